@@ -1,0 +1,83 @@
+//! One live USM block, freed when dropped.
+
+use std::ptr::NonNull;
+
+use crate::{Context, Device, Queue, UsmKind, live};
+
+/// A USM block with its kind and context. It keeps the context alive and is freed with it when dropped.
+///
+/// Freeing does not wait for pending operations (SYCL's `free` does not either): whoever submits one keeps the allocation
+/// until its event has ended.
+#[derive(Debug)]
+pub struct Allocation {
+    /// Invariant A1: a live block of `queue`'s context, `len_bytes` long, of `kind`, owned by this value alone.
+    block: NonNull<u8>,
+    len_bytes: usize,
+    kind: UsmKind,
+    queue: Queue,
+}
+
+// SAFETY: A1: exclusive ownership of memory that any thread may reach; the backend's handles are thread-safe.
+unsafe impl Send for Allocation {}
+// SAFETY: shared access only reads the address and the facts beside it.
+unsafe impl Sync for Allocation {}
+
+impl Allocation {
+    /// # Safety
+    /// 1. A1 holds for the arguments: the caller gives the block away.
+    pub(crate) unsafe fn from_raw(queue: &Queue, block: NonNull<u8>, len_bytes: usize, kind: UsmKind) -> Self {
+        live::add(len_bytes);
+        Self { block, len_bytes, kind, queue: queue.clone() }
+    }
+
+    /// Start of the block. Only memory of host-accessible kinds may be read or written through it by host code.
+    #[must_use]
+    pub fn as_ptr(&self) -> NonNull<u8> {
+        self.block
+    }
+
+    /// Address of the start.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        self.block.addr().get()
+    }
+
+    /// Length in bytes, as asked for.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.len_bytes
+    }
+
+    /// Kind of the memory.
+    #[must_use]
+    pub fn kind(&self) -> UsmKind {
+        self.kind
+    }
+
+    /// The queue it was allocated with.
+    #[must_use]
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// The context it is bound to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        self.queue.context()
+    }
+
+    /// The device it was allocated for.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.queue.device()
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        live::remove(self.len_bytes);
+        let context = self.context();
+        // SAFETY: A1: the block is live, of this context, and this is its only release.
+        unsafe { context.backend().free(context.raw(), self.block) };
+    }
+}

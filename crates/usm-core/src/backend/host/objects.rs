@@ -1,0 +1,93 @@
+//! The host backend's devices, contexts, queues and events, and how they travel as raw handles.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::backend::{QueueProperties, RawContext, RawDevice, RawEvent, RawQueue};
+
+/// A device of the host backend.
+#[derive(Debug)]
+pub(super) struct HostDevice {
+    pub(super) number: usize,
+}
+
+/// A context: an identity that allocations are bound to.
+#[derive(Debug)]
+pub(super) struct HostContext {
+    pub(super) id: u64,
+    pub(super) devices: Vec<Arc<HostDevice>>,
+}
+
+impl HostContext {
+    pub(super) fn new(devices: Vec<Arc<HostDevice>>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), devices }
+    }
+}
+
+/// A queue. Operations run on the submitting thread, at once.
+#[derive(Debug)]
+pub(super) struct HostQueue {
+    pub(super) context: Arc<HostContext>,
+    pub(super) device: Arc<HostDevice>,
+    pub(super) properties: QueueProperties,
+}
+
+/// An event. What it stands for has ended before it exists.
+#[derive(Debug)]
+pub(super) struct HostEvent;
+
+/// An object that travels as a raw handle: the pointer of an `Arc`, which owns one count.
+pub(super) trait Handle: Sized {
+    type Raw: Copy;
+
+    fn wrap(pointer: NonNull<c_void>) -> Self::Raw;
+    fn unwrap(raw: Self::Raw) -> *mut c_void;
+
+    /// Gives one count away as a raw handle.
+    fn into_raw(this: Arc<Self>) -> Self::Raw {
+        // SAFETY: `Arc::into_raw` never gives null.
+        Self::wrap(unsafe { NonNull::new_unchecked(Arc::into_raw(this).cast_mut().cast()) })
+    }
+
+    /// A count of its own to the object behind a handle.
+    ///
+    /// # Safety
+    /// 1. `raw` came from `into_raw` of the same type and is live.
+    unsafe fn clone_raw(raw: Self::Raw) -> Arc<Self> {
+        let pointer = Self::unwrap(raw).cast_const().cast::<Self>();
+        // SAFETY: the caller's promise: the pointer of a live `Arc`.
+        unsafe { Arc::increment_strong_count(pointer) };
+        // SAFETY: the count just added is ours.
+        unsafe { Arc::from_raw(pointer) }
+    }
+
+    /// Takes the handle's own count back.
+    ///
+    /// # Safety
+    /// 1. `raw` came from `into_raw` of the same type and is used no more.
+    unsafe fn release_raw(raw: Self::Raw) {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Arc::from_raw(Self::unwrap(raw).cast_const().cast::<Self>()) });
+    }
+}
+
+macro_rules! handle {
+    ($($object:ty => $raw:ident),+ $(,)?) => {$(
+        impl Handle for $object {
+            type Raw = $raw;
+
+            fn wrap(pointer: NonNull<c_void>) -> $raw {
+                $raw::new(pointer)
+            }
+
+            fn unwrap(raw: $raw) -> *mut c_void {
+                raw.as_ptr()
+            }
+        }
+    )+};
+}
+
+handle!(HostDevice => RawDevice, HostContext => RawContext, HostQueue => RawQueue, HostEvent => RawEvent);

@@ -1,0 +1,256 @@
+//! The seam: what a backend must provide, on opaque raw handles, and nothing more.
+//!
+//! A backend does minimal checking; the safe types above ([`crate::Device`], [`crate::Context`], [`crate::Queue`],
+//! [`crate::Event`], [`crate::Allocation`]) check everything once. Calls are coarse: element access never crosses the seam.
+
+pub mod host;
+mod info;
+mod raw;
+#[cfg(feature = "sycl")]
+pub mod sycl;
+
+use std::ffi::c_void;
+use std::fmt::Debug;
+use std::ptr::NonNull;
+
+pub use info::{BackendId, DeviceInfo, DeviceType, PointerInfo, QueueProperties};
+pub use raw::{RawContext, RawDevice, RawEvent, RawHandle, RawQueue};
+
+use crate::{Result, UsmKind};
+
+/// Largest fill pattern, in bytes.
+pub const MAX_PATTERN_BYTES: usize = 16;
+
+/// Which SYCL object a foreign pointer stands for: the two that capsules carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignKind {
+    /// A heap `sycl::context`.
+    Context,
+    /// A heap `sycl::queue`.
+    Queue,
+}
+
+impl ForeignKind {
+    /// `"context"` or `"queue"`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Queue => "queue",
+        }
+    }
+}
+
+/// Who implements SYCL-like memory.
+///
+/// Every `Raw…` handle that a method returns carries one reference, which the caller gives back with
+/// [`release`](Self::release).
+///
+/// # Safety
+/// An implementation promises:
+/// 1. Handles stay valid from the call that returned them until their `release`, and can be used from any thread.
+/// 2. [`allocate`](Self::allocate) returns memory of at least the asked length that no other live allocation overlaps, valid
+///    until `free`, whatever other handles are released meanwhile, as long as its context lives.
+/// 3. [`pointer_info`](Self::pointer_info) accepts any address at all and answers for live USM of that context only.
+/// 4. When [`wait`](Self::wait) has returned, with or without an error, the operation of the event touches its operands no more.
+/// 5. No method unwinds.
+pub unsafe trait Backend: Debug + Send + Sync + 'static {
+    /// Which backend this is.
+    fn id(&self) -> BackendId;
+
+    /// All root devices, in the runtime's order.
+    ///
+    /// # Errors
+    /// When the runtime cannot list them.
+    fn root_devices(&self) -> Result<Vec<RawDevice>>;
+
+    /// What is known about a device.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo;
+
+    /// The default context of the platform `device` belongs to: the same SYCL object at each call.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    ///
+    /// # Errors
+    /// When the runtime has none.
+    unsafe fn default_context(&self, device: RawDevice) -> Result<RawContext>;
+
+    /// A new context over `devices`.
+    ///
+    /// # Safety
+    /// 1. All `devices` are live.
+    ///
+    /// # Errors
+    /// When the runtime refuses, for instance since the devices are of different platforms.
+    unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext>;
+
+    /// The devices of a context.
+    ///
+    /// # Safety
+    /// 1. `context` is live.
+    ///
+    /// # Errors
+    /// When the runtime cannot list them.
+    unsafe fn context_devices(&self, context: RawContext) -> Result<Vec<RawDevice>>;
+
+    /// A new queue.
+    ///
+    /// # Safety
+    /// 1. Both handles are live.
+    ///
+    /// # Errors
+    /// When the runtime refuses, for instance since the device is not of that context.
+    unsafe fn create_queue(
+        &self,
+        context: RawContext,
+        device: RawDevice,
+        properties: QueueProperties,
+    ) -> Result<RawQueue>;
+
+    /// Context, device and properties of a queue, each handle with a reference of its own.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    ///
+    /// # Errors
+    /// When the runtime cannot tell.
+    unsafe fn queue_parts(&self, queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)>;
+
+    /// Whether two handles of the same type name the same SYCL object.
+    ///
+    /// # Safety
+    /// 1. Both handles are live.
+    unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool;
+
+    /// Gives one reference back.
+    ///
+    /// # Safety
+    /// 1. `handle` is live and the caller owns a reference, which it uses no more.
+    unsafe fn release(&self, handle: RawHandle);
+
+    /// New USM of `kind`, at least `len_bytes` long, or `None` when the runtime has none. `align_bytes` is a power of two, or 0
+    /// for the runtime's own choice, which suits every element type.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    /// 2. `len_bytes` is not 0.
+    unsafe fn allocate(
+        &self,
+        queue: RawQueue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<NonNull<u8>>;
+
+    /// Frees USM.
+    ///
+    /// # Safety
+    /// 1. `context` is live and `block` came from `allocate` on a queue of it.
+    /// 2. It was not freed before and no pending operation uses it.
+    unsafe fn free(&self, context: RawContext, block: NonNull<u8>);
+
+    /// What the runtime knows about an address in a context; `None` when it is not USM there.
+    ///
+    /// # Safety
+    /// 1. `context` is live.
+    unsafe fn pointer_info(&self, context: RawContext, address: usize) -> Option<PointerInfo>;
+
+    /// The device a USM address belongs to.
+    ///
+    /// # Safety
+    /// 1. `context` is live and `pointer_info` knows the address there.
+    ///
+    /// # Errors
+    /// When the runtime cannot tell.
+    unsafe fn pointer_device(&self, context: RawContext, address: usize) -> Result<RawDevice>;
+
+    /// Copies `len_bytes` bytes; USM of the queue's context or host memory on either side. The ranges do not overlap.
+    ///
+    /// # Safety
+    /// 1. Queue and dependencies are live.
+    /// 2. Both ranges are valid for the copy, and stay so until the event ends.
+    ///
+    /// # Errors
+    /// When the operation cannot be submitted; then nothing was touched.
+    unsafe fn memcpy(
+        &self,
+        queue: RawQueue,
+        dst: *mut u8,
+        src: *const u8,
+        len_bytes: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent>;
+
+    /// Writes `count` repetitions of `pattern` (1, 2, 4, 8 or 16 bytes).
+    ///
+    /// # Safety
+    /// 1. Queue and dependencies are live.
+    /// 2. The range of `count * pattern.len()` bytes is USM of the queue's context, valid for writing until the event ends,
+    ///    and aligned to the pattern's length.
+    ///
+    /// # Errors
+    /// When the operation cannot be submitted; then nothing was touched.
+    unsafe fn fill(
+        &self,
+        queue: RawQueue,
+        dst: *mut u8,
+        pattern: &[u8],
+        count: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent>;
+
+    /// An event that ends when all that was submitted to the queue before has ended.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    ///
+    /// # Errors
+    /// When the operation cannot be submitted.
+    unsafe fn barrier(&self, queue: RawQueue) -> Result<RawEvent>;
+
+    /// Waits until the event has ended.
+    ///
+    /// # Safety
+    /// 1. `event` is live.
+    ///
+    /// # Errors
+    /// The operation's own error, or an asynchronous one reported meanwhile.
+    unsafe fn wait(&self, event: RawEvent) -> Result<()>;
+
+    /// Whether the event has ended, without waiting.
+    ///
+    /// # Safety
+    /// 1. `event` is live.
+    unsafe fn is_complete(&self, event: RawEvent) -> bool;
+
+    /// A handle of our own to the SYCL object behind a foreign pointer, which is copied, never consumed.
+    ///
+    /// Junk pointers are refused as far as that can be seen from outside.
+    ///
+    /// # Safety
+    /// 1. `pointer` is what its producer says it is: a live heap object of kind `kind`, or memory that is no such object in a
+    ///    way that the backend detects.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidForeignHandle`], [`crate::Error::NoForeignHandle`].
+    unsafe fn import_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<RawHandle>;
+
+    /// A heap copy of a context or queue, for a consumer that frees it with [`delete_foreign`](Self::delete_foreign).
+    ///
+    /// # Safety
+    /// 1. `handle` is live.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoForeignHandle`] where the backend has no SYCL objects.
+    unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>>;
+
+    /// Deletes what `export_foreign` gave.
+    ///
+    /// # Safety
+    /// 1. `pointer` came from `export_foreign` with that kind and was not deleted before.
+    unsafe fn delete_foreign(&self, kind: ForeignKind, pointer: NonNull<c_void>);
+}

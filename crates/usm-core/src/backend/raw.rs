@@ -1,0 +1,55 @@
+//! Opaque handles: tokens that only the backend that made them understands.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+macro_rules! raw_handle {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub struct $name(NonNull<c_void>);
+
+        impl $name {
+            /// Wraps a backend's own pointer.
+            #[must_use]
+            pub const fn new(pointer: NonNull<c_void>) -> Self {
+                Self(pointer)
+            }
+
+            /// The backend's own pointer.
+            #[must_use]
+            pub const fn as_ptr(self) -> *mut c_void {
+                self.0.as_ptr()
+            }
+        }
+
+        // SAFETY: a token without access of its own; a backend promises that handles work on any thread (its promise 1).
+        unsafe impl Send for $name {}
+        // SAFETY: as for Send.
+        unsafe impl Sync for $name {}
+    )+};
+}
+
+raw_handle!(
+    /// A device.
+    RawDevice,
+    /// A context.
+    RawContext,
+    /// A queue.
+    RawQueue,
+    /// An event.
+    RawEvent,
+);
+
+/// A handle of any type, for the calls that treat them alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RawHandle {
+    /// A device.
+    Device(RawDevice),
+    /// A context.
+    Context(RawContext),
+    /// A queue.
+    Queue(RawQueue),
+    /// An event.
+    Event(RawEvent),
+}

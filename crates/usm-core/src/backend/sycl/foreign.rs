@@ -1,0 +1,99 @@
+//! Telling a SYCL object from junk before C++ code follows a pointer that came in a capsule.
+//!
+//! In DPC++ a `sycl::queue` or `sycl::context` is a `std::shared_ptr`: two words, of which the second points to a control block
+//! that starts with a virtual table pointer and two reference counts (libstdc++'s `_Sp_counted_base`). The table is the same for
+//! every object of a type, so the one of an object of our own identifies the type. Memory is read through the kernel, which
+//! answers with an error where a load would fault.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+const WORD: usize = size_of::<usize>();
+/// Far above any count of live copies, far below what text or addresses look like as a count.
+const MAX_COUNT: u32 = 1 << 24;
+
+/// Reads this process's memory without ever faulting.
+#[derive(Debug)]
+pub(super) struct Probe {
+    memory: File,
+}
+
+impl Probe {
+    /// Opened at each use: a file kept over a `fork` would show the parent's memory.
+    pub(super) fn open() -> Option<Self> {
+        File::open("/proc/self/mem").ok().map(|memory| Self { memory })
+    }
+
+    fn words<const N: usize>(&self, address: usize) -> Option<[usize; N]> {
+        if !address.is_multiple_of(WORD) || address == 0 {
+            return None;
+        }
+        let mut words = [0; N];
+        for (i, word) in words.iter_mut().enumerate() {
+            let mut bytes = [0; WORD];
+            let at = address.checked_add(i * WORD)?;
+            self.memory.read_exact_at(&mut bytes, u64::try_from(at).ok()?).ok()?;
+            *word = usize::from_ne_bytes(bytes);
+        }
+        Some(words)
+    }
+
+    /// Whether the address can be read at all.
+    pub(super) fn is_readable(&self, address: usize) -> bool {
+        self.words::<1>(address).is_some()
+    }
+
+    /// Address of the virtual table behind a `std::shared_ptr` at `address`, or `None` when there is no such thing.
+    pub(super) fn shared_ptr_type(&self, address: usize) -> Option<usize> {
+        let [object, control] = self.words(address)?;
+        let [table, counts] = self.words(control)?;
+        self.words::<1>(object)?;
+        self.words::<1>(table)?;
+        // Two 32-bit counts, uses and weak references; a live object has one of each at least.
+        let bytes = counts.to_ne_bytes();
+        let (uses, weak) = bytes.split_at(WORD / 2);
+        let plausible = |half: &[u8]| {
+            half.try_into().map(u32::from_ne_bytes).is_ok_and(|count| (1..MAX_COUNT).contains(&count))
+        };
+        (plausible(uses) && plausible(weak)).then_some(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The layout that the module documents.
+    #[repr(C)]
+    struct Control {
+        table: *const [usize; 4],
+        uses: u32,
+        weak: u32,
+    }
+
+    #[repr(C)]
+    struct SharedPtr {
+        object: *const u64,
+        control: *const Control,
+    }
+
+    #[test]
+    fn a_shared_pointer_is_told_from_junk() {
+        let probe = Probe::open().unwrap();
+        let (object, table) = (7_u64, [1_usize; 4]);
+        let control = Control { table: &raw const table, uses: 1, weak: 1 };
+        let pointer = SharedPtr { object: &raw const object, control: &raw const control };
+        let address = (&raw const pointer).addr();
+        assert_eq!(probe.shared_ptr_type(address), Some((&raw const table).addr()));
+
+        let orphan = Control { uses: 0, ..control };
+        let dangling = SharedPtr { control: &raw const orphan, ..pointer };
+        assert_eq!(probe.shared_ptr_type((&raw const dangling).addr()), None, "no owner left");
+        assert_eq!(probe.shared_ptr_type(address + 1), None, "misaligned");
+        let text = [*b"neither ", *b"one nor ", *b"another!"].map(usize::from_ne_bytes);
+        for junk in [0, 8, 0xdead_0000, usize::MAX - 7, (&raw const text).addr(), (&raw const table).addr()] {
+            assert_eq!(probe.shared_ptr_type(junk), None, "{junk:#x}");
+        }
+        assert!(!probe.is_readable(0xdead_0000));
+    }
+}

@@ -1,0 +1,401 @@
+//! The SYCL backend: the runtime's own devices and memory, through the C interface loaded at run time.
+
+mod async_errors;
+mod device;
+mod foreign;
+mod submit;
+
+use std::ffi::c_void;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
+
+use sycl_sys::{
+    Api, DPCTLDeviceVectorRef, DPCTLQueuePropertyType, DPCTLSyclBackendType, DPCTLSyclContextRef, DPCTLSyclDeviceRef,
+    DPCTLSyclDeviceType, DPCTLSyclEventRef, DPCTLSyclQueueRef, DPCTLSyclUSMType, error_handler_callback,
+};
+
+use self::foreign::Probe;
+use super::{
+    Backend, BackendId, DeviceInfo, ForeignKind, PointerInfo, QueueProperties, RawContext, RawDevice, RawEvent,
+    RawHandle, RawQueue,
+};
+use crate::{Error, Result, UsmKind};
+
+const HANDLER: Option<error_handler_callback> = Some(async_errors::handler);
+
+/// The SYCL runtime behind a loaded C interface.
+#[derive(Debug)]
+pub struct SyclBackend {
+    /// Invariant S1: a table whose functions do what their C declarations say; never unloaded.
+    api: Api,
+    /// Virtual tables that identify a context and a queue, learned from objects of our own.
+    types: OnceLock<ForeignTypes>,
+}
+
+#[derive(Debug, Default)]
+struct ForeignTypes {
+    context: Option<usize>,
+    queue: Option<usize>,
+}
+
+impl SyclBackend {
+    /// A backend over a loaded table.
+    #[must_use]
+    pub fn new(api: Api) -> Self {
+        Self { api, types: OnceLock::new() }
+    }
+
+    /// The library that the functions come from.
+    #[must_use]
+    pub fn library(&self) -> &Path {
+        self.api.path()
+    }
+
+    fn failed(call: &'static str) -> Error {
+        Error::Backend { backend: BackendId::Sycl, call }
+    }
+
+    /// Takes the devices out of a vector and deletes it.
+    ///
+    /// # Safety
+    /// 1. `vector` is null or a live vector that the caller owns.
+    unsafe fn take_devices(&self, vector: DPCTLDeviceVectorRef, call: &'static str) -> Result<Vec<RawDevice>> {
+        if vector.is_null() {
+            return Err(Self::failed(call));
+        }
+        // SAFETY: the vector is live.
+        let len = unsafe { (self.api.DPCTLDeviceVector_Size)(vector) };
+        let devices = (0..len).filter_map(|index| {
+            // SAFETY: the vector is live and the index in range.
+            let device = unsafe { (self.api.DPCTLDeviceVector_GetAt)(vector, index) };
+            NonNull::new(device.cast()).map(RawDevice::new)
+        });
+        let devices = devices.collect();
+        // SAFETY: ours, and used no more; the devices taken out are copies.
+        unsafe { (self.api.DPCTLDeviceVector_Delete)(vector) };
+        Ok(devices)
+    }
+
+    /// The types of foreign objects; made once, since making a queue takes a while.
+    fn types(&self, probe: &Probe) -> &ForeignTypes {
+        self.types.get_or_init(|| self.learn_types(probe).unwrap_or_default())
+    }
+
+    fn learn_types(&self, probe: &Probe) -> Result<ForeignTypes> {
+        let devices = self.root_devices()?;
+        let learned = devices.first().map(|&device| {
+            // SAFETY: a live device.
+            let context = unsafe { self.default_context(device) }?;
+            // SAFETY: live handles that belong together.
+            let queue = unsafe { self.create_queue(context, device, QueueProperties::IN_ORDER) };
+            let types = ForeignTypes {
+                context: probe.shared_ptr_type(context.as_ptr().addr()),
+                queue: queue.as_ref().ok().and_then(|queue| probe.shared_ptr_type(queue.as_ptr().addr())),
+            };
+            if let Ok(queue) = queue {
+                // SAFETY: ours, and used no more.
+                unsafe { self.release(RawHandle::Queue(queue)) };
+            }
+            // SAFETY: ours, and used no more.
+            unsafe { self.release(RawHandle::Context(context)) };
+            Ok(types)
+        });
+        for device in devices {
+            // SAFETY: ours, and used no more.
+            unsafe { self.release(RawHandle::Device(device)) };
+        }
+        learned.unwrap_or_else(|| Ok(ForeignTypes::default()))
+    }
+
+    /// Refuses what cannot be a SYCL object of that kind.
+    fn check_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<()> {
+        let invalid = |reason| Err(Error::InvalidForeignHandle { what: kind.name(), reason });
+        let address = pointer.addr();
+        let Some(probe) = Probe::open() else {
+            return invalid("cannot be checked, since /proc/self/mem is not readable here".to_owned());
+        };
+        if !probe.is_readable(address) {
+            return invalid(format!("{address:#x} is not the address of readable, aligned memory"));
+        }
+        let types = self.types(&probe);
+        let expected = match kind {
+            ForeignKind::Context => types.context,
+            ForeignKind::Queue => types.queue,
+        };
+        // A runtime whose own objects do not look as expected has another layout, about which nothing can be said.
+        match expected {
+            Some(table) if probe.shared_ptr_type(address) != Some(table) => {
+                invalid(format!("the memory at {address:#x} is not a SYCL {} of this runtime", kind.name()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn device(raw: RawDevice) -> DPCTLSyclDeviceRef {
+    raw.as_ptr().cast()
+}
+
+fn context(raw: RawContext) -> DPCTLSyclContextRef {
+    raw.as_ptr().cast()
+}
+
+fn queue(raw: RawQueue) -> DPCTLSyclQueueRef {
+    raw.as_ptr().cast()
+}
+
+fn event(raw: RawEvent) -> DPCTLSyclEventRef {
+    raw.as_ptr().cast()
+}
+
+/// Null means that the call failed; the reason is lost in the C interface.
+fn some<T>(pointer: *mut T, call: &'static str) -> Result<NonNull<c_void>> {
+    NonNull::new(pointer.cast()).ok_or_else(|| SyclBackend::failed(call))
+}
+
+// SAFETY: handles are heap copies of SYCL objects, which are thread-safe reference-counted values (promise 1); memory comes
+// from the SYCL allocator and queries answer for any address (promises 2 and 3); waiting is done on the event itself (promise
+// 4); nothing here panics, and functions that may throw get arguments for which they do not (promise 5).
+unsafe impl Backend for SyclBackend {
+    fn id(&self) -> BackendId {
+        BackendId::Sycl
+    }
+
+    fn root_devices(&self) -> Result<Vec<RawDevice>> {
+        let all = DPCTLSyclBackendType::ALL.0 | DPCTLSyclDeviceType::ALL.0;
+        // SAFETY: S1; any combination of bits may be asked for.
+        let vector = unsafe { (self.api.DPCTLDeviceMgr_GetDevices)(all.cast_signed()) };
+        // SAFETY: the vector was made for us.
+        unsafe { self.take_devices(vector, "DeviceMgr_GetDevices") }
+    }
+
+    unsafe fn device_info(&self, raw: RawDevice) -> DeviceInfo {
+        // SAFETY: the handle is live.
+        unsafe { device::info(&self.api, device(raw)) }
+    }
+
+    unsafe fn default_context(&self, raw: RawDevice) -> Result<RawContext> {
+        // SAFETY: the handle is live.
+        let context = unsafe { (self.api.DPCTLDeviceMgr_GetCachedContext)(device(raw)) };
+        some(context, "DeviceMgr_GetCachedContext").map(RawContext::new)
+    }
+
+    unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
+        if let [one] = devices {
+            // SAFETY: the handle is live; the handler is a function that does not unwind.
+            let context = unsafe { (self.api.DPCTLContext_Create)(device(*one), HANDLER, 0) };
+            return some(context, "Context_Create").map(RawContext::new);
+        }
+        let mut handles: Vec<_> = devices.iter().map(|&raw| device(raw)).collect();
+        // SAFETY: the array holds live handles, of which copies are made.
+        let vector = unsafe { (self.api.DPCTLDeviceVector_CreateFromArray)(handles.len(), handles.as_mut_ptr()) };
+        some(vector, "DeviceVector_CreateFromArray")?;
+        // SAFETY: a live vector; the handler is a function that does not unwind.
+        let context = unsafe { (self.api.DPCTLContext_CreateFromDevices)(vector, HANDLER, 0) };
+        // SAFETY: ours, and used no more.
+        unsafe { (self.api.DPCTLDeviceVector_Delete)(vector) };
+        some(context, "Context_CreateFromDevices").map(RawContext::new)
+    }
+
+    unsafe fn context_devices(&self, raw: RawContext) -> Result<Vec<RawDevice>> {
+        // SAFETY: the handle is live.
+        let vector = unsafe { (self.api.DPCTLContext_GetDevices)(context(raw)) };
+        // SAFETY: the vector was made for us.
+        unsafe { self.take_devices(vector, "Context_GetDevices") }
+    }
+
+    unsafe fn create_queue(
+        &self,
+        in_context: RawContext,
+        on_device: RawDevice,
+        properties: QueueProperties,
+    ) -> Result<RawQueue> {
+        let mut bits = 0;
+        if properties.in_order {
+            bits |= DPCTLQueuePropertyType::IN_ORDER.0;
+        }
+        if properties.profiling {
+            bits |= DPCTLQueuePropertyType::ENABLE_PROFILING.0;
+        }
+        // SAFETY: the handles are live; the handler is a function that does not unwind.
+        let queue =
+            unsafe { (self.api.DPCTLQueue_Create)(context(in_context), device(on_device), HANDLER, bits) };
+        some(queue, "Queue_Create").map(RawQueue::new)
+    }
+
+    unsafe fn queue_parts(&self, raw: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {
+        // SAFETY: the handle is live, for which the call does not throw.
+        let context = unsafe { (self.api.DPCTLQueue_GetContext)(queue(raw)) };
+        let context = some(context, "Queue_GetContext").map(RawContext::new)?;
+        // SAFETY: the handle is live.
+        let device = unsafe { (self.api.DPCTLQueue_GetDevice)(queue(raw)) };
+        let device = some(device, "Queue_GetDevice").map(RawDevice::new).inspect_err(|_| {
+            // SAFETY: ours, and used no more.
+            unsafe { self.release(RawHandle::Context(context)) };
+        })?;
+        // SAFETY: the handle is live.
+        let in_order = unsafe { (self.api.DPCTLQueue_IsInOrder)(queue(raw)) };
+        // SAFETY: the handle is live.
+        let profiling = unsafe { (self.api.DPCTLQueue_HasEnableProfiling)(queue(raw)) };
+        Ok((context, device, QueueProperties { in_order, profiling }))
+    }
+
+    unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
+        match (a, b) {
+            (RawHandle::Device(a), RawHandle::Device(b)) => {
+                // SAFETY: both handles are live, for which the call does not throw.
+                unsafe { (self.api.DPCTLDevice_AreEq)(device(a), device(b)) }
+            }
+            (RawHandle::Context(a), RawHandle::Context(b)) => {
+                // SAFETY: as above.
+                unsafe { (self.api.DPCTLContext_AreEq)(context(a), context(b)) }
+            }
+            (RawHandle::Queue(a), RawHandle::Queue(b)) => {
+                // SAFETY: as above.
+                unsafe { (self.api.DPCTLQueue_AreEq)(queue(a), queue(b)) }
+            }
+            (a, b) => a == b,
+        }
+    }
+
+    unsafe fn release(&self, handle: RawHandle) {
+        match handle {
+            // SAFETY: the caller's own heap copy, for which the call does not throw.
+            RawHandle::Device(raw) => unsafe { (self.api.DPCTLDevice_Delete)(device(raw)) },
+            // SAFETY: as above.
+            RawHandle::Context(raw) => unsafe { (self.api.DPCTLContext_Delete)(context(raw)) },
+            // SAFETY: as above.
+            RawHandle::Queue(raw) => unsafe { (self.api.DPCTLQueue_Delete)(queue(raw)) },
+            // SAFETY: as above.
+            RawHandle::Event(raw) => unsafe { (self.api.DPCTLEvent_Delete)(event(raw)) },
+        }
+    }
+
+    unsafe fn allocate(
+        &self,
+        raw: RawQueue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<NonNull<u8>> {
+        let (api, queue) = (&self.api, queue(raw));
+        let block = match (kind, align_bytes) {
+            // SAFETY: the queue is live; that the device has the aspect was checked, so the call does not throw.
+            (UsmKind::Host, 0) => unsafe { (api.DPCTLmalloc_host)(len_bytes, queue) },
+            // SAFETY: the queue is live.
+            (UsmKind::Device, 0) => unsafe { (api.DPCTLmalloc_device)(len_bytes, queue) },
+            // SAFETY: the queue is live.
+            (UsmKind::Shared, 0) => unsafe { (api.DPCTLmalloc_shared)(len_bytes, queue) },
+            // SAFETY: as for `malloc_host`.
+            (UsmKind::Host, align) => unsafe { (api.DPCTLaligned_alloc_host)(align, len_bytes, queue) },
+            // SAFETY: the queue is live.
+            (UsmKind::Device, align) => unsafe { (api.DPCTLaligned_alloc_device)(align, len_bytes, queue) },
+            // SAFETY: the queue is live.
+            (UsmKind::Shared, align) => unsafe { (api.DPCTLaligned_alloc_shared)(align, len_bytes, queue) },
+        };
+        NonNull::new(block.cast())
+    }
+
+    unsafe fn free(&self, raw: RawContext, block: NonNull<u8>) {
+        // SAFETY: a live block of this context (the caller's promise), for which the call does not throw.
+        unsafe { (self.api.DPCTLfree_with_context)(block.as_ptr().cast(), context(raw)) };
+    }
+
+    unsafe fn pointer_info(&self, raw: RawContext, address: usize) -> Option<PointerInfo> {
+        if address == 0 {
+            return None;
+        }
+        let pointer = ptr::without_provenance_mut(address);
+        // SAFETY: the context is live; the runtime looks the address up and does not follow it.
+        let kind = match unsafe { (self.api.DPCTLUSM_GetPointerType)(pointer, context(raw)) } {
+            DPCTLSyclUSMType::HOST => UsmKind::Host,
+            DPCTLSyclUSMType::DEVICE => UsmKind::Device,
+            DPCTLSyclUSMType::SHARED => UsmKind::Shared,
+            _ => return None,
+        };
+        Some(PointerInfo { kind, block: None })
+    }
+
+    unsafe fn pointer_device(&self, raw: RawContext, address: usize) -> Result<RawDevice> {
+        let pointer = ptr::without_provenance_mut(address);
+        // SAFETY: the context is live and knows the address, for which the call does not throw.
+        let device = unsafe { (self.api.DPCTLUSM_GetPointerDevice)(pointer, context(raw)) };
+        some(device, "USM_GetPointerDevice").map(RawDevice::new)
+    }
+
+    unsafe fn memcpy(
+        &self,
+        raw: RawQueue,
+        dst: *mut u8,
+        src: *const u8,
+        len_bytes: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { submit::memcpy(&self.api, queue(raw), dst, src, len_bytes, dependencies) }
+    }
+
+    unsafe fn fill(
+        &self,
+        raw: RawQueue,
+        dst: *mut u8,
+        pattern: &[u8],
+        count: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { submit::fill(&self.api, queue(raw), dst, pattern, count, dependencies) }
+    }
+
+    unsafe fn barrier(&self, raw: RawQueue) -> Result<RawEvent> {
+        // SAFETY: the queue is live.
+        let event = unsafe { (self.api.DPCTLQueue_SubmitBarrier)(queue(raw)) };
+        some(event, "Queue_SubmitBarrier").map(RawEvent::new)
+    }
+
+    unsafe fn wait(&self, raw: RawEvent) -> Result<()> {
+        // SAFETY: the event is live.
+        unsafe { submit::wait(&self.api, event(raw)) }
+    }
+
+    unsafe fn is_complete(&self, raw: RawEvent) -> bool {
+        // SAFETY: the event is live.
+        unsafe { submit::is_complete(&self.api, event(raw)) }
+    }
+
+    unsafe fn import_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<RawHandle> {
+        self.check_foreign(kind, pointer)?;
+        match kind {
+            ForeignKind::Context => {
+                // SAFETY: a live context (the caller's promise, checked as far as can be); copied, not consumed.
+                let copy = unsafe { (self.api.DPCTLContext_Copy)(pointer.cast()) };
+                some(copy, "Context_Copy").map(|copy| RawHandle::Context(RawContext::new(copy)))
+            }
+            ForeignKind::Queue => {
+                // SAFETY: a live queue (the caller's promise, checked as far as can be); copied, not consumed.
+                let copy = unsafe { (self.api.DPCTLQueue_Copy)(pointer.cast()) };
+                some(copy, "Queue_Copy").map(|copy| RawHandle::Queue(RawQueue::new(copy)))
+            }
+        }
+    }
+
+    unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
+        match handle {
+            // SAFETY: the handle is live.
+            RawHandle::Context(raw) => some(unsafe { (self.api.DPCTLContext_Copy)(context(raw)) }, "Context_Copy"),
+            // SAFETY: the handle is live.
+            RawHandle::Queue(raw) => some(unsafe { (self.api.DPCTLQueue_Copy)(queue(raw)) }, "Queue_Copy"),
+            _ => Err(Self::failed("export_foreign")),
+        }
+    }
+
+    unsafe fn delete_foreign(&self, kind: ForeignKind, pointer: NonNull<c_void>) {
+        match kind {
+            // SAFETY: from `export_foreign`, deleted once (the caller's promise).
+            ForeignKind::Context => unsafe { (self.api.DPCTLContext_Delete)(pointer.as_ptr().cast()) },
+            // SAFETY: as above.
+            ForeignKind::Queue => unsafe { (self.api.DPCTLQueue_Delete)(pointer.as_ptr().cast()) },
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A context: the scope in which USM pointers have a meaning.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::backend::{Backend, ForeignKind, RawContext, RawHandle};
+use crate::queue::ForeignHandle;
+use crate::{BackendId, Device, Error, PointerInfo, Queue, QueueProperties, Result};
+
+owned_handle!(
+    /// Owner of a raw context.
+    ContextHandle, RawContext, Context
+);
+
+/// A SYCL context over one or several devices. Clones name the same context.
+///
+/// USM is bound to the context it was allocated in and freed with it.
+#[derive(Clone)]
+pub struct Context {
+    inner: Arc<ContextHandle>,
+}
+
+impl Context {
+    /// A new context over `devices`, all of one platform.
+    ///
+    /// # Errors
+    /// [`Error::DeviceNotInContext`] when the devices are of different backends or there is none, [`Error::Backend`] when the
+    /// runtime refuses.
+    pub fn new(devices: &[Device]) -> Result<Self> {
+        let Some(first) = devices.first() else {
+            return Err(Error::DeviceNotInContext { device: "(none)".to_owned() });
+        };
+        let backend = first.backend();
+        if let Some(other) = devices.iter().find(|d| !Arc::ptr_eq(d.backend(), backend)) {
+            return Err(Error::DeviceNotInContext { device: other.filter_string() });
+        }
+        let raw: Vec<_> = devices.iter().map(Device::raw).collect();
+        // SAFETY: all handles are live on this backend (H1).
+        let raw = unsafe { backend.create_context(&raw) }?;
+        // SAFETY: a fresh handle of this backend.
+        Ok(unsafe { Self::from_raw(Arc::clone(backend), raw) })
+    }
+
+    /// # Safety
+    /// 1. `raw` is a live handle of `backend` whose reference the caller gives away.
+    pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawContext) -> Self {
+        // SAFETY: the caller's promise 1.
+        let handle = unsafe { ContextHandle::from_raw(backend, raw) };
+        Self { inner: Arc::new(handle) }
+    }
+
+    /// A context behind a foreign `sycl::context*`, which is copied and stays the producer's.
+    ///
+    /// # Safety
+    /// 1. `pointer` is a live heap `sycl::context`, or no SYCL object at all: unreadable memory, and readable memory that does
+    ///    not look like one, are refused; a freed context cannot be told from a live one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidForeignHandle`], [`Error::NoForeignHandle`] from a backend without SYCL objects.
+    pub unsafe fn from_foreign(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
+        // SAFETY: the caller's promise 1.
+        match unsafe { backend.import_foreign(ForeignKind::Context, pointer) }? {
+            // SAFETY: a fresh handle of this backend.
+            RawHandle::Context(raw) => Ok(unsafe { Self::from_raw(Arc::clone(backend), raw) }),
+            _ => Err(Error::Backend { backend: backend.id(), call: "import_foreign" }),
+        }
+    }
+
+    /// A heap `sycl::context` of its own for another SYCL library.
+    ///
+    /// # Errors
+    /// [`Error::NoForeignHandle`] from a backend without SYCL objects.
+    pub fn to_foreign(&self) -> Result<ForeignHandle> {
+        ForeignHandle::new(self.backend(), RawHandle::Context(self.raw()))
+    }
+
+    pub(crate) fn raw(&self) -> RawContext {
+        self.inner.raw()
+    }
+
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
+        self.inner.backend()
+    }
+
+    /// The backend that implements the context.
+    #[must_use]
+    pub fn backend_id(&self) -> BackendId {
+        self.backend().id()
+    }
+
+    /// The devices of the context.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] when the runtime cannot list them.
+    pub fn devices(&self) -> Result<Vec<Device>> {
+        // SAFETY: the handle is live (H1).
+        let raw = unsafe { self.backend().context_devices(self.raw()) }?;
+        let wrap = |raw| {
+            // SAFETY: fresh handles of this backend.
+            unsafe { Device::from_raw(Arc::clone(self.backend()), raw) }
+        };
+        Ok(raw.into_iter().map(wrap).collect())
+    }
+
+    /// A new queue on a device of this context.
+    ///
+    /// # Errors
+    /// [`Error::DeviceNotInContext`], [`Error::Backend`] when the runtime refuses.
+    pub fn create_queue(&self, device: &Device, properties: QueueProperties) -> Result<Queue> {
+        if !self.devices()?.contains(device) {
+            return Err(Error::DeviceNotInContext { device: device.filter_string() });
+        }
+        Queue::new(self, device, properties)
+    }
+
+    /// What the runtime knows about an address in this context; `None` when it is not USM here. Any address may be asked for.
+    #[must_use]
+    pub fn pointer_info(&self, address: usize) -> Option<PointerInfo> {
+        // SAFETY: the handle is live (H1).
+        unsafe { self.backend().pointer_info(self.raw(), address) }
+    }
+
+    /// The device that the USM at `address` belongs to, or `None` when it is not USM here.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] when the runtime cannot tell.
+    pub fn pointer_device(&self, address: usize) -> Result<Option<Device>> {
+        if self.pointer_info(address).is_none() {
+            return Ok(None);
+        }
+        // SAFETY: the handle is live (H1) and the address was just found to be known. Should another thread free it between
+        // the two calls, it frees memory that it has just let us describe: the trust line of SECURITY.md.
+        let raw = unsafe { self.backend().pointer_device(self.raw(), address) }?;
+        // SAFETY: a fresh handle of this backend.
+        Ok(Some(unsafe { Device::from_raw(Arc::clone(self.backend()), raw) }))
+    }
+}
+
+impl PartialEq for Context {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner.same(&other.inner)
+    }
+}
+
+impl Eq for Context {}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.devices() {
+            Ok(devices) => f.debug_tuple("Context").field(&devices).finish(),
+            Err(error) => f.debug_tuple("Context").field(&error).finish(),
+        }
+    }
+}

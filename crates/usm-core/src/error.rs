@@ -1,0 +1,150 @@
+//! What can go wrong below arrays and buffers, with the numbers that explain it.
+
+use crate::backend::BackendId;
+use crate::{BackendState, UsmKind};
+
+/// Result of this crate's operations.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Error of a device, context, queue or USM operation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A USM kind was named by a text that is none of the three.
+    #[error("USM kind {found:?} is not one of \"host\", \"device\", \"shared\"")]
+    UnknownKind {
+        /// The text found.
+        found: String,
+    },
+    /// An allocation of no bytes was asked for. SYCL gives no pointer for it.
+    #[error("cannot allocate 0 bytes of USM; at least 1 byte is needed")]
+    ZeroSize,
+    /// An alignment that is not a power of two.
+    #[error("alignment of {align_bytes} bytes is not a power of two")]
+    InvalidAlignment {
+        /// The alignment asked for, in bytes.
+        align_bytes: usize,
+    },
+    /// The runtime gave memory that is less aligned than asked for; it was freed again.
+    #[error("the runtime does not honour an alignment of {align_bytes} bytes for {kind} USM")]
+    AlignmentNotHonoured {
+        /// The kind asked for.
+        kind: UsmKind,
+        /// The alignment asked for, in bytes.
+        align_bytes: usize,
+    },
+    /// More bytes in one allocation than the device can give.
+    #[error(
+        "{len_bytes} bytes of {kind} USM exceed the largest single allocation of device {device}, \
+         {max_bytes} bytes"
+    )]
+    TooLarge {
+        /// Bytes asked for.
+        len_bytes: usize,
+        /// The device's limit, in bytes.
+        max_bytes: u64,
+        /// The kind asked for.
+        kind: UsmKind,
+        /// Filter string of the device.
+        device: String,
+    },
+    /// The device does not support this kind of USM.
+    #[error("device {device} has no support for {kind} USM")]
+    KindNotSupported {
+        /// The kind asked for.
+        kind: UsmKind,
+        /// Filter string of the device.
+        device: String,
+    },
+    /// The runtime had no memory left.
+    #[error("out of memory: {len_bytes} bytes of {kind} USM on device {device} could not be allocated")]
+    OutOfMemory {
+        /// Bytes asked for.
+        len_bytes: usize,
+        /// The kind asked for.
+        kind: UsmKind,
+        /// Filter string of the device.
+        device: String,
+    },
+    /// A fill pattern of a length that queues do not support.
+    #[error("fill pattern of {len_bytes} bytes; allowed are 1, 2, 4, 8 and 16")]
+    PatternLength {
+        /// Length of the pattern, in bytes.
+        len_bytes: usize,
+    },
+    /// A range of addresses that is not memory the queue can reach.
+    #[error("{operation}: {len_bytes} bytes at {address:#x} are not reachable by the queue's device")]
+    Unreachable {
+        /// The operation that was asked for.
+        operation: &'static str,
+        /// First address.
+        address: usize,
+        /// Number of bytes.
+        len_bytes: usize,
+    },
+    /// No device matches a filter selector.
+    #[error("no device matches the filter selector {selector:?}; there are: {available}")]
+    NoSuchDevice {
+        /// The selector.
+        selector: String,
+        /// Filter strings of all devices.
+        available: String,
+    },
+    /// A text that is not a filter selector.
+    #[error("{found:?} is not a filter selector: {reason}")]
+    InvalidFilter {
+        /// The text found.
+        found: String,
+        /// The part that is wrong and what is allowed there.
+        reason: String,
+    },
+    /// A context and a device that do not belong together.
+    #[error("device {device} is not a device of the context")]
+    DeviceNotInContext {
+        /// Filter string of the device.
+        device: String,
+    },
+    /// A foreign handle that is not what it is said to be.
+    #[error("{what}: {reason}")]
+    InvalidForeignHandle {
+        /// The kind of handle that was expected.
+        what: &'static str,
+        /// What was found instead.
+        reason: String,
+    },
+    /// The backend has no handles that other SYCL libraries could use.
+    #[error("the {backend} backend has no SYCL {what} to hand out; only objects of a SYCL backend have one")]
+    NoForeignHandle {
+        /// The backend asked.
+        backend: BackendId,
+        /// The kind of handle that was asked for.
+        what: &'static str,
+    },
+    /// The backend cannot be used on this machine.
+    #[error("the {backend} backend is not available: {state}")]
+    BackendUnavailable {
+        /// The backend asked for.
+        backend: BackendId,
+        /// Why it is missing.
+        state: BackendState,
+    },
+    /// An error that the runtime reported after the call that caused it.
+    #[error(
+        "the SYCL runtime reported asynchronous error {code} ({meaning}) since the last wait; \
+         its interface does not tell which queue"
+    )]
+    Asynchronous {
+        /// The runtime's error code.
+        code: i32,
+        /// Name of the code in SYCL 2020's `errc`, where it has one.
+        meaning: &'static str,
+    },
+    /// A call of the backend failed without a reason.
+    #[error("{call} of the {backend} backend failed")]
+    Backend {
+        /// The backend.
+        backend: BackendId,
+        /// The call that failed.
+        call: &'static str,
+    },
+}

@@ -1,0 +1,302 @@
+//! A queue: where operations are submitted and through which USM is allocated.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::backend::{Backend, ForeignKind, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue};
+use crate::{
+    Allocation, BackendId, Context, Device, Error, Event, QueueProperties, Result, UsmKind,
+};
+
+owned_handle!(
+    /// Owner of a raw queue.
+    QueueHandle, RawQueue, Queue
+);
+
+#[derive(Debug)]
+struct Inner {
+    handle: QueueHandle,
+    context: Context,
+    device: Device,
+    properties: QueueProperties,
+}
+
+/// A SYCL queue: one device within one context. Clones name the same queue.
+#[derive(Clone)]
+pub struct Queue {
+    inner: Arc<Inner>,
+}
+
+impl Queue {
+    /// Caller has checked that the device is of the context, and both of one backend.
+    pub(crate) fn new(context: &Context, device: &Device, properties: QueueProperties) -> Result<Self> {
+        let backend = context.backend();
+        // SAFETY: both handles are live (H1) on this backend.
+        let raw = unsafe { backend.create_queue(context.raw(), device.raw(), properties) }?;
+        // SAFETY: a fresh handle of this backend.
+        let handle = unsafe { QueueHandle::from_raw(Arc::clone(backend), raw) };
+        let (context, device) = (context.clone(), device.clone());
+        Ok(Self { inner: Arc::new(Inner { handle, context, device, properties }) })
+    }
+
+    /// A queue behind a foreign `sycl::queue*`, which is copied and stays the producer's.
+    ///
+    /// # Safety
+    /// 1. `pointer` is a live heap `sycl::queue`, or no SYCL object at all: unreadable memory, and readable memory that does not
+    ///    look like one, are refused; a freed queue cannot be told from a live one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidForeignHandle`], [`Error::NoForeignHandle`] from a backend without SYCL objects.
+    pub unsafe fn from_foreign(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
+        // SAFETY: the caller's promise 1.
+        let RawHandle::Queue(raw) = unsafe { backend.import_foreign(ForeignKind::Queue, pointer) }?
+        else {
+            return Err(Error::Backend { backend: backend.id(), call: "import_foreign" });
+        };
+        // SAFETY: a fresh handle of this backend.
+        let handle = unsafe { QueueHandle::from_raw(Arc::clone(backend), raw) };
+        // SAFETY: the handle is live (H1).
+        let (context, device, properties) = unsafe { backend.queue_parts(raw) }?;
+        // SAFETY: a fresh handle of this backend.
+        let context = unsafe { Context::from_raw(Arc::clone(backend), context) };
+        // SAFETY: a fresh handle of this backend.
+        let device = unsafe { Device::from_raw(Arc::clone(backend), device) };
+        Ok(Self { inner: Arc::new(Inner { handle, context, device, properties }) })
+    }
+
+    /// A heap `sycl::queue` of its own for another SYCL library.
+    ///
+    /// # Errors
+    /// [`Error::NoForeignHandle`] from a backend without SYCL objects.
+    pub fn to_foreign(&self) -> Result<ForeignHandle> {
+        ForeignHandle::new(self.backend(), RawHandle::Queue(self.raw()))
+    }
+
+    fn raw(&self) -> RawQueue {
+        self.inner.handle.raw()
+    }
+
+    fn backend(&self) -> &Arc<dyn Backend> {
+        self.inner.handle.backend()
+    }
+
+    /// The backend that implements the queue.
+    #[must_use]
+    pub fn backend_id(&self) -> BackendId {
+        self.backend().id()
+    }
+
+    /// The queue's context.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.inner.context
+    }
+
+    /// The queue's device.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.inner.device
+    }
+
+    /// The queue's properties.
+    #[must_use]
+    pub fn properties(&self) -> QueueProperties {
+        self.inner.properties
+    }
+
+    /// Allocates `len_bytes` bytes of USM, aligned for every element type. The content is undefined.
+    ///
+    /// # Errors
+    /// As [`allocate_aligned`](Self::allocate_aligned).
+    pub fn allocate(&self, kind: UsmKind, len_bytes: usize) -> Result<Allocation> {
+        self.allocate_checked(kind, len_bytes, 0)
+    }
+
+    /// Allocates `len_bytes` bytes of USM at a multiple of `align_bytes`. The content is undefined.
+    ///
+    /// # Errors
+    /// [`Error::ZeroSize`], [`Error::InvalidAlignment`] unless a power of two, [`Error::KindNotSupported`],
+    /// [`Error::TooLarge`] over the device's limit, [`Error::AlignmentNotHonoured`], [`Error::OutOfMemory`].
+    pub fn allocate_aligned(
+        &self,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Allocation> {
+        if !align_bytes.is_power_of_two() {
+            return Err(Error::InvalidAlignment { align_bytes });
+        }
+        self.allocate_checked(kind, len_bytes, align_bytes)
+    }
+
+    // Runtimes answer a failed allocation with a null pointer and no reason, so the causes are checked beforehand.
+    fn allocate_checked(&self, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<Allocation> {
+        let device = || self.device().filter_string();
+        if len_bytes == 0 {
+            return Err(Error::ZeroSize);
+        }
+        let info = self.device().info();
+        if !info.supports(kind) {
+            return Err(Error::KindNotSupported { kind, device: device() });
+        }
+        let max_bytes = info.max_alloc_bytes;
+        if u64::try_from(len_bytes).map_or(true, |len| len > max_bytes) {
+            return Err(Error::TooLarge { len_bytes, max_bytes, kind, device: device() });
+        }
+        // SAFETY: the handle is live (H1) and the length is not 0.
+        let block = unsafe { self.backend().allocate(self.raw(), kind, len_bytes, align_bytes) }
+            .ok_or_else(|| Error::OutOfMemory { len_bytes, kind, device: device() })?;
+        // SAFETY: a fresh block of this queue's context, of that kind and length.
+        let allocation = unsafe { Allocation::from_raw(self, block, len_bytes, kind) };
+        if align_bytes != 0 && !allocation.address().is_multiple_of(align_bytes) {
+            return Err(Error::AlignmentNotHonoured { kind, align_bytes });
+        }
+        Ok(allocation)
+    }
+
+    /// Copies `len_bytes` bytes after the `dependencies`; USM of this context or host memory on either side.
+    ///
+    /// # Safety
+    /// 1. Both ranges are valid for the copy, do not overlap, and stay valid and unshared until the event has ended.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] and [`Error::Backend`] when the copy cannot be submitted; then nothing was touched.
+    pub unsafe fn memcpy(
+        &self,
+        dst: *mut u8,
+        src: *const u8,
+        len_bytes: usize,
+        dependencies: &[Event],
+    ) -> Result<Event> {
+        self.submit(dependencies, |backend, raw| {
+            // SAFETY: handles are live (H1); the ranges are the caller's promise 1.
+            unsafe { backend.memcpy(self.raw(), dst, src, len_bytes, raw) }
+        })
+    }
+
+    /// Writes `count` repetitions of `pattern`, 1, 2, 4, 8 or 16 bytes long.
+    ///
+    /// # Safety
+    /// 1. The range is USM of this context, aligned to the pattern's length, and stays valid and unshared until the event has
+    ///    ended.
+    ///
+    /// # Errors
+    /// [`Error::PatternLength`]; [`Error::Unreachable`] and [`Error::Backend`] when the operation cannot be submitted.
+    pub unsafe fn fill(
+        &self,
+        dst: *mut u8,
+        pattern: &[u8],
+        count: usize,
+        dependencies: &[Event],
+    ) -> Result<Event> {
+        if !pattern.len().is_power_of_two() || pattern.len() > MAX_PATTERN_BYTES {
+            return Err(Error::PatternLength { len_bytes: pattern.len() });
+        }
+        self.submit(dependencies, |backend, raw| {
+            // SAFETY: handles are live (H1); the range is the caller's promise 1.
+            unsafe { backend.fill(self.raw(), dst, pattern, count, raw) }
+        })
+    }
+
+    /// Sets `len_bytes` bytes to `value`.
+    ///
+    /// # Safety
+    /// As for [`fill`](Self::fill).
+    ///
+    /// # Errors
+    /// As for [`fill`](Self::fill).
+    pub unsafe fn memset(
+        &self,
+        dst: *mut u8,
+        value: u8,
+        len_bytes: usize,
+        dependencies: &[Event],
+    ) -> Result<Event> {
+        // SAFETY: the caller's promise; a single byte needs no alignment.
+        unsafe { self.fill(dst, &[value], len_bytes, dependencies) }
+    }
+
+    /// Waits until all that was submitted before has ended.
+    ///
+    /// # Errors
+    /// [`Error::Asynchronous`], [`Error::Backend`].
+    pub fn wait(&self) -> Result<()> {
+        // SAFETY: the handle is live (H1).
+        self.submit(&[], |backend, _| unsafe { backend.barrier(self.raw()) })?.wait()
+    }
+
+    fn submit(
+        &self,
+        dependencies: &[Event],
+        operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,
+    ) -> Result<Event> {
+        let backend = self.backend();
+        let mut raw = Vec::with_capacity(dependencies.len());
+        for event in dependencies {
+            if Arc::ptr_eq(event.backend(), backend) {
+                raw.push(event.raw());
+            } else {
+                // Another backend's events mean nothing here: order by waiting.
+                event.wait()?;
+            }
+        }
+        let event = operation(&**backend, &raw)?;
+        // SAFETY: a fresh handle of this backend.
+        Ok(unsafe { Event::from_raw(Arc::clone(backend), event) })
+    }
+}
+
+impl PartialEq for Queue {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner.handle.same(&other.inner.handle)
+    }
+}
+
+impl Eq for Queue {}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Queue({:?}, {:?})", self.device(), self.properties())
+    }
+}
+
+/// A heap SYCL object made for another library, deleted when this is dropped. The pointer is what capsules carry.
+#[derive(Debug)]
+pub struct ForeignHandle {
+    backend: Arc<dyn Backend>,
+    kind: ForeignKind,
+    /// Invariant F1: from `backend.export_foreign`, of `kind`, not deleted.
+    pointer: NonNull<c_void>,
+}
+
+// SAFETY: F1: a heap SYCL object, which any thread may use and delete (the backend's promise 1).
+unsafe impl Send for ForeignHandle {}
+// SAFETY: as for Send; shared access only reads the pointer value.
+unsafe impl Sync for ForeignHandle {}
+
+impl ForeignHandle {
+    pub(crate) fn new(backend: &Arc<dyn Backend>, handle: RawHandle) -> Result<Self> {
+        let kind = match handle {
+            RawHandle::Context(_) => ForeignKind::Context,
+            _ => ForeignKind::Queue,
+        };
+        // SAFETY: callers pass the live handle (H1) of an object they borrow.
+        let pointer = unsafe { backend.export_foreign(handle) }?;
+        Ok(Self { backend: Arc::clone(backend), kind, pointer })
+    }
+
+    /// The `sycl::context*` or `sycl::queue*`.
+    #[must_use]
+    pub fn as_ptr(&self) -> NonNull<c_void> {
+        self.pointer
+    }
+}
+
+impl Drop for ForeignHandle {
+    fn drop(&mut self) {
+        // SAFETY: F1; this is its only deletion.
+        unsafe { self.backend.delete_foreign(self.kind, self.pointer) };
+    }
+}

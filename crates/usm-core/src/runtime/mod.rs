@@ -1,0 +1,213 @@
+//! Which backends there are on this machine, their devices, and the choice of one.
+
+mod options;
+mod status;
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+pub use options::RuntimeOptions;
+pub use status::{BackendState, BackendStatus};
+
+use crate::backend::{Backend, BackendId, host::HostBackend};
+use crate::{Device, DeviceType, Error, FilterSelector, Queue, QueueProperties, Result};
+
+static GLOBAL: OnceLock<Runtime> = OnceLock::new();
+
+/// The backends of a process.
+///
+/// The host backend is always there. The SYCL runtime is searched for and loaded when somebody first asks for a device that is
+/// not a host one; a process that only uses the host backend never loads it.
+///
+/// Loading changes the environment of the process once: the OpenCL CPU driver that lies beside the SYCL runtime is appended to
+/// `OCL_ICD_FILENAMES`, without which it shows no CPU device. Do this while no other thread uses the environment, or switch it
+/// off with [`RuntimeOptions::autoconfig`] or `USM_SYCL_AUTOCONFIG=0`.
+#[derive(Debug)]
+pub struct Runtime {
+    options: RuntimeOptions,
+    host: Device,
+    sycl: OnceLock<SyclSide>,
+    default_queues: Mutex<Vec<Queue>>,
+}
+
+#[derive(Debug)]
+struct SyclSide {
+    backend: Option<Arc<dyn Backend>>,
+    devices: Vec<Device>,
+    state: BackendState,
+}
+
+impl Runtime {
+    /// The runtime of this process, with default options unless [`init_global`](Self::init_global) came first.
+    #[must_use]
+    pub fn global() -> &'static Self {
+        Self::init_global(RuntimeOptions::new)
+    }
+
+    /// The runtime of this process; the first call decides on the options.
+    pub fn init_global(options: impl FnOnce() -> RuntimeOptions) -> &'static Self {
+        GLOBAL.get_or_init(|| Self::new(options()))
+    }
+
+    /// A runtime of its own, with its own host memory. Only one SYCL runtime can exist in a process: all share it.
+    #[must_use]
+    pub fn new(options: RuntimeOptions) -> Self {
+        Self {
+            options,
+            host: HostBackend::new().into_device(),
+            sycl: OnceLock::new(),
+            default_queues: Mutex::default(),
+        }
+    }
+
+    /// What became of each backend. Searches for the SYCL runtime if that did not happen yet.
+    #[must_use]
+    pub fn status(&self) -> Vec<BackendStatus> {
+        let names = |devices: &[Device]| devices.iter().map(Device::filter_string).collect();
+        let sycl = self.sycl();
+        vec![
+            BackendStatus {
+                backend: BackendId::Sycl,
+                state: sycl.state.clone(),
+                devices: names(&sycl.devices),
+            },
+            BackendStatus {
+                backend: BackendId::Host,
+                state: BackendState::available(),
+                devices: names(std::slice::from_ref(&self.host)),
+            },
+        ]
+    }
+
+    /// All root devices: those of the SYCL runtime, then the host device.
+    #[must_use]
+    pub fn devices(&self) -> Vec<Device> {
+        let mut devices = self.sycl().devices.clone();
+        devices.push(self.host.clone());
+        devices
+    }
+
+    /// The device of the embedded host backend, `host:cpu:0`.
+    #[must_use]
+    pub fn host_device(&self) -> &Device {
+        &self.host
+    }
+
+    /// The device to use when nobody asked for one: a GPU before a CPU before an accelerator, as SYCL's default selector does,
+    /// and the host device when there is no SYCL device.
+    #[must_use]
+    pub fn default_device(&self) -> Device {
+        let rank = |device: &&Device| match device.info().device_type {
+            DeviceType::Gpu => 0,
+            DeviceType::Cpu => 1,
+            DeviceType::Accelerator => 2,
+            DeviceType::Custom => 3,
+        };
+        // The first of the best ones, in the runtime's own order.
+        self.sycl().devices.iter().min_by_key(rank).unwrap_or(&self.host).clone()
+    }
+
+    /// The device that a filter selector names.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchDevice`] lists the devices there are; [`Error::BackendUnavailable`] when only the missing SYCL runtime
+    /// could have such a device.
+    pub fn select(&self, selector: &FilterSelector) -> Result<Device> {
+        let of_host = selector.backend() == Some("host");
+        // Who asks for the host device gets it without the SYCL runtime being loaded.
+        let candidates = if of_host { vec![self.host.clone()] } else { self.devices() };
+        let found = candidates.iter().filter(|device| selector.suits(device.info())).nth(selector.number());
+        if let Some(device) = found {
+            return Ok(device.clone());
+        }
+        let sycl_only = selector.backend().is_some() && !of_host;
+        if sycl_only && self.sycl().backend.is_none() {
+            return Err(Error::BackendUnavailable {
+                backend: BackendId::Sycl,
+                state: self.sycl().state.clone(),
+            });
+        }
+        let available = self.devices().iter().map(Device::filter_string).collect::<Vec<_>>().join(", ");
+        Err(Error::NoSuchDevice { selector: selector.to_string(), available })
+    }
+
+    /// The queue to use on a device when nobody gave one: in order, in the default context of the device's platform, the same
+    /// at each call.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] when the runtime cannot make it.
+    pub fn default_queue(&self, device: &Device) -> Result<Queue> {
+        let mut queues = self.default_queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.iter().find(|queue| queue.device() == device) {
+            return Ok(queue.clone());
+        }
+        let queue = Queue::new(&device.default_context()?, device, QueueProperties::IN_ORDER)?;
+        queues.push(queue.clone());
+        Ok(queue)
+    }
+
+    /// The backend to which foreign SYCL handles belong.
+    ///
+    /// # Errors
+    /// [`Error::BackendUnavailable`] when there is no SYCL runtime.
+    pub fn sycl_backend(&self) -> Result<&Arc<dyn Backend>> {
+        let sycl = self.sycl();
+        sycl.backend.as_ref().ok_or_else(|| Error::BackendUnavailable {
+            backend: BackendId::Sycl,
+            state: sycl.state.clone(),
+        })
+    }
+
+    fn sycl(&self) -> &SyclSide {
+        self.sycl.get_or_init(|| {
+            if !self.options.sycl {
+                return SyclSide::missing("switched off by the application");
+            }
+            load(&self.options)
+        })
+    }
+}
+
+impl SyclSide {
+    fn missing(reason: impl Into<String>) -> Self {
+        Self { backend: None, devices: Vec::new(), state: BackendState::Missing { reason: reason.into() } }
+    }
+}
+
+#[cfg(not(feature = "sycl"))]
+fn load(_options: &RuntimeOptions) -> SyclSide {
+    SyclSide::missing("built without the feature \"sycl\"")
+}
+
+#[cfg(feature = "sycl")]
+fn load(options: &RuntimeOptions) -> SyclSide {
+    use crate::backend::sycl::SyclBackend;
+
+    // SAFETY: 1. That no other thread uses the environment meanwhile cannot be proved here: `Runtime` documents it, and
+    // SECURITY.md names it as part of the trust line. 2. The libraries are those that the application or the machine's owner
+    // chose to install.
+    let loaded = match unsafe { sycl_sys::load(&options.search()) } {
+        Ok(loaded) => loaded,
+        Err(error) => return SyclSide::missing(error.to_string()),
+    };
+    let mut state = BackendState::Available {
+        library: Some(loaded.library),
+        driver: loaded.driver,
+        notes: loaded.notes,
+        tried: loaded.tried.iter().map(ToString::to_string).collect(),
+    };
+    let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(loaded.api));
+    let devices = backend.root_devices().unwrap_or_default().into_iter().map(|raw| {
+        // SAFETY: fresh handles of this backend.
+        unsafe { Device::from_raw(Arc::clone(&backend), raw) }
+    });
+    let devices: Vec<_> = devices.collect();
+    if let (true, BackendState::Available { notes, driver, .. }) = (devices.is_empty(), &mut state) {
+        notes.push(match driver {
+            Some(_) => "the SYCL runtime shows no device although the OpenCL CPU driver is configured".to_owned(),
+            None => "the SYCL runtime shows no device: no OpenCL CPU driver was found beside it; \
+                     `pip install intel-opencl-rt` adds one"
+                .to_owned(),
+        });
+    }
+    SyclSide { backend: Some(backend), devices, state }
+}

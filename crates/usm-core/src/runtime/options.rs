@@ -1,0 +1,71 @@
+//! What an application may say before the first device is asked for.
+
+use std::path::PathBuf;
+
+/// Options of a [`Runtime`](super::Runtime).
+///
+/// ```
+/// use usm_core::{BackendId, BackendState, Runtime, RuntimeOptions};
+///
+/// let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+/// let status = runtime.status();
+/// assert_eq!(status[0].backend, BackendId::Sycl);
+/// assert!(matches!(status[0].state, BackendState::Missing { .. }));
+/// assert_eq!(runtime.devices().len(), 1);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct RuntimeOptions {
+    pub(super) sycl: bool,
+    #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only the SYCL runtime is searched for"))]
+    roots: Vec<PathBuf>,
+    #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only the SYCL runtime is searched for"))]
+    extra_roots: Vec<(String, PathBuf)>,
+    #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only the SYCL runtime is searched for"))]
+    autoconfig: bool,
+}
+
+impl RuntimeOptions {
+    /// Search for the SYCL runtime in the usual places.
+    pub fn new() -> Self {
+        Self { sycl: true, roots: Vec::new(), extra_roots: Vec::new(), autoconfig: true }
+    }
+
+    /// Do not load the SYCL runtime at all.
+    pub fn without_sycl(mut self) -> Self {
+        self.sycl = false;
+        self
+    }
+
+    /// Search here before anywhere else: a prefix with `lib/`, a `dpctl` package directory, or the library itself.
+    pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
+        self.roots.push(root.into());
+        self
+    }
+
+    /// Search here after `USM_SYCL_ROOT`; `origin` is how reports call the place.
+    pub fn extra_root(mut self, origin: impl Into<String>, root: impl Into<PathBuf>) -> Self {
+        self.extra_roots.push((origin.into(), root.into()));
+        self
+    }
+
+    /// Whether the environment may be changed so that the OpenCL CPU driver is found; on by default.
+    pub fn autoconfig(mut self, allowed: bool) -> Self {
+        self.autoconfig = allowed;
+        self
+    }
+
+    #[cfg(feature = "sycl")]
+    pub(super) fn search(&self) -> sycl_sys::locate::SearchOptions {
+        let mut search = sycl_sys::locate::SearchOptions::new().autoconfig(self.autoconfig);
+        search.roots.clone_from(&self.roots);
+        search.extra_roots.clone_from(&self.extra_roots);
+        search
+    }
+}
+
+impl Default for RuntimeOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

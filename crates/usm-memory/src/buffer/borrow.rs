@@ -1,0 +1,61 @@
+//! Taking foreign memory on trust, after asking the runtime about both of its ends.
+
+use std::any::Any;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use usm_core::{Queue, UsmKind};
+
+use super::{Block, UsmBuffer};
+use crate::{Error, Result};
+
+impl UsmBuffer {
+    /// Borrows `len_bytes` bytes of foreign USM at `address`, which `owner` keeps alive.
+    ///
+    /// The runtime must know the first and the last byte as USM of one kind in the queue's context; where it tells the bounds of
+    /// the allocation, the range must lie within. A range of no bytes must still start in known memory.
+    ///
+    /// # Safety
+    /// 1. The memory stays allocated as long as `owner` lives.
+    /// 2. All bytes between the two ends belong to the allocation.
+    /// 3. Nobody writes it while a guard of this buffer reads it, and nobody touches it while a guard writes it.
+    ///
+    /// # Errors
+    /// [`Error::NotUsm`], [`Error::MixedKinds`], [`Error::BeyondAllocation`], [`Error::AddressOverflow`]. Nothing is kept then.
+    pub unsafe fn borrow(
+        queue: &Queue,
+        address: usize,
+        len_bytes: usize,
+        writable: bool,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Self> {
+        let kind = check(queue, address, len_bytes)?;
+        let start = NonNull::new(ptr::with_exposed_provenance_mut(address))
+            .ok_or(Error::NotUsm { end: "first", address })?;
+        // SAFETY: the runtime knows both ends as memory of that kind; the rest is the caller's promise.
+        let block = unsafe { Block::borrowed(queue, start, len_bytes, kind, owner) };
+        Ok(Self::over(block, writable))
+    }
+}
+
+fn check(queue: &Queue, address: usize, len_bytes: usize) -> Result<UsmKind> {
+    let context = queue.context();
+    let overflow = Error::AddressOverflow { address, len_bytes };
+    let end = address.checked_add(len_bytes).filter(|_| isize::try_from(len_bytes).is_ok()).ok_or(overflow)?;
+
+    let first = context.pointer_info(address).ok_or(Error::NotUsm { end: "first", address })?;
+    if let Some((block_address, block_bytes)) = first.block {
+        return if end - block_address <= block_bytes {
+            Ok(first.kind)
+        } else {
+            Err(Error::BeyondAllocation { address, len_bytes, block_address, block_bytes })
+        };
+    }
+    if len_bytes > 1 {
+        let last = context.pointer_info(end - 1).ok_or(Error::NotUsm { end: "last", address: end - 1 })?;
+        if last.kind != first.kind {
+            return Err(Error::MixedKinds { address, len_bytes, first: first.kind, last: last.kind });
+        }
+    }
+    Ok(first.kind)
+}

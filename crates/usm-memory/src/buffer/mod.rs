@@ -1,0 +1,175 @@
+//! A byte range of USM that its clones and parts share.
+
+mod block;
+mod borrow;
+
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use usm_core::{Context, Device, Queue, UsmKind};
+
+pub(crate) use self::block::Block;
+pub use self::block::Ownership;
+use crate::{Error, ReadGuard, Result, WriteGuard};
+
+/// A byte range of one USM allocation, owned or borrowed.
+///
+/// Clones and sub-buffers share the memory and keep it, its context and its foreign owner alive.
+#[derive(Clone, Debug)]
+pub struct UsmBuffer {
+    block: Arc<Block>,
+    /// Invariant U1: `offset_bytes + len_bytes` is at most the block's length.
+    offset_bytes: usize,
+    len_bytes: usize,
+    writable: bool,
+}
+
+impl UsmBuffer {
+    /// Allocates `len_bytes` bytes, aligned for every element type. The content is undefined.
+    ///
+    /// # Errors
+    /// [`Error::Core`] with the errors of [`Queue::allocate`].
+    pub fn allocate(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Self> {
+        Ok(Self::over(Block::owned(queue.allocate(kind, len_bytes)?), true))
+    }
+
+    /// Allocates `len_bytes` bytes at a multiple of `align_bytes`, a power of two. The content is undefined.
+    ///
+    /// # Errors
+    /// [`Error::Core`] with the errors of [`Queue::allocate_aligned`].
+    pub fn allocate_aligned(queue: &Queue, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<Self> {
+        Ok(Self::over(Block::owned(queue.allocate_aligned(kind, len_bytes, align_bytes)?), true))
+    }
+
+    fn over(block: Block, writable: bool) -> Self {
+        Self { len_bytes: block.len_bytes(), block: Arc::new(block), offset_bytes: 0, writable }
+    }
+
+    /// The part of `len_bytes` bytes at `offset_bytes`; no memory is touched.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`].
+    pub fn sub_buffer(&self, offset_bytes: usize, len_bytes: usize) -> Result<Self> {
+        self.check_range(offset_bytes, len_bytes)?;
+        let offset_bytes = self.offset_bytes + offset_bytes;
+        Ok(Self { block: Arc::clone(&self.block), offset_bytes, len_bytes, writable: self.writable })
+    }
+
+    /// The same memory, not to be written. There is no way back.
+    #[must_use]
+    pub fn read_only(&self) -> Self {
+        Self { writable: false, ..self.clone() }
+    }
+
+    /// Whether the memory may be written through this buffer.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.len_bytes
+    }
+
+    /// Address of the first byte.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        self.as_ptr().addr().get()
+    }
+
+    /// Kind of the memory.
+    #[must_use]
+    pub fn kind(&self) -> UsmKind {
+        self.block.kind()
+    }
+
+    /// Whether host code may read the bytes: host and shared memory.
+    #[must_use]
+    pub fn is_host_accessible(&self) -> bool {
+        self.kind().is_host_accessible()
+    }
+
+    /// The queue used for copies.
+    #[must_use]
+    pub fn queue(&self) -> &Queue {
+        self.block.queue()
+    }
+
+    /// The context the memory is bound to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        self.queue().context()
+    }
+
+    /// The device of the queue.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.queue().device()
+    }
+
+    /// Who frees the memory.
+    #[must_use]
+    pub fn ownership(&self) -> &Ownership {
+        self.block.ownership()
+    }
+
+    /// Whether both are parts of one allocation, or of one borrow of foreign memory.
+    #[must_use]
+    pub fn same_allocation(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.block, &other.block)
+    }
+
+    /// Borrows a byte range for reading until the guard is dropped.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it.
+    pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
+        let range = self.in_block(range)?;
+        ReadGuard::new(&self.block, range)
+    }
+
+    /// Borrows a byte range for reading and writing until the guard is dropped.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`]; [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody reads or writes a part of it.
+    pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
+        self.check_writable()?;
+        let range = self.in_block(range)?;
+        WriteGuard::new(&self.block, range)
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.writable { Ok(()) } else { Err(Error::ReadOnly) }
+    }
+
+    pub(crate) fn block(&self) -> &Arc<Block> {
+        &self.block
+    }
+
+    /// The range of this whole buffer within its block.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.offset_bytes..self.offset_bytes + self.len_bytes
+    }
+
+    /// A range of this buffer as one of its block.
+    fn in_block(&self, range: Range<usize>) -> Result<Range<usize>> {
+        let len_bytes = range.end.saturating_sub(range.start);
+        self.check_range(range.start, len_bytes)?;
+        let start = self.offset_bytes + range.start;
+        Ok(start..start + len_bytes)
+    }
+
+    pub(crate) fn check_range(&self, offset_bytes: usize, len_bytes: usize) -> Result<()> {
+        match offset_bytes.checked_add(len_bytes) {
+            Some(end) if end <= self.len_bytes => Ok(()),
+            _ => Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes: self.len_bytes }),
+        }
+    }
+
+    pub(crate) fn as_ptr(&self) -> NonNull<u8> {
+        self.block.pointer_at(self.offset_bytes)
+    }
+}

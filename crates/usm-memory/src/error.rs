@@ -1,0 +1,102 @@
+//! What can go wrong with a buffer.
+
+use usm_core::UsmKind;
+
+/// Result of this crate's operations.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Error of a buffer operation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A range that reaches beyond its buffer.
+    #[error("bytes {offset_bytes} .. {offset_bytes}+{len_bytes} are not within a buffer of {buffer_bytes} bytes")]
+    OutOfBounds {
+        /// Start of the range.
+        offset_bytes: usize,
+        /// Length of the range.
+        len_bytes: usize,
+        /// Length of the buffer.
+        buffer_bytes: usize,
+    },
+    /// A copy between ranges of different lengths.
+    #[error("cannot copy {src_bytes} bytes into {dst_bytes} bytes; both lengths must be equal")]
+    LengthMismatch {
+        /// Length of the destination.
+        dst_bytes: usize,
+        /// Length of the source.
+        src_bytes: usize,
+    },
+    /// A fill pattern that does not divide the buffer.
+    #[error("a pattern of {pattern_bytes} bytes does not fill a buffer of {buffer_bytes} bytes evenly")]
+    PatternMismatch {
+        /// Length of the pattern.
+        pattern_bytes: usize,
+        /// Length of the buffer.
+        buffer_bytes: usize,
+    },
+    /// A write to read-only memory.
+    #[error("the memory is read-only")]
+    ReadOnly,
+    /// Somebody else has borrowed a part of the same bytes.
+    #[error("bytes {offset_bytes} .. {offset_bytes}+{len_bytes} of the allocation are borrowed for {held} at the moment")]
+    BorrowConflict {
+        /// Start of the refused range within the allocation.
+        offset_bytes: usize,
+        /// Length of the refused range.
+        len_bytes: usize,
+        /// What the other borrow is for: `"reading"` or `"writing"`.
+        held: &'static str,
+    },
+    /// Host code asked for the bytes of device memory.
+    #[error("{kind} USM is not accessible to host code; copy it to the host")]
+    NotHostAccessible {
+        /// Kind of the memory.
+        kind: UsmKind,
+    },
+    /// Memory to borrow that the runtime does not know.
+    #[error("the {end} byte, at {address:#x}, is not USM of the given context")]
+    NotUsm {
+        /// Which byte of the range: `"first"` or `"last"`.
+        end: &'static str,
+        /// Its address.
+        address: usize,
+    },
+    /// Memory to borrow that is not one allocation.
+    #[error("the first byte, at {address:#x}, is {first} USM, but the last of {len_bytes} bytes is {last} USM")]
+    MixedKinds {
+        /// Address of the first byte.
+        address: usize,
+        /// Length of the range.
+        len_bytes: usize,
+        /// Kind of the first byte.
+        first: UsmKind,
+        /// Kind of the last byte.
+        last: UsmKind,
+    },
+    /// Memory to borrow that reaches beyond its allocation.
+    #[error(
+        "{len_bytes} bytes at {address:#x} reach beyond their allocation of {block_bytes} bytes at {block_address:#x}"
+    )]
+    BeyondAllocation {
+        /// Address of the first byte.
+        address: usize,
+        /// Length of the range.
+        len_bytes: usize,
+        /// Address of the allocation.
+        block_address: usize,
+        /// Length of the allocation.
+        block_bytes: usize,
+    },
+    /// A range that leaves the address space.
+    #[error("{len_bytes} bytes at {address:#x} leave the address space")]
+    AddressOverflow {
+        /// Address of the first byte.
+        address: usize,
+        /// Length of the range.
+        len_bytes: usize,
+    },
+    /// An error of the device, context or queue below.
+    #[error(transparent)]
+    Core(#[from] usm_core::Error),
+}

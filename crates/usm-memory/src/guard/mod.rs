@@ -1,0 +1,124 @@
+//! Run-time borrow guards: who may look at which bytes at the moment.
+
+mod table;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub(crate) use self::table::BorrowTable;
+use crate::buffer::Block;
+use crate::{Error, Result};
+
+/// A borrowed byte range and its entry in the table of its block.
+#[derive(Debug)]
+struct Borrow {
+    block: Arc<Block>,
+    /// Invariant G1: `range` lies within the block, and the table holds it under `id` as long as this value lives.
+    range: Range<usize>,
+    id: u64,
+}
+
+impl Borrow {
+    fn len_bytes(&self) -> usize {
+        self.range.end - self.range.start
+    }
+
+    fn check_host(&self) -> Result<()> {
+        let kind = self.block.kind();
+        if kind.is_host_accessible() { Ok(()) } else { Err(Error::NotHostAccessible { kind }) }
+    }
+
+    fn pointer(&self) -> *mut u8 {
+        self.block.pointer_at(self.range.start).as_ptr()
+    }
+}
+
+impl Drop for Borrow {
+    fn drop(&mut self) {
+        self.block.borrows().release(self.id);
+    }
+}
+
+/// Bytes borrowed for reading. Nobody writes them through a buffer of the same allocation meanwhile; the memory stays alive.
+#[derive(Debug)]
+pub struct ReadGuard(Borrow);
+
+impl ReadGuard {
+    pub(crate) fn new(block: &Arc<Block>, range: Range<usize>) -> Result<Self> {
+        let id = block.borrows().acquire(&range, false)?;
+        Ok(Self(Borrow { block: Arc::clone(block), range, id }))
+    }
+
+    /// Start of the range. Host code may follow it only when the memory is host-accessible.
+    #[must_use]
+    pub fn as_ptr(&self) -> *const u8 {
+        self.0.pointer()
+    }
+
+    /// Length of the range.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.0.len_bytes()
+    }
+
+    /// The bytes.
+    ///
+    /// # Errors
+    /// [`Error::NotHostAccessible`] for device memory.
+    pub fn as_slice(&self) -> Result<&[u8]> {
+        self.0.check_host()?;
+        // SAFETY: live host-accessible memory (K1, G1), and the table admits no writer while the guard lives.
+        Ok(unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len_bytes()) })
+    }
+}
+
+/// Bytes borrowed for reading and writing. Nobody else reaches them through a buffer of the same allocation meanwhile; the memory
+/// stays alive.
+#[derive(Debug)]
+pub struct WriteGuard(Borrow);
+
+impl WriteGuard {
+    pub(crate) fn new(block: &Arc<Block>, range: Range<usize>) -> Result<Self> {
+        let id = block.borrows().acquire(&range, true)?;
+        Ok(Self(Borrow { block: Arc::clone(block), range, id }))
+    }
+
+    /// Start of the range. Host code may follow it only when the memory is host-accessible.
+    #[must_use]
+    pub fn as_mut_ptr(&self) -> *mut u8 {
+        self.0.pointer()
+    }
+
+    /// Length of the range.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.0.len_bytes()
+    }
+
+    /// The bytes.
+    ///
+    /// # Errors
+    /// [`Error::NotHostAccessible`] for device memory.
+    pub fn as_mut_slice(&mut self) -> Result<&mut [u8]> {
+        self.0.check_host()?;
+        // SAFETY: live host-accessible memory (K1, G1), and the table admits nobody else while the guard lives.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len_bytes()) })
+    }
+}
+
+/// Borrows a range for writing and another, which may overlap it, for reading by the same operation.
+///
+/// # Errors
+/// [`Error::BorrowConflict`] with the borrows of others.
+pub(crate) fn write_and_read(
+    dst: (&Arc<Block>, Range<usize>),
+    src: (&Arc<Block>, Range<usize>),
+) -> Result<(WriteGuard, ReadGuard)> {
+    if !Arc::ptr_eq(dst.0, src.0) {
+        let writing = WriteGuard::new(dst.0, dst.1)?;
+        return Ok((writing, ReadGuard::new(src.0, src.1)?));
+    }
+    let (write_id, read_id) = dst.0.borrows().acquire_pair(&dst.1, &src.1)?;
+    let writing = WriteGuard(Borrow { block: Arc::clone(dst.0), range: dst.1, id: write_id });
+    Ok((writing, ReadGuard(Borrow { block: Arc::clone(src.0), range: src.1, id: read_id })))
+}

@@ -1,0 +1,118 @@
+//! The table of the byte ranges of a block that are borrowed at the moment.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::{Error, Result};
+
+/// Borrowed ranges. Few at a time, so a list is faster than any tree.
+#[derive(Debug, Default)]
+pub(crate) struct BorrowTable {
+    entries: Mutex<Entries>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    /// Invariant T1: ranges of two entries overlap only when both read, or when one operation took both.
+    list: Vec<Entry>,
+    next_id: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    id: u64,
+    range: Range<usize>,
+    writes: bool,
+}
+
+impl BorrowTable {
+    /// Enters a range, unless it conflicts with one that is there.
+    pub(crate) fn acquire(&self, range: &Range<usize>, writes: bool) -> Result<u64> {
+        let mut entries = self.lock();
+        entries.check(range, writes)?;
+        Ok(entries.add(range, writes))
+    }
+
+    /// Enters a range that is written and one that is read, which may overlap each other; both or none.
+    pub(crate) fn acquire_pair(&self, written: &Range<usize>, read: &Range<usize>) -> Result<(u64, u64)> {
+        let mut entries = self.lock();
+        entries.check(written, true)?;
+        entries.check(read, false)?;
+        Ok((entries.add(written, true), entries.add(read, false)))
+    }
+
+    /// Takes a range out.
+    pub(crate) fn release(&self, id: u64) {
+        let mut entries = self.lock();
+        if let Some(index) = entries.list.iter().position(|entry| entry.id == id) {
+            entries.list.swap_remove(index);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        // No code unwinds while it holds the lock half done.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entries {
+    fn check(&self, range: &Range<usize>, writes: bool) -> Result<()> {
+        let overlaps = |other: &Range<usize>| range.start < other.end && other.start < range.end;
+        let conflict = self.list.iter().find(|entry| (writes || entry.writes) && overlaps(&entry.range));
+        match conflict {
+            None => Ok(()),
+            Some(entry) => Err(Error::BorrowConflict {
+                offset_bytes: range.start,
+                len_bytes: range.end - range.start,
+                held: if entry.writes { "writing" } else { "reading" },
+            }),
+        }
+    }
+
+    fn add(&mut self, range: &Range<usize>, writes: bool) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.list.push(Entry { id, range: range.clone(), writes });
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BorrowTable;
+
+    #[test]
+    fn readers_share_and_writers_do_not() {
+        let table = BorrowTable::default();
+        let read = table.acquire(&(0..10), false).unwrap();
+        let second = table.acquire(&(5..15), false).unwrap();
+        assert!(table.acquire(&(9..12), true).is_err());
+        let apart = table.acquire(&(15..20), true).unwrap();
+        assert!(table.acquire(&(19..20), false).is_err());
+        table.release(read);
+        table.release(second);
+        table.release(apart);
+        table.acquire(&(0..20), true).unwrap();
+    }
+
+    #[test]
+    fn ranges_of_no_bytes_conflict_with_nothing() {
+        let table = BorrowTable::default();
+        table.acquire(&(0..10), true).unwrap();
+        table.acquire(&(10..10), true).unwrap();
+        table.acquire(&(5..5), true).unwrap_or_else(|_| 0);
+    }
+
+    #[test]
+    fn a_refused_pair_leaves_nothing_behind() {
+        let table = BorrowTable::default();
+        let held = table.acquire(&(8..12), true).unwrap();
+        assert!(table.acquire_pair(&(0..4), &(10..14)).is_err());
+        table.release(held);
+        let (a, b) = table.acquire_pair(&(0..8), &(4..12)).unwrap();
+        assert!(table.acquire(&(0..1), false).is_err());
+        table.release(a);
+        table.release(b);
+        table.acquire(&(0..12), true).unwrap();
+    }
+}
