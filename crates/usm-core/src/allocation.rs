@@ -25,7 +25,12 @@ unsafe impl Sync for Allocation {}
 impl Allocation {
     /// # Safety
     /// 1. A1 holds for the arguments: the caller gives the block away.
-    pub(crate) unsafe fn from_raw(queue: &Queue, block: NonNull<u8>, len_bytes: usize, kind: UsmKind) -> Self {
+    pub(crate) unsafe fn from_raw(
+        queue: &Queue,
+        block: NonNull<u8>,
+        len_bytes: usize,
+        kind: UsmKind,
+    ) -> Self {
         live::add(len_bytes);
         Self { block, len_bytes, kind, queue: queue.clone() }
     }

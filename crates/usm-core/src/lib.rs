@@ -40,5 +40,5 @@ pub use event::Event;
 pub use filter::FilterSelector;
 pub use kind::UsmKind;
 pub use live::{LiveAllocations, live_allocations};
-pub use queue::Queue;
+pub use queue::{ForeignHandle, Queue};
 pub use runtime::{BackendState, BackendStatus, Runtime, RuntimeOptions};

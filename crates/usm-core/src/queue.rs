@@ -6,9 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::backend::{Backend, ForeignKind, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue};
-use crate::{
-    Allocation, BackendId, Context, Device, Error, Event, QueueProperties, Result, UsmKind,
-};
+use crate::{Allocation, BackendId, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
 
 owned_handle!(
     /// Owner of a raw queue.
@@ -51,8 +49,7 @@ impl Queue {
     /// [`Error::InvalidForeignHandle`], [`Error::NoForeignHandle`] from a backend without SYCL objects.
     pub unsafe fn from_foreign(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
         // SAFETY: the caller's promise 1.
-        let RawHandle::Queue(raw) = unsafe { backend.import_foreign(ForeignKind::Queue, pointer) }?
-        else {
+        let RawHandle::Queue(raw) = unsafe { backend.import_foreign(ForeignKind::Queue, pointer) }? else {
             return Err(Error::Backend { backend: backend.id(), call: "import_foreign" });
         };
         // SAFETY: a fresh handle of this backend.

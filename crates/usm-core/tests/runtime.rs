@@ -27,7 +27,10 @@ fn a_missing_backend_says_why() {
     let error = runtime.select(&"opencl:cpu".parse().unwrap()).unwrap_err();
     assert!(matches!(error, Error::BackendUnavailable { .. }) && error.to_string().contains("switched off"));
     let error = runtime.select(&"host:cpu:1".parse().unwrap()).unwrap_err();
-    assert!(matches!(error, Error::NoSuchDevice { .. }) && error.to_string().contains("host:cpu:0"), "{error}");
+    assert!(
+        matches!(error, Error::NoSuchDevice { .. }) && error.to_string().contains("host:cpu:0"),
+        "{error}"
+    );
 }
 
 #[test]

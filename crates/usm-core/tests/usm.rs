@@ -65,10 +65,13 @@ fn alignment_is_honoured_or_refused() {
             }
             for align in [0, 3, 48] {
                 let refused = queue.allocate_aligned(kind, 100, align);
-                assert!(matches!(refused, Err(Error::InvalidAlignment { align_bytes }) if align_bytes == align));
+                assert!(
+                    matches!(refused, Err(Error::InvalidAlignment { align_bytes }) if align_bytes == align)
+                );
             }
             let refused = queue.allocate_aligned(kind, 100, 1 << 40);
-            let expected = |error| matches!(error, Error::AlignmentNotHonoured { .. } | Error::OutOfMemory { .. });
+            let expected =
+                |error| matches!(error, Error::AlignmentNotHonoured { .. } | Error::OutOfMemory { .. });
             // Address space may happen to be aligned that far; then the promise is kept.
             assert!(refused.map_or_else(expected, |block| block.address().is_multiple_of(1 << 40)));
         }
@@ -126,11 +129,13 @@ fn operations_run_after_their_dependencies() {
             // SAFETY: within the blocks; ordered by events; waited for below.
             let filled = unsafe { out_of_order.memset(start, round, len, &[]) }.unwrap();
             // SAFETY: as above.
-            let copied =
-                unsafe { out_of_order.memcpy(b.as_ptr().as_ptr(), start, len, std::slice::from_ref(&filled)) }
-                    .unwrap();
+            let copied = unsafe {
+                out_of_order.memcpy(b.as_ptr().as_ptr(), start, len, std::slice::from_ref(&filled))
+            }
+            .unwrap();
             // SAFETY: as above.
-            let refilled = unsafe { out_of_order.fill(start, &[0xee, 0xff], len / 2, &[copied.clone()]) }.unwrap();
+            let refilled =
+                unsafe { out_of_order.fill(start, &[0xee, 0xff], len / 2, &[copied.clone()]) }.unwrap();
             copied.wait().unwrap();
             assert!(read(&queue, b.as_ptr().as_ptr(), len).iter().all(|&byte| byte == round));
             refilled.wait().unwrap();

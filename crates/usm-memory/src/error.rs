@@ -10,7 +10,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A range that reaches beyond its buffer.
-    #[error("bytes {offset_bytes} .. {offset_bytes}+{len_bytes} are not within a buffer of {buffer_bytes} bytes")]
+    #[error(
+        "bytes {offset_bytes} .. {offset_bytes}+{len_bytes} are not within a buffer of {buffer_bytes} bytes"
+    )]
     OutOfBounds {
         /// Start of the range.
         offset_bytes: usize,
@@ -39,7 +41,9 @@ pub enum Error {
     #[error("the memory is read-only")]
     ReadOnly,
     /// Somebody else has borrowed a part of the same bytes.
-    #[error("bytes {offset_bytes} .. {offset_bytes}+{len_bytes} of the allocation are borrowed for {held} at the moment")]
+    #[error(
+        "bytes {offset_bytes} .. {offset_bytes}+{len_bytes} of the allocation are borrowed for {held} at the moment"
+    )]
     BorrowConflict {
         /// Start of the refused range within the allocation.
         offset_bytes: usize,
@@ -63,7 +67,9 @@ pub enum Error {
         address: usize,
     },
     /// Memory to borrow that is not one allocation.
-    #[error("the first byte, at {address:#x}, is {first} USM, but the last of {len_bytes} bytes is {last} USM")]
+    #[error(
+        "the first byte, at {address:#x}, is {first} USM, but the last of {len_bytes} bytes is {last} USM"
+    )]
     MixedKinds {
         /// Address of the first byte.
         address: usize,

@@ -54,7 +54,11 @@ fn copies_between_all_kinds_contexts_and_backends() {
     for from in &queues {
         for to in &queues {
             for (from_kind, to_kind) in UsmKind::ALL.iter().flat_map(|&a| UsmKind::ALL.map(|b| (a, b))) {
-                let len = if from_kind == UsmKind::Device && to_kind == UsmKind::Device { bytes.len() } else { 999 };
+                let len = if from_kind == UsmKind::Device && to_kind == UsmKind::Device {
+                    bytes.len()
+                } else {
+                    999
+                };
                 let src = buffer(from, from_kind, &bytes[..len]);
                 let dst = UsmBuffer::allocate(to, to_kind, len).unwrap();
                 dst.copy_from(&src).unwrap();
@@ -139,7 +143,10 @@ fn fills_repeat_the_pattern() {
         let whole = UsmBuffer::allocate(queue, kind, (1 << 17) + 16).unwrap();
         for len in [1, 2, 4, 8, 16] {
             whole.fill(&pattern[..len]).unwrap();
-            assert!(whole.to_vec().unwrap() == pattern[..len].repeat(whole.len_bytes() / len), "{kind} {len}");
+            assert!(
+                whole.to_vec().unwrap() == pattern[..len].repeat(whole.len_bytes() / len),
+                "{kind} {len}"
+            );
         }
         whole.fill(&[0]).unwrap();
         whole.sub_buffer(3, 32).unwrap().fill(&pattern).unwrap();

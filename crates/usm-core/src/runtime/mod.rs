@@ -151,10 +151,9 @@ impl Runtime {
     /// [`Error::BackendUnavailable`] when there is no SYCL runtime.
     pub fn sycl_backend(&self) -> Result<&Arc<dyn Backend>> {
         let sycl = self.sycl();
-        sycl.backend.as_ref().ok_or_else(|| Error::BackendUnavailable {
-            backend: BackendId::Sycl,
-            state: sycl.state.clone(),
-        })
+        sycl.backend
+            .as_ref()
+            .ok_or_else(|| Error::BackendUnavailable { backend: BackendId::Sycl, state: sycl.state.clone() })
     }
 
     fn sycl(&self) -> &SyclSide {
@@ -203,7 +202,9 @@ fn load(options: &RuntimeOptions) -> SyclSide {
     let devices: Vec<_> = devices.collect();
     if let (true, BackendState::Available { notes, driver, .. }) = (devices.is_empty(), &mut state) {
         notes.push(match driver {
-            Some(_) => "the SYCL runtime shows no device although the OpenCL CPU driver is configured".to_owned(),
+            Some(_) => {
+                "the SYCL runtime shows no device although the OpenCL CPU driver is configured".to_owned()
+            }
             None => "the SYCL runtime shows no device: no OpenCL CPU driver was found beside it; \
                      `pip install intel-opencl-rt` adds one"
                 .to_owned(),

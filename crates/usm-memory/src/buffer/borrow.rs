@@ -41,7 +41,8 @@ impl UsmBuffer {
 fn check(queue: &Queue, address: usize, len_bytes: usize) -> Result<UsmKind> {
     let context = queue.context();
     let overflow = Error::AddressOverflow { address, len_bytes };
-    let end = address.checked_add(len_bytes).filter(|_| isize::try_from(len_bytes).is_ok()).ok_or(overflow)?;
+    let end =
+        address.checked_add(len_bytes).filter(|_| isize::try_from(len_bytes).is_ok()).ok_or(overflow)?;
 
     let first = context.pointer_info(address).ok_or(Error::NotUsm { end: "first", address })?;
     if let Some((block_address, block_bytes)) = first.block {

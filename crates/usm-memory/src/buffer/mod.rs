@@ -38,7 +38,12 @@ impl UsmBuffer {
     ///
     /// # Errors
     /// [`Error::Core`] with the errors of [`Queue::allocate_aligned`].
-    pub fn allocate_aligned(queue: &Queue, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<Self> {
+    pub fn allocate_aligned(
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Self> {
         Ok(Self::over(Block::owned(queue.allocate_aligned(kind, len_bytes, align_bytes)?), true))
     }
 

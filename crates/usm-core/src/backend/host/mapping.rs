@@ -35,9 +35,7 @@ impl Mapping {
             let reserved_bytes = 2 * half + BASE_ALIGN_BYTES;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
             // SAFETY: a new anonymous mapping at an address of the kernel's choice affects no existing memory.
-            let start = unsafe {
-                libc::mmap(ptr::null_mut(), reserved_bytes, libc::PROT_NONE, flags, -1, 0)
-            };
+            let start = unsafe { libc::mmap(ptr::null_mut(), reserved_bytes, libc::PROT_NONE, flags, -1, 0) };
             if start == libc::MAP_FAILED {
                 if half == SMALLEST_HALF_BYTES {
                     return Err(io::Error::last_os_error());
@@ -87,11 +85,7 @@ impl Mapping {
         let start = unsafe { self.base.add(self.half + self.committed) };
         // SAFETY: pages of our own mapping (M1) which nobody has a reference to: none could be accessed before.
         let status = unsafe {
-            libc::mprotect(
-                start.as_ptr().cast(),
-                target - self.committed,
-                libc::PROT_READ | libc::PROT_WRITE,
-            )
+            libc::mprotect(start.as_ptr().cast(), target - self.committed, libc::PROT_READ | libc::PROT_WRITE)
         };
         if status != 0 {
             return Err(io::Error::last_os_error());

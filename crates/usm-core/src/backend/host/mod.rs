@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use self::memory::Memory;
 use self::objects::{Handle, HostContext, HostDevice, HostEvent, HostQueue};
 use super::{
-    Backend, BackendId, DeviceInfo, DeviceType, ForeignKind, PointerInfo, QueueProperties, RawContext, RawDevice,
-    RawEvent, RawHandle, RawQueue,
+    Backend, BackendId, DeviceInfo, DeviceType, ForeignKind, PointerInfo, QueueProperties, RawContext,
+    RawDevice, RawEvent, RawHandle, RawQueue,
 };
 use crate::{Device, Error, Result, UsmKind};
 
@@ -267,7 +267,8 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
-        let what = if matches!(handle, RawHandle::Context(_)) { ForeignKind::Context } else { ForeignKind::Queue };
+        let what =
+            if matches!(handle, RawHandle::Context(_)) { ForeignKind::Context } else { ForeignKind::Queue };
         Err(Error::NoForeignHandle { backend: BackendId::Host, what: what.name() })
     }
 

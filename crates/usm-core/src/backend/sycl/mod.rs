@@ -11,14 +11,15 @@ use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
 use sycl_sys::{
-    Api, DPCTLDeviceVectorRef, DPCTLQueuePropertyType, DPCTLSyclBackendType, DPCTLSyclContextRef, DPCTLSyclDeviceRef,
-    DPCTLSyclDeviceType, DPCTLSyclEventRef, DPCTLSyclQueueRef, DPCTLSyclUSMType, error_handler_callback,
+    Api, DPCTLDeviceVectorRef, DPCTLQueuePropertyType, DPCTLSyclBackendType, DPCTLSyclContextRef,
+    DPCTLSyclDeviceRef, DPCTLSyclDeviceType, DPCTLSyclEventRef, DPCTLSyclQueueRef, DPCTLSyclUSMType,
+    error_handler_callback,
 };
 
 use self::foreign::Probe;
 use super::{
-    Backend, BackendId, DeviceInfo, ForeignKind, PointerInfo, QueueProperties, RawContext, RawDevice, RawEvent,
-    RawHandle, RawQueue,
+    Backend, BackendId, DeviceInfo, ForeignKind, PointerInfo, QueueProperties, RawContext, RawDevice,
+    RawEvent, RawHandle, RawQueue,
 };
 use crate::{Error, Result, UsmKind};
 
@@ -60,7 +61,11 @@ impl SyclBackend {
     ///
     /// # Safety
     /// 1. `vector` is null or a live vector that the caller owns.
-    unsafe fn take_devices(&self, vector: DPCTLDeviceVectorRef, call: &'static str) -> Result<Vec<RawDevice>> {
+    unsafe fn take_devices(
+        &self,
+        vector: DPCTLDeviceVectorRef,
+        call: &'static str,
+    ) -> Result<Vec<RawDevice>> {
         if vector.is_null() {
             return Err(Self::failed(call));
         }
@@ -189,7 +194,8 @@ unsafe impl Backend for SyclBackend {
         }
         let mut handles: Vec<_> = devices.iter().map(|&raw| device(raw)).collect();
         // SAFETY: the array holds live handles, of which copies are made.
-        let vector = unsafe { (self.api.DPCTLDeviceVector_CreateFromArray)(handles.len(), handles.as_mut_ptr()) };
+        let vector =
+            unsafe { (self.api.DPCTLDeviceVector_CreateFromArray)(handles.len(), handles.as_mut_ptr()) };
         some(vector, "DeviceVector_CreateFromArray")?;
         // SAFETY: a live vector; the handler is a function that does not unwind.
         let context = unsafe { (self.api.DPCTLContext_CreateFromDevices)(vector, HANDLER, 0) };
@@ -383,7 +389,9 @@ unsafe impl Backend for SyclBackend {
     unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
         match handle {
             // SAFETY: the handle is live.
-            RawHandle::Context(raw) => some(unsafe { (self.api.DPCTLContext_Copy)(context(raw)) }, "Context_Copy"),
+            RawHandle::Context(raw) => {
+                some(unsafe { (self.api.DPCTLContext_Copy)(context(raw)) }, "Context_Copy")
+            }
             // SAFETY: the handle is live.
             RawHandle::Queue(raw) => some(unsafe { (self.api.DPCTLQueue_Copy)(queue(raw)) }, "Queue_Copy"),
             _ => Err(Self::failed("export_foreign")),

@@ -1,0 +1,132 @@
+//! The shared library as a test sees it: a private copy, its counters, the failures a test asks for.
+
+use std::ffi::{CString, c_char, c_int};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use libloading::Library;
+
+use crate::Kind;
+
+/// The counters and switches of one loaded copy of the library.
+#[derive(Debug)]
+pub struct Control {
+    live: unsafe extern "C" fn(c_int) -> usize,
+    faults: unsafe extern "C" fn() -> usize,
+    fail_next: unsafe extern "C" fn(*const c_char, usize),
+    raise_async: unsafe extern "C" fn(c_int) -> bool,
+}
+
+impl Control {
+    /// Opens a copy of the library; a copy that the process has already is the same one, with the same counters.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be opened, or is not a loopback library.
+    pub fn open(path: &Path) -> Result<Self, libloading::Error> {
+        // SAFETY: the loopback library has no initialisation routines. It is leaked, so it is never unloaded.
+        let library = std::mem::ManuallyDrop::new(unsafe { Library::new(path) }?);
+        // SAFETY: `exports::control` defines it with this signature.
+        let live =
+            *unsafe { library.get::<unsafe extern "C" fn(c_int) -> usize>("usm_loopback_live_handles") }?;
+        // SAFETY: as above.
+        let faults = *unsafe { library.get::<unsafe extern "C" fn() -> usize>("usm_loopback_faults") }?;
+        // SAFETY: as above.
+        let fail_next =
+            *unsafe { library.get::<unsafe extern "C" fn(*const c_char, usize)>("usm_loopback_fail_next") }?;
+        // SAFETY: as above.
+        let raise_async =
+            *unsafe { library.get::<unsafe extern "C" fn(c_int) -> bool>("usm_loopback_raise_async") }?;
+        Ok(Self { live, faults, fail_next, raise_async })
+    }
+
+    /// The number of live handles (or strings, or allocations) of a kind.
+    pub fn live(&self, kind: Kind) -> usize {
+        // SAFETY: takes a number, and the library is never unloaded.
+        unsafe { (self.live)(kind as c_int) }
+    }
+
+    /// The kinds of which something is live, with how many; empty if nothing leaked.
+    pub fn leaks(&self) -> Vec<(Kind, usize)> {
+        Kind::ALL.into_iter().map(|kind| (kind, self.live(kind))).filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// How often a handle or pointer was misused: deleted twice, used after deletion, of the wrong type, out of range.
+    pub fn faults(&self) -> usize {
+        // SAFETY: takes nothing, and the library is never unloaded.
+        unsafe { (self.faults)() }
+    }
+
+    /// Makes the `count`-th call from now (1 = the next) of a C function fail the way it fails in C: NULL, false, 0
+    /// or -1. 0 takes it back.
+    ///
+    /// # Errors
+    ///
+    /// The name contains a zero byte.
+    pub fn fail_next(&self, symbol: &str, count: usize) -> Result<(), std::ffi::NulError> {
+        let symbol = CString::new(symbol)?;
+        // SAFETY: a zero-terminated string, read during the call.
+        unsafe { (self.fail_next)(symbol.as_ptr(), count) };
+        Ok(())
+    }
+
+    /// Gives the newest queue an asynchronous error; the next `DPCTLQueue_Wait` or `DPCTLEvent_WaitAndThrow` calls its
+    /// handler with the code. False if there was never a queue.
+    pub fn raise_async(&self, code: i32) -> bool {
+        // SAFETY: takes a number, and the library is never unloaded.
+        unsafe { (self.raise_async)(code) }
+    }
+}
+
+/// A private copy of the library in a directory of its own, with its own counters; the files go when it is dropped.
+///
+/// Tests of one process run side by side and would disturb each other's counters in a shared copy. Every copy has the
+/// soname of the real library: load it by its path (`Api::load_from`), since `sycl_sys::load` would take whichever copy
+/// the process loaded first.
+#[derive(Debug)]
+pub struct Loopback {
+    dir: PathBuf,
+    library: PathBuf,
+    control: Control,
+}
+
+impl Loopback {
+    /// Copies the library to a new directory, as `libDPCTLSyclInterface.so`, and opens it.
+    ///
+    /// # Errors
+    ///
+    /// The library was not built, cannot be copied, or cannot be opened.
+    pub fn new() -> io::Result<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("sycl-loopback-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&dir)?;
+        let library = dir.join("libDPCTLSyclInterface.so");
+        // Not opened over an old file of the same process number, which may be in use.
+        let _ = std::fs::remove_file(&library);
+        std::fs::copy(crate::library_path(), &library)?;
+        let control = Control::open(&library).map_err(io::Error::other)?;
+        Ok(Self { dir, library, control })
+    }
+
+    /// The file to load.
+    pub fn path(&self) -> &Path {
+        &self.library
+    }
+}
+
+impl std::ops::Deref for Loopback {
+    type Target = Control;
+
+    fn deref(&self) -> &Control {
+        &self.control
+    }
+}
+
+impl Drop for Loopback {
+    fn drop(&mut self) {
+        // The mapping stays, only the name goes; a directory that cannot be removed harms no test.
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}

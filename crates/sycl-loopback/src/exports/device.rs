@@ -1,0 +1,136 @@
+//! Devices, the device manager, device vectors, strings.
+
+use std::ffi::{c_char, c_int};
+
+use super::{context, export};
+use crate::devices::{DEVICES, Device, OPENCL, matching};
+use crate::state::{Handle, Kind, Object, State};
+
+fn info(state: &mut State, device: Handle) -> Option<&'static Device> {
+    DEVICES.get(state.device(device)?)
+}
+
+/// The device with the highest score.
+pub(super) fn preferred(scores: &[(usize, i32)]) -> Option<usize> {
+    let accepted = scores.iter().filter(|(_, score)| *score >= 0);
+    accepted.max_by_key(|(_, score)| *score).map(|(device, _)| *device)
+}
+
+export! {
+    fn DPCTLDevice_Copy(state, device: Handle) -> Handle { state.copy(device, Kind::Device) }
+
+    fn DPCTLDevice_Create(state) -> Handle {
+        let scores: Vec<_> = DEVICES.iter().map(|device| device.score).enumerate().collect();
+        Some(state.create(Object::Device(preferred(&scores)?)))
+    }
+
+    fn DPCTLDevice_CreateFromSelector(state, selector: Handle) -> Handle {
+        let device = preferred(&state.selector(selector)?)?;
+        Some(state.create(Object::Device(device)))
+    }
+
+    fn DPCTLDevice_Delete(state, device: Handle) { state.delete(device, Kind::Device) }
+
+    fn DPCTLDevice_GetBackend(state, device: Handle) -> u32 { info(state, device).map(|_| OPENCL) }
+
+    fn DPCTLDevice_GetDeviceType(state, device: Handle) -> u32 { Some(info(state, device)?.device_type) }
+
+    fn DPCTLDevice_GetName(state, device: Handle) -> *const c_char {
+        let name = info(state, device)?.name;
+        Some(state.string(name))
+    }
+
+    fn DPCTLDevice_GetVendor(state, device: Handle) -> *const c_char {
+        info(state, device)?;
+        Some(state.string(c"usm"))
+    }
+
+    fn DPCTLDevice_GetDriverVersion(state, device: Handle) -> *const c_char {
+        info(state, device)?;
+        Some(state.string(c"1.0"))
+    }
+
+    fn DPCTLDevice_GetMaxComputeUnits(state, device: Handle) -> u32 { Some(info(state, device)?.compute_units) }
+
+    fn DPCTLDevice_GetGlobalMemSize(state, device: Handle) -> u64 { Some(info(state, device)?.global_mem_bytes) }
+
+    fn DPCTLDevice_GetLocalMemSize(state, device: Handle) -> u64 { Some(info(state, device)?.local_mem_bytes) }
+
+    fn DPCTLDevice_GetMaxMemAllocSize(state, device: Handle) -> u64 { Some(info(state, device)?.max_alloc_bytes) }
+
+    fn DPCTLDevice_GetMaxWorkGroupSize(state, device: Handle) -> usize { Some(info(state, device)?.max_work_group) }
+
+    fn DPCTLDevice_HasAspect(state, device: Handle, aspect: u32) -> bool {
+        let aspects = info(state, device)?.aspects;
+        Some(aspects.checked_shr(aspect).unwrap_or(0) & 1 == 1)
+    }
+
+    fn DPCTLDevice_AreEq(state, first: Handle, second: Handle) -> bool {
+        Some(state.device(first)? == state.device(second)?)
+    }
+
+    fn DPCTLDevice_Hash(state, device: Handle) -> usize { Some(state.device(device)? + 1) }
+
+    fn DPCTLDevice_GetPlatform(state, device: Handle) -> Handle {
+        let device = state.device(device)?;
+        Some(state.create(Object::Platform(device)))
+    }
+
+    // Every device is a root device.
+    fn DPCTLDevice_GetParentDevice(state, device: Handle) -> Handle {
+        state.device(device)?;
+        None
+    }
+
+    fn DPCTLDeviceMgr_GetDevices(state, identifier: c_int) -> Handle {
+        Some(state.create(Object::DeviceVector(matching(identifier))))
+    }
+
+    fn DPCTLDeviceMgr_GetCachedContext(state, device: Handle) -> Handle {
+        let device = state.device(device)?;
+        Some(state.create(Object::Context(context::default_of(device))))
+    }
+
+    fn DPCTLDeviceMgr_GetNumDevices(_state, identifier: c_int) -> usize { Some(matching(identifier).len()) }
+
+    // There is one device of each type.
+    fn DPCTLDeviceMgr_GetRelativeId(state, device: Handle) -> i64 { state.device(device).map(|_| 0) }
+
+    fn DPCTLDeviceMgr_GetPositionInDevices(state, device: Handle, identifier: c_int) -> c_int {
+        let device = state.device(device)?;
+        let position = matching(identifier).iter().position(|&other| other == device)?;
+        c_int::try_from(position).ok()
+    }
+
+    fn DPCTLDeviceVector_Create(state) -> Handle { Some(state.create(Object::DeviceVector(Vec::new()))) }
+
+    fn DPCTLDeviceVector_CreateFromArray(state, len: usize, devices: *mut Handle) -> Handle {
+        let mut positions = Vec::new();
+        if len > 0 && devices.is_null() {
+            return None;
+        }
+        for index in 0..len {
+            // SAFETY: the header's contract: `devices` has `len` elements.
+            let device = unsafe { devices.add(index) };
+            // SAFETY: as above, the element is initialised.
+            positions.push(state.device(unsafe { device.read() })?);
+        }
+        Some(state.create(Object::DeviceVector(positions)))
+    }
+
+    fn DPCTLDeviceVector_Delete(state, vector: Handle) { state.delete(vector, Kind::DeviceVector) }
+
+    fn DPCTLDeviceVector_Size(state, vector: Handle) -> usize { Some(state.device_vector(vector)?.len()) }
+
+    fn DPCTLDeviceVector_GetAt(state, vector: Handle, index: usize) -> Handle {
+        let device = *state.device_vector(vector)?.get(index)?;
+        Some(state.create(Object::Device(device)))
+    }
+
+    fn DPCTLCString_Delete(state, string: *const c_char) { state.delete_string(string) }
+
+    // No function here returns an array of sizes, so any but NULL is a fault.
+    fn DPCTLSize_t_Array_Delete(state, array: *mut usize) { state.expect(array.is_null()) }
+
+    fn DPCTLService_GetDPCPPVersion(state) -> *const c_char { Some(state.string(c"loopback")) }
+}

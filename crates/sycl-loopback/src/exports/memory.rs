@@ -1,0 +1,150 @@
+//! What queues run: copies, fills, barriers. Each has ended when its function returns.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use super::usm::block_of;
+use super::{export, queue};
+use crate::state::{Event, Handle, Object, Queue, State};
+
+/// `DPCTL_USM_DEVICE`.
+const DEVICE: u32 = 1;
+
+/// A fault if a range leaves the allocation it starts in, or is device memory of another context.
+fn check(state: &mut State, queue: &Queue, pointer: *const c_void, count_bytes: usize) -> Option<()> {
+    if count_bytes == 0 {
+        return Some(());
+    }
+    if pointer.is_null() {
+        return None;
+    }
+    let Some((start, block)) = block_of(state, pointer.addr()) else {
+        // Ordinary memory of the host.
+        return Some(());
+    };
+    let room = block.size_bytes - (pointer.addr() - start);
+    let reachable = block.usm_type != DEVICE || block.context == queue.context.identity;
+    state.expect(count_bytes <= room && reachable)
+}
+
+/// The event of a command that has ended.
+fn done(state: &mut State, queue: &Queue) -> Handle {
+    let times = if queue::records_times(queue) { [state.tick(), state.tick(), state.tick()] } else { [0; 3] };
+    state.create(Object::Event(Event { times }))
+}
+
+/// A fault for each event that is not live.
+fn check_events(state: &mut State, events: *const Handle, count: usize) -> Option<()> {
+    for index in 0..count {
+        // SAFETY: the header's contract: `events` has `count` elements.
+        let event = unsafe { events.add(index) };
+        // SAFETY: as above, the element is initialised.
+        state.event(unsafe { event.read() })?;
+    }
+    Some(())
+}
+
+fn copy(
+    state: &mut State,
+    queue: Handle,
+    destination: *mut c_void,
+    source: *const c_void,
+    count_bytes: usize,
+) -> Option<Handle> {
+    let queue = state.queue(queue)?;
+    check(state, &queue, destination, count_bytes)?;
+    check(state, &queue, source, count_bytes)?;
+    if count_bytes > 0 {
+        // SAFETY: the header's contract: both are valid for `count_bytes`; `copy` allows that they overlap.
+        unsafe { ptr::copy(source.cast::<u8>(), destination.cast::<u8>(), count_bytes) };
+    }
+    Some(done(state, &queue))
+}
+
+fn fill<T: Copy>(
+    state: &mut State,
+    queue: Handle,
+    usm: *mut c_void,
+    value: T,
+    count: usize,
+) -> Option<Handle> {
+    let queue = state.queue(queue)?;
+    check(state, &queue, usm, count.checked_mul(size_of::<T>())?)?;
+    for index in 0..count {
+        // SAFETY: the header's contract: `usm` is valid for `count` elements.
+        let element = unsafe { usm.cast::<T>().add(index) };
+        // SAFETY: as above; nothing is said about the alignment.
+        unsafe { element.write_unaligned(value) };
+    }
+    Some(done(state, &queue))
+}
+
+export! {
+    fn DPCTLQueue_Memcpy(
+        state, queue: Handle, destination: *mut c_void, source: *const c_void, count_bytes: usize,
+    ) -> Handle {
+        copy(state, queue, destination, source, count_bytes)
+    }
+
+    fn DPCTLQueue_MemcpyWithEvents(
+        state, queue: Handle, destination: *mut c_void, source: *const c_void, count_bytes: usize,
+        events: *const Handle, event_count: usize,
+    ) -> Handle {
+        check_events(state, events, event_count)?;
+        copy(state, queue, destination, source, count_bytes)
+    }
+
+    fn DPCTLQueue_Prefetch(state, queue: Handle, pointer: *const c_void, count_bytes: usize) -> Handle {
+        let queue = state.queue(queue)?;
+        check(state, &queue, pointer, count_bytes)?;
+        Some(done(state, &queue))
+    }
+
+    fn DPCTLQueue_MemAdvise(
+        state, queue: Handle, pointer: *const c_void, count_bytes: usize, _advice: c_int,
+    ) -> Handle {
+        let queue = state.queue(queue)?;
+        check(state, &queue, pointer, count_bytes)?;
+        Some(done(state, &queue))
+    }
+
+    fn DPCTLQueue_SubmitBarrier(state, queue: Handle) -> Handle {
+        let queue = state.queue(queue)?;
+        Some(done(state, &queue))
+    }
+
+    fn DPCTLQueue_SubmitBarrierForEvents(state, queue: Handle, events: *const Handle, event_count: usize) -> Handle {
+        let queue = state.queue(queue)?;
+        check_events(state, events, event_count)?;
+        Some(done(state, &queue))
+    }
+
+    fn DPCTLQueue_Memset(state, queue: Handle, usm: *mut c_void, value: u8, count_bytes: usize) -> Handle {
+        fill(state, queue, usm, value, count_bytes)
+    }
+
+    fn DPCTLQueue_Fill8(state, queue: Handle, usm: *mut c_void, value: u8, count: usize) -> Handle {
+        fill(state, queue, usm, value, count)
+    }
+
+    fn DPCTLQueue_Fill16(state, queue: Handle, usm: *mut c_void, value: u16, count: usize) -> Handle {
+        fill(state, queue, usm, value, count)
+    }
+
+    fn DPCTLQueue_Fill32(state, queue: Handle, usm: *mut c_void, value: u32, count: usize) -> Handle {
+        fill(state, queue, usm, value, count)
+    }
+
+    fn DPCTLQueue_Fill64(state, queue: Handle, usm: *mut c_void, value: u64, count: usize) -> Handle {
+        fill(state, queue, usm, value, count)
+    }
+
+    fn DPCTLQueue_Fill128(state, queue: Handle, usm: *mut c_void, value: *mut u64, count: usize) -> Handle {
+        if value.is_null() {
+            return None;
+        }
+        // SAFETY: the header's contract: `value` points to two words.
+        let value = unsafe { value.cast::<[u64; 2]>().read() };
+        fill(state, queue, usm, value, count)
+    }
+}

@@ -1,0 +1,118 @@
+//! USM allocations: ordinary memory, known by its bytes to one context.
+
+use std::alloc::{Layout, alloc, dealloc};
+
+use super::export;
+use crate::devices::DEVICES;
+use crate::state::{Block, Handle, State};
+
+const DEVICE: u32 = 1;
+const SHARED: u32 = 2;
+const HOST: u32 = 3;
+
+/// The alignment of allocations that ask for none.
+const DEFAULT_ALIGNMENT: usize = 64;
+
+fn allocate(
+    state: &mut State,
+    usm_type: u32,
+    alignment: usize,
+    size_bytes: usize,
+    queue: Handle,
+) -> Option<Handle> {
+    let queue = state.queue(queue)?;
+    let limit = DEVICES.get(queue.device)?.max_alloc_bytes;
+    if size_bytes == 0 || size_bytes as u64 > limit {
+        return None;
+    }
+    let alignment_bytes = if alignment == 0 { DEFAULT_ALIGNMENT } else { alignment };
+    let layout = Layout::from_size_align(size_bytes, alignment_bytes).ok()?;
+    // SAFETY: the layout has a size above zero.
+    let pointer = unsafe { alloc(layout) };
+    if pointer.is_null() {
+        return None;
+    }
+    let block = Block {
+        size_bytes,
+        alignment_bytes,
+        usm_type,
+        context: queue.context.identity,
+        device: queue.device,
+    };
+    state.blocks.insert(pointer.expose_provenance(), block);
+    Some(pointer.cast())
+}
+
+/// Frees the block of a context that starts here; NULL is allowed.
+fn free(state: &mut State, usm: Handle, context: usize) -> Option<()> {
+    if usm.is_null() {
+        return None;
+    }
+    let known = state.blocks.get(&usm.addr()).is_some_and(|block| block.context == context);
+    state.expect(known)?;
+    let block = state.blocks.remove(&usm.addr())?;
+    let layout = Layout::from_size_align(block.size_bytes, block.alignment_bytes).ok()?;
+    let pointer = std::ptr::with_exposed_provenance_mut::<u8>(usm.addr());
+    // So that a read after the free is noticed while the allocator keeps the page.
+    // SAFETY: `allocate` made a block of this size here, and it is removed above, so this is its last use but one.
+    unsafe { pointer.write_bytes(0xDD, block.size_bytes) };
+    // SAFETY: allocated with this layout by `allocate`, and freed once, since it was in the table until now.
+    unsafe { dealloc(pointer, layout) };
+    Some(())
+}
+
+/// The block that contains a byte, whatever its context, with its address.
+pub(super) fn block_of(state: &State, address: usize) -> Option<(usize, Block)> {
+    let (&start, block) = state.blocks.range(..=address).next_back()?;
+    (address - start < block.size_bytes).then(|| (start, block.clone()))
+}
+
+export! {
+    fn DPCTLmalloc_shared(state, size_bytes: usize, queue: Handle) -> Handle {
+        allocate(state, SHARED, 0, size_bytes, queue)
+    }
+
+    fn DPCTLaligned_alloc_shared(state, alignment: usize, size_bytes: usize, queue: Handle) -> Handle {
+        allocate(state, SHARED, alignment, size_bytes, queue)
+    }
+
+    fn DPCTLmalloc_host(state, size_bytes: usize, queue: Handle) -> Handle {
+        allocate(state, HOST, 0, size_bytes, queue)
+    }
+
+    fn DPCTLaligned_alloc_host(state, alignment: usize, size_bytes: usize, queue: Handle) -> Handle {
+        allocate(state, HOST, alignment, size_bytes, queue)
+    }
+
+    fn DPCTLmalloc_device(state, size_bytes: usize, queue: Handle) -> Handle {
+        allocate(state, DEVICE, 0, size_bytes, queue)
+    }
+
+    fn DPCTLaligned_alloc_device(state, alignment: usize, size_bytes: usize, queue: Handle) -> Handle {
+        allocate(state, DEVICE, alignment, size_bytes, queue)
+    }
+
+    fn DPCTLfree_with_queue(state, usm: Handle, queue: Handle) {
+        let context = state.queue(queue)?.context.identity;
+        free(state, usm, context)
+    }
+
+    fn DPCTLfree_with_context(state, usm: Handle, context: Handle) {
+        let context = state.context(context)?.identity;
+        free(state, usm, context)
+    }
+
+    fn DPCTLUSM_GetPointerType(state, usm: Handle, context: Handle) -> u32 {
+        let context = state.context(context)?.identity;
+        let (_, block) = block_of(state, usm.addr())?;
+        (block.context == context).then_some(block.usm_type)
+    }
+
+    // The real library ends the process for an unknown pointer; here it is a fault.
+    fn DPCTLUSM_GetPointerDevice(state, usm: Handle, context: Handle) -> Handle {
+        let context = state.context(context)?.identity;
+        let block = block_of(state, usm.addr()).map(|(_, block)| block).filter(|block| block.context == context);
+        state.expect(block.is_some())?;
+        Some(state.create(crate::state::Object::Device(block?.device)))
+    }
+}

@@ -1,0 +1,27 @@
+//! A stand-in for the SYCL C interface in plain Rust, for tests of the FFI layer without SYCL.
+//!
+//! The shared library exports the `DPCTL…` functions that `sycl-sys` binds, over two simulated devices and ordinary
+//! memory. It is strict where the real runtime is lenient: a handle that is used after it was deleted, deleted
+//! twice, or of the wrong type counts as a *fault*; so does a memory operation that leaves its allocation. Live handles
+//! and allocations are counted by [`Kind`], so that a test can prove that nothing leaks.
+//!
+//! The Rust part is for tests: [`Loopback`] gives a private copy of the library, with its own counters, and talks to it.
+//! The functions are compiled into this Rust library too, but a test wants those of the shared library it loads.
+//!
+//! | module | job |
+//! |---|---|
+//! | `devices` | the simulated hardware: what each device answers |
+//! | `state` | the handles and allocations that are live, the faults, the failures to come |
+//! | `exports` | the C functions, a file per topic |
+//! | `control` | [`Loopback`]: the shared library as a test sees it |
+//! | `place` | where cargo put the shared library |
+
+mod control;
+mod devices;
+mod exports;
+mod place;
+mod state;
+
+pub use control::{Control, Loopback};
+pub use place::library_path;
+pub use state::Kind;

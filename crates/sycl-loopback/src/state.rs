@@ -1,0 +1,318 @@
+//! What is live: handles, allocations, strings; what went wrong; what is to go wrong.
+//!
+//! A handle is a number that is never given out twice, dressed up as a pointer. So a handle that was deleted is
+//! recognised for ever, and using one can do no harm.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// A handle as C sees it.
+pub(crate) type Handle = *mut c_void;
+
+/// The C type of an error handler.
+pub(crate) type Handler = unsafe extern "C" fn(c_int);
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(i32)]
+pub enum Kind {
+    /// Device handles.
+    Device = 0,
+    /// Platform handles.
+    Platform = 1,
+    /// Context handles.
+    Context = 2,
+    /// Queue handles.
+    Queue = 3,
+    /// Event handles.
+    Event = 4,
+    /// Device selectors.
+    Selector = 5,
+    /// Device vectors.
+    DeviceVector = 6,
+    /// Platform vectors.
+    PlatformVector = 7,
+    /// Strings.
+    String = 8,
+    /// USM allocations.
+    Allocation = 9,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 10] = [
+        Self::Device,
+        Self::Platform,
+        Self::Context,
+        Self::Queue,
+        Self::Event,
+        Self::Selector,
+        Self::DeviceVector,
+        Self::PlatformVector,
+        Self::String,
+        Self::Allocation,
+    ];
+}
+
+/// A context: equal for all its handles.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    pub(crate) identity: usize,
+    pub(crate) devices: Vec<usize>,
+}
+
+/// A queue: equal for all its handles.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    pub(crate) identity: usize,
+    pub(crate) context: Context,
+    pub(crate) device: usize,
+    pub(crate) handler: Option<Handler>,
+    pub(crate) properties: c_int,
+}
+
+/// A command that has run.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    /// Submission, start, end in ns; zeros without profiling.
+    pub(crate) times: [u64; 3],
+}
+
+/// What a handle stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Object {
+    Device(usize),
+    Platform(usize),
+    Context(Context),
+    Queue(Queue),
+    Event(Event),
+    Selector(Vec<(usize, i32)>),
+    DeviceVector(Vec<usize>),
+    PlatformVector(Vec<usize>),
+}
+
+impl Object {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Device(_) => Kind::Device,
+            Self::Platform(_) => Kind::Platform,
+            Self::Context(_) => Kind::Context,
+            Self::Queue(_) => Kind::Queue,
+            Self::Event(_) => Kind::Event,
+            Self::Selector(_) => Kind::Selector,
+            Self::DeviceVector(_) => Kind::DeviceVector,
+            Self::PlatformVector(_) => Kind::PlatformVector,
+        }
+    }
+}
+
+/// A USM allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) size_bytes: usize,
+    pub(crate) alignment_bytes: usize,
+    /// `DPCTLSyclUSMType`.
+    pub(crate) usm_type: u32,
+    /// Identity of the context.
+    pub(crate) context: usize,
+    pub(crate) device: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    objects: BTreeMap<usize, Object>,
+    identities: usize,
+    /// By address.
+    pub(crate) blocks: BTreeMap<usize, Block>,
+    strings: BTreeMap<usize, CString>,
+    /// Deleted strings are kept, so that their addresses are not given out again.
+    deleted_strings: Vec<CString>,
+    faults: usize,
+    /// Calls to go until a function fails, by its name.
+    failures: HashMap<String, usize>,
+    newest_queue: Option<Queue>,
+    pending_error: Option<(Queue, c_int)>,
+    ticks: u64,
+}
+
+static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
+
+/// Runs with the state.
+pub(crate) fn with<R>(body: impl FnOnce(&mut State) -> R) -> R {
+    // A panic inside ends the process (it would leave an `extern "C"` function), so poison cannot be seen in practice.
+    body(&mut STATE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Runs one C function: `None` becomes the C value for failure, and so does a failure that a test asked for.
+pub(crate) fn call<R: Failure>(name: &str, body: impl FnOnce(&mut State) -> Option<R>) -> R {
+    with(|state| if state.fails(name) { None } else { body(state) }).unwrap_or(R::VALUE)
+}
+
+/// What a C function returns when it fails.
+pub(crate) trait Failure {
+    const VALUE: Self;
+}
+
+macro_rules! failure {
+    ($($ty:ty = $value:expr),* $(,)?) => {$(impl Failure for $ty { const VALUE: Self = $value; })*};
+}
+failure!(() = (), bool = false, u32 = 0, u64 = 0, usize = 0, i32 = -1, i64 = -1);
+failure!(*mut c_void = std::ptr::null_mut(), *const c_char = std::ptr::null());
+
+impl State {
+    /// A number no other context or queue has. The first ones belong to the default contexts of the devices.
+    pub(crate) fn identity(&mut self) -> usize {
+        self.identities += 1;
+        self.identities + crate::devices::DEVICES.len()
+    }
+
+    /// A new handle.
+    pub(crate) fn create(&mut self, object: Object) -> Handle {
+        self.identities += 1;
+        let address = 0x1000_0000 + 16 * self.identities;
+        if let Object::Queue(queue) = &object {
+            self.newest_queue = Some(queue.clone());
+        }
+        self.objects.insert(address, object);
+        std::ptr::without_provenance_mut(address)
+    }
+
+    /// What a handle stands for: `None` for NULL; a fault for one that is not live.
+    pub(crate) fn object(&mut self, handle: Handle) -> Option<Object> {
+        if handle.is_null() {
+            return None;
+        }
+        let object = self.objects.get(&handle.addr()).cloned();
+        if object.is_none() {
+            self.fault();
+        }
+        object
+    }
+
+    /// Another handle of the same object.
+    pub(crate) fn copy(&mut self, handle: Handle, kind: Kind) -> Option<Handle> {
+        let object = self.object(handle)?;
+        self.expect(object.kind() == kind)?;
+        let newest = self.newest_queue.clone();
+        let copy = self.create(object);
+        // A copy is not a new queue.
+        self.newest_queue = newest;
+        Some(copy)
+    }
+
+    /// Deletes a handle; NULL is allowed.
+    pub(crate) fn delete(&mut self, handle: Handle, kind: Kind) -> Option<()> {
+        let object = self.object(handle)?;
+        self.expect(object.kind() == kind)?;
+        self.objects.remove(&handle.addr());
+        Some(())
+    }
+
+    /// A fault unless a condition holds.
+    pub(crate) fn expect(&mut self, holds: bool) -> Option<()> {
+        if !holds {
+            self.fault();
+        }
+        holds.then_some(())
+    }
+
+    pub(crate) fn fault(&mut self) {
+        self.faults += 1;
+    }
+
+    pub(crate) fn faults(&self) -> usize {
+        self.faults
+    }
+
+    /// A string that the caller deletes.
+    pub(crate) fn string(&mut self, text: &CStr) -> *const c_char {
+        let text = text.to_owned();
+        let pointer = text.as_ptr();
+        self.strings.insert(pointer.addr(), text);
+        pointer
+    }
+
+    pub(crate) fn delete_string(&mut self, pointer: *const c_char) -> Option<()> {
+        if pointer.is_null() {
+            return None;
+        }
+        let text = self.strings.remove(&pointer.addr());
+        self.expect(text.is_some())?;
+        self.deleted_strings.extend(text);
+        Some(())
+    }
+
+    pub(crate) fn live(&self, kind: Kind) -> usize {
+        match kind {
+            Kind::String => self.strings.len(),
+            Kind::Allocation => self.blocks.len(),
+            _ => self.objects.values().filter(|object| object.kind() == kind).count(),
+        }
+    }
+
+    /// Makes the `count`-th call from now of a function fail; 0 takes it back.
+    pub(crate) fn fail_next(&mut self, name: &str, count: usize) {
+        if count == 0 {
+            self.failures.remove(name);
+        } else {
+            self.failures.insert(name.to_owned(), count);
+        }
+    }
+
+    fn fails(&mut self, name: &str) -> bool {
+        let Some(count) = self.failures.get_mut(name) else {
+            return false;
+        };
+        *count -= 1;
+        let due = *count == 0;
+        if due {
+            self.failures.remove(name);
+        }
+        due
+    }
+
+    /// Gives the newest queue an asynchronous error, to be delivered at the next wait; false if there is no queue.
+    pub(crate) fn raise(&mut self, code: c_int) -> bool {
+        self.pending_error = self.newest_queue.clone().map(|queue| (queue, code));
+        self.pending_error.is_some()
+    }
+
+    /// The asynchronous error to deliver now, with the handler that takes it.
+    pub(crate) fn take_error(&mut self) -> Option<(Handler, c_int)> {
+        let (queue, code) = self.pending_error.take()?;
+        queue.handler.map(|handler| (handler, code))
+    }
+
+    /// The next moment of the simulated clock, in ns.
+    pub(crate) fn tick(&mut self) -> u64 {
+        self.ticks += 10;
+        self.ticks
+    }
+}
+
+macro_rules! getter {
+    ($($name:ident: $variant:ident -> $ty:ty;)*) => {
+        impl State {$(
+            pub(crate) fn $name(&mut self, handle: Handle) -> Option<$ty> {
+                match self.object(handle)? {
+                    Object::$variant(value) => Some(value),
+                    _ => {
+                        self.fault();
+                        None
+                    }
+                }
+            }
+        )*}
+    };
+}
+getter! {
+    device: Device -> usize;
+    platform: Platform -> usize;
+    context: Context -> Context;
+    queue: Queue -> Queue;
+    event: Event -> Event;
+    selector: Selector -> Vec<(usize, i32)>;
+    device_vector: DeviceVector -> Vec<usize>;
+    platform_vector: PlatformVector -> Vec<usize>;
+}

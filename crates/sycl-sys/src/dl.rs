@@ -1,0 +1,144 @@
+//! The dynamic loader: opening a file for good, asking for one that is loaded already, and where it lies.
+//!
+//! A library is never unloaded: SYCL has static state and threads of its own. So the type is [`Kept`], which has no drop.
+
+use std::mem::ManuallyDrop;
+
+/// A library that stays open for the life of the process.
+pub(crate) type Kept = ManuallyDrop<libloading::Library>;
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{loaded_files, open, resident};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use other::{loaded_files, open, resident};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    //! Linux: dlopen with the flags that keep two runtimes apart.
+
+    use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::{Path, PathBuf};
+
+    use libloading::os::unix::Library as UnixLibrary;
+
+    use super::Kept;
+
+    /// Opens a file (or, for a bare name, what the loader finds) with all symbols resolved now and kept local.
+    ///
+    /// # Safety
+    ///
+    /// 1. Running the initialisation routines of the file and of the libraries it needs is sound.
+    pub(crate) unsafe fn open(path: &Path) -> Result<Kept, String> {
+        // SAFETY: condition 1 of this function.
+        unsafe { UnixLibrary::open(Some(path), libc::RTLD_NOW | libc::RTLD_LOCAL) }
+            .map(|library| Kept::new(library.into()))
+            .map_err(|error| text(&error))
+    }
+
+    /// The library of this name if the process has it already, and its file.
+    pub(crate) fn resident(soname: &str) -> Option<(Kept, PathBuf)> {
+        let flags = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_NOLOAD;
+        // SAFETY: RTLD_NOLOAD opens nothing new, so no initialisation routine runs; the reference that it adds is kept,
+        // so no termination routine runs either.
+        let library = unsafe { UnixLibrary::open(Some(soname), flags) }.ok()?;
+        let handle = library.into_raw();
+        let path = file_of(handle).unwrap_or_else(|| PathBuf::from(soname));
+        // SAFETY: `handle` came from `into_raw` above and is not used by another owner.
+        let library = unsafe { UnixLibrary::from_raw(handle) };
+        Some((Kept::new(library.into()), path))
+    }
+
+    /// The file of an opened library, from the loader's own records.
+    fn file_of(handle: *mut c_void) -> Option<PathBuf> {
+        let mut map: *const LinkMap = std::ptr::null();
+        // SAFETY: `handle` is an open library's, and RTLD_DI_LINKMAP writes one pointer to where `map` lies.
+        let status = unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
+        if status != 0 || map.is_null() {
+            return None;
+        }
+        // SAFETY: on success the loader's entry is valid as long as the library is open, and we never close it.
+        let name = unsafe { (*map).name };
+        // SAFETY: the loader keeps a C string there as long as the library is open.
+        unsafe { path_of(name) }
+    }
+
+    /// The files of all the libraries that the process has.
+    pub(crate) fn loaded_files() -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        // SAFETY: `collect` takes the data pointer for the vector it is, which no one else uses during the call.
+        unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut files).cast()) };
+        files
+    }
+
+    /// Notes the name of one library; called by `dl_iterate_phdr`, which goes on as long as this returns 0.
+    unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _bytes: usize, data: *mut c_void) -> c_int {
+        // SAFETY: `loaded_files` passed a pointer to its vector, and waits until the iteration ends.
+        let files = unsafe { &mut *data.cast::<Vec<PathBuf>>() };
+        // SAFETY: the loader passes a valid entry for the duration of this call.
+        let name = unsafe { (*info).dlpi_name };
+        // SAFETY: the name of an entry is NULL or a C string, valid as long as the entry.
+        files.extend(unsafe { path_of(name) });
+        0
+    }
+
+    /// A C string as a path; `None` if there is none or it is empty (the main program).
+    ///
+    /// # Safety
+    ///
+    /// 1. `name` is NULL or points to a zero-terminated string.
+    unsafe fn path_of(name: *const c_char) -> Option<PathBuf> {
+        if name.is_null() {
+            return None;
+        }
+        // SAFETY: condition 1 of this function, and it is not NULL.
+        let name = unsafe { CStr::from_ptr(name) };
+        (!name.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+    }
+
+    /// The public head of `struct link_map` of `<link.h>`.
+    #[repr(C)]
+    struct LinkMap {
+        _address: usize,
+        name: *const c_char,
+    }
+
+    /// The loader's own words: the error type of libloading keeps them one level down.
+    fn text(error: &libloading::Error) -> String {
+        match std::error::Error::source(error) {
+            Some(cause) => cause.to_string(),
+            None => error.to_string(),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    //! Elsewhere: a file can be opened, what is loaded cannot be asked.
+
+    use std::path::{Path, PathBuf};
+
+    use libloading::Library;
+
+    use super::Kept;
+
+    /// Opens a file.
+    ///
+    /// # Safety
+    ///
+    /// 1. Running the initialisation routines of the file and of the libraries it needs is sound.
+    pub(crate) unsafe fn open(path: &Path) -> Result<Kept, String> {
+        // SAFETY: condition 1 of this function.
+        unsafe { Library::new(path) }.map(Kept::new).map_err(|error| error.to_string())
+    }
+
+    /// Nothing is known about loaded libraries here.
+    pub(crate) fn loaded_files() -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Nothing is known about loaded libraries here.
+    pub(crate) fn resident(_soname: &str) -> Option<(Kept, PathBuf)> {
+        None
+    }
+}

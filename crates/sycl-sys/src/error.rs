@@ -1,0 +1,60 @@
+//! Why the SYCL C interface could not be loaded.
+
+use std::path::PathBuf;
+
+use crate::locate::Tried;
+
+/// Why the SYCL C interface could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// No place that was searched has a library that can be loaded.
+    #[error("{}", crate::locate::report::not_found(.tried))]
+    NotFound {
+        /// Every place that was tried, in order, with what was found there.
+        tried: Vec<Tried>,
+    },
+
+    /// The file could not be opened as a library.
+    #[error("cannot load {}: {reason}", .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the dynamic loader said.
+        reason: String,
+    },
+
+    /// The file is a library, but not one that offers the interface.
+    #[error(
+        "{} lacks {} of the {} symbols of the SYCL C interface of dpctl 0.22: {}",
+        .path.display(), .symbols.len(), crate::Api::REQUIRED.len(), .symbols.join(", ")
+    )]
+    MissingSymbols {
+        /// The file.
+        path: PathBuf,
+        /// All the names that are missing.
+        symbols: Vec<&'static str>,
+    },
+
+    /// Another SYCL runtime is in the process already; loading this one would give the process two.
+    #[error(
+        "the SYCL runtime {} is loaded in this process already, and {} would bring a second one ({}); \
+         use one SYCL installation per process",
+        .loaded.display(), .wanted.display(), .would_load.display()
+    )]
+    SecondRuntime {
+        /// The runtime that is loaded.
+        loaded: PathBuf,
+        /// The interface library that was about to be loaded.
+        wanted: PathBuf,
+        /// The runtime it would have loaded.
+        would_load: PathBuf,
+    },
+
+    /// Loading SYCL at run time is implemented for Linux only.
+    #[error("the SYCL runtime can be loaded on Linux only, this is {os}")]
+    UnsupportedPlatform {
+        /// The operating system, as Rust names it.
+        os: &'static str,
+    },
+}

@@ -1,0 +1,104 @@
+//! One place of the search: who named it, what it is, what came of it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::runtime;
+
+/// Who named a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Origin {
+    /// The process has the library already.
+    AlreadyLoaded,
+    /// [`SearchOptions::roots`](super::SearchOptions::roots).
+    Explicit,
+    /// [`SearchOptions::extra_roots`](super::SearchOptions::extra_roots), with the text given there.
+    Caller(String),
+    /// The environment variable of this name.
+    Variable(&'static str),
+    /// The dynamic loader's own search, by bare name.
+    LoaderDefault,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AlreadyLoaded => formatter.write_str("already loaded"),
+            Self::Explicit => formatter.write_str("explicit root"),
+            Self::Caller(name) => formatter.write_str(name),
+            Self::Variable(name) => formatter.write_str(name),
+            Self::LoaderDefault => formatter.write_str("the dynamic loader's default"),
+        }
+    }
+}
+
+/// What came of a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The interface library is there; loading it was not attempted.
+    Found,
+    /// It was loaded and is the one in use.
+    Loaded,
+    /// Nothing exists at the path.
+    DoesNotExist,
+    /// The path exists, but holds no interface library in any known arrangement.
+    NoLibrary,
+    /// The same file as an earlier candidate.
+    Duplicate,
+    /// The interface library is there, but not the SYCL runtime it needs.
+    RuntimeMissing {
+        /// The name of the runtime it needs, such as `libsycl.so.9`.
+        needs: String,
+    },
+    /// Loading was attempted and failed, with the reason.
+    LoadFailed(String),
+}
+
+/// A place that was tried, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tried {
+    /// Who named it.
+    pub origin: Origin,
+    /// The library if there is one, else the root that was looked into.
+    pub path: PathBuf,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+impl Tried {
+    pub(crate) fn new(origin: &Origin, path: &Path, outcome: Outcome) -> Self {
+        Self { origin: origin.clone(), path: path.to_owned(), outcome }
+    }
+}
+
+/// An interface library that exists, with what surrounds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// Who named it.
+    pub origin: Origin,
+    /// The absolute path of the interface library.
+    pub library: PathBuf,
+    /// Directories that may hold the SYCL runtime, its support libraries and drivers: those of the same
+    /// installation first, then those of the other roots.
+    pub lib_dirs: Vec<PathBuf>,
+    /// The name of the SYCL runtime that the library needs; `None` if it names none.
+    pub needs: Option<String>,
+    /// The file of that runtime, if one of `lib_dirs` has it.
+    pub runtime: Option<PathBuf>,
+}
+
+impl Candidate {
+    /// The OpenCL CPU driver `libintelocl.so` of the first directory that has it.
+    pub fn driver(&self) -> Option<PathBuf> {
+        runtime::first_file(&self.lib_dirs, runtime::DRIVER)
+    }
+
+    /// Whether the library needs a SYCL runtime that none of its directories has, as `pip install --target` leaves it.
+    pub fn lacks_runtime(&self) -> bool {
+        self.needs.is_some() && self.runtime.is_none()
+    }
+}

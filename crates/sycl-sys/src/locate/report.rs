@@ -1,0 +1,62 @@
+//! The report in words: every place, what was found there, and the one command that helps.
+
+use std::fmt::{self, Write as _};
+
+use super::layout::LIBRARY;
+use super::{Outcome, Search, Tried};
+
+/// How to get a runtime; the last line of every report that found none.
+const REMEDY: &str = "to get one, run `pip install dpctl intel-opencl-rt` in a virtual environment and activate it, \
+     or give the directory of an installation as a root (USM_SYCL_ROOT)";
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Found => formatter.write_str("found"),
+            Self::Loaded => formatter.write_str("loaded"),
+            Self::DoesNotExist => formatter.write_str("does not exist"),
+            Self::NoLibrary => write!(formatter, "has no {LIBRARY}"),
+            Self::Duplicate => formatter.write_str("the same file as above"),
+            Self::RuntimeMissing { needs } => write!(
+                formatter,
+                "found, but {needs} is neither beside it nor in another root; `pip install --target` leaves it out: \
+                 install dpctl into a virtual environment instead"
+            ),
+            Self::LoadFailed(reason) => write!(formatter, "cannot be loaded: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for Tried {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}: {}", self.origin, self.path.display(), self.outcome)
+    }
+}
+
+impl fmt::Display for Search {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for tried in &self.tried {
+            writeln!(formatter, "{tried}")?;
+        }
+        match self.candidates.first() {
+            None => write!(formatter, "no {LIBRARY} in these places; {REMEDY}"),
+            Some(first) => match first.driver() {
+                Some(driver) => write!(formatter, "OpenCL CPU driver: {}", driver.display()),
+                None => {
+                    formatter.write_str("OpenCL CPU driver: none (`pip install intel-opencl-rt` adds it)")
+                }
+            },
+        }
+    }
+}
+
+/// The text of [`LoadError::NotFound`](crate::LoadError::NotFound).
+pub(crate) fn not_found(tried: &[Tried]) -> String {
+    let mut text = String::from("no SYCL runtime that can be loaded was found; tried in this order:\n");
+    for place in tried {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {place}");
+    }
+    text.push_str(REMEDY);
+    text
+}

@@ -1,0 +1,76 @@
+//! What an interface library needs around it: the SYCL runtime, its support libraries, the OpenCL CPU driver.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The OpenCL CPU driver of the distribution `intel-opencl-rt`.
+pub(crate) const DRIVER: &str = "libintelocl.so";
+
+/// What the runtime's parts need but cannot find by themselves, since they lack a search path: loaded beforehand, in
+/// this order. Without them the OpenCL CPU device is missing.
+pub(crate) const SUPPORT: [&str; 5] =
+    ["libintlc.so.5", "libirng.so", "libimf.so", "libsvml.so", "libOpenCL.so.1"];
+
+/// The file name of the SYCL runtime, up to its version.
+const RUNTIME: &[u8] = b"libsycl.so.";
+
+/// Files larger than this are not searched for the name of the runtime (dpctl's is 0.4 MB).
+const SEARCHED_BYTES: u64 = 64 << 20;
+
+/// The first directory's file of this name.
+pub(crate) fn first_file(dirs: &[PathBuf], name: &str) -> Option<PathBuf> {
+    dirs.iter().map(|dir| dir.join(name)).find(|file| file.is_file())
+}
+
+/// The name of the SYCL runtime that a library needs, such as `libsycl.so.9`.
+///
+/// The names of needed libraries are zero-terminated in the string table of an ELF file. Looking for the one that
+/// matters in the bytes of the file finds it without reading any table.
+pub(super) fn needed(library: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(library).ok()?;
+    file.take(SEARCHED_BYTES).read_to_end(&mut bytes).ok()?;
+    needed_in(&bytes)
+}
+
+fn needed_in(bytes: &[u8]) -> Option<String> {
+    let length = RUNTIME.len();
+    bytes.windows(length).enumerate().filter(|(_, window)| *window == RUNTIME).find_map(|(at, _)| {
+        let rest = bytes.get(at + length..)?;
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let whole = digits > 0 && rest.get(digits) == Some(&0);
+        let name = bytes.get(at..at + length + digits)?;
+        whole.then(|| String::from_utf8_lossy(name).into_owned())
+    })
+}
+
+/// Whether a file is a SYCL runtime, by its name.
+pub(crate) fn is_runtime(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("libsycl.so") || name.starts_with("libsycl-preview.so")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{is_runtime, needed_in};
+
+    #[test]
+    fn the_needed_runtime_is_a_whole_name_with_a_version() {
+        let name = |text: &[u8]| needed_in(text);
+        assert_eq!(name(b"\0libc.so.6\0libsycl.so.9\0x").as_deref(), Some("libsycl.so.9"));
+        assert_eq!(name(b"\0libsycl.so.10\0").as_deref(), Some("libsycl.so.10"));
+        assert_eq!(name(b"\0libsycl.so\0libsycl.so.x\0libsycl.so.9"), None);
+        assert_eq!(name(b"see libsycl.so.9!\0libsycl.so.8\0").as_deref(), Some("libsycl.so.8"));
+        assert_eq!(name(b""), None);
+    }
+
+    #[test]
+    fn helpers_of_the_runtime_are_not_the_runtime() {
+        assert!(is_runtime(Path::new("/v/lib/libsycl.so.9.0.0")));
+        assert!(is_runtime(Path::new("libsycl-preview.so.9")));
+        assert!(!is_runtime(Path::new("/v/lib/libsycl-jit.so.23.1")));
+        assert!(!is_runtime(Path::new("/v/lib/libsycl_ur_trace_collector.so")));
+    }
+}

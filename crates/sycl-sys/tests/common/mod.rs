@@ -1,0 +1,89 @@
+//! Helpers: temporary trees, and a test that runs itself in a child process with an environment of its own.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A directory that goes when it is dropped.
+pub(crate) struct Tree(PathBuf);
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("sycl-sys-{}-{number}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        Self(dir.canonicalize().unwrap())
+    }
+
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.0.join(below)
+    }
+
+    pub(crate) fn dir(&self, below: &str) -> PathBuf {
+        let dir = self.path(below);
+        fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    pub(crate) fn file(&self, below: &str, contents: &[u8]) -> PathBuf {
+        let file = self.path(below);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, contents).unwrap();
+        file
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The loopback library's bytes; with `needs`, it looks as if it needed that runtime.
+pub(crate) fn loopback_bytes(needs: Option<&str>) -> Vec<u8> {
+    let path = sycl_loopback::library_path();
+    let mut bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    if let Some(needs) = needs {
+        bytes.extend(format!("\0{needs}\0").bytes());
+    }
+    bytes
+}
+
+/// Replaces a text in the bytes of a library by another of the same length; at least one has to be there.
+pub(crate) fn patch(bytes: &mut [u8], from: &str, to: &str) {
+    assert_eq!(from.len(), to.len());
+    let places: Vec<_> =
+        (0..bytes.len() - from.len()).filter(|&at| bytes[at..].starts_with(from.as_bytes())).collect();
+    assert!(!places.is_empty(), "{from} is not there");
+    for at in places {
+        bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    }
+}
+
+const MARK: &str = "child-of-a-test:";
+
+/// In the child: what the parent passed.
+pub(crate) fn in_child() -> Option<String> {
+    // The first argument is free for use: an environment that is empty can stay empty.
+    std::env::args().next()?.strip_prefix(MARK).map(str::to_owned)
+}
+
+/// Runs one test of this executable in a child process with exactly these variables, and returns what it printed.
+pub(crate) fn run_child(test: &str, passed: &Path, variables: &[(&str, &str)]) -> String {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .arg0(format!("{MARK}{}", passed.display()))
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .env_clear()
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{:?}\n{text}\n{errors}", output.status);
+    assert!(text.contains("1 passed"), "the child did not run {test}:\n{text}");
+    text
+}

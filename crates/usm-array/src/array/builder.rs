@@ -1,0 +1,134 @@
+//! New arrays as the container specification constructs them
+
+use usm_memory::UsmBuffer;
+use usm_memory::usm_core::{Queue, UsmKind};
+
+use super::UsmArray;
+use super::construct::check_bounds;
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::{Layout, Order};
+
+/// Where a new array takes its memory from.
+#[derive(Clone, Debug)]
+pub enum BufferSource<'a> {
+    /// New memory, exactly as large as the layout needs.
+    Allocate {
+        /// Kind of the memory
+        kind: UsmKind,
+        /// Queue of the array, in whose context the memory is allocated
+        queue: &'a Queue,
+    },
+    /// Memory that exists.
+    Existing(UsmBuffer),
+    /// The memory of another array; offsets count from the address that one publishes.
+    SharedWith(&'a UsmArray),
+}
+
+/// The arguments of the array constructor, made by [`UsmArray::builder`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct UsmArrayBuilder<'a> {
+    shape: &'a [usize],
+    dtype: Dtype,
+    strides: Option<&'a [isize]>,
+    offset: Option<isize>,
+    order: Order,
+    align_bytes: Option<usize>,
+}
+
+impl UsmArray {
+    /// Starts the construction of an array: without further arguments C-contiguous.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{BufferSource, Dtype, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let source = BufferSource::Allocate { kind: UsmKind::Host, queue: &queue };
+    /// let array = UsmArray::builder(&[2, 2], Dtype::U8)
+    ///     .strides(Some(&[2, -1]))
+    ///     .build(source)?;
+    /// assert_eq!(array.offset(), 1);
+    /// assert_eq!(array.buffer().len_bytes(), 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const fn builder(shape: &[usize], dtype: Dtype) -> UsmArrayBuilder<'_> {
+        UsmArrayBuilder { shape, dtype, strides: None, offset: None, order: Order::C, align_bytes: None }
+    }
+}
+
+impl<'a> UsmArrayBuilder<'a> {
+    /// Elements from one index to the next along each axis; `None` is without gaps.
+    pub const fn strides(mut self, strides: Option<&'a [isize]>) -> Self {
+        self.strides = strides;
+        self
+    }
+
+    /// Elements from the start of the memory to index zero. `None` is 0 in existing memory, and in
+    /// new memory whatever makes the lowest element the first one; a number is taken as it is, new
+    /// memory is then as large as it takes.
+    pub const fn offset(mut self, offset: Option<isize>) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Order of the axes when no strides are given.
+    pub const fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// What the address of new memory has to be a multiple of, in bytes; `None` leaves it to the
+    /// backend. Existing memory stays where it is.
+    pub const fn align_bytes(mut self, align_bytes: Option<usize>) -> Self {
+        self.align_bytes = align_bytes;
+        self
+    }
+
+    /// Makes the array.
+    ///
+    /// An array without elements gets memory for one, so that it has an address.
+    ///
+    /// # Errors
+    /// - [`Error::Layout`]: shape, strides and offset do not go together
+    /// - [`Error::TooManyBytes`]: more than `isize::MAX` bytes
+    /// - [`Error::OutOfBuffer`]: an element would lie outside the memory
+    /// - [`Error::BufferMisaligned`]: the memory is not aligned for the dtype
+    /// - [`Error::Memory`]: the allocation failed
+    pub fn build(self, source: BufferSource<'_>) -> Result<UsmArray> {
+        match source {
+            BufferSource::Allocate { kind, queue } => self.allocate(kind, queue),
+            BufferSource::Existing(buffer) => self.in_buffer(buffer, 0),
+            BufferSource::SharedWith(array) => self.in_buffer(array.buffer.clone(), array.origin),
+        }
+    }
+
+    fn allocate(self, kind: UsmKind, queue: &Queue) -> Result<UsmArray> {
+        let layout = match self.offset {
+            None => Layout::with_automatic_offset(self.shape, self.strides, self.order)?,
+            Some(offset) => Layout::new(self.shape, self.strides, offset, self.order)?,
+        };
+        let len = layout.required_len();
+        let len_bytes = len
+            .checked_mul(self.dtype.itemsize_bytes())
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or_else(|| Error::TooManyBytes { shape: self.shape.to_vec(), len, dtype: self.dtype })?;
+        // Before anything is allocated: a given offset may leave elements below the start.
+        check_bounds(&layout, self.dtype, len_bytes)?;
+        let buffer = match self.align_bytes {
+            None => UsmBuffer::allocate(queue, kind, len_bytes)?,
+            Some(align_bytes) => UsmBuffer::allocate_aligned(queue, kind, len_bytes, align_bytes)?,
+        };
+        UsmArray::from_parts(buffer, self.dtype, layout, 0)
+    }
+
+    fn in_buffer(self, buffer: UsmBuffer, origin: isize) -> Result<UsmArray> {
+        let from_origin = self.offset.unwrap_or(0);
+        // A sum out of range is as far outside the buffer as a sum in range can be.
+        let offset = from_origin.saturating_add(origin);
+        let layout = Layout::new(self.shape, self.strides, offset, self.order)?;
+        UsmArray::from_parts(buffer, self.dtype, layout, origin)
+    }
+}

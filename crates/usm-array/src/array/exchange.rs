@@ -1,0 +1,72 @@
+//! From and to the numbers of `__sycl_usm_array_interface__`
+
+use usm_memory::UsmBuffer;
+
+use super::UsmArray;
+use super::construct::address_of;
+use crate::error::{Error, Result};
+use crate::interface::{UsmArrayInterface, VERSION, ValidInterface};
+
+impl UsmArray {
+    /// An array over imported memory.
+    ///
+    /// The buffer has to cover [`ValidInterface::span`]; for an array without elements any buffer
+    /// at the published address will do. The array is writable if both the interface and the
+    /// buffer are. [`UsmArray::interface`] publishes the same address again.
+    ///
+    /// # Errors
+    /// - [`Error::NotTheDescribedMemory`]: the buffer does not cover the span, or is not a whole
+    ///   number of elements away from the published address
+    /// - those of [`UsmArray::from_parts`]
+    pub fn from_interface(valid: &ValidInterface, buffer: UsmBuffer) -> Result<Self> {
+        let refused = || Error::NotTheDescribedMemory {
+            span: valid.span(),
+            address: valid.address(),
+            dtype: valid.dtype(),
+            buffer_address: buffer.address(),
+            buffer_len_bytes: buffer.len_bytes(),
+        };
+        let span = valid.span();
+        let skipped_bytes = span.start_address.checked_sub(buffer.address());
+        let covered = skipped_bytes
+            .and_then(|skipped| skipped.checked_add(span.len_bytes))
+            .is_some_and(|end| end <= buffer.len_bytes());
+        if !covered {
+            return Err(refused());
+        }
+        let origin = elements_between(buffer.address(), valid.address(), valid.dtype().itemsize_bytes())
+            .ok_or_else(refused)?;
+        let offset = valid.layout().offset().checked_add(origin);
+        let layout = valid.layout().with_offset(offset.ok_or_else(refused)?)?;
+        let buffer = if valid.is_read_only() { buffer.read_only() } else { buffer };
+        Self::from_parts(buffer, valid.dtype(), layout, origin)
+    }
+
+    /// The entries of the interface: of an imported array those it was imported from, except that
+    /// strides are `None` exactly when the array is C-contiguous.
+    #[must_use]
+    pub fn interface(&self) -> UsmArrayInterface {
+        // All of these are in range: sizes by L2, the address and the offset from it by A4.
+        let strides = self.strides().iter().map(|&stride| stride as i64);
+        let address = address_of(self.buffer.address(), self.origin, self.dtype);
+        UsmArrayInterface {
+            shape: self.shape().iter().map(|&n| n as i64).collect(),
+            typestr: self.dtype.typestr(),
+            address: address.unwrap_or(self.buffer.address()) as u64,
+            read_only: !self.is_writable(),
+            strides: (!self.is_c_contiguous()).then(|| strides.collect()),
+            offset: self.offset() as i64 - self.origin as i64,
+            version: VERSION,
+        }
+    }
+}
+
+/// Elements from one address to another, if it is a whole number of them.
+fn elements_between(from: usize, to: usize, itemsize_bytes: usize) -> Option<isize> {
+    let distance_bytes = to.abs_diff(from);
+    if !distance_bytes.is_multiple_of(itemsize_bytes) {
+        return None;
+    }
+    let elements = isize::try_from(distance_bytes / itemsize_bytes).ok()?;
+    Some(if to < from { -elements } else { elements })
+}

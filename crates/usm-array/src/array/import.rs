@@ -1,0 +1,45 @@
+//! Foreign memory as an array: the runtime is asked, then the bounds are proved
+
+use std::any::Any;
+use std::sync::Arc;
+
+use usm_memory::UsmBuffer;
+use usm_memory::usm_core::Queue;
+
+use super::UsmArray;
+use crate::error::{Error, Result};
+use crate::interface::ValidInterface;
+
+impl UsmArray {
+    /// An array over foreign memory that `owner` keeps alive, as its interface describes it.
+    ///
+    /// The runtime must know both ends of the elements as USM of one kind in the context of `queue`. A producer that publishes
+    /// the start of its allocation and an offset gets a buffer from there, so that the offset keeps its meaning.
+    ///
+    /// # Safety
+    /// 1. The memory stays allocated as long as `owner` lives.
+    /// 2. All bytes between the two ends belong to the allocation.
+    /// 3. Nobody writes it while a guard of this array reads it, and nobody touches it while a guard writes it.
+    ///
+    /// # Errors
+    /// - [`Error::NotImportable`]: the memory is not what the interface says
+    /// - those of [`UsmArray::from_interface`]
+    pub unsafe fn import(
+        valid: &ValidInterface,
+        queue: &Queue,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Self> {
+        let span = valid.span();
+        let published = valid.address();
+        let info = |address| queue.context().pointer_info(address);
+        let from_published = published < span.start_address
+            && info(published).is_some_and(|found| info(span.start_address) == Some(found));
+        let start = if from_published { published } else { span.start_address };
+        // In range: the interface is valid, so the end of the span is an address.
+        let len_bytes = span.start_address - start + span.len_bytes;
+        // SAFETY: the caller's promises are the same; a buffer from the published address reaches through memory that the
+        // producer declares to be of the same allocation by counting the offset from there.
+        let buffer = unsafe { UsmBuffer::borrow(queue, start, len_bytes, !valid.is_read_only(), owner) };
+        Self::from_interface(valid, buffer.map_err(Error::NotImportable)?)
+    }
+}

@@ -1,0 +1,148 @@
+//! What an array is: shape, element type, memory and addresses
+
+use std::ops::Range;
+
+use usm_memory::UsmBuffer;
+use usm_memory::usm_core::{Context, Device, Queue, UsmKind};
+
+use super::UsmArray;
+use crate::dtype::Dtype;
+use crate::layout::Layout;
+
+impl UsmArray {
+    /// Number of indices along each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// Elements from one index to the next along each axis.
+    #[must_use]
+    pub fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    /// Elements from the start of the buffer to index zero.
+    #[must_use]
+    pub const fn offset(&self) -> isize {
+        self.layout.offset()
+    }
+
+    /// Shape, strides and offset, relative to the start of the buffer.
+    #[must_use]
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Number of axes.
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        self.layout.ndim()
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// True without elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.layout.is_empty()
+    }
+
+    /// Element type.
+    #[must_use]
+    pub const fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// Bytes of one element.
+    #[must_use]
+    pub const fn itemsize_bytes(&self) -> usize {
+        self.dtype.itemsize_bytes()
+    }
+
+    /// Bytes of all elements side by side, without gaps.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        self.size() * self.itemsize_bytes() // fits by A3
+    }
+
+    /// True when the elements follow each other in row-major order.
+    #[must_use]
+    pub fn is_c_contiguous(&self) -> bool {
+        self.layout.is_c_contiguous()
+    }
+
+    /// True when the elements follow each other in column-major order.
+    #[must_use]
+    pub fn is_f_contiguous(&self) -> bool {
+        self.layout.is_f_contiguous()
+    }
+
+    /// True when the elements may be changed through this array.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.buffer.is_writable()
+    }
+
+    /// The memory of the array, with what lies between and beside its elements.
+    #[must_use]
+    pub const fn buffer(&self) -> &UsmBuffer {
+        &self.buffer
+    }
+
+    /// Kind of the memory.
+    #[must_use]
+    pub fn kind(&self) -> UsmKind {
+        self.buffer.kind()
+    }
+
+    /// True when host code can touch the elements: host and shared memory.
+    #[must_use]
+    pub fn is_host_accessible(&self) -> bool {
+        self.buffer.is_host_accessible()
+    }
+
+    /// The queue that copies to and from this array are submitted to.
+    #[must_use]
+    pub fn queue(&self) -> &Queue {
+        self.buffer.queue()
+    }
+
+    /// The context the memory is bound to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        self.buffer.context()
+    }
+
+    /// The device of the queue.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.buffer.device()
+    }
+
+    /// Address of the element with index zero, or where it would be.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        // Addresses do not wrap here, by A4.
+        let bytes = self.layout.offset() * self.itemsize_bytes().cast_signed();
+        self.buffer.address().wrapping_add_signed(bytes)
+    }
+
+    /// The bytes of the buffer from the lowest to the highest element, gaps included; empty
+    /// without elements.
+    #[must_use]
+    pub fn byte_range(&self) -> Range<usize> {
+        match self.layout.extent_with_offset() {
+            None => 0..0,
+            Some(extent) => {
+                // Both are inside the buffer, by A1.
+                let start = extent.min.cast_unsigned() * self.itemsize_bytes();
+                start..start + extent.len() * self.itemsize_bytes()
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! One value for all elements
+
+use super::plan::CopyPlan;
+use crate::array::UsmArray;
+use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
+use crate::error::{Error, Result};
+use crate::layout::{Layout, Order};
+use crate::view::bytes_of;
+
+impl UsmArray {
+    /// Sets every element to a value. What lies between the elements keeps its value.
+    ///
+    /// # Errors
+    /// - [`Error::DtypeMismatch`]: the elements are no `T`
+    /// - [`Error::ReadOnly`]: the array is read-only
+    /// - [`Error::OutOfHostMemory`]: no memory to put elements in their places in
+    /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
+    pub fn fill<T: Element>(&self, value: T) -> Result<()> {
+        if T::DTYPE != self.dtype() {
+            return Err(Error::DtypeMismatch { found: self.dtype(), expected: T::DTYPE });
+        }
+        self.fill_bytes(bytes_of(&[value]))
+    }
+
+    /// Sets every element to zero, or false.
+    ///
+    /// # Errors
+    /// As [`UsmArray::fill`].
+    pub fn fill_zero(&self) -> Result<()> {
+        self.fill_bytes(&[0; MAX_ITEMSIZE_BYTES][..self.itemsize_bytes()])
+    }
+
+    /// Sets every element to the same bytes, as many as one element has.
+    pub(crate) fn fill_bytes(&self, element: &[u8]) -> Result<()> {
+        if !self.is_writable() {
+            return Err(Error::ReadOnly);
+        }
+        let layout = self.layout();
+        if CopyPlan::new(layout, layout).is_some_and(|plan| plan.is_one_run()) {
+            let range = self.byte_range();
+            let dense = self.buffer().sub_buffer(range.start, range.len())?;
+            return Ok(dense.fill(element)?);
+        }
+        let one = Layout::contiguous(&[], Order::C)?;
+        self.write_elements(element, &one.broadcast_to(self.shape())?)
+    }
+}

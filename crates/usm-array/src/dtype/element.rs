@@ -1,0 +1,78 @@
+//! Which Rust type stands for which dtype
+
+use std::fmt::Debug;
+
+use half::f16;
+use num_complex::Complex;
+
+use super::{Bool8, Dtype};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A Rust type whose values are the elements of arrays of one dtype.
+///
+/// Implemented for [`Bool8`], the integers of 8 to 64 bits, [`f16`](struct@f16), `f32`, `f64`,
+/// `Complex<f32>` and `Complex<f64>`; sealed, so that it cannot be implemented for anything else.
+///
+/// # Safety
+/// 1. `size_of::<Self>()` is `DTYPE.itemsize_bytes()` and `align_of::<Self>()` is at most
+///    `DTYPE.align_bytes()`.
+/// 2. Every pattern of bytes is a valid value.
+/// 3. There is no padding: every byte of a value is initialised.
+pub unsafe trait Element: sealed::Sealed + Copy + Debug + PartialEq + Send + Sync + 'static {
+    /// The dtype of arrays of these elements.
+    const DTYPE: Dtype;
+}
+
+macro_rules! element {
+    ($($type:ty => $dtype:ident),* $(,)?) => {$(
+        impl sealed::Sealed for $type {}
+
+        // Condition 1, checked by the compiler.
+        const _: () = assert!(
+            size_of::<$type>() == Dtype::$dtype.itemsize_bytes()
+                && align_of::<$type>() <= Dtype::$dtype.align_bytes()
+        );
+
+        // SAFETY: 1. asserted above. 2. and 3. `$type` is a primitive number, a transparent
+        // wrapper of an unsigned integer, or a `repr(C)` pair of two equal floats, none of which
+        // has invalid patterns or padding.
+        unsafe impl Element for $type {
+            const DTYPE: Dtype = Dtype::$dtype;
+        }
+    )*};
+}
+
+element! {
+    Bool8 => Bool,
+    i8 => I8,
+    i16 => I16,
+    i32 => I32,
+    i64 => I64,
+    u8 => U8,
+    u16 => U16,
+    u32 => U32,
+    u64 => U64,
+    f16 => F16,
+    f32 => F32,
+    f64 => F64,
+    Complex<f32> => C64,
+    Complex<f64> => C128,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alignments_are_those_of_the_types() {
+        // On 32-bit machines some alignments may be smaller; elsewhere they are exact.
+        if cfg!(target_pointer_width = "64") {
+            assert_eq!(align_of::<Complex<f64>>(), Dtype::C128.align_bytes());
+            assert_eq!(align_of::<Complex<f32>>(), Dtype::C64.align_bytes());
+            assert_eq!(align_of::<f16>(), Dtype::F16.align_bytes());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Why a text does not name an element type
+
+use thiserror::Error;
+
+/// A text that names no supported [`Dtype`](super::Dtype).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DtypeError {
+    /// Neither a dtype name nor the shape of a typestr.
+    #[error(
+        "found {found:?}, which is no dtype; allowed are bool, int8 to int64, uint8 to uint64, \
+         float16, float32, float64, complex64, complex128, or a typestr like \"|f8\""
+    )]
+    UnknownName {
+        /// The text as given
+        found: String,
+    },
+    /// Not of the form `[byte order]kind size`.
+    #[error(
+        "found {found:?}, which is no typestr; allowed is a byte order of '|', '=' or '{}', \
+         then a kind of b, i, u, f or c, then a size in bytes, like \"|f8\"",
+        native_order()
+    )]
+    MalformedTypestr {
+        /// The text as given
+        found: String,
+    },
+    /// Bytes in an order that is not the machine's.
+    #[error(
+        "found {found:?}, byte order '{order}' ({}), which is not native here; \
+         allowed are '|', '=' and '{}'",
+        order_name(*order),
+        native_order()
+    )]
+    ForeignByteOrder {
+        /// The text as given
+        found: String,
+        /// Its byte order character
+        order: char,
+    },
+    /// A kind of element that is neither boolean nor numeric.
+    #[error(
+        "found {found:?}, kind '{kind}' ({}), which is not supported; \
+         allowed kinds are b, i, u, f and c",
+        kind_name(*kind)
+    )]
+    UnsupportedKind {
+        /// The text as given
+        found: String,
+        /// Its kind letter
+        kind: char,
+    },
+    /// A supported kind in an unsupported size.
+    #[error(
+        "found {found:?}, kind '{kind}' of {size} bytes, which is not supported; \
+         allowed sizes of '{kind}' are {allowed} bytes"
+    )]
+    UnsupportedSize {
+        /// The text as given
+        found: String,
+        /// Its kind letter
+        kind: char,
+        /// Its size as written, in bytes
+        size: String,
+        /// The sizes of this kind that are supported
+        allowed: &'static str,
+    },
+    /// A buffer protocol format that is not one supported element.
+    #[error(
+        "found buffer format {found:?}, which is not one native number; \
+         allowed are ?, b, h, i, l, q, n, B, H, I, L, Q, N, e, f, d, Zf and Zd"
+    )]
+    UnsupportedFormat {
+        /// The format as given
+        found: String,
+    },
+}
+
+/// The byte order character of the machine.
+pub(super) const fn native_order() -> char {
+    if cfg!(target_endian = "little") { '<' } else { '>' }
+}
+
+fn order_name(order: char) -> &'static str {
+    match order {
+        '>' | '!' => "big-endian",
+        '<' => "little-endian",
+        _ => "unknown",
+    }
+}
+
+fn kind_name(kind: char) -> &'static str {
+    match kind {
+        'M' => "datetime",
+        'm' => "timedelta",
+        'O' => "Python object",
+        'S' | 'a' => "byte string",
+        'U' => "Unicode string",
+        'V' => "structure",
+        't' => "bit field",
+        _ => "unknown",
+    }
+}

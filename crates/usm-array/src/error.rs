@@ -1,0 +1,176 @@
+//! The error of every operation on arrays
+
+use thiserror::Error;
+use usm_memory::usm_core::UsmKind;
+
+use crate::dtype::Dtype;
+use crate::interface::{ByteSpan, InterfaceError};
+use crate::layout::LayoutError;
+use crate::scalar::Scalar;
+
+/// What an operation on arrays returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why an operation on arrays failed. Nothing has been allocated or changed then, unless a copy
+/// failed in the runtime half way.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Shape, strides, offset or indices do not go together.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// An interface dictionary that cannot be trusted.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
+    /// Refused by the memory below: out of memory, in use, or a failure of the runtime.
+    #[error(transparent)]
+    Memory(#[from] usm_memory::Error),
+    /// Memory to import that is not what its interface says.
+    #[error("data: {0}")]
+    NotImportable(#[source] usm_memory::Error),
+    /// A value of a kind that the element type does not hold.
+    #[error("cannot store {found} in elements of {dtype}")]
+    ScalarKind {
+        /// The value
+        found: Scalar,
+        /// Element type
+        dtype: Dtype,
+    },
+    /// An integer that the element type does not hold.
+    #[error("{found} is out of range for elements of {dtype}")]
+    ScalarRange {
+        /// The value
+        found: Scalar,
+        /// Element type
+        dtype: Dtype,
+    },
+    /// A single value asked of an array with none or several.
+    #[error("found an array of shape {shape:?}, allowed is one with exactly one element")]
+    NotOneElement {
+        /// The shape
+        shape: Vec<usize>,
+    },
+    /// An array of more bytes than memory can have.
+    #[error("shape {shape:?} needs {len} elements of {dtype}, allowed are at most {} bytes", isize::MAX)]
+    TooManyBytes {
+        /// The shape
+        shape: Vec<usize>,
+        /// Elements that memory would have to hold, gaps included
+        len: usize,
+        /// Element type
+        dtype: Dtype,
+    },
+    /// Elements outside the buffer.
+    #[error(
+        "strides {strides:?} and offset {offset} with shape {shape:?} reach from element {min} to \
+         {max}, allowed are {} of the buffer of {buffer_len_bytes} bytes",
+        allowed_elements(*buffer_len_bytes, *itemsize_bytes)
+    )]
+    OutOfBuffer {
+        /// The shape
+        shape: Vec<usize>,
+        /// The strides, in elements
+        strides: Vec<isize>,
+        /// The offset from the start of the buffer, in elements
+        offset: isize,
+        /// Lowest element, counted from the start of the buffer
+        min: isize,
+        /// Highest element, counted from the start of the buffer
+        max: isize,
+        /// Bytes of one element
+        itemsize_bytes: usize,
+        /// Bytes of the buffer
+        buffer_len_bytes: usize,
+    },
+    /// A buffer that starts where no element of the dtype can be.
+    #[error(
+        "buffer at address {address:#x}, allowed for {dtype} are multiples of {} bytes",
+        dtype.align_bytes()
+    )]
+    BufferMisaligned {
+        /// Address of the buffer
+        address: usize,
+        /// Element type
+        dtype: Dtype,
+    },
+    /// A buffer that is not the memory an interface describes.
+    #[error(
+        "buffer of {buffer_len_bytes} bytes at {buffer_address:#x}, allowed are buffers over the \
+         {} bytes at {:#x} that the interface describes, a whole number of elements of {dtype} \
+         from address {address:#x}",
+        span.len_bytes,
+        span.start_address
+    )]
+    NotTheDescribedMemory {
+        /// The addresses of the elements
+        span: ByteSpan,
+        /// The published address
+        address: usize,
+        /// Element type
+        dtype: Dtype,
+        /// Address of the buffer
+        buffer_address: usize,
+        /// Bytes of the buffer
+        buffer_len_bytes: usize,
+    },
+    /// A published address outside the address space.
+    #[error(
+        "origin {origin} and offset {offset} of {dtype} from the buffer at {buffer_address:#x}, \
+         allowed are those that give addresses"
+    )]
+    NoAddress {
+        /// Elements from the start of the buffer to the published address
+        origin: isize,
+        /// Elements from the start of the buffer to index zero
+        offset: isize,
+        /// Element type
+        dtype: Dtype,
+        /// Address of the buffer
+        buffer_address: usize,
+    },
+    /// Elements of another type than asked for.
+    #[error("found elements of {found}, allowed is {expected}")]
+    DtypeMismatch {
+        /// Element type of the operand
+        found: Dtype,
+        /// Element type that is needed
+        expected: Dtype,
+    },
+    /// A host slice of another length than the array.
+    #[error("found {found} {unit}, allowed are {expected}, one array of shape {shape:?}")]
+    LengthMismatch {
+        /// Length of the slice
+        found: usize,
+        /// Length of the array
+        expected: usize,
+        /// What is counted: elements or bytes
+        unit: &'static str,
+        /// Shape of the array
+        shape: Vec<usize>,
+    },
+    /// Writing to a read-only array.
+    #[error("array is read-only, allowed is writing to a copy of it")]
+    ReadOnly,
+    /// Host code asking for device memory.
+    #[error(
+        "found an array of {kind} memory, which host code cannot touch; allowed are views of host \
+         and shared memory, copies work for every kind"
+    )]
+    NotHostAccessible {
+        /// Kind of the memory
+        kind: UsmKind,
+    },
+    /// No host memory for a copy.
+    #[error("no host memory for a copy of {len_bytes} bytes")]
+    OutOfHostMemory {
+        /// Bytes asked for
+        len_bytes: usize,
+    },
+}
+
+fn allowed_elements(buffer_len_bytes: usize, itemsize_bytes: usize) -> String {
+    match buffer_len_bytes / itemsize_bytes {
+        0 => "no elements".to_owned(),
+        n => format!("elements 0 to {}", n - 1),
+    }
+}

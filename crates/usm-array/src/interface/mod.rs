@@ -1,0 +1,53 @@
+//! The parsed `__sycl_usm_array_interface__`, with nothing of Python in it
+//!
+//! | file | job |
+//! |---|---|
+//! | `validate.rs` | every check on the numbers, before any of them is trusted |
+//! | `error.rs` | the refusals, each starting with the key it is about |
+
+mod error;
+mod validate;
+
+pub use error::InterfaceError;
+pub(crate) use validate::VERSION;
+pub use validate::{ByteSpan, ValidInterface};
+
+/// The entries of `__sycl_usm_array_interface__` as they came, types checked but not values.
+///
+/// The entry `syclobj` is kept by whoever talks to Python: it names the context, not the layout.
+///
+/// ```
+/// use usm_array::{Dtype, UsmArrayInterface};
+///
+/// let interface = UsmArrayInterface {
+///     shape: vec![4],
+///     typestr: "|f8".to_owned(),
+///     address: 0x1000,
+///     read_only: false,
+///     strides: Some(vec![-2]),
+///     offset: 7,
+///     version: 1,
+/// };
+/// let valid = interface.validate()?;
+/// assert_eq!(valid.dtype(), Dtype::F64);
+/// assert_eq!(valid.span().start_address, 0x1000 + 8);
+/// assert_eq!(valid.span().len_bytes, 7 * 8);
+/// # Ok::<(), usm_array::InterfaceError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsmArrayInterface {
+    /// Number of indices along each axis
+    pub shape: Vec<i64>,
+    /// Element type as a typestr, like `"|f8"`
+    pub typestr: String,
+    /// First entry of `data`: the USM pointer
+    pub address: u64,
+    /// Second entry of `data`
+    pub read_only: bool,
+    /// Elements from one index to the next along each axis; `None` is C-contiguous
+    pub strides: Option<Vec<i64>>,
+    /// Elements from the pointer to the element with index zero
+    pub offset: i64,
+    /// Version of the protocol
+    pub version: i64,
+}

@@ -1,0 +1,52 @@
+//! Slow enumeration in wide integers, which the tests compare the arithmetic with
+
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::{Layout, Order};
+
+/// The indices of a shape in row-major order.
+pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
+    shape.iter().fold(vec![vec![]], |prefixes, &n| {
+        prefixes.iter().flat_map(|prefix| (0..n).map(move |i| [&prefix[..], &[i]].concat())).collect()
+    })
+}
+
+/// Where each element is, offset included, in row-major order, by the formula of the container
+/// specification.
+pub(crate) fn displacements(layout: &Layout) -> Vec<i128> {
+    indices(layout.shape())
+        .iter()
+        .map(|index| {
+            let sum: i128 = index.iter().zip(layout.strides()).map(|(&i, &s)| i as i128 * s as i128).sum();
+            layout.offset() as i128 + sum
+        })
+        .collect()
+}
+
+/// Layouts small enough to enumerate, of any sign and with repeats.
+pub(crate) fn small_layouts() -> impl Strategy<Value = Layout> {
+    prop::collection::vec((0_usize..5, -12_isize..=12), 0..5)
+        .prop_flat_map(|axes| (Just(axes), -60_isize..60))
+        .prop_map(|(axes, offset)| {
+            let (shape, strides): (Vec<_>, Vec<_>) = axes.into_iter().unzip();
+            Layout::new(&shape, Some(&strides), offset, Order::C).unwrap()
+        })
+}
+
+/// Numbers of every magnitude, whether they make a layout or not.
+pub(crate) fn wide_layouts() -> impl Strategy<Value = (Vec<usize>, Vec<isize>, isize)> {
+    let magnitude = |bits: u32| (0..bits).prop_map(|shift| 1_usize << shift);
+    let size = (magnitude(64), 0_usize..3).prop_map(|(m, low)| (m - 1).saturating_add(low) % (1 << 63));
+    let small_size = 0_usize..4;
+    let stride = (any::<bool>(), magnitude(64), 0_usize..3).prop_map(|(negative, m, low)| {
+        let value = (m - 1).saturating_add(low).cast_signed();
+        if negative { value.wrapping_neg() } else { value }
+    });
+    let axis = (prop_oneof![size, small_size], stride.clone());
+    (prop::collection::vec(axis, 0..4), stride).prop_map(|(axes, offset)| {
+        let (shape, strides) = axes.into_iter().unzip();
+        (shape, strides, offset)
+    })
+}

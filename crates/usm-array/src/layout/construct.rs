@@ -1,0 +1,225 @@
+//! The one door through which every layout is made and checked
+
+use super::{Axes, Layout, LayoutError, MAX_NDIM, Order};
+
+impl Layout {
+    /// A layout without gaps at offset 0.
+    ///
+    /// # Errors
+    /// - [`LayoutError::TooManyAxes`]: more than [`MAX_NDIM`](super::MAX_NDIM)
+    /// - [`LayoutError::TooManyElements`]: the product of the shape exceeds `isize::MAX`
+    pub fn contiguous(shape: &[usize], order: Order) -> Result<Self, LayoutError> {
+        Self::new(shape, None, 0, order)
+    }
+
+    /// A layout with the given strides and offset, in elements. Without strides it has no gaps,
+    /// in the given order; with strides the order is not used.
+    ///
+    /// # Errors
+    /// - [`LayoutError::TooManyAxes`]: more than [`MAX_NDIM`](super::MAX_NDIM)
+    /// - [`LayoutError::TooManyElements`]: the product of the shape exceeds `isize::MAX`
+    /// - [`LayoutError::StridesLength`]: not one stride for each axis
+    /// - [`LayoutError::ExtentOverflow`]: the strides reach over more than `isize::MAX` elements
+    /// - [`LayoutError::OffsetOverflow`]: offset plus reach does not fit into `isize`
+    pub fn new(
+        shape: &[usize],
+        strides: Option<&[isize]>,
+        offset: isize,
+        order: Order,
+    ) -> Result<Self, LayoutError> {
+        check_size(shape)?;
+        let strides = match strides {
+            Some(strides) => Axes::from(strides),
+            None => contiguous_strides(shape, order),
+        };
+        Self::checked(Axes::from(shape), strides, offset)
+    }
+
+    /// A layout whose offset is chosen so that its lowest element is the first of the memory:
+    /// what an array over new memory gets.
+    ///
+    /// ```
+    /// use usm_array::{Layout, Order};
+    ///
+    /// let layout = Layout::with_automatic_offset(&[2, 2], Some(&[2, -1]), Order::C)?;
+    /// assert_eq!(layout.offset(), 1);
+    /// assert_eq!(layout.required_len(), 4);
+    /// # Ok::<(), usm_array::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Layout::new`].
+    pub fn with_automatic_offset(
+        shape: &[usize],
+        strides: Option<&[isize]>,
+        order: Order,
+    ) -> Result<Self, LayoutError> {
+        let mut layout = Self::new(shape, strides, 0, order)?;
+        if let Some(extent) = layout.extent() {
+            layout = layout.with_offset(-extent.min)?;
+        }
+        Ok(layout)
+    }
+
+    /// The same shape and strides at another offset, in elements.
+    ///
+    /// # Errors
+    /// - [`LayoutError::OffsetOverflow`]: offset plus reach does not fit into `isize`
+    pub fn with_offset(&self, offset: isize) -> Result<Self, LayoutError> {
+        Self::checked(self.shape.clone(), self.strides.clone(), offset)
+    }
+
+    /// Establishes L1 to L3, or says which one fails.
+    pub(super) fn checked(
+        shape: Axes<usize>,
+        strides: Axes<isize>,
+        offset: isize,
+    ) -> Result<Self, LayoutError> {
+        check_size(&shape)?; // L2 and half of L1
+        if shape.len() != strides.len() {
+            return Err(LayoutError::StridesLength { ndim: shape.len(), found: strides.len() });
+        }
+        let Some((min, max)) = checked_reach(&shape, &strides) else {
+            return Err(LayoutError::ExtentOverflow { shape: shape.to_vec(), strides: strides.to_vec() });
+        };
+        // `offset + max + 1` is the required length, so it has to fit as well.
+        let end = offset.checked_add(max).and_then(|last| last.checked_add(1));
+        if offset.checked_add(min).is_none() || end.is_none() {
+            return Err(LayoutError::OffsetOverflow { offset, min, max });
+        }
+        Ok(Self { shape, strides, offset })
+    }
+}
+
+/// L2 and the bound on the number of axes of L1.
+fn check_size(shape: &[usize]) -> Result<(), LayoutError> {
+    if shape.len() > MAX_NDIM {
+        return Err(LayoutError::TooManyAxes { found: shape.len() });
+    }
+    // Zeros count as one: contiguous strides of an empty array are products of the other sizes.
+    shape
+        .iter()
+        .try_fold(1_usize, |product, &n| product.checked_mul(n.max(1)))
+        .filter(|&product| isize::try_from(product).is_ok())
+        .map(|_| ())
+        .ok_or_else(|| LayoutError::TooManyElements { shape: shape.to_vec() })
+}
+
+/// `lo` and `hi` of L3, if they and their distance plus one fit.
+fn checked_reach(shape: &[usize], strides: &[isize]) -> Option<(isize, isize)> {
+    let mut min = 0_isize;
+    let mut max = 0_isize;
+    for (&n, &stride) in shape.iter().zip(strides) {
+        let steps = isize::try_from(n.max(1) - 1).ok()?;
+        let reach = stride.checked_mul(steps)?;
+        if reach < 0 {
+            min = min.checked_add(reach)?;
+        } else {
+            max = max.checked_add(reach)?;
+        }
+    }
+    max.checked_sub(min)?.checked_add(1)?;
+    Some((min, max))
+}
+
+/// Strides without gaps for a shape that satisfies L2, so that no product overflows.
+fn contiguous_strides(shape: &[usize], order: Order) -> Axes<isize> {
+    let mut strides: Axes<isize> = shape.iter().map(|_| 1).collect();
+    let mut step = 1_usize;
+    let mut set = |axis: usize| {
+        strides[axis] = step.cast_signed();
+        step *= shape[axis].max(1);
+    };
+    match order {
+        Order::C => (0..shape.len()).rev().for_each(&mut set),
+        Order::F => (0..shape.len()).for_each(&mut set),
+    }
+    strides
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::brute_force::{displacements, wide_layouts};
+    use super::*;
+
+    #[test]
+    fn strides_follow_from_the_order() {
+        let strides = |shape, order| Layout::contiguous(shape, order).expect("small").strides().to_vec();
+        assert_eq!(strides(&[2, 3, 4], Order::C), [12, 4, 1]);
+        assert_eq!(strides(&[2, 3, 4], Order::F), [1, 2, 6]);
+        assert_eq!(strides(&[], Order::C), [0_isize; 0]);
+        assert_eq!(strides(&[2, 0, 3], Order::C), [3, 3, 1]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let max = isize::MAX.cast_unsigned();
+        assert!(Layout::contiguous(&[max], Order::C).is_ok());
+        assert!(matches!(
+            Layout::contiguous(&[1 << 31, 1 << 31, 2], Order::C),
+            Err(LayoutError::TooManyElements { .. })
+        ));
+        // A zero does not excuse the others.
+        assert!(matches!(
+            Layout::contiguous(&[0, max, 2], Order::C),
+            Err(LayoutError::TooManyElements { .. })
+        ));
+        assert!(matches!(
+            Layout::contiguous(&[1; 65], Order::C),
+            Err(LayoutError::TooManyAxes { found: 65 })
+        ));
+        assert!(Layout::contiguous(&[1; 64], Order::C).is_ok());
+        assert!(matches!(
+            Layout::new(&[2, 2], Some(&[1]), 0, Order::C),
+            Err(LayoutError::StridesLength { ndim: 2, found: 1 })
+        ));
+        assert!(matches!(
+            Layout::new(&[3], Some(&[isize::MAX]), 0, Order::C),
+            Err(LayoutError::ExtentOverflow { .. })
+        ));
+        assert!(matches!(
+            Layout::new(&[2], Some(&[1]), isize::MAX, Order::C),
+            Err(LayoutError::OffsetOverflow { min: 0, max: 1, .. })
+        ));
+        assert!(matches!(
+            Layout::new(&[2], Some(&[-1]), isize::MIN, Order::C),
+            Err(LayoutError::OffsetOverflow { min: -1, max: 0, .. })
+        ));
+    }
+
+    proptest! {
+        /// With numbers of any size, a layout exists exactly if its numbers fit.
+        #[test]
+        fn exists_exactly_if_it_fits((shape, strides, offset) in wide_layouts()) {
+            let reach: Vec<i128> = shape.iter().zip(&strides)
+                .map(|(&n, &s)| (n.max(1) as i128 - 1) * s as i128)
+                .collect();
+            let sum = |sign: i128| {
+                let signed = reach.iter().filter(|r| r.signum() == sign);
+                signed.fold(0_i128, |sum, &r| sum.saturating_add(r))
+            };
+            let (lo, hi) = (sum(-1), sum(1));
+            let size = shape.iter().fold(1_i128, |size, &n| size.saturating_mul(n.max(1) as i128));
+            let fits = |x: i128| isize::try_from(x).is_ok();
+            let expected = fits(size) && fits(lo) && fits(hi)
+                && fits(hi.saturating_sub(lo).saturating_add(1))
+                && fits((offset as i128).saturating_add(lo))
+                && fits((offset as i128).saturating_add(hi).saturating_add(1));
+            let made = Layout::new(&shape, Some(&strides), offset, Order::C);
+            prop_assert_eq!(made.is_ok(), expected, "{:?}", made);
+        }
+
+        #[test]
+        fn contiguous_layouts_visit_every_place_once(shape in prop::collection::vec(0_usize..5, 0..5)) {
+            let c = Layout::contiguous(&shape, Order::C).expect("small");
+            let expected: Vec<i128> = (0..c.size() as i128).collect();
+            prop_assert_eq!(displacements(&c), &expected[..]);
+            let f = Layout::contiguous(&shape, Order::F).expect("small");
+            let mut places = displacements(&f);
+            places.sort();
+            prop_assert_eq!(places, expected);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Where the elements of an array are: shape, strides and offset, all counted in elements
+//!
+//! Only arithmetic on numbers: no pointer and no unsafe code.
+//!
+//! | file | job |
+//! |---|---|
+//! | `construct.rs` | the one door through which every layout is made and checked |
+//! | `extent.rs` | lowest and highest element, required length |
+//! | `contiguity.rs` | C and F contiguity as NumPy defines them |
+//! | `slice.rs` | integers, slices, ellipsis and new axis with Python's meaning |
+//! | `axis_order.rs` | transpose and permute |
+//! | `broadcast.rs` | broadcasting to a larger shape |
+//! | `offsets.rs` | from indices to displacements, one or all of them |
+
+mod axes;
+mod axis_order;
+mod broadcast;
+mod construct;
+mod contiguity;
+mod error;
+mod extent;
+mod offsets;
+mod slice;
+
+pub(crate) use axes::Axes;
+pub use error::LayoutError;
+pub use extent::Extent;
+pub use offsets::Offsets;
+pub use slice::SliceItem;
+
+use crate::dtype::Dtype;
+
+/// The most axes a layout has, as in NumPy 2.
+pub const MAX_NDIM: usize = 64;
+
+/// How strides that are not given follow from the shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Row-major: the last index varies fastest.
+    #[default]
+    C,
+    /// Column-major: the first index varies fastest.
+    F,
+}
+
+/// Shape, strides and offset of an array, all counted in elements.
+///
+/// Element `(i[0], …, i[r-1])` is `offset + Σ strides[k]·i[k]` elements away from the start of
+/// the memory. Only valid layouts exist: constructors and views check all arithmetic, so none of
+/// the methods below can overflow.
+///
+/// ```
+/// use usm_array::{Layout, Order, SliceItem};
+///
+/// let vector = Layout::contiguous(&[8], Order::C)?;
+/// // The Python slice [7::-2].
+/// let view = vector.slice(&[SliceItem::Slice { start: Some(7), stop: None, step: -2 }])?;
+/// assert_eq!(view.shape(), [4]);
+/// assert_eq!(view.strides(), [-2]);
+/// assert_eq!(view.offset(), 7);
+/// assert_eq!(view.offsets().collect::<Vec<_>>(), [7, 5, 3, 1]);
+/// # Ok::<(), usm_array::LayoutError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    // L1. `shape` and `strides` have the same length, at most `MAX_NDIM`.
+    // L2. The product of `max(n, 1)` over the shape is at most `isize::MAX`.
+    // L3. With `lo` the sum of the negative and `hi` the sum of the positive
+    //     `(max(n, 1) - 1) * stride`: `lo`, `hi`, `hi - lo + 1`, `offset + lo` and `offset + hi`
+    //     all fit into `isize`, and `offset + hi` is below `isize::MAX`.
+    shape: Axes<usize>,
+    strides: Axes<isize>,
+    offset: isize,
+}
+
+impl Layout {
+    /// Number of indices along each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Elements from one index to the next along each axis; may be zero or negative.
+    #[must_use]
+    pub fn strides(&self) -> &[isize] {
+        &self.strides
+    }
+
+    /// Elements from the start of the memory to the element with index zero.
+    #[must_use]
+    pub const fn offset(&self) -> isize {
+        self.offset
+    }
+
+    /// Number of axes.
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements: the product of the shape, 1 without axes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.shape.iter().product() // cannot overflow by L2
+    }
+
+    /// Number of bytes of all elements side by side, or `None` if it exceeds `isize::MAX`.
+    #[must_use]
+    pub fn size_bytes(&self, dtype: Dtype) -> Option<usize> {
+        let bytes = self.size().checked_mul(dtype.itemsize_bytes())?;
+        isize::try_from(bytes).is_ok().then_some(bytes)
+    }
+
+    /// True when some axis has size 0.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod brute_force;

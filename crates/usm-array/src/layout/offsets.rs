@@ -1,0 +1,115 @@
+//! From indices to displacements: one, or all of them in row-major order
+
+use std::iter::FusedIterator;
+
+use super::{Axes, Layout, LayoutError};
+
+impl Layout {
+    /// Displacement of the element with the given index from the start of the memory, in
+    /// elements. Indices are not negative here: index from the end with [`Layout::slice`].
+    ///
+    /// # Errors
+    /// - [`LayoutError::IndexLength`]: not one index for each axis
+    /// - [`LayoutError::IndexOutOfBounds`]: an index is not below the size of its axis
+    pub fn offset_of(&self, index: &[usize]) -> Result<isize, LayoutError> {
+        if index.len() != self.ndim() {
+            return Err(LayoutError::IndexLength { ndim: self.ndim(), found: index.len() });
+        }
+        let mut offset = self.offset;
+        for (axis, &i) in index.iter().enumerate() {
+            if i >= self.shape[axis] {
+                return Err(LayoutError::IndexOutOfBounds {
+                    axis,
+                    index: isize::try_from(i).unwrap_or(isize::MAX),
+                    size: self.shape[axis],
+                });
+            }
+            // By L3 neither the product nor any partial sum leaves `isize`.
+            offset += self.strides[axis] * i.cast_signed();
+        }
+        Ok(offset)
+    }
+
+    /// Displacements of all elements from the start of the memory, in row-major order.
+    #[must_use]
+    pub fn offsets(&self) -> Offsets<'_> {
+        Offsets {
+            layout: self,
+            index: self.shape.iter().map(|_| 0).collect(),
+            next: self.offset,
+            remaining: self.size(),
+        }
+    }
+}
+
+/// Iterator over the displacements of all elements in row-major order, made by
+/// [`Layout::offsets`].
+#[derive(Clone, Debug)]
+pub struct Offsets<'a> {
+    layout: &'a Layout,
+    // Index of the next element, whose displacement is `next`.
+    index: Axes<usize>,
+    next: isize,
+    remaining: usize,
+}
+
+impl Iterator for Offsets<'_> {
+    type Item = isize;
+
+    fn next(&mut self) -> Option<isize> {
+        self.remaining = self.remaining.checked_sub(1)?;
+        let current = self.next;
+        // Each sum is the displacement of an element, so none overflows, by L3.
+        for axis in (0..self.index.len()).rev() {
+            let stride = self.layout.strides[axis];
+            if self.index[axis] + 1 < self.layout.shape[axis] {
+                self.index[axis] += 1;
+                self.next += stride;
+                break;
+            }
+            self.next -= stride * self.index[axis].cast_signed();
+            self.index[axis] = 0;
+        }
+        Some(current)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.remaining, Some(self.remaining))
+    }
+}
+
+impl ExactSizeIterator for Offsets<'_> {}
+impl FusedIterator for Offsets<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Order;
+    use super::super::brute_force::{displacements, indices, small_layouts};
+    use super::*;
+
+    #[test]
+    fn an_index_outside_is_refused() {
+        let layout = Layout::contiguous(&[2, 3], Order::C).expect("small");
+        assert_eq!(
+            layout.offset_of(&[1, 3]),
+            Err(LayoutError::IndexOutOfBounds { axis: 1, index: 3, size: 3 })
+        );
+        assert_eq!(layout.offset_of(&[1]), Err(LayoutError::IndexLength { ndim: 2, found: 1 }));
+        assert!(layout.offset_of(&[usize::MAX, 0]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn offsets_equal_brute_force(layout in small_layouts()) {
+            let expected = displacements(&layout);
+            let iterator = layout.offsets();
+            prop_assert_eq!(iterator.len(), expected.len());
+            prop_assert_eq!(iterator.map(|o| o as i128).collect::<Vec<_>>(), &expected[..]);
+            for (index, place) in indices(layout.shape()).iter().zip(expected) {
+                prop_assert_eq!(layout.offset_of(index), Ok(place as isize));
+            }
+        }
+    }
+}

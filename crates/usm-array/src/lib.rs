@@ -1,0 +1,63 @@
+//! Dtype-generic strided arrays over SYCL unified shared memory (USM).
+//!
+//! A [`UsmArray`] is a [`UsmBuffer`](usm_memory::UsmBuffer) of any kind, a [`Dtype`] and a
+//! [`Layout`]: shape, strides and offset, all in elements. Slicing, transposing and broadcasting
+//! never touch the memory; negative and zero strides are fine. Copies work for every kind of
+//! memory; host code looks at host and shared memory through [`ArrayView`] and [`ArrayViewMut`].
+//!
+//! [`UsmArrayInterface`] carries an array to and from other libraries, as the numbers of
+//! `__sycl_usm_array_interface__`.
+//!
+//! ```
+//! use usm_array::usm_core::{Runtime, UsmKind};
+//! use usm_array::{SliceItem, UsmArray};
+//!
+//! let runtime = Runtime::global();
+//! let queue = runtime.default_queue(runtime.host_device())?;
+//!
+//! let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2, 3], usm_array::Dtype::F32)?;
+//! array.view_mut::<f32>()?.set(&[1, 2], 7.0)?;
+//!
+//! let row = array.slice(&[SliceItem::Index(-1)])?;
+//! assert_eq!(row.to_vec::<f32>()?, [0.0, 0.0, 7.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Architecture
+//! Arrows point to what is used: `copy` → `view` → `array` → `layout`, `interface` → `dtype`.
+//! Everything that is arithmetic is safe code and is done before memory is touched: `layout` and
+//! `interface` have no unsafe code at all. Memory is touched in `copy` and `view` only.
+
+mod array;
+mod copy;
+mod dtype;
+mod error;
+mod interface;
+mod layout;
+mod scalar;
+mod view;
+
+pub use array::{BufferSource, UsmArray, UsmArrayBuilder};
+pub use dtype::{Bool8, Dtype, DtypeError, Element};
+pub use error::{Error, Result};
+pub use half;
+pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
+pub use layout::{Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, SliceItem};
+pub use num_complex;
+pub use scalar::Scalar;
+pub use usm_memory;
+pub use usm_memory::usm_core;
+pub use view::{ArrayView, ArrayViewMut, Iter};
+
+// Arrays and their views go wherever threads need them.
+const _: () = {
+    const fn can_be_shared<T: Send + Sync>() {}
+    can_be_shared::<UsmArray>();
+    can_be_shared::<ArrayView<'_, f64>>();
+    can_be_shared::<ArrayViewMut<'_, f64>>();
+    can_be_shared::<Error>();
+};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,51 @@
+//! Elements as bytes and back
+
+use crate::dtype::Element;
+use crate::error::{Error, Result};
+
+/// The bytes of some elements.
+pub(crate) fn bytes_of<T: Element>(elements: &[T]) -> &[u8] {
+    // SAFETY: the same memory, of which every byte is initialised (`Element`, 3); bytes have no
+    // alignment.
+    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
+}
+
+/// The bytes of some elements, to be written.
+pub(crate) fn bytes_of_mut<T: Element>(elements: &mut [T]) -> &mut [u8] {
+    let len_bytes = size_of_val(elements);
+    // SAFETY: the same memory, of which every byte is initialised (`Element`, 3); any bytes
+    // written make valid elements (`Element`, 2).
+    unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), len_bytes) }
+}
+
+/// So many elements of zero bytes.
+pub(crate) fn zeroed_vec<T: Element>(len: usize) -> Result<Vec<T>> {
+    let mut elements: Vec<T> = Vec::new();
+    elements
+        .try_reserve_exact(len)
+        .map_err(|_| Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) })?;
+    // SAFETY: zero bytes are a valid element (`Element`, 2).
+    let zero: T = unsafe { std::mem::zeroed() };
+    elements.resize(len, zero); // within the capacity reserved
+    Ok(elements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_those_of_the_elements() {
+        let mut elements = [1_u16, 0x0203];
+        assert_eq!(bytes_of(&elements), [1_u16, 0x0203].map(u16::to_ne_bytes).as_flattened());
+        bytes_of_mut(&mut elements).fill(0xff);
+        assert_eq!(elements, [u16::MAX; 2]);
+    }
+
+    #[test]
+    fn too_many_elements_are_an_error() {
+        assert_eq!(zeroed_vec::<f64>(3).ok(), Some(vec![0.0; 3]));
+        assert!(matches!(zeroed_vec::<f64>(isize::MAX as usize / 8), Err(Error::OutOfHostMemory { .. })));
+        assert!(zeroed_vec::<f64>(usize::MAX).is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! Borrow guards over exactly the memory of an array's elements, which host code can touch
+
+use usm_memory::{ReadGuard, WriteGuard};
+
+use crate::array::UsmArray;
+use crate::error::{Error, Result};
+
+/// Memory of an array that host code may read; `None` inside if the array has no elements.
+#[derive(Debug)]
+pub(crate) struct HostRead {
+    // G1. Taken from a host-accessible buffer, over `byte_range` of the array.
+    guard: Option<ReadGuard>,
+}
+
+/// Memory of an array that host code may read and write; `None` inside if it has no elements.
+#[derive(Debug)]
+pub(crate) struct HostWrite {
+    // G2. Taken from a host-accessible, writable buffer, over `byte_range` of the array.
+    guard: Option<WriteGuard>,
+}
+
+impl HostRead {
+    pub(crate) fn lock(array: &UsmArray) -> Result<Self> {
+        check_accessible(array)?;
+        let range = array.byte_range();
+        let guard = match range.is_empty() {
+            true => None,
+            false => Some(array.buffer().read_range(range)?),
+        };
+        Ok(Self { guard })
+    }
+
+    /// Start of the memory, readable for [`Self::len_bytes`] while this guard lives, by G1.
+    /// Dangling without elements.
+    pub(crate) fn as_ptr(&self) -> *const u8 {
+        self.guard.as_ref().map_or(std::ptr::dangling(), ReadGuard::as_ptr)
+    }
+
+    pub(crate) fn len_bytes(&self) -> usize {
+        self.guard.as_ref().map_or(0, ReadGuard::len_bytes)
+    }
+}
+
+impl HostWrite {
+    pub(crate) fn lock(array: &UsmArray) -> Result<Self> {
+        if !array.is_writable() {
+            return Err(Error::ReadOnly);
+        }
+        check_accessible(array)?;
+        let range = array.byte_range();
+        let guard = match range.is_empty() {
+            true => None,
+            false => Some(array.buffer().write_range(range)?),
+        };
+        Ok(Self { guard })
+    }
+
+    /// Start of the memory, readable and writable for [`Self::len_bytes`] while this guard lives,
+    /// by G2. Dangling without elements.
+    pub(crate) fn as_mut_ptr(&self) -> *mut u8 {
+        self.guard.as_ref().map_or(std::ptr::dangling_mut(), WriteGuard::as_mut_ptr)
+    }
+
+    pub(crate) fn len_bytes(&self) -> usize {
+        self.guard.as_ref().map_or(0, WriteGuard::len_bytes)
+    }
+}
+
+fn check_accessible(array: &UsmArray) -> Result<()> {
+    if array.is_host_accessible() { Ok(()) } else { Err(Error::NotHostAccessible { kind: array.kind() }) }
+}

@@ -1,0 +1,33 @@
+//! Typed access of host code to the elements of an array, under a run-time borrow guard
+//!
+//! | file | job |
+//! |---|---|
+//! | `read.rs` | reading elements |
+//! | `write.rs` | reading and writing elements |
+//! | `iter.rs` | iteration in row-major order |
+//! | `guarded.rs` | guards over memory that host code can touch |
+//! | `bytes.rs` | elements as bytes and back |
+
+mod bytes;
+mod guarded;
+mod iter;
+mod read;
+mod write;
+
+pub(crate) use bytes::{bytes_of, bytes_of_mut, zeroed_vec};
+pub(crate) use guarded::{HostRead, HostWrite};
+pub use iter::Iter;
+pub use read::ArrayView;
+pub use write::ArrayViewMut;
+
+use crate::array::UsmArray;
+use crate::dtype::Element;
+use crate::error::{Error, Result};
+
+fn check_dtype<T: Element>(array: &UsmArray) -> Result<()> {
+    if T::DTYPE == array.dtype() {
+        Ok(())
+    } else {
+        Err(Error::DtypeMismatch { found: array.dtype(), expected: T::DTYPE })
+    }
+}

@@ -1,0 +1,95 @@
+//! Reading elements
+
+use std::marker::PhantomData;
+
+use super::{HostRead, Iter, check_dtype};
+use crate::array::UsmArray;
+use crate::dtype::Element;
+use crate::error::Result;
+use crate::layout::Layout;
+
+/// Read access to the elements of an array in host or shared memory.
+///
+/// Any number of them can exist at a time, but none beside an [`ArrayViewMut`](super::ArrayViewMut)
+/// of overlapping memory. Elements are copied out: there are no references into memory that
+/// another library may write to.
+///
+/// ```
+/// use usm_array::UsmArray;
+/// use usm_array::usm_core::{Runtime, UsmKind};
+///
+/// let runtime = Runtime::global();
+/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
+/// let view = array.view::<u8>()?;
+/// assert_eq!(view.get(&[1, 0])?, 3);
+/// assert_eq!(view.iter().map(u32::from).sum::<u32>(), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ArrayView<'a, T> {
+    // R1. Holds the memory of all elements of an array of dtype `T::DTYPE`.
+    memory: HostRead,
+    // R2. The layout of that array, counted in elements from the start of `memory`.
+    layout: Layout,
+    _array: PhantomData<(&'a UsmArray, T)>,
+}
+
+impl UsmArray {
+    /// Read access of host code to the elements.
+    ///
+    /// # Errors
+    /// - [`Error::DtypeMismatch`](crate::Error::DtypeMismatch): the elements are no `T`
+    /// - [`Error::NotHostAccessible`](crate::Error::NotHostAccessible): device memory
+    /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing
+    pub fn view<T: Element>(&self) -> Result<ArrayView<'_, T>> {
+        check_dtype::<T>(self)?;
+        Ok(ArrayView {
+            memory: HostRead::lock(self)?,
+            layout: self.layout_from_lowest()?,
+            _array: PhantomData,
+        })
+    }
+}
+
+impl<T: Element> ArrayView<'_, T> {
+    /// Number of indices along each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// The element with the given index.
+    ///
+    /// # Errors
+    /// - [`Error::Layout`](crate::Error::Layout): not one index below the size for each axis
+    pub fn get(&self, index: &[usize]) -> Result<T> {
+        let place = self.memory.as_ptr().cast::<T>();
+        let place = place.wrapping_offset(self.layout.offset_of(index)?);
+        // SAFETY: by R1 and R2 the place is that of an element, readable as the guard is held,
+        // and aligned by A2 of the array; every pattern of bytes is a `T` (`Element`, 2).
+        Ok(unsafe { place.read() })
+    }
+
+    /// The elements in row-major order.
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_, T> {
+        // SAFETY: by R1 and R2; the guard is borrowed as long as the iterator lives.
+        unsafe { Iter::new(&self.layout, self.memory.as_ptr()) }
+    }
+
+    /// The elements in row-major order.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        self.iter().collect()
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &'a ArrayView<'_, T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}

@@ -1,0 +1,125 @@
+//! Reading and writing elements
+
+use std::marker::PhantomData;
+
+use super::{HostWrite, Iter, check_dtype};
+use crate::array::UsmArray;
+use crate::dtype::Element;
+use crate::error::Result;
+use crate::layout::Layout;
+
+/// Write access to the elements of an array in host or shared memory.
+///
+/// Only one can exist at a time over the same memory, and no [`ArrayView`](super::ArrayView)
+/// beside it. There are no references to elements, so layouts in which one element has several
+/// indices (stride 0) are no problem: the last write wins.
+///
+/// ```
+/// use usm_array::UsmArray;
+/// use usm_array::usm_core::{Runtime, UsmKind};
+///
+/// let runtime = Runtime::global();
+/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Host, &[2, 2], &[1_u8, 2, 3, 4])?;
+/// let mut view = array.view_mut::<u8>()?;
+/// view.set(&[0, 1], 20)?;
+/// assert_eq!(view.to_vec(), [1, 20, 3, 4]);
+/// assert!(array.view::<u8>().is_err(), "borrowed for writing");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ArrayViewMut<'a, T> {
+    // W1. Holds the memory of all elements of an array of dtype `T::DTYPE`.
+    memory: HostWrite,
+    // W2. The layout of that array, counted in elements from the start of `memory`.
+    layout: Layout,
+    _array: PhantomData<(&'a UsmArray, T)>,
+}
+
+impl UsmArray {
+    /// Write access of host code to the elements. Clones and views of an array share its memory,
+    /// so what is checked is the memory, at run time, and not this reference.
+    ///
+    /// # Errors
+    /// - [`Error::DtypeMismatch`](crate::Error::DtypeMismatch): the elements are no `T`
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
+    /// - [`Error::NotHostAccessible`](crate::Error::NotHostAccessible): device memory
+    /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed
+    pub fn view_mut<T: Element>(&self) -> Result<ArrayViewMut<'_, T>> {
+        check_dtype::<T>(self)?;
+        Ok(ArrayViewMut {
+            memory: HostWrite::lock(self)?,
+            layout: self.layout_from_lowest()?,
+            _array: PhantomData,
+        })
+    }
+}
+
+impl<T: Element> ArrayViewMut<'_, T> {
+    /// Number of indices along each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// The element with the given index.
+    ///
+    /// # Errors
+    /// - [`Error::Layout`](crate::Error::Layout): not one index below the size for each axis
+    pub fn get(&self, index: &[usize]) -> Result<T> {
+        let place = self.place(self.layout.offset_of(index)?);
+        // SAFETY: the displacement is one of the layout, so by W1 and W2 the place is that of an
+        // element, readable as the guard is held, and aligned by A2 of the array; every pattern
+        // of bytes is a `T` (`Element`, 2).
+        Ok(unsafe { place.read() })
+    }
+
+    /// Changes the element with the given index.
+    ///
+    /// # Errors
+    /// - [`Error::Layout`](crate::Error::Layout): not one index below the size for each axis
+    pub fn set(&mut self, index: &[usize], value: T) -> Result<()> {
+        let place = self.place(self.layout.offset_of(index)?);
+        // SAFETY: the displacement is one of the layout, so by W1 and W2 the place is that of an
+        // element, writable as the guard is held, and aligned by A2 of the array.
+        unsafe { place.write(value) };
+        Ok(())
+    }
+
+    /// Changes every element, in row-major order, to what the function makes of it.
+    pub fn map_in_place(&mut self, mut function: impl FnMut(T) -> T) {
+        for offset in self.layout.offsets() {
+            let place = self.place(offset);
+            // SAFETY: as in `get`.
+            let value = unsafe { place.read() };
+            // SAFETY: as in `set`.
+            unsafe { place.write(function(value)) };
+        }
+    }
+
+    /// The elements in row-major order.
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_, T> {
+        // SAFETY: by W1 and W2; the guard is borrowed as long as the iterator lives.
+        unsafe { Iter::new(&self.layout, self.memory.as_mut_ptr()) }
+    }
+
+    /// The elements in row-major order.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        self.iter().collect()
+    }
+
+    fn place(&self, offset: isize) -> *mut T {
+        self.memory.as_mut_ptr().cast::<T>().wrapping_offset(offset)
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &'a ArrayViewMut<'_, T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}

@@ -1,0 +1,146 @@
+//! What the constructors refuse, and that nothing is allocated then
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::{places, queues};
+use usm_array::usm_core::UsmKind;
+use usm_array::usm_memory::UsmBuffer;
+use usm_array::{BufferSource, Dtype, Error, Layout, LayoutError, Order, UsmArray};
+
+#[test]
+fn a_given_offset_is_honoured_in_new_memory() {
+    for (queue, kind) in places() {
+        let source = BufferSource::Allocate { kind, queue: &queue };
+        let array = UsmArray::builder(&[2], Dtype::I32).offset(Some(3)).build(source).unwrap();
+        assert_eq!(array.offset(), 3);
+        assert_eq!(array.buffer().len_bytes(), 5 * 4);
+        array.fill(1_i32).unwrap();
+        assert_eq!(array.to_vec::<i32>().unwrap(), [1, 1]);
+    }
+}
+
+#[test]
+fn an_offset_that_leaves_elements_below_the_memory_is_refused() {
+    let queue = &queues()[0];
+    let source = BufferSource::Allocate { kind: UsmKind::Host, queue };
+    let built = UsmArray::builder(&[2, 2], Dtype::U8).strides(Some(&[2, -1])).offset(Some(0)).build(source);
+    assert!(matches!(built, Err(Error::OutOfBuffer { min: -1, max: 2, offset: 0, .. })));
+}
+
+#[test]
+fn elements_outside_existing_memory_are_refused_with_the_numbers() {
+    for (queue, kind) in places() {
+        let memory = UsmBuffer::allocate(&queue, kind, 64).unwrap();
+        for (strides, offset, reach) in [
+            (&[-2][..], 5, "from element -1 to 5"),
+            (&[-2], 8, "from element 2 to 8"),
+            (&[3], 0, "from element 0 to 9"),
+            (&[1], -1, "from element -1 to 2"),
+        ] {
+            let error = UsmArray::builder(&[4], Dtype::F64)
+                .strides(Some(strides))
+                .offset(Some(offset))
+                .build(BufferSource::Existing(memory.clone()))
+                .unwrap_err()
+                .to_string();
+            for part in [
+                reach,
+                &format!("strides {strides:?}"),
+                &format!("offset {offset}"),
+                "elements 0 to 7 of the buffer of 64 bytes",
+            ] {
+                assert!(error.contains(part), "{error:?} lacks {part:?}");
+            }
+        }
+        // The last element must be whole.
+        let cut = memory.sub_buffer(0, 31).unwrap();
+        let built = UsmArray::builder(&[4], Dtype::F64).build(BufferSource::Existing(cut));
+        assert!(matches!(built, Err(Error::OutOfBuffer { max: 3, buffer_len_bytes: 31, .. })));
+    }
+}
+
+#[test]
+fn misaligned_memory_is_refused() {
+    let queue = &queues()[0];
+    let memory = UsmBuffer::allocate(queue, UsmKind::Shared, 64).unwrap();
+    let build = |dtype, start| {
+        let part = memory.sub_buffer(start, 32).unwrap();
+        UsmArray::builder(&[2], dtype).build(BufferSource::Existing(part))
+    };
+    assert!(matches!(build(Dtype::F64, 4), Err(Error::BufferMisaligned { dtype: Dtype::F64, .. })));
+    assert!(matches!(build(Dtype::C128, 4), Err(Error::BufferMisaligned { .. })));
+    assert!(build(Dtype::C128, 8).is_ok(), "aligned like its parts");
+    assert!(build(Dtype::C64, 4).is_ok(), "aligned like its parts");
+    assert!(build(Dtype::U8, 1).is_ok());
+}
+
+#[test]
+fn an_alignment_can_be_asked_for() {
+    for (queue, kind) in places() {
+        let source = BufferSource::Allocate { kind, queue: &queue };
+        let array = UsmArray::builder(&[3], Dtype::U8).align_bytes(Some(4096)).build(source.clone()).unwrap();
+        assert!(array.address().is_multiple_of(4096));
+        let refused = UsmArray::builder(&[3], Dtype::U8).align_bytes(Some(3)).build(source);
+        assert!(matches!(refused, Err(Error::Memory(_))));
+    }
+}
+
+#[test]
+fn sizes_that_no_memory_has_are_refused_before_allocating() {
+    let queue = &queues()[0];
+    let build = |shape: &[usize], strides, dtype| {
+        let source = BufferSource::Allocate { kind: UsmKind::Host, queue };
+        UsmArray::builder(shape, dtype).strides(strides).build(source)
+    };
+    assert!(matches!(build(&[1 << 60, 2], None, Dtype::F64), Err(Error::TooManyBytes { .. })));
+    assert!(matches!(build(&[2], Some(&[1 << 60][..]), Dtype::F64), Err(Error::TooManyBytes { .. })));
+    // Every element at the same place, yet more bytes side by side than can be counted.
+    assert!(matches!(build(&[1 << 60, 2], Some(&[0, 0]), Dtype::F64), Err(Error::TooManyBytes { .. })));
+    assert!(matches!(
+        build(&[1 << 32, 1 << 32], None, Dtype::U8),
+        Err(Error::Layout(LayoutError::TooManyElements { .. }))
+    ));
+    assert!(matches!(
+        build(&[2, 2], Some(&[1]), Dtype::U8),
+        Err(Error::Layout(LayoutError::StridesLength { ndim: 2, found: 1 }))
+    ));
+}
+
+#[test]
+fn slices_of_another_length_are_refused() {
+    for (queue, kind) in places() {
+        let refused = UsmArray::from_slice(&queue, kind, &[2, 2], &[1_u8, 2, 3]);
+        assert!(matches!(refused, Err(Error::LengthMismatch { found: 3, expected: 4, .. })));
+        let overflow = UsmArray::from_slice(&queue, kind, &[1 << 63, 2], &[0_u8; 0]);
+        assert!(matches!(overflow, Err(Error::Layout(LayoutError::TooManyElements { .. }))));
+        let array = UsmArray::zeros(&queue, kind, &[2, 2], Dtype::U16).unwrap();
+        assert!(matches!(
+            array.copy_to_host_contiguous(&mut [0; 7]),
+            Err(Error::LengthMismatch { found: 7, expected: 8, unit: "bytes", .. })
+        ));
+        assert!(matches!(
+            array.copy_from_host_contiguous(&[0; 9]),
+            Err(Error::LengthMismatch { found: 9, expected: 8, .. })
+        ));
+    }
+}
+
+#[test]
+fn parts_that_lead_nowhere_are_refused() {
+    let queue = &queues()[0];
+    let buffer = || UsmBuffer::allocate(queue, UsmKind::Host, 16).unwrap();
+    let one = Layout::contiguous(&[1], Order::C).unwrap();
+    for origin in [isize::MIN, isize::MAX, isize::MAX / 8 + 1] {
+        let refused = UsmArray::from_parts(buffer(), Dtype::F64, one.clone(), origin);
+        assert!(matches!(refused, Err(Error::NoAddress { .. })), "{origin}");
+    }
+    let memory = buffer();
+    let to_null = -(memory.address() / 8).cast_signed();
+    let refused = UsmArray::from_parts(memory, Dtype::F64, one, to_null);
+    assert!(matches!(refused, Err(Error::NoAddress { .. })));
+    let empty = Layout::new(&[0], None, isize::MAX - 1, Order::C).unwrap();
+    let refused = UsmArray::from_parts(buffer(), Dtype::F64, empty, 0);
+    assert!(matches!(refused, Err(Error::NoAddress { .. })));
+}

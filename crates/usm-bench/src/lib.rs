@@ -1,0 +1,1 @@
+//! Benchmarks of usm beside its neighbours

@@ -1,0 +1,84 @@
+"""SYCL unified shared memory (USM) for Python.
+
+Allocate host, device and shared USM, look at it as strided arrays, and hand it
+to any other SYCL-aware library without a copy through the
+``__sycl_usm_array_interface__`` attribute. Names follow dpctl, so code moves by
+changing the import::
+
+    import usm
+    import usm.tensor as ut
+
+    a = ut.usm_ndarray((2, 3), dtype="float32", buffer="shared")
+    a[...] = 1.5
+
+A machine with no SYCL runtime uses the embedded ``host`` backend, whose device
+memory is really out of reach of host code. ``python -m usm`` lists the backends
+and says why one is missing.
+
+Importing this package loads neither NumPy nor the SYCL runtime; the runtime is
+looked for when the first device is asked for. The import does one thing to the
+process: it appends an installed Intel OpenCL CPU driver to the environment
+variable ``OCL_ICD_FILENAMES`` (see :mod:`usm._locate`; ``USM_SYCL_AUTOCONFIG=0``
+turns it off).
+"""
+
+from . import _locate
+
+# Before anything else, and never later: the SYCL runtime caches its device list
+# at the first query, and other threads may read the environment from now on.
+_locate.announce_cpu_driver()
+
+from . import memory, tensor
+from ._usm import (
+    SyclContext,
+    SyclContextCreationError,
+    SyclDevice,
+    SyclDeviceCreationError,
+    SyclQueue,
+    SyclQueueCreationError,
+    USMAllocationError,
+    UsmError,
+    backends,
+    get_devices,
+    get_num_devices,
+    has_cpu_devices,
+    has_gpu_devices,
+    live_allocations,
+    select_default_device,
+)
+
+__all__ = [
+    "SyclContext",
+    "SyclContextCreationError",
+    "SyclDevice",
+    "SyclDeviceCreationError",
+    "SyclQueue",
+    "SyclQueueCreationError",
+    "USMAllocationError",
+    "UsmError",
+    "backends",
+    "get_devices",
+    "get_num_devices",
+    "has_cpu_devices",
+    "has_gpu_devices",
+    "live_allocations",
+    "memory",
+    "select_default_device",
+    "tensor",
+]
+
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    # Reading package metadata costs more than the rest of the import together.
+    if name == "__version__":
+        from importlib.metadata import version
+
+        globals()[name] = found = version("usm")
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,111 @@
+//! How errors of the Rust crates become Python exceptions: the one place that decides.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyBufferError, PyException, PyIndexError, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use usm_array::LayoutError;
+use usm_array::usm_memory::{self, usm_core};
+
+create_exception!(
+    usm,
+    UsmError,
+    PyException,
+    "A failure of the SYCL runtime that has no more specific exception."
+);
+create_exception!(usm, SyclDeviceCreationError, UsmError, "No device is what was asked for.");
+create_exception!(usm, SyclContextCreationError, UsmError, "The context cannot be made.");
+create_exception!(usm, SyclQueueCreationError, UsmError, "The queue cannot be made.");
+create_exception!(usm, USMAllocationError, PyMemoryError, "The runtime did not give the memory asked for.");
+
+/// What host code does with device memory instead.
+pub(crate) const DEVICE_HINT: &str = "USM-device memory is not accessible to host code; copy it to the host with \
+                                      usm.tensor.asnumpy(array) or memory.copy_to_host()";
+
+/// An error that has a Python exception.
+pub(crate) trait ToPyErr {
+    fn to_py_err(&self) -> PyErr;
+}
+
+/// Turns the error of a result into its Python exception.
+pub(crate) trait OrRaise<T> {
+    fn or_raise(self) -> PyResult<T>;
+}
+
+/// Turns the error of a result into a `ValueError` about a part of the input.
+pub(crate) trait OrValueError<T> {
+    /// As a `ValueError` that starts with the key of the interface, or the argument, that it is about.
+    fn or_value_error(self, key: &str) -> PyResult<T>;
+}
+
+impl<T, E: ToPyErr> OrRaise<T> for Result<T, E> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(|error| error.to_py_err())
+    }
+}
+
+impl<T, E: std::fmt::Display> OrValueError<T> for Result<T, E> {
+    fn or_value_error(self, key: &str) -> PyResult<T> {
+        self.map_err(|error| PyValueError::new_err(format!("{key}: {error}")))
+    }
+}
+
+impl ToPyErr for usm_core::Error {
+    fn to_py_err(&self) -> PyErr {
+        use usm_core::Error as E;
+        let text = self.to_string();
+        match self {
+            E::TooLarge { .. }
+            | E::OutOfMemory { .. }
+            | E::KindNotSupported { .. }
+            | E::AlignmentNotHonoured { .. } => USMAllocationError::new_err(text),
+            E::NoSuchDevice { .. } | E::BackendUnavailable { .. } | E::InvalidFilter { .. } => {
+                SyclDeviceCreationError::new_err(text)
+            }
+            E::DeviceNotInContext { .. } => SyclContextCreationError::new_err(text),
+            E::Asynchronous { .. } | E::Backend { .. } => UsmError::new_err(text),
+            _ => PyValueError::new_err(text),
+        }
+    }
+}
+
+impl ToPyErr for usm_memory::Error {
+    fn to_py_err(&self) -> PyErr {
+        use usm_memory::Error as E;
+        match self {
+            E::Core(error) => error.to_py_err(),
+            E::BorrowConflict { .. } => PyBufferError::new_err(self.to_string()),
+            E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
+            _ => PyValueError::new_err(self.to_string()),
+        }
+    }
+}
+
+impl ToPyErr for LayoutError {
+    fn to_py_err(&self) -> PyErr {
+        match self {
+            Self::IndexOutOfBounds { .. } | Self::TooManyIndices { .. } | Self::RepeatedEllipsis { .. } => {
+                PyIndexError::new_err(self.to_string())
+            }
+            _ => PyValueError::new_err(self.to_string()),
+        }
+    }
+}
+
+impl ToPyErr for usm_array::Error {
+    fn to_py_err(&self) -> PyErr {
+        use usm_array::Error as E;
+        match self {
+            E::Layout(error) => error.to_py_err(),
+            E::Memory(error) => error.to_py_err(),
+            E::DtypeMismatch { .. } => PyTypeError::new_err(self.to_string()),
+            E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
+            E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),
+            _ => PyValueError::new_err(self.to_string()),
+        }
+    }
+}
+
+/// The name of an object's type, for messages.
+pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}

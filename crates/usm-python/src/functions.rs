@@ -1,0 +1,98 @@
+//! Functions of the package `usm` itself.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use usm_array::usm_core::{BackendState, DeviceType, Runtime, live_allocations as live_core};
+use usm_array::usm_memory::live_borrows;
+
+use crate::runtime;
+use crate::sycl::SyclDevice;
+
+fn devices(py: Python<'_>) -> PyResult<Vec<usm_array::usm_core::Device>> {
+    let runtime = runtime::get(py)?;
+    Ok(py.detach(|| runtime.devices()))
+}
+
+/// get_devices()
+///
+/// All root devices: those of the SYCL runtime, then the embedded host device.
+#[pyfunction]
+pub(crate) fn get_devices(py: Python<'_>) -> PyResult<Vec<SyclDevice>> {
+    Ok(devices(py)?.into_iter().map(SyclDevice::from_device).collect())
+}
+
+/// get_num_devices()
+///
+/// Number of root devices.
+#[pyfunction]
+pub(crate) fn get_num_devices(py: Python<'_>) -> PyResult<usize> {
+    Ok(devices(py)?.len())
+}
+
+/// select_default_device()
+///
+/// The device used when none is named: a GPU before a CPU before an accelerator of the SYCL runtime, else the host device.
+#[pyfunction]
+pub(crate) fn select_default_device(py: Python<'_>) -> PyResult<SyclDevice> {
+    let runtime = runtime::get(py)?;
+    Ok(SyclDevice::from_device(py.detach(|| runtime.default_device())))
+}
+
+/// has_cpu_devices()
+///
+/// True when there is a CPU device, the host device included.
+#[pyfunction]
+pub(crate) fn has_cpu_devices(py: Python<'_>) -> PyResult<bool> {
+    Ok(devices(py)?.iter().any(|device| device.info().device_type == DeviceType::Cpu))
+}
+
+/// has_gpu_devices()
+///
+/// True when there is a GPU device.
+#[pyfunction]
+pub(crate) fn has_gpu_devices(py: Python<'_>) -> PyResult<bool> {
+    Ok(devices(py)?.iter().any(|device| device.info().device_type == DeviceType::Gpu))
+}
+
+/// backends()
+///
+/// What became of each backend, as a list of dicts: `name`, `available`, the `library` it was loaded from, the `reason` why it
+/// is missing, every place that was `tried`, `notes`, and the filter strings of its `devices`.
+#[pyfunction]
+pub(crate) fn backends(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let runtime = runtime::get(py)?;
+    let status = py.detach(|| Runtime::status(runtime));
+    let describe = |status: &usm_array::usm_core::BackendStatus| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", status.backend.to_string())?;
+        dict.set_item("available", status.state.is_available())?;
+        let (library, reason, tried, notes) = match &status.state {
+            BackendState::Available { library, notes, tried, .. } => {
+                let library = library.as_ref().map(|path| path.display().to_string());
+                (library, None, tried.clone(), notes.clone())
+            }
+            missing => (None, Some(missing.to_string()), Vec::new(), Vec::new()),
+        };
+        dict.set_item("library", library)?;
+        dict.set_item("reason", reason)?;
+        dict.set_item("tried", tried)?;
+        dict.set_item("notes", notes)?;
+        dict.set_item("devices", &status.devices)?;
+        Ok(dict)
+    };
+    status.iter().map(describe).collect()
+}
+
+/// live_allocations()
+///
+/// What is alive in this process, as a dict: `count` allocations of our own and their `bytes`, and how many ranges of foreign
+/// memory are `borrowed`.
+#[pyfunction]
+pub(crate) fn live_allocations(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let live = live_core();
+    let dict = PyDict::new(py);
+    dict.set_item("count", live.count)?;
+    dict.set_item("bytes", live.bytes)?;
+    dict.set_item("borrowed", live_borrows())?;
+    Ok(dict)
+}

@@ -1,0 +1,130 @@
+//! From any object with the interface to an array over its memory.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use usm_array::{UsmArray, UsmArrayInterface};
+
+use super::keys;
+use crate::errors::{ToPyErr, type_name};
+use crate::memory::Memory;
+use crate::sycl::place_of;
+use crate::tensor::UsmNdarray;
+
+/// What keeps imported memory alive: the producer, and its buffer where the address came from that.
+pub(crate) struct Producer {
+    pub(crate) object: Py<PyAny>,
+    _buffer: Option<PyUntypedBuffer>,
+}
+
+/// An array over the memory of any object with `__sycl_usm_array_interface__`, without a copy.
+///
+/// # Errors
+/// `TypeError` or `ValueError` that starts with the key that is wrong. Nothing is kept then, and the producer is as it was.
+pub fn import_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+    if let Ok(array) = object.cast::<UsmNdarray>() {
+        return Ok(array.get().array().clone());
+    }
+    if let Ok(memory) = object.cast::<Memory>() {
+        return memory.get().as_bytes_array();
+    }
+    let dict = interface_of(object)?.ok_or_else(|| {
+        PyTypeError::new_err(format!("found {}, allowed is an object with {INTERFACE}", type_name(object)))
+    })?;
+    import_dict(object, &dict)
+}
+
+pub(crate) const INTERFACE: &str = "__sycl_usm_array_interface__";
+
+/// The object's interface, or `None` when it has none.
+pub(crate) fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(found) = object.getattr_opt(intern!(object.py(), INTERFACE))? else { return Ok(None) };
+    match found.cast_into::<PyDict>() {
+        Ok(dict) => Ok(Some(dict)),
+        Err(error) => Err(PyTypeError::new_err(format!(
+            "{INTERFACE}: found {}, allowed is a dict",
+            type_name(&error.into_inner())
+        ))),
+    }
+}
+
+fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<UsmArray> {
+    let py = object.py();
+    let mut entries = keys::parse(dict)?;
+    let mut buffer = None;
+    if !entries.has_data {
+        buffer = Some(address_from_buffer(object, &mut entries.interface)?);
+    }
+    if entries.interface.read_only && is_dpctl_memory(object)? {
+        entries.interface.read_only = false;
+    }
+    let valid = entries.interface.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    if let Some(buffer) = &buffer {
+        check_span(&valid, buffer)?;
+    }
+    let start = valid.span().start_address;
+    let queue = place_of(&entries.syclobj)?.queue_for(py, start)?.ok_or_else(|| {
+        PyValueError::new_err(format!("data: {start:#x} is not USM of the context that syclobj names"))
+    })?;
+    let producer = Producer { object: object.clone().unbind(), _buffer: buffer };
+    let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
+    // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust line of
+    // SECURITY.md: nobody can check them.
+    unsafe { UsmArray::import(&valid, &queue, owner) }.map_err(|error| error.to_py_err())
+}
+
+/// Without an entry `data` the memory is that of the object's buffer.
+fn address_from_buffer(
+    object: &Bound<'_, PyAny>,
+    interface: &mut UsmArrayInterface,
+) -> PyResult<PyUntypedBuffer> {
+    let buffer = PyUntypedBuffer::get(object).map_err(|_| {
+        PyValueError::new_err(format!(
+            "data: the entry is missing, and {} has no buffer of host-accessible memory to take its place",
+            type_name(object)
+        ))
+    })?;
+    interface.address = buffer.buf_ptr() as u64;
+    interface.read_only = buffer.readonly();
+    Ok(buffer)
+}
+
+/// The elements must lie within the buffer that stands for `data`.
+fn check_span(valid: &usm_array::ValidInterface, buffer: &PyUntypedBuffer) -> PyResult<()> {
+    let (span, start) = (valid.span(), buffer.buf_ptr().addr());
+    let inside = span.start_address.checked_sub(start).and_then(|skip| skip.checked_add(span.len_bytes));
+    if buffer.is_c_contiguous() && inside.is_some_and(|end| end <= buffer.len_bytes()) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "data: the entry is missing, and the elements do not lie within the contiguous buffer of {} bytes that takes its place",
+        buffer.len_bytes()
+    )))
+}
+
+/// `dpctl.memory` publishes its objects as read-only although they are writable. They, and only they, are taken as writable.
+fn is_dpctl_memory(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let modules = object.py().import("sys")?.getattr(intern!(object.py(), "modules"))?;
+    let Some(module) = modules.cast::<PyDict>()?.get_item("dpctl.memory")? else { return Ok(false) };
+    for class in ["MemoryUSMDevice", "MemoryUSMShared", "MemoryUSMHost"] {
+        if object.is_instance(&module.getattr(class)?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The producer of imported memory, if that is what the buffer is.
+pub(crate) fn producer<'a>(buffer: &'a usm_array::usm_memory::UsmBuffer) -> Option<&'a Py<PyAny>> {
+    match buffer.ownership() {
+        usm_array::usm_memory::Ownership::Borrowed(owner) => {
+            owner.downcast_ref::<Producer>().map(|producer| &producer.object)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,82 @@
+//! The entries of a dictionary, each read once, types only: the numbers are checked in `usm_array`.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
+use usm_array::UsmArrayInterface;
+
+use super::number::{index, index_sequence, item, sequence};
+use crate::errors::type_name;
+
+/// The parsed dictionary and the object that names the context.
+pub(super) struct Entries<'py> {
+    /// Everything that is a number or text. Without an entry `data` the address is 0.
+    pub(super) interface: UsmArrayInterface,
+    pub(super) has_data: bool,
+    pub(super) syclobj: Bound<'py, PyAny>,
+}
+
+pub(super) fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Entries<'py>> {
+    let py = dict.py();
+    let required = |key: &Bound<'py, PyString>| {
+        dict.get_item(key)?
+            .ok_or_else(|| PyValueError::new_err(format!("{key}: the entry is missing, but it is required")))
+    };
+    let version = version(&required(intern!(py, "version"))?)?;
+    let typestr = typestr(&required(intern!(py, "typestr"))?)?;
+    let shape = index_sequence("shape", &required(intern!(py, "shape"))?)?;
+    let strides = match dict.get_item(intern!(py, "strides"))? {
+        Some(strides) if !strides.is_none() => Some(index_sequence("strides", &strides)?),
+        _ => None,
+    };
+    let offset = match dict.get_item(intern!(py, "offset"))? {
+        Some(offset) => index("offset", &offset)?,
+        None => 0,
+    };
+    let data = dict.get_item(intern!(py, "data"))?;
+    let has_data = data.is_some();
+    let (address, read_only) = data.map_or(Ok((0, false)), |pair| data_pair(&pair))?;
+    let syclobj = required(intern!(py, "syclobj"))?;
+    let interface = UsmArrayInterface { shape, typestr, address, read_only, strides, offset, version };
+    Ok(Entries { interface, has_data, syclobj })
+}
+
+// Exactly an int: `True` and `1.0` equal 1, but a producer that writes them does not know what it publishes.
+fn version(object: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if object.is_exact_instance_of::<PyInt>() {
+        index("version", object)
+    } else {
+        Err(PyTypeError::new_err(format!("version: found {}, allowed is the integer 1", type_name(object))))
+    }
+}
+
+fn typestr(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    match object.cast::<PyString>() {
+        Ok(text) => Ok(text.to_string_lossy().into_owned()),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "typestr: found {}, allowed is a string such as \"|f8\"",
+            type_name(object)
+        ))),
+    }
+}
+
+fn data_pair(object: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
+    let items = sequence("data", object)?;
+    let [address, flag] = items.as_slice() else {
+        return Err(PyValueError::new_err(format!(
+            "data: found {} items, allowed is a pair of a pointer and a read-only flag",
+            items.len()
+        )));
+    };
+    let address = index(&item("data", 0), address)?;
+    // NumPy's bool is not Python's.
+    let is_bool = flag.is_instance_of::<PyBool>() || matches!(type_name(flag).as_str(), "bool" | "bool_");
+    if !is_bool {
+        return Err(PyTypeError::new_err(format!(
+            "data[1]: found {}, allowed is a bool: True for read-only memory",
+            type_name(flag)
+        )));
+    }
+    Ok((address, flag.is_truthy()?))
+}

@@ -1,0 +1,132 @@
+//! Memory objects: newly allocated, or over the memory of another object.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use usm_array::UsmArray;
+use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::usm_memory::UsmBuffer;
+
+use super::Memory;
+use crate::errors::OrRaise;
+use crate::interface::import::{import_array, interface_of};
+use crate::interface::index;
+use crate::sycl::queue_argument;
+
+macro_rules! memory_class {
+    ($(#[$doc:meta])* $class:ident, $kind:expr) => {
+        $(#[$doc])*
+        #[pyclass(frozen, extends = Memory, weakref, module = "usm.memory")]
+        #[derive(Debug)]
+        pub struct $class;
+
+        #[pymethods]
+        impl $class {
+            #[new]
+            #[pyo3(signature = (nbytes, *, alignment=0, queue=None, copy=false))]
+            fn new(
+                nbytes: &Bound<'_, PyAny>,
+                alignment: usize,
+                queue: Option<&Bound<'_, PyAny>>,
+                copy: bool,
+            ) -> PyResult<PyClassInitializer<Self>> {
+                let buffer = construct($kind, nbytes, alignment, queue, copy)?;
+                Ok(PyClassInitializer::from(Memory { buffer }).add_subclass(Self))
+            }
+        }
+    };
+}
+
+memory_class!(
+    /// MemoryUSMHost(nbytes, *, alignment=0, queue=None, copy=False)
+    ///
+    /// USM in host memory, which host code and the devices of the context reach.
+    ///
+    /// `nbytes` is a number of bytes to allocate, or an object with ``__sycl_usm_array_interface__``: of the same kind its memory
+    /// is used without a copy unless `copy` is true; of another kind `copy` must be true. `alignment` is a power of two in
+    /// bytes, or 0 for one that suits every element type. `queue` names the context; by default that of the default device.
+    ///
+    /// Raises USMAllocationError when the memory cannot be allocated, ValueError for other values.
+    MemoryUSMHost,
+    UsmKind::Host
+);
+memory_class!(
+    /// MemoryUSMDevice(nbytes, *, alignment=0, queue=None, copy=False)
+    ///
+    /// USM on a device, which host code must not touch. Arguments as of MemoryUSMHost.
+    MemoryUSMDevice,
+    UsmKind::Device
+);
+memory_class!(
+    /// MemoryUSMShared(nbytes, *, alignment=0, queue=None, copy=False)
+    ///
+    /// USM that migrates between host and device, reached by both. Arguments as of MemoryUSMHost.
+    MemoryUSMShared,
+    UsmKind::Shared
+);
+
+fn construct(
+    kind: UsmKind,
+    argument: &Bound<'_, PyAny>,
+    alignment: usize,
+    queue: Option<&Bound<'_, PyAny>>,
+    copy: bool,
+) -> PyResult<UsmBuffer> {
+    let py = argument.py();
+    if !argument.is_instance_of::<Memory>() && interface_of(argument)?.is_none() {
+        let len_bytes = index("nbytes", argument)?;
+        return allocate(&queue_argument(py, queue)?, kind, len_bytes, alignment);
+    }
+    let source = span_of(&import_array(argument)?)?;
+    if !copy {
+        if source.kind() != kind {
+            return Err(PyValueError::new_err(format!(
+                "nbytes: found USM-{} memory, allowed without copy=True is USM-{kind} memory",
+                source.kind()
+            )));
+        }
+        return Ok(source);
+    }
+    let queue = match queue {
+        Some(queue) => queue_argument(py, Some(queue))?,
+        None => source.queue().clone(),
+    };
+    let target = allocate(&queue, kind, source.len_bytes(), alignment)?;
+    py.detach(|| target.copy_from(&source)).or_raise()?;
+    Ok(target)
+}
+
+fn allocate(queue: &Queue, kind: UsmKind, len_bytes: usize, alignment: usize) -> PyResult<UsmBuffer> {
+    match alignment {
+        0 => UsmBuffer::allocate(queue, kind, len_bytes),
+        _ => UsmBuffer::allocate_aligned(queue, kind, len_bytes, alignment),
+    }
+    .or_raise()
+}
+
+/// The bytes from the lowest to the highest element of an array.
+fn span_of(array: &UsmArray) -> PyResult<UsmBuffer> {
+    let range = array.byte_range();
+    array.buffer().sub_buffer(range.start, range.len()).or_raise()
+}
+
+/// A memory object of the class of its kind.
+pub(crate) fn wrap(py: Python<'_>, buffer: UsmBuffer) -> PyResult<Bound<'_, PyAny>> {
+    let kind = buffer.kind();
+    let memory = PyClassInitializer::from(Memory { buffer });
+    Ok(match kind {
+        UsmKind::Host => Bound::new(py, memory.add_subclass(MemoryUSMHost))?.into_any(),
+        UsmKind::Device => Bound::new(py, memory.add_subclass(MemoryUSMDevice))?.into_any(),
+        UsmKind::Shared => Bound::new(py, memory.add_subclass(MemoryUSMShared))?.into_any(),
+    })
+}
+
+/// as_usm_memory(obj)
+///
+/// The memory of an object with ``__sycl_usm_array_interface__``, without a copy: the bytes from its lowest to its highest
+/// element, as MemoryUSMHost, MemoryUSMDevice or MemoryUSMShared. The object is kept alive.
+///
+/// Raises TypeError or ValueError that starts with the key of the interface that is wrong.
+#[pyfunction]
+pub(crate) fn as_usm_memory<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    wrap(obj.py(), span_of(&import_array(obj)?)?)
+}

@@ -1,0 +1,94 @@
+//! Copies between memory objects and whatever Python has.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
+use usm_array::usm_memory::UsmBuffer;
+
+use crate::buffer_import::HostBytes;
+use crate::errors::OrRaise;
+use crate::interface::import::{import_array, interface_of};
+
+fn too_long(name: &str, found: usize, allowed: usize) -> PyErr {
+    PyValueError::new_err(format!("{name}: found {found} bytes, allowed are at most {allowed}"))
+}
+
+pub(super) fn to_host<'py>(
+    py: Python<'py>,
+    buffer: &UsmBuffer,
+    target: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let target = match target {
+        Some(target) => target,
+        None => PyByteArray::new_with(py, buffer.len_bytes(), |_| Ok(()))?.into_any(),
+    };
+    let mut bytes = HostBytes::writable("obj", &target)?;
+    if bytes.len() < buffer.len_bytes() {
+        return Err(PyValueError::new_err(format!(
+            "obj: found a buffer of {} bytes, allowed is one of at least {}",
+            bytes.len(),
+            buffer.len_bytes()
+        )));
+    }
+    bytes.with_mut(py, |bytes| buffer.copy_to_host(&mut bytes[..buffer.len_bytes()], 0)).or_raise()?;
+    Ok(target)
+}
+
+pub(super) fn from_host(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
+    let bytes = HostBytes::readable("obj", source)?;
+    if bytes.len() > buffer.len_bytes() {
+        return Err(too_long("obj", bytes.len(), buffer.len_bytes()));
+    }
+    bytes.with(source.py(), |bytes| buffer.copy_from_host(bytes, 0)).or_raise()
+}
+
+pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
+    let array = import_array(source)?;
+    if !array.is_c_contiguous() {
+        return Err(PyValueError::new_err("obj: found a strided array, allowed is contiguous USM"));
+    }
+    let range = array.byte_range();
+    if range.len() > buffer.len_bytes() {
+        return Err(too_long("obj", range.len(), buffer.len_bytes()));
+    }
+    let target = buffer.sub_buffer(0, range.len()).or_raise()?;
+    let source_bytes = array.buffer().sub_buffer(range.start, range.len()).or_raise()?;
+    source.py().detach(|| target.copy_from(&source_bytes)).or_raise()
+}
+
+/// Copies the first `count` bytes of `src` to `dest`, each an object with the interface or the buffer protocol.
+pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count: usize) -> PyResult<()> {
+    let py = dest.py();
+    let (to, from) = (first_bytes("dest", dest, count)?, first_bytes("src", src, count)?);
+    match (to, from) {
+        (Some(to), Some(from)) => py.detach(|| to.copy_from(&from)).or_raise(),
+        (Some(to), None) => {
+            let bytes = HostBytes::readable("src", src)?;
+            bytes.check_len("src", count)?;
+            bytes.with(py, |bytes| to.copy_from_host(&bytes[..count], 0)).or_raise()
+        }
+        (None, Some(from)) => {
+            let mut bytes = HostBytes::writable("dest", dest)?;
+            bytes.check_len("dest", count)?;
+            bytes.with_mut(py, |bytes| from.copy_to_host(&mut bytes[..count], 0)).or_raise()
+        }
+        (None, None) => Err(PyTypeError::new_err("dest, src: at least one of them must be USM memory")),
+    }
+}
+
+/// The first `count` bytes of an object with the interface; `None` for an object without it.
+fn first_bytes(name: &str, object: &Bound<'_, PyAny>, count: usize) -> PyResult<Option<UsmBuffer>> {
+    if interface_of(object)?.is_none() {
+        return Ok(None);
+    }
+    let array = import_array(object)?;
+    let range = array.byte_range();
+    if !array.is_c_contiguous() || range.len() < count {
+        return Err(PyValueError::new_err(format!(
+            "{name}: found {} bytes{}, allowed are at least {count} contiguous bytes",
+            range.len(),
+            if array.is_c_contiguous() { "" } else { " with strides" }
+        )));
+    }
+    array.buffer().sub_buffer(range.start, count).or_raise().map(Some)
+}

@@ -1,0 +1,19 @@
+//! The one runtime of the process, told where this Python installation keeps the SYCL libraries.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use usm_array::usm_core::{Runtime, RuntimeOptions};
+
+/// The runtime. The first call asks `usm._locate` for the places that only Python knows; nothing is loaded by it.
+pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
+    static RUNTIME: PyOnceLock<&'static Runtime> = PyOnceLock::new();
+    RUNTIME
+        .get_or_try_init(py, || {
+            let roots: Vec<(String, String)> = py.import("usm._locate")?.call_method0("roots")?.extract()?;
+            let options = roots
+                .into_iter()
+                .fold(RuntimeOptions::new(), |options, (origin, path)| options.extra_root(origin, path));
+            Ok(Runtime::init_global(|| options))
+        })
+        .copied()
+}

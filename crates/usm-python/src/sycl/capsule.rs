@@ -1,0 +1,68 @@
+//! The capsules "SyclContextRef" and "SyclQueueRef": what other SYCL libraries for Python exchange.
+
+use std::ffi::CStr;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use usm_array::usm_core::{Context, ForeignHandle, Queue};
+
+use super::resolve::Place;
+use crate::errors::OrValueError;
+use crate::runtime;
+
+pub(super) const CONTEXT: &CStr = c"SyclContextRef";
+pub(super) const QUEUE: &CStr = c"SyclQueueRef";
+
+/// A capsule around a heap SYCL object, which is deleted with the capsule.
+pub(super) fn export<'py>(
+    py: Python<'py>,
+    handle: ForeignHandle,
+    name: &'static CStr,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    // SAFETY: the pointer lives as long as `handle`, which the destructor frees.
+    let capsule =
+        unsafe { PyCapsule::new_with_pointer_and_destructor(py, handle.as_ptr(), name, Some(delete)) }?;
+    // Owned by the capsule from here on. Consumers rename what they have used, so the name does not lead to it: the context does.
+    capsule.set_context(Box::into_raw(Box::new(handle)).cast())?;
+    Ok(capsule)
+}
+
+unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
+    // SAFETY: called by Python with the capsule it destroys.
+    let context = unsafe { ffi::PyCapsule_GetContext(capsule) };
+    if !context.is_null() {
+        // SAFETY: the box that `export` put there, taken out once.
+        drop(unsafe { Box::from_raw(context.cast::<ForeignHandle>()) });
+    }
+}
+
+/// The context or queue that a capsule carries. The capsule keeps its name and its object.
+pub(super) fn import(capsule: &Bound<'_, PyCapsule>) -> PyResult<Place> {
+    let runtime = runtime::get(capsule.py())?;
+    if capsule.is_valid_checked(Some(QUEUE)) {
+        let pointer = capsule.pointer_checked(Some(QUEUE))?.as_ptr();
+        let backend = runtime.sycl_backend().or_value_error("syclobj")?;
+        // SAFETY: by its name a live queue; a pointer that is none is detected as far as can be.
+        return unsafe { Queue::from_foreign(backend, pointer) }.map(Place::Queue).or_value_error("syclobj");
+    }
+    if capsule.is_valid_checked(Some(CONTEXT)) {
+        let pointer = capsule.pointer_checked(Some(CONTEXT))?.as_ptr();
+        let backend = runtime.sycl_backend().or_value_error("syclobj")?;
+        // SAFETY: by its name a live context; a pointer that is none is detected as far as can be.
+        return unsafe { Context::from_foreign(backend, pointer) }
+            .map(Place::Context)
+            .or_value_error("syclobj");
+    }
+    let name = match capsule.name() {
+        // SAFETY: the name is read at once, before any other code runs.
+        Ok(Some(name)) => unsafe { name.as_cstr() }.to_string_lossy().into_owned(),
+        Ok(None) => "(no name)".to_owned(),
+        Err(error) => return Err(PyTypeError::new_err(format!("syclobj: found a broken capsule: {error}"))),
+    };
+    let used = if name.starts_with("used_") { ", which another library has consumed" } else { "" };
+    Err(PyValueError::new_err(format!(
+        "syclobj: found a capsule named {name:?}{used}; allowed are \"SyclQueueRef\" and \"SyclContextRef\""
+    )))
+}

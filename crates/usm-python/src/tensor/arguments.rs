@@ -1,0 +1,154 @@
+//! Arguments of the array functions: shapes, dtypes, orders, indices.
+
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyEllipsis, PyFloat, PyInt, PySlice, PyString, PyTuple, PyType};
+use usm_array::num_complex::Complex64;
+use usm_array::usm_core::Device;
+use usm_array::{Dtype, Order, Scalar, SliceItem};
+
+use crate::errors::{OrValueError, type_name};
+use crate::interface::{index, index_sequence};
+
+/// An integer or a tuple or list of integers, none negative.
+pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    let sizes: Vec<isize> = match object.hasattr("__index__")? {
+        true => vec![index("shape", object)?],
+        false => index_sequence("shape", object)?,
+    };
+    let check = |(axis, size): (usize, isize)| {
+        usize::try_from(size).map_err(|_| {
+            PyValueError::new_err(format!("shape[{axis}]: found {size}, allowed are sizes of 0 and more"))
+        })
+    };
+    sizes.into_iter().enumerate().map(check).collect()
+}
+
+/// A dtype by its name or typestr, as a NumPy dtype or scalar type, or as a Python number type. `None` is the widest real type
+/// the device computes with.
+pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyResult<Dtype> {
+    let Some(object) = object.filter(|object| !object.is_none()) else {
+        return Ok(if device.info().has_fp64 { Dtype::F64 } else { Dtype::F32 });
+    };
+    let parse = |text: &str| text.parse::<Dtype>().or_value_error("dtype");
+    if let Ok(text) = object.cast::<PyString>() {
+        return parse(&text.to_string_lossy());
+    }
+    if let Ok(class) = object.cast::<PyType>() {
+        let py = object.py();
+        for (python, dtype) in [
+            (py.get_type::<PyBool>(), Dtype::Bool),
+            (py.get_type::<PyInt>(), Dtype::I64),
+            (py.get_type::<PyFloat>(), dtype_default(device)),
+            (py.get_type::<PyComplex>(), if device.info().has_fp64 { Dtype::C128 } else { Dtype::C64 }),
+        ] {
+            if class.is(&python) {
+                return Ok(dtype);
+            }
+        }
+        return parse(&class.name()?.to_string_lossy());
+    }
+    // A NumPy dtype tells its byte order here, which its name does not.
+    if let Some(typestr) = object.getattr_opt("str")?
+        && let Ok(text) = typestr.cast::<PyString>()
+    {
+        return parse(&text.to_string_lossy());
+    }
+    Err(PyTypeError::new_err(format!(
+        "dtype: found {}, allowed is a name such as \"float32\", a typestr such as \"|f4\" or a NumPy dtype",
+        type_name(object)
+    )))
+}
+
+fn dtype_default(device: &Device) -> Dtype {
+    if device.info().has_fp64 { Dtype::F64 } else { Dtype::F32 }
+}
+
+/// `"C"` or `"F"`.
+pub(super) fn order(text: &str) -> PyResult<Order> {
+    match text {
+        "C" | "c" => Ok(Order::C),
+        "F" | "f" => Ok(Order::F),
+        _ => Err(PyValueError::new_err(format!("order: found {text:?}, allowed are \"C\" and \"F\""))),
+    }
+}
+
+/// What stands between the brackets.
+pub(super) fn key(object: &Bound<'_, PyAny>) -> PyResult<Vec<SliceItem>> {
+    match object.cast::<PyTuple>() {
+        Ok(items) => items.iter().map(|item| slice_item(&item)).collect(),
+        Err(_) => Ok(vec![slice_item(object)?]),
+    }
+}
+
+fn slice_item(object: &Bound<'_, PyAny>) -> PyResult<SliceItem> {
+    if object.is_none() {
+        return Ok(SliceItem::NewAxis);
+    }
+    if object.is_instance_of::<PyEllipsis>() {
+        return Ok(SliceItem::Ellipsis);
+    }
+    if let Ok(slice) = object.cast::<PySlice>() {
+        let bound = |name: &str| {
+            let bound = slice.getattr(name)?;
+            if bound.is_none() { Ok(None) } else { slice_bound(name, &bound).map(Some) }
+        };
+        let step = bound("step")?.unwrap_or(1);
+        return Ok(SliceItem::Slice { start: bound("start")?, stop: bound("stop")?, step });
+    }
+    if object.is_instance_of::<PyBool>() || !object.hasattr("__index__")? {
+        return Err(PyIndexError::new_err(format!(
+            "index: found {}, allowed are integers, slices, ... and None",
+            type_name(object)
+        )));
+    }
+    // Python says IndexError for an integer that no axis can have.
+    index::<isize>("index", object).map(SliceItem::Index).map_err(|error| {
+        let is_range = error.is_instance_of::<PyValueError>(object.py());
+        if is_range { PyIndexError::new_err(error.value(object.py()).to_string()) } else { error }
+    })
+}
+
+/// Bounds of slices beyond any size stop at the ends, so a huge one is as good as the largest.
+fn slice_bound(name: &str, object: &Bound<'_, PyAny>) -> PyResult<isize> {
+    match index::<isize>(name, object) {
+        Err(error) if error.is_instance_of::<PyValueError>(object.py()) => {
+            Ok(if object.lt(0)? { isize::MIN } else { isize::MAX })
+        }
+        other => other,
+    }
+}
+
+/// A Python number, or a NumPy one; `None` for any other object.
+pub(super) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    if let Ok(value) = object.cast::<PyBool>() {
+        return Ok(Some(Scalar::Bool(value.is_true())));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return int(object).map(Some);
+    }
+    if let Ok(value) = object.cast::<PyFloat>() {
+        return Ok(Some(Scalar::Float(value.value())));
+    }
+    if let Ok(value) = object.cast::<PyComplex>() {
+        return Ok(Some(Scalar::Complex(Complex64::new(value.real(), value.imag()))));
+    }
+    // NumPy's scalars turn into Python's by `item`; arrays with axes are no scalars.
+    let is_numpy = object.get_type().module().is_ok_and(|module| module == "numpy");
+    let no_axes = object.getattr_opt("ndim")?.is_some_and(|ndim| ndim.eq(0).unwrap_or(false));
+    if is_numpy && no_axes {
+        return scalar(&object.call_method0("item")?);
+    }
+    Ok(None)
+}
+
+fn int(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    // i128 has no conversion in the limited API; no element type holds more than 64 bits anyway.
+    if let Ok(value) = object.extract::<i64>() {
+        return Ok(Scalar::Int(value.into()));
+    }
+    match object.extract::<u64>() {
+        Ok(value) => Ok(Scalar::Int(value.into())),
+        Err(_) => Ok(Scalar::Float(object.extract::<f64>()?)),
+    }
+}

@@ -1,0 +1,178 @@
+//! New arrays.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::{BufferSource, Dtype, UsmArray};
+
+use super::UsmNdarray;
+use super::arguments;
+use crate::errors::{OrRaise, type_name};
+use crate::interface::{import::import_array, index, index_sequence};
+use crate::memory::{Memory, kind_argument};
+use crate::sycl::queue_argument;
+
+/// The arguments of `usm_ndarray(...)`.
+pub(super) struct Arguments<'a, 'py> {
+    pub(super) shape: &'a Bound<'py, PyAny>,
+    pub(super) dtype: Option<&'a Bound<'py, PyAny>>,
+    pub(super) strides: Option<&'a Bound<'py, PyAny>>,
+    pub(super) buffer: Option<&'a Bound<'py, PyAny>>,
+    pub(super) offset: Option<&'a Bound<'py, PyAny>>,
+    pub(super) order: &'a str,
+    pub(super) buffer_ctor_kwargs: Option<&'a Bound<'py, PyDict>>,
+}
+
+/// The array that the constructor's arguments describe.
+pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<UsmArray> {
+    let shape = arguments::shape(arguments.shape)?;
+    let strides: Option<Vec<isize>> =
+        arguments.strides.map(|strides| index_sequence("strides", strides)).transpose()?;
+    let offset: isize = arguments.offset.map_or(Ok(0), |offset| index("offset", offset))?;
+    let order = arguments::order(arguments.order)?;
+    let build = |dtype: Dtype, source: BufferSource<'_>, offset, align_bytes| {
+        UsmArray::builder(&shape, dtype)
+            .strides(strides.as_deref())
+            .offset(offset)
+            .order(order)
+            .align_bytes(align_bytes)
+            .build(source)
+            .or_raise()
+    };
+    let kind = match arguments.buffer {
+        None => Some(UsmKind::Device),
+        Some(buffer) => buffer
+            .cast::<PyString>()
+            .ok()
+            .map(|text| kind_argument("buffer", &text.to_string_lossy()))
+            .transpose()?,
+    };
+    if let Some(kind) = kind {
+        let options = Options::parse(py, arguments.buffer_ctor_kwargs)?;
+        let dtype = arguments::dtype(arguments.dtype, options.queue.device())?;
+        // 0 is the argument's default: new memory then starts at the lowest element, as the specification wants.
+        let offset = (offset != 0).then_some(offset);
+        return build(
+            dtype,
+            BufferSource::Allocate { kind, queue: &options.queue },
+            offset,
+            options.align_bytes,
+        );
+    }
+    let Some(buffer) = arguments.buffer else {
+        return Err(PyTypeError::new_err("buffer: there is none"));
+    };
+    if arguments.buffer_ctor_kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
+        return Err(PyTypeError::new_err(
+            "buffer_ctor_kwargs: allowed for new memory only, but buffer is an object",
+        ));
+    }
+    if let Ok(memory) = buffer.cast::<Memory>() {
+        let memory = memory.get().buffer();
+        let dtype = arguments::dtype(arguments.dtype, memory.device())?;
+        return build(dtype, BufferSource::Existing(memory.clone()), Some(offset), None);
+    }
+    let array = import_array(buffer).map_err(|error| {
+        if error.is_instance_of::<PyTypeError>(py) {
+            PyTypeError::new_err(format!(
+                "buffer: found {}; allowed are \"device\", \"shared\", \"host\", memory and arrays ({})",
+                type_name(buffer),
+                error.value(py)
+            ))
+        } else {
+            error
+        }
+    })?;
+    let dtype = arguments::dtype(arguments.dtype, array.device())?;
+    build(dtype, BufferSource::SharedWith(&array), Some(offset), None)
+}
+
+/// The keywords that are passed to the constructor of new memory.
+struct Options {
+    queue: Queue,
+    align_bytes: Option<usize>,
+}
+
+impl Options {
+    fn parse(py: Python<'_>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let (mut queue, mut align_bytes) = (None, None);
+        for (key, value) in kwargs.into_iter().flat_map(|kwargs| kwargs.iter()) {
+            match key.extract::<String>()?.as_str() {
+                "queue" => queue = Some(value),
+                "alignment" => {
+                    align_bytes = Some(index::<usize>("alignment", &value)?).filter(|&align| align != 0)
+                }
+                // New memory has nothing to copy.
+                "copy" => {}
+                other => {
+                    return Err(PyTypeError::new_err(format!(
+                        "buffer_ctor_kwargs: found {other:?}, allowed are \"queue\", \"alignment\" and \"copy\""
+                    )));
+                }
+            }
+        }
+        Ok(Self { queue: queue_argument(py, queue.as_ref())?, align_bytes })
+    }
+}
+
+fn new_array(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    usm_type: &str,
+    queue: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmArray> {
+    if queue.is_some() && device.is_some() {
+        return Err(PyValueError::new_err("sycl_queue, device: found both, allowed is one of them"));
+    }
+    let queue = queue_argument(py, queue.or(device))?;
+    let shape = arguments::shape(shape)?;
+    let dtype = arguments::dtype(dtype, queue.device())?;
+    let kind = kind_argument("usm_type", usm_type)?;
+    let builder = UsmArray::builder(&shape, dtype).order(arguments::order(order)?);
+    builder.build(BufferSource::Allocate { kind, queue: &queue }).or_raise()
+}
+
+/// empty(shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None)
+///
+/// A new array whose elements have no particular value.
+///
+/// `shape` is an integer or a tuple of integers; `dtype` None the widest real type of the device; `sycl_queue` or `device` says
+/// where, by default the default device.
+///
+/// Raises USMAllocationError when the memory cannot be allocated.
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None))]
+pub(crate) fn empty(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    usm_type: &str,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    new_array(py, shape, dtype, order, usm_type, sycl_queue, device).map(UsmNdarray::from_array)
+}
+
+/// zeros(shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None)
+///
+/// A new array of zeros. Arguments as of empty.
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None))]
+pub(crate) fn zeros(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    usm_type: &str,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    let array = new_array(py, shape, dtype, order, usm_type, sycl_queue, device)?;
+    py.detach(|| array.fill_zero()).or_raise()?;
+    Ok(UsmNdarray::from_array(array))
+}

@@ -1,0 +1,103 @@
+"""Fixtures: every test runs on each backend and USM kind that applies."""
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import usm
+import usm.memory
+import usm.tensor
+
+from support import requirements
+from support.interface import settled
+
+MEMORY_CLASSES = {
+    "host": usm.memory.MemoryUSMHost,
+    "device": usm.memory.MemoryUSMDevice,
+    "shared": usm.memory.MemoryUSMShared,
+}
+_queues: dict[str, usm.SyclQueue] = {}
+
+
+def _queue(backend: str) -> usm.SyclQueue:
+    # One queue per backend for the whole run: they are not what most tests are about.
+    device = requirements.device_of(backend)
+    if backend not in _queues:
+        _queues[backend] = usm.SyclQueue(device)
+    return _queues[backend]
+
+
+@pytest.fixture(params=["host", "sycl"])
+def queue(request: pytest.FixtureRequest) -> usm.SyclQueue:
+    """A queue on each backend."""
+    return _queue(request.param)
+
+
+@pytest.fixture
+def host_queue() -> usm.SyclQueue:
+    return _queue("host")
+
+
+@pytest.fixture
+def sycl_queue() -> usm.SyclQueue:
+    return _queue("sycl")
+
+
+@pytest.fixture(params=["host", "device", "shared"])
+def usm_type(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=["host", "shared"])
+def host_accessible(request: pytest.FixtureRequest) -> str:
+    """The USM kinds host code may touch."""
+    return request.param
+
+
+@pytest.fixture
+def allocate(queue: usm.SyclQueue) -> Callable[..., Any]:
+    """`allocate(usm_type, nbytes, **keywords)`: memory of that kind on `queue`."""
+
+    def make(usm_type: str, nbytes: int, **keywords: Any) -> Any:
+        return MEMORY_CLASSES[usm_type](nbytes, queue=queue, **keywords)
+
+    return make
+
+
+@pytest.fixture
+def array(queue: usm.SyclQueue) -> Callable[..., usm.tensor.usm_ndarray]:
+    """`array(shape, dtype, buffer=…, …)`: the constructor with its memory on `queue`."""
+
+    def make(*arguments: Any, **keywords: Any) -> usm.tensor.usm_ndarray:
+        return usm.tensor.usm_ndarray(*arguments, buffer_ctor_kwargs={"queue": queue}, **keywords)
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def no_leaks() -> Iterator[dict[str, int]]:
+    """Nothing allocated or borrowed in a test outlives it; gives the counter at the start."""
+    before = settled()
+    yield before
+    assert settled() == before
+
+
+@pytest.fixture
+def numpy() -> ModuleType:
+    return requirements.module("numpy", required=requirements.REQUIRE_SYCL or requirements.REQUIRE_PEERS)
+
+
+@pytest.fixture
+def dpctl(sycl_queue: usm.SyclQueue) -> ModuleType:
+    """Real dpctl with its memory module, on a machine where both see a SYCL device."""
+    found = requirements.module("dpctl", required=requirements.REQUIRE_SYCL)
+    requirements.module("dpctl.memory", required=requirements.REQUIRE_SYCL)
+    return found
+
+
+@pytest.fixture
+def dpt(dpctl: ModuleType) -> ModuleType:
+    """Real dpnp.tensor."""
+    return requirements.module("dpnp.tensor", required=requirements.REQUIRE_PEERS)

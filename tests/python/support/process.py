@@ -1,0 +1,25 @@
+"""Python in a fresh process with a minimal environment."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+
+def run(code: str, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs `code` with PATH and the given variables as its whole environment."""
+    return subprocess.run(
+        [sys.executable, *flags, "-c", textwrap.dedent(code)],
+        env={"PATH": os.environ.get("PATH", ""), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def check(code: str, *flags: str, **environment: str) -> str:
+    """The standard output of `code`, which must succeed."""
+    done = run(code, *flags, **environment)
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout

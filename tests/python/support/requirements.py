@@ -1,0 +1,53 @@
+"""What this machine must offer, decided by two environment variables, and the skip or failure that follows.
+
+``USM_REQUIRE_SYCL=1``: a missing SYCL device, dpctl or NumPy is a failure.
+``USM_REQUIRE_PEERS=1``: a missing dpnp is a failure too.
+``USM_TEST_NO_SYCL=1``: use the host backend only.
+"""
+
+import importlib
+import os
+from types import ModuleType
+
+import pytest
+
+import usm
+
+NO_SYCL = os.environ.get("USM_TEST_NO_SYCL") == "1"
+REQUIRE_PEERS = os.environ.get("USM_REQUIRE_PEERS") == "1"
+REQUIRE_SYCL = os.environ.get("USM_REQUIRE_SYCL") == "1"
+
+if NO_SYCL and REQUIRE_SYCL:
+    raise RuntimeError("USM_TEST_NO_SYCL=1 and USM_REQUIRE_SYCL=1 contradict each other")
+
+
+def missing(what: str, why: str, *, required: bool) -> None:
+    """Fails the test when `what` is required here, skips it when not."""
+    if required:
+        pytest.fail(f"{what} is required here and missing: {why}", pytrace=False)
+    pytest.skip(f"{what} is missing: {why}")
+
+
+def device_of(backend: str) -> usm.SyclDevice:
+    """The first device of `backend` ("host" or "sycl")."""
+    if backend == "host":
+        return usm.SyclDevice("host:cpu:0")
+    if NO_SYCL:
+        pytest.skip("USM_TEST_NO_SYCL=1")
+    for device in usm.get_devices():
+        if device.backend != "host":
+            return device
+    reasons = [b["reason"] for b in usm.backends() if b["name"] != "host"]
+    missing("a SYCL device", "; ".join(map(str, reasons)), required=REQUIRE_SYCL)
+    raise AssertionError("unreachable")
+
+
+def module(name: str, *, required: bool) -> ModuleType:
+    """An optional module; only its absence is a reason to skip, an error inside it is not."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.split(".")[0]:
+            raise
+        missing(name, str(error), required=required)
+        raise AssertionError("unreachable") from error

@@ -1,0 +1,98 @@
+//! The maintainer's commands: `cargo xtask demo`, `test`, `ci` and the others; each is one function in `tasks`.
+
+mod failure;
+mod project;
+mod python;
+mod report;
+mod tasks;
+mod wheel;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Outcome;
+use crate::project::Project;
+use crate::report::complain;
+
+/// The commands of the usm workspace. None of them needs an environment variable.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    /// The Python to use (3.11 or newer) in place of the first fitting one on PATH
+    #[arg(long, global = true, value_name = "PATH")]
+    python: Option<PathBuf>,
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build and install the wheel in a venv of its own and run examples/zero_copy.py there
+    Demo {
+        /// Install the SYCL runtime and the OpenCL CPU driver first (about 0.5 GB to download)
+        #[arg(long)]
+        sycl: bool,
+    },
+    /// Run every test: Rust, doctests, pytest on the installed wheel, with and without SYCL
+    Test {
+        /// Test the exchange with dpnp too (about 3 GB on disk)
+        #[arg(long)]
+        peers: bool,
+    },
+    /// What continuous integration runs: formatting, clippy, docs, `test --peers`, the wheel's checks
+    Ci,
+    /// Tell which SYCL runtime and which devices are found, or what was tried
+    Doctor,
+    /// Build the wheel and check what is in it
+    Dist,
+    /// Build the documentation, warnings are errors
+    Docs,
+    /// Run the criterion benchmarks; what follows `--` goes to criterion
+    Bench {
+        /// Filter and options of criterion
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+    /// The long campaign: the property tests of usm-array, optimized, with many cases
+    Verify {
+        /// Cases per property
+        #[arg(long, default_value_t = 1_000_000)]
+        cases: u32,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            complain(&failure.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Outcome<()> {
+    let project = Project::open(cli.python)?;
+    match cli.task {
+        Task::Demo { sycl } => tasks::demo::run(&project, sycl),
+        Task::Test { peers } => tasks::test::run(&project, peers),
+        Task::Ci => tasks::ci::run(&project),
+        Task::Doctor => tasks::doctor::run(&project),
+        Task::Dist => tasks::dist::run(&project),
+        Task::Docs => tasks::docs::run(&project),
+        Task::Bench { args } => tasks::bench::run(&project, &args),
+        Task::Verify { cases } => tasks::verify::run(&project, cases),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,12 @@
+//! Python: finding an interpreter, keeping venvs, and the lists of what goes into them.
+
+mod find;
+mod probe;
+mod requirements;
+mod stamp;
+mod venv;
+mod version;
+
+pub(crate) use find::Interpreter;
+pub(crate) use requirements::{MAKE, PEERS, PYTEST, SYCL};
+pub(crate) use venv::Venv;

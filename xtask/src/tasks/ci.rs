@@ -1,0 +1,29 @@
+//! `cargo xtask ci`: what continuous integration runs, in the order of how soon a failure shows.
+
+use super::test::LIBRARIES;
+use super::{dist, docs, test};
+use crate::failure::Outcome;
+use crate::project::{Project, openly};
+use crate::report::Steps;
+
+/// Runs everything, stops at the first failure, and prints the table of steps.
+pub(crate) fn run(project: &Project) -> Outcome<()> {
+    let mut steps = Steps::default();
+    let outcome = all(project, &mut steps);
+    steps.finish(outcome)
+}
+
+fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
+    steps.step("format", || openly(project.cargo().args(["fmt", "--all", "--check"])))?;
+    steps.step("clippy", || {
+        let clippy = project.cargo_with_python()?.args(["clippy", "--quiet", "--locked"]);
+        openly(clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]))
+    })?;
+    steps.step("clippy without default features", || {
+        let clippy = project.cargo().args(["clippy", "--quiet", "--locked"]).args(LIBRARIES);
+        openly(clippy.args(["--no-default-features", "--all-targets", "--", "-D", "warnings"]))
+    })?;
+    steps.step("documentation", || docs::run(project))?;
+    test::all(project, true, steps)?;
+    steps.step("contents of the wheel", || dist::run(project))
+}

@@ -1,0 +1,24 @@
+//! `cargo xtask demo`: from a checkout to a zero-copy exchange in one command.
+
+use crate::failure::Outcome;
+use crate::project::{Project, openly};
+use crate::python::{SYCL, Venv};
+use crate::report::say;
+use crate::wheel;
+
+/// The program that the demo runs, seen from the root.
+pub(super) const EXAMPLE: &str = "examples/zero_copy.py";
+
+/// Builds and installs the wheel into a venv of its own and runs the example there.
+///
+/// SYCL comes into that venv only by `--sycl`, and stays there.
+pub(crate) fn run(project: &Project, sycl: bool) -> Outcome<()> {
+    let venv = Venv::ensure(project, "venv-demo")?;
+    if sycl {
+        venv.require(SYCL)?;
+    }
+    say("building the wheel (the first time about a minute)");
+    venv.install_wheel(&wheel::build(project)?)?;
+    say(&format!("running {EXAMPLE}\n"));
+    openly(venv.python().arg(project.root().join(EXAMPLE)).quiet())
+}

@@ -1,0 +1,10 @@
+//! One file and one function per command.
+
+pub(crate) mod bench;
+pub(crate) mod ci;
+pub(crate) mod demo;
+pub(crate) mod dist;
+pub(crate) mod docs;
+pub(crate) mod doctor;
+pub(crate) mod test;
+pub(crate) mod verify;

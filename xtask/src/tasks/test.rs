@@ -1,0 +1,104 @@
+//! `cargo xtask test`: every test there is, with SYCL where it is needed and without it where not.
+
+use xshell::Cmd;
+
+use super::demo::EXAMPLE;
+use crate::failure::Outcome;
+use crate::project::{Project, openly, quietly};
+use crate::python::{PEERS, PYTEST, SYCL, Venv};
+use crate::report::Steps;
+use crate::wheel;
+
+/// The crates that are libraries for others and must work without their default features.
+pub(super) const LIBRARIES: [&str; 8] =
+    ["-p", "sycl-sys", "-p", "usm-core", "-p", "usm-memory", "-p", "usm-array"];
+
+/// The layer over Python has no Rust tests: a test program would have to link libpython.
+const ALL_BUT_PYTHON: [&str; 3] = ["--workspace", "--exclude", "usm-python"];
+
+/// Variables that make a search for SYCL succeed outside of a venv.
+const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "ONEAPI_ROOT"];
+
+/// Runs all tests and prints the table of steps.
+pub(crate) fn run(project: &Project, peers: bool) -> Outcome<()> {
+    let mut steps = Steps::default();
+    let outcome = all(project, peers, &mut steps);
+    steps.finish(outcome)
+}
+
+/// Runs all tests as steps of a bigger command. They stop at the first that fails.
+pub(super) fn all(project: &Project, peers: bool, steps: &mut Steps) -> Outcome<()> {
+    let sycl = steps.step("venv with SYCL", || {
+        let venv = Venv::ensure(project, "venv")?;
+        venv.require(&[PYTEST, SYCL, if peers { PEERS } else { &[] }].concat())?;
+        Ok(venv)
+    })?;
+    let bare = steps.step("venv without SYCL and NumPy", || {
+        let venv = Venv::ensure(project, "venv-bare")?;
+        venv.require(PYTEST)?;
+        Ok(venv)
+    })?;
+    steps.step("Rust tests", || openly(require_sycl(tests(project).args(ALL_BUT_PYTHON), &sycl)))?;
+    steps.step("doctests", || {
+        let doctests = project.cargo().args(["test", "--quiet", "--locked", "--doc"]).args(ALL_BUT_PYTHON);
+        openly(require_sycl(doctests, &sycl))
+    })?;
+    steps.step("Rust tests without default features", || {
+        openly(tests(project).args(LIBRARIES).arg("--no-default-features"))
+    })?;
+    steps.step("wheel", || {
+        let wheel = wheel::build(project)?;
+        sycl.install_wheel(&wheel)?;
+        bare.install_wheel(&wheel)
+    })?;
+    steps.step("pytest with SYCL", || {
+        let pytest = pytest(project, &sycl).env("USM_REQUIRE_SYCL", "1");
+        elsewhere(project, if peers { pytest.env("USM_REQUIRE_PEERS", "1") } else { pytest })
+    })?;
+    steps.step("pytest without SYCL and NumPy", || {
+        let pytest = without_sycl(pytest(project, &bare)).env("USM_TEST_NO_SYCL", "1");
+        elsewhere(project, pytest)
+    })?;
+    steps.step("example with SYCL", || example(project, sycl.python()))?;
+    steps.step("example without SYCL", || example(project, without_sycl(bare.python())))
+}
+
+/// nextest where it is installed, else `cargo test` without doctests.
+fn tests(project: &Project) -> Cmd<'_> {
+    let nextest = project.cargo().args(["nextest", "--version"]);
+    if quietly(nextest).is_ok() {
+        project.cargo().args(["nextest", "run", "--locked", "--status-level", "slow"])
+    } else {
+        project.cargo().args(["test", "--quiet", "--locked", "--lib", "--bins", "--tests"])
+    }
+}
+
+/// A Rust test finds the runtime in the venv, and one that does not find it fails.
+fn require_sycl<'p>(tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
+    tests.env("VIRTUAL_ENV", venv.dir()).env("USM_REQUIRE_SYCL", "1")
+}
+
+/// Hides a SYCL that the caller's environment points to.
+fn without_sycl(mut command: Cmd<'_>) -> Cmd<'_> {
+    for name in SYCL_PLACES {
+        command = command.env_remove(name);
+    }
+    command
+}
+
+/// pytest on the tests of the wheel.
+fn pytest<'p>(project: &Project, venv: &Venv<'p>) -> Cmd<'p> {
+    let options = ["-P", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"];
+    venv.python().args(options).arg(project.root().join("tests/python"))
+}
+
+/// Runs a command in an empty folder, so that only the installed wheel can be imported.
+fn elsewhere(project: &Project, command: Cmd<'_>) -> Outcome<()> {
+    let folder = project.shell().create_dir(project.target().join("elsewhere"))?;
+    let _back_at_the_end = project.shell().push_dir(folder);
+    openly(command)
+}
+
+fn example(project: &Project, python: Cmd<'_>) -> Outcome<()> {
+    quietly(python.arg(project.root().join(EXAMPLE))).map(drop)
+}

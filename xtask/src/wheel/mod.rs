@@ -1,0 +1,8 @@
+//! The Python wheel: building it, and checking what was built.
+
+mod build;
+mod contents;
+mod name;
+
+pub(crate) use build::build;
+pub(crate) use contents::{Contents, problems};
