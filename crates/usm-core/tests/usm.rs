@@ -135,7 +135,7 @@ fn operations_run_after_their_dependencies() {
             .unwrap();
             // SAFETY: as above.
             let refilled =
-                unsafe { out_of_order.fill(start, &[0xee, 0xff], len / 2, &[copied.clone()]) }.unwrap();
+                unsafe { out_of_order.fill(start, &[0xee, 0xff], len / 2, std::slice::from_ref(&copied)) }.unwrap();
             copied.wait().unwrap();
             assert!(read(&queue, b.as_ptr().as_ptr(), len).iter().all(|&byte| byte == round));
             refilled.wait().unwrap();
@@ -153,7 +153,7 @@ fn contexts_have_an_identity() {
         let own = Context::new(std::slice::from_ref(device)).unwrap();
         assert_ne!(&own, queue.context());
         assert_eq!(own, own.clone());
-        assert_eq!(own.devices().unwrap(), [device.clone()]);
+        assert_eq!(own.devices().unwrap(), std::slice::from_ref(device));
         let on_own = own.create_queue(device, usm_core::QueueProperties::IN_ORDER).unwrap();
         assert_ne!(on_own, queue);
         let block = on_own.allocate(UsmKind::Shared, 16).unwrap();

@@ -59,6 +59,18 @@ impl Runtime {
         }
     }
 
+    /// A runtime whose devices, beside the host device, are those of `backend`: where a test backend plugs in.
+    ///
+    /// # Errors
+    /// When the backend cannot list its devices.
+    pub fn with_backend(backend: Arc<dyn Backend>) -> Result<Self> {
+        let runtime = Self::new(RuntimeOptions::new());
+        let devices = devices_of(&backend)?;
+        let side = SyclSide { backend: Some(backend), devices, state: BackendState::available() };
+        runtime.sycl.get_or_init(|| side);
+        Ok(runtime)
+    }
+
     /// What became of each backend. Searches for the SYCL runtime if that did not happen yet.
     #[must_use]
     pub fn status(&self) -> Vec<BackendStatus> {
@@ -172,6 +184,14 @@ impl SyclSide {
     }
 }
 
+fn devices_of(backend: &Arc<dyn Backend>) -> Result<Vec<Device>> {
+    let wrap = |raw| {
+        // SAFETY: fresh handles of this backend.
+        unsafe { Device::from_raw(Arc::clone(backend), raw) }
+    };
+    Ok(backend.root_devices()?.into_iter().map(wrap).collect())
+}
+
 #[cfg(not(feature = "sycl"))]
 fn load(_options: &RuntimeOptions) -> SyclSide {
     SyclSide::missing("built without the feature \"sycl\"")
@@ -195,11 +215,7 @@ fn load(options: &RuntimeOptions) -> SyclSide {
         tried: loaded.tried.iter().map(ToString::to_string).collect(),
     };
     let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(loaded.api));
-    let devices = backend.root_devices().unwrap_or_default().into_iter().map(|raw| {
-        // SAFETY: fresh handles of this backend.
-        unsafe { Device::from_raw(Arc::clone(&backend), raw) }
-    });
-    let devices: Vec<_> = devices.collect();
+    let devices = devices_of(&backend).unwrap_or_default();
     if let (true, BackendState::Available { notes, driver, .. }) = (devices.is_empty(), &mut state) {
         notes.push(match driver {
             Some(_) => {

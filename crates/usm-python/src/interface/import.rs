@@ -8,7 +8,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use usm_array::{UsmArray, UsmArrayInterface};
+use usm_array::usm_memory::{Ownership, UsmBuffer};
+use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
 
 use super::keys;
 use crate::errors::{ToPyErr, type_name};
@@ -95,7 +96,7 @@ fn address_from_buffer(
 }
 
 /// The elements must lie within the buffer that stands for `data`.
-fn check_span(valid: &usm_array::ValidInterface, buffer: &PyUntypedBuffer) -> PyResult<()> {
+fn check_span(valid: &ValidInterface, buffer: &PyUntypedBuffer) -> PyResult<()> {
     let (span, start) = (valid.span(), buffer.buf_ptr().addr());
     let inside = span.start_address.checked_sub(start).and_then(|skip| skip.checked_add(span.len_bytes));
     if buffer.is_c_contiguous() && inside.is_some_and(|end| end <= buffer.len_bytes()) {
@@ -120,9 +121,9 @@ fn is_dpctl_memory(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// The producer of imported memory, if that is what the buffer is.
-pub(crate) fn producer<'a>(buffer: &'a usm_array::usm_memory::UsmBuffer) -> Option<&'a Py<PyAny>> {
+pub(crate) fn producer(buffer: &UsmBuffer) -> Option<&Py<PyAny>> {
     match buffer.ownership() {
-        usm_array::usm_memory::Ownership::Borrowed(owner) => {
+        Ownership::Borrowed(owner) => {
             owner.downcast_ref::<Producer>().map(|producer| &producer.object)
         }
         _ => None,

@@ -388,12 +388,16 @@ unsafe impl Backend for SyclBackend {
 
     unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
         match handle {
-            // SAFETY: the handle is live.
             RawHandle::Context(raw) => {
-                some(unsafe { (self.api.DPCTLContext_Copy)(context(raw)) }, "Context_Copy")
+                // SAFETY: the handle is live.
+                let copy = unsafe { (self.api.DPCTLContext_Copy)(context(raw)) };
+                some(copy, "Context_Copy")
             }
-            // SAFETY: the handle is live.
-            RawHandle::Queue(raw) => some(unsafe { (self.api.DPCTLQueue_Copy)(queue(raw)) }, "Queue_Copy"),
+            RawHandle::Queue(raw) => {
+                // SAFETY: the handle is live.
+                let copy = unsafe { (self.api.DPCTLQueue_Copy)(queue(raw)) };
+                some(copy, "Queue_Copy")
+            }
             _ => Err(Self::failed("export_foreign")),
         }
     }

@@ -1,0 +1,31 @@
+//! Asynchronous errors come out of the next wait. One test alone in its process, since the handler is global.
+#![cfg(feature = "sycl")]
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use sycl_loopback::Loopback;
+use usm_core::backend::sycl::SyclBackend;
+use usm_core::{Error, Runtime, UsmKind};
+
+#[test]
+fn the_next_wait_reports_what_the_handler_got() {
+    let loopback = Loopback::new().unwrap();
+    // SAFETY: the loopback library, in a process without a SYCL runtime.
+    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
+    let runtime = Runtime::with_backend(Arc::new(SyclBackend::new(api))).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let block = queue.allocate(UsmKind::Device, 8).unwrap();
+    // SAFETY: within the block, waited for.
+    let event = unsafe { queue.memset(block.as_ptr().as_ptr(), 1, 8, &[]) }.unwrap();
+    assert!(loopback.raise_async(2));
+    let error = event.wait().unwrap_err();
+    assert!(matches!(error, Error::Asynchronous { code: 2, meaning: "kernel", .. }), "{error}");
+    event.wait().unwrap();
+    queue.wait().unwrap();
+
+    assert!(loopback.raise_async(-30));
+    let error = queue.wait().unwrap_err();
+    assert!(error.to_string().contains("-30 (not a SYCL error code)"), "{error}");
+    queue.wait().unwrap();
+}

@@ -1,0 +1,104 @@
+//! The SYCL backend over the loopback library: nothing leaks, nothing is misused, failures are errors. Needs no SYCL.
+#![cfg(feature = "sycl")]
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use sycl_loopback::{Kind, Loopback};
+use usm_core::backend::sycl::SyclBackend;
+use usm_core::{BackendId, Context, Error, QueueProperties, Runtime, UsmKind};
+
+fn with_runtime(test: impl FnOnce(&Loopback, &Runtime)) {
+    let loopback = Loopback::new().unwrap();
+    // SAFETY: the loopback library, in a process without a SYCL runtime.
+    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
+    let runtime = Runtime::with_backend(Arc::new(SyclBackend::new(api))).unwrap();
+    test(&loopback, &runtime);
+    drop(runtime);
+    assert_eq!(loopback.leaks(), []);
+    assert_eq!(loopback.faults(), 0);
+}
+
+#[test]
+fn devices_and_their_facts() {
+    with_runtime(|_, runtime| {
+        let names: Vec<_> = runtime.devices().iter().map(|device| device.filter_string()).collect();
+        assert_eq!(names, ["opencl:cpu:0", "opencl:gpu:0", "host:cpu:0"]);
+        assert_eq!(runtime.default_device().filter_string(), "opencl:gpu:0", "a GPU before a CPU");
+        let cpu = runtime.select(&"opencl:cpu".parse().unwrap()).unwrap();
+        let gpu = runtime.select(&"gpu".parse().unwrap()).unwrap();
+        assert!(cpu.info().has_fp64 && !gpu.info().has_fp64);
+        assert_ne!(cpu, gpu);
+        assert_ne!(cpu.default_context().unwrap(), gpu.default_context().unwrap());
+        assert!(Context::new(&[cpu, gpu]).is_err(), "devices of two platforms");
+    });
+}
+
+#[test]
+fn a_round_trip_of_every_kind_leaves_nothing() {
+    with_runtime(|loopback, runtime| {
+        for device in runtime.devices().iter().filter(|device| device.backend_id() == BackendId::Sycl) {
+            let context = Context::new(std::slice::from_ref(device)).unwrap();
+            let queue = context.create_queue(device, QueueProperties::OUT_OF_ORDER.with_profiling(true)).unwrap();
+            for kind in UsmKind::ALL {
+                let a = queue.allocate(kind, 64).unwrap();
+                let b = queue.allocate_aligned(kind, 64, 128).unwrap();
+                assert!(b.address().is_multiple_of(128));
+                let pattern: Vec<u8> = (0..16).collect();
+                let (to, from) = (b.as_ptr().as_ptr(), a.as_ptr().as_ptr());
+                // SAFETY: within live blocks, ordered by events, waited for.
+                let filled = unsafe { queue.fill(from, &pattern, 4, &[]) }.unwrap();
+                // SAFETY: as above.
+                let copied = unsafe { queue.memcpy(to, from, 64, std::slice::from_ref(&filled)) }.unwrap();
+                // SAFETY: as above; a fill with a dependency goes through a barrier.
+                let cleared = unsafe { queue.memset(from, 0, 64, std::slice::from_ref(&copied)) }.unwrap();
+                cleared.wait().unwrap();
+                let mut bytes = [0; 64];
+                // SAFETY: as above.
+                unsafe { queue.memcpy(bytes.as_mut_ptr(), to, 64, &[]) }.unwrap().wait().unwrap();
+                assert_eq!(bytes[..], pattern.repeat(4));
+                assert_eq!(context.pointer_info(a.address() + 63).unwrap().kind, kind);
+                assert_eq!(context.pointer_info(a.address() + 64), None);
+            }
+            queue.wait().unwrap();
+            assert_eq!(loopback.live(Kind::Event), 0, "events are released");
+        }
+    });
+}
+
+#[test]
+fn failures_of_the_runtime_are_errors() {
+    with_runtime(|loopback, runtime| {
+        let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+        for (kind, symbol) in [
+            (UsmKind::Host, "DPCTLmalloc_host"),
+            (UsmKind::Device, "DPCTLmalloc_device"),
+            (UsmKind::Shared, "DPCTLmalloc_shared"),
+        ] {
+            loopback.fail_next(symbol, 1).unwrap();
+            assert!(matches!(queue.allocate(kind, 8), Err(Error::OutOfMemory { len_bytes: 8, .. })));
+            queue.allocate(kind, 8).unwrap();
+        }
+        let block = queue.allocate(UsmKind::Shared, 8).unwrap();
+        loopback.fail_next("DPCTLQueue_Memcpy", 1).unwrap();
+        // SAFETY: refused; nothing is touched.
+        let refused = unsafe { queue.memcpy(block.as_ptr().as_ptr(), [0; 8].as_ptr(), 8, &[]) };
+        assert!(matches!(refused, Err(Error::Backend { call: "Queue_Memcpy", .. })));
+        loopback.fail_next("DPCTLQueue_Create", 1).unwrap();
+        let refused = queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER);
+        assert!(matches!(refused, Err(Error::Backend { call: "Queue_Create", .. })));
+    });
+}
+
+#[test]
+fn handles_that_are_not_sycl_objects_are_refused() {
+    with_runtime(|_, runtime| {
+        let backend = runtime.sycl_backend().unwrap();
+        let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+        // The loopback's handles are numbers, not addresses: just what a junk pointer is like.
+        let handle = queue.to_foreign().unwrap();
+        // SAFETY: no SYCL object, which the call detects.
+        let refused = unsafe { usm_core::Queue::from_foreign(backend, handle.as_ptr().as_ptr()) };
+        assert!(matches!(refused, Err(Error::InvalidForeignHandle { what: "queue", .. })));
+    });
+}
