@@ -39,7 +39,8 @@ fn a_round_trip_of_every_kind_leaves_nothing() {
     with_runtime(|loopback, runtime| {
         for device in runtime.devices().iter().filter(|device| device.backend_id() == BackendId::Sycl) {
             let context = Context::new(std::slice::from_ref(device)).unwrap();
-            let queue = context.create_queue(device, QueueProperties::OUT_OF_ORDER.with_profiling(true)).unwrap();
+            let queue =
+                context.create_queue(device, QueueProperties::OUT_OF_ORDER.with_profiling(true)).unwrap();
             for kind in UsmKind::ALL {
                 let a = queue.allocate(kind, 64).unwrap();
                 let b = queue.allocate_aligned(kind, 64, 128).unwrap();

@@ -135,7 +135,8 @@ fn operations_run_after_their_dependencies() {
             .unwrap();
             // SAFETY: as above.
             let refilled =
-                unsafe { out_of_order.fill(start, &[0xee, 0xff], len / 2, std::slice::from_ref(&copied)) }.unwrap();
+                unsafe { out_of_order.fill(start, &[0xee, 0xff], len / 2, std::slice::from_ref(&copied)) }
+                    .unwrap();
             copied.wait().unwrap();
             assert!(read(&queue, b.as_ptr().as_ptr(), len).iter().all(|&byte| byte == round));
             refilled.wait().unwrap();

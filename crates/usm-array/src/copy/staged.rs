@@ -1,7 +1,7 @@
 //! Memory that host code cannot touch, through a copy of exactly the bytes an array spans
 
 use crate::array::UsmArray;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::view::zeroed_vec;
 
 /// The bytes from the lowest to the highest element.
@@ -20,17 +20,7 @@ pub(super) fn update(array: &UsmArray, change: impl FnOnce(&mut [u8]) -> Result<
     let range = array.byte_range();
     let mut span = zeroed_vec::<u8>(range.len())?;
     let guard = array.buffer().write_range(range)?;
-    let queue = array.queue();
-    // SAFETY: the guard's range is USM of the queue's context, kept for us; `span` is host memory
-    // of our own of the same length, and the wait ends the copy before either can go away.
-    let reading = unsafe { queue.memcpy(span.as_mut_ptr(), guard.as_mut_ptr(), span.len(), &[]) };
-    reading.and_then(|event| event.wait()).map_err(in_runtime)?;
+    guard.copy_to_host(&mut span)?;
     change(&mut span)?;
-    // SAFETY: as above.
-    let writing = unsafe { queue.memcpy(guard.as_mut_ptr(), span.as_ptr(), span.len(), &[]) };
-    writing.and_then(|event| event.wait()).map_err(in_runtime)
-}
-
-fn in_runtime(error: usm_memory::usm_core::Error) -> Error {
-    Error::Memory(error.into())
+    Ok(guard.copy_from_host(&span)?)
 }

@@ -5,6 +5,8 @@ mod table;
 use std::ops::Range;
 use std::sync::Arc;
 
+use usm_core::Queue;
+
 pub(crate) use self::table::BorrowTable;
 use crate::buffer::Block;
 use crate::{Error, Result};
@@ -49,6 +51,14 @@ impl ReadGuard {
         Ok(Self(Borrow { block: Arc::clone(block), range, id }))
     }
 
+    pub(crate) fn queue(&self) -> &Queue {
+        self.0.block.queue()
+    }
+
+    pub(crate) fn is_host_accessible(&self) -> bool {
+        self.0.block.kind().is_host_accessible()
+    }
+
     /// Start of the range. Host code may follow it only when the memory is host-accessible.
     #[must_use]
     pub fn as_ptr(&self) -> *const u8 {
@@ -81,6 +91,14 @@ impl WriteGuard {
     pub(crate) fn new(block: &Arc<Block>, range: Range<usize>) -> Result<Self> {
         let id = block.borrows().acquire(&range, true)?;
         Ok(Self(Borrow { block: Arc::clone(block), range, id }))
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        self.0.block.queue()
+    }
+
+    pub(crate) fn is_host_accessible(&self) -> bool {
+        self.0.block.kind().is_host_accessible()
     }
 
     /// Start of the range. Host code may follow it only when the memory is host-accessible.

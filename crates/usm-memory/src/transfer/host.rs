@@ -1,12 +1,78 @@
 //! Copies between host memory and USM of any kind, and fills.
 
-use usm_core::Error as CoreError;
+use usm_core::{Error as CoreError, Queue};
 
 use super::memcpy;
-use crate::{Error, Result, UsmBuffer};
+use crate::{Error, ReadGuard, Result, UsmBuffer, WriteGuard};
 
 /// Bytes written at a time where a queue cannot fill.
 const STAGING_BYTES: usize = 64 * 1024;
+
+impl WriteGuard {
+    /// Copies all of `bytes` to the start of the range, whatever the kind of the memory.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
+    pub fn copy_from_host(&self, bytes: &[u8]) -> Result<()> {
+        let (dst_bytes, src_bytes) = (self.len_bytes(), bytes.len());
+        if dst_bytes != src_bytes {
+            return Err(Error::LengthMismatch { dst_bytes, src_bytes });
+        }
+        if self.is_host_accessible() {
+            // `bytes` may be a view of this very memory that somebody else made, so let the ranges overlap.
+            // SAFETY: live host-accessible memory (K1, G1) that the guard keeps for us.
+            unsafe { std::ptr::copy(bytes.as_ptr(), self.as_mut_ptr(), bytes.len()) };
+            return Ok(());
+        }
+        // SAFETY: the guard's range is ours, `bytes` is borrowed, and host memory is no device memory.
+        unsafe { memcpy(self.queue(), self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) }
+    }
+
+    /// Copies the whole range to `bytes`, whatever the kind of the memory.
+    ///
+    /// # Errors
+    /// As [`copy_from_host`](Self::copy_from_host).
+    pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
+        // SAFETY: the guard's range is kept for us: nobody writes it meanwhile.
+        unsafe { read(self.queue(), self.is_host_accessible(), self.as_mut_ptr(), self.len_bytes(), bytes) }
+    }
+}
+
+impl ReadGuard {
+    /// Copies the whole range to `bytes`, whatever the kind of the memory.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
+    pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
+        // SAFETY: the guard's range is kept for us: nobody writes it meanwhile.
+        unsafe { read(self.queue(), self.is_host_accessible(), self.as_ptr(), self.len_bytes(), bytes) }
+    }
+}
+
+/// Copies a borrowed range to the host.
+///
+/// # Safety
+/// 1. `src` leads to `src_bytes` bytes of live USM of the queue's context, which nobody writes meanwhile; host-accessible if
+///    said so.
+unsafe fn read(
+    queue: &Queue,
+    is_host_accessible: bool,
+    src: *const u8,
+    src_bytes: usize,
+    bytes: &mut [u8],
+) -> Result<()> {
+    let dst_bytes = bytes.len();
+    if dst_bytes != src_bytes {
+        return Err(Error::LengthMismatch { dst_bytes, src_bytes });
+    }
+    if is_host_accessible {
+        // SAFETY: the caller's promise 1; the ranges may overlap.
+        unsafe { std::ptr::copy(src, bytes.as_mut_ptr(), src_bytes) };
+        return Ok(());
+    }
+    // SAFETY: the caller's promise 1; `bytes` is borrowed, and host memory is no device memory.
+    unsafe { memcpy(queue, bytes.as_mut_ptr(), src, src_bytes) }
+}
 
 impl UsmBuffer {
     /// Copies all of `bytes` to `offset_bytes`.
@@ -16,15 +82,7 @@ impl UsmBuffer {
     /// it was.
     pub fn copy_from_host(&self, bytes: &[u8], offset_bytes: usize) -> Result<()> {
         self.check_range(offset_bytes, bytes.len())?;
-        let guard = self.write_range(offset_bytes..offset_bytes + bytes.len())?;
-        if self.is_host_accessible() {
-            // `bytes` may be a view of this very memory that somebody else made, so let the ranges overlap.
-            // SAFETY: live host-accessible memory (K1, G1) that the guard keeps for us.
-            unsafe { std::ptr::copy(bytes.as_ptr(), guard.as_mut_ptr(), bytes.len()) };
-            return Ok(());
-        }
-        // SAFETY: the guard's range is ours, `bytes` is borrowed, and host memory is no device memory.
-        unsafe { memcpy(self.queue(), guard.as_mut_ptr(), bytes.as_ptr(), bytes.len()) }
+        self.write_range(offset_bytes..offset_bytes + bytes.len())?.copy_from_host(bytes)
     }
 
     /// Fills all of `bytes` from `offset_bytes` on.
@@ -33,14 +91,7 @@ impl UsmBuffer {
     /// [`Error::OutOfBounds`], [`Error::BorrowConflict`], [`Error::Core`].
     pub fn copy_to_host(&self, bytes: &mut [u8], offset_bytes: usize) -> Result<()> {
         self.check_range(offset_bytes, bytes.len())?;
-        let guard = self.read_range(offset_bytes..offset_bytes + bytes.len())?;
-        if self.is_host_accessible() {
-            // SAFETY: live host-accessible memory (K1, G1) that nobody writes while the guard lives.
-            unsafe { std::ptr::copy(guard.as_ptr(), bytes.as_mut_ptr(), bytes.len()) };
-            return Ok(());
-        }
-        // SAFETY: the guard's range is kept for us, `bytes` is borrowed, and host memory is no device memory.
-        unsafe { memcpy(self.queue(), bytes.as_mut_ptr(), guard.as_ptr(), bytes.len()) }
+        self.read_range(offset_bytes..offset_bytes + bytes.len())?.copy_to_host(bytes)
     }
 
     /// The whole content, copied.

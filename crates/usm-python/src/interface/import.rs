@@ -123,9 +123,7 @@ fn is_dpctl_memory(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// The producer of imported memory, if that is what the buffer is.
 pub(crate) fn producer(buffer: &UsmBuffer) -> Option<&Py<PyAny>> {
     match buffer.ownership() {
-        Ownership::Borrowed(owner) => {
-            owner.downcast_ref::<Producer>().map(|producer| &producer.object)
-        }
+        Ownership::Borrowed(owner) => owner.downcast_ref::<Producer>().map(|producer| &producer.object),
         _ => None,
     }
 }
