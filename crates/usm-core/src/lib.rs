@@ -42,3 +42,7 @@ pub use kind::UsmKind;
 pub use live::{LiveAllocations, live_allocations};
 pub use queue::{ForeignHandle, Queue};
 pub use runtime::{BackendState, BackendStatus, Runtime, RuntimeOptions};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -34,3 +34,7 @@ pub use buffer::{Ownership, UsmBuffer};
 pub use error::{Error, Result};
 pub use guard::{ReadGuard, WriteGuard};
 pub use live::live_borrows;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
