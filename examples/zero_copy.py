@@ -12,6 +12,7 @@ import ctypes
 import gc
 import importlib
 import sys
+import textwrap
 
 import usm
 import usm.memory as um
@@ -55,7 +56,7 @@ def show_devices():
     chapter("Backends and devices")
     for backend in usm.backends():
         state = "available" if backend["available"] else f"missing: {backend['reason']}"
-        print(f"  {backend['name']}: {state}")
+        print(textwrap.indent(f"{backend['name']}: {state}", "  "))
         if backend["library"]:
             print(f"      {backend['library']}")
     for device in usm.get_devices():
@@ -106,17 +107,20 @@ def show_exchange_with_dpctl(queue, dpctl_memory):
     for memory_class in MEMORY_CLASSES:
         name = memory_class.__name__
         start = live()
-        ours = memory_class(32, queue=queue)
-        ours.memset(1)
+        # Eight elements in reverse: element 0 is the last in memory.
+        ours = ut.usm_ndarray((8,), dtype="i4", strides=(-1,), buffer=memory_class(32, queue=queue), offset=7)
+        ours[...] = 1
         theirs = dpctl_memory.as_usm_memory(ours)
-        claim(f"{name}: ours {ours._pointer:#x} == dpctl's {theirs._pointer:#x}", ours._pointer == theirs._pointer)
-        theirs.copy_from_host(b"\x02" * 32)
-        claim("    dpctl wrote, we read it", ours.tobytes() == b"\x02" * 32)
-        ours.memset(3)
-        claim("    we wrote, dpctl reads it", bytes(theirs.copy_to_host()) == b"\x03" * 32)
+        address = ours.usm_data._pointer
+        claim(f"{name}: ours {address:#x} == dpctl's {theirs._pointer:#x}", address == theirs._pointer)
+        theirs.copy_from_host(b"".join(i.to_bytes(4, sys.byteorder) for i in range(8)))
+        claim(f"    dpctl wrote 0 to 7, we read {ours.tolist()}", ours.tolist() == [7, 6, 5, 4, 3, 2, 1, 0])
+        ours[0] = 9
+        last = int.from_bytes(bytes(theirs.copy_to_host())[28:], sys.byteorder)
+        claim(f"    we wrote element 0, dpctl reads {last} at the end", last == 9)
         del ours
         claim(
-            "    we let go, dpctl keeps it alive", live() == start + 1 and bytes(theirs.copy_to_host()) == b"\x03" * 32
+            "    we let go, dpctl keeps it alive", live() == start + 1 and bytes(theirs.copy_to_host())[:4] == bytes(4)
         )
         del theirs
         claim("    dpctl let go, it is freed", live() == start)

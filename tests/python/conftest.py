@@ -1,6 +1,6 @@
 """Fixtures: every test runs on each backend and USM kind that applies."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +11,9 @@ import usm.memory
 import usm.tensor
 
 from support import requirements
-from support.interface import settled
+
+# Hooks: every test is checked for leaks.
+pytest_plugins = ["support.leaks"]
 
 MEMORY_CLASSES = {
     "host": usm.memory.MemoryUSMHost,
@@ -74,14 +76,6 @@ def array(queue: usm.SyclQueue) -> Callable[..., usm.tensor.usm_ndarray]:
         return usm.tensor.usm_ndarray(*arguments, buffer_ctor_kwargs={"queue": queue}, **keywords)
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def no_leaks() -> Iterator[dict[str, int]]:
-    """Nothing allocated or borrowed in a test outlives it; gives the counter at the start."""
-    before = settled()
-    yield before
-    assert settled() == before
 
 
 @pytest.fixture

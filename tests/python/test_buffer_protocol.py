@@ -1,5 +1,6 @@
 """Host and shared USM through PEP 3118; device memory refuses with a hint."""
 
+import ctypes
 import gc
 import io
 import math
@@ -101,17 +102,17 @@ def test_read_only_arrays_give_read_only_buffers(array, host_accessible):
     assert a.tolist() == [1, 1, 1, 1]
 
 
-def test_a_buffer_keeps_the_memory_alive(allocate, host_accessible, no_leaks):
+def test_a_buffer_keeps_the_memory_alive(allocate, host_accessible, at_start):
     memory = allocate(host_accessible, 64)
     memory.memset(6)
     view = memoryview(memory)
     del memory
     gc.collect()
-    assert usm.live_allocations()["count"] == no_leaks["count"] + 1
+    assert usm.live_allocations()["count"] == at_start["count"] + 1
     assert bytes(view) == b"\x06" * 64
     view.release()
     gc.collect()
-    assert usm.live_allocations() == no_leaks
+    assert usm.live_allocations() == at_start
 
 
 def test_device_memory_refuses_with_a_hint(allocate, array):
@@ -137,3 +138,32 @@ def test_asarray_of_a_host_buffer_copies(queue, usm_type):
     assert (a.shape, a.dtype, a.usm_type, a.sycl_queue) == ((2, 3), "int32", usm_type, queue)
     source[0] = 99
     assert a.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_asarray_of_buffers_without_shape_or_strides(queue, usm_type):
+    """A 0-d buffer has no shape, and ctypes arrays give no strides."""
+    scalar = ut.asarray(ctypes.c_int32(7), usm_type=usm_type, sycl_queue=queue)
+    assert (scalar.shape, scalar.dtype, scalar.tolist()) == ((), "int32", 7)
+    row = ut.asarray((ctypes.c_float * 3)(1, 2, 3), usm_type=usm_type, sycl_queue=queue)
+    assert (row.shape, row.dtype, row.tolist()) == ((3,), "float32", [1.0, 2.0, 3.0])
+
+
+def test_asarray_of_strided_and_empty_buffers(queue, usm_type):
+    data = memoryview(bytearray(range(12))).cast("B", (3, 4))
+    strided = ut.asarray(memoryview(bytearray(range(12)))[::-3], usm_type=usm_type, sycl_queue=queue)
+    assert strided.tolist() == [11, 8, 5, 2]
+    assert ut.asarray(data, usm_type=usm_type, sycl_queue=queue).tolist() == data.tolist()
+    empty = ut.asarray(b"", usm_type=usm_type, sycl_queue=queue)
+    assert (empty.shape, empty.tolist()) == ((0,), [])
+
+
+def test_asarray_of_buffers_it_cannot_hold(queue):
+    for buffer in (memoryview(b"abc").cast("c"), (ctypes.c_char_p * 2)(), ctypes.create_string_buffer(4)):
+        with pytest.raises((TypeError, ValueError)):
+            ut.asarray(buffer, sycl_queue=queue)
+    big_endian = (ctypes.c_int32.__ctype_be__ * 2)(1, 2)
+    with pytest.raises((TypeError, ValueError)):
+        ut.asarray(big_endian, sycl_queue=queue)
+    for wrong in (3, None, object(), "text", [1, 2]):
+        with pytest.raises(TypeError):
+            ut.asarray(wrong, sycl_queue=queue)

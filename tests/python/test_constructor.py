@@ -85,12 +85,12 @@ def test_strides_must_fit_the_shape(array):
     with pytest.raises(ValueError, match="strides"):
         array((2, 3), dtype="u1", strides=(1,))
     with pytest.raises((ValueError, OverflowError)):
-        array((2, 3), dtype="u1", strides=(2**62, 1))
+        array((2, 3), dtype="f8", strides=(2**62, 1))
     with pytest.raises((ValueError, TypeError), match="order"):
         array((2, 3), dtype="u1", order="K")
 
 
-@pytest.mark.parametrize("buffer", ["gpu", "", "Device", b"device", 3, None, object()])
+@pytest.mark.parametrize("buffer", ["gpu", "", "Device", b"device", 3, object()])
 def test_unknown_buffers_are_refused(array, buffer):
     with pytest.raises((ValueError, TypeError)):
         array((2, 3), dtype="u1", buffer=buffer)

@@ -86,7 +86,7 @@ def test_our_arrays_to_dpctl(dpctl, sycl_queue, usm_type):
     assert a.tolist() == [[-1] * 4] * 3
 
 
-def test_dpctl_keeps_ours_alive(dpctl, sycl_queue, usm_type, no_leaks):
+def test_dpctl_keeps_ours_alive(dpctl, sycl_queue, usm_type, at_start):
     ours = MEMORY_CLASSES[usm_type](64, queue=sycl_queue)
     ours.memset(1)
     view = dpctl.memory.as_usm_memory(ours)
@@ -94,14 +94,14 @@ def test_dpctl_keeps_ours_alive(dpctl, sycl_queue, usm_type, no_leaks):
     del ours
     gc.collect()
     assert gone() is not None
-    assert usm.live_allocations()["count"] == no_leaks["count"] + 1
+    assert usm.live_allocations()["count"] == at_start["count"] + 1
     assert their_bytes(view) == b"\x01" * 64
     del view
-    assert settled() == no_leaks
+    assert settled() == at_start
     assert gone() is None
 
 
-def test_ours_keep_dpctl_alive(dpctl, usm_type, no_leaks):
+def test_ours_keep_dpctl_alive(dpctl, usm_type, at_start):
     tracked = type("Tracked", (dpctl_class(dpctl, usm_type),), {})
     theirs = tracked(64)
     theirs.copy_from_host(b"\x02" * 64)
@@ -111,15 +111,15 @@ def test_ours_keep_dpctl_alive(dpctl, usm_type, no_leaks):
     gc.collect()
     assert gone() is not None
     # Theirs is borrowed, and not an allocation of ours.
-    assert usm.live_allocations()["count"] == no_leaks["count"]
-    assert usm.live_allocations()["borrowed"] == no_leaks["borrowed"] + 2
+    assert usm.live_allocations()["count"] == at_start["count"]
+    assert usm.live_allocations()["borrowed"] == at_start["borrowed"] + 2
     assert view.tobytes() == b"\x02" * 64
     del view
     gc.collect()
     assert gone() is not None
     assert a.tolist() == [2] * 64
     del a
-    assert settled() == no_leaks
+    assert settled() == at_start
     assert gone() is None
 
 

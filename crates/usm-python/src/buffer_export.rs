@@ -8,7 +8,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
-use crate::errors::DEVICE_HINT;
+use crate::errors::{DEVICE_HINT, OrRaise};
 
 /// What a view points to besides the memory; freed with it.
 struct Details {
@@ -34,6 +34,8 @@ pub(crate) unsafe fn fill(
     // SAFETY: the caller's promise 1.
     unsafe { (*view).obj = ptr::null_mut() };
     let details = details(array, flags)?;
+    // The consumer reads at once: work that others have pending on the memory must have ended.
+    owner.py().detach(|| array.buffer().read_range(array.byte_range())).or_raise()?;
     let wants = |flag: c_int| flags & flag == flag;
     let details = Box::new(details);
     let (shape, strides) = (details.shape.as_ptr().cast_mut(), details.strides_bytes.as_ptr().cast_mut());

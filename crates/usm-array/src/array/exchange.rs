@@ -42,10 +42,20 @@ impl UsmArray {
         Self::from_parts(buffer, valid.dtype(), layout, origin)
     }
 
+    /// Elements from the published address to the element with index zero.
+    #[must_use]
+    pub fn published_offset(&self) -> isize {
+        self.offset() - self.origin // in range by A4
+    }
+
     /// The entries of the interface: of an imported array those it was imported from, except that
     /// strides are `None` exactly when the array is C-contiguous.
+    ///
+    /// Whoever gets them may submit work to the queue, so from now on access to the memory waits for the queue first
+    /// ([`UsmBuffer::publish`]).
     #[must_use]
     pub fn interface(&self) -> UsmArrayInterface {
+        self.buffer.publish();
         // All of these are in range: sizes by L2, the address and the offset from it by A4.
         let strides = self.strides().iter().map(|&stride| stride as i64);
         let address = address_of(self.buffer.address(), self.origin, self.dtype);
@@ -55,7 +65,7 @@ impl UsmArray {
             address: address.unwrap_or(self.buffer.address()) as u64,
             read_only: !self.is_writable(),
             strides: (!self.is_c_contiguous()).then(|| strides.collect()),
-            offset: self.offset() as i64 - self.origin as i64,
+            offset: self.published_offset() as i64,
             version: VERSION,
         }
     }

@@ -4,9 +4,11 @@ use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use usm_core::{Allocation, Queue, UsmKind};
 
+use crate::Result;
 use crate::guard::BorrowTable;
 use crate::live::BorrowCount;
 
@@ -37,6 +39,8 @@ pub(crate) struct Block {
     kind: UsmKind,
     queue: Queue,
     borrows: BorrowTable,
+    /// Foreign code may have work pending on the queue that uses the memory.
+    published: AtomicBool,
     ownership: Ownership,
     _count: Option<BorrowCount>,
 }
@@ -54,6 +58,7 @@ impl Block {
             kind: allocation.kind(),
             queue: allocation.queue().clone(),
             borrows: BorrowTable::default(),
+            published: AtomicBool::new(false),
             ownership: Ownership::Owned(allocation),
             _count: None,
         }
@@ -74,6 +79,7 @@ impl Block {
             kind,
             queue: queue.clone(),
             borrows: BorrowTable::default(),
+            published: AtomicBool::new(true),
             ownership: Ownership::Borrowed(owner),
             _count: Some(BorrowCount::new()),
         }
@@ -93,6 +99,18 @@ impl Block {
 
     pub(crate) fn ownership(&self) -> &Ownership {
         &self.ownership
+    }
+
+    pub(super) fn publish(&self) {
+        self.published.store(true, Ordering::Release);
+    }
+
+    /// Waits for what foreign code may have submitted to the queue. Our own operations have ended when they return.
+    pub(crate) fn wait_for_others(&self) -> Result<()> {
+        if self.published.load(Ordering::Acquire) {
+            self.queue.wait()?;
+        }
+        Ok(())
     }
 
     pub(crate) fn borrows(&self) -> &BorrowTable {

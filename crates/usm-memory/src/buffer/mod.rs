@@ -127,10 +127,17 @@ impl UsmBuffer {
         Arc::ptr_eq(&self.block, &other.block)
     }
 
+    /// Says that foreign code gets to know the memory and may submit work on it to the queue: from now on every access waits
+    /// for the queue first. Borrowed memory is like that from the start.
+    pub fn publish(&self) {
+        self.block.publish();
+    }
+
     /// Borrows a byte range for reading until the guard is dropped.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it.
+    /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it; [`Error::Core`] when work of others on
+    /// published memory failed.
     pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
         let range = self.in_block(range)?;
         ReadGuard::new(&self.block, range)
@@ -139,7 +146,8 @@ impl UsmBuffer {
     /// Borrows a byte range for reading and writing until the guard is dropped.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody reads or writes a part of it.
+    /// [`Error::ReadOnly`]; [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody reads or writes a part of it;
+    /// [`Error::Core`] when work of others on published memory failed.
     pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
         self.check_writable()?;
         let range = self.in_block(range)?;

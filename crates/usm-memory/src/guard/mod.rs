@@ -21,6 +21,17 @@ struct Borrow {
 }
 
 impl Borrow {
+    /// Enters the table, then waits for foreign work on the memory; leaves the table again when that failed.
+    fn new(block: &Arc<Block>, range: Range<usize>, writes: bool) -> Result<Self> {
+        let id = block.borrows().acquire(&range, writes)?;
+        Self { block: Arc::clone(block), range, id }.settled()
+    }
+
+    fn settled(self) -> Result<Self> {
+        self.block.wait_for_others()?;
+        Ok(self)
+    }
+
     fn len_bytes(&self) -> usize {
         self.range.end - self.range.start
     }
@@ -47,8 +58,7 @@ pub struct ReadGuard(Borrow);
 
 impl ReadGuard {
     pub(crate) fn new(block: &Arc<Block>, range: Range<usize>) -> Result<Self> {
-        let id = block.borrows().acquire(&range, false)?;
-        Ok(Self(Borrow { block: Arc::clone(block), range, id }))
+        Borrow::new(block, range, false).map(Self)
     }
 
     pub(crate) fn queue(&self) -> &Queue {
@@ -89,8 +99,7 @@ pub struct WriteGuard(Borrow);
 
 impl WriteGuard {
     pub(crate) fn new(block: &Arc<Block>, range: Range<usize>) -> Result<Self> {
-        let id = block.borrows().acquire(&range, true)?;
-        Ok(Self(Borrow { block: Arc::clone(block), range, id }))
+        Borrow::new(block, range, true).map(Self)
     }
 
     pub(crate) fn queue(&self) -> &Queue {
@@ -137,6 +146,7 @@ pub(crate) fn write_and_read(
         return Ok((writing, ReadGuard::new(src.0, src.1)?));
     }
     let (write_id, read_id) = dst.0.borrows().acquire_pair(&dst.1, &src.1)?;
-    let writing = WriteGuard(Borrow { block: Arc::clone(dst.0), range: dst.1, id: write_id });
-    Ok((writing, ReadGuard(Borrow { block: Arc::clone(src.0), range: src.1, id: read_id })))
+    let writing = Borrow { block: Arc::clone(dst.0), range: dst.1, id: write_id };
+    let reading = Borrow { block: Arc::clone(src.0), range: src.1, id: read_id };
+    Ok((WriteGuard(writing.settled()?), ReadGuard(reading)))
 }

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,7 +66,7 @@ def _backend_lines(backend: dict[str, Any]) -> list[str]:
     state = "available" if backend["available"] else "missing"
     lines = [f"  {backend['name']:<6} {state:<10} {backend['library'] or ''}".rstrip()]
     if backend["reason"]:
-        lines.append(f"         why: {backend['reason']}")
+        lines += textwrap.indent(f"why: {backend['reason']}", " " * 9).splitlines()
     if not backend["available"]:
         lines += [f"         tried: {attempt}" for attempt in backend["tried"]]
     lines += [f"         note: {note}" for note in backend["notes"]]

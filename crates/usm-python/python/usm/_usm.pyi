@@ -3,9 +3,38 @@
 import builtins
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final, type_check_only
 
 from typing_extensions import Buffer, CapsuleType
+
+__all__ = [
+    "Flags",
+    "MemoryUSMDevice",
+    "MemoryUSMHost",
+    "MemoryUSMShared",
+    "SyclContext",
+    "SyclContextCreationError",
+    "SyclDevice",
+    "SyclDeviceCreationError",
+    "SyclQueue",
+    "SyclQueueCreationError",
+    "USMAllocationError",
+    "UsmError",
+    "as_usm_memory",
+    "asarray",
+    "asnumpy",
+    "backends",
+    "empty",
+    "get_devices",
+    "get_num_devices",
+    "has_cpu_devices",
+    "has_gpu_devices",
+    "live_allocations",
+    "select_default_device",
+    "usm_ndarray",
+    "zeros",
+    "_Memory",
+]
 
 _UsmKind: TypeAlias = Literal["host", "device", "shared"]
 _Order: TypeAlias = Literal["C", "F"]
@@ -146,8 +175,7 @@ def has_gpu_devices() -> bool: ...
 def backends() -> list[_Backend]: ...
 def live_allocations() -> _LiveAllocations: ...
 
-# What the three memory classes share; it does not exist at run time.
-@type_check_only
+# What the three memory classes share; it cannot be made by itself.
 class _Memory:
     @property
     def nbytes(self) -> int: ...
@@ -212,14 +240,18 @@ class MemoryUSMShared(_Memory):
 
 def as_usm_memory(obj: _HasInterface) -> MemoryUSMHost | MemoryUSMDevice | MemoryUSMShared: ...
 
-@type_check_only
-class _Flags(Protocol):
+@final
+class Flags:
     @property
     def c_contiguous(self) -> bool: ...
     @property
     def f_contiguous(self) -> bool: ...
     @property
     def writable(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    # Equality without a hash.
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
 @final
 class usm_ndarray:
@@ -269,7 +301,7 @@ class usm_ndarray:
     @property
     def sycl_device(self) -> SyclDevice: ...
     @property
-    def flags(self) -> _Flags: ...
+    def flags(self) -> Flags: ...
     @property
     def __sycl_usm_array_interface__(self) -> _ArrayInterface: ...
     # The result is a NumPy array; NumPy is optional, so it has no type here.

@@ -128,7 +128,9 @@ impl Memory {
 
     /// The content as bytes.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        PyBytes::new_with(py, self.buffer.len_bytes(), |bytes| self.buffer.copy_to_host(bytes, 0).or_raise())
+        PyBytes::new_with(py, self.buffer.len_bytes(), |bytes| {
+            py.detach(|| self.buffer.copy_to_host(bytes, 0)).or_raise()
+        })
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

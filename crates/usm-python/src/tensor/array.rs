@@ -131,8 +131,8 @@ impl UsmNdarray {
 
     /// Elements from the published address to the element with index zero.
     #[getter]
-    fn _element_offset(&self) -> i64 {
-        self.array.interface().offset
+    fn _element_offset(&self) -> isize {
+        self.array.published_offset()
     }
 
     /// The array with its axes in reverse order.

@@ -1,0 +1,81 @@
+"""The type stubs against the native module, with mypy when it is installed."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import usm
+
+from support import requirements
+
+PACKAGE = pathlib.Path(usm.__file__).parent
+ALLOWED = pathlib.Path(__file__).parent / "stubtest.allow"
+
+USE = """
+import usm
+import usm.memory as um
+import usm.tensor as ut
+
+memory = um.MemoryUSMShared(64, alignment=64, queue="host:cpu:0")
+a = ut.usm_ndarray((2, 3), dtype="f4", buffer=memory)
+b: ut.USMArray = a[::-1, None, ..., 0].T
+b[0] = 1.5
+b[...] = a[0]
+with memoryview(memory) as view:
+    size: int = view.nbytes
+queue = usm.SyclQueue(a.sycl_queue._get_capsule(), property="in_order")
+ut.asarray(um.as_usm_memory(a), usm_type="device", sycl_queue=queue)
+ut.asarray(bytearray(3))
+writable: bool = ut.empty(3, usm_type="host", device=a.device).flags.writable
+offset: int = a.__sycl_usm_array_interface__["offset"]
+reason: str | None = usm.backends()[0]["reason"]
+version: str = usm.__version__
+"""
+
+MISUSE = [
+    'um.MemoryUSMHost("10")',
+    'ut.empty(3, usm_type="gpu")',
+    'ut.usm_ndarray((2,), order="K")',
+    "usm.SyclQueue(3)",
+    "usm.SyclDevice().name = 'x'",
+    "ut.asarray(object())",
+    "usm.SyclQueue().wait(1)",
+]
+
+
+@pytest.fixture(autouse=True)
+def mypy():
+    return requirements.module("mypy", required=False)
+
+
+def run(tool, *arguments, cwd):
+    done = subprocess.run(
+        [sys.executable, "-m", tool, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_stubs_match_the_native_module(tmp_path):
+    code, output = run("mypy.stubtest", "usm", "--allowlist", str(ALLOWED), cwd=tmp_path)
+    assert code == 0, output
+
+
+def test_the_package_is_strictly_typed(tmp_path):
+    code, output = run("mypy", "--strict", "-p", "usm", cwd=tmp_path)
+    assert code == 0, output
+
+
+def test_correct_use_is_accepted(tmp_path):
+    (tmp_path / "use.py").write_text(USE)
+    code, output = run("mypy", "--strict", "use.py", cwd=tmp_path)
+    assert code == 0, output
+
+
+def test_misuse_is_found(tmp_path):
+    lines = ["import usm", "import usm.memory as um", "import usm.tensor as ut", *MISUSE]
+    (tmp_path / "misuse.py").write_text("\n".join(lines) + "\n")
+    _, output = run("mypy", "--strict", "misuse.py", cwd=tmp_path)
+    for number, line in enumerate(lines, start=1):
+        assert (f"misuse.py:{number}: error" in output) == (line in MISUSE), f"{line}\n{output}"
