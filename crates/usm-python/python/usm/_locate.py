@@ -90,17 +90,20 @@ def _folders_of(distribution: str, library: str) -> list[tuple[str, str]]:
     from importlib import metadata
 
     try:
-        files = metadata.files(distribution) or []
+        found = metadata.distribution(distribution)
     except metadata.PackageNotFoundError:
         return []
-    found = []
-    for file in files:
-        if file.name != library:
+    # Not `files`: from Python 3.12 on it leaves out what is missing, which is what to tell of.
+    record = (found.read_text("RECORD") or "").splitlines()
+    installed = [line.split(",", 1)[0] for line in record]
+    folders = []
+    for file in installed:
+        if file.rsplit("/", 1)[-1] != library:
             continue
-        path = os.path.abspath(str(file.locate()))
+        path = os.path.abspath(str(found.locate_file(file)))
         origin = f"distribution {distribution}"
         if not os.path.exists(path):
             # `pip install --target` keeps the record and drops everything outside site-packages.
             origin += f" (its {library} is missing; was it installed with `pip install --target`?)"
-        found.append((origin, os.path.dirname(path)))
-    return found
+        folders.append((origin, os.path.dirname(path)))
+    return folders

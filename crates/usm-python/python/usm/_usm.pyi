@@ -20,6 +20,7 @@ __all__ = [
     "SyclQueueCreationError",
     "USMAllocationError",
     "UsmError",
+    "_Memory",
     "as_usm_memory",
     "asarray",
     "asnumpy",
@@ -33,7 +34,6 @@ __all__ = [
     "select_default_device",
     "usm_ndarray",
     "zeros",
-    "_Memory",
 ]
 
 _UsmKind: TypeAlias = Literal["host", "device", "shared"]
