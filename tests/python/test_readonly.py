@@ -106,7 +106,7 @@ def test_copies_are_writable(frozen, usm_type):
 
 
 def test_a_claim_of_our_own_memory_under_a_foreign_name(allocate, usm_type):
-    """Only objects of dpctl.memory say read-only and do not mean it; a class that is merely called so is taken at its word."""
+    """Only objects of dpctl.memory do not mean it; a class that is merely called so is taken at its word."""
     memory = allocate(usm_type, 16)
     impostor = type("MemoryUSMShared", (Producer,), {"__module__": "elsewhere"})
     a = ut.asarray(impostor({**memory.__sycl_usm_array_interface__, "data": (memory._pointer, True)}, memory))

@@ -1,36 +1,117 @@
-//! Bytes of Python objects with the buffer protocol.
+//! Memory of Python objects with the buffer protocol (PEP 3118).
 
-use pyo3::buffer::PyUntypedBuffer;
+use std::ffi::CStr;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::errors::type_name;
 
-/// A C-contiguous buffer, held while it is used.
+/// A buffer, held as long as this lives.
+pub(crate) struct HostBuffer {
+    /// Invariant P1: filled by `PyObject_GetBuffer` and not released. In a box, since exporters may keep the view's address.
+    view: Box<ffi::Py_buffer>,
+}
+
+// SAFETY: the view is only read, and released with the interpreter attached.
+unsafe impl Send for HostBuffer {}
+// SAFETY: as for Send.
+unsafe impl Sync for HostBuffer {}
+
+impl HostBuffer {
+    /// Takes the object's buffer with everything it says about itself; read-only ones, too.
+    pub(crate) fn get(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut view = Box::new(ffi::Py_buffer::new());
+        // SAFETY: an object of this interpreter, a view to fill.
+        let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, ffi::PyBUF_FULL_RO) };
+        if status == 0 {
+            return Ok(Self { view });
+        }
+        let error = PyErr::fetch(object.py());
+        Err(PyTypeError::new_err(format!(
+            "{name}: found {}, allowed is an object with the buffer protocol ({error})",
+            type_name(object)
+        )))
+    }
+
+    pub(crate) fn address(&self) -> usize {
+        self.view.buf.addr()
+    }
+
+    pub(crate) fn len_bytes(&self) -> usize {
+        usize::try_from(self.view.len).unwrap_or(0)
+    }
+
+    pub(crate) fn itemsize_bytes(&self) -> usize {
+        usize::try_from(self.view.itemsize).unwrap_or(0)
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.view.readonly != 0
+    }
+
+    pub(crate) fn is_c_contiguous(&self) -> bool {
+        // SAFETY: P1.
+        unsafe { ffi::PyBuffer_IsContiguous(&raw const *self.view, b'C' as _) != 0 }
+    }
+
+    /// The format of an item; bytes when the exporter names none.
+    pub(crate) fn format(&self) -> String {
+        if self.view.format.is_null() {
+            return "B".to_owned();
+        }
+        // SAFETY: P1: a string that lives as long as the view.
+        unsafe { CStr::from_ptr(self.view.format) }.to_string_lossy().into_owned()
+    }
+
+    /// Items along each axis. An exporter that names none has no axis, or one of all its items.
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        let ndim = usize::try_from(self.view.ndim).unwrap_or(0);
+        if ndim == 0 {
+            return Vec::new();
+        }
+        if self.view.shape.is_null() {
+            return vec![self.len_bytes().checked_div(self.itemsize_bytes()).unwrap_or(0)];
+        }
+        // SAFETY: P1: as many sizes as there are axes.
+        let shape = unsafe { std::slice::from_raw_parts(self.view.shape, ndim) };
+        shape.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect()
+    }
+}
+
+impl Drop for HostBuffer {
+    fn drop(&mut self) {
+        // A program that ends has no interpreter any more to give the buffer back to.
+        Python::try_attach(|_| {
+            // SAFETY: P1; released once.
+            unsafe { ffi::PyBuffer_Release(&raw mut *self.view) };
+        });
+    }
+}
+
+/// The bytes of a C-contiguous buffer.
 pub(crate) struct HostBytes {
-    /// Invariant P1: contiguous, so that `buf_ptr` leads to `len_bytes` bytes as long as the buffer is held.
-    buffer: PyUntypedBuffer,
+    /// Invariant P2: C-contiguous, so that its address leads to `len_bytes` bytes.
+    buffer: HostBuffer,
 }
 
 impl HostBytes {
     pub(crate) fn readable(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let buffer = PyUntypedBuffer::get(object).map_err(|error| {
-            PyTypeError::new_err(format!(
-                "{name}: found {}, allowed is an object with the buffer protocol ({error})",
-                type_name(object)
-            ))
-        })?;
-        if !buffer.is_c_contiguous() {
-            return Err(PyValueError::new_err(format!(
-                "{name}: found a strided buffer, allowed is a C-contiguous one"
-            )));
+        Self::of(name, HostBuffer::get(name, object)?)
+    }
+
+    /// The bytes of a buffer that was taken already.
+    pub(crate) fn of(name: &str, buffer: HostBuffer) -> PyResult<Self> {
+        if buffer.is_c_contiguous() {
+            return Ok(Self { buffer });
         }
-        Ok(Self { buffer })
+        Err(PyValueError::new_err(format!("{name}: found a strided buffer, allowed is a C-contiguous one")))
     }
 
     pub(crate) fn writable(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let bytes = Self::readable(name, object)?;
-        if bytes.buffer.readonly() {
+        if bytes.buffer.is_read_only() {
             return Err(PyValueError::new_err(format!(
                 "{name}: found a read-only buffer, allowed is a writable one"
             )));
@@ -52,25 +133,25 @@ impl HostBytes {
 
     /// Runs `job` on the bytes, with other Python threads running meanwhile.
     pub(crate) fn with<T: Send>(&self, py: Python<'_>, job: impl FnOnce(&[u8]) -> T + Send) -> T {
-        let (start, len) = (self.buffer.buf_ptr().cast::<u8>().cast_const(), self.len());
-        let bytes: &[u8] = if len == 0 {
+        let start = self.buffer.view.buf.cast::<u8>().cast_const();
+        let bytes: &[u8] = if self.len() == 0 {
             &[]
         } else {
-            // SAFETY: P1. That no other thread writes the bytes meanwhile is up to the Python program, as for every consumer of
-            // the buffer protocol.
-            unsafe { std::slice::from_raw_parts(start, len) }
+            // SAFETY: P1, P2. That no other thread writes the bytes meanwhile is up to the Python program, as for every
+            // consumer of the buffer protocol.
+            unsafe { std::slice::from_raw_parts(start, self.len()) }
         };
         py.detach(|| job(bytes))
     }
 
     /// As `with`, for writing.
     pub(crate) fn with_mut<T: Send>(&mut self, py: Python<'_>, job: impl FnOnce(&mut [u8]) -> T + Send) -> T {
-        let (start, len) = (self.buffer.buf_ptr().cast::<u8>(), self.len());
-        let bytes: &mut [u8] = if len == 0 {
+        let start = self.buffer.view.buf.cast::<u8>();
+        let bytes: &mut [u8] = if self.len() == 0 {
             &mut []
         } else {
-            // SAFETY: P1, of a buffer that said it is writable; else as in `with`.
-            unsafe { std::slice::from_raw_parts_mut(start, len) }
+            // SAFETY: P1, P2, of a buffer that said it is writable; else as in `with`.
+            unsafe { std::slice::from_raw_parts_mut(start, self.len()) }
         };
         py.detach(|| job(bytes))
     }

@@ -71,7 +71,10 @@ pub(crate) fn backends(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
                 let library = library.as_ref().map(|path| path.display().to_string());
                 (library, None, tried.clone(), notes.clone())
             }
-            missing => (None, Some(missing.to_string()), Vec::new(), Vec::new()),
+            BackendState::Missing { reason, tried, .. } => {
+                (None, Some(reason.clone()), tried.clone(), Vec::new())
+            }
+            other => (None, Some(other.to_string()), Vec::new(), Vec::new()),
         };
         dict.set_item("library", library)?;
         dict.set_item("reason", reason)?;

@@ -9,5 +9,11 @@ pub(crate) const PEERS: &[&str] = &["dpnp>=0.20"];
 /// The test runner.
 pub(crate) const PYTEST: &[&str] = &["pytest>=8"];
 
+/// The checker of the type stubs; `tests/python/test_types.py` runs it where it is installed.
+pub(crate) const TYPES: &[&str] = &["mypy>=1.18"];
+
+/// The checker of the Python style. One minor version, since each formats a little differently.
+pub(crate) const STYLE: &[&str] = &["ruff>=0.17.5,<0.18"];
+
 /// The wheel's builder; older releases do not tell PyO3 that an extension module is built.
 pub(crate) const MAKE: &[&str] = &["maturin>=1.9.4,<2"];

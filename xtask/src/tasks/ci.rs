@@ -4,6 +4,7 @@ use super::test::LIBRARIES;
 use super::{dist, docs, test};
 use crate::failure::Outcome;
 use crate::project::{Project, openly};
+use crate::python::{STYLE, Venv};
 use crate::report::Steps;
 
 /// Runs everything, stops at the first failure, and prints the table of steps.
@@ -15,6 +16,12 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
 
 fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
     steps.step("format", || openly(project.cargo().args(["fmt", "--all", "--check"])))?;
+    steps.step("Python style", || {
+        let tools = Venv::ensure(project, "venv-tools")?;
+        tools.require(STYLE)?;
+        openly(tools.program("ruff").args(["check", "--quiet", "--no-cache"]).arg(project.root()))?;
+        openly(tools.program("ruff").args(["format", "--quiet", "--no-cache", "--check"]).arg(project.root()))
+    })?;
     steps.step("clippy", || {
         let clippy = project.cargo_with_python()?.args(["clippy", "--quiet", "--locked"]);
         openly(clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]))

@@ -5,7 +5,7 @@ use xshell::Cmd;
 use super::demo::EXAMPLE;
 use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
-use crate::python::{PEERS, PYTEST, SYCL, Venv};
+use crate::python::{PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
 use crate::wheel;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(project: &Project, peers: bool) -> Outcome<()> {
 pub(super) fn all(project: &Project, peers: bool, steps: &mut Steps) -> Outcome<()> {
     let sycl = steps.step("venv with SYCL", || {
         let venv = Venv::ensure(project, "venv")?;
-        venv.require(&[PYTEST, SYCL, if peers { PEERS } else { &[] }].concat())?;
+        venv.require(&[PYTEST, TYPES, SYCL, if peers { PEERS } else { &[] }].concat())?;
         Ok(venv)
     })?;
     let bare = steps.step("venv without SYCL and NumPy", || {

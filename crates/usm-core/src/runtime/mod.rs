@@ -171,7 +171,7 @@ impl Runtime {
     fn sycl(&self) -> &SyclSide {
         self.sycl.get_or_init(|| {
             if !self.options.sycl {
-                return SyclSide::missing("switched off by the application");
+                return SyclSide::missing("switched off by the application", Vec::new());
             }
             load(&self.options)
         })
@@ -179,8 +179,9 @@ impl Runtime {
 }
 
 impl SyclSide {
-    fn missing(reason: impl Into<String>) -> Self {
-        Self { backend: None, devices: Vec::new(), state: BackendState::Missing { reason: reason.into() } }
+    fn missing(reason: impl Into<String>, tried: Vec<String>) -> Self {
+        let state = BackendState::Missing { reason: reason.into(), tried };
+        Self { backend: None, devices: Vec::new(), state }
     }
 }
 
@@ -194,7 +195,7 @@ fn devices_of(backend: &Arc<dyn Backend>) -> Result<Vec<Device>> {
 
 #[cfg(not(feature = "sycl"))]
 fn load(_options: &RuntimeOptions) -> SyclSide {
-    SyclSide::missing("built without the feature \"sycl\"")
+    SyclSide::missing("built without the feature \"sycl\"", Vec::new())
 }
 
 #[cfg(feature = "sycl")]
@@ -206,7 +207,13 @@ fn load(options: &RuntimeOptions) -> SyclSide {
     // chose to install.
     let loaded = match unsafe { sycl_sys::load(&options.search()) } {
         Ok(loaded) => loaded,
-        Err(error) => return SyclSide::missing(error.to_string()),
+        Err(error) => {
+            let tried = match &error {
+                sycl_sys::LoadError::NotFound { tried } => tried.iter().map(ToString::to_string).collect(),
+                _ => Vec::new(),
+            };
+            return SyclSide::missing(error.to_string(), tried);
+        }
     };
     let mut state = BackendState::Available {
         library: Some(loaded.library),

@@ -38,6 +38,8 @@ pub enum BackendState {
     Missing {
         /// Why, with every place that was tried and what to do.
         reason: String,
+        /// Every place that was tried, in order, one a line.
+        tried: Vec<String>,
     },
 }
 
@@ -63,7 +65,7 @@ impl fmt::Display for BackendState {
                 }
                 notes.iter().try_for_each(|note| write!(f, "\n  {note}"))
             }
-            Self::Missing { reason } => f.write_str(reason),
+            Self::Missing { reason, .. } => f.write_str(reason),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -12,6 +11,7 @@ use usm_array::usm_memory::{Ownership, UsmBuffer};
 use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
 
 use super::keys;
+use crate::buffer_import::HostBuffer;
 use crate::errors::{ToPyErr, type_name};
 use crate::memory::Memory;
 use crate::sycl::place_of;
@@ -20,7 +20,7 @@ use crate::tensor::UsmNdarray;
 /// What keeps imported memory alive: the producer, and its buffer where the address came from that.
 pub(crate) struct Producer {
     pub(crate) object: Py<PyAny>,
-    _buffer: Option<PyUntypedBuffer>,
+    _buffer: Option<HostBuffer>,
 }
 
 /// An array over the memory of any object with `__sycl_usm_array_interface__`, without a copy.
@@ -80,24 +80,21 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
 }
 
 /// Without an entry `data` the memory is that of the object's buffer.
-fn address_from_buffer(
-    object: &Bound<'_, PyAny>,
-    interface: &mut UsmArrayInterface,
-) -> PyResult<PyUntypedBuffer> {
-    let buffer = PyUntypedBuffer::get(object).map_err(|_| {
+fn address_from_buffer(object: &Bound<'_, PyAny>, interface: &mut UsmArrayInterface) -> PyResult<HostBuffer> {
+    let buffer = HostBuffer::get("data", object).map_err(|_| {
         PyValueError::new_err(format!(
             "data: the entry is missing, and {} has no buffer of host-accessible memory to take its place",
             type_name(object)
         ))
     })?;
-    interface.address = buffer.buf_ptr() as u64;
-    interface.read_only = buffer.readonly();
+    interface.address = buffer.address() as u64;
+    interface.read_only = buffer.is_read_only();
     Ok(buffer)
 }
 
 /// The elements must lie within the buffer that stands for `data`.
-fn check_span(valid: &ValidInterface, buffer: &PyUntypedBuffer) -> PyResult<()> {
-    let (span, start) = (valid.span(), buffer.buf_ptr().addr());
+fn check_span(valid: &ValidInterface, buffer: &HostBuffer) -> PyResult<()> {
+    let (span, start) = (valid.span(), buffer.address());
     let inside = span.start_address.checked_sub(start).and_then(|skip| skip.checked_add(span.len_bytes));
     if buffer.is_c_contiguous() && inside.is_some_and(|end| end <= buffer.len_bytes()) {
         return Ok(());

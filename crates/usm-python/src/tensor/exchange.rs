@@ -1,15 +1,14 @@
 //! Arrays from other objects, and NumPy arrays from ours.
 
-use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::usm_core::UsmKind;
 use usm_array::{BufferSource, Dtype, UsmArray};
 
 use super::UsmNdarray;
-use crate::buffer_import::HostBytes;
-use crate::errors::{OrRaise, OrValueError, type_name};
+use crate::buffer_import::{HostBuffer, HostBytes};
+use crate::errors::{OrRaise, OrValueError};
 use crate::interface::import::{import_array, interface_of};
 use crate::memory::{Memory, kind_argument};
 use crate::sycl::queue_argument;
@@ -57,21 +56,16 @@ fn from_buffer(
     kind: UsmKind,
     queue: &usm_array::usm_core::Queue,
 ) -> PyResult<UsmArray> {
-    let buffer = PyUntypedBuffer::get(obj).map_err(|_| {
-        PyTypeError::new_err(format!(
-            "obj: found {}, allowed is an object with __sycl_usm_array_interface__ or the buffer protocol",
-            type_name(obj)
-        ))
-    })?;
-    let dtype = Dtype::from_buffer_format(&buffer.format().to_string_lossy()).or_value_error("obj")?;
-    if buffer.item_size() != dtype.itemsize_bytes() {
+    let buffer = HostBuffer::get("obj", obj)?;
+    let dtype = Dtype::from_buffer_format(&buffer.format()).or_value_error("obj")?;
+    if buffer.itemsize_bytes() != dtype.itemsize_bytes() {
         return Err(PyValueError::new_err(format!(
             "obj: found items of {} bytes in a buffer of {dtype}, allowed are {}",
-            buffer.item_size(),
+            buffer.itemsize_bytes(),
             dtype.itemsize_bytes()
         )));
     }
-    let shape = if buffer.dimensions() == 0 { Vec::new() } else { buffer.shape().to_vec() };
+    let shape = buffer.shape();
     let array = UsmArray::builder(&shape, dtype).build(BufferSource::Allocate { kind, queue }).or_raise()?;
     let bytes = contiguous(obj, buffer)?;
     bytes.with(obj.py(), |bytes| array.copy_from_host_contiguous(bytes)).or_raise()?;
@@ -79,11 +73,10 @@ fn from_buffer(
 }
 
 /// The buffer itself when it is C-contiguous, else a contiguous copy of it by Python's own means.
-fn contiguous(obj: &Bound<'_, PyAny>, buffer: PyUntypedBuffer) -> PyResult<HostBytes> {
+fn contiguous(obj: &Bound<'_, PyAny>, buffer: HostBuffer) -> PyResult<HostBytes> {
     if buffer.is_c_contiguous() {
-        return HostBytes::readable("obj", obj);
+        return HostBytes::of("obj", buffer);
     }
-    drop(buffer);
     let view = obj.py().import("builtins")?.getattr("memoryview")?.call1((obj,))?;
     HostBytes::readable("obj", &view.call_method0("tobytes")?)
 }
