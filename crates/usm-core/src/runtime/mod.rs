@@ -9,7 +9,7 @@ pub use options::RuntimeOptions;
 pub use status::{BackendState, BackendStatus};
 
 use crate::backend::{Backend, BackendId, host::HostBackend};
-use crate::{Device, DeviceType, Error, FilterSelector, Queue, QueueProperties, Result};
+use crate::{Context, Device, DeviceType, Error, FilterSelector, Queue, QueueProperties, Result};
 
 static GLOBAL: OnceLock<Runtime> = OnceLock::new();
 
@@ -155,6 +155,19 @@ impl Runtime {
         let queue = Queue::new(&device.default_context()?, device, QueueProperties::IN_ORDER)?;
         queues.push(queue.clone());
         Ok(queue)
+    }
+
+    /// A queue in `context` to use on a device of it when nobody gave one: the default queue where that is of this context, else
+    /// a new one, in order.
+    ///
+    /// # Errors
+    /// [`Error::DeviceNotInContext`], [`Error::Backend`] when the runtime cannot make it.
+    pub fn queue_in(&self, context: &Context, device: &Device) -> Result<Queue> {
+        let default = self.default_queue(device)?;
+        if default.context() == context {
+            return Ok(default);
+        }
+        context.create_queue(device, QueueProperties::IN_ORDER)
     }
 
     /// The backend to which foreign SYCL handles belong.

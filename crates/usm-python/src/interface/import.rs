@@ -69,7 +69,7 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
         check_span(&valid, buffer)?;
     }
     let start = valid.span().start_address;
-    let queue = place_of(&entries.syclobj)?.queue_for(py, start)?.ok_or_else(|| {
+    let queue = place_of("syclobj", &entries.syclobj)?.queue_for(py, start)?.ok_or_else(|| {
         PyValueError::new_err(format!("data: {start:#x} is not USM of the context that syclobj names"))
     })?;
     let producer = Producer { object: object.clone().unbind(), _buffer: buffer };

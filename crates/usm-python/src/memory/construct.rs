@@ -74,7 +74,7 @@ fn construct(
     let py = argument.py();
     if !argument.is_instance_of::<Memory>() && interface_of(argument)?.is_none() {
         let len_bytes = index("nbytes", argument)?;
-        return allocate(&queue_argument(py, queue)?, kind, len_bytes, alignment);
+        return allocate(&queue_argument(py, "queue", queue)?, kind, len_bytes, alignment);
     }
     let source = span_of(&import_array(argument)?)?;
     if !copy {
@@ -87,7 +87,7 @@ fn construct(
         return Ok(source);
     }
     let queue = match queue {
-        Some(queue) => queue_argument(py, Some(queue))?,
+        Some(queue) => queue_argument(py, "queue", Some(queue))?,
         None => source.queue().clone(),
     };
     let target = allocate(&queue, kind, source.len_bytes(), alignment)?;

@@ -39,30 +39,28 @@ unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
 }
 
 /// The context or queue that a capsule carries. The capsule keeps its name and its object.
-pub(super) fn import(capsule: &Bound<'_, PyCapsule>) -> PyResult<Place> {
+pub(super) fn import(name: &str, capsule: &Bound<'_, PyCapsule>) -> PyResult<Place> {
     let runtime = runtime::get(capsule.py())?;
     if capsule.is_valid_checked(Some(QUEUE)) {
         let pointer = capsule.pointer_checked(Some(QUEUE))?.as_ptr();
-        let backend = runtime.sycl_backend().or_value_error("syclobj")?;
+        let backend = runtime.sycl_backend().or_value_error(name)?;
         // SAFETY: by its name a live queue; a pointer that is none is detected as far as can be.
-        return unsafe { Queue::from_foreign(backend, pointer) }.map(Place::Queue).or_value_error("syclobj");
+        return unsafe { Queue::from_foreign(backend, pointer) }.map(Place::Queue).or_value_error(name);
     }
     if capsule.is_valid_checked(Some(CONTEXT)) {
         let pointer = capsule.pointer_checked(Some(CONTEXT))?.as_ptr();
-        let backend = runtime.sycl_backend().or_value_error("syclobj")?;
+        let backend = runtime.sycl_backend().or_value_error(name)?;
         // SAFETY: by its name a live context; a pointer that is none is detected as far as can be.
-        return unsafe { Context::from_foreign(backend, pointer) }
-            .map(Place::Context)
-            .or_value_error("syclobj");
+        return unsafe { Context::from_foreign(backend, pointer) }.map(Place::Context).or_value_error(name);
     }
-    let name = match capsule.name() {
+    let found = match capsule.name() {
         // SAFETY: the name is read at once, before any other code runs.
-        Ok(Some(name)) => unsafe { name.as_cstr() }.to_string_lossy().into_owned(),
+        Ok(Some(found)) => unsafe { found.as_cstr() }.to_string_lossy().into_owned(),
         Ok(None) => "(no name)".to_owned(),
-        Err(error) => return Err(PyTypeError::new_err(format!("syclobj: found a broken capsule: {error}"))),
+        Err(error) => return Err(PyTypeError::new_err(format!("{name}: found a broken capsule: {error}"))),
     };
-    let used = if name.starts_with("used_") { ", which another library has consumed" } else { "" };
+    let used = if found.starts_with("used_") { ", which another library has consumed" } else { "" };
     Err(PyValueError::new_err(format!(
-        "syclobj: found a capsule named {name:?}{used}; allowed are \"SyclQueueRef\" and \"SyclContextRef\""
+        "{name}: found a capsule named {found:?}{used}; allowed are \"SyclQueueRef\" and \"SyclContextRef\""
     )))
 }

@@ -6,7 +6,7 @@ use usm_array::usm_core::Context;
 
 use super::capsule;
 use super::device::SyclDevice;
-use super::resolve::{device_argument, place_of};
+use super::resolve::{Target, first_device, target};
 use crate::errors::{OrRaise, SyclContextCreationError};
 
 /// SyclContext(arg=None)
@@ -38,21 +38,18 @@ impl SyclContext {
     #[new]
     #[pyo3(signature = (arg=None))]
     fn new(py: Python<'_>, arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        if let Some(device) = device_argument(py, arg)? {
-            let context = Context::new(&[device]).or_raise()?;
-            return Ok(Self { context });
-        }
-        let Some(arg) = arg else { return Err(SyclContextCreationError::new_err("no device")) };
-        Ok(Self { context: place_of(arg)?.context().clone() })
+        let context = match target(py, "arg", arg)? {
+            Target::Device(device) => Context::new(&[device])
+                .map_err(|error| SyclContextCreationError::new_err(error.to_string()))?,
+            Target::Place(place) => place.context().clone(),
+        };
+        Ok(Self { context })
     }
 
     /// The first device of the context.
     #[getter]
     fn sycl_device(&self) -> PyResult<SyclDevice> {
-        let first = self.context.devices().or_raise()?.into_iter().next();
-        first
-            .map(SyclDevice::from_device)
-            .ok_or_else(|| SyclContextCreationError::new_err("the context has no device"))
+        first_device(&self.context).map(SyclDevice::from_device)
     }
 
     /// All devices of the context.

@@ -8,10 +8,9 @@ use usm_array::usm_core::{Queue, QueueProperties};
 use super::capsule;
 use super::context::SyclContext;
 use super::device::SyclDevice;
-use super::resolve::{Place, device_argument, place_of};
-use crate::errors::{OrRaise, SyclQueueCreationError, type_name};
+use super::resolve::{Place, Target, first_device, target};
+use crate::errors::{OrRaise, SyclQueueCreationError};
 use crate::memory::copy_bytes;
-use crate::runtime;
 
 /// SyclQueue(arg=None, *, property=None)
 ///
@@ -69,25 +68,21 @@ impl SyclQueue {
         property: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let wanted = properties(property)?;
-        if let Some(device) = device_argument(py, arg)? {
-            let queue = device.default_context().and_then(|context| context.create_queue(&device, wanted));
-            return Ok(Self { queue: queue.or_raise()? });
-        }
-        let Some(arg) = arg else { return Err(SyclQueueCreationError::new_err("no device")) };
-        match place_of(arg)? {
-            Place::Queue(queue) if property.is_none() => Ok(Self { queue }),
-            Place::Queue(_) => Err(PyTypeError::new_err(format!(
-                "property: a queue that exists ({}) keeps its properties; make a new one from its device",
-                type_name(arg)
-            ))),
-            Place::Context(context) => {
-                let devices = context.devices().or_raise()?;
-                let first = devices.first();
-                let first =
-                    first.ok_or_else(|| SyclQueueCreationError::new_err("the context has no device"))?;
-                Ok(Self { queue: context.create_queue(first, wanted).or_raise()? })
+        let (context, device) = match target(py, "arg", arg)? {
+            Target::Device(device) => (device.default_context().or_raise()?, device),
+            Target::Place(Place::Context(context)) => {
+                let device = first_device(&context)?;
+                (context, device)
             }
-        }
+            Target::Place(Place::Queue(queue)) if property.is_none() => return Ok(Self { queue }),
+            Target::Place(Place::Queue(_)) => {
+                return Err(PyTypeError::new_err(
+                    "property: a queue that exists keeps its properties, allowed is None; make a new one from its device",
+                ));
+            }
+        };
+        let queue = context.create_queue(&device, wanted);
+        queue.map(Self::from_queue).map_err(|error| SyclQueueCreationError::new_err(error.to_string()))
     }
 
     /// Device of the queue.
@@ -137,10 +132,4 @@ impl SyclQueue {
         let order = if self.is_in_order() { "in order" } else { "out of order" };
         format!("<usm.SyclQueue on {}, {order}>", self.queue.device().filter_string())
     }
-}
-
-/// The default queue of the default device.
-pub(super) fn default_queue(py: Python<'_>) -> PyResult<Queue> {
-    let runtime = runtime::get(py)?;
-    py.detach(|| runtime.default_queue(&runtime.default_device())).or_raise()
 }

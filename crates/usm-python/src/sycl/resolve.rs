@@ -9,8 +9,8 @@ use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 use super::capsule;
 use super::context::SyclContext;
 use super::device::{self, SyclDevice};
-use super::queue::{SyclQueue, default_queue};
-use crate::errors::{OrRaise, OrValueError, type_name};
+use super::queue::SyclQueue;
+use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, type_name};
 use crate::runtime;
 
 /// Where memory is bound to: a context, perhaps with a queue.
@@ -39,26 +39,23 @@ impl Place {
             Self::Context(context) => context,
         };
         let runtime = runtime::get(py)?;
-        context
-            .pointer_device(address)
-            .or_raise()?
-            .map(|device| queue_in(runtime, &context, &device))
-            .transpose()
+        let Some(device) = context.pointer_device(address).or_raise()? else { return Ok(None) };
+        runtime.queue_in(&context, &device).or_raise().map(Some)
     }
 }
 
-fn queue_in(runtime: &usm_array::usm_core::Runtime, context: &Context, device: &Device) -> PyResult<Queue> {
-    let default = runtime.default_queue(device).or_raise()?;
-    if default.context() == context {
-        return Ok(default);
-    }
-    context.create_queue(device, usm_array::usm_core::QueueProperties::IN_ORDER).or_raise()
+/// What an argument that says where something is to happen stands for.
+pub(super) enum Target {
+    /// A device alone.
+    Device(Device),
+    /// A context or queue that exists.
+    Place(Place),
 }
 
-/// What the `syclobj` of an interface stands for: each form of the protocol, and our own classes.
+/// The context or queue that an object stands for: each form of the protocol's `syclobj`, and our own classes.
 ///
-/// Errors are `ValueError` or `TypeError` that start with `syclobj`.
-pub(crate) fn place_of(object: &Bound<'_, PyAny>) -> PyResult<Place> {
+/// Errors are `ValueError` or `TypeError` that start with `name`: the key or argument that holds the object.
+pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place> {
     let py = object.py();
     if let Ok(queue) = object.cast::<SyclQueue>() {
         return Ok(Place::Queue(queue.get().queue().clone()));
@@ -67,64 +64,65 @@ pub(crate) fn place_of(object: &Bound<'_, PyAny>) -> PyResult<Place> {
         return Ok(Place::Context(context.get().context().clone()));
     }
     if let Ok(text) = object.cast::<PyString>() {
-        let selector = text.to_str()?.parse::<FilterSelector>().or_value_error("syclobj")?;
+        let selector = text.to_str()?.parse::<FilterSelector>().or_value_error(name)?;
         let runtime = runtime::get(py)?;
         let queue = py.detach(|| runtime.select(&selector).and_then(|device| runtime.default_queue(&device)));
-        return queue.map(Place::Queue).or_value_error("syclobj");
+        return queue.map(Place::Queue).or_value_error(name);
     }
     if let Ok(capsule) = object.cast::<PyCapsule>() {
-        return capsule::import(capsule);
+        return capsule::import(name, capsule);
     }
     let Some(method) = object.getattr_opt(intern!(py, "_get_capsule"))? else {
         return Err(PyTypeError::new_err(format!(
-            "syclobj: found {}; allowed are a filter selector string, a context, a queue, a capsule named \
+            "{name}: found {}; allowed are a filter selector string, a context, a queue, a capsule named \
              \"SyclContextRef\" or \"SyclQueueRef\", and an object whose _get_capsule() makes one",
             type_name(object)
         )));
     };
     let made = method.call0()?;
     match made.cast::<PyCapsule>() {
-        Ok(capsule) => capsule::import(capsule),
+        Ok(capsule) => capsule::import(name, capsule),
         Err(_) => Err(PyTypeError::new_err(format!(
-            "syclobj: _get_capsule() of {} gave {}, allowed is a capsule named \"SyclContextRef\" or \"SyclQueueRef\"",
+            "{name}: _get_capsule() of {} gave {}, allowed is a capsule named \"SyclContextRef\" or \"SyclQueueRef\"",
             type_name(object),
             type_name(&made)
         ))),
     }
 }
 
-/// The device that an argument names by itself: none given, a filter string or a device. `None` for all other objects.
-pub(super) fn device_argument(
-    py: Python<'_>,
-    argument: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<Device>> {
+/// What an argument names: nothing the default device, a filter string or a device that device, anything else a context or queue.
+pub(super) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
     let Some(argument) = argument else {
         let runtime = runtime::get(py)?;
-        return Ok(Some(py.detach(|| runtime.default_device())));
+        return Ok(Target::Device(py.detach(|| runtime.default_device())));
     };
     if let Ok(device) = argument.cast::<SyclDevice>() {
-        return Ok(Some(device.get().device().clone()));
+        return Ok(Target::Device(device.get().device().clone()));
     }
     match argument.cast::<PyString>() {
-        Ok(text) => device::select(py, text.to_str()?).map(Some),
-        Err(_) => Ok(None),
+        Ok(text) => device::select(py, text.to_str()?).map(Target::Device),
+        Err(_) => place_of(name, argument).map(Target::Place),
     }
 }
 
-/// The queue that an argument `queue`, `sycl_queue` or `device` asks for; the default queue when there is none.
-pub(crate) fn queue_argument(py: Python<'_>, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Queue> {
-    let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return default_queue(py) };
+/// The first device of a context.
+pub(super) fn first_device(context: &Context) -> PyResult<Device> {
+    let devices = context.devices().or_raise()?;
+    devices.into_iter().next().ok_or_else(|| SyclContextCreationError::new_err("the context has no device"))
+}
+
+/// The queue that the argument `name` asks for; the default queue when there is none.
+pub(crate) fn queue_argument(
+    py: Python<'_>,
+    name: &str,
+    argument: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Queue> {
     let runtime = runtime::get(py)?;
-    if let Some(device) = device_argument(py, Some(argument))? {
-        return py.detach(|| runtime.default_queue(&device)).or_raise();
-    }
-    match place_of(argument)? {
-        Place::Queue(queue) => Ok(queue),
-        Place::Context(context) => {
-            let devices = context.devices().or_raise()?;
-            let first =
-                devices.first().ok_or_else(|| PyTypeError::new_err("queue: the context has no device"))?;
-            queue_in(runtime, &context, first)
+    match target(py, name, argument.filter(|argument| !argument.is_none()))? {
+        Target::Device(device) => py.detach(|| runtime.default_queue(&device)).or_raise(),
+        Target::Place(Place::Queue(queue)) => Ok(queue),
+        Target::Place(Place::Context(context)) => {
+            runtime.queue_in(&context, &first_device(&context)?).or_raise()
         }
     }
 }

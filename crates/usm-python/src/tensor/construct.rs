@@ -112,7 +112,7 @@ impl Options {
                 }
             }
         }
-        Ok(Self { queue: queue_argument(py, queue.as_ref())?, align_bytes })
+        Ok(Self { queue: queue_argument(py, "queue", queue.as_ref())?, align_bytes })
     }
 }
 
@@ -128,7 +128,8 @@ fn new_array(
     if queue.is_some() && device.is_some() {
         return Err(PyValueError::new_err("sycl_queue, device: found both, allowed is one of them"));
     }
-    let queue = queue_argument(py, queue.or(device))?;
+    let name = if device.is_some() { "device" } else { "sycl_queue" };
+    let queue = queue_argument(py, name, queue.or(device))?;
     let shape = arguments::shape(shape)?;
     let dtype = arguments::dtype(dtype, queue.device())?;
     let kind = kind_argument("usm_type", usm_type)?;

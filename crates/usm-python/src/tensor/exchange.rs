@@ -32,7 +32,7 @@ pub(crate) fn asarray<'py>(
     let has_interface = obj.is_instance_of::<UsmNdarray>() || obj.is_instance_of::<Memory>();
     let array = if has_interface || interface_of(obj)?.is_some() {
         let array = import_array(obj)?;
-        let queue = sycl_queue.map(|queue| queue_argument(py, Some(queue))).transpose()?;
+        let queue = sycl_queue.map(|queue| queue_argument(py, "sycl_queue", Some(queue))).transpose()?;
         let stays = kind.is_none_or(|kind| kind == array.kind())
             && queue.as_ref().is_none_or(|queue| queue == array.queue());
         if stays && obj.is_instance_of::<UsmNdarray>() {
@@ -45,7 +45,7 @@ pub(crate) fn asarray<'py>(
             py.detach(|| array.copy_to(queue, kind)).or_raise()?
         }
     } else {
-        let queue = queue_argument(py, sycl_queue)?;
+        let queue = queue_argument(py, "sycl_queue", sycl_queue)?;
         from_buffer(obj, kind.unwrap_or(UsmKind::Device), &queue)?
     };
     Ok(Bound::new(py, UsmNdarray::from_array(array))?.into_any())
