@@ -102,6 +102,12 @@ pub enum Error {
         /// Length of the range.
         len_bytes: usize,
     },
+    /// No host memory for a copy.
+    #[error("no host memory for a copy of {len_bytes} bytes")]
+    OutOfHostMemory {
+        /// Bytes asked for.
+        len_bytes: usize,
+    },
     /// An error of the device, context or queue below.
     #[error(transparent)]
     Core(#[from] usm_core::Error),

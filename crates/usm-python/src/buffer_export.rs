@@ -39,6 +39,8 @@ pub(crate) unsafe fn fill(
     let wants = |flag: c_int| flags & flag == flag;
     let details = Box::new(details);
     let (shape, strides) = (details.shape.as_ptr().cast_mut(), details.strides_bytes.as_ptr().cast_mut());
+    // Who does not ask for a shape gets the bytes as one axis: several axes without a shape would make no sense.
+    let ndim = if wants(ffi::PyBUF_ND) { c_int::try_from(array.ndim()).unwrap_or(0) } else { 1 };
     // A 0-dimensional view has neither shape nor strides.
     let has_axes = array.ndim() > 0;
     let filled = ffi::Py_buffer {
@@ -47,7 +49,7 @@ pub(crate) unsafe fn fill(
         len: array.size_bytes().cast_signed(),
         itemsize: array.itemsize_bytes().cast_signed(),
         readonly: c_int::from(!array.is_writable()),
-        ndim: c_int::try_from(array.ndim()).unwrap_or(0),
+        ndim,
         format: if wants(ffi::PyBUF_FORMAT) { details.format.as_ptr().cast_mut() } else { ptr::null_mut() },
         shape: if wants(ffi::PyBUF_ND) && has_axes { shape } else { ptr::null_mut() },
         strides: if wants(ffi::PyBUF_STRIDES) && has_axes { strides } else { ptr::null_mut() },

@@ -4,8 +4,7 @@ use super::execute::{Source, Target, copy_elements};
 use super::plan::CopyPlan;
 use crate::array::UsmArray;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Order};
-use crate::view::zeroed_vec;
+use crate::layout::{Layout, Order, SliceItem};
 use usm_memory::usm_core::{Queue, UsmKind};
 
 impl UsmArray {
@@ -29,7 +28,8 @@ impl UsmArray {
         Ok(copy)
     }
 
-    /// Copies the elements of another array of the same dtype, broadcast to this array's shape.
+    /// Copies the elements of another array of the same dtype, broadcast to this array's shape. As in NumPy, the source may have more
+    /// axes than this array if the first ones have size 1.
     ///
     /// The two may be of any kinds and contexts. If they overlap, the result is as if the source
     /// had been copied first. If this array has several indices for one element, which of the
@@ -48,7 +48,8 @@ impl UsmArray {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
-        let broadcast = source.layout_from_lowest()?.broadcast_to(self.shape())?;
+        let broadcast = source.layout_from_lowest()?;
+        let broadcast = without_leading_unit_axes(&broadcast, self.ndim())?.broadcast_to(self.shape())?;
         let own = self.layout_from_lowest()?;
         let Some(plan) = CopyPlan::new(&own, &broadcast) else {
             return Ok(());
@@ -65,11 +66,18 @@ impl UsmArray {
             let to = Target::lock(self)?;
             return copy_elements(to, &own, &from, &broadcast, self.dtype());
         }
-        let mut bytes = zeroed_vec::<u8>(source.size_bytes())?;
-        source.copy_to_host_contiguous(&mut bytes)?;
+        let bytes = source.to_bytes()?;
         let contiguous = Layout::contiguous(source.shape(), Order::C)?;
+        let contiguous = without_leading_unit_axes(&contiguous, self.ndim())?;
         self.write_elements(&bytes, &contiguous.broadcast_to(self.shape())?)
     }
+}
+
+/// At most `ndim` axes, as far as the first ones have size 1.
+fn without_leading_unit_axes(layout: &Layout, ndim: usize) -> Result<Layout> {
+    let excess = layout.ndim().saturating_sub(ndim);
+    let units = layout.shape().iter().take(excess).take_while(|&&size| size == 1).count();
+    Ok(layout.slice(&vec![SliceItem::Index(0); units])?)
 }
 
 /// True when the bytes two arrays span have a byte in common. Addresses tell, and not buffers: the

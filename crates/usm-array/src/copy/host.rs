@@ -25,6 +25,16 @@ impl UsmArray {
         Ok(elements)
     }
 
+    /// The elements in row-major order, as bytes of the host without gaps.
+    ///
+    /// # Errors
+    /// As [`UsmArray::to_vec`], for elements of any type.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = zeroed_vec::<u8>(self.size_bytes())?;
+        self.copy_to_host_contiguous(&mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Copies the elements in row-major order, without gaps, to bytes of the host. Device memory
     /// with gaps between its elements is copied with the gaps and sorted out on the host.
     ///

@@ -1,6 +1,6 @@
 //! Copies between two buffers: in one context by its queue, across contexts and backends staged through the host.
 
-use super::memcpy;
+use super::{host_memory, memcpy};
 use crate::guard::{self, ReadGuard, WriteGuard};
 use crate::{Error, Result, UsmBuffer};
 
@@ -12,7 +12,8 @@ impl UsmBuffer {
     /// overlap.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::ReadOnly`], [`Error::BorrowConflict`], [`Error::Core`].
+    /// [`Error::LengthMismatch`], [`Error::ReadOnly`], [`Error::BorrowConflict`], [`Error::OutOfHostMemory`],
+    /// [`Error::Core`].
     pub fn copy_from(&self, src: &Self) -> Result<()> {
         let (dst_bytes, src_bytes) = (self.len_bytes(), src.len_bytes());
         if dst_bytes != src_bytes {
@@ -35,7 +36,7 @@ impl UsmBuffer {
     }
 
     fn copy_staged(&self, src: &Self, to: &WriteGuard, from: &ReadGuard, chunk_bytes: usize) -> Result<()> {
-        let mut staging = vec![0; chunk_bytes.min(from.len_bytes())];
+        let mut staging = host_memory(chunk_bytes.min(from.len_bytes()))?;
         for offset in (0..from.len_bytes()).step_by(chunk_bytes) {
             let len_bytes = chunk_bytes.min(from.len_bytes() - offset);
             let dst = to.as_mut_ptr().wrapping_add(offset);

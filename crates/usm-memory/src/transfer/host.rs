@@ -2,7 +2,7 @@
 
 use usm_core::{Error as CoreError, Queue};
 
-use super::memcpy;
+use super::{host_memory, memcpy};
 use crate::{Error, ReadGuard, Result, UsmBuffer, WriteGuard};
 
 /// Bytes written at a time where a queue cannot fill.
@@ -97,9 +97,9 @@ impl UsmBuffer {
     /// The whole content, copied.
     ///
     /// # Errors
-    /// As [`copy_to_host`](Self::copy_to_host).
+    /// As [`copy_to_host`](Self::copy_to_host); [`Error::OutOfHostMemory`].
     pub fn to_vec(&self) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; self.len_bytes()];
+        let mut bytes = host_memory(self.len_bytes())?;
         self.copy_to_host(&mut bytes, 0)?;
         Ok(bytes)
     }

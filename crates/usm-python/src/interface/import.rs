@@ -109,8 +109,14 @@ fn check_span(valid: &ValidInterface, buffer: &HostBuffer) -> PyResult<()> {
 fn is_dpctl_memory(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let modules = object.py().import("sys")?.getattr(intern!(object.py(), "modules"))?;
     let Some(module) = modules.cast::<PyDict>()?.get_item("dpctl.memory")? else { return Ok(false) };
+    if module.is_none() {
+        return Ok(false); // how a program forbids an import
+    }
     for class in ["MemoryUSMDevice", "MemoryUSMShared", "MemoryUSMHost"] {
-        if object.is_instance(&module.getattr(class)?)? {
+        let class = module.getattr(class)?;
+        // A subclass that publishes a dictionary of its own means what it says.
+        if object.is_instance(&class)? && object.get_type().getattr(INTERFACE)?.is(&class.getattr(INTERFACE)?)
+        {
             return Ok(true);
         }
     }

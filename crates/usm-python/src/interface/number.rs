@@ -1,33 +1,42 @@
 //! Python integers as Rust ones, with errors that name what they are about.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyList, PyTuple};
 
 use crate::errors::type_name;
+
+/// Characters of an integer that a message shows.
+const MAX_SHOWN: usize = 40;
 
 /// An integer, or an object with `__index__` such as a NumPy integer; not a bool.
 pub(crate) fn index<'py, T>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<T>
 where
-    T: for<'a> FromPyObject<'a, 'py>,
+    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
 {
-    let wrong_type =
-        || PyTypeError::new_err(format!("{name}: found {}, allowed is an integer", type_name(object)));
+    let py = object.py();
     if object.is_instance_of::<PyBool>() {
-        return Err(wrong_type());
+        return Err(wrong_type(name, object));
     }
-    let integer = if object.is_instance_of::<PyInt>() {
-        object.clone()
-    } else {
-        let method = object.getattr_opt(pyo3::intern!(object.py(), "__index__"))?.ok_or_else(wrong_type)?;
-        method.call0()?
-    };
-    integer.extract().map_err(|_| {
-        let shown = integer.str().map_or_else(|_| "an integer".to_owned(), |text| text.to_string());
-        let (start, rest) = shown.split_at(shown.len().min(40));
-        let shown = if rest.is_empty() { shown.clone() } else { format!("{start}…") };
-        PyValueError::new_err(format!("{name}: found {shown}, which is out of range for {}", range_of::<T>()))
+    object.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyTypeError>(py) {
+            return wrong_type(name, object);
+        }
+        if !error.is_instance_of::<PyOverflowError>(py) {
+            return error; // raised by the object's own code
+        }
+        let shown = object.str().map_or_else(|_| "an integer".to_owned(), |text| text.to_string());
+        // Text of a foreign `__str__`, of any length and in any script.
+        let mut short: String = shown.chars().take(MAX_SHOWN).collect();
+        if short.len() < shown.len() {
+            short.push('…');
+        }
+        PyValueError::new_err(format!("{name}: found {short}, which is out of range for {}", range_of::<T>()))
     })
+}
+
+fn wrong_type(name: &str, object: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("{name}: found {}, allowed is an integer", type_name(object)))
 }
 
 fn range_of<T>() -> &'static str {
@@ -55,7 +64,7 @@ pub(crate) fn sequence<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<
 /// A tuple or list of integers.
 pub(crate) fn index_sequence<'py, T>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Vec<T>>
 where
-    T: for<'a> FromPyObject<'a, 'py>,
+    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
 {
     let items = sequence(name, object)?;
     items.iter().enumerate().map(|(i, item)| index(&self::item(name, i), item)).collect()

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyString};
 use usm_array::usm_core::{Queue, QueueProperties};
 
 use super::capsule;
@@ -10,6 +10,7 @@ use super::context::SyclContext;
 use super::device::SyclDevice;
 use super::resolve::{Place, Target, first_device, target};
 use crate::errors::{OrRaise, SyclQueueCreationError};
+use crate::interface::sequence;
 use crate::memory::copy_bytes;
 
 /// SyclQueue(arg=None, *, property=None)
@@ -40,17 +41,19 @@ impl SyclQueue {
 fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> {
     let mut properties = QueueProperties::OUT_OF_ORDER;
     let Some(property) = property else { return Ok(properties) };
-    let names: Vec<String> = match property.extract::<String>() {
-        Ok(name) => vec![name],
-        Err(_) => property.extract()?,
+    let names = if property.is_instance_of::<PyString>() {
+        vec![property.clone()]
+    } else {
+        sequence("property", property)?
     };
     for name in names {
-        match name.as_str() {
+        let name = name.str()?;
+        match &*name.to_string_lossy() {
             "in_order" => properties.in_order = true,
             "enable_profiling" => properties = properties.with_profiling(true),
             _ => {
                 return Err(PyValueError::new_err(format!(
-                    "property: found {name:?}, allowed are \"in_order\" and \"enable_profiling\""
+                    "property: found {name}, allowed are \"in_order\" and \"enable_profiling\""
                 )));
             }
         }

@@ -64,7 +64,7 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
         return Ok(Place::Context(context.get().context().clone()));
     }
     if let Ok(text) = object.cast::<PyString>() {
-        let selector = text.to_str()?.parse::<FilterSelector>().or_value_error(name)?;
+        let selector = text.to_string_lossy().parse::<FilterSelector>().or_value_error(name)?;
         let runtime = runtime::get(py)?;
         let queue = py.detach(|| runtime.select(&selector).and_then(|device| runtime.default_queue(&device)));
         return queue.map(Place::Queue).or_value_error(name);
@@ -100,7 +100,7 @@ pub(super) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyA
         return Ok(Target::Device(device.get().device().clone()));
     }
     match argument.cast::<PyString>() {
-        Ok(text) => device::select(py, text.to_str()?).map(Target::Device),
+        Ok(text) => device::select(py, &text.to_string_lossy()).map(Target::Device),
         Err(_) => place_of(name, argument).map(Target::Place),
     }
 }

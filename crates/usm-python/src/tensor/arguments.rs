@@ -121,6 +121,27 @@ fn slice_bound(name: &str, object: &Bound<'_, PyAny>) -> PyResult<isize> {
 
 /// A Python number, or a NumPy one; `None` for any other object.
 pub(super) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    if let Some(scalar) = python_number(object)? {
+        return Ok(Some(scalar));
+    }
+    // NumPy's scalars turn into Python's by `item`, those of extended precision by `float` or `complex`; arrays with axes are no scalars.
+    let is_numpy = object.get_type().module().is_ok_and(|module| module == "numpy");
+    let no_axes = is_numpy && object.getattr_opt("ndim")?.is_some_and(|ndim| ndim.eq(0).unwrap_or(false));
+    if !no_axes {
+        return Ok(None);
+    }
+    let item = object.call_method0("item")?;
+    match python_number(&item)? {
+        Some(scalar) => Ok(Some(scalar)),
+        None if is_complex(object)? => {
+            let value = object.py().get_type::<PyComplex>().call1((object,))?;
+            python_number(&value)
+        }
+        None => object.extract::<f64>().map(|value| Some(Scalar::Float(value))),
+    }
+}
+
+fn python_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     if let Ok(value) = object.cast::<PyBool>() {
         return Ok(Some(Scalar::Bool(value.is_true())));
     }
@@ -130,25 +151,23 @@ pub(super) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     if let Ok(value) = object.cast::<PyFloat>() {
         return Ok(Some(Scalar::Float(value.value())));
     }
-    if let Ok(value) = object.cast::<PyComplex>() {
-        return Ok(Some(Scalar::Complex(Complex64::new(value.real(), value.imag()))));
-    }
-    // NumPy's scalars turn into Python's by `item`; arrays with axes are no scalars.
-    let is_numpy = object.get_type().module().is_ok_and(|module| module == "numpy");
-    let no_axes = object.getattr_opt("ndim")?.is_some_and(|ndim| ndim.eq(0).unwrap_or(false));
-    if is_numpy && no_axes {
-        return scalar(&object.call_method0("item")?);
-    }
-    Ok(None)
+    let complex = object.cast::<PyComplex>().ok();
+    Ok(complex.map(|value| Scalar::Complex(Complex64::new(value.real(), value.imag()))))
+}
+
+fn is_complex(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(false) };
+    dtype.getattr("kind")?.eq("c")
 }
 
 fn int(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    // i128 has no conversion in the limited API; no element type holds more than 64 bits anyway.
     if let Ok(value) = object.extract::<i64>() {
         return Ok(Scalar::Int(value.into()));
     }
-    match object.extract::<u64>() {
-        Ok(value) => Ok(Scalar::Int(value.into())),
-        Err(_) => Ok(Scalar::Float(object.extract::<f64>()?)),
+    // Wider integers have no conversion in the limited API. No element type holds them, but the error can show them.
+    let digits = object.py().get_type::<PyInt>().call_method1("__repr__", (object,));
+    if let Some(value) = digits.ok().and_then(|digits| digits.to_string().parse::<i128>().ok()) {
+        return Ok(Scalar::Int(value));
     }
+    object.extract::<f64>().map(Scalar::Float)
 }

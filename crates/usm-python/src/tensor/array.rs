@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
 use usm_array::{Scalar, UsmArray};
 
 use super::arguments;
@@ -241,13 +241,26 @@ impl UsmNdarray {
         self.item(py)?.is_truthy()
     }
 
+    fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let item = self.item(py)?;
+        if !item.is_instance_of::<PyInt>() || item.is_instance_of::<PyBool>() {
+            let message = format!("an array of {} is no index, allowed are integers", self.array.dtype());
+            return Err(PyTypeError::new_err(message));
+        }
+        Ok(item)
+    }
+
+    fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.get_type::<PyComplex>().call1((self.item(py)?,))
+    }
+
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.get_type::<pyo3::types::PyInt>().call1((self.item(py)?,))
+        py.get_type::<PyInt>().call1((self.item(py)?,))
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
         let value = self.item(py)?;
-        py.get_type::<pyo3::types::PyFloat>().call1((value,))?.extract()
+        py.get_type::<PyFloat>().call1((value,))?.extract()
     }
 
     /// The one element of the array as a Python number.

@@ -97,7 +97,9 @@ struct Options {
 impl Options {
     fn parse(py: Python<'_>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let (mut queue, mut align_bytes) = (None, None);
-        for (key, value) in kwargs.into_iter().flat_map(|kwargs| kwargs.iter()) {
+        // A copy first: converting a value may run code that changes the dict.
+        let items: Vec<_> = kwargs.into_iter().flat_map(|kwargs| kwargs.iter()).collect();
+        for (key, value) in items {
             match key.extract::<String>()?.as_str() {
                 "queue" => queue = Some(value),
                 "alignment" => {

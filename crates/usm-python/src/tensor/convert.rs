@@ -20,16 +20,9 @@ pub(super) fn to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyA
     })
 }
 
-/// All elements in row-major order, as bytes.
-pub(super) fn to_bytes(py: Python<'_>, array: &UsmArray) -> PyResult<Vec<u8>> {
-    let mut bytes = vec![0; array.size_bytes()];
-    py.detach(|| array.copy_to_host_contiguous(&mut bytes)).or_raise()?;
-    Ok(bytes)
-}
-
 /// Nested lists of Python numbers; of an array without axes the number itself.
 pub(super) fn to_list<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = to_bytes(py, array)?;
+    let bytes = py.detach(|| array.to_bytes()).or_raise()?;
     nest(py, array, array.shape(), &bytes)
 }
 
