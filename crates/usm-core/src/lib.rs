@@ -32,6 +32,7 @@ mod queue;
 mod runtime;
 
 pub use allocation::Allocation;
+pub use backend::host::HostDevice;
 pub use backend::{BackendId, DeviceInfo, DeviceType, PointerInfo, QueueProperties};
 pub use context::Context;
 pub use device::Device;

@@ -24,7 +24,8 @@ static GLOBAL: OnceLock<Runtime> = OnceLock::new();
 #[derive(Debug)]
 pub struct Runtime {
     options: RuntimeOptions,
-    host: Device,
+    /// Invariant R1: at least one.
+    host: Vec<Device>,
     sycl: OnceLock<SyclSide>,
     default_queues: Mutex<Vec<Queue>>,
 }
@@ -52,8 +53,8 @@ impl Runtime {
     #[must_use]
     pub fn new(options: RuntimeOptions) -> Self {
         Self {
+            host: HostBackend::with_devices(&options.host_devices).into_devices(),
             options,
-            host: HostBackend::new().into_device(),
             sycl: OnceLock::new(),
             default_queues: Mutex::default(),
         }
@@ -85,7 +86,7 @@ impl Runtime {
             BackendStatus {
                 backend: BackendId::Host,
                 state: BackendState::available(),
-                devices: names(std::slice::from_ref(&self.host)),
+                devices: names(&self.host),
             },
         ]
     }
@@ -94,14 +95,14 @@ impl Runtime {
     #[must_use]
     pub fn devices(&self) -> Vec<Device> {
         let mut devices = self.sycl().devices.clone();
-        devices.push(self.host.clone());
+        devices.extend_from_slice(&self.host);
         devices
     }
 
-    /// The device of the embedded host backend, `host:cpu:0`.
+    /// The first device of the embedded host backend: `host:cpu:0`, unless the application described others.
     #[must_use]
     pub fn host_device(&self) -> &Device {
-        &self.host
+        &self.host[0] // R1
     }
 
     /// The device to use when nobody asked for one: a GPU before a CPU before an accelerator, as SYCL's default selector does,
@@ -115,7 +116,7 @@ impl Runtime {
             DeviceType::Custom => 3,
         };
         // The first of the best ones, in the runtime's own order.
-        self.sycl().devices.iter().min_by_key(rank).unwrap_or(&self.host).clone()
+        self.sycl().devices.iter().min_by_key(rank).unwrap_or(self.host_device()).clone()
     }
 
     /// The device that a filter selector names.
@@ -126,7 +127,7 @@ impl Runtime {
     pub fn select(&self, selector: &FilterSelector) -> Result<Device> {
         let of_host = selector.backend() == Some("host");
         // Who asks for the host device gets it without the SYCL runtime being loaded.
-        let candidates = if of_host { vec![self.host.clone()] } else { self.devices() };
+        let candidates = if of_host { self.host.clone() } else { self.devices() };
         let found = candidates.iter().filter(|device| selector.suits(device.info())).nth(selector.number());
         if let Some(device) = found {
             return Ok(device.clone());

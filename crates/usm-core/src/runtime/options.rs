@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::{DeviceType, HostDevice};
+
 /// Options of a [`Runtime`](super::Runtime).
 ///
 /// ```
@@ -17,6 +19,7 @@ use std::path::PathBuf;
 #[must_use]
 pub struct RuntimeOptions {
     pub(super) sycl: bool,
+    pub(super) host_devices: Vec<HostDevice>,
     #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only the SYCL runtime is searched for"))]
     roots: Vec<PathBuf>,
     #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only the SYCL runtime is searched for"))]
@@ -28,12 +31,23 @@ pub struct RuntimeOptions {
 impl RuntimeOptions {
     /// Search for the SYCL runtime in the usual places.
     pub fn new() -> Self {
-        Self { sycl: true, roots: Vec::new(), extra_roots: Vec::new(), autoconfig: true }
+        let host_devices = vec![HostDevice::new(DeviceType::Cpu)];
+        Self { sycl: true, host_devices, roots: Vec::new(), extra_roots: Vec::new(), autoconfig: true }
     }
 
     /// Do not load the SYCL runtime at all.
     pub fn without_sycl(mut self) -> Self {
         self.sycl = false;
+        self
+    }
+
+    /// Simulated devices of the host backend in place of the one `host:cpu:0`, so that code for several devices can be tested on
+    /// any machine. There is always one: without any given, it is that one.
+    pub fn host_devices(mut self, devices: impl IntoIterator<Item = HostDevice>) -> Self {
+        self.host_devices = devices.into_iter().collect();
+        if self.host_devices.is_empty() {
+            self.host_devices.push(HostDevice::new(DeviceType::Cpu));
+        }
         self
     }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 use super::arena::{Arena, Extent};
+use super::objects::SimulatedDevice;
 use crate::{PointerInfo, UsmKind};
 
 /// Alignment when none is asked for: a cache line, which suits every element type and vector load.
@@ -21,6 +23,7 @@ struct Block {
     len_bytes: usize,
     kind: UsmKind,
     context: u64,
+    device: Arc<SimulatedDevice>,
     place: Place,
 }
 
@@ -46,23 +49,38 @@ impl Memory {
         len_bytes: usize,
         align_bytes: usize,
         context: u64,
+        device: &Arc<SimulatedDevice>,
     ) -> Option<NonNull<u8>> {
-        let (address, place) = if kind.is_host_accessible() {
-            (allocate_heap(len_bytes, align_bytes)?, Place::Heap)
-        } else {
-            if self.arena.is_none() {
-                self.arena = Some(Arena::new(self.arena_bytes).ok()?);
-            }
-            let (address, extent) = self.arena.as_mut()?.allocate(len_bytes, align_bytes)?;
-            (address, Place::Arena(extent))
+        let len = u64::try_from(len_bytes).ok()?;
+        if !device.reserve(len) {
+            return None;
+        }
+        let block = self.place(kind, len_bytes, align_bytes);
+        let Some((address, place)) = block else {
+            device.unreserve(len);
+            return None;
         };
-        self.blocks.insert(address.expose_provenance().get(), Block { len_bytes, kind, context, place });
+        let device = Arc::clone(device);
+        let block = Block { len_bytes, kind, context, device, place };
+        self.blocks.insert(address.expose_provenance().get(), block);
         Some(address)
+    }
+
+    fn place(&mut self, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Option<(NonNull<u8>, Place)> {
+        if kind.is_host_accessible() {
+            return Some((allocate_heap(len_bytes, align_bytes)?, Place::Heap));
+        }
+        if self.arena.is_none() {
+            self.arena = Some(Arena::new(self.arena_bytes).ok()?);
+        }
+        let (address, extent) = self.arena.as_mut()?.allocate(len_bytes, align_bytes)?;
+        Some((address, Place::Arena(extent)))
     }
 
     /// Frees a block. An address that is no block is left alone.
     pub(super) fn free(&mut self, address: NonNull<u8>) {
         let Some(block) = self.blocks.remove(&address.addr().get()) else { return };
+        block.device.unreserve(block.len_bytes as u64);
         match (block.place, &mut self.arena) {
             // SAFETY: B1: from the C allocator, and now out of the table.
             (Place::Heap, _) => unsafe { libc::free(address.as_ptr().cast()) },
@@ -71,11 +89,20 @@ impl Memory {
         }
     }
 
-    /// The block that an address of a context lies in.
+    /// What is known of an address of a context.
     pub(super) fn find(&self, address: usize, context: u64) -> Option<PointerInfo> {
+        let (start, block) = self.block_at(address, context)?;
+        Some(PointerInfo { kind: block.kind, block: Some((start, block.len_bytes)) })
+    }
+
+    /// The device that the memory at an address of a context was allocated for.
+    pub(super) fn device_of(&self, address: usize, context: u64) -> Option<Arc<SimulatedDevice>> {
+        self.block_at(address, context).map(|(_, block)| Arc::clone(&block.device))
+    }
+
+    fn block_at(&self, address: usize, context: u64) -> Option<(usize, &Block)> {
         let (&start, block) = self.blocks.range(..=address).next_back()?;
-        (block.context == context && address - start < block.len_bytes)
-            .then_some(PointerInfo { kind: block.kind, block: Some((start, block.len_bytes)) })
+        (block.context == context && address - start < block.len_bytes).then_some((start, block))
     }
 
     /// Where a queue operation finds `len_bytes` bytes at an address: device memory behind its public address, anything else

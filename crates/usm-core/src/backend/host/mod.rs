@@ -8,6 +8,7 @@ mod classes;
 mod mapping;
 mod memory;
 mod objects;
+mod simulated;
 mod spans;
 
 use std::ffi::c_void;
@@ -15,7 +16,8 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::memory::Memory;
-use self::objects::{Handle, HostContext, HostDevice, HostEvent, HostQueue};
+use self::objects::{Handle, HostContext, HostEvent, HostQueue, SimulatedDevice};
+pub use self::simulated::HostDevice;
 use super::{
     Backend, BackendId, DeviceInfo, DeviceType, ForeignKind, PointerInfo, QueueProperties, RawContext,
     RawDevice, RawEvent, RawHandle, RawQueue,
@@ -24,39 +26,59 @@ use crate::{Device, Error, Result, UsmKind};
 
 /// Name of the backend in filter strings.
 const NAME: &str = "host";
+/// Most address space for device memory: a quarter of what x86-64 has.
+const MAX_ARENA_BYTES: usize = 1 << 45;
 
-/// The embedded host backend, with the one device `host:cpu:0`.
+/// The embedded host backend: one device `host:cpu:0`, or as many simulated ones as asked for.
 ///
 /// Needs Linux. Values of this type are independent of each other: their devices, contexts and memory are different ones.
 #[derive(Debug)]
 pub struct HostBackend {
-    device: Arc<HostDevice>,
-    context: Arc<HostContext>,
+    /// Each device with its default context.
+    devices: Vec<(Arc<SimulatedDevice>, Arc<HostContext>)>,
     memory: Mutex<Memory>,
-    memory_bytes: u64,
 }
 
 impl HostBackend {
-    /// A host backend whose device memory is limited by the machine's own.
+    /// A host backend with one CPU, whose memory is the machine's own.
     #[must_use]
     pub fn new() -> Self {
-        let memory_bytes = physical_bytes();
+        Self::with_devices(&[HostDevice::new(DeviceType::Cpu)])
+    }
+
+    /// A host backend with these devices.
+    #[must_use]
+    pub fn with_devices(described: &[HostDevice]) -> Self {
+        let physical_bytes = physical_bytes();
+        let wanted_bytes = |device: &HostDevice| device.memory_bytes.unwrap_or(physical_bytes);
+        let all_bytes = described.iter().map(wanted_bytes).fold(0, u64::saturating_add);
         // Addresses cost nothing; four times the memory keeps fragmentation out of sight.
-        let arena_bytes = memory_bytes
+        let arena_bytes = all_bytes
             .saturating_mul(4)
             .checked_next_power_of_two()
             .and_then(|bytes| usize::try_from(bytes).ok())
-            .unwrap_or(1 << 36);
-        let device = Arc::new(HostDevice { number: 0 });
-        let context = Arc::new(HostContext::new(vec![Arc::clone(&device)]));
-        Self { device, context, memory: Mutex::new(Memory::new(arena_bytes)), memory_bytes }
+            .filter(|&bytes| bytes <= MAX_ARENA_BYTES)
+            .unwrap_or(MAX_ARENA_BYTES);
+        let device = |(i, device): (usize, &HostDevice)| {
+            let same_type = |other: &&HostDevice| other.device_type == device.device_type;
+            let number = described.iter().take(i).filter(same_type).count();
+            let device = Arc::new(SimulatedDevice::new(device, number, physical_bytes));
+            let context = Arc::new(HostContext::new(vec![Arc::clone(&device)]));
+            (device, context)
+        };
+        let devices = described.iter().enumerate().map(device).collect();
+        Self { devices, memory: Mutex::new(Memory::new(arena_bytes)) }
     }
 
-    /// The device of this backend, which keeps the backend alive.
-    pub(crate) fn into_device(self) -> Device {
-        let raw = HostDevice::into_raw(Arc::clone(&self.device));
-        // SAFETY: a fresh handle of this backend.
-        unsafe { Device::from_raw(Arc::new(self), raw) }
+    /// The devices of this backend, each of which keeps the backend alive.
+    pub(crate) fn into_devices(self) -> Vec<Device> {
+        let backend: Arc<Self> = Arc::new(self);
+        let wrap = |(device, _): &(Arc<SimulatedDevice>, _)| {
+            let raw = SimulatedDevice::into_raw(Arc::clone(device));
+            // SAFETY: a fresh handle of this backend.
+            unsafe { Device::from_raw(Arc::clone(&backend) as _, raw) }
+        };
+        backend.devices.iter().map(wrap).collect()
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -93,21 +115,22 @@ unsafe impl Backend for HostBackend {
     }
 
     fn root_devices(&self) -> Result<Vec<RawDevice>> {
-        Ok(vec![HostDevice::into_raw(Arc::clone(&self.device))])
+        let raw = |(device, _): &(Arc<SimulatedDevice>, _)| SimulatedDevice::into_raw(Arc::clone(device));
+        Ok(self.devices.iter().map(raw).collect())
     }
 
     unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo {
         // SAFETY: the handle is live.
-        let device = unsafe { HostDevice::clone_raw(device) };
+        let device = unsafe { SimulatedDevice::clone_raw(device) };
         DeviceInfo {
-            name: "usm host device".to_owned(),
+            name: format!("usm host {}", device.device_type),
             vendor: "usm".to_owned(),
             driver_version: env!("CARGO_PKG_VERSION").to_owned(),
             backend_name: NAME,
-            device_type: DeviceType::Cpu,
+            device_type: device.device_type,
             number: device.number,
-            max_alloc_bytes: self.memory_bytes,
-            global_mem_bytes: self.memory_bytes,
+            max_alloc_bytes: device.max_alloc_bytes,
+            global_mem_bytes: device.memory_bytes,
             local_mem_bytes: 0,
             compute_units: std::thread::available_parallelism()
                 .ok()
@@ -122,14 +145,19 @@ unsafe impl Backend for HostBackend {
         }
     }
 
-    unsafe fn default_context(&self, _device: RawDevice) -> Result<RawContext> {
-        Ok(HostContext::into_raw(Arc::clone(&self.context)))
+    unsafe fn default_context(&self, device: RawDevice) -> Result<RawContext> {
+        // SAFETY: the handle is live.
+        let device = unsafe { SimulatedDevice::clone_raw(device) };
+        let found = self.devices.iter().find(|(other, _)| Arc::ptr_eq(other, &device));
+        found
+            .map(|(_, context)| HostContext::into_raw(Arc::clone(context)))
+            .ok_or(Error::Backend { backend: BackendId::Host, call: "default_context" })
     }
 
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
         let clone = |&raw| {
             // SAFETY: the handles are live.
-            unsafe { HostDevice::clone_raw(raw) }
+            unsafe { SimulatedDevice::clone_raw(raw) }
         };
         let devices = devices.iter().map(clone).collect();
         Ok(HostContext::into_raw(Arc::new(HostContext::new(devices))))
@@ -138,7 +166,7 @@ unsafe impl Backend for HostBackend {
     unsafe fn context_devices(&self, context: RawContext) -> Result<Vec<RawDevice>> {
         // SAFETY: the handle is live.
         let context = unsafe { HostContext::clone_raw(context) };
-        Ok(context.devices.iter().map(|device| HostDevice::into_raw(Arc::clone(device))).collect())
+        Ok(context.devices.iter().map(|device| SimulatedDevice::into_raw(Arc::clone(device))).collect())
     }
 
     unsafe fn create_queue(
@@ -150,7 +178,7 @@ unsafe impl Backend for HostBackend {
         // SAFETY: the handle is live.
         let context = unsafe { HostContext::clone_raw(context) };
         // SAFETY: the handle is live.
-        let device = unsafe { HostDevice::clone_raw(device) };
+        let device = unsafe { SimulatedDevice::clone_raw(device) };
         Ok(HostQueue::into_raw(Arc::new(HostQueue { context, device, properties })))
     }
 
@@ -158,7 +186,7 @@ unsafe impl Backend for HostBackend {
         // SAFETY: the handle is live.
         let queue = unsafe { HostQueue::clone_raw(queue) };
         let context = HostContext::into_raw(Arc::clone(&queue.context));
-        Ok((context, HostDevice::into_raw(Arc::clone(&queue.device)), queue.properties))
+        Ok((context, SimulatedDevice::into_raw(Arc::clone(&queue.device)), queue.properties))
     }
 
     unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
@@ -168,7 +196,7 @@ unsafe impl Backend for HostBackend {
     unsafe fn release(&self, handle: RawHandle) {
         match handle {
             // SAFETY: the caller gives its count back.
-            RawHandle::Device(raw) => unsafe { HostDevice::release_raw(raw) },
+            RawHandle::Device(raw) => unsafe { SimulatedDevice::release_raw(raw) },
             // SAFETY: as above.
             RawHandle::Context(raw) => unsafe { HostContext::release_raw(raw) },
             // SAFETY: as above.
@@ -187,7 +215,7 @@ unsafe impl Backend for HostBackend {
     ) -> Option<NonNull<u8>> {
         // SAFETY: the handle is live.
         let queue = unsafe { HostQueue::clone_raw(queue) };
-        self.memory().allocate(kind, len_bytes, align_bytes, queue.context.id)
+        self.memory().allocate(kind, len_bytes, align_bytes, queue.context.id, &queue.device)
     }
 
     unsafe fn free(&self, _context: RawContext, block: NonNull<u8>) {
@@ -200,12 +228,12 @@ unsafe impl Backend for HostBackend {
         self.memory().find(address, context.id)
     }
 
-    unsafe fn pointer_device(&self, context: RawContext, _address: usize) -> Result<RawDevice> {
+    unsafe fn pointer_device(&self, context: RawContext, address: usize) -> Result<RawDevice> {
         // SAFETY: the handle is live.
         let context = unsafe { HostContext::clone_raw(context) };
-        let device = context.devices.first();
+        let device = self.memory().device_of(address, context.id);
         device
-            .map(|device| HostDevice::into_raw(Arc::clone(device)))
+            .map(SimulatedDevice::into_raw)
             .ok_or(Error::Backend { backend: BackendId::Host, call: "pointer_device" })
     }
 

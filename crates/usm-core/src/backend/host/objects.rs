@@ -5,23 +5,57 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::simulated::HostDevice;
+use crate::DeviceType;
 use crate::backend::{QueueProperties, RawContext, RawDevice, RawEvent, RawQueue};
 
-/// A device of the host backend.
+/// A simulated device of the host backend.
 #[derive(Debug)]
-pub(super) struct HostDevice {
+pub(super) struct SimulatedDevice {
+    pub(super) device_type: DeviceType,
+    /// Position among the devices of the same type.
     pub(super) number: usize,
+    /// Of all live allocations together.
+    pub(super) memory_bytes: u64,
+    /// Of one allocation.
+    pub(super) max_alloc_bytes: u64,
+    used_bytes: AtomicU64,
+}
+
+impl SimulatedDevice {
+    /// The device of a description, on a machine with `physical_bytes` bytes of memory.
+    pub(super) fn new(described: &HostDevice, number: usize, physical_bytes: u64) -> Self {
+        let memory_bytes = described.memory_bytes.unwrap_or(physical_bytes);
+        Self {
+            device_type: described.device_type,
+            number,
+            memory_bytes,
+            max_alloc_bytes: described.max_alloc_bytes.unwrap_or(memory_bytes).min(memory_bytes),
+            used_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes memory into account; false when the device has not that much left.
+    pub(super) fn reserve(&self, len_bytes: u64) -> bool {
+        let add = |used: u64| used.checked_add(len_bytes).filter(|&sum| sum <= self.memory_bytes);
+        self.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+    }
+
+    /// Gives back what `reserve` took.
+    pub(super) fn unreserve(&self, len_bytes: u64) {
+        self.used_bytes.fetch_sub(len_bytes, Ordering::Relaxed);
+    }
 }
 
 /// A context: an identity that allocations are bound to.
 #[derive(Debug)]
 pub(super) struct HostContext {
     pub(super) id: u64,
-    pub(super) devices: Vec<Arc<HostDevice>>,
+    pub(super) devices: Vec<Arc<SimulatedDevice>>,
 }
 
 impl HostContext {
-    pub(super) fn new(devices: Vec<Arc<HostDevice>>) -> Self {
+    pub(super) fn new(devices: Vec<Arc<SimulatedDevice>>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), devices }
     }
@@ -31,7 +65,7 @@ impl HostContext {
 #[derive(Debug)]
 pub(super) struct HostQueue {
     pub(super) context: Arc<HostContext>,
-    pub(super) device: Arc<HostDevice>,
+    pub(super) device: Arc<SimulatedDevice>,
     pub(super) properties: QueueProperties,
 }
 
@@ -90,4 +124,4 @@ macro_rules! handle {
     )+};
 }
 
-handle!(HostDevice => RawDevice, HostContext => RawContext, HostQueue => RawQueue, HostEvent => RawEvent);
+handle!(SimulatedDevice => RawDevice, HostContext => RawContext, HostQueue => RawQueue, HostEvent => RawEvent);
