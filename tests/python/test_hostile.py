@@ -1,8 +1,10 @@
 """Inputs that once ended the process, panicked or went wrong: each must be a clean exception or the right answer."""
 
 import ctypes
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -167,4 +169,30 @@ class Cycle: pass
 c = Cycle(); c.__sycl_usm_array_interface__ = a.__sycl_usm_array_interface__; c.a = ut.asarray(c)
 """
     done = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("kind", ["SyclQueueRef", "SyclContextRef"])
+def test_junk_capsules_of_a_runtime_without_a_device(dpctl, kind):
+    """Nothing of our own to compare a pointer with is no reason to follow it."""
+    program = f"""
+import usm, usm.memory
+from support import capsules
+memory = usm.memory.MemoryUSMShared(64, queue="host:cpu:0")
+assert len(usm.get_devices()) == 1, usm.get_devices()
+class Junk:
+    pointer = capsules.zeroed_block()
+    @property
+    def __sycl_usm_array_interface__(self):
+        return {{**memory.__sycl_usm_array_interface__, "syclobj": capsules.make(self.pointer, b"{kind}")}}
+for Junk.pointer in (Junk.pointer, 0xDEAD, memory._pointer):
+    try:
+        usm.memory.as_usm_memory(Junk())
+    except ValueError as error:
+        assert str(error).startswith("syclobj: "), error
+    else:
+        raise SystemExit("accepted")
+"""
+    environment = {**os.environ, "ONEAPI_DEVICE_SELECTOR": "level_zero:*", "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

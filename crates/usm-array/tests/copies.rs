@@ -45,7 +45,7 @@ fn reads_what_is_there<T: Element>(place: &(Queue, UsmKind), layout: &Layout, va
     assert_eq!(copy.to_vec::<T>().unwrap(), expected);
     if array.is_host_accessible() {
         let view = array.view::<T>().unwrap();
-        assert_eq!(view.to_vec(), expected);
+        assert_eq!(view.to_vec().unwrap(), expected);
         for (index, value) in indices(layout.shape()).iter().zip(expected) {
             assert_eq!(view.get(index).unwrap(), value);
         }

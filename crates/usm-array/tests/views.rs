@@ -122,8 +122,8 @@ fn guards_cover_the_elements_and_conflict_at_run_time() {
         drop((writing, beside));
 
         let (first, second) = (array.view::<i64>().unwrap(), array.view::<i64>().unwrap());
-        assert_eq!(first.to_vec(), second.to_vec());
-        assert_eq!(first.to_vec(), [1, 1, 6, 1, 0, 0, 0, 8]);
+        assert_eq!(first.to_vec().unwrap(), second.to_vec().unwrap());
+        assert_eq!(first.to_vec().unwrap(), [1, 1, 6, 1, 0, 0, 0, 8]);
         assert!(conflict(array.fill_zero().unwrap_err()));
         drop((first, second));
         array.fill_zero().unwrap();

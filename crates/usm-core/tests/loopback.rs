@@ -103,3 +103,16 @@ fn handles_that_are_not_sycl_objects_are_refused() {
         assert!(matches!(refused, Err(Error::InvalidForeignHandle { what: "queue", .. })));
     });
 }
+
+#[test]
+fn an_operation_is_over_before_its_wait_fails() {
+    with_runtime(|loopback, runtime| {
+        let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+        let block = queue.allocate(UsmKind::Shared, 8).unwrap();
+        // SAFETY: within the block, waited for.
+        let event = unsafe { queue.memset(block.as_ptr().as_ptr(), 7, 8, &[]) }.unwrap();
+        loopback.fail_next("DPCTLEvent_GetCommandExecutionStatus", 1).unwrap();
+        assert!(matches!(event.wait(), Err(Error::Backend { call: "Event_WaitAndThrow", .. })));
+        event.wait().unwrap();
+    });
+}

@@ -41,12 +41,10 @@ pub enum Error {
     #[error("the memory is read-only")]
     ReadOnly,
     /// Somebody else has borrowed a part of the same bytes.
-    #[error(
-        "bytes {offset_bytes} .. {offset_bytes}+{len_bytes} of the allocation are borrowed for {held} at the moment"
-    )]
+    #[error("a part of the {len_bytes} bytes at {address:#x} is borrowed for {held} at the moment")]
     BorrowConflict {
-        /// Start of the refused range within the allocation.
-        offset_bytes: usize,
+        /// First address of the refused range.
+        address: usize,
         /// Length of the refused range.
         len_bytes: usize,
         /// What the other borrow is for: `"reading"` or `"writing"`.

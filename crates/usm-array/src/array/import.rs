@@ -18,7 +18,7 @@ impl UsmArray {
     ///
     /// # Safety
     /// 1. The memory stays allocated as long as `owner` lives.
-    /// 2. All bytes between the two ends belong to the allocation.
+    /// 2. All bytes between the two ends belong to the allocation, and so do those from the published address to the first element.
     /// 3. Nobody writes it while a guard of this array reads it, and nobody touches it while a guard writes it.
     ///
     /// # Errors
@@ -37,8 +37,7 @@ impl UsmArray {
         let start = if from_published { published } else { span.start_address };
         // In range: the interface is valid, so the end of the span is an address.
         let len_bytes = span.start_address - start + span.len_bytes;
-        // SAFETY: the caller's promises are the same; a buffer from the published address reaches through memory that the
-        // producer declares to be of the same allocation by counting the offset from there.
+        // SAFETY: the caller's promises 1 and 3 are the same, and promise 2 covers the bytes from the published address on.
         let buffer = unsafe { UsmBuffer::borrow(queue, start, len_bytes, !valid.is_read_only(), owner) };
         Self::from_interface(valid, buffer.map_err(Error::NotImportable)?)
     }

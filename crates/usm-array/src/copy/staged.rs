@@ -19,7 +19,7 @@ pub(super) fn read(array: &UsmArray) -> Result<Vec<u8>> {
 pub(super) fn update(array: &UsmArray, change: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
     let range = array.byte_range();
     let mut span = zeroed_vec::<u8>(range.len())?;
-    let guard = array.buffer().write_range(range)?;
+    let mut guard = array.buffer().write_range(range)?;
     guard.copy_to_host(&mut span)?;
     change(&mut span)?;
     Ok(guard.copy_from_host(&span)?)

@@ -79,9 +79,13 @@ impl<T: Element> ArrayView<'_, T> {
     }
 
     /// The elements in row-major order.
-    #[must_use]
-    pub fn to_vec(&self) -> Vec<T> {
-        self.iter().collect()
+    ///
+    /// # Errors
+    /// [`Error::OutOfHostMemory`]: no memory for the elements; a broadcast view may have more than any memory
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut elements = super::zeroed_vec(self.layout.size())?;
+        elements.iter_mut().zip(self.iter()).for_each(|(to, from)| *to = from);
+        Ok(elements)
     }
 }
 

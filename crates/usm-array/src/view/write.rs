@@ -23,7 +23,7 @@ use crate::layout::Layout;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Host, &[2, 2], &[1_u8, 2, 3, 4])?;
 /// let mut view = array.view_mut::<u8>()?;
 /// view.set(&[0, 1], 20)?;
-/// assert_eq!(view.to_vec(), [1, 20, 3, 4]);
+/// assert_eq!(view.to_vec()?, [1, 20, 3, 4]);
 /// assert!(array.view::<u8>().is_err(), "borrowed for writing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -105,9 +105,13 @@ impl<T: Element> ArrayViewMut<'_, T> {
     }
 
     /// The elements in row-major order.
-    #[must_use]
-    pub fn to_vec(&self) -> Vec<T> {
-        self.iter().collect()
+    ///
+    /// # Errors
+    /// [`Error::OutOfHostMemory`]: no memory for the elements; a broadcast view may have more than any memory
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut elements = super::zeroed_vec(self.layout.size())?;
+        elements.iter_mut().zip(self.iter()).for_each(|(to, from)| *to = from);
+        Ok(elements)
     }
 
     fn place(&self, offset: isize) -> *mut T {

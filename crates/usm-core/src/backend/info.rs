@@ -12,6 +12,8 @@ pub enum BackendId {
     Host,
     /// The SYCL runtime.
     Sycl,
+    /// A backend of somebody else, by its name.
+    Other(&'static str),
 }
 
 impl fmt::Display for BackendId {
@@ -19,6 +21,7 @@ impl fmt::Display for BackendId {
         f.pad(match self {
             Self::Host => "host",
             Self::Sycl => "sycl",
+            Self::Other(name) => name,
         })
     }
 }
@@ -87,6 +90,30 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
+    /// A device of that name in filter strings, of which nothing else is known: no memory, no support for anything. A backend
+    /// sets what it knows.
+    #[must_use]
+    pub const fn new(backend_name: &'static str, device_type: DeviceType, number: usize) -> Self {
+        Self {
+            name: String::new(),
+            vendor: String::new(),
+            driver_version: String::new(),
+            backend_name,
+            device_type,
+            number,
+            max_alloc_bytes: 0,
+            global_mem_bytes: 0,
+            local_mem_bytes: 0,
+            compute_units: 0,
+            max_work_group_size: 0,
+            has_fp16: false,
+            has_fp64: false,
+            has_usm_host: false,
+            has_usm_device: false,
+            has_usm_shared: false,
+        }
+    }
+
     /// `backend:device_type:number`.
     #[must_use]
     pub fn filter_string(&self) -> String {
@@ -112,6 +139,14 @@ pub struct PointerInfo {
     pub kind: UsmKind,
     /// First address and length in bytes of that allocation, where the runtime tells.
     pub block: Option<(usize, usize)>,
+}
+
+impl PointerInfo {
+    /// Memory of that kind, in an allocation of which first address and length in bytes may be known.
+    #[must_use]
+    pub const fn new(kind: UsmKind, block: Option<(usize, usize)>) -> Self {
+        Self { kind, block }
+    }
 }
 
 /// Properties of a queue.

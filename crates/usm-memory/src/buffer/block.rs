@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use usm_core::{Allocation, Queue, UsmKind};
 
 use crate::Result;
-use crate::guard::BorrowTable;
 use crate::live::BorrowCount;
 
 /// Who frees the memory of a buffer.
@@ -38,7 +37,6 @@ pub(crate) struct Block {
     len_bytes: usize,
     kind: UsmKind,
     queue: Queue,
-    borrows: BorrowTable,
     /// Foreign code may have work pending on the queue that uses the memory.
     published: AtomicBool,
     ownership: Ownership,
@@ -57,7 +55,6 @@ impl Block {
             len_bytes: allocation.len_bytes(),
             kind: allocation.kind(),
             queue: allocation.queue().clone(),
-            borrows: BorrowTable::default(),
             published: AtomicBool::new(false),
             ownership: Ownership::Owned(allocation),
             _count: None,
@@ -78,7 +75,6 @@ impl Block {
             len_bytes,
             kind,
             queue: queue.clone(),
-            borrows: BorrowTable::default(),
             published: AtomicBool::new(true),
             ownership: Ownership::Borrowed(owner),
             _count: Some(BorrowCount::new()),
@@ -111,10 +107,6 @@ impl Block {
             self.queue.wait()?;
         }
         Ok(())
-    }
-
-    pub(crate) fn borrows(&self) -> &BorrowTable {
-        &self.borrows
     }
 
     /// The pointer to a byte of the block, or one past its end.

@@ -7,15 +7,18 @@ use std::sync::Arc;
 
 use usm_core::Queue;
 
-pub(crate) use self::table::BorrowTable;
+use self::table::BorrowTable;
 use crate::buffer::Block;
 use crate::{Error, Result};
 
-/// A borrowed byte range and its entry in the table of its block.
+/// Every borrow of this process.
+static BORROWS: BorrowTable = BorrowTable::new();
+
+/// A borrowed byte range and its entry in the table.
 #[derive(Debug)]
 struct Borrow {
     block: Arc<Block>,
-    /// Invariant G1: `range` lies within the block, and the table holds it under `id` as long as this value lives.
+    /// Invariant G1: `range` lies within the block, and the table holds its addresses under `id` as long as this value lives.
     range: Range<usize>,
     id: u64,
 }
@@ -23,7 +26,7 @@ struct Borrow {
 impl Borrow {
     /// Enters the table, then waits for foreign work on the memory; leaves the table again when that failed.
     fn new(block: &Arc<Block>, range: Range<usize>, writes: bool) -> Result<Self> {
-        let id = block.borrows().acquire(&range, writes)?;
+        let id = BORROWS.acquire(addresses(block, &range), writes)?;
         Self { block: Arc::clone(block), range, id }.settled()
     }
 
@@ -48,11 +51,17 @@ impl Borrow {
 
 impl Drop for Borrow {
     fn drop(&mut self) {
-        self.block.borrows().release(self.id);
+        BORROWS.release(self.id);
     }
 }
 
-/// Bytes borrowed for reading. Nobody writes them through a buffer of the same allocation meanwhile; the memory stays alive.
+/// The addresses of a range of a block.
+fn addresses(block: &Block, range: &Range<usize>) -> Range<usize> {
+    let start = block.pointer_at(0).addr().get();
+    start + range.start..start + range.end
+}
+
+/// Bytes borrowed for reading. Nobody writes them through any buffer meanwhile; the memory stays alive.
 #[derive(Debug)]
 pub struct ReadGuard(Borrow);
 
@@ -92,8 +101,7 @@ impl ReadGuard {
     }
 }
 
-/// Bytes borrowed for reading and writing. Nobody else reaches them through a buffer of the same allocation meanwhile; the memory
-/// stays alive.
+/// Bytes borrowed for reading and writing. Nobody else reaches them through any buffer meanwhile; the memory stays alive.
 #[derive(Debug)]
 pub struct WriteGuard(Borrow);
 
@@ -141,12 +149,8 @@ pub(crate) fn write_and_read(
     dst: (&Arc<Block>, Range<usize>),
     src: (&Arc<Block>, Range<usize>),
 ) -> Result<(WriteGuard, ReadGuard)> {
-    if !Arc::ptr_eq(dst.0, src.0) {
-        let writing = WriteGuard::new(dst.0, dst.1)?;
-        return Ok((writing, ReadGuard::new(src.0, src.1)?));
-    }
-    let (write_id, read_id) = dst.0.borrows().acquire_pair(&dst.1, &src.1)?;
+    let (write_id, read_id) = BORROWS.acquire_pair(addresses(dst.0, &dst.1), addresses(src.0, &src.1))?;
     let writing = Borrow { block: Arc::clone(dst.0), range: dst.1, id: write_id };
     let reading = Borrow { block: Arc::clone(src.0), range: src.1, id: read_id };
-    Ok((WriteGuard(writing.settled()?), ReadGuard(reading)))
+    Ok((WriteGuard(writing.settled()?), ReadGuard(reading.settled()?)))
 }

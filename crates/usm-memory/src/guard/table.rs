@@ -1,17 +1,20 @@
-//! The table of the byte ranges of a block that are borrowed at the moment.
+//! The table of the addresses that are borrowed at the moment, one for the process.
+//!
+//! It goes by addresses and not by buffers: the same foreign memory may be borrowed twice, and memory of our own may come back
+//! through the interface as if it were foreign.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::{Error, Result};
 
-/// Borrowed ranges. Few at a time, so a list is faster than any tree.
-#[derive(Debug, Default)]
-pub(crate) struct BorrowTable {
+/// Borrowed address ranges. Few at a time, so a list is faster than any tree.
+#[derive(Debug)]
+pub(super) struct BorrowTable {
     entries: Mutex<Entries>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Entries {
     /// Invariant T1: ranges of two entries overlap only when both read, or when one operation took both.
     list: Vec<Entry>,
@@ -26,23 +29,27 @@ struct Entry {
 }
 
 impl BorrowTable {
+    pub(super) const fn new() -> Self {
+        Self { entries: Mutex::new(Entries { list: Vec::new(), next_id: 0 }) }
+    }
+
     /// Enters a range, unless it conflicts with one that is there.
-    pub(crate) fn acquire(&self, range: &Range<usize>, writes: bool) -> Result<u64> {
+    pub(super) fn acquire(&self, range: Range<usize>, writes: bool) -> Result<u64> {
         let mut entries = self.lock();
-        entries.check(range, writes)?;
+        entries.check(&range, writes)?;
         Ok(entries.add(range, writes))
     }
 
     /// Enters a range that is written and one that is read, which may overlap each other; both or none.
-    pub(crate) fn acquire_pair(&self, written: &Range<usize>, read: &Range<usize>) -> Result<(u64, u64)> {
+    pub(super) fn acquire_pair(&self, written: Range<usize>, read: Range<usize>) -> Result<(u64, u64)> {
         let mut entries = self.lock();
-        entries.check(written, true)?;
-        entries.check(read, false)?;
+        entries.check(&written, true)?;
+        entries.check(&read, false)?;
         Ok((entries.add(written, true), entries.add(read, false)))
     }
 
     /// Takes a range out.
-    pub(crate) fn release(&self, id: u64) {
+    pub(super) fn release(&self, id: u64) {
         let mut entries = self.lock();
         if let Some(index) = entries.list.iter().position(|entry| entry.id == id) {
             entries.list.swap_remove(index);
@@ -57,22 +64,26 @@ impl BorrowTable {
 
 impl Entries {
     fn check(&self, range: &Range<usize>, writes: bool) -> Result<()> {
-        let overlaps = |other: &Range<usize>| range.start < other.end && other.start < range.end;
+        let overlaps =
+            |other: &Range<usize>| !range.is_empty() && range.start < other.end && other.start < range.end;
         let conflict = self.list.iter().find(|entry| (writes || entry.writes) && overlaps(&entry.range));
         match conflict {
             None => Ok(()),
             Some(entry) => Err(Error::BorrowConflict {
-                offset_bytes: range.start,
+                address: range.start,
                 len_bytes: range.end - range.start,
                 held: if entry.writes { "writing" } else { "reading" },
             }),
         }
     }
 
-    fn add(&mut self, range: &Range<usize>, writes: bool) -> u64 {
+    fn add(&mut self, range: Range<usize>, writes: bool) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.list.push(Entry { id, range: range.clone(), writes });
+        // A range of no bytes conflicts with nothing, so it need not be there.
+        if !range.is_empty() {
+            self.list.push(Entry { id, range, writes });
+        }
         id
     }
 }
@@ -83,36 +94,37 @@ mod tests {
 
     #[test]
     fn readers_share_and_writers_do_not() {
-        let table = BorrowTable::default();
-        let read = table.acquire(&(0..10), false).unwrap();
-        let second = table.acquire(&(5..15), false).unwrap();
-        assert!(table.acquire(&(9..12), true).is_err());
-        let apart = table.acquire(&(15..20), true).unwrap();
-        assert!(table.acquire(&(19..20), false).is_err());
+        let table = BorrowTable::new();
+        let read = table.acquire(0..10, false).unwrap();
+        let second = table.acquire(5..15, false).unwrap();
+        assert!(table.acquire(9..12, true).is_err());
+        let apart = table.acquire(15..20, true).unwrap();
+        assert!(table.acquire(19..20, false).is_err());
         table.release(read);
         table.release(second);
         table.release(apart);
-        table.acquire(&(0..20), true).unwrap();
+        table.acquire(0..20, true).unwrap();
     }
 
     #[test]
     fn ranges_of_no_bytes_conflict_with_nothing() {
-        let table = BorrowTable::default();
-        table.acquire(&(0..10), true).unwrap();
-        table.acquire(&(10..10), true).unwrap();
-        table.acquire(&(0..0), true).unwrap();
+        let table = BorrowTable::new();
+        table.acquire(0..10, true).unwrap();
+        table.acquire(10..10, true).unwrap();
+        table.acquire(5..5, true).unwrap();
+        table.acquire(0..0, true).unwrap();
     }
 
     #[test]
     fn a_refused_pair_leaves_nothing_behind() {
-        let table = BorrowTable::default();
-        let held = table.acquire(&(8..12), true).unwrap();
-        assert!(table.acquire_pair(&(0..4), &(10..14)).is_err());
+        let table = BorrowTable::new();
+        let held = table.acquire(8..12, true).unwrap();
+        assert!(table.acquire_pair(0..4, 10..14).is_err());
         table.release(held);
-        let (a, b) = table.acquire_pair(&(0..8), &(4..12)).unwrap();
-        assert!(table.acquire(&(0..1), false).is_err());
+        let (a, b) = table.acquire_pair(0..8, 4..12).unwrap();
+        assert!(table.acquire(0..1, false).is_err());
         table.release(a);
         table.release(b);
-        table.acquire(&(0..12), true).unwrap();
+        table.acquire(0..12, true).unwrap();
     }
 }

@@ -9,11 +9,19 @@ use crate::{Error, ReadGuard, Result, UsmBuffer, WriteGuard};
 const STAGING_BYTES: usize = 64 * 1024;
 
 impl WriteGuard {
-    /// Copies all of `bytes` to the start of the range, whatever the kind of the memory.
+    /// Copies all of `bytes` to the range, whatever the kind of the memory.
+    ///
+    /// Needs the guard for itself: two threads that share it cannot write at once.
+    ///
+    /// ```compile_fail
+    /// fn share(guard: &usm_memory::WriteGuard) {
+    ///     let _ = guard.copy_from_host(&[0]);
+    /// }
+    /// ```
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
-    pub fn copy_from_host(&self, bytes: &[u8]) -> Result<()> {
+    pub fn copy_from_host(&mut self, bytes: &[u8]) -> Result<()> {
         let (dst_bytes, src_bytes) = (self.len_bytes(), bytes.len());
         if dst_bytes != src_bytes {
             return Err(Error::LengthMismatch { dst_bytes, src_bytes });

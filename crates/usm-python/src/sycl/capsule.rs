@@ -21,11 +21,17 @@ pub(super) fn export<'py>(
     handle: ForeignHandle,
     name: &'static CStr,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    // SAFETY: the pointer lives as long as `handle`, which the destructor frees.
+    // SAFETY: the pointer lives as long as `handle`, which the destructor frees. A capsule that dies before it owns the handle
+    // has nothing to free.
     let capsule =
         unsafe { PyCapsule::new_with_pointer_and_destructor(py, handle.as_ptr(), name, Some(delete)) }?;
-    // Owned by the capsule from here on. Consumers rename what they have used, so the name does not lead to it: the context does.
-    capsule.set_context(Box::into_raw(Box::new(handle)).cast())?;
+    // Consumers rename what they have used, so the name does not lead to the handle: the context does.
+    let owned = Box::into_raw(Box::new(handle));
+    if let Err(error) = capsule.set_context(owned.cast()) {
+        // SAFETY: the box just made, which the capsule did not take.
+        drop(unsafe { Box::from_raw(owned) });
+        return Err(error);
+    }
     Ok(capsule)
 }
 
@@ -43,13 +49,13 @@ pub(super) fn import(name: &str, capsule: &Bound<'_, PyCapsule>) -> PyResult<Pla
     let runtime = runtime::get(capsule.py())?;
     if capsule.is_valid_checked(Some(QUEUE)) {
         let pointer = capsule.pointer_checked(Some(QUEUE))?.as_ptr();
-        let backend = runtime.sycl_backend().or_value_error(name)?;
+        let backend = capsule.py().detach(|| runtime.sycl_backend()).or_value_error(name)?;
         // SAFETY: by its name a live queue; a pointer that is none is detected as far as can be.
         return unsafe { Queue::from_foreign(backend, pointer) }.map(Place::Queue).or_value_error(name);
     }
     if capsule.is_valid_checked(Some(CONTEXT)) {
         let pointer = capsule.pointer_checked(Some(CONTEXT))?.as_ptr();
-        let backend = runtime.sycl_backend().or_value_error(name)?;
+        let backend = capsule.py().detach(|| runtime.sycl_backend()).or_value_error(name)?;
         // SAFETY: by its name a live context; a pointer that is none is detected as far as can be.
         return unsafe { Context::from_foreign(backend, pointer) }.map(Place::Context).or_value_error(name);
     }

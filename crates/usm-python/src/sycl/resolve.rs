@@ -40,7 +40,7 @@ impl Place {
         };
         let runtime = runtime::get(py)?;
         let Some(device) = context.pointer_device(address).or_raise()? else { return Ok(None) };
-        runtime.queue_in(&context, &device).or_raise().map(Some)
+        py.detach(|| runtime.queue_in(&context, &device)).or_raise().map(Some)
     }
 }
 
@@ -122,7 +122,8 @@ pub(crate) fn queue_argument(
         Target::Device(device) => py.detach(|| runtime.default_queue(&device)).or_raise(),
         Target::Place(Place::Queue(queue)) => Ok(queue),
         Target::Place(Place::Context(context)) => {
-            runtime.queue_in(&context, &first_device(&context)?).or_raise()
+            let device = first_device(&context)?;
+            py.detach(|| runtime.queue_in(&context, &device)).or_raise()
         }
     }
 }

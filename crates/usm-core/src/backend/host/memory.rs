@@ -132,8 +132,6 @@ fn allocate_heap(len_bytes: usize, align_bytes: usize) -> Option<NonNull<u8>> {
     let huge = len_bytes >= 2 * HUGE_PAGE_BYTES;
     let natural = if huge { HUGE_PAGE_BYTES } else { DEFAULT_ALIGN_BYTES };
     let mut block = ptr::null_mut();
-    // The C allocator, not Rust's: its bytes come from foreign code, so that reading them before they were written gives
-    // arbitrary values, as USM promises, and not undefined behaviour.
     // SAFETY: writes an address into `block`; the alignment is a power of two of at least a word.
     let status = unsafe { libc::posix_memalign(&raw mut block, natural.max(align_bytes), len_bytes) };
     let block = NonNull::new(block.cast::<u8>()).filter(|_| status == 0)?;
@@ -142,5 +140,9 @@ fn allocate_heap(len_bytes: usize, align_bytes: usize) -> Option<NonNull<u8>> {
         // SAFETY: whole pages of a block that is ours alone; a refused hint does no harm.
         unsafe { libc::madvise(block.as_ptr().cast(), whole_pages, libc::MADV_HUGEPAGE) };
     }
+    // USM has arbitrary content before it is written, but Rust and its optimizer hold fresh memory of an allocator for
+    // uninitialised, which must not be read. Code that they cannot look into may have written it.
+    // SAFETY: no instruction at all; whatever the bytes are, they are bytes that this code could have written.
+    unsafe { core::arch::asm!("/* {0} */", in(reg) block.as_ptr(), options(nostack, preserves_flags)) };
     Some(block)
 }

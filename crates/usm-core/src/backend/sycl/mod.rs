@@ -34,7 +34,7 @@ pub struct SyclBackend {
     types: OnceLock<ForeignTypes>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ForeignTypes {
     context: Option<usize>,
     queue: Option<usize>,
@@ -82,9 +82,15 @@ impl SyclBackend {
         Ok(devices)
     }
 
-    /// The types of foreign objects; made once, since making a queue takes a while.
-    fn types(&self, probe: &Probe) -> &ForeignTypes {
-        self.types.get_or_init(|| self.learn_types(probe).unwrap_or_default())
+    /// The types of foreign objects; learned once, since making a queue takes a while. A failure is not kept.
+    fn types(&self, probe: &Probe) -> Result<&ForeignTypes> {
+        match self.types.get() {
+            Some(types) => Ok(types),
+            None => {
+                let learned = self.learn_types(probe)?;
+                Ok(self.types.get_or_init(|| learned))
+            }
+        }
     }
 
     fn learn_types(&self, probe: &Probe) -> Result<ForeignTypes> {
@@ -110,7 +116,7 @@ impl SyclBackend {
             // SAFETY: ours, and used no more.
             unsafe { self.release(RawHandle::Device(device)) };
         }
-        learned.unwrap_or_else(|| Ok(ForeignTypes::default()))
+        learned.unwrap_or(Err(Self::failed("no device to make a queue on")))
     }
 
     /// Refuses what cannot be a SYCL object of that kind.
@@ -123,18 +129,18 @@ impl SyclBackend {
         if !probe.is_readable(address) {
             return invalid(format!("{address:#x} is not the address of readable, aligned memory"));
         }
-        let types = self.types(&probe);
+        let Ok(types) = self.types(&probe) else {
+            return invalid("cannot be checked, since this SYCL runtime has no device to compare with".to_owned());
+        };
         let expected = match kind {
             ForeignKind::Context => types.context,
             ForeignKind::Queue => types.queue,
         };
-        // A runtime whose own objects do not look as expected has another layout, about which nothing can be said.
-        match expected {
-            Some(table) if probe.shared_ptr_type(address) != Some(table) => {
-                invalid(format!("the memory at {address:#x} is not a SYCL {} of this runtime", kind.name()))
-            }
-            _ => Ok(()),
+        // Without an object of our own that looks as expected nothing can be said, and so nothing is accepted.
+        if expected.is_some() && probe.shared_ptr_type(address) == expected {
+            return Ok(());
         }
+        invalid(format!("the memory at {address:#x} is not a SYCL {} of this runtime", kind.name()))
     }
 }
 

@@ -87,18 +87,31 @@ pub(super) unsafe fn fill(
     submitted(event, "Queue_Fill")
 }
 
+/// Waits until the operation is over, whatever became of it, and then tells.
+///
 /// # Safety
 /// 1. `event` is live.
 pub(super) unsafe fn wait(api: &Api, event: DPCTLSyclEventRef) -> Result<()> {
     // Plain `Event_Wait` would leave asynchronous errors in the queue.
     // SAFETY: the caller's promise 1.
     unsafe { (api.DPCTLEvent_WaitAndThrow)(event) };
+    // The interface swallows the exception of a wait that failed, and the operands must not be let go before the operation is
+    // over. One that is neither submitted nor running is: it has ended, or failed (which has no name in this interface).
+    let status = loop {
+        // SAFETY: the caller's promise 1.
+        match unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) } {
+            DPCTLSyclEventStatusType::SUBMITTED | DPCTLSyclEventStatusType::RUNNING => {
+                std::thread::yield_now();
+                // SAFETY: the caller's promise 1.
+                unsafe { (api.DPCTLEvent_Wait)(event) };
+            }
+            status => break status,
+        }
+    };
     async_errors::take()?;
-    // SAFETY: the caller's promise 1.
-    if unsafe { is_complete(api, event) } {
+    if status == DPCTLSyclEventStatusType::COMPLETE {
         Ok(())
     } else {
-        // The interface swallows the exception of a failed wait; what it cannot hide is that the event did not end.
         Err(SyclBackend::failed("Event_WaitAndThrow"))
     }
 }
