@@ -125,8 +125,8 @@ pub enum Error {
     BackendUnavailable {
         /// The backend asked for.
         backend: BackendId,
-        /// Why it is missing.
-        state: BackendState,
+        /// Why it is missing; in a box, since a report is long and errors are returned by value.
+        state: Box<BackendState>,
     },
     /// An error that the runtime reported after the call that caused it.
     #[error(

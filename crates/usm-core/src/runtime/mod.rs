@@ -136,7 +136,7 @@ impl Runtime {
         if sycl_only && self.sycl().backend.is_none() {
             return Err(Error::BackendUnavailable {
                 backend: BackendId::Sycl,
-                state: self.sycl().state.clone(),
+                state: Box::new(self.sycl().state.clone()),
             });
         }
         let available = self.devices().iter().map(Device::filter_string).collect::<Vec<_>>().join(", ");
@@ -177,9 +177,10 @@ impl Runtime {
     /// [`Error::BackendUnavailable`] when there is no SYCL runtime.
     pub fn sycl_backend(&self) -> Result<&Arc<dyn Backend>> {
         let sycl = self.sycl();
-        sycl.backend
-            .as_ref()
-            .ok_or_else(|| Error::BackendUnavailable { backend: BackendId::Sycl, state: sycl.state.clone() })
+        sycl.backend.as_ref().ok_or_else(|| Error::BackendUnavailable {
+            backend: BackendId::Sycl,
+            state: Box::new(sycl.state.clone()),
+        })
     }
 
     fn sycl(&self) -> &SyclSide {

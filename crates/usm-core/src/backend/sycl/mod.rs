@@ -130,7 +130,9 @@ impl SyclBackend {
             return invalid(format!("{address:#x} is not the address of readable, aligned memory"));
         }
         let Ok(types) = self.types(&probe) else {
-            return invalid("cannot be checked, since this SYCL runtime has no device to compare with".to_owned());
+            return invalid(
+                "cannot be checked, since this SYCL runtime has no device to compare with".to_owned(),
+            );
         };
         let expected = match kind {
             ForeignKind::Context => types.context,
