@@ -81,7 +81,7 @@ impl<T: Element> ArrayView<'_, T> {
     /// The elements in row-major order.
     ///
     /// # Errors
-    /// [`Error::OutOfHostMemory`]: no memory for the elements; a broadcast view may have more than any memory
+    /// [`OutOfHostMemory`](crate::Error::OutOfHostMemory): no memory for the elements; a broadcast view may have more than any memory
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut elements = super::zeroed_vec(self.layout.size())?;
         elements.iter_mut().zip(self.iter()).for_each(|(to, from)| *to = from);
