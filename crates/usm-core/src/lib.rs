@@ -2,7 +2,25 @@
 //!
 //! Two backends stand behind one seam ([`backend::Backend`]): the real SYCL runtime, found and loaded at run time
 //! (feature `sycl`, on by default), and an embedded host backend that needs nothing. Which of them exist, and why one is
-//! missing, is a value: [`Runtime::status`].
+//! missing, is a value: [`Runtime::status`]. Backends that fail, delay or record calls, for tests, come with the
+//! feature `testing`.
+//!
+//! | SYCL 2020 | here |
+//! |---|---|
+//! | the implementation | [`Runtime`]; which backend: [`BackendId`], [`BackendStatus`] |
+//! | `device`, `info::device` | [`Device`], [`DeviceInfo`], [`DeviceType`] |
+//! | device selector | [`FilterSelector`] through [`Runtime::select`]; [`Runtime::default_device`] |
+//! | `context` | [`Context`]; a platform's default one: [`Device::default_context`] |
+//! | `queue`, `property::queue` | [`Queue`], [`QueueProperties`] |
+//! | `event` | [`Event`] |
+//! | `usm::alloc`; its value *unknown* | [`UsmKind`]; `None` |
+//! | `malloc_host`, `malloc_device`, `malloc_shared` | [`Queue::allocate`] |
+//! | `aligned_alloc_host`, `…_device`, `…_shared` | [`Queue::allocate_aligned`] |
+//! | `free` | drop of an [`Allocation`] |
+//! | `get_pointer_type`, `get_pointer_device` | [`Context::pointer_info`], [`Context::pointer_device`] |
+//! | `queue::memcpy`, `fill`, `memset`, `wait_and_throw` | [`Queue::memcpy`], [`Queue::fill`], [`Queue::memset`], [`Queue::wait`] |
+//! | `exception`, asynchronous errors | [`Error`], [`Error::Asynchronous`] out of the next wait |
+//! | an object of another library | [`ForeignHandle`], [`Queue::from_foreign`], [`Context::from_foreign`] |
 //!
 //! ```
 //! use usm_core::{Runtime, UsmKind};
@@ -30,6 +48,8 @@ mod kind;
 mod live;
 mod queue;
 mod runtime;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use allocation::Allocation;
 pub use backend::host::HostDevice;

@@ -24,7 +24,8 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
     })?;
     steps.step("clippy", || {
         let clippy = project.cargo_with_python()?.args(["clippy", "--quiet", "--locked"]);
-        openly(clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]))
+        let all = ["--workspace", "--all-targets", "--features", "usm-core/testing"];
+        openly(clippy.args(all).args(["--", "-D", "warnings"]))
     })?;
     steps.step("clippy without default features", || {
         let clippy = project.cargo().args(["clippy", "--quiet", "--locked"]).args(LIBRARIES);

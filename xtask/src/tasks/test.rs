@@ -9,12 +9,23 @@ use crate::python::{PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
 use crate::wheel;
 
-/// The crates that are libraries for others and must work without their default features.
-pub(super) const LIBRARIES: [&str; 8] =
-    ["-p", "sycl-sys", "-p", "usm-core", "-p", "usm-memory", "-p", "usm-array"];
+/// The crates that are libraries for others and must work without their default features; with the test backends.
+pub(super) const LIBRARIES: [&str; 10] = [
+    "-p",
+    "sycl-sys",
+    "-p",
+    "usm-core",
+    "-p",
+    "usm-memory",
+    "-p",
+    "usm-array",
+    "--features",
+    "usm-core/testing",
+];
 
 /// The layer over Python has no Rust tests: a test program would have to link libpython.
-const ALL_BUT_PYTHON: [&str; 3] = ["--workspace", "--exclude", "usm-python"];
+const ALL_BUT_PYTHON: [&str; 5] =
+    ["--workspace", "--exclude", "usm-python", "--features", "usm-core/testing"];
 
 /// Variables that make a search for SYCL succeed outside of a venv.
 const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "ONEAPI_ROOT"];

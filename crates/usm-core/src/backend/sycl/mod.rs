@@ -76,10 +76,18 @@ impl SyclBackend {
             let device = unsafe { (self.api.DPCTLDeviceVector_GetAt)(vector, index) };
             NonNull::new(device.cast()).map(RawDevice::new)
         });
-        let devices = devices.collect();
+        let devices: Vec<_> = devices.collect();
         // SAFETY: ours, and used no more; the devices taken out are copies.
         unsafe { (self.api.DPCTLDeviceVector_Delete)(vector) };
-        Ok(devices)
+        if devices.len() == len {
+            return Ok(devices);
+        }
+        // A list that lacks a device would pass for the whole one.
+        for device in devices {
+            // SAFETY: ours, and used no more.
+            unsafe { self.release(RawHandle::Device(device)) };
+        }
+        Err(Self::failed("DeviceVector_GetAt"))
     }
 
     /// The types of foreign objects; learned once, since making a queue takes a while. A failure is not kept.

@@ -1,0 +1,116 @@
+//! Answers of a backend as data, and how a decorator makes one up that says "failed".
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use crate::backend::{QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue};
+use crate::{DeviceInfo, Error, PointerInfo, Result};
+
+/// What a call answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Nothing but that it is done.
+    Done,
+    /// The text of the error.
+    Failed(String),
+    /// A handle with a reference of its own.
+    Handle(RawHandle),
+    /// Devices, each with a reference of its own.
+    Devices(Vec<RawDevice>),
+    /// Filter string of the device that was described.
+    Described(String),
+    /// Context, device and properties of a queue.
+    Parts(RawContext, RawDevice, QueueProperties),
+    /// Address of a new block, or that there was no memory.
+    Block(Option<usize>),
+    /// What is known about an address.
+    Pointer(Option<PointerInfo>),
+    /// Address of a foreign object.
+    Foreign(usize),
+    /// Yes or no.
+    Is(bool),
+}
+
+/// The return type of a method: what it says, and what it is when the method fails.
+pub(super) trait Outcome: Sized {
+    /// The outcome of a failed call; `None` for a method that cannot fail.
+    fn failure(error: Error) -> Option<Self>;
+
+    fn answer(&self) -> Answer;
+}
+
+/// What a fallible method answers when it succeeds.
+pub(super) trait Success {
+    fn answer(&self) -> Answer;
+}
+
+impl<T: Success> Outcome for Result<T> {
+    fn failure(error: Error) -> Option<Self> {
+        Some(Err(error))
+    }
+
+    fn answer(&self) -> Answer {
+        match self {
+            Ok(value) => value.answer(),
+            Err(error) => Answer::Failed(error.to_string()),
+        }
+    }
+}
+
+impl Outcome for Option<NonNull<u8>> {
+    // Allocation fails without a reason.
+    fn failure(_error: Error) -> Option<Self> {
+        Some(None)
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::Block(self.map(|block| block.addr().get()))
+    }
+}
+
+macro_rules! infallible {
+    ($($outcome:ty: $value:pat => $answer:expr;)+) => {$(
+        impl Outcome for $outcome {
+            fn failure(_error: Error) -> Option<Self> {
+                None
+            }
+
+            fn answer(&self) -> Answer {
+                let $value = self;
+                $answer
+            }
+        }
+    )+};
+}
+
+infallible!(
+    (): () => Answer::Done;
+    bool: &is => Answer::Is(is);
+    DeviceInfo: info => Answer::Described(info.filter_string());
+    Option<PointerInfo>: &info => Answer::Pointer(info);
+);
+
+macro_rules! success {
+    ($($success:ty: $value:pat => $answer:expr;)+) => {$(
+        impl Success for $success {
+            fn answer(&self) -> Answer {
+                let $value = self;
+                $answer
+            }
+        }
+    )+};
+}
+
+success!(
+    (): () => Answer::Done;
+    Vec<RawDevice>: devices => Answer::Devices(devices.clone());
+    RawDevice: &device => Answer::Handle(RawHandle::Device(device));
+    RawContext: &context => Answer::Handle(RawHandle::Context(context));
+    RawQueue: &queue => Answer::Handle(RawHandle::Queue(queue));
+    RawEvent: &event => Answer::Handle(RawHandle::Event(event));
+    RawHandle: &handle => Answer::Handle(handle);
+    (RawContext, RawDevice, QueueProperties): &(context, device, properties) =>
+        Answer::Parts(context, device, properties);
+    NonNull<c_void>: pointer => Answer::Foreign(pointer.addr().get());
+);

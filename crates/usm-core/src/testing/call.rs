@@ -1,0 +1,106 @@
+//! Calls of a backend as data: which method, and the arguments that matter.
+
+use std::fmt;
+
+use crate::UsmKind;
+use crate::backend::{ForeignKind, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue};
+
+macro_rules! methods {
+    ($($variant:ident, $name:literal, $fallible:literal;)+) => {
+        /// A method of [`Backend`](crate::backend::Backend), each but `id`, which asks nothing of a runtime.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Method {
+            $(#[doc = concat!("`Backend::", $name, "`.")] $variant,)+
+        }
+
+        impl Method {
+            /// All methods.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// Name of the method.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// Whether the method can answer that it failed.
+            #[must_use]
+            pub const fn is_fallible(self) -> bool {
+                match self {
+                    $(Self::$variant => $fallible,)+
+                }
+            }
+        }
+
+        impl Call {
+            /// The method that was called.
+            #[must_use]
+            pub const fn method(&self) -> Method {
+                match self {
+                    $(Self::$variant { .. } => Method::$variant,)+
+                }
+            }
+        }
+    };
+}
+
+methods!(
+    RootDevices, "root_devices", true;
+    DeviceInfo, "device_info", false;
+    DefaultContext, "default_context", true;
+    CreateContext, "create_context", true;
+    ContextDevices, "context_devices", true;
+    CreateQueue, "create_queue", true;
+    QueueParts, "queue_parts", true;
+    Same, "same", false;
+    Release, "release", false;
+    Allocate, "allocate", true;
+    Free, "free", false;
+    PointerInfo, "pointer_info", false;
+    PointerDevice, "pointer_device", true;
+    Memcpy, "memcpy", true;
+    Fill, "fill", true;
+    Barrier, "barrier", true;
+    Wait, "wait", true;
+    IsComplete, "is_complete", false;
+    ImportForeign, "import_foreign", true;
+    ExportForeign, "export_foreign", true;
+    DeleteForeign, "delete_foreign", false;
+);
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One call of a backend. Memory is named by its address; nothing here keeps anything alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "variants and fields have the names of `Backend`'s methods and arguments")]
+#[non_exhaustive]
+pub enum Call {
+    RootDevices,
+    DeviceInfo { device: RawDevice },
+    DefaultContext { device: RawDevice },
+    CreateContext { devices: Vec<RawDevice> },
+    ContextDevices { context: RawContext },
+    CreateQueue { context: RawContext, device: RawDevice, properties: QueueProperties },
+    QueueParts { queue: RawQueue },
+    Same { a: RawHandle, b: RawHandle },
+    Release { handle: RawHandle },
+    Allocate { queue: RawQueue, kind: UsmKind, len_bytes: usize, align_bytes: usize },
+    Free { context: RawContext, block: usize },
+    PointerInfo { context: RawContext, address: usize },
+    PointerDevice { context: RawContext, address: usize },
+    Memcpy { queue: RawQueue, dst: usize, src: usize, len_bytes: usize, dependencies: Vec<RawEvent> },
+    Fill { queue: RawQueue, dst: usize, pattern: Vec<u8>, count: usize, dependencies: Vec<RawEvent> },
+    Barrier { queue: RawQueue },
+    Wait { event: RawEvent },
+    IsComplete { event: RawEvent },
+    ImportForeign { kind: ForeignKind, pointer: usize },
+    ExportForeign { handle: RawHandle },
+    DeleteForeign { kind: ForeignKind, pointer: usize },
+}

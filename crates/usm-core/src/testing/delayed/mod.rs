@@ -1,0 +1,287 @@
+//! A backend whose operations end late and out of order.
+
+mod random;
+mod schedule;
+
+use std::num::NonZeroUsize;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use self::schedule::PrematureFree;
+use self::schedule::{Operation, Schedule, Work};
+use super::Call;
+use super::forward::signatures::*;
+use crate::Error;
+
+/// Calls that an operation is held back at most, unless told otherwise.
+const MAX_DELAY_CALLS: usize = 16;
+
+/// A backend that holds operations back and runs them later, in a random order that the seed decides.
+///
+/// - `memcpy`, `fill` and `barrier` only note what is to do. An operation runs after its dependencies; on an in-order queue
+///   after all that was submitted to it before; a barrier after all of its queue, and before what follows it there.
+/// - It runs when somebody waits for it (operations that nobody waits for may run before it), at the latest after a random
+///   number of other calls of the backend, at [`flush`](Self::flush), and when the backend is dropped.
+/// - Running ends it: [`is_complete`](Backend::is_complete) tells the truth. Its errors come out of the first `wait`.
+/// - Memory freed while an operation that uses it is held back is a fault, which [`faults`](Self::faults) tells; the
+///   operation is given up, since it could do harm.
+///
+/// Host memory, and USM that others allocated, is out of sight: of such operands only the owner knows when they end.
+/// Work that foreign libraries submit to a queue is not ordered after operations that are held back.
+#[derive(Debug)]
+pub struct DelayedBackend {
+    inner: Arc<dyn Backend>,
+    /// Invariant D2: operations run under this lock, so that one not in the schedule has ended.
+    schedule: Mutex<Schedule>,
+}
+
+impl DelayedBackend {
+    /// Delays the operations of `inner`, each by at most 16 calls. The same seed gives the same order to the same calls.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Backend>, seed: u64) -> Self {
+        Self { inner, schedule: Mutex::new(Schedule::new(seed, MAX_DELAY_CALLS)) }
+    }
+
+    /// The same with another bound: an operation runs before the `calls`-th other call, or when it is waited for. 0 means 1.
+    #[must_use]
+    pub fn with_max_delay(self, calls: usize) -> Self {
+        self.lock().set_max_delay(calls);
+        self
+    }
+
+    /// How many operations are held back now.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.lock().pending()
+    }
+
+    /// Memory that was freed too early, in order.
+    #[must_use]
+    pub fn faults(&self) -> Vec<PrematureFree> {
+        self.lock().faults().to_vec()
+    }
+
+    /// Runs all that is held back.
+    pub fn flush(&self) {
+        let mut schedule = self.lock();
+        while let Some(operation) = schedule.take_any() {
+            self.run(&mut schedule, &operation);
+        }
+        self.release_idle(&mut schedule);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Schedule> {
+        // Nothing that can panic runs while the lock is held half done.
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, call: &'static str) -> Error {
+        Error::Backend { backend: self.inner.id(), call }
+    }
+
+    /// Runs one operation and waits for its end.
+    fn run(&self, schedule: &mut Schedule, operation: &Operation) {
+        let queue = operation.queue;
+        let submitted = match &operation.work {
+            Work::Memcpy { dst, src, len_bytes } => {
+                let dst = ptr::with_exposed_provenance_mut(*dst);
+                let src = ptr::with_exposed_provenance(*src);
+                // SAFETY: the queue is live, for its release waits for its operations (D1); the ranges are valid until the
+                // event ends, as the submitter promised, and it has not ended yet; dependencies have ended (D2).
+                unsafe { self.inner.memcpy(queue, dst, src, *len_bytes, &[]) }
+            }
+            Work::Fill { dst, pattern, count } => {
+                let dst = ptr::with_exposed_provenance_mut(*dst);
+                // SAFETY: as above.
+                unsafe { self.inner.fill(queue, dst, pattern, *count, &[]) }
+            }
+            // SAFETY: the queue is live, as above.
+            Work::Barrier => unsafe { self.inner.barrier(queue) },
+        };
+        let ended = submitted.and_then(|event| {
+            // SAFETY: a fresh event of `inner`.
+            let ended = unsafe { self.inner.wait(event) };
+            // SAFETY: ours, and used no more.
+            unsafe { self.inner.release(RawHandle::Event(event)) };
+            ended
+        });
+        if let Err(error) = ended {
+            schedule.fail(operation.number, error);
+        }
+    }
+
+    /// Runs operations, in any order that is allowed, until one has ended.
+    fn run_until(&self, schedule: &mut Schedule, number: usize) {
+        while schedule.is_pending(number) {
+            let Some(operation) = schedule.take_any() else { break };
+            self.run(schedule, &operation);
+        }
+        self.release_idle(schedule);
+    }
+
+    fn release_idle(&self, schedule: &mut Schedule) {
+        for queue in schedule.idle_queues() {
+            // SAFETY: D1: a reference that its owner gave back and that nothing uses any more.
+            unsafe { self.inner.release(RawHandle::Queue(queue)) };
+        }
+    }
+
+    /// Time passes by calls.
+    fn tick(&self) {
+        let mut schedule = self.lock();
+        for number in schedule.tick() {
+            self.run_until(&mut schedule, number);
+        }
+    }
+
+    fn around<R>(&self, _call: Call, run: impl FnOnce() -> R) -> R {
+        self.tick();
+        run()
+    }
+
+    /// # Safety
+    /// 1. As for the method of [`Backend`] that does this work.
+    unsafe fn submit(&self, queue: RawQueue, work: Work, dependencies: &[RawEvent]) -> Result<RawEvent> {
+        self.tick();
+        // SAFETY: the queue is live.
+        let (context, device, properties) = unsafe { self.inner.queue_parts(queue) }?;
+        // SAFETY: ours, and used no more.
+        unsafe { self.inner.release(RawHandle::Context(context)) };
+        // SAFETY: ours, and used no more.
+        unsafe { self.inner.release(RawHandle::Device(device)) };
+        let is_same = |other| {
+            // SAFETY: both are live: the caller's, and one with pending operations (D1).
+            other == queue || unsafe { self.inner.same(RawHandle::Queue(queue), RawHandle::Queue(other)) }
+        };
+        let dependencies = dependencies.iter().map(|&event| number(event));
+        let event = self.lock().submit(queue, properties.in_order, work, dependencies, is_same);
+        NonZeroUsize::new(event)
+            .map(|event| RawEvent::new(NonNull::without_provenance(event)))
+            .ok_or_else(|| self.failed("submit"))
+    }
+}
+
+/// The number that an event's handle is.
+fn number(event: RawEvent) -> usize {
+    event.as_ptr().addr()
+}
+
+impl Drop for DelayedBackend {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+// SAFETY: 1. An event's handle is a number that is never given out twice, good on any thread; other handles are `inner`'s,
+// and a queue's is released when its last operation has ended (D1). 2. and 3. are `inner`'s promises. 4. `wait` returns when
+// the operation has run, and `inner` has waited for it, or when it was given up and will never run (D2). 5. Nothing panics.
+unsafe impl Backend for DelayedBackend {
+    forward!(
+        id,
+        root_devices,
+        device_info,
+        default_context,
+        create_context,
+        context_devices,
+        create_queue,
+        queue_parts,
+        pointer_info,
+        pointer_device,
+        import_foreign,
+        export_foreign,
+        delete_foreign,
+    );
+
+    unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
+        self.tick();
+        match (a, b) {
+            // Our own numbers, of which `inner` knows nothing.
+            (RawHandle::Event(a), RawHandle::Event(b)) => a == b,
+            (RawHandle::Event(_), _) | (_, RawHandle::Event(_)) => false,
+            // SAFETY: both are live handles of `inner`.
+            _ => unsafe { self.inner.same(a, b) },
+        }
+    }
+
+    unsafe fn release(&self, handle: RawHandle) {
+        self.tick();
+        match handle {
+            RawHandle::Event(event) => self.lock().forget_event(number(event)),
+            RawHandle::Queue(queue) => {
+                let mut schedule = self.lock();
+                if schedule.release_queue(queue) {
+                    // SAFETY: the caller gives its reference away, and no operation needs the queue.
+                    unsafe { self.inner.release(handle) };
+                }
+            }
+            // SAFETY: the caller gives its reference away.
+            RawHandle::Device(_) | RawHandle::Context(_) => unsafe { self.inner.release(handle) },
+        }
+    }
+
+    unsafe fn allocate(
+        &self,
+        queue: RawQueue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<NonNull<u8>> {
+        self.tick();
+        // SAFETY: the caller's promises are the same.
+        let block = unsafe { self.inner.allocate(queue, kind, len_bytes, align_bytes) }?;
+        self.lock().add_block(block.addr().get(), len_bytes);
+        Some(block)
+    }
+
+    // No time passes before the check: it would let operations end that have not.
+    unsafe fn free(&self, context: RawContext, block: NonNull<u8>) {
+        let mut schedule = self.lock();
+        schedule.remove_block(block.addr().get(), |method| self.failed(method.name()));
+        self.release_idle(&mut schedule);
+        // SAFETY: the caller's promises are the same, and what broke the second has just been given up.
+        unsafe { self.inner.free(context, block) };
+    }
+
+    unsafe fn memcpy(
+        &self,
+        queue: RawQueue,
+        dst: *mut u8,
+        src: *const u8,
+        len_bytes: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        let (dst, src) = (dst.expose_provenance(), src.expose_provenance());
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.submit(queue, Work::Memcpy { dst, src, len_bytes }, dependencies) }
+    }
+
+    unsafe fn fill(
+        &self,
+        queue: RawQueue,
+        dst: *mut u8,
+        pattern: &[u8],
+        count: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        let work = Work::Fill { dst: dst.expose_provenance(), pattern: pattern.to_vec(), count };
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.submit(queue, work, dependencies) }
+    }
+
+    unsafe fn barrier(&self, queue: RawQueue) -> Result<RawEvent> {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.submit(queue, Work::Barrier, &[]) }
+    }
+
+    unsafe fn wait(&self, event: RawEvent) -> Result<()> {
+        self.tick();
+        let mut schedule = self.lock();
+        self.run_until(&mut schedule, number(event));
+        schedule.take_error(number(event)).map_or(Ok(()), Err)
+    }
+
+    unsafe fn is_complete(&self, event: RawEvent) -> bool {
+        self.tick();
+        !self.lock().is_pending(number(event))
+    }
+}

@@ -1,0 +1,204 @@
+//! Which operations are held back, what each has to wait for, and in which order they run: data, no memory touched.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use super::random::Random;
+use crate::Error;
+use crate::backend::RawQueue;
+use crate::testing::Method;
+
+/// Memory was freed while an operation that uses it had not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PrematureFree {
+    /// The operation, which was given up: it never runs, and waiting for it is an error.
+    pub operation: Method,
+    /// Address of the freed block.
+    pub block: usize,
+    /// Length of the freed block, in bytes.
+    pub len_bytes: usize,
+}
+
+/// What an operation does.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    Memcpy { dst: usize, src: usize, len_bytes: usize },
+    Fill { dst: usize, pattern: Vec<u8>, count: usize },
+    Barrier,
+}
+
+impl Work {
+    pub(super) fn method(&self) -> Method {
+        match self {
+            Self::Memcpy { .. } => Method::Memcpy,
+            Self::Fill { .. } => Method::Fill,
+            Self::Barrier => Method::Barrier,
+        }
+    }
+
+    fn uses(&self, block: &Range<usize>) -> bool {
+        let overlaps = |start: usize, len_bytes: usize| {
+            len_bytes != 0 && start < block.end && block.start < start.saturating_add(len_bytes)
+        };
+        match self {
+            Self::Memcpy { dst, src, len_bytes } => overlaps(*dst, *len_bytes) || overlaps(*src, *len_bytes),
+            Self::Fill { dst, pattern, count } => overlaps(*dst, pattern.len().saturating_mul(*count)),
+            Self::Barrier => false,
+        }
+    }
+}
+
+/// An operation that has been submitted and not run.
+#[derive(Debug)]
+pub(super) struct Operation {
+    /// Also the value of its event's handle.
+    pub(super) number: usize,
+    pub(super) queue: RawQueue,
+    pub(super) work: Work,
+    /// Numbers of operations that run before, as far as they are still held back.
+    after: Vec<usize>,
+    /// Calls of the backend until it runs at the latest.
+    delay: usize,
+}
+
+/// All that a delayed backend remembers.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    random: Random,
+    max_delay: usize,
+    numbers: usize,
+    /// In the order of submission.
+    pending: Vec<Operation>,
+    /// Numbers of live events, with the error that waiting for them gives.
+    events: HashMap<usize, Option<Error>>,
+    /// Lengths of live blocks in bytes, by address.
+    blocks: BTreeMap<usize, usize>,
+    /// Invariant D1: handles whose owner gave them back while operations were pending on them, one reference each.
+    released: Vec<RawQueue>,
+    faults: Vec<PrematureFree>,
+}
+
+impl Schedule {
+    pub(super) fn new(seed: u64, max_delay: usize) -> Self {
+        Self {
+            random: Random::new(seed),
+            max_delay,
+            numbers: 0,
+            pending: Vec::new(),
+            events: HashMap::new(),
+            blocks: BTreeMap::new(),
+            released: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    pub(super) fn set_max_delay(&mut self, calls: usize) {
+        self.max_delay = calls;
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    pub(super) fn faults(&self) -> &[PrematureFree] {
+        &self.faults
+    }
+
+    /// Holds an operation back; its number names its event. `is_same_queue` compares with the queues of pending operations.
+    pub(super) fn submit(
+        &mut self,
+        queue: RawQueue,
+        in_order: bool,
+        work: Work,
+        dependencies: impl IntoIterator<Item = usize>,
+        is_same_queue: impl Fn(RawQueue) -> bool,
+    ) -> usize {
+        let is_barrier = |work: &Work| matches!(work, Work::Barrier);
+        let mut after: Vec<_> = dependencies.into_iter().collect();
+        // In order: after all of this queue. A barrier, too, and what comes after a barrier is after it.
+        let waits_for_all = in_order || is_barrier(&work);
+        let before = self.pending.iter().filter(|operation| {
+            (waits_for_all || is_barrier(&operation.work)) && is_same_queue(operation.queue)
+        });
+        after.extend(before.map(|operation| operation.number));
+        self.numbers += 1;
+        let delay = 1 + self.random.below(self.max_delay);
+        self.pending.push(Operation { number: self.numbers, queue, work, after, delay });
+        self.events.insert(self.numbers, None);
+        self.numbers
+    }
+
+    pub(super) fn is_pending(&self, number: usize) -> bool {
+        self.pending.iter().any(|operation| operation.number == number)
+    }
+
+    /// Takes out one of the operations that could run now, at random; `None` when nothing is held back.
+    pub(super) fn take_any(&mut self) -> Option<Operation> {
+        let ready: Vec<_> = (0..self.pending.len())
+            .filter(|&index| !self.pending[index].after.iter().any(|&number| self.is_pending(number)))
+            .collect();
+        let index = *ready.get(self.random.below(ready.len()))?;
+        Some(self.pending.remove(index))
+    }
+
+    /// One call of the backend has passed: the first operation whose delay is over, if there is one.
+    pub(super) fn tick(&mut self) -> Vec<usize> {
+        for operation in &mut self.pending {
+            operation.delay = operation.delay.saturating_sub(1);
+        }
+        self.pending
+            .iter()
+            .filter(|operation| operation.delay == 0)
+            .map(|operation| operation.number)
+            .collect()
+    }
+
+    /// Keeps the error for whoever waits for the event, if its handle is still live.
+    pub(super) fn fail(&mut self, number: usize, error: Error) {
+        if let Some(event) = self.events.get_mut(&number) {
+            *event = Some(error);
+        }
+    }
+
+    pub(super) fn take_error(&mut self, number: usize) -> Option<Error> {
+        self.events.get_mut(&number)?.take()
+    }
+
+    pub(super) fn forget_event(&mut self, number: usize) {
+        self.events.remove(&number);
+    }
+
+    pub(super) fn add_block(&mut self, address: usize, len_bytes: usize) {
+        self.blocks.insert(address, len_bytes);
+    }
+
+    /// A block is about to be freed: operations that use it are given up, each a fault.
+    pub(super) fn remove_block(&mut self, address: usize, mut error: impl FnMut(Method) -> Error) {
+        let len_bytes = self.blocks.remove(&address).unwrap_or(1);
+        let block = address..address.saturating_add(len_bytes);
+        for operation in self.pending.extract_if(.., |operation| operation.work.uses(&block)) {
+            let operation_is = operation.work.method();
+            self.faults.push(PrematureFree { operation: operation_is, block: address, len_bytes });
+            if let Some(event) = self.events.get_mut(&operation.number) {
+                *event = Some(error(operation_is));
+            }
+        }
+    }
+
+    /// Whether the reference to a queue can be given back now. If not, it is kept until [`idle_queues`](Self::idle_queues).
+    pub(super) fn release_queue(&mut self, queue: RawQueue) -> bool {
+        let is_used = self.pending.iter().any(|operation| operation.queue == queue);
+        if is_used {
+            self.released.push(queue);
+        }
+        !is_used
+    }
+
+    /// Kept references (D1) that no pending operation needs any more; the caller takes them over.
+    pub(super) fn idle_queues(&mut self) -> Vec<RawQueue> {
+        let pending = &self.pending;
+        let is_idle = |queue: &mut RawQueue| !pending.iter().any(|operation| operation.queue == *queue);
+        self.released.extract_if(.., is_idle).collect()
+    }
+}

@@ -1,0 +1,143 @@
+//! A backend whose n-th call fails.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::answer::Outcome;
+use super::forward::signatures::*;
+use super::{Call, Method};
+use crate::Error;
+
+/// Which call fails: a position among the fallible calls, counted from 1, of all methods or of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    at: usize,
+    method: Option<Method>,
+    persistent: bool,
+}
+
+impl Fault {
+    /// The `n`-th fallible call from now fails, and no other. 1 is the next one; 0 is none.
+    #[must_use]
+    pub const fn at(n: usize) -> Self {
+        Self { at: n, method: None, persistent: false }
+    }
+
+    /// The `n`-th fallible call from now fails, and all after it. 1 is the next one; 0 is none.
+    #[must_use]
+    pub const fn from(n: usize) -> Self {
+        Self { at: n, method: None, persistent: true }
+    }
+
+    /// The same, counting the calls of one method only. One that is not [fallible](Method::is_fallible) never fails.
+    #[must_use]
+    pub const fn of(mut self, method: Method) -> Self {
+        self.method = Some(method);
+        self
+    }
+
+    const fn hits(&self, count: usize) -> bool {
+        self.at != 0 && (count == self.at || self.persistent && count > self.at)
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    fault: Option<Fault>,
+    calls: HashMap<Method, usize>,
+    failures: usize,
+}
+
+/// A backend that fails where a test says, and else does what the backend below does.
+///
+/// A call that fails does not reach the backend below, except for [`wait`](Backend::wait), which has waited when it fails. Failing
+/// calls answer [`Error::Backend`] with the method's name; `allocate` answers that there is no memory.
+///
+/// Run a scenario with [`Fault::at`] 1, 2, … until [`failures`](Self::failures) stays 0: then it has passed.
+#[derive(Debug)]
+pub struct FaultyBackend {
+    inner: Arc<dyn Backend>,
+    state: Mutex<State>,
+}
+
+impl FaultyBackend {
+    /// Nothing fails until [`arm`](Self::arm).
+    #[must_use]
+    pub fn new(inner: Arc<dyn Backend>) -> Self {
+        Self { inner, state: Mutex::default() }
+    }
+
+    /// Lets a call fail, instead of what was armed before. All counts start again.
+    pub fn arm(&self, fault: Fault) {
+        *self.state() = State { fault: Some(fault), ..State::default() };
+    }
+
+    /// Lets no call fail any more. Counts go on.
+    pub fn disarm(&self) {
+        self.state().fault = None;
+    }
+
+    /// How many fallible calls there were since the last [`arm`](Self::arm), with those that were made to fail.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.state().calls.values().sum()
+    }
+
+    /// How many of these calls were of one method.
+    #[must_use]
+    pub fn calls_of(&self, method: Method) -> usize {
+        self.state().calls.get(&method).copied().unwrap_or(0)
+    }
+
+    /// How many calls were made to fail since the last [`arm`](Self::arm).
+    #[must_use]
+    pub fn failures(&self) -> usize {
+        self.state().failures
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing is half done while the lock is held.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call and says whether it fails.
+    fn fails(&self, method: Method) -> bool {
+        if !method.is_fallible() {
+            return false;
+        }
+        let mut state = self.state();
+        let of_method = state.calls.entry(method).or_default();
+        *of_method += 1;
+        let of_method = *of_method;
+        let fails = state.fault.is_some_and(|fault| match fault.method {
+            Some(only) => only == method && fault.hits(of_method),
+            None => fault.hits(state.calls.values().sum()),
+        });
+        state.failures += usize::from(fails);
+        fails
+    }
+
+    fn around<R: Outcome>(&self, call: Call, run: impl FnOnce() -> R) -> R {
+        let method = call.method();
+        if !self.fails(method) {
+            return run();
+        }
+        let error = Error::Backend { backend: self.inner.id(), call: method.name() };
+        match R::failure(error) {
+            Some(failure) if method == Method::Wait => {
+                // Promise 4 holds for a wait that fails, too.
+                drop(run());
+                failure
+            }
+            Some(failure) => failure,
+            None => run(),
+        }
+    }
+}
+
+// SAFETY: every answer but a failure is `inner`'s, which keeps all promises. A failure gives out no handle and no memory
+// (promises 1 and 2) and touches nothing, since `inner` was not called; a failing wait has waited in `inner` (promise 4).
+// `pointer_info` always comes from `inner` (promise 3). Counting does not panic (promise 5).
+unsafe impl Backend for FaultyBackend {
+    forward!(all);
+}

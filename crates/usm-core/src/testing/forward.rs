@@ -1,0 +1,134 @@
+//! The methods of `Backend`, written once for all decorators.
+
+/// The types in the methods' signatures, which a file that uses `forward!` imports.
+pub(super) mod signatures {
+    pub(in crate::testing) use std::ffi::c_void;
+    pub(in crate::testing) use std::ptr::NonNull;
+
+    pub(in crate::testing) use crate::backend::{
+        Backend, BackendId, DeviceInfo, ForeignKind, PointerInfo, QueueProperties, RawContext, RawDevice,
+        RawEvent, RawHandle, RawQueue,
+    };
+    pub(in crate::testing) use crate::{Result, UsmKind};
+}
+
+/// Methods of an `unsafe impl Backend` that hand the call to `self.inner` with the same arguments, through
+/// `self.around(call, run)`, which decides when to run it, if at all. `all` stands for every method.
+macro_rules! forward {
+    (all) => {
+        forward!(
+            id, root_devices, device_info, default_context, create_context, context_devices, create_queue,
+            queue_parts, same, release, allocate, free, pointer_info, pointer_device, memcpy, fill, barrier,
+            wait, is_complete, import_foreign, export_foreign, delete_foreign,
+        );
+    };
+    ($($method:ident),+ $(,)?) => {
+        $(forward!(@ $method);)+
+    };
+    (@ id) => {
+        fn id(&self) -> BackendId {
+            self.inner.id()
+        }
+    };
+    (@ root_devices) => {
+        fn root_devices(&self) -> Result<Vec<RawDevice>> {
+            self.around(Call::RootDevices, || self.inner.root_devices())
+        }
+    };
+    (@ device_info) => {
+        forward!(@ device_info(device: RawDevice) -> DeviceInfo, DeviceInfo { device });
+    };
+    (@ default_context) => {
+        forward!(@ default_context(device: RawDevice) -> Result<RawContext>,
+            DefaultContext { device });
+    };
+    (@ create_context) => {
+        forward!(@ create_context(devices: &[RawDevice]) -> Result<RawContext>,
+            CreateContext { devices: devices.to_vec() });
+    };
+    (@ context_devices) => {
+        forward!(@ context_devices(context: RawContext) -> Result<Vec<RawDevice>>,
+            ContextDevices { context });
+    };
+    (@ create_queue) => {
+        forward!(@ create_queue(context: RawContext, device: RawDevice, properties: QueueProperties)
+            -> Result<RawQueue>,
+            CreateQueue { context, device, properties });
+    };
+    (@ queue_parts) => {
+        forward!(@ queue_parts(queue: RawQueue)
+            -> Result<(RawContext, RawDevice, QueueProperties)>,
+            QueueParts { queue });
+    };
+    (@ same) => {
+        forward!(@ same(a: RawHandle, b: RawHandle) -> bool, Same { a, b });
+    };
+    (@ release) => {
+        forward!(@ release(handle: RawHandle) -> (), Release { handle });
+    };
+    (@ allocate) => {
+        forward!(@ allocate(queue: RawQueue, kind: UsmKind, len_bytes: usize, align_bytes: usize)
+            -> Option<NonNull<u8>>,
+            Allocate { queue, kind, len_bytes, align_bytes });
+    };
+    (@ free) => {
+        forward!(@ free(context: RawContext, block: NonNull<u8>) -> (),
+            Free { context, block: block.addr().get() });
+    };
+    (@ pointer_info) => {
+        forward!(@ pointer_info(context: RawContext, address: usize) -> Option<PointerInfo>,
+            PointerInfo { context, address });
+    };
+    (@ pointer_device) => {
+        forward!(@ pointer_device(context: RawContext, address: usize)
+            -> Result<RawDevice>,
+            PointerDevice { context, address });
+    };
+    (@ memcpy) => {
+        forward!(@ memcpy(
+                queue: RawQueue, dst: *mut u8, src: *const u8, len_bytes: usize, dependencies: &[RawEvent]
+            ) -> Result<RawEvent>,
+            Memcpy {
+                queue, dst: dst.addr(), src: src.addr(), len_bytes, dependencies: dependencies.to_vec(),
+            });
+    };
+    (@ fill) => {
+        forward!(@ fill(
+                queue: RawQueue, dst: *mut u8, pattern: &[u8], count: usize, dependencies: &[RawEvent]
+            ) -> Result<RawEvent>,
+            Fill {
+                queue, dst: dst.addr(), pattern: pattern.to_vec(), count, dependencies: dependencies.to_vec(),
+            });
+    };
+    (@ barrier) => {
+        forward!(@ barrier(queue: RawQueue) -> Result<RawEvent>, Barrier { queue });
+    };
+    (@ wait) => {
+        forward!(@ wait(event: RawEvent) -> Result<()>, Wait { event });
+    };
+    (@ is_complete) => {
+        forward!(@ is_complete(event: RawEvent) -> bool, IsComplete { event });
+    };
+    (@ import_foreign) => {
+        forward!(@ import_foreign(kind: ForeignKind, pointer: *mut c_void)
+            -> Result<RawHandle>,
+            ImportForeign { kind, pointer: pointer.addr() });
+    };
+    (@ export_foreign) => {
+        forward!(@ export_foreign(handle: RawHandle) -> Result<NonNull<c_void>>,
+            ExportForeign { handle });
+    };
+    (@ delete_foreign) => {
+        forward!(@ delete_foreign(kind: ForeignKind, pointer: NonNull<c_void>) -> (),
+            DeleteForeign { kind, pointer: pointer.addr().get() });
+    };
+    (@ $method:ident($($argument:ident: $kind:ty),+) -> $answer:ty, $($call:tt)+) => {
+        unsafe fn $method(&self, $($argument: $kind),+) -> $answer {
+            self.around(Call::$($call)+, || {
+                // SAFETY: the caller promises for its arguments what `inner` asks for; the handles among them are
+                // `inner`'s own.
+                unsafe { self.inner.$method($($argument),+) }
+            })
+        }
+    };
+}

@@ -1,0 +1,100 @@
+//! A backend that writes down every call.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::answer::Outcome;
+use super::forward::signatures::*;
+use super::text::Names;
+use super::{Answer, Call, Method};
+
+/// One call and its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Record {
+    /// The call.
+    pub call: Call,
+    /// What it answered.
+    pub answer: Answer,
+}
+
+/// A backend that does what the one below does and records each call, in the order in which they returned.
+///
+/// `Display` lists the calls, one a line. Handles are numbered there as they first appear (a runtime may use the value of
+/// a released handle again, which keeps its number); memory has its address.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use usm_core::backend::host::HostBackend;
+/// use usm_core::testing::RecordingBackend;
+/// use usm_core::{Runtime, UsmKind};
+///
+/// # fn main() -> usm_core::Result<()> {
+/// let recording = Arc::new(RecordingBackend::new(Arc::new(HostBackend::new())));
+/// let runtime = Runtime::with_backend(recording.clone())?;
+/// let queue = runtime.default_queue(&runtime.default_device())?;
+/// recording.clear();
+/// queue.wait()?;
+/// assert_eq!(recording.to_string(), "\
+/// barrier(queue#0) -> event#1
+/// wait(event#1) -> done
+/// release(event#1) -> done
+/// ");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct RecordingBackend {
+    inner: Arc<dyn Backend>,
+    records: Mutex<Vec<Record>>,
+}
+
+impl RecordingBackend {
+    /// Records the calls of `inner`.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Backend>) -> Self {
+        Self { inner, records: Mutex::default() }
+    }
+
+    /// All calls so far.
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        self.lock().clone()
+    }
+
+    /// How many calls of a method there were so far.
+    #[must_use]
+    pub fn count(&self, method: Method) -> usize {
+        self.lock().iter().filter(|record| record.call.method() == method).count()
+    }
+
+    /// Forgets all calls so far.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Record>> {
+        // Nothing is half done while the lock is held.
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn around<R: Outcome>(&self, call: Call, run: impl FnOnce() -> R) -> R {
+        let outcome = run();
+        self.lock().push(Record { call, answer: outcome.answer() });
+        outcome
+    }
+}
+
+impl fmt::Display for RecordingBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names = Names::default();
+        self.lock().iter().try_for_each(|record| names.write(f, record))
+    }
+}
+
+// SAFETY: every call goes to `inner` and every answer comes from it unchanged, so that its promises hold here; a record
+// holds no reference and frees nothing, and writing it down does not panic (promise 5).
+unsafe impl Backend for RecordingBackend {
+    forward!(all);
+}

@@ -1,0 +1,100 @@
+//! Recorded calls as text.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use super::{Answer, Call, Record};
+use crate::backend::RawHandle;
+
+/// The numbers of handles, in the order of their appearance.
+#[derive(Debug, Default)]
+pub(super) struct Names(HashMap<RawHandle, usize>);
+
+impl Names {
+    fn name(&mut self, handle: RawHandle) -> String {
+        let next = self.0.len();
+        let number = *self.0.entry(handle).or_insert(next);
+        let what = match handle {
+            RawHandle::Device(_) => "device",
+            RawHandle::Context(_) => "context",
+            RawHandle::Queue(_) => "queue",
+            RawHandle::Event(_) => "event",
+        };
+        format!("{what}#{number}")
+    }
+
+    fn list<T: Copy>(&mut self, handles: &[T], wrap: impl Fn(T) -> RawHandle) -> String {
+        let names: Vec<_> = handles.iter().map(|&handle| self.name(wrap(handle))).collect();
+        format!("[{}]", names.join(", "))
+    }
+
+    fn arguments(&mut self, call: &Call) -> String {
+        use RawHandle::{Context, Device, Event, Queue};
+        match call {
+            Call::RootDevices => String::new(),
+            Call::DeviceInfo { device } | Call::DefaultContext { device } => self.name(Device(*device)),
+            Call::CreateContext { devices } => self.list(devices, Device),
+            Call::ContextDevices { context } => self.name(Context(*context)),
+            Call::CreateQueue { context, device, properties } => {
+                let order = if properties.in_order { "in order" } else { "out of order" };
+                let profiling = if properties.profiling { ", profiling" } else { "" };
+                format!(
+                    "{}, {}, {order}{profiling}",
+                    self.name(Context(*context)),
+                    self.name(Device(*device))
+                )
+            }
+            Call::QueueParts { queue } | Call::Barrier { queue } => self.name(Queue(*queue)),
+            Call::Same { a, b } => format!("{}, {}", self.name(*a), self.name(*b)),
+            Call::Release { handle } | Call::ExportForeign { handle } => self.name(*handle),
+            Call::Allocate { queue, kind, len_bytes, align_bytes } => {
+                format!("{}, {kind}, {len_bytes} bytes, alignment {align_bytes}", self.name(Queue(*queue)))
+            }
+            Call::Free { context, block: address }
+            | Call::PointerInfo { context, address }
+            | Call::PointerDevice { context, address } => {
+                format!("{}, {address:#x}", self.name(Context(*context)))
+            }
+            Call::Memcpy { queue, dst, src, len_bytes, dependencies } => {
+                let (queue, after) = (self.name(Queue(*queue)), self.list(dependencies, Event));
+                format!("{queue}, {dst:#x}, {src:#x}, {len_bytes} bytes, after {after}")
+            }
+            Call::Fill { queue, dst, pattern, count, dependencies } => {
+                let (queue, after) = (self.name(Queue(*queue)), self.list(dependencies, Event));
+                format!("{queue}, {dst:#x}, {pattern:?} * {count}, after {after}")
+            }
+            Call::Wait { event } | Call::IsComplete { event } => self.name(Event(*event)),
+            Call::ImportForeign { kind, pointer } | Call::DeleteForeign { kind, pointer } => {
+                format!("{}, {pointer:#x}", kind.name())
+            }
+        }
+    }
+
+    fn answer(&mut self, answer: &Answer) -> String {
+        match answer {
+            Answer::Done => "done".to_owned(),
+            Answer::Failed(error) => format!("error: {error}"),
+            Answer::Handle(handle) => self.name(*handle),
+            Answer::Devices(devices) => self.list(devices, RawHandle::Device),
+            Answer::Described(filter) => filter.clone(),
+            Answer::Parts(context, device, _) => {
+                format!(
+                    "{}, {}",
+                    self.name(RawHandle::Context(*context)),
+                    self.name(RawHandle::Device(*device))
+                )
+            }
+            Answer::Block(Some(address)) | Answer::Foreign(address) => format!("{address:#x}"),
+            Answer::Block(None) => "no memory".to_owned(),
+            Answer::Pointer(Some(info)) => info.kind.to_string(),
+            Answer::Pointer(None) => "no USM".to_owned(),
+            Answer::Is(is) => is.to_string(),
+        }
+    }
+
+    /// Writes one line.
+    pub(super) fn write(&mut self, f: &mut fmt::Formatter<'_>, record: &Record) -> fmt::Result {
+        let arguments = self.arguments(&record.call);
+        writeln!(f, "{}({arguments}) -> {}", record.call.method(), self.answer(&record.answer))
+    }
+}

@@ -1,0 +1,260 @@
+//! Each test backend over each backend: faults where asked for, delays that keep to the rules, complete records.
+#![allow(clippy::unwrap_used)]
+
+mod bases;
+mod common;
+
+use std::slice::from_ref;
+use std::sync::Arc;
+
+use usm_core::backend::{Backend, RawHandle};
+use usm_core::testing::{Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, RecordingBackend};
+use usm_core::{Allocation, Error, Event, Queue, QueueProperties, Runtime, UsmKind};
+
+fn queue_over(backend: Arc<dyn Backend>, properties: QueueProperties) -> Queue {
+    let device = Runtime::with_backend(backend).unwrap().default_device();
+    device.default_context().unwrap().create_queue(&device, properties).unwrap()
+}
+
+fn set(queue: &Queue, block: &Allocation, value: u8, after: &[Event]) -> Event {
+    // SAFETY: within the block; tests wait, or look at what becomes of those who do not.
+    unsafe { queue.memset(block.as_ptr().as_ptr(), value, block.len_bytes(), after) }.unwrap()
+}
+
+fn copy(queue: &Queue, to: &Allocation, from: &Allocation, after: &[Event]) -> Event {
+    // SAFETY: as above.
+    unsafe { queue.memcpy(to.as_ptr().as_ptr(), from.as_ptr().as_ptr(), to.len_bytes(), after) }.unwrap()
+}
+
+fn bytes(queue: &Queue, block: &Allocation) -> Vec<u8> {
+    let mut bytes = vec![0; block.len_bytes()];
+    // SAFETY: as above; waited for.
+    let event = unsafe { queue.memcpy(bytes.as_mut_ptr(), block.as_ptr().as_ptr(), bytes.len(), &[]) };
+    event.unwrap().wait().unwrap();
+    bytes
+}
+
+#[test]
+fn faults_hit_the_call_they_are_for() {
+    for base in bases::all() {
+        let faulty = Arc::new(FaultyBackend::new(base.backend.clone()));
+        let queue = queue_over(faulty.clone(), QueueProperties::IN_ORDER);
+        let allocate = || queue.allocate(UsmKind::Shared, 8);
+
+        faulty.arm(Fault::at(2));
+        let block = allocate().unwrap();
+        assert!(matches!(queue.wait(), Err(Error::Backend { call: "barrier", .. })), "{}", base.name);
+        queue.wait().unwrap();
+        assert_eq!((faulty.calls(), faulty.failures()), (4, 1), "allocate, barrier, barrier, wait");
+
+        faulty.arm(Fault::at(2).of(Method::Allocate));
+        queue.wait().unwrap();
+        drop(allocate().unwrap());
+        assert!(matches!(allocate(), Err(Error::OutOfMemory { len_bytes: 8, .. })));
+        drop(allocate().unwrap());
+        assert_eq!((faulty.calls(), faulty.calls_of(Method::Allocate), faulty.failures()), (5, 3, 1));
+
+        faulty.arm(Fault::from(2).of(Method::Fill));
+        set(&queue, &block, 1, &[]).wait().unwrap();
+        for _ in 0..3 {
+            // SAFETY: refused; nothing is touched.
+            let refused = unsafe { queue.memset(block.as_ptr().as_ptr(), 2, 8, &[]) };
+            assert!(matches!(refused, Err(Error::Backend { call: "fill", .. })));
+        }
+        assert_eq!(bytes(&queue, &block), [1; 8], "a refused fill writes nothing");
+        assert_eq!(faulty.failures(), 3);
+
+        for fault in [Fault::from(0), Fault::from(1).of(Method::Free), Fault::from(1).of(Method::Release)] {
+            faulty.arm(fault);
+            drop(allocate().unwrap());
+            queue.wait().unwrap();
+            assert_eq!((faulty.calls(), faulty.failures()), (3, 0), "{fault:?}");
+        }
+        faulty.arm(Fault::from(1));
+        assert!(allocate().is_err());
+        faulty.disarm();
+        drop(allocate().unwrap());
+        assert_eq!(Method::ALL.iter().filter(|method| method.is_fallible()).count(), 14);
+    }
+}
+
+#[test]
+fn a_wait_that_fails_has_waited() {
+    for base in bases::all() {
+        let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 1).with_max_delay(1 << 40));
+        let faulty = Arc::new(FaultyBackend::new(delayed.clone()));
+        let queue = queue_over(faulty.clone(), QueueProperties::OUT_OF_ORDER);
+        let block = queue.allocate(UsmKind::Device, 64).unwrap();
+        let event = set(&queue, &block, 3, &[]);
+        assert_eq!(delayed.pending(), 1);
+        faulty.arm(Fault::at(1).of(Method::Wait));
+        assert!(matches!(event.wait(), Err(Error::Backend { call: "wait", .. })), "{}", base.name);
+        assert_eq!(delayed.pending(), 0);
+        drop(block);
+        assert_eq!(delayed.faults(), []);
+    }
+}
+
+#[test]
+fn records_tell_every_call_in_order() {
+    for base in bases::all() {
+        let recording = Arc::new(RecordingBackend::new(base.backend.clone()));
+        let queue = queue_over(recording.clone(), QueueProperties::OUT_OF_ORDER);
+        assert_eq!(recording.records()[0].call, Call::RootDevices, "{}", base.name);
+        let _ = queue.device().info();
+        recording.clear();
+
+        let a = queue.allocate(UsmKind::Shared, 8).unwrap();
+        let b = queue.allocate_aligned(UsmKind::Shared, 8, 256).unwrap();
+        let filled = set(&queue, &a, 5, &[]);
+        let copied = copy(&queue, &b, &a, from_ref(&filled));
+        copied.wait().unwrap();
+        let records = recording.records();
+        let methods: Vec<_> = records.iter().map(|record| record.call.method()).collect();
+        use Method::{Allocate, Fill, Memcpy, Wait};
+        assert_eq!(methods, [Allocate, Allocate, Fill, Memcpy, Wait]);
+        assert!(matches!(records[1].call, Call::Allocate { len_bytes: 8, align_bytes: 256, .. }));
+        assert_eq!(records[1].answer, Answer::Block(Some(b.address())));
+        let Answer::Handle(RawHandle::Event(event)) = records[2].answer else { unreachable!() };
+        let Call::Memcpy { dst, src, len_bytes, dependencies, .. } = &records[3].call else { unreachable!() };
+        assert_eq!((*dst, *src, *len_bytes), (b.address(), a.address(), 8));
+        assert_eq!(dependencies, &[event]);
+        assert_eq!(records[4].answer, Answer::Done);
+
+        recording.clear();
+        assert_eq!(queue.context().pointer_info(8), None);
+        let address = a.address();
+        drop(a);
+        let text = recording.to_string();
+        let expected =
+            format!("pointer_info(context#0, 0x8) -> no USM\nfree(context#0, {address:#x}) -> done\n");
+        assert_eq!(text, expected);
+        assert_eq!(recording.count(Method::Free), 1);
+    }
+}
+
+#[test]
+fn delayed_operations_end_late_and_in_any_allowed_order() {
+    for base in bases::all() {
+        let mut earlier_was_complete = [0; 2];
+        for seed in 0..40 {
+            let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), seed).with_max_delay(1 << 40));
+            for properties in [QueueProperties::OUT_OF_ORDER, QueueProperties::IN_ORDER] {
+                let queue = queue_over(delayed.clone(), properties);
+                let a = queue.allocate(UsmKind::Device, 64).unwrap();
+                let b = queue.allocate(UsmKind::Device, 64).unwrap();
+                let (first, second) = (set(&queue, &a, 1, &[]), set(&queue, &b, 2, &[]));
+                assert!(!first.is_complete() && !second.is_complete(), "{}", base.name);
+                second.wait().unwrap();
+                assert!(second.is_complete());
+                if properties.in_order {
+                    assert!(first.is_complete(), "an in-order queue keeps its order");
+                } else {
+                    earlier_was_complete[usize::from(first.is_complete())] += 1;
+                }
+                queue.wait().unwrap();
+                assert!(first.is_complete(), "a barrier comes after all before it");
+                assert_eq!((bytes(&queue, &a), bytes(&queue, &b)), (vec![1; 64], vec![2; 64]));
+            }
+            assert_eq!((delayed.pending(), delayed.faults()), (0, Vec::new()));
+        }
+        assert!(earlier_was_complete.iter().all(|&count| count > 0), "{earlier_was_complete:?}");
+    }
+}
+
+#[test]
+fn delayed_operations_respect_dependencies() {
+    for base in bases::all() {
+        for seed in 0..100 {
+            let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), seed).with_max_delay(7));
+            let queues = [QueueProperties::OUT_OF_ORDER, QueueProperties::IN_ORDER]
+                .map(|properties| queue_over(delayed.clone(), properties));
+            let blocks = [0, 1, 2].map(|_| queues[0].allocate(UsmKind::Device, 32).unwrap());
+            let mut last = set(&queues[0], &blocks[0], 200, &[]);
+            for step in 0..12_u8 {
+                let (queue, other) = (&queues[usize::from(step) % 2], &queues[usize::from(step) / 2 % 2]);
+                let value = step + 1;
+                last = set(queue, &blocks[0], value, from_ref(&last));
+                last = copy(other, &blocks[1], &blocks[0], from_ref(&last));
+                last = copy(queue, &blocks[2], &blocks[1], from_ref(&last));
+            }
+            last.wait().unwrap();
+            assert_eq!(bytes(&queues[0], &blocks[2]), [12; 32], "{} {seed}", base.name);
+            assert_eq!((delayed.pending(), delayed.faults()), (0, Vec::new()));
+        }
+    }
+}
+
+#[test]
+fn delays_are_bounded_by_calls() {
+    for base in bases::all() {
+        let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 5).with_max_delay(6));
+        let queue = queue_over(delayed.clone(), QueueProperties::OUT_OF_ORDER);
+        let block = queue.allocate(UsmKind::Shared, 16).unwrap();
+        for round in 0..20 {
+            let event = set(&queue, &block, round, &[]);
+            let polls = (1..).find(|_| event.is_complete()).unwrap();
+            assert!(polls <= 6, "{polls}");
+        }
+        let event = set(&queue, &block, 77, &[]);
+        delayed.flush();
+        assert_eq!(delayed.pending(), 0);
+        assert!(event.is_complete());
+        assert_eq!(bytes(&queue, &block), [77; 16]);
+    }
+}
+
+#[test]
+fn memory_freed_under_an_operation_is_a_fault() {
+    for base in bases::all() {
+        let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 9).with_max_delay(1 << 40));
+        let queue = queue_over(delayed.clone(), QueueProperties::OUT_OF_ORDER);
+        let [a, b, c] = [0, 1, 2].map(|_| queue.allocate(UsmKind::Shared, 48).unwrap());
+        let copied = copy(&queue, &b, &a, &[]);
+        let filled = set(&queue, &c, 1, from_ref(&copied));
+        let source = a.address();
+        drop(a);
+        let faults = delayed.faults();
+        assert_eq!(faults.len(), 1, "{}", base.name);
+        assert_eq!(
+            (faults[0].operation, faults[0].block, faults[0].len_bytes),
+            (Method::Memcpy, source, 48),
+            "the fill works on other memory"
+        );
+        assert!(matches!(copied.wait(), Err(Error::Backend { call: "memcpy", .. })));
+        filled.wait().unwrap();
+        assert_eq!(bytes(&queue, &c), [1; 48]);
+        drop((b, c));
+        assert_eq!(delayed.faults().len(), 1, "waited for, so freed in time");
+    }
+}
+
+#[test]
+fn delayed_operations_outlive_queue_event_and_runtime() {
+    for base in bases::all() {
+        let (source, mut target) = (vec![7_u8; 40], vec![0_u8; 40]);
+        let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 2).with_max_delay(1 << 40));
+        let queue = queue_over(delayed.clone(), QueueProperties::OUT_OF_ORDER);
+        // SAFETY: both live until the backend has gone, which ends everything.
+        drop(unsafe { queue.memcpy(target.as_mut_ptr(), source.as_ptr(), 40, &[]) }.unwrap());
+        drop(queue);
+        assert_eq!(delayed.pending(), 1, "{}", base.name);
+        drop(delayed);
+        assert_eq!(target, source);
+    }
+}
+
+#[test]
+fn errors_of_delayed_operations_come_out_of_wait() {
+    for base in bases::all() {
+        let faulty = Arc::new(FaultyBackend::new(base.backend.clone()));
+        let delayed = Arc::new(DelayedBackend::new(faulty.clone(), 3).with_max_delay(1 << 40));
+        let queue = queue_over(delayed, QueueProperties::OUT_OF_ORDER);
+        let block = queue.allocate(UsmKind::Shared, 16).unwrap();
+        let event = set(&queue, &block, 4, &[]);
+        faulty.arm(Fault::at(1).of(Method::Fill));
+        assert!(matches!(event.wait(), Err(Error::Backend { call: "fill", .. })), "{}", base.name);
+        assert!(event.is_complete());
+        event.wait().unwrap();
+    }
+}

@@ -1,0 +1,128 @@
+//! Every C function that the SYCL backend calls fails at every call of a tour: no handle stays behind, none is misused.
+#![cfg(feature = "sycl")]
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::slice::from_ref;
+use std::sync::Arc;
+
+use sycl_loopback::Loopback;
+use usm_core::backend::sycl::SyclBackend;
+use usm_core::backend::{Backend, RawHandle};
+use usm_core::{BackendId, Context, Error, QueueProperties, Result, Runtime, UsmKind};
+
+const SOURCES: [&str; 3] = [
+    include_str!("../src/backend/sycl/mod.rs"),
+    include_str!("../src/backend/sycl/submit.rs"),
+    include_str!("../src/backend/sycl/device.rs"),
+];
+
+/// Names of the functions that the backend calls, without those that give something back: they have no failure.
+fn called() -> BTreeSet<&'static str> {
+    let calls = SOURCES.iter().flat_map(|source| source.split("api.").skip(1));
+    let names = calls.map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap());
+    names
+        .filter(|name| name.starts_with("DPCTL") && !name.ends_with("_Delete") && !name.contains("free"))
+        .collect()
+}
+
+/// Something of all that the backend can do, up to the first error.
+fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
+    let runtime = Runtime::with_backend(Arc::clone(backend))?;
+    let device = runtime.default_device();
+    let context = Context::new(from_ref(&device))?;
+    context.devices()?;
+    // Refused by the loopback library, after what is needed for it was made.
+    let mut devices = runtime.devices();
+    devices.retain(|device| device.backend_id() == BackendId::Sycl);
+    let _ = Context::new(&devices);
+    let queue = context.create_queue(&device, QueueProperties::OUT_OF_ORDER)?;
+    runtime.default_queue(&device)?;
+    queue.to_foreign()?;
+    context.to_foreign()?;
+    for kind in UsmKind::ALL {
+        let a = queue.allocate(kind, 64)?;
+        let b = queue.allocate_aligned(kind, 64, 128)?;
+        context.pointer_device(a.address())?;
+        let (start, other) = (a.as_ptr().as_ptr(), b.as_ptr().as_ptr());
+        for len in [1, 2, 4, 8, 16] {
+            // SAFETY: within live blocks; the loopback library ends operations at once.
+            let filled = unsafe { queue.fill(start, &[1; 16][..len], 64 / len, &[]) }?;
+            // SAFETY: as above.
+            let copied = unsafe { queue.memcpy(other, start, 64, from_ref(&filled)) }?;
+            // SAFETY: as above.
+            unsafe { queue.memset(start, 0, 64, &[filled, copied]) }?.wait()?;
+            // SAFETY: as above.
+            unsafe { queue.memcpy(other, start, 64, &[]) }?.wait()?;
+        }
+    }
+    queue.wait()
+}
+
+/// The parts of a queue of our own: what importing one asks for. Handles of the loopback library cannot be imported.
+fn parts(backend: &Arc<dyn Backend>) -> Result<()> {
+    let release = |handle| {
+        // SAFETY: each handle below is released once.
+        unsafe { backend.release(handle) };
+    };
+    let devices = backend.root_devices()?;
+    let run = |device| {
+        // SAFETY: a live device.
+        let context = unsafe { backend.default_context(device) }?;
+        // SAFETY: live handles that belong together.
+        let queue = unsafe { backend.create_queue(context, device, QueueProperties::IN_ORDER) };
+        // SAFETY: a live queue.
+        let parts = queue.as_ref().map(|queue| unsafe { backend.queue_parts(*queue) });
+        release(RawHandle::Context(context));
+        if let Ok(Ok((context, device, _))) = parts {
+            release(RawHandle::Context(context));
+            release(RawHandle::Device(device));
+        }
+        release(RawHandle::Queue(queue?));
+        Ok(())
+    };
+    let result = devices.first().map_or(Ok(()), |device| run(*device));
+    devices.into_iter().for_each(|device| release(RawHandle::Device(device)));
+    result
+}
+
+#[test]
+fn failures_of_c_functions_leave_nothing_behind() {
+    let loopback = Loopback::new().unwrap();
+    // SAFETY: the loopback library, in a process without a SYCL runtime.
+    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
+    let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(api));
+    let names = called();
+    assert!(names.len() > 40 && names.contains("DPCTLQueue_GetDevice"), "{names:?}");
+    let mut refused = BTreeSet::new();
+    for name in names {
+        for count in 1..20 {
+            for scenario in [tour, parts] {
+                loopback.fail_next(name, count).unwrap();
+                if scenario(&backend).is_err() {
+                    refused.insert(name);
+                }
+                loopback.fail_next(name, 0).unwrap();
+                assert_eq!(loopback.leaks(), [], "call {count} of {name}");
+                assert_eq!(loopback.faults(), 0, "call {count} of {name}");
+                scenario(&backend).unwrap();
+            }
+        }
+    }
+    for name in ["DPCTLDeviceVector_GetAt", "DPCTLContext_Create", "DPCTLQueue_SubmitBarrierForEvents"] {
+        assert!(refused.contains(name), "{name} failed unnoticed; noticed were {refused:?}");
+    }
+}
+
+#[test]
+fn a_device_that_cannot_be_read_is_not_left_out_in_silence() {
+    let loopback = Loopback::new().unwrap();
+    // SAFETY: as above.
+    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
+    let backend = SyclBackend::new(api);
+    for count in [1, 2] {
+        loopback.fail_next("DPCTLDeviceVector_GetAt", count).unwrap();
+        assert!(matches!(backend.root_devices(), Err(Error::Backend { call: "DeviceVector_GetAt", .. })));
+        assert_eq!(loopback.leaks(), []);
+    }
+}
