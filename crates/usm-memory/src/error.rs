@@ -1,6 +1,8 @@
 //! What can go wrong with a buffer.
 
-use usm_core::UsmKind;
+use usm_core::{Error as CoreError, UsmKind};
+
+use crate::resource::Usage;
 
 /// Result of this crate's operations.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -106,7 +108,71 @@ pub enum Error {
         /// Bytes asked for.
         len_bytes: usize,
     },
+    /// A memory resource had no memory left, or was not allowed to use more.
+    #[error(
+        "out of memory: {requested_bytes} bytes of {kind} USM on device {device} could not be allocated{usage}"
+    )]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested_bytes: usize,
+        /// The kind asked for.
+        kind: UsmKind,
+        /// Filter string of the device.
+        device: String,
+        /// What the resource knows about the memory in use.
+        usage: Usage,
+    },
+    /// A memory resource gave other memory than it was asked for. The memory went back.
+    #[error("the memory resource gave memory with {what} {found}; asked for was {wanted}")]
+    UnsuitableMemory {
+        /// What is wrong about it.
+        what: &'static str,
+        /// What it is.
+        found: String,
+        /// What it should have been.
+        wanted: String,
+    },
+    /// A queue of another context than that of the memory it is to work on.
+    #[error("the memory is of {memory}, but the queue is of another context, {queue}")]
+    ContextMismatch {
+        /// The context of the memory.
+        memory: String,
+        /// The context of the queue.
+        queue: String,
+    },
+    /// Memory whose address does not suit the element type.
+    #[error("the memory at {address:#x} is not aligned to {align_bytes} bytes as its elements must be")]
+    Misaligned {
+        /// Address of the first byte.
+        address: usize,
+        /// Alignment of the element type.
+        align_bytes: usize,
+    },
+    /// Memory that does not hold a whole number of elements.
+    #[error("{len_bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
+    PartialElement {
+        /// Length of the memory.
+        len_bytes: usize,
+        /// Length of an element.
+        element_bytes: usize,
+    },
+    /// More elements than an address space has bytes for.
+    #[error("{len} elements of {element_bytes} bytes are more than fit in an address space")]
+    TooManyElements {
+        /// Number of elements.
+        len: usize,
+        /// Length of an element.
+        element_bytes: usize,
+    },
     /// An error of the device, context or queue below.
     #[error(transparent)]
     Core(#[from] usm_core::Error),
+}
+
+impl Error {
+    /// Whether there was no device, host or shared USM left for an allocation: what may work once something else is freed.
+    #[must_use]
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, Self::OutOfMemory { .. } | Self::Core(CoreError::OutOfMemory { .. }))
+    }
 }

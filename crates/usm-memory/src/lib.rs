@@ -21,19 +21,52 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A [`TypedBuffer`] knows the type of its elements. Memory comes from the runtime, or from a [`MemoryResource`]: a pool, limits,
+//! statistics, stacked as in [`resource`].
+//!
+//! ```
+//! use std::sync::Arc;
+//! use usm_memory::TypedBuffer;
+//! use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
+//! use usm_memory::usm_core::{Runtime, UsmKind};
+//!
+//! # fn main() -> usm_memory::Result<()> {
+//! # let runtime = Runtime::global();
+//! # let queue = runtime.default_queue(runtime.host_device())?;
+//! let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
+//! let points = TypedBuffer::<[f64; 3]>::allocate_in(&pool, &queue, UsmKind::Shared, 2)?;
+//! points.write()?[1] = [1.0, 2.0, 3.0];
+//! assert_eq!(points.slice(1..2)?.to_vec()?, [[1.0, 2.0, 3.0]]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | SYCL 2020, RMM | here |
+//! |---|---|
+//! | `malloc_device`, `malloc_host`, `malloc_shared`, `aligned_alloc` | [`UsmBuffer::allocate`], [`UsmBuffer::allocate_aligned`] |
+//! | `free` | dropping the last clone, part and guard |
+//! | `queue::memcpy`, `queue::fill` | [`UsmBuffer::copy_from`], [`UsmBuffer::copy_from_host`], [`UsmBuffer::fill`] |
+//! | `usm_allocator<T>` with a vector, `device_uvector<T>` | [`TypedBuffer`] |
+//! | `device_buffer` | [`UsmBuffer`] |
+//! | memory resources and their adaptors | [`MemoryResource`], [`resource`] |
 
 mod buffer;
 mod error;
 mod guard;
 mod live;
+pub mod resource;
 mod transfer;
+mod typed;
 
 pub use usm_core;
 
-pub use buffer::{Ownership, UsmBuffer};
+pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer};
 pub use error::{Error, Result};
 pub use guard::{ReadGuard, WriteGuard};
 pub use live::live_borrows;
+pub use resource::MemoryResource;
+pub use typed::{Plain, TypedBuffer, TypedReadGuard, TypedWriteGuard};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -5,6 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
+use common::each;
 use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind};
 use usm_memory::{Error, Ownership, UsmBuffer};
 
@@ -12,14 +13,6 @@ fn buffer(queue: &Queue, kind: UsmKind, bytes: &[u8]) -> UsmBuffer {
     let buffer = UsmBuffer::allocate(queue, kind, bytes.len()).unwrap();
     buffer.copy_from_host(bytes, 0).unwrap();
     buffer
-}
-
-fn each(test: impl Fn(&Queue, UsmKind)) {
-    for queue in common::queues() {
-        for kind in UsmKind::ALL {
-            test(&queue, kind);
-        }
-    }
 }
 
 #[test]
@@ -39,6 +32,39 @@ fn parts_share_the_memory() {
         for (offset, len) in [(3, 1), (0, 4), (usize::MAX, 2), (2, usize::MAX)] {
             assert!(matches!(part_of_part.sub_buffer(offset, len), Err(Error::OutOfBounds { .. })));
         }
+    });
+}
+
+#[test]
+fn halves_are_written_at_the_same_time() {
+    each(|queue, kind| {
+        let whole = buffer(queue, kind, &[1, 2, 3, 4]);
+        let (low, high) = whole.split_at(1).unwrap();
+        assert_eq!((low.len_bytes(), high.len_bytes(), high.address()), (1, 3, whole.address() + 1));
+        let (mut first, mut second) = (low.write_range(0..1).unwrap(), high.write_range(0..3).unwrap());
+        first.copy_from_host(&[10]).unwrap();
+        second.copy_from_host(&[20, 30, 40]).unwrap();
+        assert!(whole.read_range(0..1).is_err());
+        drop((first, second));
+        assert_eq!(whole.to_vec().unwrap(), [10, 20, 30, 40]);
+        assert_eq!(whole.split_at(4).unwrap().1.len_bytes(), 0);
+        assert!(matches!(whole.split_at(5), Err(Error::OutOfBounds { .. })));
+        assert!(whole.split_at(usize::MAX).is_err());
+    });
+}
+
+#[test]
+fn deep_copies_have_memory_of_their_own() {
+    each(|queue, kind| {
+        let whole = buffer(queue, kind, &[1, 2, 3, 4]);
+        let copy = whole.read_only().sub_buffer(1, 3).unwrap().try_clone().unwrap();
+        assert!(!copy.same_allocation(&whole) && copy.kind() == kind && copy.is_writable());
+        whole.fill(&[0]).unwrap();
+        assert_eq!(copy.to_vec().unwrap(), [2, 3, 4]);
+        assert_eq!(whole.sub_buffer(4, 0).unwrap().try_clone().unwrap().to_vec().unwrap(), []);
+        let writing = whole.write_range(0..1).unwrap();
+        assert!(matches!(whole.try_clone(), Err(Error::BorrowConflict { .. })));
+        drop(writing);
     });
 }
 

@@ -73,6 +73,7 @@ impl ToPyErr for usm_memory::Error {
         use usm_memory::Error as E;
         match self {
             E::Core(error) => error.to_py_err(),
+            E::OutOfMemory { .. } => USMAllocationError::new_err(self.to_string()),
             E::BorrowConflict { .. } => PyBufferError::new_err(self.to_string()),
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use usm_core::{Allocation, Queue, UsmKind};
 
+use super::hooks::ReleaseHooks;
+use super::lease::Lease;
 use crate::Result;
 use crate::live::BorrowCount;
 
@@ -18,6 +20,8 @@ pub enum Ownership {
     Owned(Allocation),
     /// A foreign owner, which is kept alive until the last buffer is gone.
     Borrowed(Arc<dyn Any + Send + Sync>),
+    /// A memory resource does, which gets the memory back with the last buffer.
+    Leased(Lease),
 }
 
 impl fmt::Debug for Ownership {
@@ -25,6 +29,7 @@ impl fmt::Debug for Ownership {
         f.write_str(match self {
             Self::Owned(_) => "Owned",
             Self::Borrowed(_) => "Borrowed",
+            Self::Leased(_) => "Leased",
         })
     }
 }
@@ -33,14 +38,16 @@ impl fmt::Debug for Ownership {
 #[derive(Debug)]
 pub(crate) struct Block {
     /// Invariant K1: `start .. start + len_bytes` is live USM of `kind` in the context of `queue` as long as this value lives.
-    start: NonNull<u8>,
-    len_bytes: usize,
-    kind: UsmKind,
-    queue: Queue,
+    pub(super) start: NonNull<u8>,
+    pub(super) len_bytes: usize,
+    pub(super) kind: UsmKind,
+    pub(super) queue: Queue,
     /// Foreign code may have work pending on the queue that uses the memory.
-    published: AtomicBool,
-    ownership: Ownership,
-    _count: Option<BorrowCount>,
+    pub(super) published: AtomicBool,
+    pub(super) ownership: Ownership,
+    pub(super) _count: Option<BorrowCount>,
+    /// Last of the fields, since what it runs when dropped comes after the memory is gone.
+    pub(super) hooks: ReleaseHooks,
 }
 
 // SAFETY: K1: the memory may be reached from any thread; access is ordered by the borrow table.
@@ -58,6 +65,7 @@ impl Block {
             published: AtomicBool::new(false),
             ownership: Ownership::Owned(allocation),
             _count: None,
+            hooks: ReleaseHooks::default(),
         }
     }
 
@@ -78,6 +86,7 @@ impl Block {
             published: AtomicBool::new(true),
             ownership: Ownership::Borrowed(owner),
             _count: Some(BorrowCount::new()),
+            hooks: ReleaseHooks::default(),
         }
     }
 
@@ -97,7 +106,7 @@ impl Block {
         &self.ownership
     }
 
-    pub(super) fn publish(&self) {
+    pub(crate) fn publish(&self) {
         self.published.store(true, Ordering::Release);
     }
 
@@ -106,7 +115,10 @@ impl Block {
         if self.published.load(Ordering::Acquire) {
             self.queue.wait()?;
         }
-        Ok(())
+        match &self.ownership {
+            Ownership::Leased(lease) => lease.wait_for_others(),
+            _ => Ok(()),
+        }
     }
 
     /// The pointer to a byte of the block, or one past its end.
@@ -114,5 +126,15 @@ impl Block {
         debug_assert!(offset_bytes <= self.len_bytes);
         // SAFETY: callers pass offsets within the block, or its length (U1 of buffers, G1 of guards).
         unsafe { self.start.add(offset_bytes) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.hooks.run_before();
+        let published = *self.published.get_mut();
+        if let Ownership::Leased(lease) = &mut self.ownership {
+            lease.end(published.then(|| self.queue.clone()));
+        }
     }
 }

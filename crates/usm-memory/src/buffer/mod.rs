@@ -2,6 +2,9 @@
 
 mod block;
 mod borrow;
+mod hooks;
+mod lease;
+mod parts;
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -11,6 +14,7 @@ use usm_core::{Context, Device, Queue, UsmKind};
 
 pub(crate) use self::block::Block;
 pub use self::block::Ownership;
+pub use self::lease::{Lease, ReturnedMemory};
 use crate::{Error, ReadGuard, Result, WriteGuard};
 
 /// A byte range of one USM allocation, owned or borrowed.
@@ -49,16 +53,6 @@ impl UsmBuffer {
 
     fn over(block: Block, writable: bool) -> Self {
         Self { len_bytes: block.len_bytes(), block: Arc::new(block), offset_bytes: 0, writable }
-    }
-
-    /// The part of `len_bytes` bytes at `offset_bytes`; no memory is touched.
-    ///
-    /// # Errors
-    /// [`Error::OutOfBounds`].
-    pub fn sub_buffer(&self, offset_bytes: usize, len_bytes: usize) -> Result<Self> {
-        self.check_range(offset_bytes, len_bytes)?;
-        let offset_bytes = self.offset_bytes + offset_bytes;
-        Ok(Self { block: Arc::clone(&self.block), offset_bytes, len_bytes, writable: self.writable })
     }
 
     /// The same memory, not to be written. There is no way back.

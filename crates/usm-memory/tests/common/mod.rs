@@ -1,7 +1,7 @@
 //! The queues that tests run on: one a backend.
 #![allow(clippy::panic, clippy::unwrap_used, dead_code)]
 
-use usm_memory::usm_core::{BackendId, Queue, Runtime};
+use usm_memory::usm_core::{BackendId, Queue, Runtime, UsmKind};
 
 /// The default queue of a SYCL device, or `None` with the reason printed. With `USM_REQUIRE_SYCL=1` a missing device fails.
 pub(crate) fn sycl_queue() -> Option<Queue> {
@@ -25,4 +25,13 @@ pub(crate) fn host_queue() -> Queue {
 /// Queues of all backends.
 pub(crate) fn queues() -> Vec<Queue> {
     std::iter::once(host_queue()).chain(sycl_queue()).collect()
+}
+
+/// Runs a test for every kind of memory on the queues of all backends.
+pub(crate) fn each(test: impl Fn(&Queue, UsmKind)) {
+    for queue in queues() {
+        for kind in UsmKind::ALL {
+            test(&queue, kind);
+        }
+    }
 }

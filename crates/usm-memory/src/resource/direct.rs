@@ -1,0 +1,28 @@
+//! The resource below all others: the runtime itself.
+
+use usm_core::{Queue, UsmKind};
+
+use super::{MemoryResource, Usage};
+use crate::{Result, UsmBuffer};
+
+/// Every buffer is an allocation of the runtime, and is freed with its last clone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DirectResource;
+
+impl MemoryResource for DirectResource {
+    fn allocate(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<UsmBuffer> {
+        let allocated = match align_bytes {
+            1 => UsmBuffer::allocate(queue, kind, len_bytes),
+            // No less than any element type needs.
+            2 | 4 | 8 => UsmBuffer::allocate_aligned(queue, kind, len_bytes, 16),
+            _ => UsmBuffer::allocate_aligned(queue, kind, len_bytes, align_bytes),
+        };
+        allocated.map_err(|error| Usage::default().explain(error))
+    }
+}

@@ -1,0 +1,80 @@
+//! Size classes: four steps to a doubling, so that at most a fifth of a block is waste; and how many blocks make a slab.
+
+/// Smallest block, and what all block sizes are multiples of: a cache line, so that no two buffers share one.
+const UNIT_BYTES: usize = 64;
+/// Largest alignment that slabs are made for.
+const MAX_ALIGN_BYTES: usize = 4096;
+/// Bytes of a slab, unless one block has more or the most blocks have less.
+const SLAB_BYTES: usize = 1024 * 1024;
+/// Most blocks of a slab: a slab goes back only as a whole.
+const MAX_BLOCKS: usize = 128;
+
+/// The blocks of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SizeClass {
+    /// Bytes of a block.
+    pub(super) block_bytes: usize,
+    /// Blocks of a slab.
+    pub(super) blocks: usize,
+}
+
+impl SizeClass {
+    /// The class of a request, or `None` when it is none for a pool: of no bytes, too large, aligned to more than slabs are, or
+    /// to what is no power of two.
+    pub(super) fn of(len_bytes: usize, align_bytes: usize) -> Option<Self> {
+        let is_possible = align_bytes.is_power_of_two() && align_bytes <= MAX_ALIGN_BYTES;
+        if len_bytes == 0 || len_bytes > isize::MAX as usize / 2 || !is_possible {
+            return None;
+        }
+        let block_bytes = if align_bytes > UNIT_BYTES {
+            // A power of two that is a multiple of the alignment.
+            len_bytes.max(align_bytes).next_power_of_two()
+        } else if len_bytes <= UNIT_BYTES {
+            UNIT_BYTES
+        } else {
+            let quarter = 1 << (len_bytes - 1).ilog2().saturating_sub(2);
+            len_bytes.next_multiple_of(UNIT_BYTES.max(quarter))
+        };
+        Some(Self { block_bytes, blocks: (SLAB_BYTES / block_bytes).clamp(1, MAX_BLOCKS) })
+    }
+
+    /// Bytes of a slab. Requests are small enough that this does not overflow.
+    pub(super) fn slab_bytes(self) -> usize {
+        self.block_bytes * self.blocks
+    }
+
+    /// Alignment of a slab: with it, every block is as aligned as its size.
+    pub(super) fn align_bytes(self) -> usize {
+        (1 << self.block_bytes.trailing_zeros()).min(MAX_ALIGN_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_ALIGN_BYTES, SLAB_BYTES, SizeClass, UNIT_BYTES};
+
+    #[test]
+    fn blocks_fit_and_waste_little() {
+        for len in (1..5000).chain([1 << 20, (1 << 20) + 1, 3 << 30, isize::MAX as usize / 4]) {
+            let class = SizeClass::of(len, 1).unwrap();
+            assert!(class.block_bytes >= len && class.block_bytes.is_multiple_of(UNIT_BYTES));
+            assert!(class.block_bytes - len < UNIT_BYTES.max(class.block_bytes / 5 + 1), "{len}");
+            assert!(class.slab_bytes() <= SLAB_BYTES.max(class.block_bytes));
+            assert_eq!(SizeClass::of(class.block_bytes, 1).unwrap(), class, "a size of its own class");
+        }
+    }
+
+    #[test]
+    fn every_block_is_aligned_as_asked() {
+        for align in (0..13).map(|log| 1 << log) {
+            for len in [1, 63, 64, 65, 100, 1000, 4097, 100_000] {
+                let class = SizeClass::of(len, align).unwrap();
+                assert!(class.align_bytes() >= align && class.block_bytes.is_multiple_of(align));
+                assert!(class.block_bytes >= len);
+            }
+        }
+        assert_eq!((SizeClass::of(0, 1), SizeClass::of(1, 0), SizeClass::of(1, 3)), (None, None, None));
+        assert_eq!(SizeClass::of(1, 2 * MAX_ALIGN_BYTES), None);
+        assert_eq!(SizeClass::of(usize::MAX, 1), None);
+    }
+}

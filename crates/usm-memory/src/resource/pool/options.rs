@@ -1,0 +1,44 @@
+//! What a pool may keep, and what it has.
+
+/// Options of a [`PoolResource`](super::PoolResource).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct PoolOptions {
+    pub(super) max_retained_bytes: usize,
+}
+
+impl PoolOptions {
+    /// Keep up to 256 MiB for later use.
+    pub fn new() -> Self {
+        Self { max_retained_bytes: 256 * 1024 * 1024 }
+    }
+
+    /// Bytes of slabs without a buffer that are kept for later use, for each context, device and kind. What comes back beyond
+    /// that goes to the upstream resource at once; larger requests are not pooled at all.
+    pub fn max_retained_bytes(mut self, bytes: usize) -> Self {
+        self.max_retained_bytes = bytes;
+        self
+    }
+}
+
+impl Default for PoolOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a [`PoolResource`](super::PoolResource) has at the moment, and did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolStatistics {
+    /// Bytes in live buffers, as asked for.
+    pub used_bytes: usize,
+    /// The most bytes in live buffers at a time.
+    pub peak_bytes: usize,
+    /// Bytes of all slabs.
+    pub slab_bytes: usize,
+    /// Bytes of slabs without a buffer: what [`trim`](super::MemoryResource::trim) gives back.
+    pub idle_bytes: usize,
+    /// Allocations that were served without asking the upstream resource.
+    pub reused_count: u64,
+}
