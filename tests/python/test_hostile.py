@@ -158,6 +158,18 @@ def test_numbers_of_one_element(array, usm_type):
         ["a"][a]
 
 
+def test_copies_between_a_memory_and_views_of_itself(allocate, host_accessible):
+    memory = allocate(host_accessible, 8)
+    content = bytes(range(8))
+    memory.copy_from_host(content)
+    with memoryview(memory) as view:
+        memory.copy_from_host(view[2:])
+        assert memory.tobytes() == content[2:] + content[6:]
+        memory.copy_to_host(view)
+        memory.sycl_queue.memcpy(view[4:], memory, 4)
+    assert memory.tobytes() == content[2:6] * 2
+
+
 def test_the_interpreter_ends_with_everything_alive():
     program = """
 import usm, usm.memory, usm.tensor as ut

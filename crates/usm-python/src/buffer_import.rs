@@ -2,9 +2,11 @@
 
 use std::ffi::CStr;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+
+use usm_array::usm_memory::UsmBuffer;
 
 use crate::errors::type_name;
 
@@ -131,9 +133,21 @@ impl HostBytes {
         Ok(())
     }
 
-    /// Runs `job` on the bytes, with other Python threads running meanwhile.
-    pub(crate) fn with<T: Send>(&self, py: Python<'_>, job: impl FnOnce(&[u8]) -> T + Send) -> T {
+    /// Runs `job`, which writes `target`, on the bytes, with other Python threads running meanwhile. Bytes that are a view of the
+    /// target itself are copied first: Rust's slices must not change under their reader.
+    pub(crate) fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        target: &UsmBuffer,
+        job: impl FnOnce(&[u8]) -> T + Send,
+    ) -> PyResult<T> {
         let start = self.buffer.view.buf.cast::<u8>().cast_const();
+        if self.overlaps(target) {
+            let mut copy = host_memory(self.len())?;
+            // SAFETY: P1, P2, and fresh memory of that length.
+            unsafe { std::ptr::copy_nonoverlapping(start, copy.as_mut_ptr(), self.len()) };
+            return Ok(py.detach(|| job(&copy)));
+        }
         let bytes: &[u8] = if self.len() == 0 {
             &[]
         } else {
@@ -141,18 +155,45 @@ impl HostBytes {
             // consumer of the buffer protocol.
             unsafe { std::slice::from_raw_parts(start, self.len()) }
         };
-        py.detach(|| job(bytes))
+        Ok(py.detach(|| job(bytes)))
     }
 
-    /// As `with`, for writing.
-    pub(crate) fn with_mut<T: Send>(&mut self, py: Python<'_>, job: impl FnOnce(&mut [u8]) -> T + Send) -> T {
+    /// As `with`, for a job that reads `source` and writes the bytes.
+    pub(crate) fn with_mut<T: Send>(
+        &mut self,
+        py: Python<'_>,
+        source: &UsmBuffer,
+        job: impl FnOnce(&mut [u8]) -> T + Send,
+    ) -> PyResult<T> {
         let start = self.buffer.view.buf.cast::<u8>();
+        if self.overlaps(source) {
+            let mut copy = host_memory(self.len())?;
+            // SAFETY: P1, P2, and fresh memory of that length.
+            unsafe { std::ptr::copy_nonoverlapping(start.cast_const(), copy.as_mut_ptr(), self.len()) };
+            let result = py.detach(|| job(&mut copy));
+            // SAFETY: as above, of a buffer that said it is writable.
+            unsafe { std::ptr::copy_nonoverlapping(copy.as_ptr(), start, self.len()) };
+            return Ok(result);
+        }
         let bytes: &mut [u8] = if self.len() == 0 {
             &mut []
         } else {
             // SAFETY: P1, P2, of a buffer that said it is writable; else as in `with`.
             unsafe { std::slice::from_raw_parts_mut(start, self.len()) }
         };
-        py.detach(|| job(bytes))
+        Ok(py.detach(|| job(bytes)))
     }
+
+    fn overlaps(&self, other: &UsmBuffer) -> bool {
+        let (start, other_start) = (self.buffer.address(), other.address());
+        start < other_start + other.len_bytes() && other_start < start + self.len()
+    }
+}
+
+fn host_memory(len_bytes: usize) -> PyResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let none = |_| PyMemoryError::new_err(format!("no host memory for a copy of {len_bytes} bytes"));
+    bytes.try_reserve_exact(len_bytes).map_err(none)?;
+    bytes.resize(len_bytes, 0);
+    Ok(bytes)
 }

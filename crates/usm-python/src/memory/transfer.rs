@@ -30,7 +30,9 @@ pub(super) fn to_host<'py>(
             buffer.len_bytes()
         )));
     }
-    bytes.with_mut(py, |bytes| buffer.copy_to_host(&mut bytes[..buffer.len_bytes()], 0)).or_raise()?;
+    bytes
+        .with_mut(py, buffer, |bytes| buffer.copy_to_host(&mut bytes[..buffer.len_bytes()], 0))?
+        .or_raise()?;
     Ok(target)
 }
 
@@ -39,7 +41,7 @@ pub(super) fn from_host(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResu
     if bytes.len() > buffer.len_bytes() {
         return Err(too_long("obj", bytes.len(), buffer.len_bytes()));
     }
-    bytes.with(source.py(), |bytes| buffer.copy_from_host(bytes, 0)).or_raise()
+    bytes.with(source.py(), buffer, |bytes| buffer.copy_from_host(bytes, 0))?.or_raise()
 }
 
 pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -65,12 +67,12 @@ pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count:
         (Some(to), None) => {
             let bytes = HostBytes::readable("src", src)?;
             bytes.check_len("src", count)?;
-            bytes.with(py, |bytes| to.copy_from_host(&bytes[..count], 0)).or_raise()
+            bytes.with(py, &to, |bytes| to.copy_from_host(&bytes[..count], 0))?.or_raise()
         }
         (None, Some(from)) => {
             let mut bytes = HostBytes::writable("dest", dest)?;
             bytes.check_len("dest", count)?;
-            bytes.with_mut(py, |bytes| from.copy_to_host(&mut bytes[..count], 0)).or_raise()
+            bytes.with_mut(py, &from, |bytes| from.copy_to_host(&mut bytes[..count], 0))?.or_raise()
         }
         (None, None) => Err(PyTypeError::new_err("dest, src: at least one of them must be USM memory")),
     }

@@ -68,7 +68,7 @@ fn from_buffer(
     let shape = buffer.shape();
     let array = UsmArray::builder(&shape, dtype).build(BufferSource::Allocate { kind, queue }).or_raise()?;
     let bytes = contiguous(obj, buffer)?;
-    bytes.with(obj.py(), |bytes| array.copy_from_host_contiguous(bytes)).or_raise()?;
+    bytes.with(obj.py(), array.buffer(), |bytes| array.copy_from_host_contiguous(bytes))?.or_raise()?;
     Ok(array)
 }
 
@@ -95,6 +95,6 @@ pub(super) fn to_numpy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound
     let shape = PyTuple::new(py, array.shape())?;
     let result = py.import("numpy")?.call_method1("empty", (shape, array.dtype().to_string()))?;
     let mut bytes = HostBytes::writable("numpy.empty", &result)?;
-    bytes.with_mut(py, |bytes| array.copy_to_host_contiguous(bytes)).or_raise()?;
+    bytes.with_mut(py, array.buffer(), |bytes| array.copy_to_host_contiguous(bytes))?.or_raise()?;
     Ok(result)
 }
