@@ -1,7 +1,8 @@
 //! Copies between two buffers: in one context by its queue, across contexts and backends staged through the host.
 
-use super::{host_memory, memcpy};
+use super::memcpy;
 use crate::guard::{self, ReadGuard, WriteGuard};
+use crate::typed::zeroed;
 use crate::{Error, Result, UsmBuffer};
 
 /// Bytes that a staged copy moves at a time.
@@ -36,7 +37,7 @@ impl UsmBuffer {
     }
 
     fn copy_staged(&self, src: &Self, to: &WriteGuard, from: &ReadGuard, chunk_bytes: usize) -> Result<()> {
-        let mut staging = host_memory(chunk_bytes.min(from.len_bytes()))?;
+        let mut staging = zeroed::<u8>(chunk_bytes.min(from.len_bytes()))?;
         for offset in (0..from.len_bytes()).step_by(chunk_bytes) {
             let len_bytes = chunk_bytes.min(from.len_bytes() - offset);
             let dst = to.as_mut_ptr().wrapping_add(offset);

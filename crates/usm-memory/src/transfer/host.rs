@@ -2,7 +2,8 @@
 
 use usm_core::{Error as CoreError, Queue};
 
-use super::{host_memory, memcpy};
+use super::memcpy;
+use crate::typed::zeroed;
 use crate::{Error, ReadGuard, Result, UsmBuffer, WriteGuard};
 
 /// Bytes written at a time where a queue cannot fill.
@@ -107,7 +108,7 @@ impl UsmBuffer {
     /// # Errors
     /// As [`copy_to_host`](Self::copy_to_host); [`Error::OutOfHostMemory`].
     pub fn to_vec(&self) -> Result<Vec<u8>> {
-        let mut bytes = host_memory(self.len_bytes())?;
+        let mut bytes = zeroed::<u8>(self.len_bytes())?;
         self.copy_to_host(&mut bytes, 0)?;
         Ok(bytes)
     }

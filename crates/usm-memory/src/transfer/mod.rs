@@ -5,15 +5,7 @@ mod host;
 
 use usm_core::Queue;
 
-use crate::{Error, Result};
-
-/// Host memory for a copy. Its length comes from the caller, so that there being none is an error like any other.
-fn host_memory(len_bytes: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(len_bytes).map_err(|_| Error::OutOfHostMemory { len_bytes })?;
-    bytes.resize(len_bytes, 0);
-    Ok(bytes)
-}
+use crate::Result;
 
 /// Copies through a queue and waits.
 ///

@@ -13,6 +13,7 @@ use usm_core::{Queue, UsmKind};
 
 pub use self::guard::{TypedReadGuard, TypedWriteGuard};
 pub use self::plain::Plain;
+pub(crate) use self::plain::zeroed;
 use crate::{Error, Result, UsmBuffer};
 
 /// Elements of one plain type in USM. Lengths and ranges count elements.

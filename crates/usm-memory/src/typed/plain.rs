@@ -53,7 +53,7 @@ pub(super) fn bytes_of_mut<T: Plain>(elements: &mut [T]) -> &mut [u8] {
 }
 
 /// So many elements of zero bytes.
-pub(super) fn zeroed<T: Plain>(len: usize) -> Result<Vec<T>> {
+pub(crate) fn zeroed<T: Plain>(len: usize) -> Result<Vec<T>> {
     let mut elements = Vec::new();
     reserve(&mut elements, len)?;
     // SAFETY: zero bytes are a valid element (`Plain`, 1).

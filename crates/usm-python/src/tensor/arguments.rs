@@ -28,7 +28,7 @@ pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 /// the device computes with.
 pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyResult<Dtype> {
     let Some(object) = object.filter(|object| !object.is_none()) else {
-        return Ok(if device.info().has_fp64 { Dtype::F64 } else { Dtype::F32 });
+        return Ok(dtype_default(device));
     };
     let parse = |text: &str| text.parse::<Dtype>().or_value_error("dtype");
     if let Ok(text) = object.cast::<PyString>() {

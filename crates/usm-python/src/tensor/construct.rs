@@ -118,27 +118,6 @@ impl Options {
     }
 }
 
-fn new_array(
-    py: Python<'_>,
-    shape: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    usm_type: &str,
-    queue: Option<&Bound<'_, PyAny>>,
-    device: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UsmArray> {
-    if queue.is_some() && device.is_some() {
-        return Err(PyValueError::new_err("sycl_queue, device: found both, allowed is one of them"));
-    }
-    let name = if device.is_some() { "device" } else { "sycl_queue" };
-    let queue = queue_argument(py, name, queue.or(device))?;
-    let shape = arguments::shape(shape)?;
-    let dtype = arguments::dtype(dtype, queue.device())?;
-    let kind = kind_argument("usm_type", usm_type)?;
-    let builder = UsmArray::builder(&shape, dtype).order(arguments::order(order)?);
-    builder.build(BufferSource::Allocate { kind, queue: &queue }).or_raise()
-}
-
 /// empty(shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None)
 ///
 /// A new array whose elements have no particular value.
@@ -158,7 +137,17 @@ pub(crate) fn empty(
     sycl_queue: Option<&Bound<'_, PyAny>>,
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
-    new_array(py, shape, dtype, order, usm_type, sycl_queue, device).map(UsmNdarray::from_array)
+    if sycl_queue.is_some() && device.is_some() {
+        return Err(PyValueError::new_err("sycl_queue, device: found both, allowed is one of them"));
+    }
+    let name = if device.is_some() { "device" } else { "sycl_queue" };
+    let queue = queue_argument(py, name, sycl_queue.or(device))?;
+    let shape = arguments::shape(shape)?;
+    let dtype = arguments::dtype(dtype, queue.device())?;
+    let kind = kind_argument("usm_type", usm_type)?;
+    let builder = UsmArray::builder(&shape, dtype).order(arguments::order(order)?);
+    let array = builder.build(BufferSource::Allocate { kind, queue: &queue });
+    array.or_raise().map(UsmNdarray::from_array)
 }
 
 /// zeros(shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None)
@@ -175,7 +164,7 @@ pub(crate) fn zeros(
     sycl_queue: Option<&Bound<'_, PyAny>>,
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
-    let array = new_array(py, shape, dtype, order, usm_type, sycl_queue, device)?;
-    py.detach(|| array.fill_zero()).or_raise()?;
-    Ok(UsmNdarray::from_array(array))
+    let zeros = empty(py, shape, dtype, order, usm_type, sycl_queue, device)?;
+    py.detach(|| zeros.array().fill_zero()).or_raise()?;
+    Ok(zeros)
 }
