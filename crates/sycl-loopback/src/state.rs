@@ -37,11 +37,13 @@ pub enum Kind {
     String = 8,
     /// USM allocations.
     Allocation = 9,
+    /// Event vectors.
+    EventVector = 10,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Device,
         Self::Platform,
         Self::Context,
@@ -52,6 +54,7 @@ impl Kind {
         Self::PlatformVector,
         Self::String,
         Self::Allocation,
+        Self::EventVector,
     ];
 }
 
@@ -77,6 +80,8 @@ pub(crate) struct Queue {
 pub(crate) struct Event {
     /// Submission, start, end in ns; zeros without profiling.
     pub(crate) times: [u64; 3],
+    /// Times of the events it started after.
+    pub(crate) after: Vec<[u64; 3]>,
 }
 
 /// What a handle stands for.
@@ -90,6 +95,7 @@ pub(crate) enum Object {
     Selector(Vec<(usize, i32)>),
     DeviceVector(Vec<usize>),
     PlatformVector(Vec<usize>),
+    EventVector(Vec<[u64; 3]>),
 }
 
 impl Object {
@@ -103,6 +109,7 @@ impl Object {
             Self::Selector(_) => Kind::Selector,
             Self::DeviceVector(_) => Kind::DeviceVector,
             Self::PlatformVector(_) => Kind::PlatformVector,
+            Self::EventVector(_) => Kind::EventVector,
         }
     }
 }
@@ -315,4 +322,5 @@ getter! {
     selector: Selector -> Vec<(usize, i32)>;
     device_vector: DeviceVector -> Vec<usize>;
     platform_vector: PlatformVector -> Vec<usize>;
+    event_vector: EventVector -> Vec<[u64; 3]>;
 }

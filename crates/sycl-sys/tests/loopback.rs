@@ -61,6 +61,28 @@ fn the_table_can_be_shared_between_threads() {
 }
 
 #[test]
+fn events_list_what_they_started_after() {
+    let (loopback, api) = loopback();
+    let queue = queue(&api, None, DPCTLQueuePropertyType::ENABLE_PROFILING.0);
+    let before = [call!(api, DPCTLQueue_SubmitBarrier, queue), call!(api, DPCTLQueue_SubmitBarrier, queue)];
+    let after = call!(api, DPCTLQueue_SubmitBarrierForEvents, queue, before.as_ptr(), 2);
+    let list = call!(api, DPCTLEvent_GetWaitList, after);
+    assert_eq!(call!(api, DPCTLEventVector_Size, list), 2);
+    for (index, &event) in before.iter().enumerate() {
+        let listed = call!(api, DPCTLEventVector_GetAt, list, index);
+        let ends = [event, listed].map(|event| call!(api, DPCTLEvent_GetProfilingInfoEnd, event));
+        assert_eq!(ends[0], ends[1]);
+        call!(api, DPCTLEvent_Delete, listed);
+        call!(api, DPCTLEvent_Delete, event);
+    }
+    assert!(call!(api, DPCTLEventVector_GetAt, list, 2).is_null());
+    call!(api, DPCTLEventVector_Delete, list);
+    call!(api, DPCTLEvent_Delete, after);
+    call!(api, DPCTLQueue_Delete, queue);
+    assert_clean(&loopback);
+}
+
+#[test]
 fn devices_platforms_and_selectors_answer() {
     let (loopback, api) = loopback();
     let all = (DPCTLSyclBackendType::ALL.0 | DPCTLSyclDeviceType::ALL.0).cast_signed();

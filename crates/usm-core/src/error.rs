@@ -66,8 +66,8 @@ pub enum Error {
         /// Filter string of the device.
         device: String,
     },
-    /// A fill pattern of a length that queues do not support.
-    #[error("fill pattern of {len_bytes} bytes; allowed are 1, 2, 4, 8 and 16")]
+    /// A fill pattern that is too long, or empty.
+    #[error("fill pattern of {len_bytes} bytes; allowed are 1 to 16")]
     PatternLength {
         /// Length of the pattern, in bytes.
         len_bytes: usize,
@@ -129,16 +129,16 @@ pub enum Error {
         state: Box<BackendState>,
     },
     /// An error that the runtime reported after the call that caused it.
-    #[error(
-        "the SYCL runtime reported asynchronous error {code} ({meaning}) since the last wait; \
-         its interface does not tell which queue"
-    )]
+    #[error("the SYCL runtime reported asynchronous error {code} ({meaning})")]
     Asynchronous {
         /// The runtime's error code.
         code: i32,
         /// Name of the code in SYCL 2020's `errc`, where it has one.
         meaning: &'static str,
     },
+    /// Times of an event whose queue does not record them.
+    #[error("no profiling times: the event's queue was made without profiling")]
+    NoProfiling,
     /// A call of the backend failed without a reason.
     #[error("{call} of the {backend} backend failed")]
     Backend {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::backend::{Backend, RawEvent};
+use crate::backend::{Backend, EventStatus, ProfilingTimes, RawEvent};
 
 owned_handle!(
     /// Owner of a raw event.
@@ -44,10 +44,47 @@ impl Event {
         unsafe { self.backend().wait(self.raw()) }
     }
 
+    /// Waits until all of the operations have ended, also after an error.
+    ///
+    /// # Errors
+    /// The first of their errors.
+    pub fn wait_all<'a>(events: impl IntoIterator<Item = &'a Self>) -> Result<()> {
+        events.into_iter().map(Self::wait).fold(Ok(()), Result::and)
+    }
+
     /// Whether the operation has ended.
     #[must_use]
     pub fn is_complete(&self) -> bool {
+        self.status() == EventStatus::Complete
+    }
+
+    /// How far the operation is.
+    #[must_use]
+    pub fn status(&self) -> EventStatus {
         // SAFETY: the handle is live (H1).
-        unsafe { self.backend().is_complete(self.raw()) }
+        unsafe { self.backend().event_status(self.raw()) }
+    }
+
+    /// When the operation was submitted, started and ended. Waits for its end.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoProfiling`] unless the queue was made with [`crate::QueueProperties::with_profiling`].
+    pub fn profiling_times(&self) -> Result<ProfilingTimes> {
+        // SAFETY: the handle is live (H1).
+        unsafe { self.backend().event_times(self.raw()) }
+    }
+
+    /// The events that the operation was submitted to start after. Those that have ended may be missing.
+    ///
+    /// # Errors
+    /// [`crate::Error::Backend`] when the runtime cannot list them.
+    pub fn dependencies(&self) -> Result<Vec<Self>> {
+        // SAFETY: the handle is live (H1).
+        let raw = unsafe { self.backend().event_dependencies(self.raw()) }?;
+        let wrap = |raw| {
+            // SAFETY: fresh handles of this backend.
+            unsafe { Self::from_raw(Arc::clone(self.backend()), raw) }
+        };
+        Ok(raw.into_iter().map(wrap).collect())
     }
 }

@@ -12,13 +12,14 @@
 //! | device selector | [`FilterSelector`] through [`Runtime::select`]; [`Runtime::default_device`] |
 //! | `context` | [`Context`]; a platform's default one: [`Device::default_context`] |
 //! | `queue`, `property::queue` | [`Queue`], [`QueueProperties`] |
-//! | `event` | [`Event`] |
+//! | `event`, `info::event` | [`Event`], [`EventStatus`], [`ProfilingTimes`] |
 //! | `usm::alloc`; its value *unknown* | [`UsmKind`]; `None` |
 //! | `malloc_host`, `malloc_device`, `malloc_shared` | [`Queue::allocate`] |
 //! | `aligned_alloc_host`, `…_device`, `…_shared` | [`Queue::allocate_aligned`] |
 //! | `free` | drop of an [`Allocation`] |
 //! | `get_pointer_type`, `get_pointer_device` | [`Context::pointer_info`], [`Context::pointer_device`] |
 //! | `queue::memcpy`, `fill`, `memset`, `wait_and_throw` | [`Queue::memcpy`], [`Queue::fill`], [`Queue::memset`], [`Queue::wait`] |
+//! | `queue::prefetch`, `mem_advise`, `ext_oneapi_submit_barrier` | [`Queue::prefetch`], [`Queue::mem_advise`], [`Queue::barrier`] |
 //! | `exception`, asynchronous errors | [`Error`], [`Error::Asynchronous`] out of the next wait |
 //! | an object of another library | [`ForeignHandle`], [`Queue::from_foreign`], [`Context::from_foreign`] |
 //!
@@ -53,7 +54,9 @@ pub mod testing;
 
 pub use allocation::Allocation;
 pub use backend::host::HostDevice;
-pub use backend::{BackendId, DeviceInfo, DeviceType, PointerInfo, QueueProperties};
+pub use backend::{
+    BackendId, DeviceInfo, DeviceType, EventStatus, PointerInfo, ProfilingTimes, QueueProperties,
+};
 pub use context::Context;
 pub use device::Device;
 pub use error::{Error, Result};

@@ -173,14 +173,17 @@ impl Queue {
         })
     }
 
-    /// Writes `count` repetitions of `pattern`, 1, 2, 4, 8 or 16 bytes long.
+    /// Writes `count` repetitions of `pattern`, 1 to 16 bytes long, at any address.
+    ///
+    /// Patterns of 1, 2, 4, 8 and 16 bytes at an address that is a multiple of their length are one operation of the runtime;
+    /// others are copied from what is already written, which doubles each time.
     ///
     /// # Safety
-    /// 1. The range is USM of this context, aligned to the pattern's length, and stays valid and unshared until the event has
-    ///    ended.
+    /// 1. The range is USM of this context, and stays valid and unshared until the event has ended.
     ///
     /// # Errors
-    /// [`Error::PatternLength`]; [`Error::Unreachable`] and [`Error::Backend`] when the operation cannot be submitted.
+    /// [`Error::PatternLength`]; [`Error::Unreachable`] and [`Error::Backend`] when the operation cannot be submitted. Then
+    /// nothing is written any more, but a part may have been.
     pub unsafe fn fill(
         &self,
         dst: *mut u8,
@@ -188,7 +191,7 @@ impl Queue {
         count: usize,
         dependencies: &[Event],
     ) -> Result<Event> {
-        if !pattern.len().is_power_of_two() || pattern.len() > MAX_PATTERN_BYTES {
+        if !(1..=MAX_PATTERN_BYTES).contains(&pattern.len()) {
             return Err(Error::PatternLength { len_bytes: pattern.len() });
         }
         self.submit(dependencies, |backend, raw| {
@@ -215,13 +218,73 @@ impl Queue {
         unsafe { self.fill(dst, &[value], len_bytes, dependencies) }
     }
 
+    /// Hints that the queue's device will soon use `len_bytes` bytes of USM. Only shared USM moves.
+    ///
+    /// # Safety
+    /// 1. The allocation stays until the event has ended.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] when an end of the range is not USM of this context; [`Error::Backend`].
+    pub unsafe fn prefetch(&self, src: *const u8, len_bytes: usize, dependencies: &[Event]) -> Result<Event> {
+        let address = self.usm_range("prefetch", src, len_bytes)?;
+        self.submit(dependencies, |backend, raw| {
+            // SAFETY: handles are live (H1); the range was checked and stays by the caller's promise 1.
+            unsafe { backend.prefetch(self.raw(), address, len_bytes, raw) }
+        })
+    }
+
+    /// Says how `len_bytes` bytes of USM will be used. What the numbers of `advice` mean is up to the device's backend; 0 takes
+    /// earlier advice back.
+    ///
+    /// # Safety
+    /// 1. The allocation stays until the event has ended.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] when an end of the range is not USM of this context; [`Error::Backend`], for instance since the
+    /// device does not know the advice.
+    pub unsafe fn mem_advise(
+        &self,
+        src: *const u8,
+        len_bytes: usize,
+        advice: i32,
+        dependencies: &[Event],
+    ) -> Result<Event> {
+        let address = self.usm_range("mem_advise", src, len_bytes)?;
+        self.submit(dependencies, |backend, raw| {
+            // SAFETY: handles are live (H1); the range was checked and stays by the caller's promise 1.
+            unsafe { backend.mem_advise(self.raw(), address, len_bytes, advice, raw) }
+        })
+    }
+
+    /// The address of a range of which both ends are USM of this context.
+    fn usm_range(&self, operation: &'static str, start: *const u8, len_bytes: usize) -> Result<usize> {
+        let address = start.addr();
+        let known = |address| self.context().pointer_info(address).is_some();
+        let last = address.checked_add(len_bytes.max(1) - 1);
+        if known(address) && last.is_some_and(known) {
+            return Ok(address);
+        }
+        Err(Error::Unreachable { operation, address, len_bytes })
+    }
+
+    /// An event that ends when all `events` have ended; with none, when all that was submitted to this queue before has ended.
+    /// What is submitted to this queue afterwards starts after it.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] when the barrier cannot be submitted; errors of events of another backend, which are waited for.
+    pub fn barrier(&self, events: &[Event]) -> Result<Event> {
+        self.submit(events, |backend, raw| {
+            // SAFETY: handles are live (H1).
+            unsafe { backend.barrier(self.raw(), raw) }
+        })
+    }
+
     /// Waits until all that was submitted before has ended.
     ///
     /// # Errors
     /// [`Error::Asynchronous`], [`Error::Backend`].
     pub fn wait(&self) -> Result<()> {
-        // SAFETY: the handle is live (H1).
-        self.submit(&[], |backend, _| unsafe { backend.barrier(self.raw()) })?.wait()
+        self.barrier(&[])?.wait()
     }
 
     fn submit(

@@ -36,7 +36,7 @@ fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
     let mut devices = runtime.devices();
     devices.retain(|device| device.backend_id() == BackendId::Sycl);
     let _ = Context::new(&devices);
-    let queue = context.create_queue(&device, QueueProperties::OUT_OF_ORDER)?;
+    let queue = context.create_queue(&device, QueueProperties::OUT_OF_ORDER.with_profiling(true))?;
     runtime.default_queue(&device)?;
     queue.to_foreign()?;
     context.to_foreign()?;
@@ -45,7 +45,14 @@ fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
         let b = queue.allocate_aligned(kind, 64, 128)?;
         context.pointer_device(a.address())?;
         let (start, other) = (a.as_ptr().as_ptr(), b.as_ptr().as_ptr());
-        for len in [1, 2, 4, 8, 16] {
+        // SAFETY: within live blocks; the loopback library ends operations at once.
+        let fetched = unsafe { queue.prefetch(start, 64, &[]) }?;
+        // SAFETY: as above.
+        let advised = unsafe { queue.mem_advise(start, 64, 0, from_ref(&fetched)) }?;
+        let ordered = queue.barrier(&[fetched, advised])?;
+        assert_eq!(ordered.dependencies()?.len(), 2);
+        ordered.profiling_times()?;
+        for len in [1, 2, 3, 4, 8, 16] {
             // SAFETY: within live blocks; the loopback library ends operations at once.
             let filled = unsafe { queue.fill(start, &[1; 16][..len], 64 / len, &[]) }?;
             // SAFETY: as above.

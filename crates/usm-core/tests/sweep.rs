@@ -48,7 +48,7 @@ impl Drop for Pending {
 
 type Scenario = (&'static str, fn(&Stage) -> Result<()>);
 
-const SCENARIOS: [Scenario; 15] = [
+const SCENARIOS: [Scenario; 18] = [
     ("allocate each kind", |stage| {
         let blocks: Result<Vec<_>> =
             UsmKind::ALL.iter().map(|&kind| stage.queue.allocate(kind, 100)).collect();
@@ -96,6 +96,36 @@ const SCENARIOS: [Scenario; 15] = [
         let mut pending = Pending::default();
         // SAFETY: within the block, waited for before it goes.
         pending.add(unsafe { stage.queue.memset(block.as_ptr().as_ptr(), 1, 64, &[]) }?);
+        pending.wait()
+    }),
+    ("fill with an odd pattern", |stage| {
+        let block = stage.out_of_order.allocate(UsmKind::Device, 66)?;
+        let mut pending = Pending::default();
+        // SAFETY: within the block, waited for before it goes.
+        pending.add(unsafe { stage.out_of_order.fill(block.as_ptr().as_ptr(), &[1, 2, 3], 22, &[]) }?);
+        pending.wait()
+    }),
+    ("prefetch, mem_advise, barriers", |stage| {
+        let queue = &stage.out_of_order;
+        let block = queue.allocate(UsmKind::Shared, 64)?;
+        let mut pending = Pending::default();
+        // SAFETY: within the block, waited for before it goes.
+        let first = pending.add(unsafe { queue.prefetch(block.as_ptr().as_ptr(), 64, &[]) }?);
+        let second = pending.add(queue.barrier(from_ref(&first))?);
+        // SAFETY: as above.
+        pending.add(unsafe { queue.mem_advise(block.as_ptr().as_ptr(), 64, 0, &[first, second]) }?);
+        pending.add(queue.barrier(&[])?);
+        pending.wait()
+    }),
+    ("times and dependencies of events", |stage| {
+        let profiling = QueueProperties::OUT_OF_ORDER.with_profiling(true);
+        let queue = stage.context.create_queue(&stage.device, profiling)?;
+        let mut pending = Pending::default();
+        let first = pending.add(queue.barrier(&[])?);
+        let second = pending.add(queue.barrier(from_ref(&first))?);
+        second.dependencies()?;
+        let (first, second) = (first.profiling_times()?, second.profiling_times()?);
+        assert!(first.end_ns <= second.end_ns);
         pending.wait()
     }),
     ("new context", |stage| {
@@ -172,6 +202,7 @@ fn outstanding(records: &[Record]) -> [isize; 3] {
         match &record.answer {
             Answer::Handle(_) => counts[0] += 1,
             Answer::Devices(devices) => counts[0] += isize::try_from(devices.len()).unwrap(),
+            Answer::Events(events) => counts[0] += isize::try_from(events.len()).unwrap(),
             Answer::Parts(..) => counts[0] += 2,
             Answer::Block(Some(_)) => counts[1] += 1,
             Answer::Foreign(_) => counts[2] += 1,

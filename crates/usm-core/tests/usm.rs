@@ -91,31 +91,6 @@ fn impossible_sizes_say_why() {
 }
 
 #[test]
-fn fills_of_every_pattern() {
-    for queue in common::queues() {
-        for kind in UsmKind::ALL {
-            let block = queue.allocate(kind, 160).unwrap();
-            let start = block.as_ptr().as_ptr();
-            let pattern: Vec<u8> = (1..=16).collect();
-            for len in [1, 2, 4, 8, 16] {
-                // SAFETY: within the block, which is aligned for every element type; waited for.
-                unsafe { queue.memset(start, 0, 160, &[]) }.unwrap().wait().unwrap();
-                // SAFETY: as above.
-                unsafe { queue.fill(start, &pattern[..len], 5, &[]) }.unwrap().wait().unwrap();
-                let bytes = read(&queue, start, 160);
-                assert_eq!(bytes[..5 * len], pattern[..len].repeat(5), "{queue:?} {kind} {len}");
-                assert!(bytes[5 * len..].iter().all(|&b| b == 0));
-            }
-            for len in [0, 3, 5, 12] {
-                // SAFETY: refused before anything is touched.
-                let refused = unsafe { queue.fill(start, &pattern[..len], 1, &[]) };
-                assert!(matches!(refused, Err(Error::PatternLength { len_bytes }) if len_bytes == len));
-            }
-        }
-    }
-}
-
-#[test]
 fn operations_run_after_their_dependencies() {
     for queue in common::queues() {
         let out_of_order =

@@ -16,7 +16,7 @@ pub(super) fn deliver_error() {
 }
 
 export! {
-    fn DPCTLEvent_Create(state) -> Handle { Some(state.create(Object::Event(Event { times: [0; 3] }))) }
+    fn DPCTLEvent_Create(state) -> Handle { Some(state.create(Object::Event(Event { times: [0; 3], after: Vec::new() }))) }
 
     // As in the real library, an asynchronous error is not delivered here.
     fn DPCTLEvent_Wait(state, event: Handle) { state.event(event).map(|_| ()) }
@@ -34,6 +34,20 @@ export! {
     fn DPCTLEvent_GetProfilingInfoStart(state, event: Handle) -> u64 { state.event(event).map(|event| event.times[1]) }
 
     fn DPCTLEvent_GetProfilingInfoEnd(state, event: Handle) -> u64 { state.event(event).map(|event| event.times[2]) }
+
+    fn DPCTLEvent_GetWaitList(state, event: Handle) -> Handle {
+        let after = state.event(event)?.after;
+        Some(state.create(Object::EventVector(after)))
+    }
+
+    fn DPCTLEventVector_Delete(state, vector: Handle) { state.delete(vector, Kind::EventVector) }
+
+    fn DPCTLEventVector_Size(state, vector: Handle) -> usize { Some(state.event_vector(vector)?.len()) }
+
+    fn DPCTLEventVector_GetAt(state, vector: Handle, index: usize) -> Handle {
+        let times = *state.event_vector(vector)?.get(index)?;
+        Some(state.create(Object::Event(Event { times, after: Vec::new() })))
+    }
 }
 
 #[unsafe(no_mangle)]

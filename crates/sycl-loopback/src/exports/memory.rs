@@ -27,21 +27,21 @@ fn check(state: &mut State, queue: &Queue, pointer: *const c_void, count_bytes: 
     state.expect(count_bytes <= room && reachable)
 }
 
-/// The event of a command that has ended.
-fn done(state: &mut State, queue: &Queue) -> Handle {
+/// The event of a command that has ended, and that started after events with these times.
+fn done(state: &mut State, queue: &Queue, after: Vec<[u64; 3]>) -> Handle {
     let times = if queue::records_times(queue) { [state.tick(), state.tick(), state.tick()] } else { [0; 3] };
-    state.create(Object::Event(Event { times }))
+    state.create(Object::Event(Event { times, after }))
 }
 
-/// A fault for each event that is not live.
-fn check_events(state: &mut State, events: *const Handle, count: usize) -> Option<()> {
-    for index in 0..count {
+/// The times of events; a fault for each that is not live.
+fn times_of(state: &mut State, events: *const Handle, count: usize) -> Option<Vec<[u64; 3]>> {
+    let times = |index| {
         // SAFETY: the header's contract: `events` has `count` elements.
         let event = unsafe { events.add(index) };
         // SAFETY: as above, the element is initialised.
-        state.event(unsafe { event.read() })?;
-    }
-    Some(())
+        state.event(unsafe { event.read() }).map(|event| event.times)
+    };
+    (0..count).map(times).collect()
 }
 
 fn copy(
@@ -50,6 +50,7 @@ fn copy(
     destination: *mut c_void,
     source: *const c_void,
     count_bytes: usize,
+    after: Vec<[u64; 3]>,
 ) -> Option<Handle> {
     let queue = state.queue(queue)?;
     check(state, &queue, destination, count_bytes)?;
@@ -58,7 +59,7 @@ fn copy(
         // SAFETY: the header's contract: both are valid for `count_bytes`; `copy` allows that they overlap.
         unsafe { ptr::copy(source.cast::<u8>(), destination.cast::<u8>(), count_bytes) };
     }
-    Some(done(state, &queue))
+    Some(done(state, &queue, after))
 }
 
 fn fill<T: Copy>(
@@ -76,28 +77,28 @@ fn fill<T: Copy>(
         // SAFETY: as above; nothing is said about the alignment.
         unsafe { element.write_unaligned(value) };
     }
-    Some(done(state, &queue))
+    Some(done(state, &queue, Vec::new()))
 }
 
 export! {
     fn DPCTLQueue_Memcpy(
         state, queue: Handle, destination: *mut c_void, source: *const c_void, count_bytes: usize,
     ) -> Handle {
-        copy(state, queue, destination, source, count_bytes)
+        copy(state, queue, destination, source, count_bytes, Vec::new())
     }
 
     fn DPCTLQueue_MemcpyWithEvents(
         state, queue: Handle, destination: *mut c_void, source: *const c_void, count_bytes: usize,
         events: *const Handle, event_count: usize,
     ) -> Handle {
-        check_events(state, events, event_count)?;
-        copy(state, queue, destination, source, count_bytes)
+        let after = times_of(state, events, event_count)?;
+        copy(state, queue, destination, source, count_bytes, after)
     }
 
     fn DPCTLQueue_Prefetch(state, queue: Handle, pointer: *const c_void, count_bytes: usize) -> Handle {
         let queue = state.queue(queue)?;
         check(state, &queue, pointer, count_bytes)?;
-        Some(done(state, &queue))
+        Some(done(state, &queue, Vec::new()))
     }
 
     fn DPCTLQueue_MemAdvise(
@@ -105,18 +106,18 @@ export! {
     ) -> Handle {
         let queue = state.queue(queue)?;
         check(state, &queue, pointer, count_bytes)?;
-        Some(done(state, &queue))
+        Some(done(state, &queue, Vec::new()))
     }
 
     fn DPCTLQueue_SubmitBarrier(state, queue: Handle) -> Handle {
         let queue = state.queue(queue)?;
-        Some(done(state, &queue))
+        Some(done(state, &queue, Vec::new()))
     }
 
     fn DPCTLQueue_SubmitBarrierForEvents(state, queue: Handle, events: *const Handle, event_count: usize) -> Handle {
         let queue = state.queue(queue)?;
-        check_events(state, events, event_count)?;
-        Some(done(state, &queue))
+        let after = times_of(state, events, event_count)?;
+        Some(done(state, &queue, after))
     }
 
     fn DPCTLQueue_Memset(state, queue: Handle, usm: *mut c_void, value: u8, count_bytes: usize) -> Handle {

@@ -128,6 +128,15 @@ super::api! {
         /// Nanoseconds of the device's clock at the end; 0 without profiling.
         DPCTLEvent_GetProfilingInfoEnd: "C" fn(event: DPCTLSyclEventRef) -> u64;
 
+        /// The events that the command starts after; those that have ended may be missing.
+        DPCTLEvent_GetWaitList: "C" fn(event: DPCTLSyclEventRef) -> DPCTLEventVectorRef;
+        /// Deletes the vector and the handles in it.
+        DPCTLEventVector_Delete: "C-unwind" fn(vector: DPCTLEventVectorRef);
+        /// The number of events.
+        DPCTLEventVector_Size: "C" fn(vector: DPCTLEventVectorRef) -> usize;
+        /// A new handle of the event at an index; NULL if out of range.
+        DPCTLEventVector_GetAt: "C" fn(vector: DPCTLEventVectorRef, index: usize) -> DPCTLSyclEventRef;
+
         // Device. Strings are deleted with `DPCTLCString_Delete`.
         /// Another handle of the same device.
         DPCTLDevice_Copy: "C" fn(device: DPCTLSyclDeviceRef) -> DPCTLSyclDeviceRef;

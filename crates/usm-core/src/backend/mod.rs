@@ -3,6 +3,7 @@
 //! A backend does minimal checking; the safe types above ([`crate::Device`], [`crate::Context`], [`crate::Queue`],
 //! [`crate::Event`], [`crate::Allocation`]) check everything once. Calls are coarse: element access never crosses the seam.
 
+mod event;
 pub mod host;
 mod info;
 mod raw;
@@ -13,6 +14,7 @@ use std::ffi::c_void;
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
+pub use event::{EventStatus, ProfilingTimes};
 pub use info::{BackendId, DeviceInfo, DeviceType, PointerInfo, QueueProperties};
 pub use raw::{RawContext, RawDevice, RawEvent, RawHandle, RawQueue};
 
@@ -185,15 +187,14 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent>;
 
-    /// Writes `count` repetitions of `pattern` (1, 2, 4, 8 or 16 bytes).
+    /// Writes `count` repetitions of `pattern`, 1 to [`MAX_PATTERN_BYTES`] bytes long, at any address.
     ///
     /// # Safety
     /// 1. Queue and dependencies are live.
-    /// 2. The range of `count * pattern.len()` bytes is USM of the queue's context, valid for writing until the event ends,
-    ///    and aligned to the pattern's length.
+    /// 2. The range of `count * pattern.len()` bytes is USM of the queue's context, valid for writing until the event ends.
     ///
     /// # Errors
-    /// When the operation cannot be submitted; then nothing was touched.
+    /// When the operation cannot be submitted; then nothing is touched any more when the call returns.
     unsafe fn fill(
         &self,
         queue: RawQueue,
@@ -203,14 +204,48 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent>;
 
-    /// An event that ends when all that was submitted to the queue before has ended.
+    /// Hints that the queue's device will soon use a range of USM.
     ///
     /// # Safety
-    /// 1. `queue` is live.
+    /// 1. Queue and dependencies are live.
+    /// 2. The range is USM of the queue's context until the event ends.
     ///
     /// # Errors
     /// When the operation cannot be submitted.
-    unsafe fn barrier(&self, queue: RawQueue) -> Result<RawEvent>;
+    unsafe fn prefetch(
+        &self,
+        queue: RawQueue,
+        address: usize,
+        len_bytes: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent>;
+
+    /// Says how a range of USM will be used. What the numbers of `advice` mean is up to the device; 0 takes earlier advice back.
+    ///
+    /// # Safety
+    /// 1. Queue and dependencies are live.
+    /// 2. The range is USM of the queue's context until the event ends.
+    ///
+    /// # Errors
+    /// When the operation cannot be submitted, for instance since the device does not know the advice.
+    unsafe fn mem_advise(
+        &self,
+        queue: RawQueue,
+        address: usize,
+        len_bytes: usize,
+        advice: i32,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent>;
+
+    /// An event that ends when all `events` have ended; with none, when all that was submitted to the queue before has ended.
+    /// What is submitted to the queue afterwards starts after it.
+    ///
+    /// # Safety
+    /// 1. Queue and events are live.
+    ///
+    /// # Errors
+    /// When the operation cannot be submitted.
+    unsafe fn barrier(&self, queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent>;
 
     /// Waits until the event has ended.
     ///
@@ -221,11 +256,30 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// The operation's own error, or an asynchronous one reported meanwhile.
     unsafe fn wait(&self, event: RawEvent) -> Result<()>;
 
-    /// Whether the event has ended, without waiting.
+    /// How far the operation is, without waiting.
     ///
     /// # Safety
     /// 1. `event` is live.
-    unsafe fn is_complete(&self, event: RawEvent) -> bool;
+    unsafe fn event_status(&self, event: RawEvent) -> EventStatus;
+
+    /// When the operation was submitted, started and ended. Waits for its end.
+    ///
+    /// # Safety
+    /// 1. `event` is live.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoProfiling`] when its queue does not record times.
+    unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes>;
+
+    /// The events that the operation was submitted to start after, as far as the backend still knows them: those that have ended
+    /// may be missing. Each comes with a reference of its own.
+    ///
+    /// # Safety
+    /// 1. `event` is live.
+    ///
+    /// # Errors
+    /// When the runtime cannot list them.
+    unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>>;
 
     /// A handle of our own to the SYCL object behind a foreign pointer, which is copied, never consumed.
     ///

@@ -3,7 +3,9 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use crate::backend::{QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue};
+use crate::backend::{
+    EventStatus, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
+};
 use crate::{DeviceInfo, Error, PointerInfo, Result};
 
 /// What a call answered.
@@ -30,6 +32,12 @@ pub enum Answer {
     Foreign(usize),
     /// Yes or no.
     Is(bool),
+    /// How far an operation is.
+    Status(EventStatus),
+    /// When an operation ran.
+    Times(ProfilingTimes),
+    /// Events, each with a reference of its own.
+    Events(Vec<RawEvent>),
 }
 
 /// The return type of a method: what it says, and what it is when the method fails.
@@ -87,6 +95,7 @@ macro_rules! infallible {
 infallible!(
     (): () => Answer::Done;
     bool: &is => Answer::Is(is);
+    EventStatus: &status => Answer::Status(status);
     DeviceInfo: info => Answer::Described(info.filter_string());
     Option<PointerInfo>: &info => Answer::Pointer(info);
 );
@@ -105,6 +114,8 @@ macro_rules! success {
 success!(
     (): () => Answer::Done;
     Vec<RawDevice>: devices => Answer::Devices(devices.clone());
+    Vec<RawEvent>: events => Answer::Events(events.clone());
+    ProfilingTimes: &times => Answer::Times(times);
     RawDevice: &device => Answer::Handle(RawHandle::Device(device));
     RawContext: &context => Answer::Handle(RawHandle::Context(context));
     RawQueue: &queue => Answer::Handle(RawHandle::Queue(queue));

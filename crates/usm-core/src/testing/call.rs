@@ -63,9 +63,13 @@ methods!(
     PointerDevice, "pointer_device", true;
     Memcpy, "memcpy", true;
     Fill, "fill", true;
+    Prefetch, "prefetch", true;
+    MemAdvise, "mem_advise", true;
     Barrier, "barrier", true;
     Wait, "wait", true;
-    IsComplete, "is_complete", false;
+    EventStatus, "event_status", false;
+    EventTimes, "event_times", true;
+    EventDependencies, "event_dependencies", true;
     ImportForeign, "import_foreign", true;
     ExportForeign, "export_foreign", true;
     DeleteForeign, "delete_foreign", false;
@@ -97,9 +101,13 @@ pub enum Call {
     PointerDevice { context: RawContext, address: usize },
     Memcpy { queue: RawQueue, dst: usize, src: usize, len_bytes: usize, dependencies: Vec<RawEvent> },
     Fill { queue: RawQueue, dst: usize, pattern: Vec<u8>, count: usize, dependencies: Vec<RawEvent> },
-    Barrier { queue: RawQueue },
+    Prefetch { queue: RawQueue, address: usize, len_bytes: usize, dependencies: Vec<RawEvent> },
+    MemAdvise { queue: RawQueue, address: usize, len_bytes: usize, advice: i32, dependencies: Vec<RawEvent> },
+    Barrier { queue: RawQueue, events: Vec<RawEvent> },
     Wait { event: RawEvent },
-    IsComplete { event: RawEvent },
+    EventStatus { event: RawEvent },
+    EventTimes { event: RawEvent },
+    EventDependencies { event: RawEvent },
     ImportForeign { kind: ForeignKind, pointer: usize },
     ExportForeign { handle: RawHandle },
     DeleteForeign { kind: ForeignKind, pointer: usize },

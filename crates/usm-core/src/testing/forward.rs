@@ -6,8 +6,8 @@ pub(super) mod signatures {
     pub(in crate::testing) use std::ptr::NonNull;
 
     pub(in crate::testing) use crate::backend::{
-        Backend, BackendId, DeviceInfo, ForeignKind, PointerInfo, QueueProperties, RawContext, RawDevice,
-        RawEvent, RawHandle, RawQueue,
+        Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, PointerInfo, ProfilingTimes,
+        QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
     };
     pub(in crate::testing) use crate::{Result, UsmKind};
 }
@@ -18,8 +18,8 @@ macro_rules! forward {
     (all) => {
         forward!(
             id, root_devices, device_info, default_context, create_context, context_devices, create_queue,
-            queue_parts, same, release, allocate, free, pointer_info, pointer_device, memcpy, fill, barrier,
-            wait, is_complete, import_foreign, export_foreign, delete_foreign,
+            queue_parts, same, release, allocate, free, pointer_info, pointer_device, memcpy, fill, prefetch,
+            mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign, export_foreign, delete_foreign,
         );
     };
     ($($method:ident),+ $(,)?) => {
@@ -100,14 +100,32 @@ macro_rules! forward {
                 queue, dst: dst.addr(), pattern: pattern.to_vec(), count, dependencies: dependencies.to_vec(),
             });
     };
+    (@ prefetch) => {
+        forward!(@ prefetch(queue: RawQueue, address: usize, len_bytes: usize, dependencies: &[RawEvent])
+            -> Result<RawEvent>,
+            Prefetch { queue, address, len_bytes, dependencies: dependencies.to_vec() });
+    };
+    (@ mem_advise) => {
+        forward!(@ mem_advise(
+                queue: RawQueue, address: usize, len_bytes: usize, advice: i32, dependencies: &[RawEvent]
+            ) -> Result<RawEvent>,
+            MemAdvise { queue, address, len_bytes, advice, dependencies: dependencies.to_vec() });
+    };
     (@ barrier) => {
-        forward!(@ barrier(queue: RawQueue) -> Result<RawEvent>, Barrier { queue });
+        forward!(@ barrier(queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent>,
+            Barrier { queue, events: events.to_vec() });
     };
     (@ wait) => {
         forward!(@ wait(event: RawEvent) -> Result<()>, Wait { event });
     };
-    (@ is_complete) => {
-        forward!(@ is_complete(event: RawEvent) -> bool, IsComplete { event });
+    (@ event_status) => {
+        forward!(@ event_status(event: RawEvent) -> EventStatus, EventStatus { event });
+    };
+    (@ event_times) => {
+        forward!(@ event_times(event: RawEvent) -> Result<ProfilingTimes>, EventTimes { event });
+    };
+    (@ event_dependencies) => {
+        forward!(@ event_dependencies(event: RawEvent) -> Result<Vec<RawEvent>>, EventDependencies { event });
     };
     (@ import_foreign) => {
         forward!(@ import_foreign(kind: ForeignKind, pointer: *mut c_void)

@@ -44,7 +44,18 @@ impl Names {
                     self.name(Device(*device))
                 )
             }
-            Call::QueueParts { queue } | Call::Barrier { queue } => self.name(Queue(*queue)),
+            Call::QueueParts { queue } => self.name(Queue(*queue)),
+            Call::Barrier { queue, events } => {
+                format!("{}, after {}", self.name(Queue(*queue)), self.list(events, Event))
+            }
+            Call::Prefetch { queue, address, len_bytes, dependencies } => {
+                let (queue, after) = (self.name(Queue(*queue)), self.list(dependencies, Event));
+                format!("{queue}, {address:#x}, {len_bytes} bytes, after {after}")
+            }
+            Call::MemAdvise { queue, address, len_bytes, advice, dependencies } => {
+                let (queue, after) = (self.name(Queue(*queue)), self.list(dependencies, Event));
+                format!("{queue}, {address:#x}, {len_bytes} bytes, advice {advice}, after {after}")
+            }
             Call::Same { a, b } => format!("{}, {}", self.name(*a), self.name(*b)),
             Call::Release { handle } | Call::ExportForeign { handle } => self.name(*handle),
             Call::Allocate { queue, kind, len_bytes, align_bytes } => {
@@ -63,7 +74,10 @@ impl Names {
                 let (queue, after) = (self.name(Queue(*queue)), self.list(dependencies, Event));
                 format!("{queue}, {dst:#x}, {pattern:?} * {count}, after {after}")
             }
-            Call::Wait { event } | Call::IsComplete { event } => self.name(Event(*event)),
+            Call::Wait { event }
+            | Call::EventStatus { event }
+            | Call::EventTimes { event }
+            | Call::EventDependencies { event } => self.name(Event(*event)),
             Call::ImportForeign { kind, pointer } | Call::DeleteForeign { kind, pointer } => {
                 format!("{}, {pointer:#x}", kind.name())
             }
@@ -89,6 +103,9 @@ impl Names {
             Answer::Pointer(Some(info)) => info.kind.to_string(),
             Answer::Pointer(None) => "no USM".to_owned(),
             Answer::Is(is) => is.to_string(),
+            Answer::Status(status) => status.to_string(),
+            Answer::Times(times) => format!("{} to {} ns", times.start_ns, times.end_ns),
+            Answer::Events(events) => self.list(events, RawHandle::Event),
         }
     }
 

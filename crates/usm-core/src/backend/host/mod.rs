@@ -16,11 +16,11 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::memory::Memory;
-use self::objects::{Handle, HostContext, HostEvent, HostQueue, SimulatedDevice};
+use self::objects::{Handle, HostContext, HostEvent, HostQueue, SimulatedDevice, now_ns};
 pub use self::simulated::HostDevice;
 use super::{
-    Backend, BackendId, DeviceInfo, DeviceType, ForeignKind, PointerInfo, QueueProperties, RawContext,
-    RawDevice, RawEvent, RawHandle, RawQueue,
+    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, PointerInfo, ProfilingTimes,
+    QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
 };
 use crate::{Device, Error, Result, UsmKind};
 
@@ -239,33 +239,36 @@ unsafe impl Backend for HostBackend {
 
     unsafe fn memcpy(
         &self,
-        _queue: RawQueue,
+        queue: RawQueue,
         dst: *mut u8,
         src: *const u8,
         len_bytes: usize,
         _dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
+        let start_ns = now_ns();
         let dst = self.reach("memcpy destination", dst, len_bytes)?;
         let src = self.reach("memcpy source", src.cast_mut(), len_bytes)?;
         // SAFETY: both ranges are valid by the caller's promise, and `reach` found where their bytes are.
         unsafe { std::ptr::copy(src, dst, len_bytes) };
-        Ok(HostEvent::into_raw(Arc::new(HostEvent)))
+        // SAFETY: the handle is live.
+        Ok(unsafe { HostEvent::ended(queue, start_ns) })
     }
 
     unsafe fn fill(
         &self,
-        _queue: RawQueue,
+        queue: RawQueue,
         dst: *mut u8,
         pattern: &[u8],
         count: usize,
         _dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
+        let start_ns = now_ns();
         let len_bytes = pattern.len().saturating_mul(count);
         let start = self.reach("fill", dst, len_bytes)?;
         let first = pattern.len().min(len_bytes);
         // SAFETY: the range is valid for writing by the caller's promise, and `reach` found where its bytes are.
         unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), start, first) };
-        // What is written doubles at each step; lengths stay multiples of the pattern's.
+        // What is written doubles at each step; the part stays a multiple of the pattern's length.
         let mut done = first;
         while done < len_bytes {
             let step = done.min(len_bytes - done);
@@ -275,19 +278,53 @@ unsafe impl Backend for HostBackend {
             unsafe { std::ptr::copy_nonoverlapping(start, next, step) };
             done += step;
         }
-        Ok(HostEvent::into_raw(Arc::new(HostEvent)))
+        // SAFETY: the handle is live.
+        Ok(unsafe { HostEvent::ended(queue, start_ns) })
     }
 
-    unsafe fn barrier(&self, _queue: RawQueue) -> Result<RawEvent> {
-        Ok(HostEvent::into_raw(Arc::new(HostEvent)))
+    unsafe fn prefetch(
+        &self,
+        queue: RawQueue,
+        _address: usize,
+        _len_bytes: usize,
+        _dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the handle is live.
+        Ok(unsafe { HostEvent::ended(queue, now_ns()) })
+    }
+
+    unsafe fn mem_advise(
+        &self,
+        queue: RawQueue,
+        _address: usize,
+        _len_bytes: usize,
+        _advice: i32,
+        _dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the handle is live.
+        Ok(unsafe { HostEvent::ended(queue, now_ns()) })
+    }
+
+    unsafe fn barrier(&self, queue: RawQueue, _events: &[RawEvent]) -> Result<RawEvent> {
+        // SAFETY: the handle is live.
+        Ok(unsafe { HostEvent::ended(queue, now_ns()) })
     }
 
     unsafe fn wait(&self, _event: RawEvent) -> Result<()> {
         Ok(())
     }
 
-    unsafe fn is_complete(&self, _event: RawEvent) -> bool {
-        true
+    unsafe fn event_status(&self, _event: RawEvent) -> EventStatus {
+        EventStatus::Complete
+    }
+
+    unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes> {
+        // SAFETY: the handle is live.
+        unsafe { HostEvent::clone_raw(event) }.times.ok_or(Error::NoProfiling)
+    }
+
+    unsafe fn event_dependencies(&self, _event: RawEvent) -> Result<Vec<RawEvent>> {
+        Ok(Vec::new())
     }
 
     unsafe fn import_foreign(&self, kind: ForeignKind, _pointer: *mut c_void) -> Result<RawHandle> {

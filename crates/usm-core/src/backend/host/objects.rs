@@ -2,12 +2,13 @@
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use super::simulated::HostDevice;
 use crate::DeviceType;
-use crate::backend::{QueueProperties, RawContext, RawDevice, RawEvent, RawQueue};
+use crate::backend::{ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawQueue};
 
 /// A simulated device of the host backend.
 #[derive(Debug)]
@@ -71,7 +72,29 @@ pub(super) struct HostQueue {
 
 /// An event. What it stands for has ended before it exists.
 #[derive(Debug)]
-pub(super) struct HostEvent;
+pub(super) struct HostEvent {
+    /// When it ran, on a queue that records times.
+    pub(super) times: Option<ProfilingTimes>,
+}
+
+impl HostEvent {
+    /// The event of an operation that started at a time of `now_ns` and ends now.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    pub(super) unsafe fn ended(queue: RawQueue, start_ns: u64) -> RawEvent {
+        // SAFETY: the caller's promise.
+        let queue = unsafe { HostQueue::clone_raw(queue) };
+        let times = || ProfilingTimes { submit_ns: start_ns, start_ns, end_ns: now_ns() };
+        Self::into_raw(Arc::new(Self { times: queue.properties.profiling.then(times) }))
+    }
+}
+
+/// The clock of host events, in ns since its first use, which is 1: no time is 0.
+pub(super) fn now_ns() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    1 + u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX - 1)
+}
 
 /// An object that travels as a raw handle: the pointer of an `Arc`, which owns one count.
 pub(super) trait Handle: Sized {

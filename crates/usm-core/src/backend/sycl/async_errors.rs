@@ -1,8 +1,11 @@
 //! Errors that the runtime reports after the call that caused them.
 //!
-//! The C interface's handler gets a code and nothing that tells the queue, so the last code is kept for the whole process and
-//! the next wait on any queue reports it. It is an error that somebody must see; better on the wrong queue than on none.
+//! The C interface's handler gets a code and nothing that tells the queue. The runtime calls it on the thread that waits, for the
+//! queue that is waited for: so an error that arrives during a wait is that wait's. Errors that arrive otherwise (a queue ends
+//! with errors pending, another library waits for a queue of ours) are kept for the whole process and the next wait on any
+//! queue reports them. It is an error that somebody must see; better on the wrong queue than on none.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -11,19 +14,53 @@ use crate::{Error, Result};
 const NONE: i64 = i64::MIN;
 static LAST: AtomicI64 = AtomicI64::new(NONE);
 
-/// Given to every queue and context. Must not unwind: it is called from C++.
-pub(super) unsafe extern "C" fn handler(code: c_int) {
-    LAST.store(i64::from(code), Ordering::Release);
+#[derive(Clone, Copy)]
+enum Here {
+    /// This thread does not wait.
+    Idle,
+    /// It waits, and no error has arrived.
+    Waiting,
+    /// It waits, and this is the first error that arrived.
+    Failed(c_int),
 }
 
-/// Takes the error that was reported since the last call.
-pub(super) fn take() -> Result<()> {
+thread_local! {
+    static HERE: Cell<Here> = const { Cell::new(Here::Idle) };
+}
+
+/// Given to every queue and context. Must not unwind: it is called from C++.
+pub(super) unsafe extern "C" fn handler(code: c_int) {
+    // A thread that ends has no locals any more, and does not wait either.
+    let here = HERE.try_with(Cell::get).unwrap_or(Here::Idle);
+    match here {
+        Here::Idle => LAST.store(i64::from(code), Ordering::Release),
+        Here::Waiting => HERE.set(Here::Failed(code)),
+        Here::Failed(_) => {}
+    }
+}
+
+/// Runs a wait of this thread and reports the error that arrived meanwhile, or one that nobody has seen yet.
+pub(super) fn during(wait: impl FnOnce()) -> Result<()> {
+    HERE.set(Here::Waiting);
+    wait();
+    match HERE.replace(Here::Idle) {
+        Here::Failed(code) => Err(error(code)),
+        _ => take(),
+    }
+}
+
+fn error(code: i32) -> Error {
+    Error::Asynchronous { code, meaning: meaning(code) }
+}
+
+/// Takes the error that arrived while nobody waited.
+fn take() -> Result<()> {
     // A plain load first: waits are frequent and errors are not.
     if LAST.load(Ordering::Acquire) == NONE {
         return Ok(());
     }
     match i32::try_from(LAST.swap(NONE, Ordering::AcqRel)) {
-        Ok(code) => Err(Error::Asynchronous { code, meaning: meaning(code) }),
+        Ok(code) => Err(error(code)),
         Err(_) => Ok(()),
     }
 }

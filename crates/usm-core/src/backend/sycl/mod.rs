@@ -2,6 +2,8 @@
 
 mod async_errors;
 mod device;
+mod event;
+mod fill;
 mod foreign;
 mod submit;
 
@@ -18,8 +20,8 @@ use sycl_sys::{
 
 use self::foreign::Probe;
 use super::{
-    Backend, BackendId, DeviceInfo, ForeignKind, PointerInfo, QueueProperties, RawContext, RawDevice,
-    RawEvent, RawHandle, RawQueue,
+    Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, PointerInfo, ProfilingTimes, QueueProperties,
+    RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
 };
 use crate::{Error, Result, UsmKind};
 
@@ -367,23 +369,55 @@ unsafe impl Backend for SyclBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         // SAFETY: the caller's promises are the same.
-        unsafe { submit::fill(&self.api, queue(raw), dst, pattern, count, dependencies) }
+        unsafe { fill::fill(&self.api, queue(raw), dst, pattern, count, dependencies) }
     }
 
-    unsafe fn barrier(&self, raw: RawQueue) -> Result<RawEvent> {
-        // SAFETY: the queue is live.
-        let event = unsafe { (self.api.DPCTLQueue_SubmitBarrier)(queue(raw)) };
-        some(event, "Queue_SubmitBarrier").map(RawEvent::new)
+    unsafe fn prefetch(
+        &self,
+        raw: RawQueue,
+        address: usize,
+        len_bytes: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { submit::prefetch(&self.api, queue(raw), address, len_bytes, dependencies) }
+    }
+
+    unsafe fn mem_advise(
+        &self,
+        raw: RawQueue,
+        address: usize,
+        len_bytes: usize,
+        advice: i32,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { submit::mem_advise(&self.api, queue(raw), address, len_bytes, advice, dependencies) }
+    }
+
+    unsafe fn barrier(&self, raw: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { submit::barrier(&self.api, queue(raw), events) }
     }
 
     unsafe fn wait(&self, raw: RawEvent) -> Result<()> {
         // SAFETY: the event is live.
-        unsafe { submit::wait(&self.api, event(raw)) }
+        unsafe { event::wait(&self.api, event(raw)) }
     }
 
-    unsafe fn is_complete(&self, raw: RawEvent) -> bool {
+    unsafe fn event_status(&self, raw: RawEvent) -> EventStatus {
         // SAFETY: the event is live.
-        unsafe { submit::is_complete(&self.api, event(raw)) }
+        unsafe { event::status(&self.api, event(raw)) }
+    }
+
+    unsafe fn event_times(&self, raw: RawEvent) -> Result<ProfilingTimes> {
+        // SAFETY: the event is live.
+        unsafe { event::times(&self.api, event(raw)) }
+    }
+
+    unsafe fn event_dependencies(&self, raw: RawEvent) -> Result<Vec<RawEvent>> {
+        // SAFETY: the event is live.
+        unsafe { event::dependencies(&self.api, event(raw)) }
     }
 
     unsafe fn import_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<RawHandle> {

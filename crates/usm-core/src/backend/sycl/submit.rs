@@ -1,14 +1,20 @@
-//! Operations on a queue and waiting for them.
+//! Operations on a queue.
 
 use std::ptr::NonNull;
 
-use sycl_sys::{Api, DPCTLSyclEventRef, DPCTLSyclEventStatusType, DPCTLSyclQueueRef};
+use std::ffi::c_int;
 
-use super::{SyclBackend, async_errors};
+use sycl_sys::{Api, DPCTLSyclEventRef, DPCTLSyclQueueRef};
+
+use super::SyclBackend;
+use crate::Result;
 use crate::backend::RawEvent;
-use crate::{Error, Result};
 
-fn submitted(event: DPCTLSyclEventRef, call: &'static str) -> Result<RawEvent> {
+fn handles(events: &[RawEvent]) -> Vec<DPCTLSyclEventRef> {
+    events.iter().map(|event| event.as_ptr().cast()).collect()
+}
+
+pub(super) fn submitted(event: DPCTLSyclEventRef, call: &'static str) -> Result<RawEvent> {
     NonNull::new(event.cast()).map(RawEvent::new).ok_or_else(|| SyclBackend::failed(call))
 }
 
@@ -27,7 +33,7 @@ pub(super) unsafe fn memcpy(
         // SAFETY: the caller's promise 1.
         unsafe { (api.DPCTLQueue_Memcpy)(queue, dst, src, len_bytes) }
     } else {
-        let events: Vec<DPCTLSyclEventRef> = dependencies.iter().map(|event| event.as_ptr().cast()).collect();
+        let events = handles(dependencies);
         // SAFETY: the caller's promise 1; the array lives through the call.
         unsafe {
             (api.DPCTLQueue_MemcpyWithEvents)(queue, dst, src, len_bytes, events.as_ptr(), events.len())
@@ -37,89 +43,63 @@ pub(super) unsafe fn memcpy(
 }
 
 /// # Safety
-/// 1. As for [`crate::backend::Backend::fill`].
-pub(super) unsafe fn fill(
+/// 1. As for [`crate::backend::Backend::prefetch`].
+pub(super) unsafe fn prefetch(
     api: &Api,
     queue: DPCTLSyclQueueRef,
-    dst: *mut u8,
-    pattern: &[u8],
-    count: usize,
+    address: usize,
+    len_bytes: usize,
     dependencies: &[RawEvent],
 ) -> Result<RawEvent> {
-    // Fills of the C interface take no events: a barrier in front of them does.
-    if !dependencies.is_empty() {
-        let events: Vec<DPCTLSyclEventRef> = dependencies.iter().map(|event| event.as_ptr().cast()).collect();
-        // SAFETY: the queue and the events are live; the array lives through the call.
-        let barrier =
-            unsafe { (api.DPCTLQueue_SubmitBarrierForEvents)(queue, events.as_ptr(), events.len()) };
-        let barrier = submitted(barrier, "Queue_SubmitBarrierForEvents")?;
+    // SAFETY: the caller's promise 1.
+    unsafe { order_after(api, queue, dependencies) }?;
+    // SAFETY: the caller's promise 1.
+    let event = unsafe { (api.DPCTLQueue_Prefetch)(queue, std::ptr::without_provenance(address), len_bytes) };
+    submitted(event, "Queue_Prefetch")
+}
+
+/// # Safety
+/// 1. As for [`crate::backend::Backend::mem_advise`].
+pub(super) unsafe fn mem_advise(
+    api: &Api,
+    queue: DPCTLSyclQueueRef,
+    address: usize,
+    len_bytes: usize,
+    advice: c_int,
+    dependencies: &[RawEvent],
+) -> Result<RawEvent> {
+    // SAFETY: the caller's promise 1.
+    unsafe { order_after(api, queue, dependencies) }?;
+    let pointer = std::ptr::without_provenance(address);
+    // SAFETY: the caller's promise 1.
+    let event = unsafe { (api.DPCTLQueue_MemAdvise)(queue, pointer, len_bytes, advice) };
+    submitted(event, "Queue_MemAdvise")
+}
+
+/// # Safety
+/// 1. As for [`crate::backend::Backend::barrier`].
+pub(super) unsafe fn barrier(api: &Api, queue: DPCTLSyclQueueRef, events: &[RawEvent]) -> Result<RawEvent> {
+    if events.is_empty() {
+        // SAFETY: the caller's promise 1.
+        let event = unsafe { (api.DPCTLQueue_SubmitBarrier)(queue) };
+        return submitted(event, "Queue_SubmitBarrier");
+    }
+    let events = handles(events);
+    // SAFETY: the caller's promise 1; the array lives through the call.
+    let event = unsafe { (api.DPCTLQueue_SubmitBarrierForEvents)(queue, events.as_ptr(), events.len()) };
+    submitted(event, "Queue_SubmitBarrierForEvents")
+}
+
+/// Orders what follows on the queue after events, for the calls of the C interface that take none.
+///
+/// # Safety
+/// 1. As for [`barrier`].
+pub(super) unsafe fn order_after(api: &Api, queue: DPCTLSyclQueueRef, events: &[RawEvent]) -> Result<()> {
+    if !events.is_empty() {
+        // SAFETY: the caller's promise 1.
+        let barrier = unsafe { barrier(api, queue, events) }?;
         // SAFETY: our own handle, used no more; deleting it leaves the barrier in the queue.
         unsafe { (api.DPCTLEvent_Delete)(barrier.as_ptr().cast()) };
     }
-    let dst = dst.cast();
-    // SAFETY (all arms): the caller's promise 1.
-    let event = match *pattern {
-        // SAFETY: see above.
-        [value] => unsafe { (api.DPCTLQueue_Memset)(queue, dst, value, count) },
-        [a, b] => {
-            // SAFETY: see above.
-            unsafe { (api.DPCTLQueue_Fill16)(queue, dst, u16::from_ne_bytes([a, b]), count) }
-        }
-        [a, b, c, d] => {
-            // SAFETY: see above.
-            unsafe { (api.DPCTLQueue_Fill32)(queue, dst, u32::from_ne_bytes([a, b, c, d]), count) }
-        }
-        _ => {
-            let words: Vec<u64> =
-                pattern.as_chunks::<8>().0.iter().map(|chunk| u64::from_ne_bytes(*chunk)).collect();
-            match words.as_slice() {
-                // SAFETY: see above.
-                [word] => unsafe { (api.DPCTLQueue_Fill64)(queue, dst, *word, count) },
-                &[low, high] => {
-                    let mut words = [low, high];
-                    // SAFETY: see above; the two words are read during the call.
-                    unsafe { (api.DPCTLQueue_Fill128)(queue, dst, words.as_mut_ptr(), count) }
-                }
-                _ => return Err(Error::PatternLength { len_bytes: pattern.len() }),
-            }
-        }
-    };
-    submitted(event, "Queue_Fill")
-}
-
-/// Waits until the operation is over, whatever became of it, and then tells.
-///
-/// # Safety
-/// 1. `event` is live.
-pub(super) unsafe fn wait(api: &Api, event: DPCTLSyclEventRef) -> Result<()> {
-    // Plain `Event_Wait` would leave asynchronous errors in the queue.
-    // SAFETY: the caller's promise 1.
-    unsafe { (api.DPCTLEvent_WaitAndThrow)(event) };
-    // The interface swallows the exception of a wait that failed, and the operands must not be let go before the operation is
-    // over. One that is neither submitted nor running is: it has ended, or failed (which has no name in this interface).
-    let status = loop {
-        // SAFETY: the caller's promise 1.
-        match unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) } {
-            DPCTLSyclEventStatusType::SUBMITTED | DPCTLSyclEventStatusType::RUNNING => {
-                std::thread::yield_now();
-                // SAFETY: the caller's promise 1.
-                unsafe { (api.DPCTLEvent_Wait)(event) };
-            }
-            status => break status,
-        }
-    };
-    async_errors::take()?;
-    if status == DPCTLSyclEventStatusType::COMPLETE {
-        Ok(())
-    } else {
-        Err(SyclBackend::failed("Event_WaitAndThrow"))
-    }
-}
-
-/// # Safety
-/// 1. `event` is live.
-pub(super) unsafe fn is_complete(api: &Api, event: DPCTLSyclEventRef) -> bool {
-    // SAFETY: the caller's promise 1.
-    let status = unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) };
-    status == DPCTLSyclEventStatusType::COMPLETE
+    Ok(())
 }

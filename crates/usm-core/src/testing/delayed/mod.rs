@@ -18,11 +18,11 @@ const MAX_DELAY_CALLS: usize = 16;
 
 /// A backend that holds operations back and runs them later, in a random order that the seed decides.
 ///
-/// - `memcpy`, `fill` and `barrier` only note what is to do. An operation runs after its dependencies; on an in-order queue
+/// - `memcpy`, `fill`, `prefetch`, `mem_advise` and `barrier` only note what is to do. An operation runs after its dependencies; on an in-order queue
 ///   after all that was submitted to it before; a barrier after all of its queue, and before what follows it there.
 /// - It runs when somebody waits for it (operations that nobody waits for may run before it), at the latest after a random
 ///   number of other calls of the backend, at [`flush`](Self::flush), and when the backend is dropped.
-/// - Running ends it: [`is_complete`](Backend::is_complete) tells the truth. Its errors come out of the first `wait`.
+/// - Running ends it: [`event_status`](Backend::event_status) tells the truth. Its errors come out of the first `wait`.
 /// - Memory freed while an operation that uses it is held back is a fault, which [`faults`](Self::faults) tells; the
 ///   operation is given up, since it could do harm.
 ///
@@ -95,12 +95,24 @@ impl DelayedBackend {
                 // SAFETY: as above.
                 unsafe { self.inner.fill(queue, dst, pattern, *count, &[]) }
             }
+            // SAFETY: the queue is live, and the range USM until the event ends, as above.
+            Work::Prefetch { address, len_bytes } => unsafe {
+                self.inner.prefetch(queue, *address, *len_bytes, &[])
+            },
+            // SAFETY: as above.
+            Work::MemAdvise { address, len_bytes, advice } => unsafe {
+                self.inner.mem_advise(queue, *address, *len_bytes, *advice, &[])
+            },
             // SAFETY: the queue is live, as above.
-            Work::Barrier => unsafe { self.inner.barrier(queue) },
+            Work::Barrier { .. } => unsafe { self.inner.barrier(queue, &[]) },
         };
         let ended = submitted.and_then(|event| {
             // SAFETY: a fresh event of `inner`.
             let ended = unsafe { self.inner.wait(event) };
+            if operation.profiling {
+                // SAFETY: as above.
+                schedule.keep_times(operation.number, unsafe { self.inner.event_times(event) });
+            }
             // SAFETY: ours, and used no more.
             unsafe { self.inner.release(RawHandle::Event(event)) };
             ended
@@ -154,11 +166,14 @@ impl DelayedBackend {
             other == queue || unsafe { self.inner.same(RawHandle::Queue(queue), RawHandle::Queue(other)) }
         };
         let dependencies = dependencies.iter().map(|&event| number(event));
-        let event = self.lock().submit(queue, properties.in_order, work, dependencies, is_same);
-        NonZeroUsize::new(event)
-            .map(|event| RawEvent::new(NonNull::without_provenance(event)))
-            .ok_or_else(|| self.failed("submit"))
+        let event = self.lock().submit(queue, properties, work, dependencies, is_same);
+        Ok(handle(event))
     }
+}
+
+/// The handle that an event's number is.
+fn handle(number: NonZeroUsize) -> RawEvent {
+    RawEvent::new(NonNull::without_provenance(number))
 }
 
 /// The number that an event's handle is.
@@ -206,7 +221,7 @@ unsafe impl Backend for DelayedBackend {
     unsafe fn release(&self, handle: RawHandle) {
         self.tick();
         match handle {
-            RawHandle::Event(event) => self.lock().forget_event(number(event)),
+            RawHandle::Event(event) => self.lock().release_event(number(event)),
             RawHandle::Queue(queue) => {
                 let mut schedule = self.lock();
                 if schedule.release_queue(queue) {
@@ -268,9 +283,32 @@ unsafe impl Backend for DelayedBackend {
         unsafe { self.submit(queue, work, dependencies) }
     }
 
-    unsafe fn barrier(&self, queue: RawQueue) -> Result<RawEvent> {
-        // SAFETY: the caller's promise is the same.
-        unsafe { self.submit(queue, Work::Barrier, &[]) }
+    unsafe fn prefetch(
+        &self,
+        queue: RawQueue,
+        address: usize,
+        len_bytes: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.submit(queue, Work::Prefetch { address, len_bytes }, dependencies) }
+    }
+
+    unsafe fn mem_advise(
+        &self,
+        queue: RawQueue,
+        address: usize,
+        len_bytes: usize,
+        advice: i32,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.submit(queue, Work::MemAdvise { address, len_bytes, advice }, dependencies) }
+    }
+
+    unsafe fn barrier(&self, queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.submit(queue, Work::Barrier { of_events: !events.is_empty() }, events) }
     }
 
     unsafe fn wait(&self, event: RawEvent) -> Result<()> {
@@ -280,8 +318,21 @@ unsafe impl Backend for DelayedBackend {
         schedule.take_error(number(event)).map_or(Ok(()), Err)
     }
 
-    unsafe fn is_complete(&self, event: RawEvent) -> bool {
+    unsafe fn event_status(&self, event: RawEvent) -> EventStatus {
         self.tick();
-        !self.lock().is_pending(number(event))
+        if self.lock().is_pending(number(event)) { EventStatus::Submitted } else { EventStatus::Complete }
+    }
+
+    unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes> {
+        self.tick();
+        let mut schedule = self.lock();
+        self.run_until(&mut schedule, number(event));
+        schedule.times(number(event)).ok_or(Error::NoProfiling)
+    }
+
+    unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>> {
+        self.tick();
+        let events = self.lock().dependencies(number(event));
+        Ok(events.into_iter().map(handle).collect())
     }
 }

@@ -1,12 +1,14 @@
 //! Which operations are held back, what each has to wait for, and in which order they run: data, no memory touched.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::random::Random;
-use crate::Error;
-use crate::backend::RawQueue;
+use crate::backend::{ProfilingTimes, QueueProperties, RawQueue};
 use crate::testing::Method;
+use crate::{Error, Result};
 
 /// Memory was freed while an operation that uses it had not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +25,29 @@ pub struct PrematureFree {
 /// What an operation does.
 #[derive(Clone, Debug)]
 pub(super) enum Work {
-    Memcpy { dst: usize, src: usize, len_bytes: usize },
-    Fill { dst: usize, pattern: Vec<u8>, count: usize },
-    Barrier,
+    Memcpy {
+        dst: usize,
+        src: usize,
+        len_bytes: usize,
+    },
+    Fill {
+        dst: usize,
+        pattern: Vec<u8>,
+        count: usize,
+    },
+    Prefetch {
+        address: usize,
+        len_bytes: usize,
+    },
+    MemAdvise {
+        address: usize,
+        len_bytes: usize,
+        advice: i32,
+    },
+    /// After the given events, or after all of the queue.
+    Barrier {
+        of_events: bool,
+    },
 }
 
 impl Work {
@@ -33,7 +55,9 @@ impl Work {
         match self {
             Self::Memcpy { .. } => Method::Memcpy,
             Self::Fill { .. } => Method::Fill,
-            Self::Barrier => Method::Barrier,
+            Self::Prefetch { .. } => Method::Prefetch,
+            Self::MemAdvise { .. } => Method::MemAdvise,
+            Self::Barrier { .. } => Method::Barrier,
         }
     }
 
@@ -44,7 +68,10 @@ impl Work {
         match self {
             Self::Memcpy { dst, src, len_bytes } => overlaps(*dst, *len_bytes) || overlaps(*src, *len_bytes),
             Self::Fill { dst, pattern, count } => overlaps(*dst, pattern.len().saturating_mul(*count)),
-            Self::Barrier => false,
+            Self::Prefetch { address, len_bytes } | Self::MemAdvise { address, len_bytes, .. } => {
+                overlaps(*address, *len_bytes)
+            }
+            Self::Barrier { .. } => false,
         }
     }
 }
@@ -60,6 +87,17 @@ pub(super) struct Operation {
     after: Vec<usize>,
     /// Calls of the backend until it runs at the latest.
     delay: usize,
+    /// Whether the queue records times.
+    pub(super) profiling: bool,
+}
+
+/// What is known about a live event.
+#[derive(Debug, Default)]
+struct State {
+    handles: usize,
+    /// What waiting for it gives, once.
+    error: Option<Error>,
+    times: Option<ProfilingTimes>,
 }
 
 /// All that a delayed backend remembers.
@@ -67,11 +105,11 @@ pub(super) struct Operation {
 pub(super) struct Schedule {
     random: Random,
     max_delay: usize,
-    numbers: usize,
+    numbers: NonZeroUsize,
     /// In the order of submission.
     pending: Vec<Operation>,
-    /// Numbers of live events, with the error that waiting for them gives.
-    events: HashMap<usize, Option<Error>>,
+    /// Live events by their numbers.
+    events: HashMap<usize, State>,
     /// Lengths of live blocks in bytes, by address.
     blocks: BTreeMap<usize, usize>,
     /// Invariant D1: handles whose owner gave them back while operations were pending on them, one reference each.
@@ -84,7 +122,7 @@ impl Schedule {
         Self {
             random: Random::new(seed),
             max_delay,
-            numbers: 0,
+            numbers: NonZeroUsize::MIN,
             pending: Vec::new(),
             events: HashMap::new(),
             blocks: BTreeMap::new(),
@@ -109,24 +147,26 @@ impl Schedule {
     pub(super) fn submit(
         &mut self,
         queue: RawQueue,
-        in_order: bool,
+        properties: QueueProperties,
         work: Work,
         dependencies: impl IntoIterator<Item = usize>,
         is_same_queue: impl Fn(RawQueue) -> bool,
-    ) -> usize {
-        let is_barrier = |work: &Work| matches!(work, Work::Barrier);
+    ) -> NonZeroUsize {
+        let is_barrier = |work: &Work| matches!(work, Work::Barrier { .. });
         let mut after: Vec<_> = dependencies.into_iter().collect();
-        // In order: after all of this queue. A barrier, too, and what comes after a barrier is after it.
-        let waits_for_all = in_order || is_barrier(&work);
+        // In order: after all of this queue. A barrier without events, too, and what comes after a barrier is after it.
+        let waits_for_all = properties.in_order || matches!(work, Work::Barrier { of_events: false });
         let before = self.pending.iter().filter(|operation| {
             (waits_for_all || is_barrier(&operation.work)) && is_same_queue(operation.queue)
         });
         after.extend(before.map(|operation| operation.number));
-        self.numbers += 1;
+        let event = self.numbers;
+        self.numbers = event.saturating_add(1);
         let delay = 1 + self.random.below(self.max_delay);
-        self.pending.push(Operation { number: self.numbers, queue, work, after, delay });
-        self.events.insert(self.numbers, None);
-        self.numbers
+        let profiling = properties.profiling;
+        self.pending.push(Operation { number: event.get(), queue, work, after, delay, profiling });
+        self.events.insert(event.get(), State { handles: 1, ..State::default() });
+        event
     }
 
     pub(super) fn is_pending(&self, number: usize) -> bool {
@@ -157,16 +197,43 @@ impl Schedule {
     /// Keeps the error for whoever waits for the event, if its handle is still live.
     pub(super) fn fail(&mut self, number: usize, error: Error) {
         if let Some(event) = self.events.get_mut(&number) {
-            *event = Some(error);
+            event.error = Some(error);
         }
     }
 
     pub(super) fn take_error(&mut self, number: usize) -> Option<Error> {
-        self.events.get_mut(&number)?.take()
+        self.events.get_mut(&number)?.error.take()
     }
 
-    pub(super) fn forget_event(&mut self, number: usize) {
-        self.events.remove(&number);
+    /// Keeps the times of an operation that has run, if its event's handle is still live.
+    pub(super) fn keep_times(&mut self, number: usize, times: Result<ProfilingTimes>) {
+        if let Some(event) = self.events.get_mut(&number) {
+            event.times = times.ok();
+        }
+    }
+
+    pub(super) fn times(&self, number: usize) -> Option<ProfilingTimes> {
+        self.events.get(&number)?.times
+    }
+
+    /// The operations that a pending one runs after and that are pending themselves, each with a new handle of its event.
+    pub(super) fn dependencies(&mut self, number: usize) -> Vec<NonZeroUsize> {
+        let operation = self.pending.iter().find(|operation| operation.number == number);
+        let after = operation.map(|operation| operation.after.clone()).unwrap_or_default();
+        let pending: Vec<_> = after.into_iter().filter(|&number| self.is_pending(number)).collect();
+        for &number in &pending {
+            self.events.entry(number).or_default().handles += 1;
+        }
+        pending.into_iter().filter_map(NonZeroUsize::new).collect()
+    }
+
+    pub(super) fn release_event(&mut self, number: usize) {
+        if let Entry::Occupied(mut event) = self.events.entry(number) {
+            event.get_mut().handles -= 1;
+            if event.get().handles == 0 {
+                event.remove();
+            }
+        }
     }
 
     pub(super) fn add_block(&mut self, address: usize, len_bytes: usize) {
@@ -181,7 +248,7 @@ impl Schedule {
             let operation_is = operation.work.method();
             self.faults.push(PrematureFree { operation: operation_is, block: address, len_bytes });
             if let Some(event) = self.events.get_mut(&operation.number) {
-                *event = Some(error(operation_is));
+                event.error = Some(error(operation_is));
             }
         }
     }

@@ -1,0 +1,46 @@
+//! Facts about events that backends report.
+
+use std::fmt;
+
+/// How far an operation is, `sycl::info::event_command_status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EventStatus {
+    /// It waits for the queue, for its dependencies or for a free device.
+    Submitted,
+    /// It runs.
+    Running,
+    /// It has ended, well or not.
+    Complete,
+}
+
+impl fmt::Display for EventStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Submitted => "submitted",
+            Self::Running => "running",
+            Self::Complete => "complete",
+        })
+    }
+}
+
+/// When an operation was submitted, started and ended, in nanoseconds of the device's own clock, `sycl::info::event_profiling`.
+///
+/// Only differences between times of one device have a meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProfilingTimes {
+    /// Submission, in ns.
+    pub submit_ns: u64,
+    /// Start, in ns.
+    pub start_ns: u64,
+    /// End, in ns.
+    pub end_ns: u64,
+}
+
+impl ProfilingTimes {
+    /// Time between start and end.
+    #[must_use]
+    pub const fn duration(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.end_ns.saturating_sub(self.start_ns))
+    }
+}

@@ -1,0 +1,98 @@
+//! Events: waiting, status, times and dependencies.
+
+use std::ptr::NonNull;
+
+use sycl_sys::{Api, DPCTLSyclEventRef, DPCTLSyclEventStatusType};
+
+use super::{SyclBackend, async_errors};
+use crate::backend::{EventStatus, ProfilingTimes, RawEvent};
+use crate::{Error, Result};
+
+/// Waits until the operation is over, whatever became of it, and then tells.
+///
+/// # Safety
+/// 1. `event` is live.
+pub(super) unsafe fn wait(api: &Api, event: DPCTLSyclEventRef) -> Result<()> {
+    let reported = async_errors::during(|| {
+        // Plain `Event_Wait` would leave asynchronous errors in the queue.
+        // SAFETY: the caller's promise 1.
+        unsafe { (api.DPCTLEvent_WaitAndThrow)(event) };
+    });
+    // The interface swallows the exception of a wait that failed, and the operands must not be let go before the operation is
+    // over. One that is neither submitted nor running is: it has ended, or failed (which has no name in this interface).
+    let status = loop {
+        // SAFETY: the caller's promise 1.
+        match unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) } {
+            DPCTLSyclEventStatusType::SUBMITTED | DPCTLSyclEventStatusType::RUNNING => {
+                std::thread::yield_now();
+                // SAFETY: the caller's promise 1.
+                unsafe { (api.DPCTLEvent_Wait)(event) };
+            }
+            status => break status,
+        }
+    };
+    reported?;
+    if status == DPCTLSyclEventStatusType::COMPLETE {
+        Ok(())
+    } else {
+        Err(SyclBackend::failed("Event_WaitAndThrow"))
+    }
+}
+
+/// # Safety
+/// 1. `event` is live.
+pub(super) unsafe fn status(api: &Api, event: DPCTLSyclEventRef) -> EventStatus {
+    // SAFETY: the caller's promise 1.
+    match unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) } {
+        DPCTLSyclEventStatusType::SUBMITTED => EventStatus::Submitted,
+        DPCTLSyclEventStatusType::RUNNING => EventStatus::Running,
+        // A failed one has no name in this interface, and has ended.
+        _ => EventStatus::Complete,
+    }
+}
+
+/// # Safety
+/// 1. `event` is live.
+pub(super) unsafe fn times(api: &Api, event: DPCTLSyclEventRef) -> Result<ProfilingTimes> {
+    // SAFETY: the caller's promise 1.
+    unsafe { wait(api, event) }?;
+    let times = ProfilingTimes {
+        // SAFETY: the caller's promise 1.
+        submit_ns: unsafe { (api.DPCTLEvent_GetProfilingInfoSubmit)(event) },
+        // SAFETY: the caller's promise 1.
+        start_ns: unsafe { (api.DPCTLEvent_GetProfilingInfoStart)(event) },
+        // SAFETY: the caller's promise 1.
+        end_ns: unsafe { (api.DPCTLEvent_GetProfilingInfoEnd)(event) },
+    };
+    // The interface answers 0 where there are no times.
+    if times.end_ns == 0 { Err(Error::NoProfiling) } else { Ok(times) }
+}
+
+/// # Safety
+/// 1. `event` is live.
+pub(super) unsafe fn dependencies(api: &Api, event: DPCTLSyclEventRef) -> Result<Vec<RawEvent>> {
+    // SAFETY: the caller's promise 1.
+    let vector = unsafe { (api.DPCTLEvent_GetWaitList)(event) };
+    if vector.is_null() {
+        return Err(SyclBackend::failed("Event_GetWaitList"));
+    }
+    // SAFETY: the vector is live.
+    let len = unsafe { (api.DPCTLEventVector_Size)(vector) };
+    let events = (0..len).filter_map(|index| {
+        // SAFETY: the vector is live and the index in range.
+        let event = unsafe { (api.DPCTLEventVector_GetAt)(vector, index) };
+        NonNull::new(event.cast()).map(RawEvent::new)
+    });
+    let events: Vec<_> = events.collect();
+    // SAFETY: ours, and used no more; the events taken out are copies.
+    unsafe { (api.DPCTLEventVector_Delete)(vector) };
+    if events.len() == len {
+        return Ok(events);
+    }
+    // A list that lacks an event would pass for the whole one.
+    for event in events {
+        // SAFETY: ours, and used no more.
+        unsafe { (api.DPCTLEvent_Delete)(event.as_ptr().cast()) };
+    }
+    Err(SyclBackend::failed("EventVector_GetAt"))
+}
