@@ -82,6 +82,24 @@ pub enum Error {
         /// Number of bytes.
         len_bytes: usize,
     },
+    /// USM of one context in an operation on a queue of another.
+    #[error(
+        "{operation}: the memory at {address:#x} belongs to context {memory_context}, the queue to context \
+         {queue_context}; a queue takes USM of its own context and host memory"
+    )]
+    ForeignContext {
+        /// The operation that was asked for.
+        operation: &'static str,
+        /// First address.
+        address: usize,
+        /// Number of the memory's context, and the device it was allocated for.
+        memory_context: String,
+        /// Number and device of the queue's context.
+        queue_context: String,
+    },
+    /// The operation belongs to the parent process, which this one was forked from; it never runs here.
+    #[error("the operation was pending when this process was forked; it runs in the parent only")]
+    Forked,
     /// No device matches a filter selector.
     #[error("no device matches the filter selector {selector:?}; there are: {available}")]
     NoSuchDevice {

@@ -38,7 +38,8 @@ impl Event {
     /// Waits until the operation has ended. After an error, too, the operation uses its operands no more.
     ///
     /// # Errors
-    /// [`crate::Error::Asynchronous`], [`crate::Error::Backend`].
+    /// [`crate::Error::Asynchronous`], [`crate::Error::Backend`]; [`crate::Error::Forked`] in a process that was forked while
+    /// the operation was pending.
     pub fn wait(&self) -> Result<()> {
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().wait(self.raw()) }

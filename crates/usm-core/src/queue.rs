@@ -159,7 +159,8 @@ impl Queue {
     /// 1. Both ranges are valid for the copy, do not overlap, and stay valid and unshared until the event has ended.
     ///
     /// # Errors
-    /// [`Error::Unreachable`] and [`Error::Backend`] when the copy cannot be submitted; then nothing was touched.
+    /// [`Error::Unreachable`], [`Error::ForeignContext`] and [`Error::Backend`] when the copy cannot be submitted; then nothing was
+    /// touched.
     pub unsafe fn memcpy(
         &self,
         dst: *mut u8,
@@ -182,8 +183,8 @@ impl Queue {
     /// 1. The range is USM of this context, and stays valid and unshared until the event has ended.
     ///
     /// # Errors
-    /// [`Error::PatternLength`]; [`Error::Unreachable`] and [`Error::Backend`] when the operation cannot be submitted. Then
-    /// nothing is written any more, but a part may have been.
+    /// [`Error::PatternLength`]; [`Error::Unreachable`], [`Error::ForeignContext`] and [`Error::Backend`] when the operation cannot
+    /// be submitted. Then nothing is written any more, but a part may have been.
     pub unsafe fn fill(
         &self,
         dst: *mut u8,

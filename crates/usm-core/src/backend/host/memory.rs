@@ -1,12 +1,14 @@
-//! USM of the host backend: where each live block is, of which kind and context.
+//! USM of the host backend: where each live block is, of which kind and context, and whether jobs use it.
 
 use std::collections::BTreeMap;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::arena::{Arena, Extent};
+use super::job::Operand;
 use super::objects::SimulatedDevice;
-use crate::{PointerInfo, UsmKind};
+use super::queue::HostQueue;
+use crate::{Error, PointerInfo, Result, UsmKind};
 
 /// Alignment when none is asked for: a cache line, which suits every element type and vector load.
 const DEFAULT_ALIGN_BYTES: usize = 64;
@@ -25,6 +27,8 @@ struct Block {
     context: u64,
     device: Arc<SimulatedDevice>,
     place: Place,
+    /// Shared with the jobs that use the block, from the first one on.
+    in_use: Option<Arc<()>>,
 }
 
 /// All live blocks of a host backend.
@@ -32,6 +36,8 @@ struct Block {
 pub(super) struct Memory {
     /// Invariant B1: the key is the address of a live block from the place that the value names.
     blocks: BTreeMap<usize, Block>,
+    /// Blocks that were freed while jobs used them. Their memory goes back when those have ended: until then nobody else gets it.
+    freed_in_use: Vec<(usize, Block)>,
     /// Reserved at the first device allocation.
     arena: Option<Arena>,
     arena_bytes: usize,
@@ -40,7 +46,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Device memory may grow to `arena_bytes` bytes.
     pub(super) fn new(arena_bytes: usize) -> Self {
-        Self { blocks: BTreeMap::new(), arena: None, arena_bytes }
+        Self { blocks: BTreeMap::new(), freed_in_use: Vec::new(), arena: None, arena_bytes }
     }
 
     pub(super) fn allocate(
@@ -51,6 +57,7 @@ impl Memory {
         context: u64,
         device: &Arc<SimulatedDevice>,
     ) -> Option<NonNull<u8>> {
+        self.collect();
         let len = u64::try_from(len_bytes).ok()?;
         if !device.reserve(len) {
             return None;
@@ -61,7 +68,7 @@ impl Memory {
             return None;
         };
         let device = Arc::clone(device);
-        let block = Block { len_bytes, kind, context, device, place };
+        let block = Block { len_bytes, kind, context, device, place, in_use: None };
         self.blocks.insert(address.expose_provenance().get(), block);
         Some(address)
     }
@@ -77,14 +84,34 @@ impl Memory {
         Some((address, Place::Arena(extent)))
     }
 
-    /// Frees a block. An address that is no block is left alone.
-    pub(super) fn free(&mut self, address: NonNull<u8>) {
-        let Some(block) = self.blocks.remove(&address.addr().get()) else { return };
+    /// Frees a block. An address that is no block is left alone. Freeing does not wait: for jobs that still use the block, its
+    /// bytes stay where they are until a later call finds those jobs ended.
+    pub(super) fn free(&mut self, address: usize) {
+        self.collect();
+        let Some(mut block) = self.blocks.remove(&address) else { return };
+        if block.is_in_use() {
+            self.freed_in_use.push((address, block));
+        } else {
+            self.give_back(address, block);
+        }
+    }
+
+    /// Gives back what was freed in use and is no longer used. Done here and not by workers, which so never need this lock.
+    fn collect(&mut self) {
+        for i in (0..self.freed_in_use.len()).rev() {
+            if !self.freed_in_use[i].1.is_in_use() {
+                let (address, block) = self.freed_in_use.swap_remove(i);
+                self.give_back(address, block);
+            }
+        }
+    }
+
+    fn give_back(&mut self, address: usize, block: Block) {
         block.device.unreserve(block.len_bytes as u64);
         match (block.place, &mut self.arena) {
-            // SAFETY: B1: from the C allocator, and now out of the table.
-            (Place::Heap, _) => unsafe { libc::free(address.as_ptr().cast()) },
-            (Place::Arena(extent), Some(arena)) => arena.free(address.addr().get(), extent),
+            // SAFETY: B1: from the C allocator, out of the table, and no job uses it any more.
+            (Place::Heap, _) => unsafe { libc::free(ptr::with_exposed_provenance_mut(address)) },
+            (Place::Arena(extent), Some(arena)) => arena.free(address, extent),
             (Place::Arena(_), None) => {}
         }
     }
@@ -105,25 +132,68 @@ impl Memory {
         (block.context == context && address - start < block.len_bytes).then_some((start, block))
     }
 
-    /// Where a queue operation finds `len_bytes` bytes at an address: device memory behind its public address, anything else
-    /// where it is. `None` for device addresses that hold no memory.
-    pub(super) fn reach(&self, address: *mut u8, len_bytes: usize) -> Option<*mut u8> {
-        match &self.arena {
-            Some(arena) if arena.contains(address.addr()) => {
-                arena.backing(address.addr(), len_bytes).map(NonNull::as_ptr)
-            }
-            _ => Some(address),
+    /// Where the jobs of a queue find `len_bytes` bytes at an address: device memory behind its public address, anything else
+    /// where it is. What is no USM is host memory, which only its owner knows; `allows_host` says whether that will do.
+    pub(super) fn operand(
+        &mut self,
+        operation: &'static str,
+        address: *mut u8,
+        len_bytes: usize,
+        allows_host: bool,
+        queue: &HostQueue,
+    ) -> Result<Operand> {
+        let start = address.addr();
+        let unreachable = || Error::Unreachable { operation, address: start, len_bytes };
+        if len_bytes == 0 {
+            return Ok(Operand { bytes: address, _in_use: None });
         }
+        let block = self.blocks.range_mut(..=start).next_back();
+        let Some((offset, block)) = block
+            .map(|(first, block)| (start - first, block))
+            .filter(|(offset, block)| *offset < block.len_bytes)
+        else {
+            let is_guarded = self.arena.as_ref().is_some_and(|arena| arena.contains(start));
+            let host = Operand { bytes: address, _in_use: None };
+            return if allows_host && !is_guarded { Ok(host) } else { Err(unreachable()) };
+        };
+        if block.context != queue.context.id {
+            return Err(Error::ForeignContext {
+                operation,
+                address: start,
+                memory_context: context_name(block.context, &block.device),
+                queue_context: context_name(queue.context.id, &queue.device),
+            });
+        }
+        if len_bytes > block.len_bytes - offset {
+            return Err(unreachable());
+        }
+        let bytes = match (&block.place, &self.arena) {
+            (Place::Arena(_), Some(arena)) => arena.backing(start, len_bytes).map(NonNull::as_ptr),
+            _ => Some(address),
+        };
+        let in_use = Some(Arc::clone(block.in_use.get_or_insert_default()));
+        Ok(Operand { bytes: bytes.ok_or_else(unreachable)?, _in_use: in_use })
     }
+}
+
+impl Block {
+    fn is_in_use(&mut self) -> bool {
+        // `get_mut` also makes what the jobs wrote happen before what comes next.
+        self.in_use.as_mut().is_some_and(|sign| Arc::get_mut(sign).is_none())
+    }
+}
+
+fn context_name(number: u64, device: &SimulatedDevice) -> String {
+    format!("{number} (of {})", device.filter_string())
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         while let Some((&address, _)) = self.blocks.first_key_value() {
-            if let Some(address) = NonNull::new(ptr::with_exposed_provenance_mut(address)) {
-                self.free(address);
-            }
+            self.free(address);
         }
+        // Whoever drops this has waited for the jobs.
+        self.collect();
     }
 }
 

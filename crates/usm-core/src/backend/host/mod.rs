@@ -2,25 +2,39 @@
 //!
 //! Host and shared USM are ordinary memory. Device USM has public addresses in pages without any access right, and its bytes
 //! at another address that only queue operations know: a stray load or store of host code faults, as it would with a GPU.
+//!
+//! Queues are asynchronous. A submitted operation becomes a job (`job.rs`) in the graph of all that has not ended (`graph.rs`);
+//! `queue.rs` says what it runs after. Two worker threads run what is ready, and so does every thread that waits
+//! (`worker.rs`), so that a small operation that is waited for needs no other thread.
 
 mod arena;
 mod classes;
+mod event;
+mod fork;
+mod graph;
+mod job;
 mod mapping;
 mod memory;
 mod objects;
+mod queue;
 mod simulated;
 mod spans;
+mod worker;
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::event::HostEvent;
+use self::job::Work;
 use self::memory::Memory;
-use self::objects::{Handle, HostContext, HostEvent, HostQueue, SimulatedDevice, now_ns};
+use self::objects::{Handle, HostContext, SimulatedDevice};
+use self::queue::HostQueue;
 pub use self::simulated::HostDevice;
+use self::worker::Executor;
 use super::{
-    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, PointerInfo, ProfilingTimes,
-    QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
+    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, MAX_PATTERN_BYTES, PointerInfo,
+    ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
 };
 use crate::{Device, Error, Result, UsmKind};
 
@@ -36,6 +50,8 @@ const MAX_ARENA_BYTES: usize = 1 << 45;
 pub struct HostBackend {
     /// Each device with its default context.
     devices: Vec<(Arc<SimulatedDevice>, Arc<HostContext>)>,
+    /// Dropped before the memory that its jobs use.
+    executor: Executor,
     memory: Mutex<Memory>,
 }
 
@@ -67,7 +83,7 @@ impl HostBackend {
             (device, context)
         };
         let devices = described.iter().enumerate().map(device).collect();
-        Self { devices, memory: Mutex::new(Memory::new(arena_bytes)) }
+        Self { devices, executor: Executor::new(), memory: Mutex::new(Memory::new(arena_bytes)) }
     }
 
     /// The devices of this backend, each of which keeps the backend alive.
@@ -81,15 +97,40 @@ impl HostBackend {
         backend.devices.iter().map(wrap).collect()
     }
 
+    /// An operation without effect on USM.
+    ///
+    /// # Safety
+    /// 1. Queue and dependencies are live.
+    unsafe fn hint(
+        &self,
+        operation: &'static str,
+        queue: RawQueue,
+        address: usize,
+        len_bytes: usize,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the handle is live.
+        let queue = unsafe { HostQueue::clone_raw(queue) };
+        let range = std::ptr::without_provenance_mut(address);
+        self.memory().operand(operation, range, len_bytes, false, &queue)?;
+        // SAFETY: the handles are live.
+        let dependencies = unsafe { events(dependencies) };
+        queue.submit(&self.executor, Work::Nothing, dependencies).map(HostEvent::into_raw)
+    }
+
     fn memory(&self) -> MutexGuard<'_, Memory> {
         // No code unwinds while it holds the lock half done.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn reach(&self, operation: &'static str, address: *mut u8, len_bytes: usize) -> Result<*mut u8> {
-        let unreachable = || Error::Unreachable { operation, address: address.addr(), len_bytes };
-        self.memory().reach(address, len_bytes).ok_or_else(unreachable)
-    }
+/// Counts of our own to the events behind handles.
+///
+/// # Safety
+/// 1. All of them are live.
+unsafe fn events(raw: &[RawEvent]) -> Vec<Arc<HostEvent>> {
+    // SAFETY: the caller's promise.
+    raw.iter().map(|&event| unsafe { HostEvent::clone_raw(event) }).collect()
 }
 
 impl Default for HostBackend {
@@ -108,7 +149,8 @@ fn physical_bytes() -> u64 {
 }
 
 // SAFETY: handles are counted pointers (promise 1); `Memory` hands out disjoint blocks and answers for live ones only
-// (promises 2 and 3); operations have ended before their event exists (promise 4); nothing here panics (promise 5).
+// (promises 2 and 3); an event ends after its job's work, and a wait returns when it has ended, or in a process where it never
+// runs (promise 4); nothing here panics (promise 5).
 unsafe impl Backend for HostBackend {
     fn id(&self) -> BackendId {
         BackendId::Host
@@ -179,7 +221,7 @@ unsafe impl Backend for HostBackend {
         let context = unsafe { HostContext::clone_raw(context) };
         // SAFETY: the handle is live.
         let device = unsafe { SimulatedDevice::clone_raw(device) };
-        Ok(HostQueue::into_raw(Arc::new(HostQueue { context, device, properties })))
+        Ok(HostQueue::into_raw(Arc::new(HostQueue::new(context, device, properties))))
     }
 
     unsafe fn queue_parts(&self, queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {
@@ -219,7 +261,7 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn free(&self, _context: RawContext, block: NonNull<u8>) {
-        self.memory().free(block);
+        self.memory().free(block.addr().get());
     }
 
     unsafe fn pointer_info(&self, context: RawContext, address: usize) -> Option<PointerInfo> {
@@ -243,15 +285,20 @@ unsafe impl Backend for HostBackend {
         dst: *mut u8,
         src: *const u8,
         len_bytes: usize,
-        _dependencies: &[RawEvent],
+        dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        let start_ns = now_ns();
-        let dst = self.reach("memcpy destination", dst, len_bytes)?;
-        let src = self.reach("memcpy source", src.cast_mut(), len_bytes)?;
-        // SAFETY: both ranges are valid by the caller's promise, and `reach` found where their bytes are.
-        unsafe { std::ptr::copy(src, dst, len_bytes) };
         // SAFETY: the handle is live.
-        Ok(unsafe { HostEvent::ended(queue, start_ns) })
+        let queue = unsafe { HostQueue::clone_raw(queue) };
+        let (dst, src) = {
+            let mut memory = self.memory();
+            let dst = memory.operand("memcpy destination", dst, len_bytes, true, &queue)?;
+            (dst, memory.operand("memcpy source", src.cast_mut(), len_bytes, true, &queue)?)
+        };
+        // J1 is the caller's promise 2, at the addresses that `operand` found.
+        let work = Work::Copy { dst, src, len_bytes };
+        // SAFETY: the handles are live.
+        let dependencies = unsafe { events(dependencies) };
+        queue.submit(&self.executor, work, dependencies).map(HostEvent::into_raw)
     }
 
     unsafe fn fill(
@@ -260,71 +307,76 @@ unsafe impl Backend for HostBackend {
         dst: *mut u8,
         pattern: &[u8],
         count: usize,
-        _dependencies: &[RawEvent],
+        dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        let start_ns = now_ns();
-        let len_bytes = pattern.len().saturating_mul(count);
-        let start = self.reach("fill", dst, len_bytes)?;
-        let first = pattern.len().min(len_bytes);
-        // SAFETY: the range is valid for writing by the caller's promise, and `reach` found where its bytes are.
-        unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), start, first) };
-        // What is written doubles at each step; the part stays a multiple of the pattern's length.
-        let mut done = first;
-        while done < len_bytes {
-            let step = done.min(len_bytes - done);
-            // SAFETY: `done` is below the length of the range.
-            let next = unsafe { start.add(done) };
-            // SAFETY: the two parts of the range do not overlap, since `step` is at most `done`.
-            unsafe { std::ptr::copy_nonoverlapping(start, next, step) };
-            done += step;
-        }
         // SAFETY: the handle is live.
-        Ok(unsafe { HostEvent::ended(queue, start_ns) })
+        let queue = unsafe { HostQueue::clone_raw(queue) };
+        let mut bytes = [0; MAX_PATTERN_BYTES];
+        let len = pattern.len();
+        bytes.get_mut(..len).ok_or(Error::PatternLength { len_bytes: len })?.copy_from_slice(pattern);
+        let len_bytes = len.saturating_mul(count);
+        let dst = self.memory().operand("fill", dst, len_bytes, false, &queue)?;
+        // J2 is the caller's promise 2, at the address that `operand` found.
+        let work = Work::Fill { dst, pattern: bytes, len, count };
+        // SAFETY: the handles are live.
+        let dependencies = unsafe { events(dependencies) };
+        queue.submit(&self.executor, work, dependencies).map(HostEvent::into_raw)
     }
 
     unsafe fn prefetch(
         &self,
         queue: RawQueue,
-        _address: usize,
-        _len_bytes: usize,
-        _dependencies: &[RawEvent],
+        address: usize,
+        len_bytes: usize,
+        dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the handle is live.
-        Ok(unsafe { HostEvent::ended(queue, now_ns()) })
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.hint("prefetch", queue, address, len_bytes, dependencies) }
     }
 
     unsafe fn mem_advise(
         &self,
         queue: RawQueue,
-        _address: usize,
-        _len_bytes: usize,
+        address: usize,
+        len_bytes: usize,
         _advice: i32,
-        _dependencies: &[RawEvent],
+        dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.hint("mem_advise", queue, address, len_bytes, dependencies) }
+    }
+
+    unsafe fn barrier(&self, queue: RawQueue, after: &[RawEvent]) -> Result<RawEvent> {
         // SAFETY: the handle is live.
-        Ok(unsafe { HostEvent::ended(queue, now_ns()) })
+        let queue = unsafe { HostQueue::clone_raw(queue) };
+        // SAFETY: the handles are live.
+        let after = unsafe { events(after) };
+        queue.barrier(&self.executor, after).map(HostEvent::into_raw)
     }
 
-    unsafe fn barrier(&self, queue: RawQueue, _events: &[RawEvent]) -> Result<RawEvent> {
+    unsafe fn wait(&self, event: RawEvent) -> Result<()> {
         // SAFETY: the handle is live.
-        Ok(unsafe { HostEvent::ended(queue, now_ns()) })
+        let event = unsafe { HostEvent::clone_raw(event) };
+        self.executor.wait(&event)
     }
 
-    unsafe fn wait(&self, _event: RawEvent) -> Result<()> {
-        Ok(())
-    }
-
-    unsafe fn event_status(&self, _event: RawEvent) -> EventStatus {
-        EventStatus::Complete
+    unsafe fn event_status(&self, event: RawEvent) -> EventStatus {
+        // SAFETY: the handle is live.
+        unsafe { HostEvent::clone_raw(event) }.status()
     }
 
     unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes> {
         // SAFETY: the handle is live.
-        unsafe { HostEvent::clone_raw(event) }.times.ok_or(Error::NoProfiling)
+        let event = unsafe { HostEvent::clone_raw(event) };
+        self.executor.wait(&event)?;
+        event.times().ok_or(Error::NoProfiling)
     }
 
-    unsafe fn event_dependencies(&self, _event: RawEvent) -> Result<Vec<RawEvent>> {
-        Ok(Vec::new())
+    unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>> {
+        // SAFETY: the handle is live.
+        let event = unsafe { HostEvent::clone_raw(event) };
+        let dependencies = self.executor.dependencies(&event);
+        Ok(dependencies.into_iter().map(HostEvent::into_raw).collect())
     }
 
     unsafe fn import_foreign(&self, kind: ForeignKind, _pointer: *mut c_void) -> Result<RawHandle> {

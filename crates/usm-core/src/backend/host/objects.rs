@@ -1,14 +1,16 @@
-//! The host backend's devices, contexts, queues and events, and how they travel as raw handles.
+//! The host backend's devices and contexts, and how they, queues and events travel as raw handles.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
+use super::NAME;
+use super::event::HostEvent;
+use super::queue::HostQueue;
 use super::simulated::HostDevice;
 use crate::DeviceType;
-use crate::backend::{ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawQueue};
+use crate::backend::{RawContext, RawDevice, RawEvent, RawQueue};
 
 /// A simulated device of the host backend.
 #[derive(Debug)]
@@ -36,6 +38,11 @@ impl SimulatedDevice {
         }
     }
 
+    /// Its name in filter strings.
+    pub(super) fn filter_string(&self) -> String {
+        format!("{NAME}:{}:{}", self.device_type, self.number)
+    }
+
     /// Takes memory into account; false when the device has not that much left.
     pub(super) fn reserve(&self, len_bytes: u64) -> bool {
         let add = |used: u64| used.checked_add(len_bytes).filter(|&sum| sum <= self.memory_bytes);
@@ -60,40 +67,6 @@ impl HostContext {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), devices }
     }
-}
-
-/// A queue. Operations run on the submitting thread, at once.
-#[derive(Debug)]
-pub(super) struct HostQueue {
-    pub(super) context: Arc<HostContext>,
-    pub(super) device: Arc<SimulatedDevice>,
-    pub(super) properties: QueueProperties,
-}
-
-/// An event. What it stands for has ended before it exists.
-#[derive(Debug)]
-pub(super) struct HostEvent {
-    /// When it ran, on a queue that records times.
-    pub(super) times: Option<ProfilingTimes>,
-}
-
-impl HostEvent {
-    /// The event of an operation that started at a time of `now_ns` and ends now.
-    ///
-    /// # Safety
-    /// 1. `queue` is live.
-    pub(super) unsafe fn ended(queue: RawQueue, start_ns: u64) -> RawEvent {
-        // SAFETY: the caller's promise.
-        let queue = unsafe { HostQueue::clone_raw(queue) };
-        let times = || ProfilingTimes { submit_ns: start_ns, start_ns, end_ns: now_ns() };
-        Self::into_raw(Arc::new(Self { times: queue.properties.profiling.then(times) }))
-    }
-}
-
-/// The clock of host events, in ns since its first use, which is 1: no time is 0.
-pub(super) fn now_ns() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    1 + u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX - 1)
 }
 
 /// An object that travels as a raw handle: the pointer of an `Arc`, which owns one count.

@@ -1,0 +1,231 @@
+//! Who runs jobs: two worker threads, and every thread that waits.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use super::event::HostEvent;
+use super::fork;
+use super::graph::{Graph, Taken};
+use super::job::Work;
+use crate::{Error, Result};
+
+/// Two, so that jobs run beside each other even where nobody waits.
+const WORKERS: usize = 2;
+/// To wake a thread takes about as long as to copy this much, so it is done at once for ready jobs of so many bytes only.
+const WAKE_BYTES: usize = 512 * 1024;
+/// Smaller jobs are found by a worker that looks this often.
+const POLL: Duration = Duration::from_micros(500);
+/// So often it looks in vain before it sleeps until it is woken.
+const IDLE_POLLS: u32 = 8;
+/// A wait spins this often before it sleeps.
+const SPINS: u32 = 200;
+
+/// Runs the jobs of one backend.
+#[derive(Debug)]
+pub(super) struct Executor {
+    shared: Arc<Shared>,
+    /// Of the process that made it.
+    generation: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// For workers: there may be work.
+    work: Condvar,
+    /// For waiting threads: a job has ended.
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    graph: Graph,
+    workers: Vec<JoinHandle<()>>,
+    /// Workers that sleep until they are woken.
+    sleeping: usize,
+    /// A worker looks for jobs every now and then.
+    polling: bool,
+    /// A worker was woken and has not come yet.
+    waking: bool,
+    /// Threads that sleep until a job ends.
+    waiting: usize,
+    closing: bool,
+}
+
+impl Executor {
+    pub(super) fn new() -> Self {
+        Self { shared: Arc::default(), generation: fork::generation() }
+    }
+
+    /// Whether this is a forked child of the process that made the executor. It has none of the workers, and the lock may be
+    /// one of theirs for ever: jobs then run at once, on the submitting thread.
+    pub(super) fn is_forked(&self) -> bool {
+        self.generation != fork::generation()
+    }
+
+    /// Submits a job that runs after `dependencies`.
+    pub(super) fn submit(
+        &self,
+        work: Work,
+        mut dependencies: Vec<Arc<HostEvent>>,
+        profiling: bool,
+    ) -> Result<Arc<HostEvent>> {
+        let event = Arc::new(HostEvent::submitted(profiling));
+        dependencies.retain(|dependency| !dependency.has_ended());
+        if self.is_forked() && !dependencies.is_empty() {
+            return Err(Error::Forked);
+        }
+        if self.is_forked() || (dependencies.is_empty() && matches!(work, Work::Nothing)) {
+            event.start();
+            work.run();
+            event.stop();
+            event.end();
+            return Ok(event);
+        }
+        let mut state = self.shared.lock();
+        state.graph.insert(&event, work, dependencies);
+        self.shared.call_worker(&mut state);
+        if state.workers.is_empty() {
+            // The system gives no thread.
+            drop(self.shared.wait(state, &event));
+        }
+        Ok(event)
+    }
+
+    /// Returns when the job has ended, and runs jobs meanwhile.
+    pub(super) fn wait(&self, event: &HostEvent) -> Result<()> {
+        if event.has_ended() {
+            return Ok(());
+        }
+        if self.is_forked() {
+            return Err(Error::Forked);
+        }
+        drop(self.shared.wait(self.shared.lock(), event));
+        Ok(())
+    }
+
+    /// The direct dependencies of a job that have not ended.
+    pub(super) fn dependencies(&self, event: &HostEvent) -> Vec<Arc<HostEvent>> {
+        if event.has_ended() || self.is_forked() {
+            return Vec::new();
+        }
+        self.shared.lock().graph.dependencies(event)
+    }
+}
+
+impl Drop for Executor {
+    /// Ends when all jobs have ended and no thread is left.
+    fn drop(&mut self) {
+        if self.is_forked() {
+            // What the parent's threads were changing when the process was forked must not be looked at.
+            std::mem::forget(Arc::clone(&self.shared));
+            return;
+        }
+        let mut state = self.shared.lock();
+        state.closing = true;
+        let workers = std::mem::take(&mut state.workers);
+        drop(state);
+        self.shared.work.notify_all();
+        for worker in workers {
+            // A worker does not panic; if it did, it has ended all the same.
+            let _ended = worker.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code unwinds while it holds the lock half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sees to it that somebody looks at the ready jobs.
+    fn call_worker(self: &Arc<Self>, state: &mut State) {
+        let soon_enough = state.polling && state.graph.ready_bytes() < WAKE_BYTES;
+        if state.waking || soon_enough || !state.graph.has_ready() {
+            return;
+        }
+        if state.polling || state.sleeping > 0 {
+            state.waking = true;
+            self.work.notify_one();
+        } else if state.workers.len() < WORKERS && !state.closing {
+            let shared = Arc::clone(self);
+            let name = format!("usm-host-{}", state.workers.len());
+            state.workers.extend(Builder::new().name(name).spawn(move || shared.serve()).ok());
+        }
+    }
+
+    fn run<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>, job: Taken) -> MutexGuard<'a, State> {
+        if job.len_bytes().max(state.graph.ready_bytes()) >= WAKE_BYTES {
+            // Too long for the others to wait for it.
+            self.call_worker(&mut state);
+        }
+        drop(state);
+        let slot = job.run();
+        let mut state = self.lock();
+        state.graph.finish(slot);
+        if state.waiting > 0 {
+            self.ended.notify_all();
+        }
+        state
+    }
+
+    /// What waiting threads do.
+    fn wait<'a>(
+        self: &'a Arc<Self>,
+        mut state: MutexGuard<'a, State>,
+        event: &HostEvent,
+    ) -> MutexGuard<'a, State> {
+        let mut patience = SPINS;
+        while !event.has_ended() {
+            let job = state.graph.take(event).or_else(|| state.graph.take_newest());
+            if let Some(job) = job {
+                state = self.run(state, job);
+            } else if patience > 0 {
+                drop(state);
+                while patience > 0 && !event.has_ended() {
+                    std::hint::spin_loop();
+                    patience -= 1;
+                }
+                state = self.lock();
+            } else {
+                state.waiting += 1;
+                state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.waiting -= 1;
+            }
+        }
+        // What became ready meanwhile is left to others.
+        self.call_worker(&mut state);
+        state
+    }
+
+    /// What a worker does.
+    fn serve(self: &Arc<Self>) {
+        let mut state = self.lock();
+        let (mut seen, mut idle) = (0, 0);
+        loop {
+            if let Some(job) = state.graph.take_any() {
+                state = self.run(state, job);
+                idle = 0;
+            } else if state.closing && state.graph.is_empty() {
+                self.work.notify_all();
+                return;
+            } else if !state.polling && !state.closing && idle < IDLE_POLLS {
+                state.polling = true;
+                state =
+                    self.work.wait_timeout(state, POLL).map_or_else(|e| e.into_inner().0, |(state, _)| state);
+                state.polling = false;
+                state.waking = false;
+                idle = if state.graph.submitted() == seen { idle + 1 } else { 0 };
+                seen = state.graph.submitted();
+            } else {
+                state.sleeping += 1;
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.sleeping -= 1;
+                state.waking = false;
+                idle = 0;
+            }
+        }
+    }
+}
