@@ -159,9 +159,9 @@ fn jobs_run_without_anybody_waiting() {
     for properties in [IN_ORDER, OUT_OF_ORDER] {
         let queue = queue(&runtime, properties);
         for len in [64, LARGE] {
-            let block = queue.allocate(UsmKind::Shared, len).unwrap();
+            let blocks: Vec<_> = (0..5).map(|_| queue.allocate(UsmKind::Shared, len).unwrap()).collect();
             for _ in 0..3 {
-                let events: Vec<_> = (0..10).map(|i| memset(&queue, &block, i, &[])).collect();
+                let events: Vec<_> = blocks.iter().map(|block| memset(&queue, block, 1, &[])).collect();
                 assert!(comes_true(|| events.iter().all(Event::is_complete)), "{properties:?} {len}");
                 // Long enough for the workers to fall asleep, in some rounds.
                 std::thread::sleep(Duration::from_millis(7));
@@ -374,7 +374,7 @@ fn no_thread_is_left_behind() {
     let before = threads();
     for _ in 0..20 {
         let runtime = runtime();
-        let queue = queue(&runtime, OUT_OF_ORDER);
+        let queue = queue(&runtime, IN_ORDER);
         assert_eq!(threads(), before, "no work, no thread");
         let block = queue.allocate(UsmKind::Shared, LARGE).unwrap();
         for value in 0..4 {

@@ -208,10 +208,10 @@ impl Shared {
             if let Some(job) = state.graph.take_any() {
                 state = self.run(state, job);
                 idle = 0;
-            } else if state.closing && state.graph.is_empty() {
-                self.work.notify_all();
+            } else if state.closing {
+                // Whoever runs a job that others wait for runs those, too.
                 return;
-            } else if !state.polling && !state.closing && idle < IDLE_POLLS {
+            } else if !state.polling && idle < IDLE_POLLS {
                 state.polling = true;
                 state =
                     self.work.wait_timeout(state, POLL).map_or_else(|e| e.into_inner().0, |(state, _)| state);
