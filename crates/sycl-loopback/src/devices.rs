@@ -27,6 +27,7 @@ pub(crate) struct Device {
 
 const FP16: u32 = 1 << 5;
 const FP64: u32 = 1 << 6;
+const ONLINE_COMPILER: u32 = 1 << 9;
 const QUEUE_PROFILING: u32 = 1 << 11;
 const USM: u32 = 1 << 12 | 1 << 13 | 1 << 14;
 
@@ -42,7 +43,7 @@ pub(crate) static DEVICES: [Device; 2] = [
         local_mem_bytes: 32 << 10,
         max_alloc_bytes: 256 << 20,
         max_work_group: 8192,
-        aspects: 1 << 1 | FP64 | QUEUE_PROFILING | USM,
+        aspects: 1 << 1 | FP64 | ONLINE_COMPILER | QUEUE_PROFILING | USM,
         score: 300,
     },
     Device {
@@ -56,7 +57,7 @@ pub(crate) static DEVICES: [Device; 2] = [
         max_alloc_bytes: 128 << 20,
         max_work_group: 1024,
         // No FP64, as on many integrated GPUs.
-        aspects: 1 << 2 | FP16 | QUEUE_PROFILING | USM,
+        aspects: 1 << 2 | FP16 | ONLINE_COMPILER | QUEUE_PROFILING | USM,
         score: 500,
     },
 ];

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `devices` | the simulated hardware: what each device answers |
 //! | `state` | the handles and allocations that are live, the faults, the failures to come |
+//! | `kernels` | the kernels that are known by name, and run |
 //! | `exports` | the C functions, a file per topic |
 //! | `control` | [`Loopback`]: the shared library as a test sees it |
 //! | `place` | where cargo put the shared library |
@@ -19,6 +20,7 @@
 mod control;
 mod devices;
 mod exports;
+mod kernels;
 mod place;
 mod state;
 

@@ -39,11 +39,15 @@ pub enum Kind {
     Allocation = 9,
     /// Event vectors.
     EventVector = 10,
+    /// Kernel bundles.
+    Bundle = 11,
+    /// Kernels.
+    Kernel = 12,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Device,
         Self::Platform,
         Self::Context,
@@ -55,6 +59,8 @@ impl Kind {
         Self::String,
         Self::Allocation,
         Self::EventVector,
+        Self::Bundle,
+        Self::Kernel,
     ];
 }
 
@@ -84,6 +90,26 @@ pub(crate) struct Event {
     pub(crate) after: Vec<[u64; 3]>,
 }
 
+/// Kernels built for a device of a context.
+#[derive(Clone, Debug)]
+pub(crate) struct Bundle {
+    /// Identity of the context.
+    pub(crate) context: usize,
+    pub(crate) device: usize,
+    /// Positions among the known kernels.
+    pub(crate) kernels: Vec<usize>,
+}
+
+/// One kernel of a bundle.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    /// Position among the known kernels.
+    pub(crate) kernel: usize,
+    /// Identity of the context.
+    pub(crate) context: usize,
+    pub(crate) device: usize,
+}
+
 /// What a handle stands for.
 #[derive(Clone, Debug)]
 pub(crate) enum Object {
@@ -96,6 +122,8 @@ pub(crate) enum Object {
     DeviceVector(Vec<usize>),
     PlatformVector(Vec<usize>),
     EventVector(Vec<[u64; 3]>),
+    Bundle(Bundle),
+    Kernel(Kernel),
 }
 
 impl Object {
@@ -110,6 +138,8 @@ impl Object {
             Self::DeviceVector(_) => Kind::DeviceVector,
             Self::PlatformVector(_) => Kind::PlatformVector,
             Self::EventVector(_) => Kind::EventVector,
+            Self::Bundle(_) => Kind::Bundle,
+            Self::Kernel(_) => Kind::Kernel,
         }
     }
 }
@@ -323,4 +353,6 @@ getter! {
     device_vector: DeviceVector -> Vec<usize>;
     platform_vector: PlatformVector -> Vec<usize>;
     event_vector: EventVector -> Vec<[u64; 3]>;
+    bundle: Bundle -> Bundle;
+    kernel: Kernel -> Kernel;
 }

@@ -44,6 +44,10 @@ opaque! {
     DPCTLOpaqueSyclQueue, DPCTLSyclQueueRef;
     /// The first byte of a USM allocation (an address, not an object).
     DPCTLOpaqueSyclUSM, DPCTLSyclUSMRef;
+    /// A `sycl::kernel`.
+    DPCTLOpaqueSyclKernel, DPCTLSyclKernelRef;
+    /// A `sycl::kernel_bundle` in the state `executable`.
+    DPCTLOpaqueSyclKernelBundle, DPCTLSyclKernelBundleRef;
     /// A vector that owns device handles.
     DPCTLDeviceVector, DPCTLDeviceVectorRef;
     /// A vector that owns event handles.
@@ -195,4 +199,54 @@ enumeration! {
         /// Commands run in the order of submission.
         IN_ORDER = 1 << 1,
     }
+
+    /// What an element of a kernel's argument array points to.
+    DPCTLKernelArgType(c_uint) {
+        /// An `int8_t`.
+        INT8_T = 0,
+        /// A `uint8_t`.
+        UINT8_T = 1,
+        /// An `int16_t`.
+        INT16_T = 2,
+        /// A `uint16_t`.
+        UINT16_T = 3,
+        /// An `int32_t`.
+        INT32_T = 4,
+        /// A `uint32_t`.
+        UINT32_T = 5,
+        /// An `int64_t`.
+        INT64_T = 6,
+        /// A `uint64_t`.
+        UINT64_T = 7,
+        /// A `float`.
+        FLOAT32_T = 8,
+        /// A `double`.
+        FLOAT64_T = 9,
+        /// The element is the USM pointer itself.
+        VOID_PTR = 10,
+        /// An [`MDLocalAccessor`].
+        LOCAL_ACCESSOR = 11,
+        /// The element is a number of bytes of local memory; not in every build of the library.
+        WORK_GROUP_MEMORY = 12,
+        /// An argument as bytes; not in every build of the library.
+        RAW_KERNEL_ARG = 13,
+        /// An argument of no type listed here.
+        UNSUPPORTED = 14,
+    }
+}
+
+/// Local memory as a kernel argument: an array of elements in up to three dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct MDLocalAccessor {
+    /// The number of dimensions, 1 to 3.
+    pub ndim: usize,
+    /// The type of an element; a scalar one.
+    pub dpctl_type_id: DPCTLKernelArgType,
+    /// Elements along the first dimension.
+    pub dim0: usize,
+    /// Elements along the second dimension, if there is one.
+    pub dim1: usize,
+    /// Elements along the third dimension, if there is one.
+    pub dim2: usize,
 }

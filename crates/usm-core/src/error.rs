@@ -165,4 +165,79 @@ pub enum Error {
         /// The call that failed.
         call: &'static str,
     },
+    /// Something that this backend, or this device of it, cannot do.
+    #[error("the {backend} backend does not support {what}")]
+    NotSupported {
+        /// The backend asked.
+        backend: BackendId,
+        /// What was asked for, and where the limit is.
+        what: &'static str,
+    },
+    /// Bytes that are not a SPIR-V module.
+    #[error("not a SPIR-V module: {reason}")]
+    InvalidSpirv {
+        /// What was found.
+        reason: String,
+    },
+    /// A text for a C interface, where a byte of 0 would end it.
+    #[error("{what}: the byte at {position} is 0; none is allowed")]
+    NulByte {
+        /// Which text.
+        what: &'static str,
+        /// Position of the byte.
+        position: usize,
+    },
+    /// Kernels that the runtime could not build.
+    #[error("{language} could not be built for device {device}; the SYCL interface does not tell why")]
+    KernelBuild {
+        /// `"SPIR-V"` or `"OpenCL C"`.
+        language: &'static str,
+        /// Filter string of the device.
+        device: String,
+    },
+    /// A bundle has no kernel of that name.
+    #[error("the bundle has no kernel named {name:?}")]
+    NoSuchKernel {
+        /// The name.
+        name: String,
+    },
+    /// A kernel that the queue cannot run.
+    #[error("the kernel is of the {what} {of_kernel}, but the queue is of another one, {of_queue}")]
+    KernelMismatch {
+        /// `"context"` or `"device"`.
+        what: &'static str,
+        /// That of the kernel.
+        of_kernel: String,
+        /// That of the queue.
+        of_queue: String,
+    },
+    /// A kernel was given another number of arguments than it has.
+    #[error("kernel {kernel:?} has {expected} arguments, but {found} were given")]
+    KernelArguments {
+        /// Name of the kernel.
+        kernel: String,
+        /// Number of arguments given.
+        found: usize,
+        /// Number of arguments it has.
+        expected: usize,
+    },
+    /// Local memory as an argument that is empty, or larger than the device's.
+    #[error(
+        "kernel {kernel:?}: {len_bytes} bytes of local memory; each argument needs at least 1 byte, and the device has \
+         {max_bytes} bytes for all of them"
+    )]
+    LocalMemory {
+        /// Name of the kernel.
+        kernel: String,
+        /// Bytes asked for by all arguments.
+        len_bytes: usize,
+        /// Local memory of the device, in bytes.
+        max_bytes: u64,
+    },
+    /// A range that no kernel can run over.
+    #[error("{reason}")]
+    KernelRange {
+        /// The range, and what is wrong with it.
+        reason: String,
+    },
 }

@@ -21,6 +21,10 @@
 //! | `queue::memcpy`, `fill`, `memset`, `wait_and_throw` | [`Queue::memcpy`], [`Queue::fill`], [`Queue::memset`], [`Queue::wait`] |
 //! | `queue::prefetch`, `mem_advise`, `ext_oneapi_submit_barrier` | [`Queue::prefetch`], [`Queue::mem_advise`], [`Queue::barrier`] |
 //! | `exception`, asynchronous errors | [`Error`], [`Error::Asynchronous`] out of the next wait |
+//! | `kernel_bundle`, interoperability with OpenCL | [`KernelBundle`] from SPIR-V or OpenCL C, [`KernelCode`] |
+//! | `kernel`, `info::kernel_device_specific` | [`Kernel`], [`KernelInfo`] |
+//! | `range`, `nd_range` | [`Range`], [`NdRange`]; either: [`ExecutionRange`] |
+//! | `handler::set_arg`, `local_accessor`, `parallel_for` | [`KernelArgument`], [`Queue::submit_kernel`] |
 //! | an object of another library | [`ForeignHandle`], [`Queue::from_foreign`], [`Context::from_foreign`] |
 //!
 //! ```
@@ -45,6 +49,7 @@ mod device;
 mod error;
 mod event;
 mod filter;
+mod kernel;
 mod kind;
 mod live;
 mod queue;
@@ -62,6 +67,10 @@ pub use device::Device;
 pub use error::{Error, Result};
 pub use event::Event;
 pub use filter::FilterSelector;
+pub use kernel::{
+    ArgumentKind, ExecutionRange, Kernel, KernelArgument, KernelBundle, KernelCode, KernelInfo, NdRange,
+    Range,
+};
 pub use kind::UsmKind;
 pub use live::{LiveAllocations, live_allocations};
 pub use queue::{ForeignHandle, Queue};

@@ -23,6 +23,7 @@ macro_rules! owned_handle {
                 Self { backend, raw }
             }
 
+            #[allow(dead_code, reason = "a kernel's is that of its bundle")]
             pub(crate) fn backend(&self) -> &std::sync::Arc<dyn $crate::backend::Backend> {
                 &self.backend
             }
@@ -33,7 +34,7 @@ macro_rules! owned_handle {
             }
 
             /// Whether both handles name the same SYCL object.
-            #[allow(dead_code, reason = "events have no equality")]
+            #[allow(dead_code, reason = "events and kernels have no equality")]
             pub(crate) fn same(&self, other: &Self) -> bool {
                 if !std::sync::Arc::ptr_eq(&self.backend, &other.backend) {
                     return false;

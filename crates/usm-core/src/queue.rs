@@ -71,11 +71,11 @@ impl Queue {
         ForeignHandle::new(self.backend(), RawHandle::Queue(self.raw()))
     }
 
-    fn raw(&self) -> RawQueue {
+    pub(crate) fn raw(&self) -> RawQueue {
         self.inner.handle.raw()
     }
 
-    fn backend(&self) -> &Arc<dyn Backend> {
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
         self.inner.handle.backend()
     }
 
@@ -288,7 +288,7 @@ impl Queue {
         self.barrier(&[])?.wait()
     }
 
-    fn submit(
+    pub(crate) fn submit(
         &self,
         dependencies: &[Event],
         operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,

@@ -11,7 +11,12 @@ use crate::state::{Event, Handle, Object, Queue, State};
 const DEVICE: u32 = 1;
 
 /// A fault if a range leaves the allocation it starts in, or is device memory of another context.
-fn check(state: &mut State, queue: &Queue, pointer: *const c_void, count_bytes: usize) -> Option<()> {
+pub(super) fn check(
+    state: &mut State,
+    queue: &Queue,
+    pointer: *const c_void,
+    count_bytes: usize,
+) -> Option<()> {
     if count_bytes == 0 {
         return Some(());
     }
@@ -28,13 +33,13 @@ fn check(state: &mut State, queue: &Queue, pointer: *const c_void, count_bytes: 
 }
 
 /// The event of a command that has ended, and that started after events with these times.
-fn done(state: &mut State, queue: &Queue, after: Vec<[u64; 3]>) -> Handle {
+pub(super) fn done(state: &mut State, queue: &Queue, after: Vec<[u64; 3]>) -> Handle {
     let times = if queue::records_times(queue) { [state.tick(), state.tick(), state.tick()] } else { [0; 3] };
     state.create(Object::Event(Event { times, after }))
 }
 
 /// The times of events; a fault for each that is not live.
-fn times_of(state: &mut State, events: *const Handle, count: usize) -> Option<Vec<[u64; 3]>> {
+pub(super) fn times_of(state: &mut State, events: *const Handle, count: usize) -> Option<Vec<[u64; 3]>> {
     let times = |index| {
         // SAFETY: the header's contract: `events` has `count` elements.
         let event = unsafe { events.add(index) };

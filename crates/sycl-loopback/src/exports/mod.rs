@@ -4,6 +4,7 @@ mod context;
 mod control;
 mod device;
 mod event;
+mod kernel;
 mod memory;
 mod platform;
 mod queue;

@@ -243,6 +243,44 @@ super::api! {
         /// A new handle of the platform at an index; NULL if out of range.
         DPCTLPlatformVector_GetAt: "C" fn(vector: DPCTLPlatformVectorRef, index: usize) -> DPCTLSyclPlatformRef;
 
+        // Kernels. Strings end with a zero byte; a build or look-up that fails is NULL, with its log lost.
+        /// Builds a SPIR-V module of `length_bytes` for a device of the context.
+        DPCTLKernelBundle_CreateFromSpirv: "C-unwind" fn(context: DPCTLSyclContextRef, device: DPCTLSyclDeviceRef, il: *const c_void, length_bytes: usize, options: *const c_char) -> DPCTLSyclKernelBundleRef;
+        /// Builds OpenCL C source for a device of the context; on the OpenCL backend only.
+        DPCTLKernelBundle_CreateFromOCLSource: "C-unwind" fn(context: DPCTLSyclContextRef, device: DPCTLSyclDeviceRef, source: *const c_char, options: *const c_char) -> DPCTLSyclKernelBundleRef;
+        /// The kernel of that name; NULL if there is none.
+        DPCTLKernelBundle_GetKernel: "C-unwind" fn(bundle: DPCTLSyclKernelBundleRef, name: *const c_char) -> DPCTLSyclKernelRef;
+        /// Whether there is a kernel of that name.
+        DPCTLKernelBundle_HasKernel: "C-unwind" fn(bundle: DPCTLSyclKernelBundleRef, name: *const c_char) -> bool;
+        /// Deletes the handle.
+        DPCTLKernelBundle_Delete: "C-unwind" fn(bundle: DPCTLSyclKernelBundleRef);
+        /// Another handle of the same bundle.
+        DPCTLKernelBundle_Copy: "C" fn(bundle: DPCTLSyclKernelBundleRef) -> DPCTLSyclKernelBundleRef;
+        /// The number of arguments.
+        DPCTLKernel_GetNumArgs: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
+        /// Deletes the handle.
+        DPCTLKernel_Delete: "C-unwind" fn(kernel: DPCTLSyclKernelRef);
+        /// Another handle of the same kernel.
+        DPCTLKernel_Copy: "C" fn(kernel: DPCTLSyclKernelRef) -> DPCTLSyclKernelRef;
+        /// The largest number of work items in a work group of this kernel.
+        DPCTLKernel_GetWorkGroupSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
+        /// A number of which the work-group size is preferred to be a multiple.
+        DPCTLKernel_GetPreferredWorkGroupSizeMultiple: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
+        /// Bytes of private memory that a work item uses at least.
+        DPCTLKernel_GetPrivateMemSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
+        /// The largest number of sub-groups in a work group.
+        DPCTLKernel_GetMaxNumSubGroups: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
+        /// The largest number of work items in a sub-group.
+        DPCTLKernel_GetMaxSubGroupSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
+        /// The number of sub-groups that the source of the kernel asks for, 0 if it does not.
+        DPCTLKernel_GetCompileNumSubGroups: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
+        /// The sub-group size that the source of the kernel asks for, 0 if it does not.
+        DPCTLKernel_GetCompileSubGroupSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
+        /// Submits a kernel over a range of `dimensions` sizes, after the events.
+        DPCTLQueue_SubmitRange: "C" fn(kernel: DPCTLSyclKernelRef, queue: DPCTLSyclQueueRef, arguments: *mut *mut c_void, types: *const DPCTLKernelArgType, argument_count: usize, range: *const usize, dimensions: usize, events: *const DPCTLSyclEventRef, event_count: usize) -> DPCTLSyclEventRef;
+        /// Submits a kernel over a range in work groups of `local_range`, after the events.
+        DPCTLQueue_SubmitNDRange: "C" fn(kernel: DPCTLSyclKernelRef, queue: DPCTLSyclQueueRef, arguments: *mut *mut c_void, types: *const DPCTLKernelArgType, argument_count: usize, global_range: *const usize, local_range: *const usize, dimensions: usize, events: *const DPCTLSyclEventRef, event_count: usize) -> DPCTLSyclEventRef;
+
         // Utilities and service.
         /// Deletes a string that this interface returned.
         DPCTLCString_Delete: "C-unwind" fn(string: *const c_char);

@@ -10,15 +10,15 @@ mod raw;
 #[cfg(feature = "sycl")]
 pub mod sycl;
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
 pub use event::{EventStatus, ProfilingTimes};
 pub use info::{BackendId, DeviceInfo, DeviceType, PointerInfo, QueueProperties};
-pub use raw::{RawContext, RawDevice, RawEvent, RawHandle, RawQueue};
+pub use raw::{RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawQueue};
 
-use crate::{Result, UsmKind};
+use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind};
 
 /// Largest fill pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 16;
@@ -307,4 +307,68 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// # Safety
     /// 1. `pointer` came from `export_foreign` with that kind and was not deleted before.
     unsafe fn delete_foreign(&self, kind: ForeignKind, pointer: NonNull<c_void>);
+
+    // Kernels: a backend without them keeps these four.
+
+    /// Kernels built for `device`, blocking until they are.
+    ///
+    /// # Safety
+    /// 1. Both handles are live, and the device is one of the context.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`], [`Error::Backend`] when they cannot be built.
+    unsafe fn create_bundle(
+        &self,
+        _context: RawContext,
+        _device: RawDevice,
+        _code: KernelCode<'_>,
+        _options: &CStr,
+    ) -> Result<RawBundle> {
+        Err(no_kernels(self.id()))
+    }
+
+    /// The kernel of that name; `None` when there is none. It stays valid when the bundle is released.
+    ///
+    /// # Safety
+    /// 1. `bundle` is live.
+    unsafe fn bundle_kernel(&self, _bundle: RawBundle, _name: &CStr) -> Option<RawKernel> {
+        None
+    }
+
+    /// What is known about a kernel.
+    ///
+    /// # Safety
+    /// 1. `kernel` is live.
+    ///
+    /// # Errors
+    /// When the runtime cannot tell.
+    unsafe fn kernel_info(&self, _kernel: RawKernel) -> Result<KernelInfo> {
+        Err(no_kernels(self.id()))
+    }
+
+    /// Runs a kernel over a range.
+    ///
+    /// # Safety
+    /// 1. Queue, kernel and dependencies are live; the kernel was built for the queue's device in the queue's context.
+    /// 2. There are as many arguments as the kernel has, each of the type it declares.
+    /// 3. What the kernel does with them is defined, and its memory stays valid until the event ends.
+    /// 4. No size is 0, and a local range has as many dimensions as the global one, divides it, and has at most as many
+    ///    work-items as [`KernelInfo::work_group_size`].
+    ///
+    /// # Errors
+    /// When the operation cannot be submitted; then nothing was touched.
+    unsafe fn submit_kernel(
+        &self,
+        _queue: RawQueue,
+        _kernel: RawKernel,
+        _arguments: &[KernelArgument],
+        _range: &ExecutionRange,
+        _dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        Err(no_kernels(self.id()))
+    }
+}
+
+fn no_kernels(backend: BackendId) -> Error {
+    Error::NotSupported { backend, what: "kernels" }
 }

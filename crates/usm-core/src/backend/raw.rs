@@ -39,6 +39,10 @@ raw_handle!(
     RawQueue,
     /// An event.
     RawEvent,
+    /// A kernel bundle.
+    RawBundle,
+    /// A kernel.
+    RawKernel,
 );
 
 /// A handle of any type, for the calls that treat them alike.
@@ -52,4 +56,8 @@ pub enum RawHandle {
     Queue(RawQueue),
     /// An event.
     Event(RawEvent),
+    /// A kernel bundle.
+    Bundle(RawBundle),
+    /// A kernel.
+    Kernel(RawKernel),
 }

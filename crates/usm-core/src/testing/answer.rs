@@ -4,9 +4,10 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use crate::backend::{
-    EventStatus, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
+    EventStatus, ProfilingTimes, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle,
+    RawKernel, RawQueue,
 };
-use crate::{DeviceInfo, Error, PointerInfo, Result};
+use crate::{DeviceInfo, Error, KernelInfo, PointerInfo, Result};
 
 /// What a call answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,10 @@ pub enum Answer {
     Times(ProfilingTimes),
     /// Events, each with a reference of its own.
     Events(Vec<RawEvent>),
+    /// A kernel with a reference of its own, or that there is none.
+    Kernel(Option<RawKernel>),
+    /// What is known about a kernel.
+    KernelInfo(KernelInfo),
 }
 
 /// The return type of a method: what it says, and what it is when the method fails.
@@ -74,6 +79,17 @@ impl Outcome for Option<NonNull<u8>> {
 
     fn answer(&self) -> Answer {
         Answer::Block(self.map(|block| block.addr().get()))
+    }
+}
+
+impl Outcome for Option<RawKernel> {
+    // Looking a kernel up fails without a reason.
+    fn failure(_error: Error) -> Option<Self> {
+        Some(None)
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::Kernel(*self)
     }
 }
 
@@ -124,4 +140,6 @@ success!(
     (RawContext, RawDevice, QueueProperties): &(context, device, properties) =>
         Answer::Parts(context, device, properties);
     NonNull<c_void>: pointer => Answer::Foreign(pointer.addr().get());
+    RawBundle: &bundle => Answer::Handle(RawHandle::Bundle(bundle));
+    KernelInfo: &info => Answer::KernelInfo(info);
 );

@@ -1,9 +1,12 @@
 //! Calls of a backend as data: which method, and the arguments that matter.
 
+use std::ffi::CString;
 use std::fmt;
 
-use crate::UsmKind;
-use crate::backend::{ForeignKind, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue};
+use crate::backend::{
+    ForeignKind, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawQueue,
+};
+use crate::{ExecutionRange, KernelArgument, UsmKind};
 
 macro_rules! methods {
     ($($variant:ident, $name:literal, $fallible:literal;)+) => {
@@ -73,6 +76,10 @@ methods!(
     ImportForeign, "import_foreign", true;
     ExportForeign, "export_foreign", true;
     DeleteForeign, "delete_foreign", false;
+    CreateBundle, "create_bundle", true;
+    BundleKernel, "bundle_kernel", true;
+    KernelInfo, "kernel_info", true;
+    SubmitKernel, "submit_kernel", true;
 );
 
 impl fmt::Display for Method {
@@ -85,6 +92,8 @@ impl fmt::Display for Method {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "variants and fields have the names of `Backend`'s methods and arguments")]
 #[non_exhaustive]
+// One line a variant, as long as it fits.
+#[rustfmt::skip]
 pub enum Call {
     RootDevices,
     DeviceInfo { device: RawDevice },
@@ -111,4 +120,13 @@ pub enum Call {
     ImportForeign { kind: ForeignKind, pointer: usize },
     ExportForeign { handle: RawHandle },
     DeleteForeign { kind: ForeignKind, pointer: usize },
+    CreateBundle {
+        context: RawContext, device: RawDevice, language: &'static str, code: Vec<u8>, options: CString,
+    },
+    BundleKernel { bundle: RawBundle, name: CString },
+    KernelInfo { kernel: RawKernel },
+    SubmitKernel {
+        queue: RawQueue, kernel: RawKernel, arguments: Vec<KernelArgument>, range: ExecutionRange,
+        dependencies: Vec<RawEvent>,
+    },
 }

@@ -2,14 +2,16 @@
 
 /// The types in the methods' signatures, which a file that uses `forward!` imports.
 pub(super) mod signatures {
-    pub(in crate::testing) use std::ffi::c_void;
+    pub(in crate::testing) use std::ffi::{CStr, c_void};
     pub(in crate::testing) use std::ptr::NonNull;
 
     pub(in crate::testing) use crate::backend::{
         Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, PointerInfo, ProfilingTimes,
-        QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
+        QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawQueue,
     };
-    pub(in crate::testing) use crate::{Result, UsmKind};
+    pub(in crate::testing) use crate::{
+        ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind,
+    };
 }
 
 /// Methods of an `unsafe impl Backend` that hand the call to `self.inner` with the same arguments, through
@@ -19,7 +21,8 @@ macro_rules! forward {
         forward!(
             id, root_devices, device_info, default_context, create_context, context_devices, create_queue,
             queue_parts, same, release, allocate, free, pointer_info, pointer_device, memcpy, fill, prefetch,
-            mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign, export_foreign, delete_foreign,
+            mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign,
+            export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel,
         );
     };
     ($($method:ident),+ $(,)?) => {
@@ -139,6 +142,32 @@ macro_rules! forward {
     (@ delete_foreign) => {
         forward!(@ delete_foreign(kind: ForeignKind, pointer: NonNull<c_void>) -> (),
             DeleteForeign { kind, pointer: pointer.addr().get() });
+    };
+    (@ create_bundle) => {
+        forward!(@ create_bundle(
+                context: RawContext, device: RawDevice, code: KernelCode<'_>, options: &CStr
+            ) -> Result<RawBundle>,
+            CreateBundle {
+                context, device, language: code.language(), code: code.as_bytes().to_vec(),
+                options: options.to_owned(),
+            });
+    };
+    (@ bundle_kernel) => {
+        forward!(@ bundle_kernel(bundle: RawBundle, name: &CStr) -> Option<RawKernel>,
+            BundleKernel { bundle, name: name.to_owned() });
+    };
+    (@ kernel_info) => {
+        forward!(@ kernel_info(kernel: RawKernel) -> Result<KernelInfo>, KernelInfo { kernel });
+    };
+    (@ submit_kernel) => {
+        forward!(@ submit_kernel(
+                queue: RawQueue, kernel: RawKernel, arguments: &[KernelArgument], range: &ExecutionRange,
+                dependencies: &[RawEvent]
+            ) -> Result<RawEvent>,
+            SubmitKernel {
+                queue, kernel, arguments: arguments.to_vec(), range: *range,
+                dependencies: dependencies.to_vec(),
+            });
     };
     (@ $method:ident($($argument:ident: $kind:ty),+) -> $answer:ty, $($call:tt)+) => {
         unsafe fn $method(&self, $($argument: $kind),+) -> $answer {

@@ -19,6 +19,8 @@ impl Names {
             RawHandle::Context(_) => "context",
             RawHandle::Queue(_) => "queue",
             RawHandle::Event(_) => "event",
+            RawHandle::Bundle(_) => "bundle",
+            RawHandle::Kernel(_) => "kernel",
         };
         format!("{what}#{number}")
     }
@@ -81,6 +83,20 @@ impl Names {
             Call::ImportForeign { kind, pointer } | Call::DeleteForeign { kind, pointer } => {
                 format!("{}, {pointer:#x}", kind.name())
             }
+            Call::CreateBundle { context, device, language, code, options } => {
+                let (context, device) = (self.name(Context(*context)), self.name(Device(*device)));
+                format!("{context}, {device}, {} bytes of {language}, {options:?}", code.len())
+            }
+            Call::BundleKernel { bundle, name } => {
+                format!("{}, {name:?}", self.name(RawHandle::Bundle(*bundle)))
+            }
+            Call::KernelInfo { kernel } => self.name(RawHandle::Kernel(*kernel)),
+            Call::SubmitKernel { queue, kernel, arguments, range, dependencies } => {
+                let (queue, kernel) = (self.name(Queue(*queue)), self.name(RawHandle::Kernel(*kernel)));
+                let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
+                let (arguments, after) = (arguments.join(", "), self.list(dependencies, Event));
+                format!("{queue}, {kernel}, [{arguments}], {range}, after {after}")
+            }
         }
     }
 
@@ -106,6 +122,9 @@ impl Names {
             Answer::Status(status) => status.to_string(),
             Answer::Times(times) => format!("{} to {} ns", times.start_ns, times.end_ns),
             Answer::Events(events) => self.list(events, RawHandle::Event),
+            Answer::Kernel(None) => "no kernel".to_owned(),
+            Answer::Kernel(Some(kernel)) => self.name(RawHandle::Kernel(*kernel)),
+            Answer::KernelInfo(info) => format!("{} arguments", info.num_args),
         }
     }
 

@@ -245,6 +245,8 @@ unsafe impl Backend for HostBackend {
             RawHandle::Queue(raw) => unsafe { HostQueue::release_raw(raw) },
             // SAFETY: as above.
             RawHandle::Event(raw) => unsafe { HostEvent::release_raw(raw) },
+            // None was given out.
+            RawHandle::Bundle(_) | RawHandle::Kernel(_) => {}
         }
     }
 

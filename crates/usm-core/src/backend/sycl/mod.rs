@@ -5,6 +5,7 @@ mod device;
 mod event;
 mod fill;
 mod foreign;
+mod kernel;
 mod submit;
 
 use std::ffi::c_void;
@@ -293,6 +294,10 @@ unsafe impl Backend for SyclBackend {
             RawHandle::Queue(raw) => unsafe { (self.api.DPCTLQueue_Delete)(queue(raw)) },
             // SAFETY: as above.
             RawHandle::Event(raw) => unsafe { (self.api.DPCTLEvent_Delete)(event(raw)) },
+            // SAFETY: as above.
+            RawHandle::Bundle(raw) => unsafe { kernel::release_bundle(&self.api, raw) },
+            // SAFETY: as above.
+            RawHandle::Kernel(raw) => unsafe { kernel::release(&self.api, raw) },
         }
     }
 
@@ -460,4 +465,6 @@ unsafe impl Backend for SyclBackend {
             ForeignKind::Queue => unsafe { (self.api.DPCTLQueue_Delete)(pointer.as_ptr().cast()) },
         }
     }
+
+    kernel::methods!();
 }

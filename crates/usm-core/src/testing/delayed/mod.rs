@@ -18,7 +18,8 @@ const MAX_DELAY_CALLS: usize = 16;
 
 /// A backend that holds operations back and runs them later, in a random order that the seed decides.
 ///
-/// - `memcpy`, `fill`, `prefetch`, `mem_advise` and `barrier` only note what is to do. An operation runs after its dependencies; on an in-order queue
+/// - `memcpy`, `fill`, `prefetch`, `mem_advise`, `barrier` and `submit_kernel` only note what is to do. An operation runs
+///   after its dependencies; on an in-order queue
 ///   after all that was submitted to it before; a barrier after all of its queue, and before what follows it there.
 /// - It runs when somebody waits for it (operations that nobody waits for may run before it), at the latest after a random
 ///   number of other calls of the backend, at [`flush`](Self::flush), and when the backend is dropped.
@@ -26,7 +27,8 @@ const MAX_DELAY_CALLS: usize = 16;
 /// - Memory freed while an operation that uses it is held back is a fault, which [`faults`](Self::faults) tells; the
 ///   operation is given up, since it could do harm.
 ///
-/// Host memory, and USM that others allocated, is out of sight: of such operands only the owner knows when they end.
+/// Host memory, and USM that others allocated, is out of sight: of such operands only the owner knows when they end. So is
+/// memory that a kernel reaches otherwise than by an address inside of its block, given as an argument.
 /// Work that foreign libraries submit to a queue is not ordered after operations that are held back.
 #[derive(Debug)]
 pub struct DelayedBackend {
@@ -103,6 +105,10 @@ impl DelayedBackend {
             Work::MemAdvise { address, len_bytes, advice } => unsafe {
                 self.inner.mem_advise(queue, *address, *len_bytes, *advice, &[])
             },
+            Work::Kernel { kernel, arguments, range } => {
+                // SAFETY: queue and kernel are live, as above; the rest is what the submitter promised.
+                unsafe { self.inner.submit_kernel(queue, *kernel, arguments, range, &[]) }
+            }
             // SAFETY: the queue is live, as above.
             Work::Barrier { .. } => unsafe { self.inner.barrier(queue, &[]) },
         };
@@ -132,9 +138,9 @@ impl DelayedBackend {
     }
 
     fn release_idle(&self, schedule: &mut Schedule) {
-        for queue in schedule.idle_queues() {
+        for handle in schedule.idle() {
             // SAFETY: D1: a reference that its owner gave back and that nothing uses any more.
-            unsafe { self.inner.release(RawHandle::Queue(queue)) };
+            unsafe { self.inner.release(handle) };
         }
     }
 
@@ -188,7 +194,7 @@ impl Drop for DelayedBackend {
 }
 
 // SAFETY: 1. An event's handle is a number that is never given out twice, good on any thread; other handles are `inner`'s,
-// and a queue's is released when its last operation has ended (D1). 2. and 3. are `inner`'s promises. 4. `wait` returns when
+// and a queue's or kernel's is released when its last operation has ended (D1). 2. and 3. are `inner`'s promises. 4. `wait` returns when
 // the operation has run, and `inner` has waited for it, or when it was given up and will never run (D2). 5. Nothing panics.
 unsafe impl Backend for DelayedBackend {
     forward!(
@@ -205,7 +211,23 @@ unsafe impl Backend for DelayedBackend {
         import_foreign,
         export_foreign,
         delete_foreign,
+        create_bundle,
+        bundle_kernel,
+        kernel_info,
     );
+
+    unsafe fn submit_kernel(
+        &self,
+        queue: RawQueue,
+        kernel: RawKernel,
+        arguments: &[KernelArgument],
+        range: &ExecutionRange,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        let work = Work::Kernel { kernel, arguments: arguments.to_vec(), range: *range };
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.submit(queue, work, dependencies) }
+    }
 
     unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
         self.tick();
@@ -222,15 +244,17 @@ unsafe impl Backend for DelayedBackend {
         self.tick();
         match handle {
             RawHandle::Event(event) => self.lock().release_event(number(event)),
-            RawHandle::Queue(queue) => {
+            RawHandle::Queue(_) | RawHandle::Kernel(_) => {
                 let mut schedule = self.lock();
-                if schedule.release_queue(queue) {
-                    // SAFETY: the caller gives its reference away, and no operation needs the queue.
+                if schedule.release(handle) {
+                    // SAFETY: the caller gives its reference away, and no operation needs the queue or kernel.
                     unsafe { self.inner.release(handle) };
                 }
             }
-            // SAFETY: the caller gives its reference away.
-            RawHandle::Device(_) | RawHandle::Context(_) => unsafe { self.inner.release(handle) },
+            // SAFETY: the caller gives its reference away; kernels stay valid without their bundle.
+            RawHandle::Device(_) | RawHandle::Context(_) | RawHandle::Bundle(_) => unsafe {
+                self.inner.release(handle);
+            },
         }
     }
 

@@ -6,9 +6,9 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::random::Random;
-use crate::backend::{ProfilingTimes, QueueProperties, RawQueue};
+use crate::backend::{ProfilingTimes, QueueProperties, RawHandle, RawKernel, RawQueue};
 use crate::testing::Method;
-use crate::{Error, Result};
+use crate::{Error, ExecutionRange, KernelArgument, Result};
 
 /// Memory was freed while an operation that uses it had not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,11 @@ pub(super) enum Work {
     Barrier {
         of_events: bool,
     },
+    Kernel {
+        kernel: RawKernel,
+        arguments: Vec<KernelArgument>,
+        range: ExecutionRange,
+    },
 }
 
 impl Work {
@@ -58,6 +63,7 @@ impl Work {
             Self::Prefetch { .. } => Method::Prefetch,
             Self::MemAdvise { .. } => Method::MemAdvise,
             Self::Barrier { .. } => Method::Barrier,
+            Self::Kernel { .. } => Method::SubmitKernel,
         }
     }
 
@@ -72,11 +78,15 @@ impl Work {
                 overlaps(*address, *len_bytes)
             }
             Self::Barrier { .. } => false,
+            // How far a kernel goes from its pointers is not known: what they point into counts.
+            Self::Kernel { arguments, .. } => {
+                arguments.iter().filter_map(KernelArgument::address).any(|address| block.contains(&address))
+            }
         }
     }
 }
 
-/// An operation that has been submitted and not run.
+/// An operation that has been submitted and not run. It needs its queue and, where it runs one, its kernel.
 #[derive(Debug)]
 pub(super) struct Operation {
     /// Also the value of its event's handle.
@@ -100,6 +110,16 @@ struct State {
     times: Option<ProfilingTimes>,
 }
 
+impl Operation {
+    fn needs(&self, handle: RawHandle) -> bool {
+        let kernel = match self.work {
+            Work::Kernel { kernel, .. } => Some(RawHandle::Kernel(kernel)),
+            _ => None,
+        };
+        handle == RawHandle::Queue(self.queue) || Some(handle) == kernel
+    }
+}
+
 /// All that a delayed backend remembers.
 #[derive(Debug)]
 pub(super) struct Schedule {
@@ -113,7 +133,7 @@ pub(super) struct Schedule {
     /// Lengths of live blocks in bytes, by address.
     blocks: BTreeMap<usize, usize>,
     /// Invariant D1: handles whose owner gave them back while operations were pending on them, one reference each.
-    released: Vec<RawQueue>,
+    released: Vec<RawHandle>,
     faults: Vec<PrematureFree>,
 }
 
@@ -253,19 +273,19 @@ impl Schedule {
         }
     }
 
-    /// Whether the reference to a queue can be given back now. If not, it is kept until [`idle_queues`](Self::idle_queues).
-    pub(super) fn release_queue(&mut self, queue: RawQueue) -> bool {
-        let is_used = self.pending.iter().any(|operation| operation.queue == queue);
+    /// Whether the reference to a queue or kernel can be given back now. If not, it is kept until [`idle`](Self::idle).
+    pub(super) fn release(&mut self, handle: RawHandle) -> bool {
+        let is_used = self.pending.iter().any(|operation| operation.needs(handle));
         if is_used {
-            self.released.push(queue);
+            self.released.push(handle);
         }
         !is_used
     }
 
     /// Kept references (D1) that no pending operation needs any more; the caller takes them over.
-    pub(super) fn idle_queues(&mut self) -> Vec<RawQueue> {
+    pub(super) fn idle(&mut self) -> Vec<RawHandle> {
         let pending = &self.pending;
-        let is_idle = |queue: &mut RawQueue| !pending.iter().any(|operation| operation.queue == *queue);
+        let is_idle = |handle: &mut RawHandle| !pending.iter().any(|operation| operation.needs(*handle));
         self.released.extract_if(.., is_idle).collect()
     }
 }

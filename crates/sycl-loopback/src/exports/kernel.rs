@@ -1,0 +1,207 @@
+//! Kernel bundles and kernels: which of the known kernels a module names, and running them.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use super::{export, memory, usm};
+use crate::devices::DEVICES;
+use crate::kernels::{Argument, KNOWN, Launch, entry_points, functions};
+use crate::state::{Bundle, Handle, Kernel, Kind, Object, State};
+
+/// Work items in a sub-group, of every kernel.
+const SUB_GROUP_SIZE: usize = 16;
+
+/// A bundle of those known kernels whose names are given; strict about what it is built for.
+fn build(state: &mut State, context: Handle, device: Handle, names: Option<Vec<String>>) -> Option<Handle> {
+    let context = state.context(context)?;
+    let device = state.device(device)?;
+    state.expect(context.devices.contains(&device))?;
+    let is_named = |kernel: usize| {
+        let known = KNOWN.get(kernel)?;
+        names.as_ref()?.iter().any(|name| name == known.name).then_some(kernel)
+    };
+    names.as_ref()?;
+    let kernels = (0..KNOWN.len()).filter_map(is_named).collect();
+    Some(state.create(Object::Bundle(Bundle { context: context.identity, device, kernels })))
+}
+
+/// A zero-terminated string as text; `None` for NULL.
+///
+/// # Safety
+/// 1. `text` is NULL or a zero-terminated string.
+unsafe fn text(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise 1.
+    unsafe { CStr::from_ptr(text) }.to_str().ok().map(str::to_owned)
+}
+
+fn find(state: &mut State, bundle: Handle, name: *const c_char) -> Option<Kernel> {
+    let bundle = state.bundle(bundle)?;
+    // SAFETY: the header's contract: `name` is a zero-terminated string.
+    let name = unsafe { text(name) }?;
+    let is_wanted = |&&kernel: &&usize| KNOWN.get(kernel).is_some_and(|known| known.name == name);
+    let kernel = *bundle.kernels.iter().find(is_wanted)?;
+    Some(Kernel { kernel, context: bundle.context, device: bundle.device })
+}
+
+fn work_group_size(state: &mut State, kernel: Handle) -> Option<usize> {
+    let kernel = state.kernel(kernel)?;
+    DEVICES.get(kernel.device).map(|device| device.max_work_group)
+}
+
+/// The elements of an array of C.
+///
+/// # Safety
+/// 1. `start` has `count` initialised elements.
+unsafe fn elements<T: Copy>(start: *const T, count: usize) -> Vec<T> {
+    (0..count)
+        .map(|index| {
+            // SAFETY: the caller's promise 1.
+            let element = unsafe { start.add(index) };
+            // SAFETY: as above.
+            unsafe { element.read() }
+        })
+        .collect()
+}
+
+/// What a function that submits is given, as it stands in the headers.
+struct Submission {
+    kernel: Handle,
+    queue: Handle,
+    arguments: *const *mut c_void,
+    types: *const u32,
+    argument_count: usize,
+    global: *const usize,
+    /// NULL for a range without work groups.
+    local: *const usize,
+    dimensions: usize,
+    events: *const Handle,
+    event_count: usize,
+}
+
+fn submit(state: &mut State, submission: &Submission) -> Option<Handle> {
+    let kernel = state.kernel(submission.kernel)?;
+    let queue = state.queue(submission.queue)?;
+    let after = memory::times_of(state, submission.events, submission.event_count)?;
+    // What the real library answers with NULL is a fault here: the causes are to be checked beforehand.
+    state.expect(kernel.context == queue.context.identity && kernel.device == queue.device)?;
+    let known = KNOWN.get(kernel.kernel)?;
+    state.expect(submission.argument_count == known.arguments)?;
+    state.expect((1..=3).contains(&submission.dimensions))?;
+    // SAFETY: the header's contract: as many sizes as there are dimensions.
+    let global = unsafe { elements(submission.global, submission.dimensions) };
+    let local = (!submission.local.is_null()).then(|| {
+        // SAFETY: as above.
+        unsafe { elements(submission.local, submission.dimensions) }
+    });
+    let launch = Launch::new(&global, local.as_deref(), DEVICES.get(kernel.device)?.max_work_group);
+    state.expect(launch.is_some())?;
+    // SAFETY: the header's contract: as many arguments as are counted.
+    let pointers = unsafe { elements(submission.arguments, submission.argument_count) };
+    // SAFETY: the header's contract: as many types as are counted.
+    let types = unsafe { elements(submission.types, submission.argument_count) };
+    let mut arguments = Vec::new();
+    for (pointer, argument_type) in pointers.into_iter().zip(types) {
+        // SAFETY: the header's contract: what an argument of this type points to.
+        let argument = unsafe { Argument::read(pointer, argument_type) }?;
+        if let Argument::Usm(pointer) = argument {
+            state.expect(usm::block_of(state, pointer.addr()).is_some())?;
+        }
+        arguments.push(argument);
+    }
+    for (pointer, count_bytes) in known.uses(&launch?, &arguments)? {
+        memory::check(state, &queue, pointer, count_bytes)?;
+    }
+    // SAFETY: `check` found that what the kernel uses lies in live allocations.
+    unsafe { known.run(&launch?, &arguments) };
+    Some(memory::done(state, &queue, after))
+}
+
+export! {
+    fn DPCTLKernelBundle_CreateFromSpirv(
+        state, context: Handle, device: Handle, il: *const c_void, length_bytes: usize, _options: *const c_char,
+    ) -> Handle {
+        if il.is_null() {
+            return None;
+        }
+        // SAFETY: the header's contract: `il` has `length_bytes` bytes.
+        let module = unsafe { elements(il.cast::<u8>(), length_bytes) };
+        build(state, context, device, entry_points(&module))
+    }
+
+    fn DPCTLKernelBundle_CreateFromOCLSource(
+        state, context: Handle, device: Handle, source: *const c_char, _options: *const c_char,
+    ) -> Handle {
+        // SAFETY: the header's contract: `source` is a zero-terminated string.
+        let source = unsafe { text(source) }?;
+        build(state, context, device, functions(&source))
+    }
+
+    fn DPCTLKernelBundle_GetKernel(state, bundle: Handle, name: *const c_char) -> Handle {
+        let kernel = find(state, bundle, name)?;
+        Some(state.create(Object::Kernel(kernel)))
+    }
+
+    fn DPCTLKernelBundle_HasKernel(state, bundle: Handle, name: *const c_char) -> bool {
+        Some(find(state, bundle, name).is_some())
+    }
+
+    fn DPCTLKernelBundle_Delete(state, bundle: Handle) { state.delete(bundle, Kind::Bundle) }
+
+    fn DPCTLKernelBundle_Copy(state, bundle: Handle) -> Handle { state.copy(bundle, Kind::Bundle) }
+
+    fn DPCTLKernel_Delete(state, kernel: Handle) { state.delete(kernel, Kind::Kernel) }
+
+    fn DPCTLKernel_Copy(state, kernel: Handle) -> Handle { state.copy(kernel, Kind::Kernel) }
+
+    fn DPCTLKernel_GetWorkGroupSize(state, kernel: Handle) -> usize { work_group_size(state, kernel) }
+
+    fn DPCTLKernel_GetPreferredWorkGroupSizeMultiple(state, kernel: Handle) -> usize {
+        state.kernel(kernel).map(|_| SUB_GROUP_SIZE)
+    }
+
+    fn DPCTLKernel_GetPrivateMemSize(state, kernel: Handle) -> usize { state.kernel(kernel).map(|_| 8) }
+
+    fn DPCTLKernel_GetMaxNumSubGroups(state, kernel: Handle) -> u32 {
+        u32::try_from(work_group_size(state, kernel)? / SUB_GROUP_SIZE).ok()
+    }
+
+    fn DPCTLKernel_GetMaxSubGroupSize(state, kernel: Handle) -> u32 {
+        state.kernel(kernel)?;
+        u32::try_from(SUB_GROUP_SIZE).ok()
+    }
+
+    fn DPCTLKernel_GetCompileNumSubGroups(state, kernel: Handle) -> u32 { state.kernel(kernel).map(|_| 0) }
+
+    fn DPCTLKernel_GetCompileSubGroupSize(state, kernel: Handle) -> u32 { state.kernel(kernel).map(|_| 0) }
+
+    fn DPCTLQueue_SubmitRange(
+        state, kernel: Handle, queue: Handle, arguments: *const *mut c_void, types: *const u32,
+        argument_count: usize, global: *const usize, dimensions: usize, events: *const Handle, event_count: usize,
+    ) -> Handle {
+        let local = std::ptr::null();
+        submit(state, &Submission {
+            kernel, queue, arguments, types, argument_count, global, local, dimensions, events, event_count,
+        })
+    }
+
+    fn DPCTLQueue_SubmitNDRange(
+        state, kernel: Handle, queue: Handle, arguments: *const *mut c_void, types: *const u32,
+        argument_count: usize, global: *const usize, local: *const usize, dimensions: usize,
+        events: *const Handle, event_count: usize,
+    ) -> Handle {
+        state.expect(!local.is_null())?;
+        submit(state, &Submission {
+            kernel, queue, arguments, types, argument_count, global, local, dimensions, events, event_count,
+        })
+    }
+}
+
+/// Unlike other counts, this one fails with the largest number.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case)]
+unsafe extern "C" fn DPCTLKernel_GetNumArgs(kernel: Handle) -> usize {
+    let count = |state: &mut State| Some(KNOWN.get(state.kernel(kernel)?.kernel)?.arguments);
+    crate::state::call("DPCTLKernel_GetNumArgs", |state| count(state).map(|count| count + 1)).wrapping_sub(1)
+}

@@ -1,0 +1,210 @@
+//! Arguments of kernels: numbers, USM pointers, local memory.
+
+use std::fmt;
+use std::ptr::NonNull;
+
+use crate::Allocation;
+
+/// What an argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ArgumentKind {
+    /// A number of 8 bits, OpenCL C's `char`.
+    I8,
+    /// An unsigned number of 8 bits, `uchar`.
+    U8,
+    /// A number of 16 bits, `short`.
+    I16,
+    /// An unsigned number of 16 bits, `ushort`.
+    U16,
+    /// A number of 32 bits, `int`.
+    I32,
+    /// An unsigned number of 32 bits, `uint`.
+    U32,
+    /// A number of 64 bits, `long`.
+    I64,
+    /// An unsigned number of 64 bits, `ulong`.
+    U64,
+    /// A floating-point number of 32 bits, `float`.
+    F32,
+    /// A floating-point number of 64 bits, `double`.
+    F64,
+    /// A USM pointer, `global T *`.
+    Pointer,
+    /// Memory that the work-items of a work-group share, `local T *`.
+    LocalMemory,
+}
+
+/// One argument of a kernel, by value.
+///
+/// A number must have the kind that the kernel declares: the runtime compares sizes, and refuses a wrong one without a reason.
+///
+/// ```
+/// use usm_core::{ArgumentKind, KernelArgument};
+///
+/// assert_eq!(KernelArgument::from(2.5_f32).kind(), ArgumentKind::F32);
+/// assert_eq!(KernelArgument::from(-3_i16).to_string(), "i16 -3");
+/// assert_eq!(KernelArgument::local_memory(256).to_string(), "256 bytes of local memory");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KernelArgument {
+    kind: ArgumentKind,
+    /// The value's bytes in memory order, then zeros; of a pointer its address, of local memory its length in bytes.
+    bytes: [u8; 8],
+}
+
+impl KernelArgument {
+    /// `len_bytes` bytes of local memory for each work-group, with undefined content.
+    #[must_use]
+    pub const fn local_memory(len_bytes: usize) -> Self {
+        Self { kind: ArgumentKind::LocalMemory, bytes: (len_bytes as u64).to_ne_bytes() }
+    }
+
+    /// USM at an address, as [`Allocation::address`] tells it; 0 is a null pointer.
+    ///
+    /// An address that comes from a pointer of the host must have been
+    /// [exposed](https://doc.rust-lang.org/std/primitive.pointer.html#method.expose_provenance); converting the pointer
+    /// itself does that.
+    #[must_use]
+    pub const fn pointer(address: usize) -> Self {
+        Self { kind: ArgumentKind::Pointer, bytes: (address as u64).to_ne_bytes() }
+    }
+
+    /// What the argument is.
+    #[must_use]
+    pub const fn kind(&self) -> ArgumentKind {
+        self.kind
+    }
+
+    /// The value's bytes in memory order, then zeros; of a pointer its address, of local memory its length in bytes, as `u64`.
+    #[must_use]
+    pub const fn to_bytes(&self) -> [u8; 8] {
+        self.bytes
+    }
+
+    /// The address of a pointer.
+    #[must_use]
+    pub fn address(&self) -> Option<usize> {
+        self.number_of(ArgumentKind::Pointer)
+    }
+
+    /// The length of local memory, in bytes.
+    #[must_use]
+    pub fn local_bytes(&self) -> Option<usize> {
+        self.number_of(ArgumentKind::LocalMemory)
+    }
+
+    fn number_of(&self, kind: ArgumentKind) -> Option<usize> {
+        (self.kind == kind).then(|| usize::try_from(u64::from_ne_bytes(self.bytes)).ok()).flatten()
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty, $kind:ident;)+) => {
+        $(impl From<$number> for KernelArgument {
+            fn from(value: $number) -> Self {
+                let mut bytes = [0; 8];
+                bytes[..size_of::<$number>()].copy_from_slice(&value.to_ne_bytes());
+                Self { kind: ArgumentKind::$kind, bytes }
+            }
+        })+
+
+        impl fmt::Display for KernelArgument {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let number = u64::from_ne_bytes(self.bytes);
+                match self.kind {
+                    $(ArgumentKind::$kind => {
+                        let mut value = [0; size_of::<$number>()];
+                        value.copy_from_slice(&self.bytes[..size_of::<$number>()]);
+                        write!(f, concat!(stringify!($number), " {}"), <$number>::from_ne_bytes(value))
+                    })+
+                    ArgumentKind::Pointer => write!(f, "{number:#x}"),
+                    ArgumentKind::LocalMemory => write!(f, "{number} bytes of local memory"),
+                }
+            }
+        }
+    };
+}
+
+numbers!(
+    i8, I8;
+    u8, U8;
+    i16, I16;
+    u16, U16;
+    i32, I32;
+    u32, U32;
+    i64, I64;
+    u64, U64;
+    f32, F32;
+    f64, F64;
+);
+
+impl fmt::Debug for KernelArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KernelArgument({self})")
+    }
+}
+
+impl<T> From<*mut T> for KernelArgument {
+    fn from(pointer: *mut T) -> Self {
+        Self::pointer(pointer.expose_provenance())
+    }
+}
+
+impl<T> From<*const T> for KernelArgument {
+    fn from(pointer: *const T) -> Self {
+        Self::pointer(pointer.expose_provenance())
+    }
+}
+
+impl<T> From<NonNull<T>> for KernelArgument {
+    fn from(pointer: NonNull<T>) -> Self {
+        pointer.as_ptr().into()
+    }
+}
+
+/// The start of the block.
+impl From<&Allocation> for KernelArgument {
+    fn from(block: &Allocation) -> Self {
+        block.as_ptr().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ArgumentKind, KernelArgument};
+
+    #[test]
+    fn every_number_is_its_bytes_then_zeros() {
+        let arguments: [(KernelArgument, ArgumentKind, &[u8], &str); 10] = [
+            ((-2_i8).into(), ArgumentKind::I8, &(-2_i8).to_ne_bytes(), "i8 -2"),
+            (200_u8.into(), ArgumentKind::U8, &[200], "u8 200"),
+            ((-300_i16).into(), ArgumentKind::I16, &(-300_i16).to_ne_bytes(), "i16 -300"),
+            (60_000_u16.into(), ArgumentKind::U16, &60_000_u16.to_ne_bytes(), "u16 60000"),
+            ((-5_i32).into(), ArgumentKind::I32, &(-5_i32).to_ne_bytes(), "i32 -5"),
+            (u32::MAX.into(), ArgumentKind::U32, &[255; 4], "u32 4294967295"),
+            (i64::MIN.into(), ArgumentKind::I64, &i64::MIN.to_ne_bytes(), "i64 -9223372036854775808"),
+            (u64::MAX.into(), ArgumentKind::U64, &[255; 8], "u64 18446744073709551615"),
+            (1.5_f32.into(), ArgumentKind::F32, &1.5_f32.to_ne_bytes(), "f32 1.5"),
+            ((-0.25_f64).into(), ArgumentKind::F64, &(-0.25_f64).to_ne_bytes(), "f64 -0.25"),
+        ];
+        for (argument, kind, bytes, text) in arguments {
+            assert_eq!((argument.kind(), argument.to_string().as_str()), (kind, text));
+            assert_eq!(argument.to_bytes()[..bytes.len()], *bytes);
+            assert!(argument.to_bytes()[bytes.len()..].iter().all(|&byte| byte == 0));
+            assert_eq!((argument.address(), argument.local_bytes()), (None, None));
+        }
+    }
+
+    #[test]
+    fn pointers_are_addresses_and_local_memory_is_a_length() {
+        let value = 5_u16;
+        let pointer = &raw const value;
+        let argument = KernelArgument::from(pointer);
+        assert_eq!((argument.address(), argument.local_bytes()), (Some(pointer.addr()), None));
+        assert_eq!(argument, KernelArgument::from(pointer.cast_mut()));
+        assert_eq!(argument.to_string(), format!("{:#x}", pointer.addr()));
+        assert_eq!(KernelArgument::local_memory(9).local_bytes(), Some(9));
+        assert_ne!(KernelArgument::local_memory(9), KernelArgument::pointer(9));
+    }
+}
