@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use usm_core::backend::{Backend, RawHandle};
 use usm_core::testing::{Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, RecordingBackend};
-use usm_core::{Allocation, Error, Event, Queue, QueueProperties, Runtime, UsmKind};
+use usm_core::{Allocation, Error, Event, Kernel, KernelBundle, Queue, QueueProperties, Runtime, UsmKind};
 
 fn queue_over(backend: Arc<dyn Backend>, properties: QueueProperties) -> Queue {
     let device = Runtime::with_backend(backend).unwrap().default_device();
@@ -255,5 +255,88 @@ fn errors_of_delayed_operations_come_out_of_wait() {
         assert!(matches!(event.wait(), Err(Error::Backend { call: "fill", .. })), "{}", base.name);
         assert!(event.is_complete());
         event.wait().unwrap();
+    }
+}
+
+/// A kernel of those that the loopback library knows; `None` on the host backend.
+fn kernel(queue: &Queue, name: &str) -> Option<Kernel> {
+    match KernelBundle::from_opencl_source(queue.context(), queue.device(), common::KERNELS, "") {
+        Err(Error::NotSupported { .. }) => None,
+        bundle => Some(bundle.unwrap().kernel(name).unwrap()),
+    }
+}
+
+fn fill_by(kernel: &Kernel, queue: &Queue, block: &Allocation, value: u32, after: &[Event]) -> Event {
+    // SAFETY: as many words as the block has.
+    unsafe { queue.submit_kernel(kernel, &[block.into(), value.into()], block.len_bytes() / 4, after) }
+        .unwrap()
+}
+
+#[test]
+fn delayed_kernels_take_their_turn_and_need_no_handles() {
+    for base in bases::all() {
+        for seed in 0..10 {
+            let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), seed).with_max_delay(1 << 40));
+            let queue = queue_over(delayed.clone(), QueueProperties::OUT_OF_ORDER);
+            let Some(fill) = kernel(&queue, "fill_u32") else { continue };
+            let [a, b] = [0, 1].map(|_| queue.allocate(UsmKind::Device, 64).unwrap());
+            let first = fill_by(&fill, &queue, &a, 0x0101_0101, &[]);
+            let copied = copy(&queue, &b, &a, from_ref(&first));
+            let last = fill_by(&fill, &queue, &a, 0x0202_0202, from_ref(&copied));
+            // The kernel is needed when it runs; nobody here holds it then.
+            drop(fill);
+            assert_eq!((delayed.pending(), last.is_complete()), (3, false), "{}", base.name);
+            last.wait().unwrap();
+            assert_eq!((bytes(&queue, &a), bytes(&queue, &b)), (vec![2; 64], vec![1; 64]));
+            assert_eq!((delayed.pending(), delayed.faults()), (0, Vec::new()));
+        }
+    }
+}
+
+#[test]
+fn memory_freed_under_a_kernel_is_a_fault() {
+    for base in bases::all() {
+        let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 4).with_max_delay(1 << 40));
+        let queue = queue_over(delayed.clone(), QueueProperties::OUT_OF_ORDER);
+        let Some(fill) = kernel(&queue, "fill_u32") else { continue };
+        let [a, b] = [0, 1].map(|_| queue.allocate(UsmKind::Shared, 32).unwrap());
+        let (in_a, in_b) = (fill_by(&fill, &queue, &a, 1, &[]), fill_by(&fill, &queue, &b, 0x0505_0505, &[]));
+        let address = a.address();
+        drop(a);
+        let faults = delayed.faults();
+        assert_eq!(faults.len(), 1, "{}", base.name);
+        assert_eq!((faults[0].operation, faults[0].block), (Method::SubmitKernel, address));
+        assert!(matches!(in_a.wait(), Err(Error::Backend { call: "submit_kernel", .. })));
+        in_b.wait().unwrap();
+        assert_eq!(bytes(&queue, &b), [5; 32]);
+    }
+}
+
+#[test]
+fn records_of_kernels_tell_their_arguments() {
+    for base in bases::all() {
+        let recording = Arc::new(RecordingBackend::new(base.backend.clone()));
+        let queue = queue_over(recording.clone(), QueueProperties::OUT_OF_ORDER);
+        let block = queue.allocate(UsmKind::Shared, 32).unwrap();
+        let _ = queue.device().info();
+        recording.clear();
+        let Some(fill) = kernel(&queue, "fill_u32") else {
+            assert!(recording.to_string().contains("error: the host backend does not support kernels"));
+            continue;
+        };
+        let event = fill_by(&fill, &queue, &block, 6, &[]);
+        event.wait().unwrap();
+        drop((event, fill));
+        let text = recording.to_string();
+        let lines: Vec<_> = text.lines().filter(|line| !line.contains("device")).collect();
+        let build = text.lines().find(|line| line.starts_with("create_bundle")).unwrap();
+        let expected = format!("{} bytes of OpenCL C, \"\") -> bundle#", common::KERNELS.len());
+        assert!(build.contains(&expected), "{build}");
+        let submitted = format!("[{:#x}, u32 6], range [8], after []) -> event#", block.address());
+        assert!(lines.iter().any(|line| line.contains(&submitted)), "{text}");
+        assert!(lines.iter().any(|line| line.contains(", \"fill_u32\") -> kernel#")), "{text}");
+        assert!(lines.iter().any(|line| line.starts_with("kernel_info(kernel#")), "{text}");
+        let released = |what: &str| lines.iter().any(|line| line.starts_with(&format!("release({what}#")));
+        assert!(released("kernel") && released("bundle"), "{text}");
     }
 }

@@ -2,6 +2,9 @@
 #![cfg(feature = "sycl")]
 #![allow(clippy::unwrap_used)]
 
+mod common;
+mod spirv;
+
 use std::collections::BTreeSet;
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -9,12 +12,15 @@ use std::sync::Arc;
 use sycl_loopback::Loopback;
 use usm_core::backend::sycl::SyclBackend;
 use usm_core::backend::{Backend, RawHandle};
-use usm_core::{BackendId, Context, Error, QueueProperties, Result, Runtime, UsmKind};
+use usm_core::{
+    BackendId, Context, Error, KernelBundle, NdRange, Queue, QueueProperties, Result, Runtime, UsmKind,
+};
 
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     include_str!("../src/backend/sycl/mod.rs"),
     include_str!("../src/backend/sycl/submit.rs"),
     include_str!("../src/backend/sycl/device.rs"),
+    include_str!("../src/backend/sycl/kernel.rs"),
 ];
 
 /// Names of the functions that the backend calls, without those that give something back: they have no failure.
@@ -63,7 +69,26 @@ fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
             unsafe { queue.memcpy(other, start, 64, &[]) }?.wait()?;
         }
     }
+    kernels(&queue)?;
     queue.wait()
+}
+
+fn kernels(queue: &Queue) -> Result<()> {
+    let (context, device) = (queue.context(), queue.device());
+    let block = queue.allocate(UsmKind::Shared, 64)?;
+    let arguments = [(&block).into(), 1_u32.into()];
+    let from_source = KernelBundle::from_opencl_source(context, device, common::KERNELS, "")?;
+    // SAFETY: valid.
+    let from_spirv =
+        unsafe { KernelBundle::from_spirv(context, device, &spirv::fill_module("fill_u32"), "") }?;
+    for bundle in [from_source, from_spirv] {
+        let kernel = bundle.kernel("fill_u32")?;
+        // SAFETY: within a live block; the loopback library ends operations at once.
+        let filled = unsafe { queue.submit_kernel(&kernel, &arguments, 16, &[]) }?;
+        // SAFETY: as above.
+        unsafe { queue.submit_kernel(&kernel, &arguments, NdRange::new(16, 4), &[filled]) }?.wait()?;
+    }
+    Ok(())
 }
 
 /// The parts of a queue of our own: what importing one asks for. Handles of the loopback library cannot be imported.
@@ -116,7 +141,15 @@ fn failures_of_c_functions_leave_nothing_behind() {
             }
         }
     }
-    for name in ["DPCTLDeviceVector_GetAt", "DPCTLContext_Create", "DPCTLQueue_SubmitBarrierForEvents"] {
+    for name in [
+        "DPCTLDeviceVector_GetAt",
+        "DPCTLContext_Create",
+        "DPCTLQueue_SubmitBarrierForEvents",
+        "DPCTLKernelBundle_CreateFromSpirv",
+        "DPCTLKernelBundle_GetKernel",
+        "DPCTLKernel_GetWorkGroupSize",
+        "DPCTLQueue_SubmitNDRange",
+    ] {
         assert!(refused.contains(name), "{name} failed unnoticed; noticed were {refused:?}");
     }
 }

@@ -12,7 +12,10 @@ use usm_core::backend::{Backend, RawHandle};
 use usm_core::testing::{
     Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, Record, RecordingBackend,
 };
-use usm_core::{Context, Device, Error, Event, Queue, QueueProperties, Result, Runtime, UsmKind};
+use usm_core::{
+    Context, Device, Error, Event, KernelArgument, KernelBundle, NdRange, Queue, QueueProperties, Result,
+    Runtime, UsmKind,
+};
 
 /// What scenarios work with, made before anything fails.
 struct Stage {
@@ -48,7 +51,7 @@ impl Drop for Pending {
 
 type Scenario = (&'static str, fn(&Stage) -> Result<()>);
 
-const SCENARIOS: [Scenario; 18] = [
+const SCENARIOS: [Scenario; 19] = [
     ("allocate each kind", |stage| {
         let blocks: Result<Vec<_>> =
             UsmKind::ALL.iter().map(|&kind| stage.queue.allocate(kind, 100)).collect();
@@ -174,6 +177,31 @@ const SCENARIOS: [Scenario; 18] = [
         assert_eq!(runtime.queue_in(&context, &stage.device)?.context(), &context);
         Ok(())
     }),
+    ("kernels from source", |stage| {
+        let queue = &stage.out_of_order;
+        let bundle =
+            match KernelBundle::from_opencl_source(&stage.context, &stage.device, common::KERNELS, "") {
+                // The host backend has none, at any call.
+                Err(Error::NotSupported { .. }) => return Ok(()),
+                bundle => bundle?,
+            };
+        let (fill, sum) = (bundle.kernel("fill_u32")?, bundle.kernel("sum_u32")?);
+        drop(bundle);
+        let (a, b) = (queue.allocate(UsmKind::Device, 64)?, queue.allocate(UsmKind::Shared, 16)?);
+        let mut pending = Pending::default();
+        // SAFETY: within the blocks, ordered by events, waited for before they go.
+        let filled =
+            pending.add(unsafe { queue.submit_kernel(&fill, &[(&a).into(), 3_u32.into()], 16, &[]) }?);
+        let arguments = [(&b).into(), (&a).into(), KernelArgument::local_memory(16)];
+        // SAFETY: as above.
+        pending.add(unsafe { queue.submit_kernel(&sum, &arguments, NdRange::new(16, 4), &[filled]) }?);
+        drop((fill, sum));
+        pending.wait()?;
+        // SAFETY: shared memory, in which four sums of four were just written.
+        let sums = unsafe { std::slice::from_raw_parts(b.as_ptr().cast::<u32>().as_ptr(), 4) };
+        assert_eq!(sums, [12; 4]);
+        Ok(())
+    }),
     ("queue and context for others, and the parts of a queue of others", |stage| {
         let queue = match stage.queue.to_foreign() {
             // The host backend has nothing to hand out, at any call.
@@ -200,7 +228,7 @@ fn outstanding(records: &[Record]) -> [isize; 3] {
     let mut counts = [0; 3];
     for record in records {
         match &record.answer {
-            Answer::Handle(_) => counts[0] += 1,
+            Answer::Handle(_) | Answer::Kernel(Some(_)) => counts[0] += 1,
             Answer::Devices(devices) => counts[0] += isize::try_from(devices.len()).unwrap(),
             Answer::Events(events) => counts[0] += isize::try_from(events.len()).unwrap(),
             Answer::Parts(..) => counts[0] += 2,
@@ -211,6 +239,7 @@ fn outstanding(records: &[Record]) -> [isize; 3] {
         match record.call {
             Call::Release { handle: RawHandle::Device(_) | RawHandle::Context(_) } => counts[0] -= 1,
             Call::Release { handle: RawHandle::Queue(_) | RawHandle::Event(_) } => counts[0] -= 1,
+            Call::Release { handle: RawHandle::Bundle(_) | RawHandle::Kernel(_) } => counts[0] -= 1,
             Call::Free { .. } => counts[1] -= 1,
             Call::DeleteForeign { .. } => counts[2] -= 1,
             _ => {}
