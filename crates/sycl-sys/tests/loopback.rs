@@ -1,14 +1,15 @@
 //! The table against the loopback library: every group of functions, with nothing left over and nothing misused.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use sycl_loopback::{Kind, Loopback};
 use sycl_sys::{
-    Api, DPCTLQueuePropertyType, DPCTLSyclAspectType, DPCTLSyclBackendType, DPCTLSyclDeviceType,
-    DPCTLSyclEventStatusType, DPCTLSyclQueueRef, DPCTLSyclUSMType, error_handler_callback,
+    Api, DPCTLKernelArgType, DPCTLQueuePropertyType, DPCTLSyclAspectType, DPCTLSyclBackendType,
+    DPCTLSyclDeviceType, DPCTLSyclEventRef, DPCTLSyclEventStatusType, DPCTLSyclKernelRef, DPCTLSyclQueueRef,
+    DPCTLSyclUSMType, MDLocalAccessor, error_handler_callback,
 };
 
 /// Calls one function of the table. Each test passes live handles of its own loopback copy, unless it says otherwise.
@@ -303,4 +304,109 @@ fn an_asynchronous_error_reaches_the_handler_at_the_next_wait() {
     call!(api, DPCTLEvent_Delete, event);
     call!(api, DPCTLQueue_Delete, queue);
     assert_clean(&loopback);
+}
+
+/// Submits over 16 work items, in work groups of `local` where it is not 0; NULL if the library refuses.
+fn submit(
+    api: &Api,
+    kernel: DPCTLSyclKernelRef,
+    queue: DPCTLSyclQueueRef,
+    arguments: &mut [*mut c_void],
+    types: &[DPCTLKernelArgType],
+    local: usize,
+) -> DPCTLSyclEventRef {
+    let (count, global) = (arguments.len(), 16);
+    let (arguments, types, events) = (arguments.as_mut_ptr(), types.as_ptr(), ptr::null());
+    if local == 0 {
+        call!(api, DPCTLQueue_SubmitRange, kernel, queue, arguments, types, count, &global, 1, events, 0)
+    } else {
+        call!(
+            api,
+            DPCTLQueue_SubmitNDRange,
+            kernel,
+            queue,
+            arguments,
+            types,
+            count,
+            &global,
+            &local,
+            1,
+            events,
+            0
+        )
+    }
+}
+
+#[test]
+fn kernels_are_built_found_described_run_and_counted() {
+    let (loopback, api) = loopback();
+    let queue = queue(&api, None, 0);
+    let context = call!(api, DPCTLQueue_GetContext, queue);
+    let device = call!(api, DPCTLQueue_GetDevice, queue);
+    let build = |source: &CStr| {
+        call!(api, DPCTLKernelBundle_CreateFromOCLSource, context, device, source.as_ptr(), c"".as_ptr())
+    };
+    assert!(build(c"#error no").is_null());
+    let bundle = build(c"kernel void sum_u32(int x) {} kernel void unknown(int x) {}");
+    assert!(call!(api, DPCTLKernelBundle_HasKernel, bundle, c"sum_u32".as_ptr()));
+    for name in [c"unknown", c"fill_u32"] {
+        assert!(!call!(api, DPCTLKernelBundle_HasKernel, bundle, name.as_ptr()), "{name:?}");
+        assert!(call!(api, DPCTLKernelBundle_GetKernel, bundle, name.as_ptr()).is_null(), "{name:?}");
+    }
+    let copied_bundle = call!(api, DPCTLKernelBundle_Copy, bundle);
+    let kernel = call!(api, DPCTLKernelBundle_GetKernel, copied_bundle, c"sum_u32".as_ptr());
+    let copied_kernel = call!(api, DPCTLKernel_Copy, kernel);
+    assert_eq!((loopback.live(Kind::Bundle), loopback.live(Kind::Kernel)), (2, 2));
+
+    assert_eq!(call!(api, DPCTLKernel_GetNumArgs, kernel), 3);
+    let max = call!(api, DPCTLKernel_GetWorkGroupSize, kernel);
+    assert_eq!(max, call!(api, DPCTLDevice_GetMaxWorkGroupSize, device));
+    let sub_group = call!(api, DPCTLKernel_GetMaxSubGroupSize, kernel);
+    assert_eq!(call!(api, DPCTLKernel_GetMaxNumSubGroups, kernel) * sub_group, u32::try_from(max).unwrap());
+    assert_eq!(call!(api, DPCTLKernel_GetPreferredWorkGroupSizeMultiple, kernel), 16);
+    assert_eq!(call!(api, DPCTLKernel_GetPrivateMemSize, kernel), 8);
+    assert_eq!(call!(api, DPCTLKernel_GetCompileNumSubGroups, kernel), 0);
+    assert_eq!(call!(api, DPCTLKernel_GetCompileSubGroupSize, kernel), 0);
+
+    let [from, to] = [64, 16].map(|len| call!(api, DPCTLmalloc_shared, len, queue));
+    let filled = call!(api, DPCTLQueue_Fill32, queue, from.cast(), 5, 16);
+    call!(api, DPCTLEvent_Delete, filled);
+    let mut scratch =
+        MDLocalAccessor { ndim: 2, dpctl_type_id: DPCTLKernelArgType::UINT16_T, dim0: 4, dim1: 2, dim2: 0 };
+    let mut arguments = [to.cast(), from.cast(), (&raw mut scratch).cast::<c_void>()];
+    let types =
+        [DPCTLKernelArgType::VOID_PTR, DPCTLKernelArgType::VOID_PTR, DPCTLKernelArgType::LOCAL_ACCESSOR];
+    let event = submit(&api, copied_kernel, queue, &mut arguments, &types, 4);
+    assert!(!event.is_null());
+    call!(api, DPCTLEvent_Delete, event);
+    // SAFETY: shared memory of four words, aligned to 64, written by the kernel.
+    assert_eq!(unsafe { std::slice::from_raw_parts(to.cast::<u32>(), 4) }, [20; 4]);
+    // Not enough local memory, and a kernel that needs work groups: refused without a fault, as real devices do.
+    let mut small = MDLocalAccessor { dim0: 3, ..scratch };
+    arguments[2] = (&raw mut small).cast();
+    assert!(submit(&api, kernel, queue, &mut arguments, &types, 4).is_null());
+    assert!(submit(&api, kernel, queue, &mut arguments, &types, 0).is_null());
+    assert_eq!(loopback.faults(), 0);
+    arguments[2] = (&raw mut scratch).cast();
+    // What can be checked beforehand, and memory that is gone, are faults.
+    assert!(submit(&api, kernel, queue, &mut arguments[..2], &types[..2], 4).is_null());
+    assert!(submit(&api, kernel, queue, &mut arguments, &types, 5).is_null());
+    assert_eq!(loopback.faults(), 2);
+    call!(api, DPCTLfree_with_queue, from, queue);
+    assert!(submit(&api, kernel, queue, &mut arguments, &types, 4).is_null());
+    assert_eq!(loopback.faults(), 3);
+
+    call!(api, DPCTLfree_with_queue, to, queue);
+    for kernel in [kernel, copied_kernel] {
+        call!(api, DPCTLKernel_Delete, kernel);
+    }
+    for bundle in [bundle, copied_bundle] {
+        call!(api, DPCTLKernelBundle_Delete, bundle);
+    }
+    assert_eq!(call!(api, DPCTLKernel_GetNumArgs, kernel), usize::MAX, "a deleted kernel");
+    assert_eq!(loopback.faults(), 4);
+    call!(api, DPCTLDevice_Delete, device);
+    call!(api, DPCTLContext_Delete, context);
+    call!(api, DPCTLQueue_Delete, queue);
+    assert_eq!(loopback.leaks(), []);
 }

@@ -5,13 +5,14 @@
 
 mod common;
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_void};
 use std::path::{Path, PathBuf};
 
 use common::{in_child, run_child};
 use sycl_sys::locate::{Outcome, SearchOptions, search};
 use sycl_sys::{
-    Api, DPCTLSyclBackendType, DPCTLSyclDeviceType, DPCTLSyclEventStatusType, DPCTLSyclUSMType, Loaded,
+    Api, DPCTLKernelArgType, DPCTLSyclBackendType, DPCTLSyclDeviceType, DPCTLSyclEventStatusType,
+    DPCTLSyclUSMType, Loaded, MDLocalAccessor,
 };
 
 macro_rules! call {
@@ -210,6 +211,77 @@ fn use_memory(api: &Api) {
     }
     call!(api, DPCTLfree_with_context, source, context);
     call!(api, DPCTLfree_with_context, target, context);
+    call!(api, DPCTLContext_Delete, context);
+    call!(api, DPCTLQueue_Delete, queue);
+    call!(api, DPCTLDevice_Delete, device);
+}
+
+#[test]
+fn a_kernel_is_built_and_run() {
+    if let Some(root) = in_child() {
+        run_kernel(&load(&root).api);
+        return;
+    }
+    let Some(library) = library() else { return };
+    run_child("a_kernel_is_built_and_run", &library, &[]);
+}
+
+fn run_kernel(api: &Api) {
+    let device = call!(api, DPCTLDevice_Create);
+    let queue = call!(api, DPCTLQueue_CreateForDevice, device, None, 0);
+    let context = call!(api, DPCTLQueue_GetContext, queue);
+    let source = c"kernel void twice(global int *x, local int *s, short add) {
+        size_t i = get_local_id(0); s[i] = x[i]; x[i] = s[i] * 2 + add;
+    }";
+    let options = c"".as_ptr();
+    let bundle = call!(api, DPCTLKernelBundle_CreateFromOCLSource, context, device, source.as_ptr(), options);
+    assert!(!bundle.is_null());
+    assert!(call!(api, DPCTLKernelBundle_HasKernel, bundle, c"twice".as_ptr()));
+    assert!(!call!(api, DPCTLKernelBundle_HasKernel, bundle, c"once".as_ptr()));
+    let other_bundle = call!(api, DPCTLKernelBundle_Copy, bundle);
+    call!(api, DPCTLKernelBundle_Delete, bundle);
+    let kernel = call!(api, DPCTLKernelBundle_GetKernel, other_bundle, c"twice".as_ptr());
+    assert!(!kernel.is_null());
+    let other_kernel = call!(api, DPCTLKernel_Copy, kernel);
+    call!(api, DPCTLKernel_Delete, kernel);
+    assert_eq!(call!(api, DPCTLKernel_GetNumArgs, other_kernel), 3);
+    assert!(call!(api, DPCTLKernel_GetWorkGroupSize, other_kernel) >= 8);
+
+    let memory = call!(api, DPCTLmalloc_shared, 32, queue);
+    let filled = call!(api, DPCTLQueue_Fill32, queue, memory.cast(), 20, 8);
+    let mut local =
+        MDLocalAccessor { ndim: 1, dpctl_type_id: DPCTLKernelArgType::INT32_T, dim0: 8, dim1: 0, dim2: 0 };
+    let mut add = 2_i16;
+    let mut arguments = [memory.cast::<c_void>(), (&raw mut local).cast(), (&raw mut add).cast()];
+    let types =
+        [DPCTLKernelArgType::VOID_PTR, DPCTLKernelArgType::LOCAL_ACCESSOR, DPCTLKernelArgType::INT16_T];
+    let (arguments, types) = (arguments.as_mut_ptr(), types.as_ptr());
+    let size = 8;
+    let event = call!(
+        api,
+        DPCTLQueue_SubmitNDRange,
+        other_kernel,
+        queue,
+        arguments,
+        types,
+        3,
+        &size,
+        &size,
+        1,
+        &filled,
+        1
+    );
+    assert!(!event.is_null());
+    call!(api, DPCTLEvent_WaitAndThrow, event);
+    // SAFETY: shared memory of eight numbers, aligned by the allocator, written by the kernel that has ended.
+    assert_eq!(unsafe { std::slice::from_raw_parts(memory.cast::<i32>(), 8) }, [42; 8]);
+
+    for event in [filled, event] {
+        call!(api, DPCTLEvent_Delete, event);
+    }
+    call!(api, DPCTLKernel_Delete, other_kernel);
+    call!(api, DPCTLKernelBundle_Delete, other_bundle);
+    call!(api, DPCTLfree_with_context, memory, context);
     call!(api, DPCTLContext_Delete, context);
     call!(api, DPCTLQueue_Delete, queue);
     call!(api, DPCTLDevice_Delete, device);
