@@ -51,7 +51,8 @@ struct State {
 /// A backend that fails where a test says, and else does what the backend below does.
 ///
 /// A call that fails does not reach the backend below, except for [`wait`](Backend::wait), which has waited when it fails. Failing
-/// calls answer [`Error::Backend`] with the method's name; `allocate` answers that there is no memory.
+/// calls answer [`Error::Backend`] with the method's name; `allocate` answers that there is no memory, `bundle_kernel` that
+/// there is no kernel.
 ///
 /// Run a scenario with [`Fault::at`] 1, 2, … until [`failures`](Self::failures) stays 0: then it has passed.
 #[derive(Debug)]
