@@ -1,4 +1,4 @@
-//! The simulated hardware: two devices, each on a platform of its own, as OpenCL runtimes have it.
+//! The simulated hardware: two root devices, each on a platform of its own, as OpenCL runtimes have it; their sub-devices.
 
 use std::ffi::{CStr, c_uint};
 
@@ -21,8 +21,21 @@ pub(crate) struct Device {
     pub(crate) max_work_group: usize,
     /// Bits by number of `DPCTLSyclAspectType`.
     pub(crate) aspects: u32,
+    /// Parts that each affinity domain of the device has; 1 is a device that cannot be partitioned so.
+    pub(crate) tiles: u32,
+    pub(crate) sub_group_sizes: &'static [usize],
     /// What the default selector prefers.
     pub(crate) score: i32,
+}
+
+/// A part of a device. Its number comes after those of the root devices.
+#[derive(Clone, Debug)]
+pub(crate) struct SubDevice {
+    /// The device that was partitioned.
+    pub(crate) parent: usize,
+    /// The root device it is a part of.
+    pub(crate) root: usize,
+    pub(crate) compute_units: u32,
 }
 
 const FP16: u32 = 1 << 5;
@@ -31,7 +44,7 @@ const ONLINE_COMPILER: u32 = 1 << 9;
 const QUEUE_PROFILING: u32 = 1 << 11;
 const USM: u32 = 1 << 12 | 1 << 13 | 1 << 14;
 
-/// The devices; the position is the device's identity, and its platform's.
+/// The root devices; the position is the device's number, and its platform's.
 pub(crate) static DEVICES: [Device; 2] = [
     Device {
         name: c"Loopback CPU",
@@ -44,6 +57,8 @@ pub(crate) static DEVICES: [Device; 2] = [
         max_alloc_bytes: 256 << 20,
         max_work_group: 8192,
         aspects: 1 << 1 | FP64 | ONLINE_COMPILER | QUEUE_PROFILING | USM,
+        tiles: 1,
+        sub_group_sizes: &[4, 8, 16],
         score: 300,
     },
     Device {
@@ -58,6 +73,8 @@ pub(crate) static DEVICES: [Device; 2] = [
         max_work_group: 1024,
         // No FP64, as on many integrated GPUs.
         aspects: 1 << 2 | FP16 | ONLINE_COMPILER | QUEUE_PROFILING | USM,
+        tiles: 2,
+        sub_group_sizes: &[16, 32],
         score: 500,
     },
 ];

@@ -1,7 +1,7 @@
 //! A stand-in for the SYCL C interface in plain Rust, for tests of the FFI layer without SYCL.
 //!
-//! The shared library exports the `DPCTL…` functions that `sycl-sys` binds, over two simulated devices and ordinary
-//! memory. It is strict where the real runtime is lenient: a handle that is used after it was deleted, deleted
+//! The shared library exports the `DPCTL…` functions that `sycl-sys` binds, over two simulated devices, their
+//! sub-devices, and ordinary memory. It is strict where the real runtime is lenient: a handle that is used after it was deleted, deleted
 //! twice, or of the wrong type counts as a *fault*; so does a memory operation that leaves its allocation. Live handles
 //! and allocations are counted by [`Kind`], so that a test can prove that nothing leaks.
 //!

@@ -3,9 +3,11 @@
 //! A handle is a number that is never given out twice, dressed up as a pointer. So a handle that was deleted is
 //! recognised for ever, and using one can do no harm.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::{LazyLock, Mutex, PoisonError};
+
+use crate::devices::{DEVICES, Device, SubDevice};
 
 /// A handle as C sees it.
 pub(crate) type Handle = *mut c_void;
@@ -43,11 +45,13 @@ pub enum Kind {
     Bundle = 11,
     /// Kernels.
     Kernel = 12,
+    /// Arrays of sizes.
+    SizeArray = 13,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Device,
         Self::Platform,
         Self::Context,
@@ -61,6 +65,7 @@ impl Kind {
         Self::EventVector,
         Self::Bundle,
         Self::Kernel,
+        Self::SizeArray,
     ];
 }
 
@@ -165,6 +170,13 @@ pub(crate) struct State {
     strings: BTreeMap<usize, CString>,
     /// Deleted strings are kept, so that their addresses are not given out again.
     deleted_strings: Vec<CString>,
+    /// By address.
+    arrays: BTreeMap<usize, Box<[usize]>>,
+    /// Deleted arrays are kept, as deleted strings are.
+    deleted_arrays: Vec<Box<[usize]>>,
+    sub_devices: Vec<SubDevice>,
+    /// Pairs of a device and a peer whose memory it may reach.
+    pub(crate) peers: HashSet<(usize, usize)>,
     faults: usize,
     /// Calls to go until a function fails, by its name.
     failures: HashMap<String, usize>,
@@ -195,13 +207,13 @@ macro_rules! failure {
     ($($ty:ty = $value:expr),* $(,)?) => {$(impl Failure for $ty { const VALUE: Self = $value; })*};
 }
 failure!(() = (), bool = false, u32 = 0, u64 = 0, usize = 0, i32 = -1, i64 = -1);
-failure!(*mut c_void = std::ptr::null_mut(), *const c_char = std::ptr::null());
+failure!(*mut c_void = std::ptr::null_mut(), *mut usize = std::ptr::null_mut(), *const c_char = std::ptr::null());
 
 impl State {
     /// A number no other context or queue has. The first ones belong to the default contexts of the devices.
     pub(crate) fn identity(&mut self) -> usize {
         self.identities += 1;
-        self.identities + crate::devices::DEVICES.len()
+        self.identities + DEVICES.len()
     }
 
     /// A new handle.
@@ -280,8 +292,50 @@ impl State {
         Some(())
     }
 
+    /// An array that the caller deletes.
+    pub(crate) fn array(&mut self, values: &[usize]) -> *mut usize {
+        // One element more, so that no two arrays share an address.
+        let mut array: Box<[usize]> = values.iter().copied().chain([0]).collect();
+        let pointer = array.as_mut_ptr();
+        self.arrays.insert(pointer.addr(), array);
+        pointer
+    }
+
+    pub(crate) fn delete_array(&mut self, pointer: *mut usize) -> Option<()> {
+        if pointer.is_null() {
+            return None;
+        }
+        let array = self.arrays.remove(&pointer.addr());
+        self.expect(array.is_some())?;
+        self.deleted_arrays.extend(array);
+        Some(())
+    }
+
+    /// The number of a new sub-device, which no other device ever has.
+    pub(crate) fn add_sub_device(&mut self, parent: usize, compute_units: u32) -> usize {
+        let root = self.root(parent);
+        self.sub_devices.push(SubDevice { parent, root, compute_units });
+        DEVICES.len() + self.sub_devices.len() - 1
+    }
+
+    /// The sub-device of that number; `None` for a root device.
+    pub(crate) fn sub_device(&self, device: usize) -> Option<&SubDevice> {
+        self.sub_devices.get(device.checked_sub(DEVICES.len())?)
+    }
+
+    /// The root device that a device is, or is a part of.
+    pub(crate) fn root(&self, device: usize) -> usize {
+        self.sub_device(device).map_or(device, |sub_device| sub_device.root)
+    }
+
+    /// What a device has in common with its root device.
+    pub(crate) fn facts(&self, device: usize) -> Option<&'static Device> {
+        DEVICES.get(self.root(device))
+    }
+
     pub(crate) fn live(&self, kind: Kind) -> usize {
         match kind {
+            Kind::SizeArray => self.arrays.len(),
             Kind::String => self.strings.len(),
             Kind::Allocation => self.blocks.len(),
             _ => self.objects.values().filter(|object| object.kind() == kind).count(),

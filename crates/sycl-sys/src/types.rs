@@ -178,6 +178,44 @@ enumeration! {
         IS_COMPOSITE = 21,
     }
 
+    /// By what a device is partitioned into sub-devices, `sycl::info::partition_affinity_domain`.
+    DPCTLPartitionAffinityDomainType(c_uint) {
+        /// By nothing; no device is partitioned so.
+        NOT_APPLICABLE = 0,
+        /// Compute units of one NUMA node stay together.
+        NUMA = 1,
+        /// Compute units that share a level 4 cache stay together.
+        L4_CACHE = 2,
+        /// Compute units that share a level 3 cache stay together.
+        L3_CACHE = 3,
+        /// Compute units that share a level 2 cache stay together.
+        L2_CACHE = 4,
+        /// Compute units that share a level 1 cache stay together.
+        L1_CACHE = 5,
+        /// The first of the above by which the device can be partitioned.
+        NEXT_PARTITIONABLE = 6,
+    }
+
+    /// What a device may do with the memory of a peer, `sycl::ext::oneapi::peer_access`.
+    DPCTLPeerAccessType(c_uint) {
+        /// Read and write it.
+        ACCESS_SUPPORTED = 0,
+        /// Use atomic operations on it.
+        ATOMICS_SUPPORTED = 1,
+    }
+
+    /// What the cache of global memory is for.
+    DPCTLGlobalMemCacheType(c_uint) {
+        /// The runtime could not tell.
+        INDETERMINATE = 0,
+        /// There is none.
+        NONE = 1,
+        /// Reads only.
+        READ_ONLY = 2,
+        /// Reads and writes.
+        READ_WRITE = 3,
+    }
+
     /// How far a command is.
     DPCTLSyclEventStatusType(c_uint) {
         /// The runtime could not tell.

@@ -286,3 +286,42 @@ fn run_kernel(api: &Api) {
     call!(api, DPCTLQueue_Delete, queue);
     call!(api, DPCTLDevice_Delete, device);
 }
+
+#[test]
+fn sub_devices_and_arrays_are_the_callers() {
+    if let Some(root) = in_child() {
+        let loaded = load(&root);
+        use_sub_devices(&loaded.api);
+        return;
+    }
+    let Some(library) = library() else { return };
+    run_child("sub_devices_and_arrays_are_the_callers", &library, &[]);
+}
+
+fn use_sub_devices(api: &Api) {
+    let device = call!(api, DPCTLDevice_Create);
+    assert!(!device.is_null());
+    // The header says that the library keeps these arrays; it makes a new one at each call.
+    let [first, second] = [0; 2].map(|_| call!(api, DPCTLDevice_GetMaxWorkItemSizes3d, device));
+    assert!(!first.is_null() && first != second);
+    call!(api, DPCTLSize_t_Array_Delete, first);
+    call!(api, DPCTLSize_t_Array_Delete, second);
+    let mut len = 0;
+    let sizes = call!(api, DPCTLDevice_GetSubGroupSizes, device, &raw mut len);
+    assert!(!sizes.is_null() && len > 0);
+    call!(api, DPCTLSize_t_Array_Delete, sizes);
+
+    let units = call!(api, DPCTLDevice_GetMaxComputeUnits, device) as usize;
+    let parts = call!(api, DPCTLDevice_CreateSubDevicesByCounts, device, [units].as_mut_ptr(), 1);
+    assert!(!parts.is_null(), "one part of all {units} compute units");
+    let part = call!(api, DPCTLDeviceVector_GetAt, parts, 0);
+    call!(api, DPCTLDeviceVector_Delete, parts);
+    let parent = call!(api, DPCTLDevice_GetParentDevice, part);
+    assert!(call!(api, DPCTLDevice_AreEq, parent, device));
+    assert_eq!(call!(api, DPCTLDeviceMgr_GetRelativeId, part), -1);
+    assert!(call!(api, DPCTLDeviceMgr_GetCachedContext, part).is_null());
+    assert!(call!(api, DPCTLDevice_CreateSubDevicesEqually, device, units + 1).is_null());
+    for device in [part, parent, device] {
+        call!(api, DPCTLDevice_Delete, device);
+    }
+}

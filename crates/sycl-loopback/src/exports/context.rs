@@ -24,8 +24,9 @@ export! {
 
     fn DPCTLContext_CreateFromDevices(state, devices: Handle, _handler: Option<Handler>, _properties: c_int) -> Handle {
         let devices = state.device_vector(devices)?;
-        // Every device has its own platform, and a context cannot span platforms.
-        let one = devices.len() == 1;
+        // Every root device has its own platform, and a context cannot span platforms.
+        let platform = state.root(*devices.first()?);
+        let one = devices.iter().all(|&device| state.root(device) == platform);
         one.then(|| new(state, devices))
     }
 

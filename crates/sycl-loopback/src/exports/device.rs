@@ -1,4 +1,4 @@
-//! Devices, the device manager, device vectors, strings.
+//! Devices, the device manager, device vectors, strings. What a device is partitioned into is in `partition`.
 
 use std::ffi::{c_char, c_int};
 
@@ -7,7 +7,16 @@ use crate::devices::{DEVICES, Device, OPENCL, matching};
 use crate::state::{Handle, Kind, Object, State};
 
 fn info(state: &mut State, device: Handle) -> Option<&'static Device> {
-    DEVICES.get(state.device(device)?)
+    let device = state.device(device)?;
+    state.facts(device)
+}
+
+/// The compute units of a device, which are fewer than its root's for a sub-device.
+pub(super) fn compute_units(state: &State, device: usize) -> Option<u32> {
+    state
+        .sub_device(device)
+        .map(|part| part.compute_units)
+        .or(state.facts(device).map(|root| root.compute_units))
 }
 
 /// The device with the highest score.
@@ -50,7 +59,10 @@ export! {
         Some(state.string(c"1.0"))
     }
 
-    fn DPCTLDevice_GetMaxComputeUnits(state, device: Handle) -> u32 { Some(info(state, device)?.compute_units) }
+    fn DPCTLDevice_GetMaxComputeUnits(state, device: Handle) -> u32 {
+        let device = state.device(device)?;
+        compute_units(state, device)
+    }
 
     fn DPCTLDevice_GetGlobalMemSize(state, device: Handle) -> u64 { Some(info(state, device)?.global_mem_bytes) }
 
@@ -73,13 +85,8 @@ export! {
 
     fn DPCTLDevice_GetPlatform(state, device: Handle) -> Handle {
         let device = state.device(device)?;
-        Some(state.create(Object::Platform(device)))
-    }
-
-    // Every device is a root device.
-    fn DPCTLDevice_GetParentDevice(state, device: Handle) -> Handle {
-        state.device(device)?;
-        None
+        let platform = state.root(device);
+        Some(state.create(Object::Platform(platform)))
     }
 
     fn DPCTLDeviceMgr_GetDevices(state, identifier: c_int) -> Handle {
@@ -88,13 +95,16 @@ export! {
 
     fn DPCTLDeviceMgr_GetCachedContext(state, device: Handle) -> Handle {
         let device = state.device(device)?;
-        Some(state.create(Object::Context(context::default_of(device))))
+        state.sub_device(device).is_none().then(|| state.create(Object::Context(context::default_of(device))))
     }
 
     fn DPCTLDeviceMgr_GetNumDevices(_state, identifier: c_int) -> usize { Some(matching(identifier).len()) }
 
-    // There is one device of each type.
-    fn DPCTLDeviceMgr_GetRelativeId(state, device: Handle) -> i64 { state.device(device).map(|_| 0) }
+    // There is one root device of each type.
+    fn DPCTLDeviceMgr_GetRelativeId(state, device: Handle) -> i64 {
+        let device = state.device(device)?;
+        state.sub_device(device).is_none().then_some(0)
+    }
 
     fn DPCTLDeviceMgr_GetPositionInDevices(state, device: Handle, identifier: c_int) -> c_int {
         let device = state.device(device)?;
@@ -129,8 +139,7 @@ export! {
 
     fn DPCTLCString_Delete(state, string: *const c_char) { state.delete_string(string) }
 
-    // No function here returns an array of sizes, so any but NULL is a fault.
-    fn DPCTLSize_t_Array_Delete(state, array: *mut usize) { state.expect(array.is_null()) }
+    fn DPCTLSize_t_Array_Delete(state, array: *mut usize) { state.delete_array(array) }
 
     fn DPCTLService_GetDPCPPVersion(state) -> *const c_char { Some(state.string(c"loopback")) }
 }

@@ -39,6 +39,12 @@ export! {
         Some(state.create(Object::Context(context::default_of(device))))
     }
 
+    fn DPCTLPlatform_GetDevices(state, platform: Handle, device_type: u32) -> Handle {
+        let device = state.platform(platform)?;
+        let hit = DEVICES.get(device)?.device_type & device_type != 0;
+        Some(state.create(Object::DeviceVector(hit.then_some(device).into_iter().collect())))
+    }
+
     fn DPCTLPlatform_GetPlatforms(state) -> Handle {
         Some(state.create(Object::PlatformVector((0..DEVICES.len()).collect())))
     }

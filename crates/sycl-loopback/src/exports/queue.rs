@@ -39,7 +39,12 @@ export! {
 
     fn DPCTLQueue_CreateForDevice(state, device: Handle, handler: Option<Handler>, properties: c_int) -> Handle {
         let device = state.device(device)?;
-        new(state, context::default_of(device), device, handler, properties)
+        // A sub-device gets a context of its own, as in the real library.
+        let context = match state.sub_device(device) {
+            None => context::default_of(device),
+            Some(_) => Context { identity: state.identity(), devices: vec![device] },
+        };
+        new(state, context, device, handler, properties)
     }
 
     fn DPCTLQueue_Delete(state, queue: Handle) { state.delete(queue, Kind::Queue) }

@@ -3,7 +3,6 @@
 use std::alloc::{Layout, alloc, dealloc};
 
 use super::export;
-use crate::devices::DEVICES;
 use crate::state::{Block, Handle, State};
 
 const DEVICE: u32 = 1;
@@ -21,7 +20,7 @@ fn allocate(
     queue: Handle,
 ) -> Option<Handle> {
     let queue = state.queue(queue)?;
-    let limit = DEVICES.get(queue.device)?.max_alloc_bytes;
+    let limit = state.facts(queue.device)?.max_alloc_bytes;
     if size_bytes == 0 || size_bytes as u64 > limit {
         return None;
     }

@@ -163,7 +163,7 @@ super::api! {
         /// Bytes of local memory.
         DPCTLDevice_GetLocalMemSize: "C" fn(device: DPCTLSyclDeviceRef) -> u64;
         /// Bytes of the largest allocation.
-        DPCTLDevice_GetMaxMemAllocSize: "C" fn(device: DPCTLSyclDeviceRef) -> u64;
+        DPCTLDevice_GetMaxMemAllocSize: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> u64;
         /// The largest number of work items in a work group.
         DPCTLDevice_GetMaxWorkGroupSize: "C" fn(device: DPCTLSyclDeviceRef) -> usize;
         /// Whether the device has an aspect.
@@ -176,6 +176,66 @@ super::api! {
         DPCTLDevice_GetPlatform: "C" fn(device: DPCTLSyclDeviceRef) -> DPCTLSyclPlatformRef;
         /// The device a sub-device was made from; NULL for a root device.
         DPCTLDevice_GetParentDevice: "C" fn(device: DPCTLSyclDeviceRef) -> DPCTLSyclDeviceRef;
+        /// The largest number of work items in each of 3 dimensions; deleted with `DPCTLSize_t_Array_Delete`, although the
+        /// header says keep: every call returns a new array.
+        DPCTLDevice_GetMaxWorkItemSizes3d: "C" fn(device: DPCTLSyclDeviceRef) -> *mut usize;
+        /// The largest number of sub-groups in a work group.
+        DPCTLDevice_GetMaxNumSubGroups: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// The sizes of sub-groups that the device supports, and how many there are; deleted as above.
+        DPCTLDevice_GetSubGroupSizes: "C" fn(device: DPCTLSyclDeviceRef, len: *mut usize) -> *mut usize;
+        /// The highest clock frequency in MHz; 0 where the device does not tell.
+        DPCTLDevice_GetMaxClockFrequency: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Nanoseconds of a tick of the clock that profiling uses.
+        DPCTLDevice_GetProfilingTimerResolution: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> usize;
+        /// Bytes of the cache of global memory.
+        DPCTLDevice_GetGlobalMemCacheSize: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> u64;
+        /// Bytes of a line of the cache of global memory.
+        DPCTLDevice_GetGlobalMemCacheLineSize: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// What the cache of global memory is for.
+        DPCTLDevice_GetGlobalMemCacheType: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> DPCTLGlobalMemCacheType;
+        /// Elements of a vector of `char` that the device prefers; 0 without support.
+        DPCTLDevice_GetPreferredVectorWidthChar: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `short` that the device prefers; 0 without support.
+        DPCTLDevice_GetPreferredVectorWidthShort: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `int` that the device prefers; 0 without support.
+        DPCTLDevice_GetPreferredVectorWidthInt: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `long` that the device prefers; 0 without support.
+        DPCTLDevice_GetPreferredVectorWidthLong: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `float` that the device prefers; 0 without support.
+        DPCTLDevice_GetPreferredVectorWidthFloat: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `double` that the device prefers; 0 without support.
+        DPCTLDevice_GetPreferredVectorWidthDouble: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `half` that the device prefers; 0 without support.
+        DPCTLDevice_GetPreferredVectorWidthHalf: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `char` in the instructions of the device; 0 without support.
+        DPCTLDevice_GetNativeVectorWidthChar: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `short` in the instructions of the device; 0 without support.
+        DPCTLDevice_GetNativeVectorWidthShort: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `int` in the instructions of the device; 0 without support.
+        DPCTLDevice_GetNativeVectorWidthInt: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `long` in the instructions of the device; 0 without support.
+        DPCTLDevice_GetNativeVectorWidthLong: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `float` in the instructions of the device; 0 without support.
+        DPCTLDevice_GetNativeVectorWidthFloat: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `double` in the instructions of the device; 0 without support.
+        DPCTLDevice_GetNativeVectorWidthDouble: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Elements of a vector of `half` in the instructions of the device; 0 without support.
+        DPCTLDevice_GetNativeVectorWidthHalf: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// The largest number of sub-devices that one partitioning gives; 0 for a device that cannot be partitioned.
+        DPCTLDevice_GetPartitionMaxSubDevices: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Sub-devices of `count` compute units each; NULL if the device cannot be partitioned so.
+        DPCTLDevice_CreateSubDevicesEqually: "C-unwind" fn(device: DPCTLSyclDeviceRef, count: usize) -> DPCTLDeviceVectorRef;
+        /// A sub-device of that many compute units for each of `len` counts; NULL if the device cannot be partitioned so.
+        /// `len` is not 0: the C++ code reads the first count.
+        DPCTLDevice_CreateSubDevicesByCounts: "C-unwind" fn(device: DPCTLSyclDeviceRef, counts: *mut usize, len: usize) -> DPCTLDeviceVectorRef;
+        /// A sub-device for each part of an affinity domain; NULL if the device cannot be partitioned so.
+        DPCTLDevice_CreateSubDevicesByAffinity: "C-unwind" fn(device: DPCTLSyclDeviceRef, domain: DPCTLPartitionAffinityDomainType) -> DPCTLDeviceVectorRef;
+        /// What the device can do with the memory of a peer.
+        DPCTLDevice_CanAccessPeer: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef, access: DPCTLPeerAccessType) -> bool;
+        /// Lets the device reach the memory of a peer; a failure is not told.
+        DPCTLDevice_EnablePeerAccess: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef);
+        /// Takes `DPCTLDevice_EnablePeerAccess` back; a failure is not told.
+        DPCTLDevice_DisablePeerAccess: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef);
 
         // Device manager. `device_identifier` is a combination of backend and device type bits.
         /// The root devices that match.
@@ -234,6 +294,8 @@ super::api! {
         DPCTLPlatform_GetVersion: "C" fn(platform: DPCTLSyclPlatformRef) -> *const c_char;
         /// The context that holds all root devices of the platform.
         DPCTLPlatform_GetDefaultContext: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLSyclContextRef;
+        /// The root devices of these types on the platform.
+        DPCTLPlatform_GetDevices: "C" fn(platform: DPCTLSyclPlatformRef, device_type: DPCTLSyclDeviceType) -> DPCTLDeviceVectorRef;
         /// Every platform.
         DPCTLPlatform_GetPlatforms: "C" fn() -> DPCTLPlatformVectorRef;
         /// Deletes the vector and the handles in it.
