@@ -121,7 +121,8 @@ impl Context {
         unsafe { self.backend().pointer_info(self.raw(), address) }
     }
 
-    /// The device that the USM at `address` belongs to, or `None` when it is not USM here.
+    /// The device that the USM at `address` belongs to, or `None` when it is not USM here. Of sub-devices, which share the memory
+    /// of their root, a runtime may name another one of the context (OpenCL names the first).
     ///
     /// # Errors
     /// [`Error::Backend`] when the runtime cannot tell.

@@ -1,6 +1,6 @@
 //! What can go wrong below arrays and buffers, with the numbers that explain it.
 
-use crate::backend::BackendId;
+use crate::backend::{Aspects, BackendId, Partition};
 use crate::{BackendState, UsmKind};
 
 /// Result of this crate's operations.
@@ -100,21 +100,58 @@ pub enum Error {
     /// The operation belongs to the parent process, which this one was forked from; it never runs here.
     #[error("the operation was pending when this process was forked; it runs in the parent only")]
     Forked,
-    /// No device matches a filter selector.
-    #[error("no device matches the filter selector {selector:?}; there are: {available}")]
+    /// No device is what was asked for.
+    #[error("no device matches {wanted}; there are: {available}")]
     NoSuchDevice {
-        /// The selector.
-        selector: String,
+        /// What was asked for: a filter selector, a type, aspects.
+        wanted: String,
         /// Filter strings of all devices.
         available: String,
     },
     /// A text that is not a filter selector.
-    #[error("{found:?} is not a filter selector: {reason}")]
+    #[error("{found:?} is not a filter selector: {part:?} at position {position} {reason}")]
     InvalidFilter {
         /// The text found.
         found: String,
-        /// The part that is wrong and what is allowed there.
+        /// The part of it that is wrong.
+        part: String,
+        /// Where that part starts: a number of bytes from the start of the text.
+        position: usize,
+        /// What is wrong with it, and what is allowed there.
         reason: String,
+    },
+    /// A text that is not the name of an aspect.
+    #[error("{found:?} is not an aspect; aspects are: {}", Aspects::all())]
+    UnknownAspect {
+        /// The text found.
+        found: String,
+    },
+    /// A device cannot be parted into sub-devices as asked.
+    #[error(
+        "device {device} cannot be partitioned {partition}: {reason}; it has {compute_units} compute units and can have at \
+         most {max_sub_devices} sub-devices"
+    )]
+    CannotPartition {
+        /// Filter string of the device.
+        device: String,
+        /// What was asked for.
+        partition: Partition,
+        /// Why it is impossible.
+        reason: &'static str,
+        /// Compute units of the device.
+        compute_units: u32,
+        /// Sub-devices that it can have at most; 0 if it cannot be partitioned at all.
+        max_sub_devices: u32,
+    },
+    /// Peer access cannot be switched on or off.
+    #[error("peer access of device {device} to device {peer}: {reason}")]
+    PeerAccess {
+        /// Filter string of the device.
+        device: String,
+        /// Filter string of the device whose memory it would access.
+        peer: String,
+        /// Why not.
+        reason: &'static str,
     },
     /// A context and a device that do not belong together.
     #[error("device {device} is not a device of the context")]

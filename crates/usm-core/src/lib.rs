@@ -52,6 +52,7 @@ mod filter;
 mod kernel;
 mod kind;
 mod live;
+mod platform;
 mod queue;
 mod runtime;
 #[cfg(feature = "testing")]
@@ -59,6 +60,7 @@ pub mod testing;
 
 pub use allocation::Allocation;
 pub use backend::host::HostDevice;
+pub use backend::{AffinityDomain, Aspects, CacheType, Partition, PeerAccess, PlatformInfo, VectorWidths};
 pub use backend::{
     BackendId, DeviceInfo, DeviceType, EventStatus, PointerInfo, ProfilingTimes, QueueProperties,
 };
@@ -66,15 +68,16 @@ pub use context::Context;
 pub use device::Device;
 pub use error::{Error, Result};
 pub use event::Event;
-pub use filter::FilterSelector;
+pub use filter::{Filter, FilterSelector};
 pub use kernel::{
     ArgumentKind, ExecutionRange, Kernel, KernelArgument, KernelBundle, KernelCode, KernelInfo, NdRange,
     Range,
 };
 pub use kind::UsmKind;
 pub use live::{LiveAllocations, live_allocations};
+pub use platform::Platform;
 pub use queue::{ForeignHandle, Queue};
-pub use runtime::{BackendState, BackendStatus, Runtime, RuntimeOptions};
+pub use runtime::{BackendState, BackendStatus, DeviceTree, PlatformBranch, Runtime, RuntimeOptions};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

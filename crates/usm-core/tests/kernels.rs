@@ -77,7 +77,7 @@ fn every_type_of_argument_arrives() {
         (1.5_f32.into(), 1.5_f32.to_ne_bytes().to_vec()),
         ((-0.1_f64).into(), (-0.1_f64).to_ne_bytes().to_vec()),
     ];
-    let used = if queue.device().info().has_fp64 { 10 } else { 9 };
+    let used = if queue.device().info().has(usm_core::Aspects::FP64) { 10 } else { 9 };
     let source: String = (0..used)
         .map(|i| format!("kernel void take_{0}(global {0} *to, {0} value) {{ *to = value; }}\n", types[i]))
         .collect();

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use sycl_loopback::{Kind, Loopback};
 use usm_core::backend::sycl::SyclBackend;
-use usm_core::{BackendId, Context, Error, QueueProperties, Runtime, UsmKind};
+use usm_core::{
+    AffinityDomain, Aspects, BackendId, CacheType, Context, Error, Partition, QueueProperties, Runtime,
+    UsmKind, VectorWidths,
+};
 
 fn with_runtime(test: impl FnOnce(&Loopback, &Runtime)) {
     let loopback = Loopback::new().unwrap();
@@ -27,7 +30,7 @@ fn devices_and_their_facts() {
         assert_eq!(runtime.default_device().filter_string(), "opencl:gpu:0", "a GPU before a CPU");
         let cpu = runtime.select(&"opencl:cpu".parse().unwrap()).unwrap();
         let gpu = runtime.select(&"gpu".parse().unwrap()).unwrap();
-        assert!(cpu.info().has_fp64 && !gpu.info().has_fp64);
+        assert!(cpu.info().has(Aspects::FP64) && !gpu.info().has(Aspects::FP64));
         assert_ne!(cpu, gpu);
         assert_ne!(cpu.default_context().unwrap(), gpu.default_context().unwrap());
         assert!(Context::new(&[cpu, gpu]).is_err(), "devices of two platforms");
@@ -114,5 +117,41 @@ fn an_operation_is_over_before_its_wait_fails() {
         loopback.fail_next("DPCTLEvent_GetCommandExecutionStatus", 1).unwrap();
         assert!(matches!(event.wait(), Err(Error::Backend { call: "Event_WaitAndThrow", .. })));
         event.wait().unwrap();
+    });
+}
+
+#[test]
+fn peer_access_that_is_still_on_goes_with_the_backend() {
+    with_runtime(|loopback, runtime| {
+        let gpu = runtime.default_device();
+        let tiles = gpu.create_sub_devices(&Partition::ByAffinity(AffinityDomain::Numa)).unwrap();
+        tiles[0].enable_peer_access(&tiles[1]).unwrap();
+        drop(tiles);
+        assert_eq!(loopback.leaks(), [(Kind::Device, 4)], "two of the runtime, and the pair");
+    });
+}
+
+#[test]
+fn facts_are_those_of_the_device() {
+    with_runtime(|_, runtime| {
+        let info = runtime.default_device().info().clone();
+        assert_eq!(info.sub_group_sizes, [16, 32]);
+        assert_eq!(info.max_work_item_sizes, [1024, 1024, 64]);
+        assert_eq!((info.global_cache_bytes, info.global_cache_line_bytes), (1 << 20, 64));
+        assert_eq!(info.global_cache_type, Some(CacheType::ReadWrite));
+        assert_eq!((info.max_clock_mhz, info.profiling_timer_resolution_ns), (2000, 10));
+        assert_eq!((info.max_sub_groups, info.max_sub_devices), (64, 64));
+        let widths = |first| VectorWidths {
+            char: first,
+            short: first + 1,
+            int: first + 2,
+            long: first + 3,
+            float: first + 4,
+            double: first + 5,
+            half: first + 6,
+        };
+        assert_eq!((info.preferred_vector_widths, info.native_vector_widths), (widths(1), widths(11)));
+        let expected = "gpu, fp16, online_compiler, queue_profiling, usm_device_allocations, usm_host_allocations, usm_shared_allocations";
+        assert_eq!(info.aspects.to_string(), expected);
     });
 }

@@ -13,22 +13,29 @@ use sycl_loopback::Loopback;
 use usm_core::backend::sycl::SyclBackend;
 use usm_core::backend::{Backend, RawHandle};
 use usm_core::{
-    BackendId, Context, Error, KernelBundle, NdRange, Queue, QueueProperties, Result, Runtime, UsmKind,
+    AffinityDomain, BackendId, Context, Error, KernelBundle, NdRange, Partition, Queue, QueueProperties,
+    Result, Runtime, UsmKind,
 };
 
-const SOURCES: [&str; 4] = [
+const SOURCES: &[&str] = &[
     include_str!("../src/backend/sycl/mod.rs"),
     include_str!("../src/backend/sycl/submit.rs"),
+    include_str!("../src/backend/sycl/context.rs"),
     include_str!("../src/backend/sycl/device.rs"),
     include_str!("../src/backend/sycl/kernel.rs"),
+    include_str!("../src/backend/sycl/facts.rs"),
+    include_str!("../src/backend/sycl/peer.rs"),
+    include_str!("../src/backend/sycl/platform.rs"),
 ];
 
-/// Names of the functions that the backend calls, without those that give something back: they have no failure.
+/// Names of the functions that the backend calls, without those that give something back (they have no failure) and those that
+/// switch peer access (they tell none).
 fn called() -> BTreeSet<&'static str> {
     let calls = SOURCES.iter().flat_map(|source| source.split("api.").skip(1));
     let names = calls.map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap());
     names
         .filter(|name| name.starts_with("DPCTL") && !name.ends_with("_Delete") && !name.contains("free"))
+        .filter(|name| !name.ends_with("ablePeerAccess"))
         .collect()
 }
 
@@ -91,6 +98,37 @@ fn kernels(queue: &Queue) -> Result<()> {
     Ok(())
 }
 
+/// Platforms, sub-devices of every kind, and peers.
+fn partition(backend: &Arc<dyn Backend>) -> Result<()> {
+    let runtime = Runtime::with_backend(Arc::clone(backend))?;
+    let device = runtime.default_device();
+    runtime.tree()?;
+    device.platform()?.default_context()?;
+    let mut parts = Vec::new();
+    for partition in [
+        Partition::Equally(40),
+        Partition::ByCounts(vec![20, 10]),
+        Partition::ByAffinity(AffinityDomain::NextPartitionable),
+    ] {
+        parts = device.create_sub_devices(&partition)?;
+    }
+    let queue = Context::new(&parts)?.create_queue(&parts[0], QueueProperties::IN_ORDER)?;
+    let block = queue.allocate(UsmKind::Device, 64)?;
+    // `None` when asking for the kind of the pointer fails.
+    if let Some(found) = queue.context().pointer_device(block.address())? {
+        found.default_context()?;
+    }
+    match parts[0].enable_peer_access(&parts[1]) {
+        // Answers no when the question fails.
+        Err(Error::PeerAccess { .. }) => Ok(()),
+        enabled => enabled.and_then(|()| {
+            let disabled = parts[0].disable_peer_access(&parts[1]);
+            // A failure leaves it on, and the backend keeps the pair as long as that.
+            disabled.inspect_err(|_| parts[0].disable_peer_access(&parts[1]).unwrap())
+        }),
+    }
+}
+
 /// The parts of a queue of our own: what importing one asks for. Handles of the loopback library cannot be imported.
 fn parts(backend: &Arc<dyn Backend>) -> Result<()> {
     let release = |handle| {
@@ -129,7 +167,7 @@ fn failures_of_c_functions_leave_nothing_behind() {
     let mut refused = BTreeSet::new();
     for name in names {
         for count in 1..20 {
-            for scenario in [tour, parts] {
+            for scenario in [tour, parts, partition] {
                 loopback.fail_next(name, count).unwrap();
                 if scenario(&backend).is_err() {
                     refused.insert(name);
@@ -149,6 +187,10 @@ fn failures_of_c_functions_leave_nothing_behind() {
         "DPCTLKernelBundle_GetKernel",
         "DPCTLKernel_GetWorkGroupSize",
         "DPCTLQueue_SubmitNDRange",
+        "DPCTLDevice_CreateSubDevicesByCounts",
+        "DPCTLDevice_GetParentDevice",
+        "DPCTLDevice_Copy",
+        "DPCTLPlatformVector_GetAt",
     ] {
         assert!(refused.contains(name), "{name} failed unnoticed; noticed were {refused:?}");
     }

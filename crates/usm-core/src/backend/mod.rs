@@ -3,9 +3,12 @@
 //! A backend does minimal checking; the safe types above ([`crate::Device`], [`crate::Context`], [`crate::Queue`],
 //! [`crate::Event`], [`crate::Allocation`]) check everything once. Calls are coarse: element access never crosses the seam.
 
+mod aspects;
+mod device_info;
 mod event;
 pub mod host;
 mod info;
+mod partition;
 mod raw;
 #[cfg(feature = "sycl")]
 pub mod sycl;
@@ -14,9 +17,12 @@ use std::ffi::{CStr, c_void};
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
+pub use aspects::Aspects;
+pub use device_info::{CacheType, DeviceInfo, PlatformInfo, VectorWidths};
 pub use event::{EventStatus, ProfilingTimes};
-pub use info::{BackendId, DeviceInfo, DeviceType, PointerInfo, QueueProperties};
-pub use raw::{RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawQueue};
+pub use info::{BackendId, DeviceType, PointerInfo, QueueProperties};
+pub use partition::{AffinityDomain, Partition, PeerAccess};
+pub use raw::{RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue};
 
 use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind};
 
@@ -72,13 +78,76 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `device` is live.
     unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo;
 
-    /// The default context of the platform `device` belongs to: the same SYCL object at each call.
+    /// All platforms, in the runtime's order.
+    ///
+    /// # Errors
+    /// When the runtime cannot list them.
+    fn platforms(&self) -> Result<Vec<RawPlatform>>;
+
+    /// What is known about a platform.
+    ///
+    /// # Safety
+    /// 1. `platform` is live.
+    unsafe fn platform_info(&self, platform: RawPlatform) -> PlatformInfo;
+
+    /// The root devices of a platform.
+    ///
+    /// # Safety
+    /// 1. `platform` is live.
+    ///
+    /// # Errors
+    /// When the runtime cannot list them.
+    unsafe fn platform_devices(&self, platform: RawPlatform) -> Result<Vec<RawDevice>>;
+
+    /// The platform that a device belongs to.
     ///
     /// # Safety
     /// 1. `device` is live.
     ///
     /// # Errors
-    /// When the runtime has none.
+    /// When the runtime cannot tell.
+    unsafe fn device_platform(&self, device: RawDevice) -> Result<RawPlatform>;
+
+    /// The device that a sub-device is a part of; `None` for a root device.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    ///
+    /// # Errors
+    /// When the runtime cannot tell.
+    unsafe fn parent_device(&self, device: RawDevice) -> Result<Option<RawDevice>>;
+
+    /// New sub-devices of a device. Counts of compute units are above 0 and together at most those of the device.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    ///
+    /// # Errors
+    /// When the device cannot be partitioned like that.
+    unsafe fn sub_devices(&self, device: RawDevice, partition: &Partition) -> Result<Vec<RawDevice>>;
+
+    /// Whether `device` may do that with the memory of `peer`.
+    ///
+    /// # Safety
+    /// 1. Both handles are live.
+    unsafe fn can_access_peer(&self, device: RawDevice, peer: RawDevice, access: PeerAccess) -> bool;
+
+    /// Switches access of `device` to the memory of `peer` on or off. False when that is how it was before.
+    ///
+    /// # Safety
+    /// 1. Both handles are live, and `can_access_peer` says yes to [`PeerAccess::AccessSupported`].
+    ///
+    /// # Errors
+    /// When the runtime refuses.
+    unsafe fn set_peer_access(&self, device: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool>;
+
+    /// The default context of the platform that a root device belongs to: the same SYCL object at each call.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    ///
+    /// # Errors
+    /// When the runtime has none, as for a sub-device.
     unsafe fn default_context(&self, device: RawDevice) -> Result<RawContext>;
 
     /// A new context over `devices`.

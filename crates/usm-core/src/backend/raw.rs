@@ -31,6 +31,8 @@ macro_rules! raw_handle {
 }
 
 raw_handle!(
+    /// A platform.
+    RawPlatform,
     /// A device.
     RawDevice,
     /// A context.
@@ -48,6 +50,8 @@ raw_handle!(
 /// A handle of any type, for the calls that treat them alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RawHandle {
+    /// A platform.
+    Platform(RawPlatform),
     /// A device.
     Device(RawDevice),
     /// A context.

@@ -1,15 +1,18 @@
 //! Which backends there are on this machine, their devices, and the choice of one.
 
 mod options;
+mod select;
 mod status;
+mod tree;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use options::RuntimeOptions;
 pub use status::{BackendState, BackendStatus};
+pub use tree::{DeviceTree, PlatformBranch};
 
 use crate::backend::{Backend, BackendId, host::HostBackend};
-use crate::{Context, Device, DeviceType, Error, FilterSelector, Queue, QueueProperties, Result};
+use crate::{Context, Device, Error, Queue, QueueProperties, Result};
 
 static GLOBAL: OnceLock<Runtime> = OnceLock::new();
 
@@ -105,46 +108,8 @@ impl Runtime {
         &self.host[0] // R1
     }
 
-    /// The device to use when nobody asked for one: a GPU before a CPU before an accelerator, as SYCL's default selector does,
-    /// and the host device when there is no SYCL device.
-    #[must_use]
-    pub fn default_device(&self) -> Device {
-        let rank = |device: &&Device| match device.info().device_type {
-            DeviceType::Gpu => 0,
-            DeviceType::Cpu => 1,
-            DeviceType::Accelerator => 2,
-            DeviceType::Custom => 3,
-        };
-        // The first of the best ones, in the runtime's own order.
-        self.sycl().devices.iter().min_by_key(rank).unwrap_or(self.host_device()).clone()
-    }
-
-    /// The device that a filter selector names.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchDevice`] lists the devices there are; [`Error::BackendUnavailable`] when only the missing SYCL runtime
-    /// could have such a device.
-    pub fn select(&self, selector: &FilterSelector) -> Result<Device> {
-        let of_host = selector.backend() == Some("host");
-        // Who asks for the host device gets it without the SYCL runtime being loaded.
-        let candidates = if of_host { self.host.clone() } else { self.devices() };
-        let found = candidates.iter().filter(|device| selector.suits(device.info())).nth(selector.number());
-        if let Some(device) = found {
-            return Ok(device.clone());
-        }
-        let sycl_only = selector.backend().is_some() && !of_host;
-        if sycl_only && self.sycl().backend.is_none() {
-            return Err(Error::BackendUnavailable {
-                backend: BackendId::Sycl,
-                state: Box::new(self.sycl().state.clone()),
-            });
-        }
-        let available = self.devices().iter().map(Device::filter_string).collect::<Vec<_>>().join(", ");
-        Err(Error::NoSuchDevice { selector: selector.to_string(), available })
-    }
-
-    /// The queue to use on a device when nobody gave one: in order, in the default context of the device's platform, the same
-    /// at each call.
+    /// The queue to use on a device when nobody gave one: in order, in the device's default context, the same at each call. It
+    /// stays, and so do sub-devices that it was made for, as long as this runtime.
     ///
     /// # Errors
     /// [`Error::Backend`] when the runtime cannot make it.

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use crate::backend::{
-    EventStatus, ProfilingTimes, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle,
-    RawKernel, RawQueue,
+    EventStatus, PlatformInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent,
+    RawHandle, RawKernel, RawPlatform, RawQueue,
 };
 use crate::{DeviceInfo, Error, KernelInfo, PointerInfo, Result};
 
@@ -21,7 +21,11 @@ pub enum Answer {
     Handle(RawHandle),
     /// Devices, each with a reference of its own.
     Devices(Vec<RawDevice>),
-    /// Filter string of the device that was described.
+    /// Platforms, each with a reference of its own.
+    Platforms(Vec<RawPlatform>),
+    /// That there is no such object.
+    Nothing,
+    /// Filter string of the device, or name of the platform, that was described.
     Described(String),
     /// Context, device and properties of a queue.
     Parts(RawContext, RawDevice, QueueProperties),
@@ -114,6 +118,7 @@ infallible!(
     EventStatus: &status => Answer::Status(status);
     DeviceInfo: info => Answer::Described(info.filter_string());
     Option<PointerInfo>: &info => Answer::Pointer(info);
+    PlatformInfo: info => Answer::Described(info.name.clone());
 );
 
 macro_rules! success {
@@ -142,4 +147,9 @@ success!(
     NonNull<c_void>: pointer => Answer::Foreign(pointer.addr().get());
     RawBundle: &bundle => Answer::Handle(RawHandle::Bundle(bundle));
     KernelInfo: &info => Answer::KernelInfo(info);
+
+    Vec<RawPlatform>: platforms => Answer::Platforms(platforms.clone());
+    RawPlatform: &platform => Answer::Handle(RawHandle::Platform(platform));
+    Option<RawDevice>: parent => parent.map_or(Answer::Nothing, |parent| Answer::Handle(RawHandle::Device(parent)));
+    bool: &is => Answer::Is(is);
 );

@@ -4,7 +4,8 @@ use std::ffi::CString;
 use std::fmt;
 
 use crate::backend::{
-    ForeignKind, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawQueue,
+    ForeignKind, Partition, PeerAccess, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent,
+    RawHandle, RawKernel, RawPlatform, RawQueue,
 };
 use crate::{ExecutionRange, KernelArgument, UsmKind};
 
@@ -80,6 +81,15 @@ methods!(
     BundleKernel, "bundle_kernel", true;
     KernelInfo, "kernel_info", true;
     SubmitKernel, "submit_kernel", true;
+
+    Platforms, "platforms", true;
+    PlatformInfo, "platform_info", false;
+    PlatformDevices, "platform_devices", true;
+    DevicePlatform, "device_platform", true;
+    ParentDevice, "parent_device", true;
+    SubDevices, "sub_devices", true;
+    CanAccessPeer, "can_access_peer", false;
+    SetPeerAccess, "set_peer_access", true;
 );
 
 impl fmt::Display for Method {
@@ -129,4 +139,13 @@ pub enum Call {
         queue: RawQueue, kernel: RawKernel, arguments: Vec<KernelArgument>, range: ExecutionRange,
         dependencies: Vec<RawEvent>,
     },
+
+    Platforms,
+    PlatformInfo { platform: RawPlatform },
+    PlatformDevices { platform: RawPlatform },
+    DevicePlatform { device: RawDevice },
+    ParentDevice { device: RawDevice },
+    SubDevices { device: RawDevice, partition: Partition },
+    CanAccessPeer { device: RawDevice, peer: RawDevice, access: PeerAccess },
+    SetPeerAccess { device: RawDevice, peer: RawDevice, enabled: bool },
 }

@@ -6,8 +6,9 @@ pub(super) mod signatures {
     pub(in crate::testing) use std::ptr::NonNull;
 
     pub(in crate::testing) use crate::backend::{
-        Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, PointerInfo, ProfilingTimes,
-        QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawQueue,
+        Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess, PlatformInfo,
+        PointerInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle,
+        RawKernel, RawPlatform, RawQueue,
     };
     pub(in crate::testing) use crate::{
         ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind,
@@ -22,7 +23,9 @@ macro_rules! forward {
             id, root_devices, device_info, default_context, create_context, context_devices, create_queue,
             queue_parts, same, release, allocate, free, pointer_info, pointer_device, memcpy, fill, prefetch,
             mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign,
-            export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel,
+            export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,
+            platform_info, platform_devices, device_platform, parent_device, sub_devices, can_access_peer,
+            set_peer_access,
         );
     };
     ($($method:ident),+ $(,)?) => {
@@ -168,6 +171,36 @@ macro_rules! forward {
                 queue, kernel, arguments: arguments.to_vec(), range: *range,
                 dependencies: dependencies.to_vec(),
             });
+    };
+    (@ platforms) => {
+        fn platforms(&self) -> Result<Vec<RawPlatform>> {
+            self.around(Call::Platforms, || self.inner.platforms())
+        }
+    };
+    (@ platform_info) => {
+        forward!(@ platform_info(platform: RawPlatform) -> PlatformInfo, PlatformInfo { platform });
+    };
+    (@ platform_devices) => {
+        forward!(@ platform_devices(platform: RawPlatform) -> Result<Vec<RawDevice>>,
+            PlatformDevices { platform });
+    };
+    (@ device_platform) => {
+        forward!(@ device_platform(device: RawDevice) -> Result<RawPlatform>, DevicePlatform { device });
+    };
+    (@ parent_device) => {
+        forward!(@ parent_device(device: RawDevice) -> Result<Option<RawDevice>>, ParentDevice { device });
+    };
+    (@ sub_devices) => {
+        forward!(@ sub_devices(device: RawDevice, partition: &Partition) -> Result<Vec<RawDevice>>,
+            SubDevices { device, partition: partition.clone() });
+    };
+    (@ can_access_peer) => {
+        forward!(@ can_access_peer(device: RawDevice, peer: RawDevice, access: PeerAccess) -> bool,
+            CanAccessPeer { device, peer, access });
+    };
+    (@ set_peer_access) => {
+        forward!(@ set_peer_access(device: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool>,
+            SetPeerAccess { device, peer, enabled });
     };
     (@ $method:ident($($argument:ident: $kind:ty),+) -> $answer:ty, $($call:tt)+) => {
         unsafe fn $method(&self, $($argument: $kind),+) -> $answer {

@@ -15,6 +15,7 @@ impl Names {
         let next = self.0.len();
         let number = *self.0.entry(handle).or_insert(next);
         let what = match handle {
+            RawHandle::Platform(_) => "platform",
             RawHandle::Device(_) => "device",
             RawHandle::Context(_) => "context",
             RawHandle::Queue(_) => "queue",
@@ -31,7 +32,7 @@ impl Names {
     }
 
     fn arguments(&mut self, call: &Call) -> String {
-        use RawHandle::{Context, Device, Event, Queue};
+        use RawHandle::{Context, Device, Event, Platform, Queue};
         match call {
             Call::RootDevices => String::new(),
             Call::DeviceInfo { device } | Call::DefaultContext { device } => self.name(Device(*device)),
@@ -97,6 +98,18 @@ impl Names {
                 let (arguments, after) = (arguments.join(", "), self.list(dependencies, Event));
                 format!("{queue}, {kernel}, [{arguments}], {range}, after {after}")
             }
+            Call::Platforms => String::new(),
+            Call::PlatformInfo { platform } | Call::PlatformDevices { platform } => {
+                self.name(Platform(*platform))
+            }
+            Call::DevicePlatform { device } | Call::ParentDevice { device } => self.name(Device(*device)),
+            Call::SubDevices { device, partition } => format!("{}, {partition}", self.name(Device(*device))),
+            Call::CanAccessPeer { device, peer, access } => {
+                format!("{}, {}, {access}", self.name(Device(*device)), self.name(Device(*peer)))
+            }
+            Call::SetPeerAccess { device, peer, enabled } => {
+                format!("{}, {}, {enabled}", self.name(Device(*device)), self.name(Device(*peer)))
+            }
         }
     }
 
@@ -106,6 +119,8 @@ impl Names {
             Answer::Failed(error) => format!("error: {error}"),
             Answer::Handle(handle) => self.name(*handle),
             Answer::Devices(devices) => self.list(devices, RawHandle::Device),
+            Answer::Platforms(platforms) => self.list(platforms, RawHandle::Platform),
+            Answer::Nothing => "none".to_owned(),
             Answer::Described(filter) => filter.clone(),
             Answer::Parts(context, device, _) => {
                 format!(

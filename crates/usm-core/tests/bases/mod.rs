@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sycl_loopback::Loopback;
 use usm_core::backend::Backend;
 use usm_core::backend::host::HostBackend;
+use usm_core::{DeviceType, HostDevice};
 
 /// A backend to decorate.
 pub(crate) struct Base {
@@ -37,7 +38,10 @@ impl Drop for Base {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Base> {
-    let host = Base { name: "host", backend: Arc::new(HostBackend::new()), loopback: None };
+    // Whatever the machine has: with fewer than two compute units there would be nothing to partition.
+    let device = HostDevice::new(DeviceType::Cpu).compute_units(4);
+    let backend = Arc::new(HostBackend::with_devices(&[device]));
+    let host = Base { name: "host", backend, loopback: None };
     std::iter::once(host).chain(sycl()).collect()
 }
 

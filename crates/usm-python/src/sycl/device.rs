@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use pyo3::prelude::*;
-use usm_array::usm_core::{Device, DeviceType, FilterSelector};
+use usm_array::usm_core::{Aspects, Device, DeviceType, FilterSelector};
 
 use crate::errors::OrRaise;
 use crate::runtime;
@@ -120,31 +120,31 @@ impl SyclDevice {
     /// True with half-precision arithmetic.
     #[getter]
     fn has_aspect_fp16(&self) -> bool {
-        self.device.info().has_fp16
+        self.device.info().has(Aspects::FP16)
     }
 
     /// True with double-precision arithmetic.
     #[getter]
     fn has_aspect_fp64(&self) -> bool {
-        self.device.info().has_fp64
+        self.device.info().has(Aspects::FP64)
     }
 
     /// True when host USM can be allocated.
     #[getter]
     fn has_aspect_usm_host_allocations(&self) -> bool {
-        self.device.info().has_usm_host
+        self.device.info().has(Aspects::USM_HOST_ALLOCATIONS)
     }
 
     /// True when device USM can be allocated.
     #[getter]
     fn has_aspect_usm_device_allocations(&self) -> bool {
-        self.device.info().has_usm_device
+        self.device.info().has(Aspects::USM_DEVICE_ALLOCATIONS)
     }
 
     /// True when shared USM can be allocated.
     #[getter]
     fn has_aspect_usm_shared_allocations(&self) -> bool {
-        self.device.info().has_usm_shared
+        self.device.info().has(Aspects::USM_SHARED_ALLOCATIONS)
     }
 
     /// True for a CPU.

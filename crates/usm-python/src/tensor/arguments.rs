@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyEllipsis, PyFloat, PyInt, PySlice, PyString, PyTuple, PyType};
 use usm_array::num_complex::Complex64;
-use usm_array::usm_core::Device;
+use usm_array::usm_core::{Aspects, Device};
 use usm_array::{Dtype, Order, Scalar, SliceItem};
 
 use crate::errors::{OrValueError, type_name};
@@ -40,7 +40,10 @@ pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyRes
             (py.get_type::<PyBool>(), Dtype::Bool),
             (py.get_type::<PyInt>(), Dtype::I64),
             (py.get_type::<PyFloat>(), dtype_default(device)),
-            (py.get_type::<PyComplex>(), if device.info().has_fp64 { Dtype::C128 } else { Dtype::C64 }),
+            (
+                py.get_type::<PyComplex>(),
+                if device.info().has(Aspects::FP64) { Dtype::C128 } else { Dtype::C64 },
+            ),
         ] {
             if class.is(&python) {
                 return Ok(dtype);
@@ -61,7 +64,7 @@ pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyRes
 }
 
 fn dtype_default(device: &Device) -> Dtype {
-    if device.info().has_fp64 { Dtype::F64 } else { Dtype::F32 }
+    if device.info().has(Aspects::FP64) { Dtype::F64 } else { Dtype::F32 }
 }
 
 /// `"C"` or `"F"`.

@@ -5,8 +5,8 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::arena::{Arena, Extent};
+use super::device::SimulatedDevice;
 use super::job::Operand;
-use super::objects::SimulatedDevice;
 use super::queue::HostQueue;
 use crate::{Error, PointerInfo, Result, UsmKind};
 
@@ -184,7 +184,7 @@ impl Block {
 }
 
 fn context_name(number: u64, device: &SimulatedDevice) -> String {
-    format!("{number} (of {})", device.filter_string())
+    format!("{number} (of {})", device.info().filter_string())
 }
 
 impl Drop for Memory {

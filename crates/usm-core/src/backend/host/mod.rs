@@ -9,6 +9,7 @@
 
 mod arena;
 mod classes;
+mod device;
 mod event;
 mod fork;
 mod graph;
@@ -25,16 +26,18 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
 use self::job::Work;
 use self::memory::Memory;
-use self::objects::{Handle, HostContext, SimulatedDevice};
+use self::objects::{Handle, HostContext};
 use self::queue::HostQueue;
 pub use self::simulated::HostDevice;
 use self::worker::Executor;
 use super::{
-    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, MAX_PATTERN_BYTES, PointerInfo,
-    ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
+    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, MAX_PATTERN_BYTES, Partition,
+    PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent,
+    RawHandle, RawPlatform, RawQueue,
 };
 use crate::{Device, Error, Result, UsmKind};
 
@@ -48,11 +51,19 @@ const MAX_ARENA_BYTES: usize = 1 << 45;
 /// Needs Linux. Values of this type are independent of each other: their devices, contexts and memory are different ones.
 #[derive(Debug)]
 pub struct HostBackend {
-    /// Each device with its default context.
-    devices: Vec<(Arc<SimulatedDevice>, Arc<HostContext>)>,
+    roots: Vec<Root>,
     /// Dropped before the memory that its jobs use.
     executor: Executor,
     memory: Mutex<Memory>,
+    peers: Mutex<Peers>,
+}
+
+/// A root device with what belongs to it alone.
+#[derive(Debug)]
+struct Root {
+    device: Arc<SimulatedDevice>,
+    platform: Arc<HostPlatform>,
+    default_context: Arc<HostContext>,
 }
 
 impl HostBackend {
@@ -79,22 +90,24 @@ impl HostBackend {
             let same_type = |other: &&HostDevice| other.device_type == device.device_type;
             let number = described.iter().take(i).filter(same_type).count();
             let device = Arc::new(SimulatedDevice::new(device, number, physical_bytes));
-            let context = Arc::new(HostContext::new(vec![Arc::clone(&device)]));
-            (device, context)
+            let platform = Arc::new(HostPlatform { device: Arc::clone(&device) });
+            let default_context = Arc::new(HostContext::new(vec![Arc::clone(&device)]));
+            Root { device, platform, default_context }
         };
-        let devices = described.iter().enumerate().map(device).collect();
-        Self { devices, executor: Executor::new(), memory: Mutex::new(Memory::new(arena_bytes)) }
+        let roots = described.iter().enumerate().map(device).collect();
+        let memory = Mutex::new(Memory::new(arena_bytes));
+        Self { roots, executor: Executor::new(), memory, peers: Mutex::default() }
     }
 
     /// The devices of this backend, each of which keeps the backend alive.
     pub(crate) fn into_devices(self) -> Vec<Device> {
         let backend: Arc<Self> = Arc::new(self);
-        let wrap = |(device, _): &(Arc<SimulatedDevice>, _)| {
-            let raw = SimulatedDevice::into_raw(Arc::clone(device));
+        let wrap = |root: &Root| {
+            let raw = SimulatedDevice::into_raw(Arc::clone(&root.device));
             // SAFETY: a fresh handle of this backend.
             unsafe { Device::from_raw(Arc::clone(&backend) as _, raw) }
         };
-        backend.devices.iter().map(wrap).collect()
+        backend.roots.iter().map(wrap).collect()
     }
 
     /// An operation without effect on USM.
@@ -157,42 +170,75 @@ unsafe impl Backend for HostBackend {
     }
 
     fn root_devices(&self) -> Result<Vec<RawDevice>> {
-        let raw = |(device, _): &(Arc<SimulatedDevice>, _)| SimulatedDevice::into_raw(Arc::clone(device));
-        Ok(self.devices.iter().map(raw).collect())
+        Ok(self.roots.iter().map(|root| SimulatedDevice::into_raw(Arc::clone(&root.device))).collect())
     }
 
     unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo {
         // SAFETY: the handle is live.
-        let device = unsafe { SimulatedDevice::clone_raw(device) };
-        DeviceInfo {
-            name: format!("usm host {}", device.device_type),
-            vendor: "usm".to_owned(),
-            driver_version: env!("CARGO_PKG_VERSION").to_owned(),
-            backend_name: NAME,
-            device_type: device.device_type,
-            number: device.number,
-            max_alloc_bytes: device.max_alloc_bytes,
-            global_mem_bytes: device.memory_bytes,
-            local_mem_bytes: 0,
-            compute_units: std::thread::available_parallelism()
-                .ok()
-                .and_then(|n| u32::try_from(n.get()).ok())
-                .unwrap_or(1),
-            max_work_group_size: 1,
-            has_fp16: true,
-            has_fp64: true,
-            has_usm_host: true,
-            has_usm_device: true,
-            has_usm_shared: true,
+        unsafe { SimulatedDevice::clone_raw(device) }.info()
+    }
+
+    fn platforms(&self) -> Result<Vec<RawPlatform>> {
+        Ok(self.roots.iter().map(|root| HostPlatform::into_raw(Arc::clone(&root.platform))).collect())
+    }
+
+    unsafe fn platform_info(&self, platform: RawPlatform) -> PlatformInfo {
+        // SAFETY: the handle is live.
+        unsafe { HostPlatform::clone_raw(platform) }.info()
+    }
+
+    unsafe fn platform_devices(&self, platform: RawPlatform) -> Result<Vec<RawDevice>> {
+        // SAFETY: the handle is live.
+        let platform = unsafe { HostPlatform::clone_raw(platform) };
+        Ok(vec![SimulatedDevice::into_raw(Arc::clone(&platform.device))])
+    }
+
+    unsafe fn device_platform(&self, device: RawDevice) -> Result<RawPlatform> {
+        // SAFETY: the handle is live.
+        let mut device = unsafe { SimulatedDevice::clone_raw(device) };
+        while let Some(parent) = &device.parent {
+            device = Arc::clone(parent);
         }
+        let found = self.roots.iter().find(|root| Arc::ptr_eq(&root.device, &device));
+        found
+            .map(|root| HostPlatform::into_raw(Arc::clone(&root.platform)))
+            .ok_or(Error::Backend { backend: BackendId::Host, call: "device_platform" })
+    }
+
+    unsafe fn parent_device(&self, device: RawDevice) -> Result<Option<RawDevice>> {
+        // SAFETY: the handle is live.
+        let device = unsafe { SimulatedDevice::clone_raw(device) };
+        Ok(device.parent.clone().map(SimulatedDevice::into_raw))
+    }
+
+    unsafe fn sub_devices(&self, device: RawDevice, partition: &Partition) -> Result<Vec<RawDevice>> {
+        // SAFETY: the handle is live.
+        let device = unsafe { SimulatedDevice::clone_raw(device) };
+        let parts = device.parts(partition);
+        parts
+            .map(|parts| parts.into_iter().map(SimulatedDevice::into_raw).collect())
+            .ok_or(Error::Backend { backend: BackendId::Host, call: "sub_devices" })
+    }
+
+    // The memory of all simulated devices is the host's.
+    unsafe fn can_access_peer(&self, device: RawDevice, peer: RawDevice, _access: PeerAccess) -> bool {
+        device != peer
+    }
+
+    unsafe fn set_peer_access(&self, device: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool> {
+        // SAFETY: the handle is live.
+        let device = unsafe { SimulatedDevice::clone_raw(device) };
+        // SAFETY: the handle is live.
+        let peer = unsafe { SimulatedDevice::clone_raw(peer) };
+        Ok(self.peers.lock().unwrap_or_else(PoisonError::into_inner).set(device, peer, enabled))
     }
 
     unsafe fn default_context(&self, device: RawDevice) -> Result<RawContext> {
         // SAFETY: the handle is live.
         let device = unsafe { SimulatedDevice::clone_raw(device) };
-        let found = self.devices.iter().find(|(other, _)| Arc::ptr_eq(other, &device));
+        let found = self.roots.iter().find(|root| Arc::ptr_eq(&root.device, &device));
         found
-            .map(|(_, context)| HostContext::into_raw(Arc::clone(context)))
+            .map(|root| HostContext::into_raw(Arc::clone(&root.default_context)))
             .ok_or(Error::Backend { backend: BackendId::Host, call: "default_context" })
     }
 
@@ -238,6 +284,8 @@ unsafe impl Backend for HostBackend {
     unsafe fn release(&self, handle: RawHandle) {
         match handle {
             // SAFETY: the caller gives its count back.
+            RawHandle::Platform(raw) => unsafe { HostPlatform::release_raw(raw) },
+            // SAFETY: as above.
             RawHandle::Device(raw) => unsafe { SimulatedDevice::release_raw(raw) },
             // SAFETY: as above.
             RawHandle::Context(raw) => unsafe { HostContext::release_raw(raw) },

@@ -1,59 +1,14 @@
-//! The host backend's devices and contexts, and how they, queues and events travel as raw handles.
+//! The host backend's contexts, and how all its objects travel as raw handles.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::NAME;
+use super::device::{HostPlatform, SimulatedDevice};
 use super::event::HostEvent;
 use super::queue::HostQueue;
-use super::simulated::HostDevice;
-use crate::DeviceType;
-use crate::backend::{RawContext, RawDevice, RawEvent, RawQueue};
-
-/// A simulated device of the host backend.
-#[derive(Debug)]
-pub(super) struct SimulatedDevice {
-    pub(super) device_type: DeviceType,
-    /// Position among the devices of the same type.
-    pub(super) number: usize,
-    /// Of all live allocations together.
-    pub(super) memory_bytes: u64,
-    /// Of one allocation.
-    pub(super) max_alloc_bytes: u64,
-    used_bytes: AtomicU64,
-}
-
-impl SimulatedDevice {
-    /// The device of a description, on a machine with `physical_bytes` bytes of memory.
-    pub(super) fn new(described: &HostDevice, number: usize, physical_bytes: u64) -> Self {
-        let memory_bytes = described.memory_bytes.unwrap_or(physical_bytes);
-        Self {
-            device_type: described.device_type,
-            number,
-            memory_bytes,
-            max_alloc_bytes: described.max_alloc_bytes.unwrap_or(memory_bytes).min(memory_bytes),
-            used_bytes: AtomicU64::new(0),
-        }
-    }
-
-    /// Its name in filter strings.
-    pub(super) fn filter_string(&self) -> String {
-        format!("{NAME}:{}:{}", self.device_type, self.number)
-    }
-
-    /// Takes memory into account; false when the device has not that much left.
-    pub(super) fn reserve(&self, len_bytes: u64) -> bool {
-        let add = |used: u64| used.checked_add(len_bytes).filter(|&sum| sum <= self.memory_bytes);
-        self.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
-    }
-
-    /// Gives back what `reserve` took.
-    pub(super) fn unreserve(&self, len_bytes: u64) {
-        self.used_bytes.fetch_sub(len_bytes, Ordering::Relaxed);
-    }
-}
+use crate::backend::{RawContext, RawDevice, RawEvent, RawPlatform, RawQueue};
 
 /// A context: an identity that allocations are bound to.
 #[derive(Debug)]
@@ -120,4 +75,4 @@ macro_rules! handle {
     )+};
 }
 
-handle!(SimulatedDevice => RawDevice, HostContext => RawContext, HostQueue => RawQueue, HostEvent => RawEvent);
+handle!(HostPlatform => RawPlatform, SimulatedDevice => RawDevice, HostContext => RawContext, HostQueue => RawQueue, HostEvent => RawEvent);

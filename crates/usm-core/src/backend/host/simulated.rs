@@ -28,12 +28,14 @@ pub struct HostDevice {
     pub(super) device_type: DeviceType,
     pub(super) memory_bytes: Option<u64>,
     pub(super) max_alloc_bytes: Option<u64>,
+    pub(super) compute_units: Option<u32>,
+    pub(super) numa_domains: u32,
 }
 
 impl HostDevice {
-    /// A device of that type with the memory of the machine.
+    /// A device of that type with the memory and the compute units of the machine.
     pub const fn new(device_type: DeviceType) -> Self {
-        Self { device_type, memory_bytes: None, max_alloc_bytes: None }
+        Self { device_type, memory_bytes: None, max_alloc_bytes: None, compute_units: None, numa_domains: 1 }
     }
 
     /// Limits what all live allocations for the device may have together.
@@ -45,6 +47,19 @@ impl HostDevice {
     /// Limits a single allocation.
     pub const fn max_alloc_bytes(mut self, bytes: u64) -> Self {
         self.max_alloc_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets the number of compute units, at least 1: what the device can be partitioned into.
+    pub const fn compute_units(mut self, units: u32) -> Self {
+        self.compute_units = Some(if units == 0 { 1 } else { units });
+        self
+    }
+
+    /// Sets the number of NUMA domains (tiles, on a GPU), each with an equal share of the compute units: what the device can
+    /// be partitioned into by affinity. With 1, as without this, it cannot.
+    pub const fn numa_domains(mut self, domains: u32) -> Self {
+        self.numa_domains = domains;
         self
     }
 }

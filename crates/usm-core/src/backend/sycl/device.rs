@@ -1,79 +1,117 @@
-//! Device facts through the C interface.
+//! Lists of devices: root devices, parts of a device, and what a device is a part of.
 
-use std::ffi::{CStr, c_char};
+use std::ptr::NonNull;
 
-use sycl_sys::{Api, DPCTLSyclAspectType, DPCTLSyclBackendType, DPCTLSyclDeviceRef, DPCTLSyclDeviceType};
+use sycl_sys::{
+    DPCTLDeviceVectorRef, DPCTLPartitionAffinityDomainType, DPCTLSyclBackendType, DPCTLSyclDeviceRef,
+    DPCTLSyclDeviceType,
+};
 
-use crate::{DeviceInfo, DeviceType};
+use super::SyclBackend;
+use crate::Result;
+use crate::backend::{AffinityDomain, Backend, Partition, RawDevice, RawHandle};
 
-/// Reads all facts of a device.
-///
-/// # Safety
-/// 1. `device` is live.
-pub(super) unsafe fn info(api: &Api, device: DPCTLSyclDeviceRef) -> DeviceInfo {
-    let text = |get: unsafe extern "C" fn(DPCTLSyclDeviceRef) -> *const c_char| {
-        // SAFETY: the caller's promise 1.
-        let text = unsafe { get(device) };
-        // SAFETY: a string that the call just made for us.
-        unsafe { take_string(api, text) }
-    };
-    let has = |aspect| {
-        // SAFETY: the caller's promise 1.
-        unsafe { (api.DPCTLDevice_HasAspect)(device, aspect) }
-    };
-    // SAFETY: the caller's promise 1.
-    let backend = unsafe { (api.DPCTLDevice_GetBackend)(device) };
-    // SAFETY: the caller's promise 1.
-    let device_type = unsafe { (api.DPCTLDevice_GetDeviceType)(device) };
-    DeviceInfo {
-        name: text(api.DPCTLDevice_GetName),
-        vendor: text(api.DPCTLDevice_GetVendor),
-        driver_version: text(api.DPCTLDevice_GetDriverVersion),
-        backend_name: match backend {
-            DPCTLSyclBackendType::OPENCL => "opencl",
-            DPCTLSyclBackendType::LEVEL_ZERO => "level_zero",
-            DPCTLSyclBackendType::CUDA => "cuda",
-            DPCTLSyclBackendType::HIP => "hip",
-            _ => "unknown",
-        },
-        device_type: match device_type {
-            DPCTLSyclDeviceType::CPU => DeviceType::Cpu,
-            DPCTLSyclDeviceType::GPU => DeviceType::Gpu,
-            DPCTLSyclDeviceType::ACCELERATOR => DeviceType::Accelerator,
-            _ => DeviceType::Custom,
-        },
-        // Sub-devices have no number of their own.
-        // SAFETY: the caller's promise 1.
-        number: usize::try_from(unsafe { (api.DPCTLDeviceMgr_GetRelativeId)(device) }).unwrap_or(0),
-        // SAFETY: the caller's promise 1.
-        max_alloc_bytes: unsafe { (api.DPCTLDevice_GetMaxMemAllocSize)(device) },
-        // SAFETY: the caller's promise 1.
-        global_mem_bytes: unsafe { (api.DPCTLDevice_GetGlobalMemSize)(device) },
-        // SAFETY: the caller's promise 1.
-        local_mem_bytes: unsafe { (api.DPCTLDevice_GetLocalMemSize)(device) },
-        // SAFETY: the caller's promise 1.
-        compute_units: unsafe { (api.DPCTLDevice_GetMaxComputeUnits)(device) },
-        // SAFETY: the caller's promise 1.
-        max_work_group_size: unsafe { (api.DPCTLDevice_GetMaxWorkGroupSize)(device) },
-        has_fp16: has(DPCTLSyclAspectType::FP16),
-        has_fp64: has(DPCTLSyclAspectType::FP64),
-        has_usm_host: has(DPCTLSyclAspectType::USM_HOST_ALLOCATIONS),
-        has_usm_device: has(DPCTLSyclAspectType::USM_DEVICE_ALLOCATIONS),
-        has_usm_shared: has(DPCTLSyclAspectType::USM_SHARED_ALLOCATIONS),
+impl SyclBackend {
+    /// Takes the devices out of a vector and deletes it.
+    ///
+    /// # Safety
+    /// 1. `vector` is null or a live vector that the caller owns.
+    pub(super) unsafe fn take_devices(
+        &self,
+        vector: DPCTLDeviceVectorRef,
+        call: &'static str,
+    ) -> Result<Vec<RawDevice>> {
+        if vector.is_null() {
+            return Err(Self::failed(call));
+        }
+        // SAFETY: the vector is live.
+        let len = unsafe { (self.api.DPCTLDeviceVector_Size)(vector) };
+        let devices = (0..len).filter_map(|index| {
+            // SAFETY: the vector is live and the index in range.
+            let device = unsafe { (self.api.DPCTLDeviceVector_GetAt)(vector, index) };
+            NonNull::new(device.cast()).map(RawDevice::new)
+        });
+        let devices: Vec<_> = devices.collect();
+        // SAFETY: ours, and used no more; the devices taken out are copies.
+        unsafe { (self.api.DPCTLDeviceVector_Delete)(vector) };
+        if devices.len() == len {
+            return Ok(devices);
+        }
+        // A list that lacks a device would pass for the whole one.
+        for device in devices {
+            // SAFETY: ours, and used no more.
+            unsafe { self.release(RawHandle::Device(device)) };
+        }
+        Err(Self::failed("DeviceVector_GetAt"))
     }
-}
 
-/// Copies a string of the interface and deletes it.
-///
-/// # Safety
-/// 1. `text` is null or a string that the interface made for its caller to delete.
-unsafe fn take_string(api: &Api, text: *const c_char) -> String {
-    if text.is_null() {
-        return String::new();
+    pub(super) fn list_root_devices(&self) -> Result<Vec<RawDevice>> {
+        let all = DPCTLSyclBackendType::ALL.0 | DPCTLSyclDeviceType::ALL.0;
+        // SAFETY: S1; any combination of bits may be asked for.
+        let vector = unsafe { (self.api.DPCTLDeviceMgr_GetDevices)(all.cast_signed()) };
+        // SAFETY: the vector was made for us.
+        unsafe { self.take_devices(vector, "DeviceMgr_GetDevices") }
     }
-    // SAFETY: the caller's promise 1: a string that ends with 0.
-    let copy = unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned();
-    // SAFETY: the caller's promise 1; it is used no more.
-    unsafe { (api.DPCTLCString_Delete)(text) };
-    copy
+
+    /// # Safety
+    /// 1. `device` is live.
+    pub(super) unsafe fn partition(
+        &self,
+        device: DPCTLSyclDeviceRef,
+        partition: &Partition,
+    ) -> Result<Vec<RawDevice>> {
+        let (vector, call) = match partition {
+            Partition::Equally(units) => {
+                // SAFETY: the caller's promise 1; a live device tells how it can be partitioned, so nothing is thrown.
+                let vector = unsafe { (self.api.DPCTLDevice_CreateSubDevicesEqually)(device, *units) };
+                (vector, "Device_CreateSubDevicesEqually")
+            }
+            Partition::ByCounts(counts) => {
+                let call = "Device_CreateSubDevicesByCounts";
+                let mut counts = counts.clone();
+                // The C++ code reads the first count without asking.
+                if counts.is_empty() {
+                    return Err(Self::failed(call));
+                }
+                let (first, len) = (counts.as_mut_ptr(), counts.len());
+                // SAFETY: as above; the array lives through the call and has an element.
+                (unsafe { (self.api.DPCTLDevice_CreateSubDevicesByCounts)(device, first, len) }, call)
+            }
+            Partition::ByAffinity(domain) => {
+                let domain = match domain {
+                    AffinityDomain::Numa => DPCTLPartitionAffinityDomainType::NUMA,
+                    AffinityDomain::L4Cache => DPCTLPartitionAffinityDomainType::L4_CACHE,
+                    AffinityDomain::L3Cache => DPCTLPartitionAffinityDomainType::L3_CACHE,
+                    AffinityDomain::L2Cache => DPCTLPartitionAffinityDomainType::L2_CACHE,
+                    AffinityDomain::L1Cache => DPCTLPartitionAffinityDomainType::L1_CACHE,
+                    AffinityDomain::NextPartitionable => DPCTLPartitionAffinityDomainType::NEXT_PARTITIONABLE,
+                };
+                // SAFETY: as above.
+                let vector = unsafe { (self.api.DPCTLDevice_CreateSubDevicesByAffinity)(device, domain) };
+                (vector, "Device_CreateSubDevicesByAffinity")
+            }
+        };
+        // SAFETY: the vector was made for us.
+        let parts = unsafe { self.take_devices(vector, call) }?;
+        if parts.is_empty() {
+            return Err(Self::failed(call));
+        }
+        Ok(parts)
+    }
+
+    /// # Safety
+    /// 1. `device` is live.
+    pub(super) unsafe fn parent(&self, device: DPCTLSyclDeviceRef) -> Result<Option<RawDevice>> {
+        // SAFETY: the caller's promise 1.
+        let parent = unsafe { (self.api.DPCTLDevice_GetParentDevice)(device) };
+        if let Some(parent) = NonNull::new(parent.cast()) {
+            return Ok(Some(RawDevice::new(parent)));
+        }
+        // Null is a root device or a failure. Root devices have a number.
+        // SAFETY: the caller's promise 1.
+        if unsafe { (self.api.DPCTLDeviceMgr_GetRelativeId)(device) } >= 0 {
+            return Ok(None);
+        }
+        Err(Self::failed("Device_GetParentDevice"))
+    }
 }

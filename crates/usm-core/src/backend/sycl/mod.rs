@@ -1,28 +1,33 @@
 //! The SYCL backend: the runtime's own devices and memory, through the C interface loaded at run time.
 
 mod async_errors;
+mod context;
 mod device;
 mod event;
+mod facts;
 mod fill;
 mod foreign;
+mod foreign_types;
 mod kernel;
+mod peer;
+mod platform;
 mod submit;
 
 use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::{self, NonNull};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use sycl_sys::{
-    Api, DPCTLDeviceVectorRef, DPCTLQueuePropertyType, DPCTLSyclBackendType, DPCTLSyclContextRef,
-    DPCTLSyclDeviceRef, DPCTLSyclDeviceType, DPCTLSyclEventRef, DPCTLSyclQueueRef, DPCTLSyclUSMType,
-    error_handler_callback,
+    Api, DPCTLQueuePropertyType, DPCTLSyclContextRef, DPCTLSyclDeviceRef, DPCTLSyclEventRef,
+    DPCTLSyclPlatformRef, DPCTLSyclQueueRef, DPCTLSyclUSMType, error_handler_callback,
 };
 
-use self::foreign::Probe;
+use self::foreign_types::ForeignTypes;
 use super::{
-    Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, PointerInfo, ProfilingTimes, QueueProperties,
-    RawContext, RawDevice, RawEvent, RawHandle, RawQueue,
+    Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess, PlatformInfo,
+    PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform,
+    RawQueue,
 };
 use crate::{Error, Result, UsmKind};
 
@@ -35,19 +40,23 @@ pub struct SyclBackend {
     api: Api,
     /// Virtual tables that identify a context and a queue, learned from objects of our own.
     types: OnceLock<ForeignTypes>,
-}
-
-#[derive(Debug)]
-struct ForeignTypes {
-    context: Option<usize>,
-    queue: Option<usize>,
+    /// Each device with a peer whose memory it may reach, since we enabled it.
+    ///
+    /// Invariant S2: live handles of our own, deleted when they leave the list.
+    peers: Mutex<Vec<[RawDevice; 2]>>,
 }
 
 impl SyclBackend {
     /// A backend over a loaded table.
     #[must_use]
     pub fn new(api: Api) -> Self {
-        Self { api, types: OnceLock::new() }
+        Self { api, types: OnceLock::new(), peers: Mutex::default() }
+    }
+
+    /// Version of the DPC++ compiler that the library was built with; empty where it does not tell.
+    #[must_use]
+    pub fn version(&self) -> String {
+        facts::version(&self.api)
     }
 
     /// The library that the functions come from.
@@ -59,102 +68,10 @@ impl SyclBackend {
     fn failed(call: &'static str) -> Error {
         Error::Backend { backend: BackendId::Sycl, call }
     }
+}
 
-    /// Takes the devices out of a vector and deletes it.
-    ///
-    /// # Safety
-    /// 1. `vector` is null or a live vector that the caller owns.
-    unsafe fn take_devices(
-        &self,
-        vector: DPCTLDeviceVectorRef,
-        call: &'static str,
-    ) -> Result<Vec<RawDevice>> {
-        if vector.is_null() {
-            return Err(Self::failed(call));
-        }
-        // SAFETY: the vector is live.
-        let len = unsafe { (self.api.DPCTLDeviceVector_Size)(vector) };
-        let devices = (0..len).filter_map(|index| {
-            // SAFETY: the vector is live and the index in range.
-            let device = unsafe { (self.api.DPCTLDeviceVector_GetAt)(vector, index) };
-            NonNull::new(device.cast()).map(RawDevice::new)
-        });
-        let devices: Vec<_> = devices.collect();
-        // SAFETY: ours, and used no more; the devices taken out are copies.
-        unsafe { (self.api.DPCTLDeviceVector_Delete)(vector) };
-        if devices.len() == len {
-            return Ok(devices);
-        }
-        // A list that lacks a device would pass for the whole one.
-        for device in devices {
-            // SAFETY: ours, and used no more.
-            unsafe { self.release(RawHandle::Device(device)) };
-        }
-        Err(Self::failed("DeviceVector_GetAt"))
-    }
-
-    /// The types of foreign objects; learned once, since making a queue takes a while. A failure is not kept.
-    fn types(&self, probe: &Probe) -> Result<&ForeignTypes> {
-        match self.types.get() {
-            Some(types) => Ok(types),
-            None => {
-                let learned = self.learn_types(probe)?;
-                Ok(self.types.get_or_init(|| learned))
-            }
-        }
-    }
-
-    fn learn_types(&self, probe: &Probe) -> Result<ForeignTypes> {
-        let devices = self.root_devices()?;
-        let learned = devices.first().map(|&device| {
-            // SAFETY: a live device.
-            let context = unsafe { self.default_context(device) }?;
-            // SAFETY: live handles that belong together.
-            let queue = unsafe { self.create_queue(context, device, QueueProperties::IN_ORDER) };
-            let types = ForeignTypes {
-                context: probe.shared_ptr_type(context.as_ptr().addr()),
-                queue: queue.as_ref().ok().and_then(|queue| probe.shared_ptr_type(queue.as_ptr().addr())),
-            };
-            if let Ok(queue) = queue {
-                // SAFETY: ours, and used no more.
-                unsafe { self.release(RawHandle::Queue(queue)) };
-            }
-            // SAFETY: ours, and used no more.
-            unsafe { self.release(RawHandle::Context(context)) };
-            Ok(types)
-        });
-        for device in devices {
-            // SAFETY: ours, and used no more.
-            unsafe { self.release(RawHandle::Device(device)) };
-        }
-        learned.unwrap_or(Err(Self::failed("no device to make a queue on")))
-    }
-
-    /// Refuses what cannot be a SYCL object of that kind.
-    fn check_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<()> {
-        let invalid = |reason| Err(Error::InvalidForeignHandle { what: kind.name(), reason });
-        let address = pointer.addr();
-        let Some(probe) = Probe::open() else {
-            return invalid("cannot be checked, since /proc/self/mem is not readable here".to_owned());
-        };
-        if !probe.is_readable(address) {
-            return invalid(format!("{address:#x} is not the address of readable, aligned memory"));
-        }
-        let Ok(types) = self.types(&probe) else {
-            return invalid(
-                "cannot be checked, since this SYCL runtime has no device to compare with".to_owned(),
-            );
-        };
-        let expected = match kind {
-            ForeignKind::Context => types.context,
-            ForeignKind::Queue => types.queue,
-        };
-        // Without an object of our own that looks as expected nothing can be said, and so nothing is accepted.
-        if expected.is_some() && probe.shared_ptr_type(address) == expected {
-            return Ok(());
-        }
-        invalid(format!("the memory at {address:#x} is not a SYCL {} of this runtime", kind.name()))
-    }
+fn platform(raw: RawPlatform) -> DPCTLSyclPlatformRef {
+    raw.as_ptr().cast()
 }
 
 fn device(raw: RawDevice) -> DPCTLSyclDeviceRef {
@@ -178,6 +95,12 @@ fn some<T>(pointer: *mut T, call: &'static str) -> Result<NonNull<c_void>> {
     NonNull::new(pointer.cast()).ok_or_else(|| SyclBackend::failed(call))
 }
 
+impl Drop for SyclBackend {
+    fn drop(&mut self) {
+        self.forget_peers();
+    }
+}
+
 // SAFETY: handles are heap copies of SYCL objects, which are thread-safe reference-counted values (promise 1); memory comes
 // from the SYCL allocator and queries answer for any address (promises 2 and 3); waiting is done on the event itself (promise
 // 4); nothing here panics, and functions that may throw get arguments for which they do not (promise 5).
@@ -187,47 +110,67 @@ unsafe impl Backend for SyclBackend {
     }
 
     fn root_devices(&self) -> Result<Vec<RawDevice>> {
-        let all = DPCTLSyclBackendType::ALL.0 | DPCTLSyclDeviceType::ALL.0;
-        // SAFETY: S1; any combination of bits may be asked for.
-        let vector = unsafe { (self.api.DPCTLDeviceMgr_GetDevices)(all.cast_signed()) };
-        // SAFETY: the vector was made for us.
-        unsafe { self.take_devices(vector, "DeviceMgr_GetDevices") }
+        self.list_root_devices()
     }
 
     unsafe fn device_info(&self, raw: RawDevice) -> DeviceInfo {
         // SAFETY: the handle is live.
-        unsafe { device::info(&self.api, device(raw)) }
+        unsafe { facts::device(&self.api, device(raw)) }
+    }
+
+    fn platforms(&self) -> Result<Vec<RawPlatform>> {
+        self.list_platforms()
+    }
+
+    unsafe fn platform_info(&self, raw: RawPlatform) -> PlatformInfo {
+        // SAFETY: the handle is live.
+        unsafe { facts::platform(&self.api, platform(raw)) }
+    }
+
+    unsafe fn platform_devices(&self, raw: RawPlatform) -> Result<Vec<RawDevice>> {
+        // SAFETY: the handle is live.
+        unsafe { self.devices_of_platform(platform(raw)) }
+    }
+
+    unsafe fn device_platform(&self, raw: RawDevice) -> Result<RawPlatform> {
+        // SAFETY: the handle is live.
+        let platform = unsafe { (self.api.DPCTLDevice_GetPlatform)(device(raw)) };
+        some(platform, "Device_GetPlatform").map(RawPlatform::new)
+    }
+
+    unsafe fn parent_device(&self, raw: RawDevice) -> Result<Option<RawDevice>> {
+        // SAFETY: the handle is live.
+        unsafe { self.parent(device(raw)) }
+    }
+
+    unsafe fn sub_devices(&self, raw: RawDevice, how: &Partition) -> Result<Vec<RawDevice>> {
+        // SAFETY: the handle is live.
+        unsafe { self.partition(device(raw), how) }
+    }
+
+    unsafe fn can_access_peer(&self, raw: RawDevice, peer: RawDevice, access: PeerAccess) -> bool {
+        // SAFETY: the handles are live.
+        unsafe { self.supports_peer(device(raw), device(peer), access) }
+    }
+
+    unsafe fn set_peer_access(&self, raw: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool> {
+        // SAFETY: the handles are live, and access is supported.
+        unsafe { self.switch_peer(raw, peer, enabled) }
     }
 
     unsafe fn default_context(&self, raw: RawDevice) -> Result<RawContext> {
         // SAFETY: the handle is live.
-        let context = unsafe { (self.api.DPCTLDeviceMgr_GetCachedContext)(device(raw)) };
-        some(context, "DeviceMgr_GetCachedContext").map(RawContext::new)
+        unsafe { self.cached_context(device(raw)) }
     }
 
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
-        if let [one] = devices {
-            // SAFETY: the handle is live; the handler is a function that does not unwind.
-            let context = unsafe { (self.api.DPCTLContext_Create)(device(*one), HANDLER, 0) };
-            return some(context, "Context_Create").map(RawContext::new);
-        }
-        let mut handles: Vec<_> = devices.iter().map(|&raw| device(raw)).collect();
-        // SAFETY: the array holds live handles, of which copies are made.
-        let vector =
-            unsafe { (self.api.DPCTLDeviceVector_CreateFromArray)(handles.len(), handles.as_mut_ptr()) };
-        some(vector, "DeviceVector_CreateFromArray")?;
-        // SAFETY: a live vector; the handler is a function that does not unwind.
-        let context = unsafe { (self.api.DPCTLContext_CreateFromDevices)(vector, HANDLER, 0) };
-        // SAFETY: ours, and used no more.
-        unsafe { (self.api.DPCTLDeviceVector_Delete)(vector) };
-        some(context, "Context_CreateFromDevices").map(RawContext::new)
+        // SAFETY: the handles are live.
+        unsafe { self.new_context(devices) }
     }
 
     unsafe fn context_devices(&self, raw: RawContext) -> Result<Vec<RawDevice>> {
         // SAFETY: the handle is live.
-        let vector = unsafe { (self.api.DPCTLContext_GetDevices)(context(raw)) };
-        // SAFETY: the vector was made for us.
-        unsafe { self.take_devices(vector, "Context_GetDevices") }
+        unsafe { self.devices_of_context(context(raw)) }
     }
 
     unsafe fn create_queue(
@@ -268,6 +211,10 @@ unsafe impl Backend for SyclBackend {
 
     unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
         match (a, b) {
+            (RawHandle::Platform(a), RawHandle::Platform(b)) => {
+                // SAFETY: both handles are live, for which the call does not throw.
+                unsafe { (self.api.DPCTLPlatform_AreEq)(platform(a), platform(b)) }
+            }
             (RawHandle::Device(a), RawHandle::Device(b)) => {
                 // SAFETY: both handles are live, for which the call does not throw.
                 unsafe { (self.api.DPCTLDevice_AreEq)(device(a), device(b)) }
@@ -287,6 +234,8 @@ unsafe impl Backend for SyclBackend {
     unsafe fn release(&self, handle: RawHandle) {
         match handle {
             // SAFETY: the caller's own heap copy, for which the call does not throw.
+            RawHandle::Platform(raw) => unsafe { (self.api.DPCTLPlatform_Delete)(platform(raw)) },
+            // SAFETY: as above.
             RawHandle::Device(raw) => unsafe { (self.api.DPCTLDevice_Delete)(device(raw)) },
             // SAFETY: as above.
             RawHandle::Context(raw) => unsafe { (self.api.DPCTLContext_Delete)(context(raw)) },

@@ -214,6 +214,14 @@ unsafe impl Backend for DelayedBackend {
         create_bundle,
         bundle_kernel,
         kernel_info,
+        platforms,
+        platform_info,
+        platform_devices,
+        device_platform,
+        parent_device,
+        sub_devices,
+        can_access_peer,
+        set_peer_access,
     );
 
     unsafe fn submit_kernel(
@@ -251,10 +259,10 @@ unsafe impl Backend for DelayedBackend {
                     unsafe { self.inner.release(handle) };
                 }
             }
-            // SAFETY: the caller gives its reference away; kernels stay valid without their bundle.
-            RawHandle::Device(_) | RawHandle::Context(_) | RawHandle::Bundle(_) => unsafe {
-                self.inner.release(handle);
-            },
+            RawHandle::Platform(_) | RawHandle::Device(_) | RawHandle::Context(_) | RawHandle::Bundle(_) => {
+                // SAFETY: the caller gives its reference away; kernels stay valid without their bundle.
+                unsafe { self.inner.release(handle) }
+            }
         }
     }
 

@@ -1,0 +1,170 @@
+//! Plain facts about devices and platforms.
+
+use std::fmt;
+
+use super::{Aspects, DeviceType};
+use crate::UsmKind;
+
+/// What the cache of global memory is for, `info::global_mem_cache_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CacheType {
+    /// There is no cache.
+    Absent,
+    /// It caches reads.
+    ReadOnly,
+    /// It caches reads and writes.
+    ReadWrite,
+}
+
+impl fmt::Display for CacheType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Absent => "none",
+            Self::ReadOnly => "read only",
+            Self::ReadWrite => "read and write",
+        })
+    }
+}
+
+/// Elements of a vector, for each type of element; 0 where the device has no support for the type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the fields have the names of the types")]
+pub struct VectorWidths {
+    pub char: u32,
+    pub short: u32,
+    pub int: u32,
+    pub long: u32,
+    pub float: u32,
+    pub double: u32,
+    pub half: u32,
+}
+
+/// What is known about a device; read once for each [`Device`](crate::Device), when somebody asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// Marketing name.
+    pub name: String,
+    /// Vendor.
+    pub vendor: String,
+    /// Version of the driver.
+    pub driver_version: String,
+    /// First part of the filter string: `host`, `opencl`, `level_zero`, `cuda`, `hip`.
+    pub backend_name: &'static str,
+    /// Second part of the filter string.
+    pub device_type: DeviceType,
+    /// Third part of the filter string: position among the root devices of that backend and type. Sub-devices have none.
+    pub number: Option<usize>,
+    /// What the device can do.
+    pub aspects: Aspects,
+    /// Largest single allocation, in bytes.
+    pub max_alloc_bytes: u64,
+    /// Memory of the device, in bytes.
+    pub global_mem_bytes: u64,
+    /// Cache of the device's memory, in bytes.
+    pub global_cache_bytes: u64,
+    /// Line of that cache, in bytes.
+    pub global_cache_line_bytes: u32,
+    /// What that cache is for; `None` when the runtime cannot tell.
+    pub global_cache_type: Option<CacheType>,
+    /// Local memory of a work-group, in bytes.
+    pub local_mem_bytes: u64,
+    /// Parallel compute units.
+    pub compute_units: u32,
+    /// Most sub-devices that one partitioning gives; 0 for a device that cannot be partitioned.
+    pub max_sub_devices: u32,
+    /// Largest work-group, in work-items.
+    pub max_work_group_size: usize,
+    /// Most work-items of a work-group along each of three dimensions.
+    pub max_work_item_sizes: [usize; 3],
+    /// Most sub-groups of a work-group.
+    pub max_sub_groups: u32,
+    /// Sizes that a sub-group can have, in work-items.
+    pub sub_group_sizes: Vec<usize>,
+    /// Vectors that the device prefers.
+    pub preferred_vector_widths: VectorWidths,
+    /// Vectors of the device's instructions.
+    pub native_vector_widths: VectorWidths,
+    /// Highest clock frequency, in MHz; 0 where the runtime does not tell.
+    pub max_clock_mhz: u32,
+    /// A tick of the clock of profiling times, in nanoseconds.
+    pub profiling_timer_resolution_ns: usize,
+}
+
+impl DeviceInfo {
+    /// A device of that name in filter strings, of which nothing else is known: no memory, no support for anything. A backend
+    /// sets what it knows.
+    #[must_use]
+    pub const fn new(backend_name: &'static str, device_type: DeviceType, number: Option<usize>) -> Self {
+        const NO_VECTORS: VectorWidths =
+            VectorWidths { char: 0, short: 0, int: 0, long: 0, float: 0, double: 0, half: 0 };
+        Self {
+            name: String::new(),
+            vendor: String::new(),
+            driver_version: String::new(),
+            backend_name,
+            device_type,
+            number,
+            aspects: Aspects::empty(),
+            max_alloc_bytes: 0,
+            global_mem_bytes: 0,
+            global_cache_bytes: 0,
+            global_cache_line_bytes: 0,
+            global_cache_type: None,
+            local_mem_bytes: 0,
+            compute_units: 0,
+            max_sub_devices: 0,
+            max_work_group_size: 0,
+            max_work_item_sizes: [0; 3],
+            max_sub_groups: 0,
+            sub_group_sizes: Vec::new(),
+            preferred_vector_widths: NO_VECTORS,
+            native_vector_widths: NO_VECTORS,
+            max_clock_mhz: 0,
+            profiling_timer_resolution_ns: 0,
+        }
+    }
+
+    /// `backend:device_type:number`, with `?` for the number that a sub-device does not have.
+    /// [`Device::filter_string`](crate::Device::filter_string) knows whose sub-device it is.
+    #[must_use]
+    pub fn filter_string(&self) -> String {
+        let number = self.number.map_or_else(|| "?".to_owned(), |number| number.to_string());
+        format!("{}:{}:{number}", self.backend_name, self.device_type)
+    }
+
+    /// Whether the device has all these aspects.
+    #[must_use]
+    pub const fn has(&self, aspects: Aspects) -> bool {
+        self.aspects.contains(aspects)
+    }
+
+    /// Whether the device supports USM of `kind`.
+    #[must_use]
+    pub const fn supports(&self, kind: UsmKind) -> bool {
+        self.has(Aspects::of_kind(kind))
+    }
+}
+
+/// What is known about a platform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlatformInfo {
+    /// Name.
+    pub name: String,
+    /// Vendor.
+    pub vendor: String,
+    /// Version, in the form of the platform's backend.
+    pub version: String,
+    /// Name of the backend, as in filter strings.
+    pub backend_name: &'static str,
+}
+
+impl PlatformInfo {
+    /// A platform of that backend, of which nothing else is known. A backend sets what it knows.
+    #[must_use]
+    pub const fn new(backend_name: &'static str) -> Self {
+        Self { name: String::new(), vendor: String::new(), version: String::new(), backend_name }
+    }
+}

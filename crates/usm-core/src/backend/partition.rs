@@ -1,0 +1,74 @@
+//! How a device is parted into sub-devices, and what peers may do with each other's memory.
+
+use std::fmt;
+
+/// How a device is parted into sub-devices, SYCL 2020 `info::partition_property`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Partition {
+    /// As many sub-devices of that many compute units as fit; compute units that are left over belong to none.
+    Equally(usize),
+    /// One sub-device for each count of compute units.
+    ByCounts(Vec<usize>),
+    /// One sub-device for each part of the device's memory hierarchy.
+    ByAffinity(AffinityDomain),
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Equally(units) => write!(f, "equally into parts of {units} compute units"),
+            Self::ByCounts(counts) => write!(f, "into parts of {counts:?} compute units"),
+            Self::ByAffinity(domain) => write!(f, "by affinity domain {domain}"),
+        }
+    }
+}
+
+/// What the compute units of a sub-device share, SYCL 2020 `info::partition_affinity_domain`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AffinityDomain {
+    /// A NUMA node.
+    Numa,
+    /// A level 4 cache.
+    L4Cache,
+    /// A level 3 cache.
+    L3Cache,
+    /// A level 2 cache.
+    L2Cache,
+    /// A level 1 cache.
+    L1Cache,
+    /// The first of the above, in this order, by which the device can be partitioned.
+    NextPartitionable,
+}
+
+impl fmt::Display for AffinityDomain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Numa => "numa",
+            Self::L4Cache => "L4_cache",
+            Self::L3Cache => "L3_cache",
+            Self::L2Cache => "L2_cache",
+            Self::L1Cache => "L1_cache",
+            Self::NextPartitionable => "next_partitionable",
+        })
+    }
+}
+
+/// What a device may do with the memory of a peer, `sycl_ext_oneapi_peer_access`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PeerAccess {
+    /// Read and write it, once access is enabled.
+    AccessSupported,
+    /// Use atomic operations on it.
+    AtomicsSupported,
+}
+
+impl fmt::Display for PeerAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::AccessSupported => "access_supported",
+            Self::AtomicsSupported => "atomics_supported",
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! Facts about devices and platforms through the C interface.
+
+use std::ffi::{CStr, c_char};
+
+use sycl_sys::{
+    Api, DPCTLGlobalMemCacheType, DPCTLSyclAspectType, DPCTLSyclBackendType, DPCTLSyclDeviceRef,
+    DPCTLSyclDeviceType, DPCTLSyclPlatformRef,
+};
+
+use crate::DeviceType;
+use crate::backend::{Aspects, CacheType, DeviceInfo, PlatformInfo, VectorWidths};
+
+/// Each aspect with its name in the C interface.
+const ASPECTS: [(Aspects, DPCTLSyclAspectType); 22] = [
+    (Aspects::HOST, DPCTLSyclAspectType::HOST),
+    (Aspects::CPU, DPCTLSyclAspectType::CPU),
+    (Aspects::GPU, DPCTLSyclAspectType::GPU),
+    (Aspects::ACCELERATOR, DPCTLSyclAspectType::ACCELERATOR),
+    (Aspects::CUSTOM, DPCTLSyclAspectType::CUSTOM),
+    (Aspects::FP16, DPCTLSyclAspectType::FP16),
+    (Aspects::FP64, DPCTLSyclAspectType::FP64),
+    (Aspects::ATOMIC64, DPCTLSyclAspectType::ATOMIC64),
+    (Aspects::IMAGE, DPCTLSyclAspectType::IMAGE),
+    (Aspects::ONLINE_COMPILER, DPCTLSyclAspectType::ONLINE_COMPILER),
+    (Aspects::ONLINE_LINKER, DPCTLSyclAspectType::ONLINE_LINKER),
+    (Aspects::QUEUE_PROFILING, DPCTLSyclAspectType::QUEUE_PROFILING),
+    (Aspects::USM_DEVICE_ALLOCATIONS, DPCTLSyclAspectType::USM_DEVICE_ALLOCATIONS),
+    (Aspects::USM_HOST_ALLOCATIONS, DPCTLSyclAspectType::USM_HOST_ALLOCATIONS),
+    (Aspects::USM_SHARED_ALLOCATIONS, DPCTLSyclAspectType::USM_SHARED_ALLOCATIONS),
+    (Aspects::USM_SYSTEM_ALLOCATIONS, DPCTLSyclAspectType::USM_SYSTEM_ALLOCATIONS),
+    (Aspects::USM_ATOMIC_HOST_ALLOCATIONS, DPCTLSyclAspectType::USM_ATOMIC_HOST_ALLOCATIONS),
+    (Aspects::USM_ATOMIC_SHARED_ALLOCATIONS, DPCTLSyclAspectType::USM_ATOMIC_SHARED_ALLOCATIONS),
+    (Aspects::HOST_DEBUGGABLE, DPCTLSyclAspectType::HOST_DEBUGGABLE),
+    (Aspects::EMULATED, DPCTLSyclAspectType::EMULATED),
+    (Aspects::IS_COMPONENT, DPCTLSyclAspectType::IS_COMPONENT),
+    (Aspects::IS_COMPOSITE, DPCTLSyclAspectType::IS_COMPOSITE),
+];
+
+/// A device or platform of which facts are asked.
+///
+/// Invariant F1: `object` is live as long as this value is used.
+struct Asked<'a, T> {
+    api: &'a Api,
+    object: T,
+}
+
+impl<T: Copy> Asked<'_, T> {
+    /// A number or a code. No call of this file throws for a live object, unless its driver breaks the rules of its own
+    /// standard; then the process ends.
+    fn guarded<R>(&self, get: unsafe extern "C" fn(T) -> R) -> R {
+        // SAFETY: F1.
+        unsafe { get(self.object) }
+    }
+
+    fn unguarded<R>(&self, get: unsafe extern "C-unwind" fn(T) -> R) -> R {
+        // SAFETY: F1; for what a driver must know of its device, C++ does not throw.
+        unsafe { get(self.object) }
+    }
+
+    fn text(&self, get: unsafe extern "C" fn(T) -> *const c_char) -> String {
+        let text = self.guarded(get);
+        // SAFETY: a string that the call just made for us.
+        unsafe { take_string(self.api, text) }
+    }
+}
+
+/// Reads all facts of a device.
+///
+/// # Safety
+/// 1. `device` is live.
+pub(super) unsafe fn device(api: &Api, device: DPCTLSyclDeviceRef) -> DeviceInfo {
+    // F1: the caller's promise 1.
+    let asked = Asked { api, object: device };
+    let device_type = match asked.guarded(api.DPCTLDevice_GetDeviceType) {
+        DPCTLSyclDeviceType::CPU => DeviceType::Cpu,
+        DPCTLSyclDeviceType::GPU => DeviceType::Gpu,
+        DPCTLSyclDeviceType::ACCELERATOR => DeviceType::Accelerator,
+        _ => DeviceType::Custom,
+    };
+    let has = |(_, aspect): &&(Aspects, DPCTLSyclAspectType)| {
+        // SAFETY: F1.
+        unsafe { (api.DPCTLDevice_HasAspect)(device, *aspect) }
+    };
+    // Negative for a sub-device.
+    let number = usize::try_from(asked.guarded(api.DPCTLDeviceMgr_GetRelativeId)).ok();
+    DeviceInfo {
+        name: asked.text(api.DPCTLDevice_GetName),
+        vendor: asked.text(api.DPCTLDevice_GetVendor),
+        driver_version: asked.text(api.DPCTLDevice_GetDriverVersion),
+        aspects: ASPECTS.iter().filter(has).map(|(aspect, _)| *aspect).collect(),
+        max_alloc_bytes: asked.unguarded(api.DPCTLDevice_GetMaxMemAllocSize),
+        global_mem_bytes: asked.guarded(api.DPCTLDevice_GetGlobalMemSize),
+        global_cache_bytes: asked.unguarded(api.DPCTLDevice_GetGlobalMemCacheSize),
+        global_cache_line_bytes: asked.unguarded(api.DPCTLDevice_GetGlobalMemCacheLineSize),
+        global_cache_type: match asked.unguarded(api.DPCTLDevice_GetGlobalMemCacheType) {
+            DPCTLGlobalMemCacheType::NONE => Some(CacheType::Absent),
+            DPCTLGlobalMemCacheType::READ_ONLY => Some(CacheType::ReadOnly),
+            DPCTLGlobalMemCacheType::READ_WRITE => Some(CacheType::ReadWrite),
+            _ => None,
+        },
+        local_mem_bytes: asked.guarded(api.DPCTLDevice_GetLocalMemSize),
+        compute_units: asked.guarded(api.DPCTLDevice_GetMaxComputeUnits),
+        max_sub_devices: asked.guarded(api.DPCTLDevice_GetPartitionMaxSubDevices),
+        max_work_group_size: asked.guarded(api.DPCTLDevice_GetMaxWorkGroupSize),
+        max_work_item_sizes: {
+            let sizes = asked.guarded(api.DPCTLDevice_GetMaxWorkItemSizes3d);
+            // SAFETY: an array of three that the call just made for us, or null.
+            let sizes = unsafe { take_sizes(api, sizes, 3) };
+            sizes.try_into().unwrap_or_default()
+        },
+        max_sub_groups: asked.guarded(api.DPCTLDevice_GetMaxNumSubGroups),
+        sub_group_sizes: {
+            let mut len = 0;
+            // SAFETY: F1; `len` is written during the call.
+            let sizes = unsafe { (api.DPCTLDevice_GetSubGroupSizes)(device, &raw mut len) };
+            // SAFETY: an array of that length that the call just made for us, or null.
+            unsafe { take_sizes(api, sizes, len) }
+        },
+        preferred_vector_widths: VectorWidths {
+            char: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthChar),
+            short: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthShort),
+            int: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthInt),
+            long: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthLong),
+            float: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthFloat),
+            double: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthDouble),
+            half: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthHalf),
+        },
+        native_vector_widths: VectorWidths {
+            char: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthChar),
+            short: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthShort),
+            int: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthInt),
+            long: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthLong),
+            float: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthFloat),
+            double: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthDouble),
+            half: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthHalf),
+        },
+        max_clock_mhz: asked.unguarded(api.DPCTLDevice_GetMaxClockFrequency),
+        profiling_timer_resolution_ns: asked.unguarded(api.DPCTLDevice_GetProfilingTimerResolution),
+        ..DeviceInfo::new(backend_name(asked.guarded(api.DPCTLDevice_GetBackend)), device_type, number)
+    }
+}
+
+/// Reads all facts of a platform.
+///
+/// # Safety
+/// 1. `platform` is live.
+pub(super) unsafe fn platform(api: &Api, platform: DPCTLSyclPlatformRef) -> PlatformInfo {
+    // F1: the caller's promise 1.
+    let asked = Asked { api, object: platform };
+    PlatformInfo {
+        name: asked.text(api.DPCTLPlatform_GetName),
+        vendor: asked.text(api.DPCTLPlatform_GetVendor),
+        version: asked.text(api.DPCTLPlatform_GetVersion),
+        ..PlatformInfo::new(backend_name(asked.guarded(api.DPCTLPlatform_GetBackend)))
+    }
+}
+
+/// The version of the compiler that the interface was built with.
+pub(super) fn version(api: &Api) -> String {
+    // SAFETY: takes nothing.
+    let text = unsafe { (api.DPCTLService_GetDPCPPVersion)() };
+    // SAFETY: a string that the call just made for us.
+    unsafe { take_string(api, text) }
+}
+
+fn backend_name(backend: DPCTLSyclBackendType) -> &'static str {
+    match backend {
+        DPCTLSyclBackendType::OPENCL => "opencl",
+        DPCTLSyclBackendType::LEVEL_ZERO => "level_zero",
+        DPCTLSyclBackendType::CUDA => "cuda",
+        DPCTLSyclBackendType::HIP => "hip",
+        _ => "unknown",
+    }
+}
+
+/// Copies a string of the interface and deletes it.
+///
+/// # Safety
+/// 1. `text` is null or a string that the interface made for its caller to delete.
+unsafe fn take_string(api: &Api, text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise 1: a string that ends with 0.
+    let copy = unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned();
+    // SAFETY: the caller's promise 1; it is used no more.
+    unsafe { (api.DPCTLCString_Delete)(text) };
+    copy
+}
+
+/// Copies an array of the interface and deletes it.
+///
+/// # Safety
+/// 1. `sizes` is null or an array of `len` sizes that the interface made for its caller to delete.
+unsafe fn take_sizes(api: &Api, sizes: *mut usize, len: usize) -> Vec<usize> {
+    if sizes.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise 1.
+    let copy = unsafe { std::slice::from_raw_parts(sizes, len) }.to_vec();
+    // SAFETY: the caller's promise 1; it is used no more.
+    unsafe { (api.DPCTLSize_t_Array_Delete)(sizes) };
+    copy
+}

@@ -1,0 +1,80 @@
+//! Which foreign pointers are SYCL objects of this runtime, judged by objects of our own.
+
+use std::ffi::c_void;
+
+use super::SyclBackend;
+use super::foreign::Probe;
+use crate::backend::{Backend, ForeignKind, QueueProperties, RawHandle};
+use crate::{Error, Result};
+
+/// Virtual tables that identify a context and a queue.
+#[derive(Debug)]
+pub(super) struct ForeignTypes {
+    context: Option<usize>,
+    queue: Option<usize>,
+}
+
+impl SyclBackend {
+    /// The types of foreign objects; learned once, since making a queue takes a while. A failure is not kept.
+    fn types(&self, probe: &Probe) -> Result<&ForeignTypes> {
+        match self.types.get() {
+            Some(types) => Ok(types),
+            None => {
+                let learned = self.learn_types(probe)?;
+                Ok(self.types.get_or_init(|| learned))
+            }
+        }
+    }
+
+    fn learn_types(&self, probe: &Probe) -> Result<ForeignTypes> {
+        let devices = self.root_devices()?;
+        let learned = devices.first().map(|&device| {
+            // SAFETY: a live device.
+            let context = unsafe { self.default_context(device) }?;
+            // SAFETY: live handles that belong together.
+            let queue = unsafe { self.create_queue(context, device, QueueProperties::IN_ORDER) };
+            let types = ForeignTypes {
+                context: probe.shared_ptr_type(context.as_ptr().addr()),
+                queue: queue.as_ref().ok().and_then(|queue| probe.shared_ptr_type(queue.as_ptr().addr())),
+            };
+            if let Ok(queue) = queue {
+                // SAFETY: ours, and used no more.
+                unsafe { self.release(RawHandle::Queue(queue)) };
+            }
+            // SAFETY: ours, and used no more.
+            unsafe { self.release(RawHandle::Context(context)) };
+            Ok(types)
+        });
+        for device in devices {
+            // SAFETY: ours, and used no more.
+            unsafe { self.release(RawHandle::Device(device)) };
+        }
+        learned.unwrap_or(Err(Self::failed("no device to make a queue on")))
+    }
+
+    /// Refuses what cannot be a SYCL object of that kind.
+    pub(super) fn check_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<()> {
+        let invalid = |reason| Err(Error::InvalidForeignHandle { what: kind.name(), reason });
+        let address = pointer.addr();
+        let Some(probe) = Probe::open() else {
+            return invalid("cannot be checked, since /proc/self/mem is not readable here".to_owned());
+        };
+        if !probe.is_readable(address) {
+            return invalid(format!("{address:#x} is not the address of readable, aligned memory"));
+        }
+        let Ok(types) = self.types(&probe) else {
+            return invalid(
+                "cannot be checked, since this SYCL runtime has no device to compare with".to_owned(),
+            );
+        };
+        let expected = match kind {
+            ForeignKind::Context => types.context,
+            ForeignKind::Queue => types.queue,
+        };
+        // Without an object of our own that looks as expected nothing can be said, and so nothing is accepted.
+        if expected.is_some() && probe.shared_ptr_type(address) == expected {
+            return Ok(());
+        }
+        invalid(format!("the memory at {address:#x} is not a SYCL {} of this runtime", kind.name()))
+    }
+}

@@ -1,0 +1,50 @@
+//! Platforms: the list of them, and their devices.
+
+use std::ptr::NonNull;
+
+use sycl_sys::{DPCTLSyclDeviceType, DPCTLSyclPlatformRef};
+
+use super::SyclBackend;
+use crate::Result;
+use crate::backend::{Backend, RawDevice, RawHandle, RawPlatform};
+
+impl SyclBackend {
+    pub(super) fn list_platforms(&self) -> Result<Vec<RawPlatform>> {
+        // SAFETY: S1; takes nothing.
+        let vector = unsafe { (self.api.DPCTLPlatform_GetPlatforms)() };
+        if vector.is_null() {
+            return Err(Self::failed("Platform_GetPlatforms"));
+        }
+        // SAFETY: the vector is live.
+        let len = unsafe { (self.api.DPCTLPlatformVector_Size)(vector) };
+        let platforms = (0..len).filter_map(|index| {
+            // SAFETY: the vector is live and the index in range.
+            let platform = unsafe { (self.api.DPCTLPlatformVector_GetAt)(vector, index) };
+            NonNull::new(platform.cast()).map(RawPlatform::new)
+        });
+        let platforms: Vec<_> = platforms.collect();
+        // SAFETY: ours, and used no more; the platforms taken out are copies.
+        unsafe { (self.api.DPCTLPlatformVector_Delete)(vector) };
+        if platforms.len() == len {
+            return Ok(platforms);
+        }
+        // A list that lacks a platform would pass for the whole one.
+        for platform in platforms {
+            // SAFETY: ours, and used no more.
+            unsafe { self.release(RawHandle::Platform(platform)) };
+        }
+        Err(Self::failed("PlatformVector_GetAt"))
+    }
+
+    /// # Safety
+    /// 1. `platform` is live.
+    pub(super) unsafe fn devices_of_platform(
+        &self,
+        platform: DPCTLSyclPlatformRef,
+    ) -> Result<Vec<RawDevice>> {
+        // SAFETY: the caller's promise 1.
+        let vector = unsafe { (self.api.DPCTLPlatform_GetDevices)(platform, DPCTLSyclDeviceType::ALL) };
+        // SAFETY: the vector was made for us.
+        unsafe { self.take_devices(vector, "Platform_GetDevices") }
+    }
+}

@@ -1,0 +1,150 @@
+//! A device: who runs operations and whose memory device USM is.
+
+mod partition;
+mod peer;
+
+use std::fmt;
+use std::slice::from_ref;
+use std::sync::{Arc, OnceLock};
+
+use crate::backend::{Backend, RawDevice};
+use crate::{BackendId, Context, DeviceInfo, FilterSelector, Platform, Result};
+
+owned_handle!(
+    /// Owner of a raw device.
+    DeviceHandle, RawDevice, Device
+);
+
+#[derive(Debug)]
+struct Inner {
+    handle: DeviceHandle,
+    // Asking a runtime takes dozens of calls: only when somebody wants to know.
+    info: OnceLock<DeviceInfo>,
+    parent: OnceLock<Option<Device>>,
+    /// Of a sub-device, for which runtimes have no default context.
+    own_context: OnceLock<Context>,
+}
+
+/// A SYCL device or sub-device, or an embedded host device. Clones name the same device.
+#[derive(Clone)]
+pub struct Device {
+    inner: Arc<Inner>,
+}
+
+impl Device {
+    /// # Safety
+    /// 1. `raw` is a live handle of `backend` whose reference the caller gives away.
+    pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawDevice) -> Self {
+        // SAFETY: the caller's promise 1.
+        let handle = unsafe { DeviceHandle::from_raw(backend, raw) };
+        let inner =
+            Inner { handle, info: OnceLock::new(), parent: OnceLock::new(), own_context: OnceLock::new() };
+        Self { inner: Arc::new(inner) }
+    }
+
+    pub(crate) fn raw(&self) -> RawDevice {
+        self.inner.handle.raw()
+    }
+
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
+        self.inner.handle.backend()
+    }
+
+    /// The backend that implements the device.
+    #[must_use]
+    pub fn backend_id(&self) -> BackendId {
+        self.backend().id()
+    }
+
+    /// What is known about the device.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        self.inner.info.get_or_init(|| {
+            // SAFETY: the handle is live (H1).
+            unsafe { self.backend().device_info(self.raw()) }
+        })
+    }
+
+    /// How the device is called in messages: `backend:device_type:number`, which selects a root device again, or `sub-device of …`,
+    /// which selects nothing.
+    #[must_use]
+    pub fn filter_string(&self) -> String {
+        if self.info().number.is_none()
+            && let Ok(Some(parent)) = self.parent()
+        {
+            return format!("sub-device of {}", parent.filter_string());
+        }
+        self.info().filter_string()
+    }
+
+    /// The filter selector that selects this device again; `None` for a sub-device, which none does.
+    #[must_use]
+    pub fn filter_selector(&self) -> Option<FilterSelector> {
+        FilterSelector::of(self.info())
+    }
+
+    /// The device that this sub-device is a part of; `None` for a root device.
+    ///
+    /// # Errors
+    /// [`crate::Error::Backend`] when the runtime cannot tell.
+    pub fn parent(&self) -> Result<Option<Self>> {
+        if let Some(parent) = self.inner.parent.get() {
+            return Ok(parent.clone());
+        }
+        // SAFETY: the handle is live (H1).
+        let raw = unsafe { self.backend().parent_device(self.raw()) }?;
+        // SAFETY: a fresh handle of this backend.
+        let parent = raw.map(|raw| unsafe { Self::from_raw(Arc::clone(self.backend()), raw) });
+        Ok(self.inner.parent.get_or_init(|| parent).clone())
+    }
+
+    /// The platform that the device belongs to.
+    ///
+    /// # Errors
+    /// [`crate::Error::Backend`] when the runtime cannot tell.
+    pub fn platform(&self) -> Result<Platform> {
+        // SAFETY: the handle is live (H1).
+        let raw = unsafe { self.backend().device_platform(self.raw()) }?;
+        // SAFETY: a fresh handle of this backend.
+        Ok(unsafe { Platform::from_raw(Arc::clone(self.backend()), raw) })
+    }
+
+    /// The default context of the device's platform. A sub-device is not in that one: it has a context of its own, which this
+    /// value and its clones share.
+    ///
+    /// # Errors
+    /// [`crate::Error::Backend`] when the runtime has none.
+    pub fn default_context(&self) -> Result<Context> {
+        if self.parent()?.is_some() {
+            return self.own_context();
+        }
+        // SAFETY: the handle is live (H1).
+        let raw = unsafe { self.backend().default_context(self.raw()) }?;
+        // SAFETY: a fresh handle of this backend.
+        Ok(unsafe { Context::from_raw(Arc::clone(self.backend()), raw) })
+    }
+
+    fn own_context(&self) -> Result<Context> {
+        match self.inner.own_context.get() {
+            Some(context) => Ok(context.clone()),
+            None => {
+                let context = Context::new(from_ref(self))?;
+                Ok(self.inner.own_context.get_or_init(|| context).clone())
+            }
+        }
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner.handle.same(&other.inner.handle)
+    }
+}
+
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({}, {:?})", self.filter_string(), self.info().name)
+    }
+}

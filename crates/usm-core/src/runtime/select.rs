@@ -1,0 +1,117 @@
+//! The choice of a device: default, by filter selector, type, aspects, or a score.
+
+use std::cmp::Reverse;
+
+use super::Runtime;
+use crate::{Aspects, BackendId, Device, DeviceType, Error, Filter, FilterSelector, Result};
+
+impl Runtime {
+    /// The device to use when nobody asked for one: a GPU before a CPU before an accelerator, as SYCL's default selector does,
+    /// and a host device only when there is no SYCL device.
+    #[must_use]
+    pub fn default_device(&self) -> Device {
+        self.preferred(self.devices()).unwrap_or_else(|| self.host_device().clone())
+    }
+
+    /// The device that a filter selector names.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchDevice`] lists the devices there are; [`Error::BackendUnavailable`] when only the missing SYCL runtime
+    /// could have such a device.
+    pub fn select(&self, selector: &FilterSelector) -> Result<Device> {
+        let all_are =
+            |is: fn(&str) -> bool| selector.filters().iter().all(|filter| filter.backend().is_some_and(is));
+        // Who asks for the host device gets it without the SYCL runtime being loaded.
+        let candidates = if all_are(|name| name == "host") { self.host.clone() } else { self.devices() };
+        let accepted = candidates.iter().enumerate();
+        let accepted =
+            accepted.filter(|(at, _)| selector.filters().iter().any(|f| accepts(f, &candidates, *at)));
+        if let Some(device) = self.preferred(accepted.map(|(_, device)| device.clone())) {
+            return Ok(device);
+        }
+        if all_are(|name| name != "host") && self.sycl().backend.is_none() {
+            return Err(Error::BackendUnavailable {
+                backend: BackendId::Sycl,
+                state: Box::new(self.sycl().state.clone()),
+            });
+        }
+        Err(self.no_device(format!("the filter selector {:?}", selector.to_string())))
+    }
+
+    /// The preferred device of a type.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchDevice`] lists the devices there are.
+    pub fn select_type(&self, device_type: DeviceType) -> Result<Device> {
+        let devices = self.devices().into_iter().filter(|device| device.info().device_type == device_type);
+        self.preferred(devices).ok_or_else(|| self.no_device(format!("the type {device_type}")))
+    }
+
+    /// The preferred device that has all `required` aspects and none of the `forbidden` ones.
+    ///
+    /// ```
+    /// use usm_core::{Aspects, Runtime, RuntimeOptions};
+    ///
+    /// let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    /// let device = runtime.select_with_aspects("fp64, usm_device_allocations".parse()?, Aspects::GPU)?;
+    /// assert!(device.info().has(Aspects::FP64));
+    /// # Ok::<(), usm_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoSuchDevice`] lists the devices there are.
+    pub fn select_with_aspects(&self, required: Aspects, forbidden: Aspects) -> Result<Device> {
+        let suits = |device: &Device| {
+            let aspects = device.info().aspects;
+            aspects.contains(required) && !aspects.intersects(forbidden)
+        };
+        let device = self.preferred(self.devices().into_iter().filter(suits));
+        device.ok_or_else(|| self.no_device(format!("the aspects [{required}] without [{forbidden}]")))
+    }
+
+    /// The device with the highest score, of several the first in the order of [`devices`](Self::devices). `None` refuses a
+    /// device.
+    ///
+    /// ```
+    /// use usm_core::{Runtime, RuntimeOptions};
+    ///
+    /// let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    /// let largest = runtime.select_with(|device| Some(device.info().global_mem_bytes))?;
+    /// assert_eq!(&largest, runtime.host_device());
+    /// # Ok::<(), usm_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoSuchDevice`] when all were refused; it lists the devices there are.
+    pub fn select_with<S: Ord>(&self, score: impl Fn(&Device) -> Option<S>) -> Result<Device> {
+        let scored = self.devices().into_iter().filter_map(|device| Some((Reverse(score(&device)?), device)));
+        let best = scored.reduce(|best, other| if other.0 < best.0 { other } else { best });
+        best.map(|(_, device)| device).ok_or_else(|| self.no_device("the given score".to_owned()))
+    }
+
+    /// The first of the best ones, in the runtime's own order.
+    fn preferred(&self, devices: impl IntoIterator<Item = Device>) -> Option<Device> {
+        let rank = |device: &Device| {
+            let of_type = match device.info().device_type {
+                DeviceType::Gpu => 0,
+                DeviceType::Cpu => 1,
+                DeviceType::Accelerator => 2,
+                DeviceType::Custom => 3,
+            };
+            (self.host.contains(device), of_type)
+        };
+        devices.into_iter().min_by_key(rank)
+    }
+
+    fn no_device(&self, wanted: String) -> Error {
+        let available = self.devices().iter().map(Device::filter_string).collect::<Vec<_>>().join(", ");
+        Error::NoSuchDevice { wanted, available }
+    }
+}
+
+/// Whether a filter accepts the device at a position of a list.
+fn accepts(filter: &Filter, devices: &[Device], at: usize) -> bool {
+    let suits = |device: &&Device| filter.suits(device.info());
+    let before = || devices.iter().take(at).filter(suits).count();
+    devices.get(at).as_ref().is_some_and(suits) && filter.number().is_none_or(|number| number == before())
+}

@@ -1,0 +1,138 @@
+//! The device tree: platforms, their devices, and what each device has, as data and as text.
+
+use std::fmt::{self, Write as _};
+
+use super::Runtime;
+use crate::{Device, DeviceInfo, Platform, Result};
+
+/// All platforms with their root devices. `Display` draws them in the style of `tree`.
+///
+/// ```
+/// use usm_core::{DeviceType, HostDevice, Runtime, RuntimeOptions};
+///
+/// # fn main() -> usm_core::Result<()> {
+/// let gpu = HostDevice::new(DeviceType::Gpu).memory_bytes(3 << 30).compute_units(8).numa_domains(2);
+/// let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices([gpu]));
+/// println!("{}", runtime.tree()?);
+/// # assert!(runtime.tree()?.to_string().contains("└── host:gpu:0 (default): usm host gpu\n"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceTree {
+    /// The platforms, in the order of [`Runtime::platforms`].
+    pub platforms: Vec<PlatformBranch>,
+    /// The device that is used when nobody asks for one.
+    pub default: Device,
+}
+
+/// A platform with its root devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlatformBranch {
+    /// The platform.
+    pub platform: Platform,
+    /// Its root devices.
+    pub devices: Vec<Device>,
+}
+
+impl Runtime {
+    /// All platforms: those of the SYCL runtime, then those of the host devices.
+    ///
+    /// # Errors
+    /// [`crate::Error::Backend`] when the runtime cannot list them.
+    pub fn platforms(&self) -> Result<Vec<Platform>> {
+        let mut platforms = match &self.sycl().backend {
+            Some(backend) => Platform::all(backend)?,
+            None => Vec::new(),
+        };
+        platforms.extend(Platform::all(self.host_device().backend())?);
+        Ok(platforms)
+    }
+
+    /// All platforms with their root devices.
+    ///
+    /// # Errors
+    /// [`crate::Error::Backend`] when the runtime cannot list them.
+    pub fn tree(&self) -> Result<DeviceTree> {
+        let branch = |platform: Platform| Ok(PlatformBranch { devices: platform.devices()?, platform });
+        let platforms = self.platforms()?.into_iter().map(branch).collect::<Result<_>>()?;
+        Ok(DeviceTree { platforms, default: self.default_device() })
+    }
+}
+
+impl fmt::Display for DeviceTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for branch in &self.platforms {
+            let info = branch.platform.info();
+            writeln!(f, "{} ({}, {}, {})", info.name, info.backend_name, info.version, info.vendor)?;
+            for (index, device) in branch.devices.iter().enumerate() {
+                let is_last = index + 1 == branch.devices.len();
+                let (branch, stem) = if is_last { ("└──", "    ") } else { ("├──", "│   ") };
+                let default = if *device == self.default { " (default)" } else { "" };
+                let info = device.info();
+                writeln!(f, "{branch} {}{default}: {}", device.filter_string(), info.name)?;
+                let facts = facts(info);
+                for (index, fact) in facts.iter().enumerate() {
+                    let branch = if index + 1 == facts.len() { "└──" } else { "├──" };
+                    writeln!(f, "{stem}{branch} {fact}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a device has, a line each.
+pub(super) fn facts(info: &DeviceInfo) -> Vec<String> {
+    let mut memory = format!(
+        "memory: {} global, {} in one allocation, {} local",
+        bytes(info.global_mem_bytes),
+        bytes(info.max_alloc_bytes),
+        bytes(info.local_mem_bytes)
+    );
+    if info.global_cache_bytes > 0 {
+        // Writing to a string cannot fail.
+        let _ = write!(memory, ", {} cache", bytes(info.global_cache_bytes));
+    }
+    let [x, y, z] = info.max_work_item_sizes;
+    let sub_groups: Vec<_> = info.sub_group_sizes.iter().map(ToString::to_string).collect();
+    let sub_devices = match info.max_sub_devices {
+        0 => "sub-devices: none".to_owned(),
+        most => format!("sub-devices: at most {most}"),
+    };
+    vec![
+        format!("driver: {}, {}", info.driver_version, info.vendor),
+        memory,
+        format!(
+            "compute: {} units, work-groups of at most {} ({x} × {y} × {z}), sub-groups of {}",
+            info.compute_units,
+            info.max_work_group_size,
+            sub_groups.join(", ")
+        ),
+        format!("aspects: {}", info.aspects),
+        sub_devices,
+    ]
+}
+
+/// A number of bytes for people.
+fn bytes(count: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.into_iter().find(|(unit, _)| count >= *unit) {
+        // One decimal, rounded down.
+        Some((unit, name)) => format!("{}.{} {name}", count / unit, count % unit * 10 / unit),
+        None => format!("{count} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn bytes_have_one_decimal() {
+        let texts = [0, 1023, 1024, 1536, (1 << 20) - 1, 25_276_514_304].map(bytes);
+        assert_eq!(texts, ["0 B", "1023 B", "1.0 KiB", "1.5 KiB", "1023.9 KiB", "23.5 GiB"]);
+    }
+}
