@@ -163,6 +163,25 @@ fn work_groups_share_local_memory() {
 }
 
 #[test]
+fn several_local_arguments_lie_apart_and_are_aligned() {
+    let Some(queue) = common::sycl_queue() else { return };
+    let source = "kernel void apart(global uint *to, local uchar *a, local ulong *b, local uchar *c, local float4 *d) {
+        size_t i = get_local_id(0);
+        a[i] = i; b[i] = 1000 + i; c[i] = 100 + i; d[i] = (float4)(i);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        size_t j = get_local_size(0) - 1 - i;
+        to[get_global_id(0)] = a[j] + b[j] + c[j] + (uint)d[j].w
+            + (((size_t)b % 8 + (size_t)d % 16) ? 1000000 : 0);
+    }";
+    let kernel = build(&queue, source).kernel("apart").unwrap();
+    let block = zeros(&queue, 6 * 3 * 4);
+    let local = KernelArgument::local_memory;
+    let arguments = [(&block).into(), local(3), local(24), local(3), local(48)];
+    run(&queue, &kernel, &arguments, NdRange::new(18, 3));
+    assert_eq!(words(&queue, &block), [1108, 1104, 1100].repeat(6));
+}
+
+#[test]
 fn kernels_read_and_write_every_kind() {
     let Some(queue) = common::sycl_queue() else { return };
     let kernel = build(&queue, common::KERNELS).kernel("copy_bytes").unwrap();
@@ -391,6 +410,17 @@ fn threads_build_and_submit_at_once() {
                     run(&own, kernel, &[(&block).into(), value.into()], 64);
                     assert_eq!(words(&own, &block), [value; 64]);
                 }
+                // Without a wait in between, so that one thread sets arguments while another one submits.
+                let block = own.allocate(UsmKind::Shared, 400 * 64).unwrap();
+                let events: Vec<Event> = (0..400_u32)
+                    .map(|part| {
+                        let to = KernelArgument::pointer(block.address() + part as usize * 64);
+                        submit(&own, shared, &[to, (thread * 1000 + part).into()], 16, &[])
+                    })
+                    .collect();
+                events.iter().for_each(|event| event.wait().unwrap());
+                let expected: Vec<u32> = (0..400 * 16).map(|i| thread * 1000 + i / 16).collect();
+                assert_eq!(words(&own, &block), expected);
             });
         }
     });

@@ -199,7 +199,7 @@ impl KernelBundle {
     /// Whether there is a kernel of that name. It is looked up as by [`kernel`](Self::kernel), at the same cost.
     #[must_use]
     pub fn has_kernel(&self, name: &str) -> bool {
-        self.kernel(name).is_ok()
+        !matches!(self.kernel(name), Err(Error::NoSuchKernel { .. }))
     }
 }
 

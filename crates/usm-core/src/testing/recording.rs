@@ -37,7 +37,7 @@ pub struct Record {
 /// recording.clear();
 /// queue.wait()?;
 /// assert_eq!(recording.to_string(), "\
-/// barrier(queue#0) -> event#1
+/// barrier(queue#0, after []) -> event#1
 /// wait(event#1) -> done
 /// release(event#1) -> done
 /// ");
