@@ -49,6 +49,10 @@ const MAX_ARENA_BYTES: usize = 1 << 45;
 /// The embedded host backend: one device `host:cpu:0`, or as many simulated ones as asked for.
 ///
 /// Needs Linux. Values of this type are independent of each other: their devices, contexts and memory are different ones.
+///
+/// Operations run asynchronously: on at most two threads, which start with the first operation and end with this value, and on
+/// each thread that waits. Dropping it ends what is pending. A process forked from this one has no such threads: there,
+/// operations run at once, and those that were pending in the parent never do ([`Error::Forked`]).
 #[derive(Debug)]
 pub struct HostBackend {
     roots: Vec<Root>,
@@ -418,7 +422,9 @@ unsafe impl Backend for HostBackend {
     unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes> {
         // SAFETY: the handle is live.
         let event = unsafe { HostEvent::clone_raw(event) };
-        self.executor.wait(&event)?;
+        if event.times().is_some() {
+            self.executor.wait(&event)?;
+        }
         event.times().ok_or(Error::NoProfiling)
     }
 

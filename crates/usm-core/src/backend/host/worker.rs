@@ -152,7 +152,10 @@ impl Shared {
         } else if state.workers.len() < WORKERS && !state.closing {
             let shared = Arc::clone(self);
             let name = format!("usm-host-{}", state.workers.len());
-            state.workers.extend(Builder::new().name(name).spawn(move || shared.serve()).ok());
+            if let Ok(worker) = Builder::new().name(name).spawn(move || shared.serve()) {
+                state.workers.push(worker);
+                state.waking = true;
+            }
         }
     }
 
@@ -203,6 +206,7 @@ impl Shared {
     /// What a worker does.
     fn serve(self: &Arc<Self>) {
         let mut state = self.lock();
+        state.waking = false;
         let (mut seen, mut idle) = (0, 0);
         loop {
             if let Some(job) = state.graph.take_any() {
