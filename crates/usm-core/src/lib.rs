@@ -8,8 +8,13 @@
 //! | SYCL 2020 | here |
 //! |---|---|
 //! | the implementation | [`Runtime`]; which backend: [`BackendId`], [`BackendStatus`] |
+//! | `platform`, `info::platform` | [`Platform`], [`PlatformInfo`]; all of them with their devices: [`Runtime::tree`] |
 //! | `device`, `info::device` | [`Device`], [`DeviceInfo`], [`DeviceType`] |
-//! | device selector | [`FilterSelector`] through [`Runtime::select`]; [`Runtime::default_device`] |
+//! | `aspect` | [`Aspects`], a set |
+//! | `create_sub_devices`, `info::partition_property` | [`Device::create_sub_devices`], [`Partition`], [`AffinityDomain`] |
+//! | peer access | [`Device::can_access_peer`], [`Device::enable_peer_access`] |
+//! | device selector | [`Runtime::default_device`], [`Runtime::select_with`], [`Runtime::select_with_aspects`] |
+//! | `filter_selector` | [`FilterSelector`] through [`Runtime::select`] |
 //! | `context` | [`Context`]; a platform's default one: [`Device::default_context`] |
 //! | `queue`, `property::queue` | [`Queue`], [`QueueProperties`] |
 //! | `event`, `info::event` | [`Event`], [`EventStatus`], [`ProfilingTimes`] |
@@ -78,6 +83,7 @@ pub use live::{LiveAllocations, live_allocations};
 pub use platform::Platform;
 pub use queue::{ForeignHandle, Queue};
 pub use runtime::{BackendState, BackendStatus, DeviceTree, PlatformBranch, Runtime, RuntimeOptions};
+pub use runtime::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -6,6 +6,7 @@ mod common;
 mod spirv;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::slice::from_ref;
 use std::sync::Arc;
 
@@ -17,25 +18,18 @@ use usm_core::{
     Result, Runtime, UsmKind,
 };
 
-const SOURCES: &[&str] = &[
-    include_str!("../src/backend/sycl/mod.rs"),
-    include_str!("../src/backend/sycl/submit.rs"),
-    include_str!("../src/backend/sycl/context.rs"),
-    include_str!("../src/backend/sycl/device.rs"),
-    include_str!("../src/backend/sycl/kernel.rs"),
-    include_str!("../src/backend/sycl/facts.rs"),
-    include_str!("../src/backend/sycl/peer.rs"),
-    include_str!("../src/backend/sycl/platform.rs"),
-];
-
 /// Names of the functions that the backend calls, without those that give something back (they have no failure) and those that
 /// switch peer access (they tell none).
-fn called() -> BTreeSet<&'static str> {
-    let calls = SOURCES.iter().flat_map(|source| source.split("api.").skip(1));
+fn called() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/backend/sycl");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let sources: Vec<_> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let calls = sources.iter().flat_map(|source| source.split("api.").skip(1));
     let names = calls.map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap());
     names
         .filter(|name| name.starts_with("DPCTL") && !name.ends_with("_Delete") && !name.contains("free"))
         .filter(|name| !name.ends_with("ablePeerAccess"))
+        .map(str::to_owned)
         .collect()
 }
 
@@ -63,7 +57,8 @@ fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
         // SAFETY: as above.
         let advised = unsafe { queue.mem_advise(start, 64, 0, from_ref(&fetched)) }?;
         let ordered = queue.barrier(&[fetched, advised])?;
-        assert_eq!(ordered.dependencies()?.len(), 2);
+        // Their number has no failure either: it is then 0.
+        assert!([0, 2].contains(&ordered.dependencies()?.len()));
         ordered.profiling_times()?;
         for len in [1, 2, 3, 4, 8, 16] {
             // SAFETY: within live blocks; the loopback library ends operations at once.
@@ -168,11 +163,11 @@ fn failures_of_c_functions_leave_nothing_behind() {
     for name in names {
         for count in 1..20 {
             for scenario in [tour, parts, partition] {
-                loopback.fail_next(name, count).unwrap();
+                loopback.fail_next(&name, count).unwrap();
                 if scenario(&backend).is_err() {
-                    refused.insert(name);
+                    refused.insert(name.clone());
                 }
-                loopback.fail_next(name, 0).unwrap();
+                loopback.fail_next(&name, 0).unwrap();
                 assert_eq!(loopback.leaks(), [], "call {count} of {name}");
                 assert_eq!(loopback.faults(), 0, "call {count} of {name}");
                 scenario(&backend).unwrap();

@@ -1,13 +1,17 @@
 //! Which backends there are on this machine, their devices, and the choice of one.
 
+mod doctor;
 mod options;
 mod select;
+mod side;
 mod status;
 mod tree;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+pub use doctor::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
 pub use options::RuntimeOptions;
+use side::SyclSide;
 pub use status::{BackendState, BackendStatus};
 pub use tree::{DeviceTree, PlatformBranch};
 
@@ -31,13 +35,6 @@ pub struct Runtime {
     host: Vec<Device>,
     sycl: OnceLock<SyclSide>,
     default_queues: Mutex<Vec<Queue>>,
-}
-
-#[derive(Debug)]
-struct SyclSide {
-    backend: Option<Arc<dyn Backend>>,
-    devices: Vec<Device>,
-    state: BackendState,
 }
 
 impl Runtime {
@@ -69,8 +66,7 @@ impl Runtime {
     /// When the backend cannot list its devices.
     pub fn with_backend(backend: Arc<dyn Backend>) -> Result<Self> {
         let runtime = Self::new(RuntimeOptions::new());
-        let devices = devices_of(&backend)?;
-        let side = SyclSide { backend: Some(backend), devices, state: BackendState::available() };
+        let side = SyclSide::plugged_in(backend)?;
         runtime.sycl.get_or_init(|| side);
         Ok(runtime)
     }
@@ -149,69 +145,6 @@ impl Runtime {
     }
 
     fn sycl(&self) -> &SyclSide {
-        self.sycl.get_or_init(|| {
-            if !self.options.sycl {
-                return SyclSide::missing("switched off by the application", Vec::new());
-            }
-            load(&self.options)
-        })
+        self.sycl.get_or_init(|| SyclSide::load(&self.options))
     }
-}
-
-impl SyclSide {
-    fn missing(reason: impl Into<String>, tried: Vec<String>) -> Self {
-        let state = BackendState::Missing { reason: reason.into(), tried };
-        Self { backend: None, devices: Vec::new(), state }
-    }
-}
-
-fn devices_of(backend: &Arc<dyn Backend>) -> Result<Vec<Device>> {
-    let wrap = |raw| {
-        // SAFETY: fresh handles of this backend.
-        unsafe { Device::from_raw(Arc::clone(backend), raw) }
-    };
-    Ok(backend.root_devices()?.into_iter().map(wrap).collect())
-}
-
-#[cfg(not(feature = "sycl"))]
-fn load(_options: &RuntimeOptions) -> SyclSide {
-    SyclSide::missing("built without the feature \"sycl\"", Vec::new())
-}
-
-#[cfg(feature = "sycl")]
-fn load(options: &RuntimeOptions) -> SyclSide {
-    use crate::backend::sycl::SyclBackend;
-
-    // SAFETY: 1. That no other thread uses the environment meanwhile cannot be proved here: `Runtime` documents it, and
-    // SECURITY.md names it as part of the trust line. 2. The libraries are those that the application or the machine's owner
-    // chose to install.
-    let loaded = match unsafe { sycl_sys::load(&options.search()) } {
-        Ok(loaded) => loaded,
-        Err(error) => {
-            let tried = match &error {
-                sycl_sys::LoadError::NotFound { tried } => tried.iter().map(ToString::to_string).collect(),
-                _ => Vec::new(),
-            };
-            return SyclSide::missing(error.to_string(), tried);
-        }
-    };
-    let mut state = BackendState::Available {
-        library: Some(loaded.library),
-        driver: loaded.driver,
-        notes: loaded.notes,
-        tried: loaded.tried.iter().map(ToString::to_string).collect(),
-    };
-    let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(loaded.api));
-    let devices = devices_of(&backend).unwrap_or_default();
-    if let (true, BackendState::Available { notes, driver, .. }) = (devices.is_empty(), &mut state) {
-        notes.push(match driver {
-            Some(_) => {
-                "the SYCL runtime shows no device although the OpenCL CPU driver is configured".to_owned()
-            }
-            None => "the SYCL runtime shows no device: no OpenCL CPU driver was found beside it; \
-                     `pip install intel-opencl-rt` adds one"
-                .to_owned(),
-        });
-    }
-    SyclSide { backend: Some(backend), devices, state }
 }

@@ -24,8 +24,7 @@ pub struct RuntimeOptions {
     roots: Vec<PathBuf>,
     #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only the SYCL runtime is searched for"))]
     extra_roots: Vec<(String, PathBuf)>,
-    #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only the SYCL runtime is searched for"))]
-    autoconfig: bool,
+    pub(super) autoconfig: bool,
 }
 
 impl RuntimeOptions {

@@ -1,0 +1,231 @@
+//! From what was found to what is wrong and what to do about it.
+
+use super::SyclLibrary;
+use super::environment::{ALLOW_LIST, AUTOCONFIG, DRIVERS, SELECTOR, Variable, value};
+use crate::{DeviceInfo, DeviceType};
+
+const INSTALL: &str = "run `pip install dpctl intel-opencl-rt` in a virtual environment and activate it, or give the directory of an \
+     installation in USM_SYCL_ROOT";
+const INSTALL_DRIVER: &str =
+    "run `pip install intel-opencl-rt` in the environment of dpctl, which adds the CPU device";
+
+/// What kept the SYCL runtime from being loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only a search can fail"))]
+pub(in crate::runtime) enum Trouble {
+    /// Nothing.
+    None,
+    /// The feature is off.
+    #[cfg_attr(feature = "sycl", allow(dead_code, reason = "this build has it"))]
+    NotBuilt,
+    /// The application does not want it.
+    SwitchedOff,
+    /// It is nowhere.
+    NotFound,
+    /// A library is there without the runtime it needs.
+    Incomplete { library: String, needs: String },
+    /// Another one is loaded already.
+    SecondRuntime(String),
+    /// One is there that cannot be used.
+    Unusable(String),
+}
+
+/// What is wrong, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// The SYCL backend was switched off by the application or left out of the build.
+    SwitchedOff,
+    /// There is no SYCL runtime.
+    NoRuntime,
+    /// The interface library is there without its runtime, as `pip install --target` leaves it.
+    IncompleteInstallation,
+    /// The process has loaded another SYCL runtime before.
+    SecondRuntime,
+    /// A library was found that cannot be used.
+    UnusableRuntime,
+    /// The OpenCL CPU driver is not installed, so there is no CPU device.
+    DriverMissing,
+    /// The OpenCL CPU driver is there, but the process was not allowed to register it.
+    DriverNotRegistered,
+    /// An environment variable hides all devices.
+    SelectorHidesDevices,
+    /// The runtime shows no device for none of the reasons above.
+    NoDevice,
+}
+
+/// Something that is wrong, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// In one word.
+    pub kind: ProblemKind,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// All problems, the most likely cause first. `devices` are those of the SYCL runtime.
+pub(super) fn diagnose(
+    trouble: &Trouble,
+    library: Option<&SyclLibrary>,
+    devices: &[DeviceInfo],
+    environment: &[Variable],
+    autoconfig: bool,
+) -> Vec<Problem> {
+    match library {
+        None => not_loaded(trouble).into_iter().collect(),
+        Some(library) => loaded(library, devices, environment, autoconfig),
+    }
+}
+
+fn problem(kind: ProblemKind, what: impl Into<String>, remedy: impl Into<String>) -> Problem {
+    Problem { kind, what: what.into(), remedy: remedy.into() }
+}
+
+fn not_loaded(trouble: &Trouble) -> Option<Problem> {
+    Some(match trouble {
+        // A backend that was plugged in.
+        Trouble::None => return None,
+        Trouble::NotBuilt => problem(
+            ProblemKind::SwitchedOff,
+            "usm-core was built without the feature `sycl`",
+            "build it with that feature, which is on by default",
+        ),
+        Trouble::SwitchedOff => problem(
+            ProblemKind::SwitchedOff,
+            "the application switched the SYCL backend off",
+            "make the runtime without RuntimeOptions::without_sycl",
+        ),
+        Trouble::NotFound => problem(ProblemKind::NoRuntime, "no SYCL runtime was found", INSTALL),
+        Trouble::Incomplete { library, needs } => problem(
+            ProblemKind::IncompleteInstallation,
+            format!(
+                "{library} was found, but not {needs}, which it needs: `pip install --target` leaves it out of the installation"
+            ),
+            "install dpctl into a virtual environment instead of with --target",
+        ),
+        Trouble::SecondRuntime(reason) => problem(
+            ProblemKind::SecondRuntime,
+            reason.clone(),
+            "use one SYCL installation per process: start it with the environment of one of the two only",
+        ),
+        Trouble::Unusable(reason) => problem(ProblemKind::UnusableRuntime, reason.clone(), INSTALL),
+    })
+}
+
+fn loaded(
+    library: &SyclLibrary,
+    devices: &[DeviceInfo],
+    environment: &[Variable],
+    autoconfig: bool,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let has_cpu = devices.iter().any(|device| device.device_type == DeviceType::Cpu);
+    let selectors = [SELECTOR, ALLOW_LIST].map(|name| value(environment, name).map(|value| (name, value)));
+    if devices.is_empty() {
+        problems.extend(selectors.into_iter().flatten().map(|(name, value)| {
+            problem(
+                ProblemKind::SelectorHidesDevices,
+                format!("{name}={value} leaves no device of those that the SYCL runtime has"),
+                format!("unset {name}, or name a device in it that is there, such as opencl:cpu"),
+            )
+        }));
+    }
+    let listed = value(environment, DRIVERS);
+    match &library.driver {
+        // A driver of the system may be registered.
+        None if !has_cpu && listed.is_none() => problems.push(problem(
+            ProblemKind::DriverMissing,
+            format!("no OpenCL CPU driver belongs to {}", library.path.display()),
+            INSTALL_DRIVER,
+        )),
+        Some(driver) => {
+            let path = driver.display().to_string();
+            let is_listed = listed.is_some_and(|list| list.split(':').any(|listed| listed == path));
+            let forbidden = !autoconfig || value(environment, AUTOCONFIG) == Some("0");
+            if !has_cpu && !is_listed && forbidden {
+                problems.push(problem(
+                    ProblemKind::DriverNotRegistered,
+                    format!("the OpenCL CPU driver {path} is not in {DRIVERS}, and adding it was forbidden"),
+                    format!("unset {AUTOCONFIG}, or add the path to {DRIVERS} before the process starts"),
+                ));
+            }
+        }
+        None => {}
+    }
+    if devices.is_empty() && problems.is_empty() {
+        problems.push(problem(
+            ProblemKind::NoDevice,
+            "the SYCL runtime shows no device",
+            "check with `sycl-ls`; in a process that used SYCL before this library, import or load this one first, since drivers \
+             are read once",
+        ));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::doctor::environment::read;
+
+    const DRIVER: &str = "/v/lib/libintelocl.so";
+
+    fn library(driver: Option<&str>) -> SyclLibrary {
+        SyclLibrary { path: "/v/x.so".into(), version: String::new(), driver: driver.map(Into::into) }
+    }
+
+    fn kinds(
+        driver: Option<&str>,
+        devices: &[DeviceType],
+        variables: &[(&str, &str)],
+        allowed: bool,
+    ) -> Vec<ProblemKind> {
+        let environment =
+            read(&|name| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into()));
+        let devices: Vec<_> = devices.iter().map(|ty| DeviceInfo::new("opencl", *ty, Some(0))).collect();
+        let problems = diagnose(&Trouble::None, Some(&library(driver)), &devices, &environment, allowed);
+        assert!(problems.iter().all(|problem| !problem.what.is_empty() && !problem.remedy.is_empty()));
+        problems.into_iter().map(|problem| problem.kind).collect()
+    }
+
+    #[test]
+    fn a_working_installation_has_no_problem() {
+        assert_eq!(kinds(Some(DRIVER), &[DeviceType::Cpu], &[(DRIVERS, DRIVER)], true), []);
+        assert_eq!(kinds(None, &[DeviceType::Gpu, DeviceType::Cpu], &[], true), []);
+        assert_eq!(kinds(Some(DRIVER), &[DeviceType::Gpu], &[(SELECTOR, "level_zero:gpu")], true), []);
+    }
+
+    #[test]
+    fn a_device_that_is_missing_has_a_reason() {
+        use ProblemKind::{DriverMissing, DriverNotRegistered, NoDevice, SelectorHidesDevices};
+        let hides = [(SELECTOR, "cuda:gpu"), (DRIVERS, DRIVER)];
+        assert_eq!(kinds(Some(DRIVER), &[], &hides, true), [SelectorHidesDevices]);
+        assert_eq!(kinds(None, &[], &[(SELECTOR, "cuda:*")], true), [SelectorHidesDevices, DriverMissing]);
+        let both = [(SELECTOR, "cuda:gpu"), (ALLOW_LIST, "BackendName:cuda"), (DRIVERS, DRIVER)];
+        assert_eq!(kinds(Some(DRIVER), &[], &both, true), [SelectorHidesDevices, SelectorHidesDevices]);
+        assert_eq!(kinds(None, &[], &[], true), [DriverMissing]);
+        assert_eq!(kinds(None, &[DeviceType::Gpu], &[], true), [DriverMissing], "no CPU");
+        assert_eq!(kinds(Some(DRIVER), &[], &[(AUTOCONFIG, "0")], true), [DriverNotRegistered]);
+        assert_eq!(kinds(Some(DRIVER), &[], &[], false), [DriverNotRegistered]);
+        assert_eq!(kinds(Some(DRIVER), &[], &[(AUTOCONFIG, "0"), (DRIVERS, DRIVER)], true), [NoDevice]);
+        assert_eq!(kinds(Some(DRIVER), &[], &[(SELECTOR, "")], true), [NoDevice], "empty is unset");
+    }
+
+    #[test]
+    fn a_runtime_that_is_missing_has_a_reason() {
+        let kind =
+            |trouble| diagnose(&trouble, None, &[], &[], true).into_iter().map(|problem| problem.kind).next();
+        assert_eq!(kind(Trouble::None), None);
+        assert_eq!(kind(Trouble::NotBuilt), Some(ProblemKind::SwitchedOff));
+        assert_eq!(kind(Trouble::SwitchedOff), Some(ProblemKind::SwitchedOff));
+        assert_eq!(kind(Trouble::NotFound), Some(ProblemKind::NoRuntime));
+        assert_eq!(kind(Trouble::SecondRuntime("two".to_owned())), Some(ProblemKind::SecondRuntime));
+        assert_eq!(kind(Trouble::Unusable("bad".to_owned())), Some(ProblemKind::UnusableRuntime));
+        let incomplete =
+            Trouble::Incomplete { library: "/t/x.so".to_owned(), needs: "libsycl.so.9".to_owned() };
+        assert_eq!(kind(incomplete), Some(ProblemKind::IncompleteInstallation));
+    }
+}

@@ -1,0 +1,52 @@
+//! The environment variables that decide which devices are seen.
+
+use std::ffi::OsString;
+
+/// An environment variable that matters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value; `None` when it is not set.
+    pub value: Option<String>,
+    /// What it decides.
+    pub decides: &'static str,
+}
+
+/// Selects devices.
+pub(super) const SELECTOR: &str = "ONEAPI_DEVICE_SELECTOR";
+/// Selects devices, too.
+pub(super) const ALLOW_LIST: &str = "SYCL_DEVICE_ALLOWLIST";
+/// The OpenCL drivers.
+pub(super) const DRIVERS: &str = "OCL_ICD_FILENAMES";
+/// `0` forbids changing [`DRIVERS`].
+pub(super) const AUTOCONFIG: &str = "USM_SYCL_AUTOCONFIG";
+
+const VARIABLES: [(&str, &str); 10] = [
+    (SELECTOR, "which devices the SYCL runtime shows"),
+    (ALLOW_LIST, "which devices the SYCL runtime shows"),
+    (DRIVERS, "which OpenCL drivers are loaded"),
+    ("OCL_ICD_VENDORS", "where OpenCL drivers are registered"),
+    ("USM_SYCL_ROOT", "where the SYCL runtime is searched for first"),
+    (AUTOCONFIG, "0: the OpenCL CPU driver is not added to OCL_ICD_FILENAMES"),
+    ("VIRTUAL_ENV", "a place where the SYCL runtime is searched for"),
+    ("CONDA_PREFIX", "a place where the SYCL runtime is searched for"),
+    ("CMPLR_ROOT", "a place where the SYCL runtime is searched for"),
+    ("ONEAPI_ROOT", "a place where the SYCL runtime is searched for"),
+];
+
+/// All of them, with their values from `lookup`.
+pub(super) fn read(lookup: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
+    let read = |(name, decides)| {
+        let value = lookup(name).map(|value| value.to_string_lossy().into_owned());
+        Variable { name, value, decides }
+    };
+    VARIABLES.into_iter().map(read).collect()
+}
+
+/// The value of a variable; an empty one counts as unset.
+pub(super) fn value<'a>(environment: &'a [Variable], name: &str) -> Option<&'a str> {
+    let variable = environment.iter().find(|variable| variable.name == name)?;
+    variable.value.as_deref().filter(|value| !value.is_empty())
+}

@@ -1,0 +1,126 @@
+//! The doctor: what was searched, found and set, which devices there are, and what to do about what is missing; as data.
+
+mod diagnose;
+mod environment;
+mod text;
+
+use std::fmt;
+use std::path::PathBuf;
+
+pub(super) use self::diagnose::Trouble;
+pub use self::diagnose::{Problem, ProblemKind};
+pub use self::environment::Variable;
+use super::Runtime;
+use crate::{BackendId, BackendStatus, DeviceInfo};
+
+/// A place where the SYCL runtime was searched for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SearchedPlace {
+    /// Who named the place: an environment variable, the application, the dynamic loader.
+    pub origin: String,
+    /// The place.
+    pub path: PathBuf,
+    /// What was found there, in words.
+    pub outcome: String,
+    /// Whether the library in use came from here.
+    pub in_use: bool,
+}
+
+impl fmt::Display for SearchedPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.origin, self.path.display(), self.outcome)
+    }
+}
+
+/// The SYCL runtime in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SyclLibrary {
+    /// The interface library.
+    pub path: PathBuf,
+    /// Version of the DPC++ compiler that it was built with; empty where it does not tell.
+    pub version: String,
+    /// The OpenCL CPU driver of the same installation, if it has one.
+    pub driver: Option<PathBuf>,
+}
+
+/// A root device of the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReportedDevice {
+    /// `backend:device_type:number`.
+    pub filter_string: String,
+    /// Whether it is used when nobody asks for a device.
+    pub is_default: bool,
+    /// What is known about it.
+    pub info: DeviceInfo,
+}
+
+/// What the [doctor](Runtime::doctor) found. `Display` prints it for a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DoctorReport {
+    /// Version of this crate.
+    pub version: &'static str,
+    /// What became of each backend.
+    pub backends: Vec<BackendStatus>,
+    /// The SYCL runtime, if there is one.
+    pub sycl: Option<SyclLibrary>,
+    /// Where it was searched for, in order.
+    pub places: Vec<SearchedPlace>,
+    /// The environment variables that matter, set or not.
+    pub environment: Vec<Variable>,
+    /// All root devices.
+    pub devices: Vec<ReportedDevice>,
+    /// What is wrong, each with what to do about it.
+    pub problems: Vec<Problem>,
+}
+
+impl Runtime {
+    /// Examines this machine: searches for the SYCL runtime if that did not happen yet, and tells what is wrong and what to do.
+    ///
+    /// ```
+    /// use usm_core::{ProblemKind, Runtime, RuntimeOptions};
+    ///
+    /// let report = Runtime::new(RuntimeOptions::new().without_sycl()).doctor();
+    /// assert_eq!(report.problems[0].kind, ProblemKind::SwitchedOff);
+    /// assert!(report.sycl.is_none() && report.devices.iter().any(|device| device.is_default));
+    /// println!("{report}");
+    /// ```
+    #[must_use]
+    pub fn doctor(&self) -> DoctorReport {
+        let side = self.sycl();
+        let default = self.default_device();
+        let report = |device: crate::Device| ReportedDevice {
+            filter_string: device.filter_string(),
+            is_default: device == default,
+            info: device.info().clone(),
+        };
+        let environment = environment::read(&|name| std::env::var_os(name));
+        let devices: Vec<_> = side.devices.iter().map(|device| device.info().clone()).collect();
+        DoctorReport {
+            version: env!("CARGO_PKG_VERSION"),
+            problems: diagnose::diagnose(
+                &side.trouble,
+                side.library.as_ref(),
+                &devices,
+                &environment,
+                self.options.autoconfig,
+            ),
+            backends: self.status(),
+            sycl: side.library.clone(),
+            places: side.places.clone(),
+            environment,
+            devices: self.devices().into_iter().map(report).collect(),
+        }
+    }
+}
+
+impl DoctorReport {
+    /// What became of a backend.
+    #[must_use]
+    pub fn backend(&self, id: BackendId) -> Option<&BackendStatus> {
+        self.backends.iter().find(|status| status.backend == id)
+    }
+}

@@ -1,0 +1,56 @@
+//! The doctor's report for a terminal.
+
+use std::fmt;
+
+use super::DoctorReport;
+use crate::BackendState;
+use crate::runtime::tree::facts;
+
+impl fmt::Display for DoctorReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "usm-core {}\n\nBackends", self.version)?;
+        for status in &self.backends {
+            let state = if status.state.is_available() { "available" } else { "missing" };
+            writeln!(f, "  {:<6} {state}", status.backend)?;
+            if let BackendState::Available { notes, .. } = &status.state {
+                notes.iter().try_for_each(|note| writeln!(f, "         note: {note}"))?;
+            }
+        }
+        if let Some(sycl) = &self.sycl {
+            writeln!(f, "\nSYCL runtime\n  library  {}", sycl.path.display())?;
+            writeln!(f, "  version  DPC++ {}", sycl.version)?;
+            match &sycl.driver {
+                Some(driver) => writeln!(f, "  driver   {}", driver.display())?,
+                None => writeln!(f, "  driver   no OpenCL CPU driver in this installation")?,
+            }
+        }
+        if !self.places.is_empty() {
+            writeln!(f, "\nSearched, in this order (* is in use)")?;
+        }
+        for place in &self.places {
+            let mark = if place.in_use { '*' } else { ' ' };
+            writeln!(f, "{mark} {place}")?;
+        }
+        writeln!(f, "\nEnvironment")?;
+        for variable in &self.environment {
+            match &variable.value {
+                Some(value) => writeln!(f, "  {}={value}  ({})", variable.name, variable.decides)?,
+                None => writeln!(f, "  {} is not set  ({})", variable.name, variable.decides)?,
+            }
+        }
+        writeln!(f, "\nDevices (* is the default)")?;
+        for device in &self.devices {
+            let mark = if device.is_default { '*' } else { ' ' };
+            writeln!(f, "{mark} {:<15} {}", device.filter_string, device.info.name)?;
+            facts(&device.info).iter().try_for_each(|fact| writeln!(f, "    {fact}"))?;
+        }
+        writeln!(f, "\nProblems")?;
+        if self.problems.is_empty() {
+            writeln!(f, "  none")?;
+        }
+        for problem in &self.problems {
+            writeln!(f, "  {}\n    what to do: {}", problem.what, problem.remedy)?;
+        }
+        Ok(())
+    }
+}
