@@ -1,20 +1,10 @@
-//! Lists the backends and devices of this machine, and why a backend is missing.
+//! The device tree of this machine, and what the doctor has to say about it.
 
-use usm_core::Runtime;
+use usm_core::{Result, Runtime};
 
-fn main() {
+fn main() -> Result<()> {
     let runtime = Runtime::global();
-    for status in runtime.status() {
-        println!("{}: {}", status.backend, status.state);
-    }
-    for device in runtime.devices() {
-        let info = device.info();
-        println!(
-            "{:16} {} ({}, {} MiB)",
-            device.filter_string(),
-            info.name,
-            info.vendor,
-            info.global_mem_bytes >> 20
-        );
-    }
+    println!("{}", runtime.tree()?);
+    println!("{}", runtime.doctor());
+    Ok(())
 }
