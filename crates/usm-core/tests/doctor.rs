@@ -86,10 +86,10 @@ fn a_driver_that_may_not_be_registered_is_named() {
 #[cfg(feature = "sycl")]
 #[test]
 fn places_that_have_nothing_are_listed() {
-    let empty = std::env::temp_dir();
-    let empty = empty.to_str().unwrap();
+    let empty = std::env::temp_dir().join(format!("usm-doctor-empty-{}", std::process::id()));
+    std::fs::create_dir_all(&empty).unwrap();
     let variables = ["VIRTUAL_ENV", "CONDA_PREFIX", "CMPLR_ROOT", "ONEAPI_ROOT"].map(|name| (name, ""));
-    let variables = [variables.as_slice(), &[("USM_SYCL_ROOT", empty)]].concat();
+    let variables = [variables.as_slice(), &[("USM_SYCL_ROOT", empty.to_str().unwrap())]].concat();
     if in_child("places_that_have_nothing_are_listed", &variables) {
         let report = Runtime::global().doctor();
         // A library that the dynamic loader finds by its bare name would be used.
@@ -99,6 +99,7 @@ fn places_that_have_nothing_are_listed() {
             assert!(report.problems[0].remedy.contains("pip install dpctl intel-opencl-rt"));
         }
     }
+    std::fs::remove_dir_all(empty).unwrap();
 }
 
 #[cfg(feature = "sycl")]
@@ -107,7 +108,7 @@ fn a_library_without_its_runtime_is_named() {
     if std::env::var_os("USM_DOCTOR_CHILD").is_none() && common::sycl_queue().is_none() {
         return;
     }
-    let dir = std::env::temp_dir().join("usm-doctor-target");
+    let dir = std::env::temp_dir().join(format!("usm-doctor-target-{}", std::process::id()));
     let name = "a_library_without_its_runtime_is_named";
     if std::env::var_os("USM_DOCTOR_CHILD").is_none() {
         // What `pip install --target` leaves.
