@@ -44,25 +44,29 @@ impl Work {
                 // SAFETY: J1.
                 unsafe { std::ptr::copy(src.bytes, dst.bytes, len_bytes) };
             }
-            Self::Fill { dst, pattern, len, count } => fill(dst.bytes, &pattern[..len], count),
+            Self::Fill { dst, pattern, len, count } => {
+                // SAFETY: J2.
+                unsafe { fill(dst.bytes, &pattern[..len], count) };
+            }
         }
     }
 }
 
-/// Caller: `Work::run`, with J2.
-fn fill(start: *mut u8, pattern: &[u8], count: usize) {
+/// # Safety
+/// 1. The range of `count * pattern.len()` bytes at `start` is valid for writing.
+unsafe fn fill(start: *mut u8, pattern: &[u8], count: usize) {
     let len_bytes = pattern.len() * count;
     let first = pattern.len().min(len_bytes);
-    // SAFETY: J2.
+    // SAFETY: the caller's promise 1; the pattern is borrowed, so no part of the range.
     unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), start, first) };
     // What is written doubles at each step up to a limit; `done` stays a multiple of the pattern's length.
     let limit = FILL_STEP_BYTES / first.max(1) * first;
     let mut done = first;
     while done < len_bytes {
         let step = done.min(limit).min(len_bytes - done);
-        // SAFETY: `done` is below the length of the range (J2).
+        // SAFETY: `done` is below the length of the range (promise 1).
         let next = unsafe { start.add(done) };
-        // SAFETY: the two parts of the range (J2) do not overlap, since `step` is at most `done`.
+        // SAFETY: the two parts of the range (promise 1) do not overlap, since `step` is at most `done`.
         unsafe { std::ptr::copy_nonoverlapping(start, next, step) };
         done += step;
     }

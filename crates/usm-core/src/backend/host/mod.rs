@@ -20,6 +20,7 @@ mod objects;
 mod queue;
 mod simulated;
 mod spans;
+mod submit;
 mod worker;
 
 use std::ffi::c_void;
@@ -28,16 +29,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
-use self::job::Work;
 use self::memory::Memory;
 use self::objects::{Handle, HostContext};
 use self::queue::HostQueue;
 pub use self::simulated::HostDevice;
 use self::worker::Executor;
 use super::{
-    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, MAX_PATTERN_BYTES, Partition,
-    PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent,
-    RawHandle, RawPlatform, RawQueue,
+    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, Partition, PeerAccess,
+    PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
+    RawPlatform, RawQueue,
 };
 use crate::{Device, Error, Result, UsmKind};
 
@@ -114,40 +114,10 @@ impl HostBackend {
         backend.roots.iter().map(wrap).collect()
     }
 
-    /// An operation without effect on USM.
-    ///
-    /// # Safety
-    /// 1. Queue and dependencies are live.
-    unsafe fn hint(
-        &self,
-        operation: &'static str,
-        queue: RawQueue,
-        address: usize,
-        len_bytes: usize,
-        dependencies: &[RawEvent],
-    ) -> Result<RawEvent> {
-        // SAFETY: the handle is live.
-        let queue = unsafe { HostQueue::clone_raw(queue) };
-        let range = std::ptr::without_provenance_mut(address);
-        self.memory().operand(operation, range, len_bytes, false, &queue)?;
-        // SAFETY: the handles are live.
-        let dependencies = unsafe { events(dependencies) };
-        queue.submit(&self.executor, Work::Nothing, dependencies).map(HostEvent::into_raw)
-    }
-
     fn memory(&self) -> MutexGuard<'_, Memory> {
         // No code unwinds while it holds the lock half done.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Counts of our own to the events behind handles.
-///
-/// # Safety
-/// 1. All of them are live.
-unsafe fn events(raw: &[RawEvent]) -> Vec<Arc<HostEvent>> {
-    // SAFETY: the caller's promise.
-    raw.iter().map(|&event| unsafe { HostEvent::clone_raw(event) }).collect()
 }
 
 impl Default for HostBackend {
@@ -341,18 +311,8 @@ unsafe impl Backend for HostBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the handle is live.
-        let queue = unsafe { HostQueue::clone_raw(queue) };
-        let (dst, src) = {
-            let mut memory = self.memory();
-            let dst = memory.operand("memcpy destination", dst, len_bytes, true, &queue)?;
-            (dst, memory.operand("memcpy source", src.cast_mut(), len_bytes, true, &queue)?)
-        };
-        // J1 is the caller's promise 2, at the addresses that `operand` found.
-        let work = Work::Copy { dst, src, len_bytes };
-        // SAFETY: the handles are live.
-        let dependencies = unsafe { events(dependencies) };
-        queue.submit(&self.executor, work, dependencies).map(HostEvent::into_raw)
+        // SAFETY: the caller's promises are the same.
+        unsafe { submit::memcpy(self, queue, dst, src, len_bytes, dependencies) }
     }
 
     unsafe fn fill(
@@ -363,18 +323,8 @@ unsafe impl Backend for HostBackend {
         count: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the handle is live.
-        let queue = unsafe { HostQueue::clone_raw(queue) };
-        let mut bytes = [0; MAX_PATTERN_BYTES];
-        let len = pattern.len();
-        bytes.get_mut(..len).ok_or(Error::PatternLength { len_bytes: len })?.copy_from_slice(pattern);
-        let len_bytes = len.saturating_mul(count);
-        let dst = self.memory().operand("fill", dst, len_bytes, false, &queue)?;
-        // J2 is the caller's promise 2, at the address that `operand` found.
-        let work = Work::Fill { dst, pattern: bytes, len, count };
-        // SAFETY: the handles are live.
-        let dependencies = unsafe { events(dependencies) };
-        queue.submit(&self.executor, work, dependencies).map(HostEvent::into_raw)
+        // SAFETY: the caller's promises are the same.
+        unsafe { submit::fill(self, queue, dst, pattern, count, dependencies) }
     }
 
     unsafe fn prefetch(
@@ -385,7 +335,7 @@ unsafe impl Backend for HostBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         // SAFETY: the caller's promises are the same.
-        unsafe { self.hint("prefetch", queue, address, len_bytes, dependencies) }
+        unsafe { submit::hint(self, "prefetch", queue, address, len_bytes, dependencies) }
     }
 
     unsafe fn mem_advise(
@@ -397,15 +347,12 @@ unsafe impl Backend for HostBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         // SAFETY: the caller's promises are the same.
-        unsafe { self.hint("mem_advise", queue, address, len_bytes, dependencies) }
+        unsafe { submit::hint(self, "mem_advise", queue, address, len_bytes, dependencies) }
     }
 
     unsafe fn barrier(&self, queue: RawQueue, after: &[RawEvent]) -> Result<RawEvent> {
-        // SAFETY: the handle is live.
-        let queue = unsafe { HostQueue::clone_raw(queue) };
-        // SAFETY: the handles are live.
-        let after = unsafe { events(after) };
-        queue.barrier(&self.executor, after).map(HostEvent::into_raw)
+        // SAFETY: the caller's promises are the same.
+        unsafe { submit::barrier(self, queue, after) }
     }
 
     unsafe fn wait(&self, event: RawEvent) -> Result<()> {
