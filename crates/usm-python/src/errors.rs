@@ -62,7 +62,7 @@ impl ToPyErr for usm_core::Error {
                 SyclDeviceCreationError::new_err(text)
             }
             E::DeviceNotInContext { .. } => SyclContextCreationError::new_err(text),
-            E::Asynchronous { .. } | E::Backend { .. } => UsmError::new_err(text),
+            E::Asynchronous { .. } | E::Backend { .. } | E::Forked => UsmError::new_err(text),
             _ => PyValueError::new_err(text),
         }
     }
