@@ -39,6 +39,16 @@ pub enum Error {
         /// Length of the buffer.
         buffer_bytes: usize,
     },
+    /// A 2-D copy that does not fit, or whose rows would overlap in the destination.
+    #[error("{field} of a 2-D copy is {found}; allowed is {allowed}")]
+    Copy2d {
+        /// Name of the field of [`Copy2d`](crate::Copy2d).
+        field: &'static str,
+        /// Its value.
+        found: usize,
+        /// What it may be.
+        allowed: String,
+    },
     /// A write to read-only memory.
     #[error("the memory is read-only")]
     ReadOnly,

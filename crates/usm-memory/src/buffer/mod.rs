@@ -133,8 +133,7 @@ impl UsmBuffer {
     /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it; [`Error::Core`] when work of others on
     /// published memory failed.
     pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
-        let range = self.in_block(range)?;
-        ReadGuard::new(&self.block, range)
+        self.read_range_after(range, &[])
     }
 
     /// Borrows a byte range for reading and writing until the guard is dropped.
@@ -143,9 +142,20 @@ impl UsmBuffer {
     /// [`Error::ReadOnly`]; [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody reads or writes a part of it;
     /// [`Error::Core`] when work of others on published memory failed.
     pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
+        self.write_range_after(range, &[])
+    }
+
+    /// For operations that are ordered `after` those which hold these borrows.
+    pub(crate) fn read_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<ReadGuard> {
+        let range = self.in_block(range)?;
+        ReadGuard::new(&self.block, range, after)
+    }
+
+    /// As for reading.
+    pub(crate) fn write_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<WriteGuard> {
         self.check_writable()?;
         let range = self.in_block(range)?;
-        WriteGuard::new(&self.block, range)
+        WriteGuard::new(&self.block, range, after)
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
@@ -156,13 +166,8 @@ impl UsmBuffer {
         &self.block
     }
 
-    /// The range of this whole buffer within its block.
-    pub(crate) fn range(&self) -> Range<usize> {
-        self.offset_bytes..self.offset_bytes + self.len_bytes
-    }
-
     /// A range of this buffer as one of its block.
-    fn in_block(&self, range: Range<usize>) -> Result<Range<usize>> {
+    pub(crate) fn in_block(&self, range: Range<usize>) -> Result<Range<usize>> {
         let len_bytes = range.end.saturating_sub(range.start);
         self.check_range(range.start, len_bytes)?;
         let start = self.offset_bytes + range.start;

@@ -25,8 +25,8 @@ struct Borrow {
 
 impl Borrow {
     /// Enters the table, then waits for foreign work on the memory; leaves the table again when that failed.
-    fn new(block: &Arc<Block>, range: Range<usize>, writes: bool) -> Result<Self> {
-        let id = BORROWS.acquire(addresses(block, &range), writes)?;
+    fn new(block: &Arc<Block>, range: Range<usize>, writes: bool, after: &[u64]) -> Result<Self> {
+        let id = BORROWS.acquire(addresses(block, &range), writes, after)?;
         Self { block: Arc::clone(block), range, id }.settled()
     }
 
@@ -66,8 +66,15 @@ fn addresses(block: &Block, range: &Range<usize>) -> Range<usize> {
 pub struct ReadGuard(Borrow);
 
 impl ReadGuard {
-    pub(crate) fn new(block: &Arc<Block>, range: Range<usize>) -> Result<Self> {
-        Borrow::new(block, range, false).map(Self)
+    /// Borrows of the operations `after` which the reading is ordered do not count; none for host code, which is ordered after
+    /// nothing.
+    pub(crate) fn new(block: &Arc<Block>, range: Range<usize>, after: &[u64]) -> Result<Self> {
+        Borrow::new(block, range, false, after).map(Self)
+    }
+
+    /// The entry in the table.
+    pub(crate) fn id(&self) -> u64 {
+        self.0.id
     }
 
     pub(crate) fn queue(&self) -> &Queue {
@@ -106,8 +113,14 @@ impl ReadGuard {
 pub struct WriteGuard(Borrow);
 
 impl WriteGuard {
-    pub(crate) fn new(block: &Arc<Block>, range: Range<usize>) -> Result<Self> {
-        Borrow::new(block, range, true).map(Self)
+    /// As for reading.
+    pub(crate) fn new(block: &Arc<Block>, range: Range<usize>, after: &[u64]) -> Result<Self> {
+        Borrow::new(block, range, true, after).map(Self)
+    }
+
+    /// The entry in the table.
+    pub(crate) fn id(&self) -> u64 {
+        self.0.id
     }
 
     pub(crate) fn queue(&self) -> &Queue {
@@ -141,6 +154,13 @@ impl WriteGuard {
     }
 }
 
+/// Takes out of a list of borrows those that have ended.
+pub(crate) fn retain_held(ids: &mut Vec<u64>) {
+    if !ids.is_empty() {
+        BORROWS.retain_held(ids);
+    }
+}
+
 /// Borrows a range for writing and another, which may overlap it, for reading by the same operation.
 ///
 /// # Errors
@@ -148,8 +168,10 @@ impl WriteGuard {
 pub(crate) fn write_and_read(
     dst: (&Arc<Block>, Range<usize>),
     src: (&Arc<Block>, Range<usize>),
+    after: &[u64],
 ) -> Result<(WriteGuard, ReadGuard)> {
-    let (write_id, read_id) = BORROWS.acquire_pair(addresses(dst.0, &dst.1), addresses(src.0, &src.1))?;
+    let (written, read) = (addresses(dst.0, &dst.1), addresses(src.0, &src.1));
+    let (write_id, read_id) = BORROWS.acquire_pair(written, read, after)?;
     let writing = Borrow { block: Arc::clone(dst.0), range: dst.1, id: write_id };
     let reading = Borrow { block: Arc::clone(src.0), range: src.1, id: read_id };
     Ok((WriteGuard(writing.settled()?), ReadGuard(reading.settled()?)))

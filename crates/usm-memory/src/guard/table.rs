@@ -16,7 +16,8 @@ pub(super) struct BorrowTable {
 
 #[derive(Debug)]
 struct Entries {
-    /// Invariant T1: ranges of two entries overlap only when both read, or when one operation took both.
+    /// Invariant T1: ranges of two entries overlap only when both read, when one operation took both, or when the operation of
+    /// the later entry is ordered after all that the operation of the earlier one does.
     list: Vec<Entry>,
     next_id: u64,
 }
@@ -33,19 +34,31 @@ impl BorrowTable {
         Self { entries: Mutex::new(Entries { list: Vec::new(), next_id: 0 }) }
     }
 
-    /// Enters a range, unless it conflicts with one that is there.
-    pub(super) fn acquire(&self, range: Range<usize>, writes: bool) -> Result<u64> {
+    /// Enters a range, unless it conflicts with one that is there. Those of the operations `after` which this one is ordered do
+    /// not count.
+    pub(super) fn acquire(&self, range: Range<usize>, writes: bool, after: &[u64]) -> Result<u64> {
         let mut entries = self.lock();
-        entries.check(&range, writes)?;
+        entries.check(&range, writes, after)?;
         Ok(entries.add(range, writes))
     }
 
     /// Enters a range that is written and one that is read, which may overlap each other; both or none.
-    pub(super) fn acquire_pair(&self, written: Range<usize>, read: Range<usize>) -> Result<(u64, u64)> {
+    pub(super) fn acquire_pair(
+        &self,
+        written: Range<usize>,
+        read: Range<usize>,
+        after: &[u64],
+    ) -> Result<(u64, u64)> {
         let mut entries = self.lock();
-        entries.check(&written, true)?;
-        entries.check(&read, false)?;
+        entries.check(&written, true, after)?;
+        entries.check(&read, false, after)?;
         Ok((entries.add(written, true), entries.add(read, false)))
+    }
+
+    /// Takes out of a list of entries those that are gone.
+    pub(super) fn retain_held(&self, ids: &mut Vec<u64>) {
+        let entries = self.lock();
+        ids.retain(|id| entries.list.iter().any(|entry| entry.id == *id));
     }
 
     /// Takes a range out.
@@ -63,10 +76,13 @@ impl BorrowTable {
 }
 
 impl Entries {
-    fn check(&self, range: &Range<usize>, writes: bool) -> Result<()> {
+    fn check(&self, range: &Range<usize>, writes: bool, after: &[u64]) -> Result<()> {
         let overlaps =
             |other: &Range<usize>| !range.is_empty() && range.start < other.end && other.start < range.end;
-        let conflict = self.list.iter().find(|entry| (writes || entry.writes) && overlaps(&entry.range));
+        let conflict = self
+            .list
+            .iter()
+            .find(|entry| (writes || entry.writes) && overlaps(&entry.range) && !after.contains(&entry.id));
         match conflict {
             None => Ok(()),
             Some(entry) => Err(Error::BorrowConflict {
@@ -95,36 +111,49 @@ mod tests {
     #[test]
     fn readers_share_and_writers_do_not() {
         let table = BorrowTable::new();
-        let read = table.acquire(0..10, false).unwrap();
-        let second = table.acquire(5..15, false).unwrap();
-        assert!(table.acquire(9..12, true).is_err());
-        let apart = table.acquire(15..20, true).unwrap();
-        assert!(table.acquire(19..20, false).is_err());
+        let read = table.acquire(0..10, false, &[]).unwrap();
+        let second = table.acquire(5..15, false, &[]).unwrap();
+        assert!(table.acquire(9..12, true, &[]).is_err());
+        let apart = table.acquire(15..20, true, &[]).unwrap();
+        assert!(table.acquire(19..20, false, &[]).is_err());
         table.release(read);
         table.release(second);
         table.release(apart);
-        table.acquire(0..20, true).unwrap();
+        table.acquire(0..20, true, &[]).unwrap();
     }
 
     #[test]
     fn ranges_of_no_bytes_conflict_with_nothing() {
         let table = BorrowTable::new();
-        table.acquire(0..10, true).unwrap();
-        table.acquire(10..10, true).unwrap();
-        table.acquire(5..5, true).unwrap();
-        table.acquire(0..0, true).unwrap();
+        table.acquire(0..10, true, &[]).unwrap();
+        table.acquire(10..10, true, &[]).unwrap();
+        table.acquire(5..5, true, &[]).unwrap();
+        table.acquire(0..0, true, &[]).unwrap();
+    }
+
+    #[test]
+    fn what_is_ordered_after_an_entry_may_overlap_it() {
+        let table = BorrowTable::new();
+        let first = table.acquire(0..10, true, &[]).unwrap();
+        let second = table.acquire(5..15, true, &[first]).unwrap();
+        assert!(table.acquire(9..10, false, &[first]).is_err(), "not after the second");
+        let third = table.acquire(9..10, false, &[first, second]).unwrap();
+        table.release(second);
+        let mut ids = vec![first, second, third];
+        table.retain_held(&mut ids);
+        assert_eq!(ids, [first, third]);
     }
 
     #[test]
     fn a_refused_pair_leaves_nothing_behind() {
         let table = BorrowTable::new();
-        let held = table.acquire(8..12, true).unwrap();
-        assert!(table.acquire_pair(0..4, 10..14).is_err());
+        let held = table.acquire(8..12, true, &[]).unwrap();
+        assert!(table.acquire_pair(0..4, 10..14, &[]).is_err());
         table.release(held);
-        let (a, b) = table.acquire_pair(0..8, 4..12).unwrap();
-        assert!(table.acquire(0..1, false).is_err());
+        let (a, b) = table.acquire_pair(0..8, 4..12, &[]).unwrap();
+        assert!(table.acquire(0..1, false, &[]).is_err());
         table.release(a);
         table.release(b);
-        table.acquire(0..12, true).unwrap();
+        table.acquire(0..12, true, &[]).unwrap();
     }
 }

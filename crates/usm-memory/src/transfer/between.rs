@@ -1,52 +1,104 @@
-//! Copies between two buffers: in one context by its queue, across contexts and backends staged through the host.
+//! Copies between two buffers: in one context by its queue, across contexts and backends staged through host USM.
 
-use super::memcpy;
+use super::flight::Flight;
+use super::shape::{Order, Placed, Shape};
+use super::staged::{self, Route};
+use super::{Copy2d, Dependency, Transfer, rows};
 use crate::guard::{self, ReadGuard, WriteGuard};
-use crate::typed::zeroed;
 use crate::{Error, Result, UsmBuffer};
-
-/// Bytes that a staged copy moves at a time.
-const STAGING_BYTES: usize = 8 * 1024 * 1024;
 
 impl UsmBuffer {
     /// Copies the whole of `src`, which has the same length, into this buffer. The two may be of any kinds and contexts, and may
     /// overlap.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::ReadOnly`], [`Error::BorrowConflict`], [`Error::OutOfHostMemory`],
-    /// [`Error::Core`].
+    /// [`Error::LengthMismatch`], [`Error::ReadOnly`], [`Error::BorrowConflict`]; [`Error::Core`], also when there is no host USM
+    /// for a copy across contexts.
     pub fn copy_from(&self, src: &Self) -> Result<()> {
+        self.copy(src, self.whole(src)?)
+    }
+
+    /// As [`copy_from`](Self::copy_from), but returns when the copy is submitted, to be done after the dependencies.
+    ///
+    /// Across backends, whose events do not know each other, the calling thread waits for the chunks that are not the last, and
+    /// for dependencies of another backend. It waits, too, for what foreign code may have submitted on published memory.
+    ///
+    /// # Errors
+    /// As [`copy_from`](Self::copy_from).
+    pub fn copy_from_async(&self, src: &Self, after: &[Dependency]) -> Result<Transfer> {
+        self.copy_async(src, self.whole(src)?, after)
+    }
+
+    /// Copies rows of `src` into this buffer. The two may be of any kinds and contexts, and may overlap.
+    ///
+    /// # Errors
+    /// [`Error::Copy2d`] names the field that is wrong; the others are those of [`copy_from`](Self::copy_from). Rows of one buffer
+    /// that overlap with different pitches need host USM for all of them.
+    pub fn copy_2d_from(&self, src: &Self, copy: Copy2d) -> Result<()> {
+        self.copy(src, copy.within(self.len_bytes(), src.len_bytes())?)
+    }
+
+    /// As [`copy_2d_from`](Self::copy_2d_from), but returns when the copy is submitted, as
+    /// [`copy_from_async`](Self::copy_from_async) does.
+    ///
+    /// # Errors
+    /// As [`copy_2d_from`](Self::copy_2d_from).
+    pub fn copy_2d_from_async(&self, src: &Self, copy: Copy2d, after: &[Dependency]) -> Result<Transfer> {
+        self.copy_async(src, copy.within(self.len_bytes(), src.len_bytes())?, after)
+    }
+
+    /// All of two buffers of the same length.
+    fn whole(&self, src: &Self) -> Result<Placed> {
         let (dst_bytes, src_bytes) = (self.len_bytes(), src.len_bytes());
         if dst_bytes != src_bytes {
             return Err(Error::LengthMismatch { dst_bytes, src_bytes });
         }
-        self.check_writable()?;
-        let (to, from) = guard::write_and_read((self.block(), self.range()), (src.block(), src.range()))?;
-        if self.is_host_accessible() && src.is_host_accessible() {
-            // SAFETY: both are live host-accessible memory (K1, G1), kept for us by the guards; they may overlap.
-            unsafe { std::ptr::copy(from.as_ptr(), to.as_mut_ptr(), src_bytes) };
-            return Ok(());
-        }
-        // Two borrows of the same foreign memory overlap without being of one block.
-        let overlap = self.address().abs_diff(src.address()) < src_bytes;
-        if !overlap && self.context() == src.context() {
-            // SAFETY: the guards' ranges are kept for us, are of the queue's context and do not overlap.
-            return unsafe { memcpy(self.queue(), to.as_mut_ptr(), from.as_ptr(), src_bytes) };
-        }
-        self.copy_staged(src, &to, &from, if overlap { src_bytes } else { STAGING_BYTES })
+        Ok(Placed { dst: 0..dst_bytes, src: 0..src_bytes, shape: Shape::contiguous(src_bytes) })
     }
 
-    fn copy_staged(&self, src: &Self, to: &WriteGuard, from: &ReadGuard, chunk_bytes: usize) -> Result<()> {
-        let mut staging = zeroed::<u8>(chunk_bytes.min(from.len_bytes()))?;
-        for offset in (0..from.len_bytes()).step_by(chunk_bytes) {
-            let len_bytes = chunk_bytes.min(from.len_bytes() - offset);
-            let dst = to.as_mut_ptr().wrapping_add(offset);
-            let src_ptr = from.as_ptr().wrapping_add(offset);
-            // SAFETY: `offset + len_bytes` lies within the guards' ranges; the staging memory is ours.
-            unsafe { memcpy(src.queue(), staging.as_mut_ptr(), src_ptr, len_bytes) }?;
-            // SAFETY: as above.
-            unsafe { memcpy(self.queue(), dst, staging.as_ptr(), len_bytes) }?;
+    fn copy(&self, src: &Self, placed: Placed) -> Result<()> {
+        let shape = placed.shape;
+        let (writing, reading) = self.guards(src, placed, &[])?;
+        let (to, from) = (writing.as_mut_ptr(), reading.as_ptr());
+        let order = shape.order(to.addr(), from.addr());
+        if self.is_host_accessible() && src.is_host_accessible() && order != Order::ReadAllFirst {
+            // SAFETY: both are live host-accessible memory (K1, G1, S1), kept for us by the guards.
+            unsafe { rows::copy(to, from, shape, order) };
+            return Ok(());
         }
-        Ok(())
+        let flight = Flight::new(Dependency::default(), Some(writing), Some(reading));
+        self.submit(src, shape, flight, (to, from))?.wait()
+    }
+
+    fn copy_async(&self, src: &Self, placed: Placed, after: &[Dependency]) -> Result<Transfer> {
+        let shape = placed.shape;
+        let after = Dependency::all(after);
+        let (writing, reading) = self.guards(src, placed, &after.borrows)?;
+        let ends = (writing.as_mut_ptr(), reading.as_ptr());
+        let flight = Flight::new(after, Some(writing), Some(reading));
+        Ok(Transfer::new(self.submit(src, shape, flight, ends)?, ()))
+    }
+
+    /// Borrows both sides of a copy, which lie within the buffers (S1).
+    fn guards(&self, src: &Self, placed: Placed, after: &[u64]) -> Result<(WriteGuard, ReadGuard)> {
+        self.check_writable()?;
+        let (to, from) = (self.in_block(placed.dst)?, src.in_block(placed.src)?);
+        guard::write_and_read((self.block(), to), (src.block(), from), after)
+    }
+
+    /// Submits a copy between the starts of the two guards of `flight`.
+    fn submit(
+        &self,
+        src: &Self,
+        shape: Shape,
+        mut flight: Flight,
+        (to, from): (*mut u8, *const u8),
+    ) -> Result<Flight> {
+        let order = shape.order(to.addr(), from.addr());
+        let route = Route::between(self, src, order);
+        // SAFETY: 1. The guards in `flight` hold what the shape needs (S1). 2. They admit nobody but what it is ordered after
+        // (T1, O1). 3. That order, and the route was made for it.
+        unsafe { staged::copy(&mut flight, &route, to, from, shape, order) }?;
+        Ok(flight)
     }
 }

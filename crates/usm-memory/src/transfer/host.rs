@@ -1,13 +1,10 @@
-//! Copies between host memory and USM of any kind, and fills.
+//! Blocking copies between host slices and USM of any kind.
 
-use usm_core::{Error as CoreError, Queue};
+use usm_core::Queue;
 
 use super::memcpy;
 use crate::typed::zeroed;
 use crate::{Error, ReadGuard, Result, UsmBuffer, WriteGuard};
-
-/// Bytes written at a time where a queue cannot fill.
-const STAGING_BYTES: usize = 64 * 1024;
 
 impl WriteGuard {
     /// Copies all of `bytes` to the range, whatever the kind of the memory.
@@ -111,44 +108,5 @@ impl UsmBuffer {
         let mut bytes = zeroed::<u8>(self.len_bytes())?;
         self.copy_to_host(&mut bytes, 0)?;
         Ok(bytes)
-    }
-
-    /// Repeats `pattern`, 1, 2, 4, 8 or 16 bytes long, over the whole buffer.
-    ///
-    /// # Errors
-    /// [`Error::Core`] for a pattern of another length; [`Error::PatternMismatch`] unless its length divides the buffer's;
-    /// [`Error::ReadOnly`], [`Error::BorrowConflict`].
-    pub fn fill(&self, pattern: &[u8]) -> Result<()> {
-        let (pattern_bytes, buffer_bytes) = (pattern.len(), self.len_bytes());
-        if !matches!(pattern_bytes, 1 | 2 | 4 | 8 | 16) {
-            return Err(CoreError::PatternLength { len_bytes: pattern_bytes }.into());
-        }
-        if !buffer_bytes.is_multiple_of(pattern_bytes) {
-            return Err(Error::PatternMismatch { pattern_bytes, buffer_bytes });
-        }
-        let guard = self.write_range(0..buffer_bytes)?;
-        if buffer_bytes == 0 {
-            return Ok(());
-        }
-        if !self.is_host_accessible() && self.address().is_multiple_of(pattern_bytes) {
-            let count = buffer_bytes / pattern_bytes;
-            // SAFETY: the guard's range is ours and aligned to the pattern; the wait ends the operation before the guard does.
-            unsafe { self.queue().fill(guard.as_mut_ptr(), pattern, count, &[]) }?.wait()?;
-            return Ok(());
-        }
-        // Host-accessible memory needs no queue, and queues want aligned patterns.
-        let staging = pattern.repeat(STAGING_BYTES.min(buffer_bytes) / pattern_bytes);
-        for offset in (0..buffer_bytes).step_by(STAGING_BYTES) {
-            let len_bytes = staging.len().min(buffer_bytes - offset);
-            let dst = guard.as_mut_ptr().wrapping_add(offset);
-            if self.is_host_accessible() {
-                // SAFETY: `offset + len_bytes` lies within the guard's range of live host-accessible memory (K1, G1).
-                unsafe { std::ptr::copy_nonoverlapping(staging.as_ptr(), dst, len_bytes) };
-            } else {
-                // SAFETY: as above; the staging memory is ours.
-                unsafe { memcpy(self.queue(), dst, staging.as_ptr(), len_bytes) }?;
-            }
-        }
-        Ok(())
     }
 }

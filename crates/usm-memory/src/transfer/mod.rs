@@ -1,10 +1,22 @@
-//! Blocking copies: host and USM, USM and USM.
+//! Copies and fills: host and USM, USM and USM, whole ranges and rows with pitches; blocking, and as transfers under way.
+//!
+//! A blocking copy of host-accessible memory is done by the calling thread, any other by queues. A transfer under way
+//! ([`Transfer`]) is always done by queues.
 
 mod between;
+mod fill;
+mod flight;
+mod handle;
 mod host;
+mod rows;
+mod shape;
+mod staged;
+mod vector;
 
 use usm_core::Queue;
 
+pub use self::handle::{Dependency, Refused, Transfer};
+pub use self::shape::Copy2d;
 use crate::Result;
 
 /// Copies through a queue and waits.

@@ -1,7 +1,7 @@
-//! Copies between host slices and typed buffers of any kind.
+//! Copies between host slices, vectors and typed buffers of any kind, and fills.
 
 use super::{Plain, TypedBuffer, plain};
-use crate::Result;
+use crate::{Dependency, Refused, Result, Transfer};
 
 impl<T: Plain> TypedBuffer<T> {
     /// Copies as many elements as the buffer has from a slice.
@@ -34,23 +34,70 @@ impl<T: Plain> TypedBuffer<T> {
         Ok(elements)
     }
 
+    /// Copies all elements of `src`, which has as many, into this buffer, as [`UsmBuffer::copy_from`](crate::UsmBuffer::copy_from) does.
+    ///
+    /// # Errors
+    /// As [`UsmBuffer::copy_from`](crate::UsmBuffer::copy_from).
+    pub fn copy_from(&self, src: &Self) -> Result<()> {
+        self.as_buffer().copy_from(src.as_buffer())
+    }
+
+    /// As [`copy_from`](Self::copy_from), but returns when the copy is submitted, as [`UsmBuffer::copy_from_async`](crate::UsmBuffer::copy_from_async) does.
+    ///
+    /// # Errors
+    /// As [`UsmBuffer::copy_from`](crate::UsmBuffer::copy_from).
+    pub fn copy_from_async(&self, src: &Self, after: &[Dependency]) -> Result<Transfer> {
+        self.as_buffer().copy_from_async(src.as_buffer(), after)
+    }
+
+    /// Submits a copy of a vector with as many elements as the buffer has, to be done after the dependencies. The transfer
+    /// keeps the vector and gives it back.
+    ///
+    /// # Errors
+    /// [`Refused`] with the vector and one of the errors of [`copy_from_slice`](Self::copy_from_slice).
+    pub fn copy_from_vec_async(
+        &self,
+        elements: Vec<T>,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        self.as_buffer().upload_all(elements, after)
+    }
+
+    /// Submits a copy of all elements to a vector of the same length, to be done after the dependencies. The transfer keeps
+    /// the vector and gives it back with the new content.
+    ///
+    /// # Errors
+    /// [`Refused`] with the vector and one of the errors of [`copy_to_slice`](Self::copy_to_slice).
+    pub fn copy_to_vec_async(
+        &self,
+        elements: Vec<T>,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        self.as_buffer().download_all(elements, after)
+    }
+
+    /// Submits a copy of all elements to a new vector, to be done after the dependencies.
+    ///
+    /// # Errors
+    /// As [`to_vec`](Self::to_vec).
+    pub fn to_vec_async(&self, after: &[Dependency]) -> Result<Transfer<Vec<T>>> {
+        Ok(self.copy_to_vec_async(plain::zeroed(self.len())?, after)?)
+    }
+
     /// Sets all elements to `value`.
     ///
     /// # Errors
     /// [`Error::ReadOnly`](crate::Error::ReadOnly), [`Error::BorrowConflict`](crate::Error::BorrowConflict),
-    /// [`Error::Core`](crate::Error::Core); [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory) for elements of other
-    /// sizes than a queue can fill with.
+    /// [`Error::Core`](crate::Error::Core).
     pub fn fill(&self, value: T) -> Result<()> {
-        if matches!(Self::ELEMENT_BYTES, 1 | 2 | 4 | 8 | 16) {
-            return self.as_buffer().fill(plain::bytes_of(&[value]));
-        }
-        if self.kind().is_host_accessible() {
-            self.write()?.fill(value);
-            return Ok(());
-        }
-        let mut elements = Vec::new();
-        plain::reserve(&mut elements, self.len())?;
-        elements.resize(self.len(), value);
-        self.copy_from_slice(&elements)
+        self.as_buffer().fill_any(plain::bytes_of(&[value]))
+    }
+
+    /// As [`fill`](Self::fill), but returns when the fill is submitted, to be done after the dependencies.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub fn fill_async(&self, value: T, after: &[Dependency]) -> Result<Transfer> {
+        self.as_buffer().fill_any_async(plain::bytes_of(&[value]), after)
     }
 }

@@ -1,0 +1,96 @@
+//! Fills with a repeated pattern.
+
+use usm_core::Error as CoreError;
+
+use super::flight::Flight;
+use super::{Dependency, Transfer};
+use crate::{Error, Result, UsmBuffer};
+
+/// Bytes written at a time where a queue cannot fill.
+const STAGING_BYTES: usize = 64 * 1024;
+
+impl UsmBuffer {
+    /// Repeats `pattern`, 1, 2, 4, 8 or 16 bytes long, over the whole buffer.
+    ///
+    /// # Errors
+    /// [`Error::Core`] for a pattern of another length; [`Error::PatternMismatch`] unless its length divides the buffer's;
+    /// [`Error::ReadOnly`], [`Error::BorrowConflict`].
+    pub fn fill(&self, pattern: &[u8]) -> Result<()> {
+        self.check_pattern(pattern)?;
+        self.fill_any(pattern)
+    }
+
+    /// As [`fill`](Self::fill), but returns when the fill is submitted, to be done after the dependencies.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub fn fill_async(&self, pattern: &[u8], after: &[Dependency]) -> Result<Transfer> {
+        self.check_pattern(pattern)?;
+        self.fill_any_async(pattern, after)
+    }
+
+    fn check_pattern(&self, pattern: &[u8]) -> Result<()> {
+        let (pattern_bytes, buffer_bytes) = (pattern.len(), self.len_bytes());
+        if !is_queue_pattern(pattern) {
+            return Err(CoreError::PatternLength { len_bytes: pattern_bytes }.into());
+        }
+        if !buffer_bytes.is_multiple_of(pattern_bytes) {
+            return Err(Error::PatternMismatch { pattern_bytes, buffer_bytes });
+        }
+        Ok(())
+    }
+
+    /// Fills with a pattern of any length but 0 that divides the buffer's.
+    pub(crate) fn fill_any(&self, pattern: &[u8]) -> Result<()> {
+        if !self.is_host_accessible() {
+            return self.fill_any_async(pattern, &[])?.wait();
+        }
+        // Host-accessible memory needs no queue.
+        let guard = self.write_range(0..self.len_bytes())?;
+        let repeated = repeat(pattern, self.len_bytes());
+        for offset in (0..self.len_bytes()).step_by(repeated.len().max(1)) {
+            let len_bytes = repeated.len().min(self.len_bytes() - offset);
+            let dst = guard.as_mut_ptr().wrapping_add(offset);
+            // SAFETY: `offset + len_bytes` lies within the guard's range of live host-accessible memory (K1, G1).
+            unsafe { std::ptr::copy_nonoverlapping(repeated.as_ptr(), dst, len_bytes) };
+        }
+        Ok(())
+    }
+
+    /// As [`fill_any`](Self::fill_any), by the queue.
+    pub(crate) fn fill_any_async(&self, pattern: &[u8], after: &[Dependency]) -> Result<Transfer> {
+        let after = Dependency::all(after);
+        let guard = self.write_range_after(0..self.len_bytes(), &after.borrows)?;
+        let (start, queue) = (guard.as_mut_ptr(), self.queue());
+        let mut flight = Flight::new(after, Some(guard), None);
+        if self.len_bytes() == 0 {
+            return Ok(Transfer::new(flight, ()));
+        }
+        if is_queue_pattern(pattern) && self.address().is_multiple_of(pattern.len()) {
+            let count = self.len_bytes() / pattern.len();
+            // SAFETY: the guard's range, which `flight` keeps, aligned to the pattern.
+            unsafe { flight.fill(queue, start, pattern, count) }?;
+            return Ok(Transfer::new(flight, ()));
+        }
+        // Queues want short and aligned patterns: others are copied from the host.
+        flight.pattern = repeat(pattern, self.len_bytes());
+        let (src, step_bytes) = (flight.pattern.as_ptr(), flight.pattern.len());
+        let mut after = flight.after();
+        for offset in (0..self.len_bytes()).step_by(step_bytes) {
+            let len_bytes = step_bytes.min(self.len_bytes() - offset);
+            // SAFETY: within the guard's range and the repeated pattern, both kept by `flight`; each after the one before.
+            let event = unsafe { flight.memcpy(queue, start.wrapping_add(offset), src, len_bytes, &after) }?;
+            after = vec![event];
+        }
+        Ok(Transfer::new(flight, ()))
+    }
+}
+
+fn is_queue_pattern(pattern: &[u8]) -> bool {
+    matches!(pattern.len(), 1 | 2 | 4 | 8 | 16)
+}
+
+/// Some repetitions of the pattern, at least one, not many more than there is room for.
+fn repeat(pattern: &[u8], len_bytes: usize) -> Vec<u8> {
+    pattern.repeat((STAGING_BYTES.min(len_bytes) / pattern.len().max(1)).max(1))
+}

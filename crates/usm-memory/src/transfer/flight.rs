@@ -1,0 +1,109 @@
+//! Operations under way and all that they use, which goes when they have ended.
+
+use std::slice;
+
+use usm_core::{Allocation, Event, Queue};
+
+use super::Dependency;
+use crate::Result;
+use crate::guard::{self, ReadGuard, WriteGuard};
+
+/// Submitted operations with their USM operands. Dropping waits, and only then lets the borrows and the staging memory go.
+#[derive(Debug)]
+pub(super) struct Flight {
+    /// Invariant F1: the event of every operation that was submitted through this value, until it was waited for. The last one
+    /// is ordered after all others.
+    events: Vec<Event>,
+    /// What the operations are ordered after.
+    after: Dependency,
+    /// Memory between the two sides of a copy.
+    pub(super) staging: Option<Allocation>,
+    /// Bytes to be written.
+    pub(super) pattern: Vec<u8>,
+    writing: Option<WriteGuard>,
+    reading: Option<ReadGuard>,
+}
+
+impl Flight {
+    /// No operation yet. `after` names all that the guards were allowed to overlap.
+    pub(super) fn new(after: Dependency, writing: Option<WriteGuard>, reading: Option<ReadGuard>) -> Self {
+        Self { events: Vec::new(), after, staging: None, pattern: Vec::new(), writing, reading }
+    }
+
+    /// The events that the first operations must be ordered after.
+    pub(super) fn after(&self) -> Vec<Event> {
+        self.after.events.clone()
+    }
+
+    /// Submits a copy.
+    ///
+    /// # Safety
+    /// 1. Both ranges are valid for the copy, do not overlap, and stay so until this value is dropped.
+    /// 2. Who else may touch them has ended before `after` does. `after` covers all operations submitted here before and
+    ///    [`Self::after`], by itself or by the order of the queue.
+    pub(super) unsafe fn memcpy(
+        &mut self,
+        queue: &Queue,
+        dst: *mut u8,
+        src: *const u8,
+        len_bytes: usize,
+        after: &[Event],
+    ) -> Result<Event> {
+        // SAFETY: the caller's promises; F1: dropping this value waits for the event.
+        let event = unsafe { queue.memcpy(dst, src, len_bytes, after) }?;
+        self.events.push(event.clone());
+        Ok(event)
+    }
+
+    /// Submits a fill as its only operation.
+    ///
+    /// # Safety
+    /// 1. The range is USM of the queue's context, aligned to the pattern, and stays valid until this value is dropped.
+    pub(super) unsafe fn fill(
+        &mut self,
+        queue: &Queue,
+        dst: *mut u8,
+        pattern: &[u8],
+        count: usize,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; F1: dropping this value waits for the event.
+        let event = unsafe { queue.fill(dst, pattern, count, &self.after.events) }?;
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// The events after which everything has ended: the last one, or what a transfer of nothing comes after.
+    pub(super) fn last(&self) -> &[Event] {
+        self.events.last().map_or(&self.after.events, slice::from_ref)
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.events.last().is_none_or(Event::is_complete)
+    }
+
+    /// What has to come after all this, and may then use the same bytes.
+    pub(super) fn dependency(&self) -> Dependency {
+        let mut borrows = self.after.borrows.clone();
+        guard::retain_held(&mut borrows);
+        borrows.extend(self.writing.as_ref().map(WriteGuard::id));
+        borrows.extend(self.reading.as_ref().map(ReadGuard::id));
+        Dependency { events: self.last().to_vec(), borrows }
+    }
+
+    /// Waits for all operations, also after an error. The first error comes out.
+    pub(super) fn wait(&mut self) -> Result<()> {
+        let mut first = Ok(());
+        for event in self.events.drain(..) {
+            let end = event.wait();
+            first = first.and(end);
+        }
+        Ok(first?)
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        // Nobody is left to tell the error. The operations have ended in any case, and the fields go after this.
+        let _ = self.wait();
+    }
+}

@@ -1,0 +1,156 @@
+//! Copies on queues: by one, or through host USM, read by one queue while the other writes what was read before.
+
+use usm_core::{Allocation, Event, Queue, UsmKind};
+
+use super::flight::Flight;
+use super::shape::{Order, Piece, Shape};
+use crate::{Result, UsmBuffer};
+
+/// Bytes that are read at once while as many are written.
+pub(super) const CHUNK_BYTES: usize = 1 << 20;
+/// The least that is tried where there is no memory for more.
+const MIN_CHUNK_BYTES: usize = 64 << 10;
+
+/// Which queues copy.
+pub(super) enum Route<'a> {
+    /// One reaches both sides.
+    Direct(&'a Queue),
+    /// Each side needs its own, or the sides overlap.
+    Staged { read: &'a Queue, write: &'a Queue },
+}
+
+impl<'a> Route<'a> {
+    /// The way from `src` to `dst`. A queue reaches USM of its context, and host-accessible memory of any.
+    pub(super) fn between(dst: &'a UsmBuffer, src: &'a UsmBuffer, order: Order) -> Self {
+        let (write, read) = (dst.queue(), src.queue());
+        if order != Order::Any {
+            Self::Staged { read, write }
+        } else if src.is_host_accessible() || write.context() == read.context() {
+            Self::Direct(write)
+        } else if dst.is_host_accessible() {
+            Self::Direct(read)
+        } else {
+            Self::Staged { read, write }
+        }
+    }
+}
+
+/// Submits a copy.
+///
+/// # Safety
+/// 1. All pieces of `shape` are valid at `dst` and `src`, and stay so until `flight` is dropped; the queues of `route` reach them.
+/// 2. Who else may touch them has ended when [`Flight::after`] has.
+/// 3. `order` is what [`Shape::order`] says about them; anything but [`Order::Any`] comes with [`Route::Staged`].
+pub(super) unsafe fn copy(
+    flight: &mut Flight,
+    route: &Route<'_>,
+    dst: *mut u8,
+    src: *const u8,
+    shape: Shape,
+    order: Order,
+) -> Result<()> {
+    match *route {
+        Route::Direct(queue) => {
+            let mut after = flight.after();
+            for piece in shape.pieces(usize::MAX, order) {
+                let (dst, src) = (dst.wrapping_add(piece.dst_bytes), src.wrapping_add(piece.src_bytes));
+                // SAFETY: the caller's promises; in an in-order queue every operation is after those before it, in others after
+                // the event of the one before.
+                let event = unsafe { flight.memcpy(queue, dst, src, piece.len_bytes, &after) }?;
+                after.clear();
+                if !queue.properties().in_order {
+                    after.push(event);
+                }
+            }
+            Ok(())
+        }
+        // SAFETY: the caller's promises.
+        Route::Staged { read, write } => unsafe { pipeline(flight, read, write, dst, src, shape, order) },
+    }
+}
+
+/// # Safety
+/// As for [`copy`].
+unsafe fn pipeline(
+    flight: &mut Flight,
+    read: &Queue,
+    write: &Queue,
+    dst: *mut u8,
+    src: *const u8,
+    shape: Shape,
+    order: Order,
+) -> Result<()> {
+    let total_bytes = shape.len_bytes();
+    if total_bytes == 0 {
+        return Ok(());
+    }
+    let (staging, chunk_bytes) = staging(read, total_bytes, order)?;
+    let start = staging.as_ptr().as_ptr();
+    flight.staging = Some(staging);
+
+    let mut last_read = flight.after();
+    let mut last_write: Option<Event> = None;
+    // The last write out of the half that is read into next.
+    let mut emptied: [Option<Event>; 2] = [None, None];
+    let mut batch = Vec::new();
+    let mut pieces = shape.pieces(chunk_bytes, order).peekable();
+    for half in [0, 1].into_iter().cycle() {
+        take_batch(&mut pieces, chunk_bytes, &mut batch);
+        if batch.is_empty() {
+            break;
+        }
+        // Of no more than one chunk there is one half.
+        let slot = start.wrapping_add(half * chunk_bytes);
+        let mut after = last_read;
+        after.extend(emptied[half].take());
+        let mut used_bytes = 0;
+        for piece in &batch {
+            let (to, from) = (slot.wrapping_add(used_bytes), src.wrapping_add(piece.src_bytes));
+            // SAFETY: a piece of the source (promise 1) and room of the batch in its half of the staging memory, which `flight`
+            // keeps; whoever wrote from there has ended when `after` has, as has every read before.
+            after = vec![unsafe { flight.memcpy(read, to, from, piece.len_bytes, &after) }?];
+            used_bytes += piece.len_bytes;
+        }
+        last_read = after.clone();
+        after.extend(last_write.take());
+        used_bytes = 0;
+        for piece in &batch {
+            let (to, from) = (dst.wrapping_add(piece.dst_bytes), slot.wrapping_add(used_bytes));
+            // SAFETY: as above, the other way. All that was read before, which may overlap, has been read when `after` has ended;
+            // what is read later does not overlap, because of the order (promise 3).
+            after = vec![unsafe { flight.memcpy(write, to, from, piece.len_bytes, &after) }?];
+            used_bytes += piece.len_bytes;
+        }
+        last_write = after.pop();
+        emptied[half].clone_from(&last_write);
+    }
+    Ok(())
+}
+
+/// The next pieces that fit into a chunk together.
+fn take_batch(
+    pieces: &mut std::iter::Peekable<impl Iterator<Item = Piece>>,
+    chunk_bytes: usize,
+    batch: &mut Vec<Piece>,
+) {
+    batch.clear();
+    let mut left_bytes = chunk_bytes;
+    while let Some(piece) = pieces.next_if(|piece| piece.len_bytes <= left_bytes) {
+        left_bytes -= piece.len_bytes;
+        batch.push(piece);
+    }
+}
+
+/// Host USM for two chunks, or for all if that is one, and the length of a chunk. Less memory makes shorter chunks.
+fn staging(queue: &Queue, total_bytes: usize, order: Order) -> Result<(Allocation, usize)> {
+    let needs_all = order == Order::ReadAllFirst;
+    let mut chunk_bytes = if needs_all { total_bytes } else { total_bytes.min(CHUNK_BYTES) };
+    loop {
+        let halves = if chunk_bytes < total_bytes { 2 } else { 1 };
+        match queue.allocate(UsmKind::Host, chunk_bytes * halves) {
+            Ok(memory) => return Ok((memory, chunk_bytes)),
+            Err(error) if needs_all || chunk_bytes <= MIN_CHUNK_BYTES => return Err(error.into()),
+            Err(_) => chunk_bytes = (chunk_bytes / 2).max(MIN_CHUNK_BYTES),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Transfers under way between vectors of the host and USM.
+
+use super::flight::Flight;
+use super::shape::{Order, Placed, Shape};
+use super::staged::{self, Route};
+use super::{Copy2d, Dependency, Refused, Transfer};
+use crate::typed::{Plain, zeroed};
+use crate::{Error, Result, UsmBuffer};
+
+impl UsmBuffer {
+    /// Submits a copy of all of `bytes` to `offset_bytes`, to be done after the dependencies. The transfer keeps the vector and
+    /// gives it back.
+    ///
+    /// # Errors
+    /// [`Refused`] with the vector and one of [`Error::ReadOnly`], [`Error::OutOfBounds`], [`Error::BorrowConflict`],
+    /// [`Error::Core`].
+    pub fn copy_from_vec_async(
+        &self,
+        bytes: Vec<u8>,
+        offset_bytes: usize,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<u8>>, Refused<Vec<u8>>> {
+        self.upload(bytes, |len_bytes| self.at(offset_bytes, len_bytes), after)
+    }
+
+    /// Submits a copy to all of `bytes` from `offset_bytes` on, to be done after the dependencies. The transfer keeps the vector
+    /// and gives it back with the new content.
+    ///
+    /// # Errors
+    /// [`Refused`] with the vector and one of [`Error::OutOfBounds`], [`Error::BorrowConflict`], [`Error::Core`].
+    pub fn copy_to_vec_async(
+        &self,
+        bytes: Vec<u8>,
+        offset_bytes: usize,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<u8>>, Refused<Vec<u8>>> {
+        self.download(bytes, |len_bytes| self.at(offset_bytes, len_bytes).map(Placed::turned), after)
+    }
+
+    /// Submits a copy of the whole content to a new vector, to be done after the dependencies.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHostMemory`], [`Error::BorrowConflict`], [`Error::Core`].
+    pub fn to_vec_async(&self, after: &[Dependency]) -> Result<Transfer<Vec<u8>>> {
+        Ok(self.copy_to_vec_async(zeroed(self.len_bytes())?, 0, after)?)
+    }
+
+    /// As [`copy_2d_from_host`](Self::copy_2d_from_host), but returns when the copy is submitted, to be done after the
+    /// dependencies. The transfer keeps the vector and gives it back.
+    ///
+    /// # Errors
+    /// [`Refused`] with the vector and one of [`Error::Copy2d`], [`Error::ReadOnly`], [`Error::BorrowConflict`], [`Error::Core`].
+    pub fn copy_2d_from_vec_async(
+        &self,
+        bytes: Vec<u8>,
+        copy: Copy2d,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<u8>>, Refused<Vec<u8>>> {
+        self.upload(bytes, |len_bytes| copy.within(self.len_bytes(), len_bytes), after)
+    }
+
+    /// As [`copy_2d_to_host`](Self::copy_2d_to_host), but returns when the copy is submitted, to be done after the dependencies.
+    /// The transfer keeps the vector and gives it back with the new content.
+    ///
+    /// # Errors
+    /// [`Refused`] with the vector and one of [`Error::Copy2d`], [`Error::BorrowConflict`], [`Error::Core`].
+    pub fn copy_2d_to_vec_async(
+        &self,
+        bytes: Vec<u8>,
+        copy: Copy2d,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<u8>>, Refused<Vec<u8>>> {
+        self.download(bytes, |len_bytes| copy.within(len_bytes, self.len_bytes()), after)
+    }
+
+    /// `len_bytes` bytes of the host and as many at an offset of this buffer.
+    fn at(&self, offset_bytes: usize, len_bytes: usize) -> Result<Placed> {
+        self.check_range(offset_bytes, len_bytes)?;
+        Ok(Placed {
+            dst: offset_bytes..offset_bytes + len_bytes,
+            src: 0..len_bytes,
+            shape: Shape::contiguous(len_bytes),
+        })
+    }
+
+    /// As many bytes of the host as this buffer has, from or to all of it.
+    fn all(&self, dst_bytes: usize, src_bytes: usize) -> Result<Placed> {
+        if dst_bytes != src_bytes {
+            return Err(Error::LengthMismatch { dst_bytes, src_bytes });
+        }
+        self.at(0, src_bytes)
+    }
+
+    /// Copies from elements of the host to all of this buffer.
+    pub(crate) fn upload_all<T: Plain>(
+        &self,
+        elements: Vec<T>,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        self.upload(elements, |len_bytes| self.all(self.len_bytes(), len_bytes), after)
+    }
+
+    /// Copies all of this buffer to elements of the host.
+    pub(crate) fn download_all<T: Plain>(
+        &self,
+        elements: Vec<T>,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        self.download(elements, |len_bytes| self.all(len_bytes, self.len_bytes()), after)
+    }
+
+    /// Copies from elements of the host, of whose length in bytes `place` makes the bounds.
+    fn upload<T: Plain>(
+        &self,
+        elements: Vec<T>,
+        place: impl FnOnce(usize) -> Result<Placed>,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        let submit = || -> Result<Flight> {
+            let Placed { dst, src, shape } = place(size_of_val(&*elements))?;
+            let after = Dependency::all(after);
+            let guard = self.write_range_after(dst, &after.borrows)?;
+            let to = guard.as_mut_ptr();
+            let from = elements.as_ptr().cast::<u8>().wrapping_add(src.start);
+            let mut flight = Flight::new(after, Some(guard), None);
+            let route = Route::Direct(self.queue());
+            // SAFETY: 1. The guard's range, which `flight` keeps, and a part of the vector (S1), which the caller keeps as long;
+            // host memory is reached by any queue. 2. The guard admits nobody but what this is ordered after (T1, O1); the vector
+            // is ours. 3. A vector overlaps no USM.
+            unsafe { staged::copy(&mut flight, &route, to, from, shape, Order::Any) }?;
+            Ok(flight)
+        };
+        match submit() {
+            Ok(flight) => Ok(Transfer::new(flight, elements)),
+            Err(error) => Err(Refused { error, host: elements }),
+        }
+    }
+
+    /// As [`upload`](Self::upload), the other way.
+    fn download<T: Plain>(
+        &self,
+        mut elements: Vec<T>,
+        place: impl FnOnce(usize) -> Result<Placed>,
+        after: &[Dependency],
+    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+        let submit = || -> Result<Flight> {
+            let Placed { dst, src, shape } = place(size_of_val(&*elements))?;
+            let after = Dependency::all(after);
+            let guard = self.read_range_after(src, &after.borrows)?;
+            let from = guard.as_ptr();
+            let to = elements.as_mut_ptr().cast::<u8>().wrapping_add(dst.start);
+            let mut flight = Flight::new(after, None, Some(guard));
+            let route = Route::Direct(self.queue());
+            // SAFETY: as for `upload`; any bytes are elements (`Plain`, 1).
+            unsafe { staged::copy(&mut flight, &route, to, from, shape, Order::Any) }?;
+            Ok(flight)
+        };
+        match submit() {
+            Ok(flight) => Ok(Transfer::new(flight, elements)),
+            Err(error) => Err(Refused { error, host: elements }),
+        }
+    }
+}
