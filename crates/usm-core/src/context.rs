@@ -140,7 +140,7 @@ impl Context {
 
 impl PartialEq for Context {
     fn eq(&self, other: &Self) -> bool {
-        self.inner.same(&other.inner)
+        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.same(&other.inner)
     }
 }
 

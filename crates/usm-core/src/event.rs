@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::Result;
 use crate::backend::{Backend, EventStatus, ProfilingTimes, RawEvent};
+use crate::{Context, Result};
 
 owned_handle!(
     /// Owner of a raw event.
@@ -16,15 +16,22 @@ owned_handle!(
 #[derive(Clone, Debug)]
 pub struct Event {
     inner: Arc<EventHandle>,
+    context: Context,
 }
 
 impl Event {
     /// # Safety
-    /// 1. `raw` is a live handle of `backend` whose reference the caller gives away.
-    pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawEvent) -> Self {
+    /// 1. `raw` is a live handle of the context's backend whose reference the caller gives away.
+    pub(crate) unsafe fn from_raw(context: &Context, raw: RawEvent) -> Self {
         // SAFETY: the caller's promise 1.
-        let handle = unsafe { EventHandle::from_raw(backend, raw) };
-        Self { inner: Arc::new(handle) }
+        let handle = unsafe { EventHandle::from_raw(Arc::clone(context.backend()), raw) };
+        Self { inner: Arc::new(handle), context: context.clone() }
+    }
+
+    /// The context of the queue that the operation was submitted to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
     }
 
     pub(crate) fn raw(&self) -> RawEvent {
@@ -83,8 +90,8 @@ impl Event {
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().event_dependencies(self.raw()) }?;
         let wrap = |raw| {
-            // SAFETY: fresh handles of this backend.
-            unsafe { Self::from_raw(Arc::clone(self.backend()), raw) }
+            // SAFETY: fresh handles of this backend; `Queue::submit` hands events of one context only to it.
+            unsafe { Self::from_raw(&self.context, raw) }
         };
         Ok(raw.into_iter().map(wrap).collect())
     }

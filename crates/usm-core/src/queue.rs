@@ -296,16 +296,17 @@ impl Queue {
         let backend = self.backend();
         let mut raw = Vec::with_capacity(dependencies.len());
         for event in dependencies {
-            if Arc::ptr_eq(event.backend(), backend) {
+            if event.context() == self.context() {
                 raw.push(event.raw());
             } else {
-                // Another backend's events mean nothing here: order by waiting.
+                // Another backend's events mean nothing here, and dependencies across contexts end the SYCL runtime (2026.2) in
+                // a segmentation fault sooner or later: order by waiting.
                 event.wait()?;
             }
         }
         let event = operation(&**backend, &raw)?;
         // SAFETY: a fresh handle of this backend.
-        Ok(unsafe { Event::from_raw(Arc::clone(backend), event) })
+        Ok(unsafe { Event::from_raw(self.context(), event) })
     }
 }
 

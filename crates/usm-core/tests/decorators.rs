@@ -340,3 +340,24 @@ fn records_of_kernels_tell_their_arguments() {
         assert!(released("kernel") && released("bundle"), "{text}");
     }
 }
+
+#[test]
+fn events_of_another_context_are_waited_for() {
+    for base in bases::all() {
+        let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 8).with_max_delay(1 << 40));
+        let device = Runtime::with_backend(delayed.clone()).unwrap().default_device();
+        let queues = [0, 1].map(|_| {
+            let context = usm_core::Context::new(from_ref(&device)).unwrap();
+            context.create_queue(&device, QueueProperties::OUT_OF_ORDER).unwrap()
+        });
+        let [a, b] = [0, 1].map(|i| queues[i].allocate(UsmKind::Device, 16).unwrap());
+        let first = set(&queues[0], &a, 1, &[]);
+        assert!(first.context() == queues[0].context() && !first.is_complete(), "{}", base.name);
+        let second = set(&queues[1], &b, 2, from_ref(&first));
+        assert!(first.is_complete() && !second.is_complete(), "{}", base.name);
+        let third = set(&queues[1], &b, 3, from_ref(&second));
+        assert!(!second.is_complete(), "the runtime orders within a context");
+        third.wait().unwrap();
+        assert_eq!((bytes(&queues[0], &a), bytes(&queues[1], &b)), (vec![1; 16], vec![3; 16]));
+    }
+}
