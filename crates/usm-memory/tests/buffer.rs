@@ -167,7 +167,7 @@ fn fills_repeat_the_pattern() {
     each(|queue, kind| {
         let pattern: Vec<u8> = (10..26).collect();
         let whole = UsmBuffer::allocate(queue, kind, (1 << 17) + 16).unwrap();
-        for len in [1, 2, 4, 8, 16] {
+        for len in [1, 2, 3, 4, 8, 12, 16] {
             whole.fill(&pattern[..len]).unwrap();
             assert!(
                 whole.to_vec().unwrap() == pattern[..len].repeat(whole.len_bytes() / len),
@@ -178,7 +178,8 @@ fn fills_repeat_the_pattern() {
         whole.sub_buffer(3, 32).unwrap().fill(&pattern).unwrap();
         assert_eq!(whole.to_vec().unwrap()[3..35], pattern.repeat(2), "misaligned");
         assert!(matches!(whole.sub_buffer(0, 5).unwrap().fill(&[1, 2]), Err(Error::PatternMismatch { .. })));
-        assert!(matches!(whole.fill(&[1, 2, 3]), Err(Error::Core(_))));
+        assert!(matches!(whole.fill(&[1; 17]), Err(Error::Core(_))));
+        assert!(matches!(whole.fill(&[]), Err(Error::Core(_))));
         whole.sub_buffer(0, 0).unwrap().fill(&[1]).unwrap();
     });
 }

@@ -1,16 +1,17 @@
 //! Fills with a repeated pattern.
 
 use usm_core::Error as CoreError;
+use usm_core::backend::MAX_PATTERN_BYTES;
 
 use super::flight::Flight;
 use super::{Dependency, Transfer};
 use crate::{Error, Result, UsmBuffer};
 
-/// Bytes written at a time where a queue cannot fill.
+/// Bytes written at a time by repeated copies.
 const STAGING_BYTES: usize = 64 * 1024;
 
 impl UsmBuffer {
-    /// Repeats `pattern`, 1, 2, 4, 8 or 16 bytes long, over the whole buffer.
+    /// Repeats `pattern`, 1 to 16 bytes long, over the whole buffer.
     ///
     /// # Errors
     /// [`Error::Core`] for a pattern of another length; [`Error::PatternMismatch`] unless its length divides the buffer's;
@@ -66,13 +67,13 @@ impl UsmBuffer {
         if self.len_bytes() == 0 {
             return Ok(Transfer::new(flight, ()));
         }
-        if is_queue_pattern(pattern) && self.address().is_multiple_of(pattern.len()) {
+        if is_queue_pattern(pattern) {
             let count = self.len_bytes() / pattern.len();
-            // SAFETY: the guard's range, which `flight` keeps, aligned to the pattern.
+            // SAFETY: the guard's range, which `flight` keeps.
             unsafe { flight.fill(queue, start, pattern, count) }?;
             return Ok(Transfer::new(flight, ()));
         }
-        // Queues want short and aligned patterns: others are copied from the host.
+        // Queues take short patterns only: others are copied from the host.
         flight.pattern = repeat(pattern, self.len_bytes());
         let (src, step_bytes) = (flight.pattern.as_ptr(), flight.pattern.len());
         let mut after = flight.after();
@@ -87,7 +88,7 @@ impl UsmBuffer {
 }
 
 fn is_queue_pattern(pattern: &[u8]) -> bool {
-    matches!(pattern.len(), 1 | 2 | 4 | 8 | 16)
+    (1..=MAX_PATTERN_BYTES).contains(&pattern.len())
 }
 
 /// Some repetitions of the pattern, at least one, not many more than there is room for.

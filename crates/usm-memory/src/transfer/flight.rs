@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use usm_core::{Allocation, Event, Queue};
+use usm_core::{Event, Queue};
 
 use super::Dependency;
 use crate::Result;
@@ -17,7 +17,7 @@ pub(super) struct Flight {
     /// What the operations are ordered after.
     after: Dependency,
     /// Memory between the two sides of a copy.
-    pub(super) staging: Option<Allocation>,
+    pub(super) staging: Option<WriteGuard>,
     /// Bytes to be written.
     pub(super) pattern: Vec<u8>,
     writing: Option<WriteGuard>,
@@ -58,7 +58,7 @@ impl Flight {
     /// Submits a fill as its only operation.
     ///
     /// # Safety
-    /// 1. The range is USM of the queue's context, aligned to the pattern, and stays valid until this value is dropped.
+    /// 1. The range is USM of the queue's context, and stays valid until this value is dropped.
     pub(super) unsafe fn fill(
         &mut self,
         queue: &Queue,
@@ -92,12 +92,9 @@ impl Flight {
 
     /// Waits for all operations, also after an error. The first error comes out.
     pub(super) fn wait(&mut self) -> Result<()> {
-        let mut first = Ok(());
-        for event in self.events.drain(..) {
-            let end = event.wait();
-            first = first.and(end);
-        }
-        Ok(first?)
+        Event::wait_all(&self.events)?;
+        self.events.clear();
+        Ok(())
     }
 }
 

@@ -1,7 +1,12 @@
 //! The queues that tests run on: one a backend.
 #![allow(clippy::panic, clippy::unwrap_used, dead_code)]
 
-use usm_memory::usm_core::{BackendId, Queue, Runtime, UsmKind};
+use std::slice::from_ref;
+
+use usm_memory::UsmBuffer;
+use usm_memory::usm_core::{
+    BackendId, Context, DeviceType, HostDevice, Queue, QueueProperties, Runtime, RuntimeOptions, UsmKind,
+};
 
 /// The default queue of a SYCL device, or `None` with the reason printed. With `USM_REQUIRE_SYCL=1` a missing device fails.
 pub(crate) fn sycl_queue() -> Option<Queue> {
@@ -34,4 +39,29 @@ pub(crate) fn each(test: impl Fn(&Queue, UsmKind)) {
             test(&queue, kind);
         }
     }
+}
+
+/// Queues of every place that copies can go to: for each backend two contexts on one device, and two more host devices.
+pub(crate) fn places() -> Vec<Queue> {
+    let mut places = queues();
+    for queue in queues() {
+        let context = Context::new(from_ref(queue.device())).unwrap();
+        places.push(context.create_queue(queue.device(), QueueProperties::OUT_OF_ORDER).unwrap());
+    }
+    let gpus = [HostDevice::new(DeviceType::Gpu), HostDevice::new(DeviceType::Gpu)];
+    let simulated = Runtime::new(RuntimeOptions::new().without_sycl().host_devices(gpus));
+    places.extend(simulated.devices().iter().map(|device| simulated.default_queue(device).unwrap()));
+    places
+}
+
+/// New memory with this content.
+pub(crate) fn buffer(queue: &Queue, kind: UsmKind, bytes: &[u8]) -> UsmBuffer {
+    let buffer = UsmBuffer::allocate(queue, kind, bytes.len()).unwrap();
+    buffer.copy_from_host(bytes, 0).unwrap();
+    buffer
+}
+
+/// Bytes that do not repeat soon.
+pub(crate) fn bytes(len: usize, seed: usize) -> Vec<u8> {
+    (0..len).map(|i| ((i + seed) % 251) as u8 ^ (i >> 8) as u8).collect()
 }
