@@ -85,7 +85,7 @@ pub enum Error {
     /// USM of one context in an operation on a queue of another.
     #[error(
         "{operation}: the memory at {address:#x} belongs to context {memory_context}, the queue to context \
-         {queue_context}; a queue takes USM of its own context and host memory"
+         {queue_context}; a queue takes USM of its own context, and copies memory that host code reaches"
     )]
     ForeignContext {
         /// The operation that was asked for.

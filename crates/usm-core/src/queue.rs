@@ -153,7 +153,8 @@ impl Queue {
         Ok(allocation)
     }
 
-    /// Copies `len_bytes` bytes after the `dependencies`; USM of this context or host memory on either side.
+    /// Copies `len_bytes` bytes after the `dependencies`; USM of this context or host memory on either side. Host
+    /// and shared USM of another context is host memory here.
     ///
     /// # Safety
     /// 1. Both ranges are valid for the copy, do not overlap, and stay valid and unshared until the event has ended.

@@ -156,7 +156,9 @@ impl Memory {
             let host = Operand { bytes: address, _in_use: None };
             return if allows_host && !is_guarded { Ok(host) } else { Err(unreachable()) };
         };
-        if block.context != queue.context.id {
+        // Host code reaches the memory: for another context it is host memory, as it is for a SYCL runtime.
+        let is_host_memory = allows_host && block.kind.is_host_accessible();
+        if block.context != queue.context.id && !is_host_memory {
             return Err(Error::ForeignContext {
                 operation,
                 address: start,
