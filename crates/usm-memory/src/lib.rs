@@ -47,6 +47,8 @@
 //! | `malloc_device`, `malloc_host`, `malloc_shared`, `aligned_alloc` | [`UsmBuffer::allocate`], [`UsmBuffer::allocate_aligned`] |
 //! | `free` | dropping the last clone, part and guard |
 //! | `queue::memcpy`, `queue::fill` | [`UsmBuffer::copy_from`], [`UsmBuffer::copy_from_host`], [`UsmBuffer::fill`] |
+//! | the same without `wait`, `handler::depends_on` | [`UsmBuffer::copy_from_async`] and others: a [`Transfer`]; [`Dependency`] |
+//! | `queue::ext_oneapi_memcpy2d` | [`UsmBuffer::copy_2d_from`] and others with a [`Copy2d`] |
 //! | `usm_allocator<T>` with a vector, `device_uvector<T>` | [`TypedBuffer`] |
 //! | `device_buffer` | [`UsmBuffer`] |
 //! | memory resources and their adaptors | [`MemoryResource`], [`resource`] |

@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use common::{buffer, bytes, places};
 use usm_memory::resource::{PoolOptions, PoolResource, reset_default_resource, set_default_resource};
-use usm_memory::usm_core::testing::{DelayedBackend, Fault, FaultyBackend, Method, RecordingBackend};
+use usm_memory::usm_core::backend::RawHandle;
+use usm_memory::usm_core::testing::{
+    Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, RecordingBackend,
+};
 use usm_memory::usm_core::{Context, Device, Event, Queue, QueueProperties, Runtime, UsmKind};
 use usm_memory::{Copy2d, Error, Refused, Transfer, TypedBuffer, UsmBuffer};
 
@@ -458,6 +461,45 @@ fn memory_of_another_context_is_refused_by_name() {
             leased.fill_async(&[6], &[]).unwrap().wait().unwrap();
             assert_eq!(leased.to_vec().unwrap(), [6; 10]);
         }
+    }
+}
+
+#[test]
+fn memory_is_freed_in_its_own_context_when_queues_and_contexts_are_gone() {
+    for place in places() {
+        let recording = Arc::new(RecordingBackend::new(backend_of(&place)));
+        let (from, to) = (queue_over(recording.clone()), queue_over(recording.clone()));
+        let made: Vec<_> = recording
+            .records()
+            .iter()
+            .filter_map(|record| match (&record.call, &record.answer) {
+                (Call::CreateContext { .. }, Answer::Handle(RawHandle::Context(context))) => Some(*context),
+                _ => None,
+            })
+            .collect();
+        for kind in UsmKind::ALL {
+            let (a, b) = (buffer(&from, kind, &[1; 64]), buffer(&to, kind, &[2; 64]));
+            let addresses = [a.address(), b.address()];
+            recording.clear();
+            let copy = b.copy_from_async(&a, &[]).unwrap();
+            drop((a, b));
+            copy.wait().unwrap();
+            let mut freed: Vec<_> = recording
+                .records()
+                .iter()
+                .filter_map(|record| match record.call {
+                    Call::Free { context, block } if addresses.contains(&block) => Some((block, context)),
+                    _ => None,
+                })
+                .collect();
+            freed.sort_by_key(|(block, _)| addresses.iter().position(|address| address == block));
+            assert_eq!(freed, [(addresses[0], made[0]), (addresses[1], made[1])], "{kind} {place:?}");
+        }
+        let last = buffer(&to, UsmKind::Device, &[2; 64]);
+        drop((from, to));
+        recording.clear();
+        drop(last);
+        assert!(matches!(recording.records()[0].call, Call::Free { context, .. } if context == made[1]));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::flight::Flight;
 use super::shape::{Order, Placed, Shape};
 use super::staged::{self, Route};
-use super::{Copy2d, Dependency, Transfer, rows};
+use super::{Copy2d, Dependency, Transfer, memcpy, rows};
 use crate::guard::{self, ReadGuard, WriteGuard};
 use crate::{Error, Result, UsmBuffer};
 
@@ -65,6 +65,11 @@ impl UsmBuffer {
             // SAFETY: both are live host-accessible memory (K1, G1, S1), kept for us by the guards.
             unsafe { rows::copy(to, from, shape, order) };
             return Ok(());
+        }
+        if let (Route::Direct(queue), true) = (Route::between(self, src, order), shape.is_contiguous()) {
+            // Small copies notice what a flight costs.
+            // SAFETY: the guards hold what the shape needs (S1); the queue reaches both, which do not overlap.
+            return unsafe { memcpy(queue, to, from, shape.len_bytes()) };
         }
         let flight = Flight::new(Dependency::default(), Some(writing), Some(reading));
         self.submit(src, shape, flight, (to, from))?.wait()

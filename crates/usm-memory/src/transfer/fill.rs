@@ -43,11 +43,19 @@ impl UsmBuffer {
 
     /// Fills with a pattern of any length but 0 that divides the buffer's.
     pub(crate) fn fill_any(&self, pattern: &[u8]) -> Result<()> {
-        if !self.is_host_accessible() {
+        if !self.is_host_accessible() && !is_queue_pattern(pattern) {
             return self.fill_any_async(pattern, &[])?.wait();
         }
-        // Host-accessible memory needs no queue.
         let guard = self.write_range(0..self.len_bytes())?;
+        if !self.is_host_accessible() {
+            let count = self.len_bytes() / pattern.len();
+            if count > 0 {
+                // SAFETY: the guard's range is ours, and the wait ends the operation before the guard does.
+                unsafe { self.queue().fill(guard.as_mut_ptr(), pattern, count, &[]) }?.wait()?;
+            }
+            return Ok(());
+        }
+        // Host-accessible memory needs no queue.
         let repeated = repeat(pattern, self.len_bytes());
         for offset in (0..self.len_bytes()).step_by(repeated.len().max(1)) {
             let len_bytes = repeated.len().min(self.len_bytes() - offset);

@@ -177,6 +177,11 @@ impl Shape {
         Self { rows, row_bytes, dst_pitch_bytes, src_pitch_bytes }
     }
 
+    /// Whether all is one piece, or nothing.
+    pub(super) fn is_contiguous(&self) -> bool {
+        self.rows == 1
+    }
+
     /// Bytes to copy.
     pub(super) fn len_bytes(&self) -> usize {
         self.rows * self.row_bytes
