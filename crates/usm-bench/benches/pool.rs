@@ -54,7 +54,13 @@ impl Random {
     }
 }
 
-fn fill(resource: &Resource, queue: &Queue, kind: UsmKind, count: usize, random: &mut Random) -> Vec<UsmBuffer> {
+fn fill(
+    resource: &Resource,
+    queue: &Queue,
+    kind: UsmKind,
+    count: usize,
+    random: &mut Random,
+) -> Vec<UsmBuffer> {
     (0..count).map(|_| UsmBuffer::allocate_in(&**resource, queue, kind, random.bytes()).unwrap()).collect()
 }
 
@@ -62,7 +68,9 @@ fn fill(resource: &Resource, queue: &Queue, kind: UsmKind, count: usize, random:
 fn many(c: &mut Criterion) {
     let mut group = c.benchmark_group("replace one of many");
     group.sample_size(20);
-    for (place, queue, kind) in usm_bench::places().into_iter().filter(|(_, _, kind)| *kind == UsmKind::Shared) {
+    for (place, queue, kind) in
+        usm_bench::places().into_iter().filter(|(_, _, kind)| *kind == UsmKind::Shared)
+    {
         for count in [100_usize, 10_000, 1_000_000] {
             let (resource, mut random) = (pool(), Random(1));
             let mut live = fill(&resource, &queue, kind, count, &mut random);

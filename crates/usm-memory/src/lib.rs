@@ -58,6 +58,7 @@ mod error;
 mod guard;
 mod live;
 pub mod resource;
+pub mod snapshot;
 mod transfer;
 mod typed;
 

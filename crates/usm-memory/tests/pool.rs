@@ -155,7 +155,7 @@ fn published_blocks_are_taken_last() {
 }
 
 #[test]
-fn work_of_others_has_ended_when_a_block_is_handed_out_again() {
+fn work_of_others_has_ended_before_anybody_looks_at_the_memory() {
     const LEN: usize = 32 << 20;
     each(|queue, kind| {
         let (_, pool) = pool(PoolOptions::new());
@@ -169,8 +169,11 @@ fn work_of_others_has_ended_when_a_block_is_handed_out_again() {
         }
         drop(buffer);
         let again = allocate(&pool, queue, kind, LEN);
-        assert!(last.unwrap().is_complete(), "handed out while others work on it");
-        assert_eq!(again.address(), start.addr());
+        assert_eq!(again.address(), start.addr(), "the same queue goes on with it at once");
+        let guard = again.read_range(LEN - 1..LEN).unwrap();
+        assert!(last.unwrap().is_complete(), "looked at while others work on it");
+        drop(guard);
+        assert_eq!(again.sub_buffer(LEN - 1, 1).unwrap().to_vec().unwrap(), [7]);
     });
 }
 

@@ -2,9 +2,10 @@
 
 use std::any::Any;
 use std::fmt;
-use std::ptr::NonNull;
+use std::mem;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use usm_core::{Allocation, Queue, UsmKind};
 
@@ -12,6 +13,7 @@ use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use crate::Result;
 use crate::live::BorrowCount;
+use crate::snapshot::Registration;
 
 /// Who frees the memory of a buffer.
 #[non_exhaustive]
@@ -34,6 +36,13 @@ impl fmt::Debug for Ownership {
     }
 }
 
+/// Foreign code may have work pending on the queue that uses the memory. It keeps the buffer as long as it has.
+const PUBLISHED: u8 = 1;
+/// Work submitted before the block was lent may still use the memory. Cleared by the first wait, since no more of it comes.
+const INHERITED: u8 = 2;
+/// Work of the buffer's users may use the memory even after the buffer is gone.
+const RELEASED: u8 = 4;
+
 /// A memory range, its context and its owner.
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -42,10 +51,12 @@ pub(crate) struct Block {
     pub(super) len_bytes: usize,
     pub(super) kind: UsmKind,
     pub(super) queue: Queue,
-    /// Foreign code may have work pending on the queue that uses the memory.
-    pub(super) published: AtomicBool,
+    /// What may be pending on the queue: of `PUBLISHED`, `INHERITED` and `RELEASED`.
+    pending: AtomicU8,
     pub(super) ownership: Ownership,
-    pub(super) _count: Option<BorrowCount>,
+    _count: Option<BorrowCount>,
+    /// `None` for a block of a pool, which keeps the list itself.
+    registration: Option<Registration>,
     /// Last of the fields, since what it runs when dropped comes after the memory is gone.
     pub(super) hooks: ReleaseHooks,
 }
@@ -56,17 +67,24 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
+    /// K1 holds for the arguments as long as `ownership` lives: the promise of each caller.
+    fn new(
+        start: NonNull<u8>,
+        len_bytes: usize,
+        kind: UsmKind,
+        queue: &Queue,
+        pending: u8,
+        ownership: Ownership,
+    ) -> Self {
+        let (queue, pending) = (queue.clone(), AtomicU8::new(pending));
+        let hooks = ReleaseHooks::default();
+        Self { start, len_bytes, kind, queue, pending, ownership, _count: None, registration: None, hooks }
+    }
+
     pub(super) fn owned(allocation: Allocation) -> Self {
-        Self {
-            start: allocation.as_ptr(),
-            len_bytes: allocation.len_bytes(),
-            kind: allocation.kind(),
-            queue: allocation.queue().clone(),
-            published: AtomicBool::new(false),
-            ownership: Ownership::Owned(allocation),
-            _count: None,
-            hooks: ReleaseHooks::default(),
-        }
+        let (start, len_bytes, kind) = (allocation.as_ptr(), allocation.len_bytes(), allocation.kind());
+        let queue = allocation.queue().clone();
+        Self::new(start, len_bytes, kind, &queue, 0, Ownership::Owned(allocation))
     }
 
     /// # Safety
@@ -78,16 +96,30 @@ impl Block {
         kind: UsmKind,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        Self {
-            start,
-            len_bytes,
-            kind,
-            queue: queue.clone(),
-            published: AtomicBool::new(true),
-            ownership: Ownership::Borrowed(owner),
-            _count: Some(BorrowCount::new()),
-            hooks: ReleaseHooks::default(),
-        }
+        let mut block = Self::new(start, len_bytes, kind, queue, PUBLISHED, Ownership::Borrowed(owner));
+        block._count = Some(BorrowCount::new());
+        block
+    }
+
+    /// A block that `lease` keeps. K1 is argued where it is made.
+    pub(super) fn lent(
+        start: NonNull<u8>,
+        len_bytes: usize,
+        kind: UsmKind,
+        queue: &Queue,
+        is_pending: bool,
+        lease: Lease,
+    ) -> Self {
+        let pending = if is_pending { INHERITED } else { 0 };
+        Self::new(start, len_bytes, kind, queue, pending, Ownership::Leased(lease))
+    }
+
+    /// The block in the list of all live ones.
+    pub(super) fn registered(mut self) -> Arc<Self> {
+        Arc::new_cyclic(|block| {
+            self.registration = Some(Registration::new(block.clone()));
+            self
+        })
     }
 
     pub(crate) fn len_bytes(&self) -> usize {
@@ -106,14 +138,33 @@ impl Block {
         &self.ownership
     }
 
-    pub(crate) fn publish(&self) {
-        self.published.store(true, Ordering::Release);
+    pub(super) fn registration(&self) -> Option<&Registration> {
+        self.registration.as_ref()
     }
 
-    /// Waits for what foreign code may have submitted to the queue. Our own operations have ended when they return.
+    pub(crate) fn publish(&self) {
+        self.pending.fetch_or(PUBLISHED, Ordering::Release);
+    }
+
+    /// What was submitted to `queue`, of the same context, so far may use the memory until it has ended, even when all buffers
+    /// are gone by then. May wait for that queue.
+    pub(crate) fn release_on(&self, queue: &Queue) -> Result<()> {
+        if !same_queue(queue, &self.queue) {
+            // One queue is enough to remember when ours goes on after the other one.
+            let ordered = queue.barrier(&[]).and_then(|event| self.queue.barrier(&[event]));
+            if ordered.is_err() {
+                return Ok(queue.wait()?);
+            }
+        }
+        self.pending.fetch_or(RELEASED, Ordering::Release);
+        Ok(())
+    }
+
+    /// Waits for what others may have submitted to the queue. Our own operations have ended when they return.
     pub(crate) fn wait_for_others(&self) -> Result<()> {
-        if self.published.load(Ordering::Acquire) {
+        if self.pending.load(Ordering::Acquire) != 0 {
             self.queue.wait()?;
+            self.pending.fetch_and(!INHERITED, Ordering::Release);
         }
         match &self.ownership {
             Ownership::Leased(lease) => lease.wait_for_others(),
@@ -127,14 +178,31 @@ impl Block {
         // SAFETY: callers pass offsets within the block, or its length (U1 of buffers, G1 of guards).
         unsafe { self.start.add(offset_bytes) }
     }
+
+    /// Waits until nothing uses memory that is about to be freed; memory that cannot be waited for is never freed.
+    fn settle_or_leak(&mut self) {
+        // The first wait may bring the error of an operation, or fail for the moment.
+        if self.queue.wait().or_else(|_| self.queue.wait()).is_err() {
+            let nobody = Ownership::Borrowed(Arc::new(()));
+            mem::forget(mem::replace(&mut self.ownership, nobody));
+        }
+    }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
         self.hooks.run_before();
-        let published = *self.published.get_mut();
-        if let Ownership::Leased(lease) = &mut self.ownership {
-            lease.end(published.then(|| self.queue.clone()));
+        let pending = *self.pending.get_mut();
+        match &mut self.ownership {
+            Ownership::Leased(lease) => lease.end(self.len_bytes, (pending != 0).then_some(&self.queue)),
+            _ if pending & RELEASED != 0 => self.settle_or_leak(),
+            _ => {}
         }
     }
+}
+
+/// Whether both name one queue. Asks the backend only when they are no clones of each other, as they mostly are.
+pub(crate) fn same_queue(a: &Queue, b: &Queue) -> bool {
+    // Clones share one context field; both being alive, the addresses of two do not coincide.
+    ptr::eq(a.context(), b.context()) || a == b
 }

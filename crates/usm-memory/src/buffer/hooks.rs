@@ -9,7 +9,8 @@ type Hook = Box<dyn FnOnce() + Send>;
 /// The hooks of a block. The later ones run when this value is dropped.
 #[derive(Default)]
 pub(super) struct ReleaseHooks {
-    hooks: Mutex<Hooks>,
+    /// Few blocks have hooks, and a pool makes blocks by the million: nothing is kept before there is one.
+    hooks: Mutex<Option<Box<Hooks>>>,
 }
 
 #[derive(Default)]
@@ -20,35 +21,41 @@ struct Hooks {
 
 impl ReleaseHooks {
     pub(super) fn add_before(&self, hook: Hook) {
-        self.lock().before.push(hook);
+        self.lock().get_or_insert_default().before.push(hook);
     }
 
     pub(super) fn add_after(&self, hook: Hook) {
-        self.lock().after.push(hook);
+        self.lock().get_or_insert_default().after.push(hook);
     }
 
     /// Runs the hooks that come before the release, once.
-    pub(super) fn run_before(&self) {
-        // Taken out first: hooks run without the lock.
-        let hooks = mem::take(&mut self.lock().before);
-        hooks.into_iter().rev().for_each(|hook| hook());
+    pub(super) fn run_before(&mut self) {
+        if let Some(hooks) = self.get_mut() {
+            mem::take(&mut hooks.before).into_iter().rev().for_each(|hook| hook());
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Hooks> {
+    fn get_mut(&mut self) -> &mut Option<Box<Hooks>> {
+        self.hooks.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<Hooks>>> {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for ReleaseHooks {
     fn drop(&mut self) {
-        let hooks = mem::take(&mut self.lock().after);
-        hooks.into_iter().for_each(|hook| hook());
+        if let Some(hooks) = self.get_mut().take() {
+            hooks.after.into_iter().for_each(|hook| hook());
+        }
     }
 }
 
 impl fmt::Debug for ReleaseHooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hooks = self.lock();
-        write!(f, "ReleaseHooks({} before, {} after)", hooks.before.len(), hooks.after.len())
+        let (before, after) = hooks.as_ref().map_or((0, 0), |hooks| (hooks.before.len(), hooks.after.len()));
+        write!(f, "ReleaseHooks({before} before, {after} after)")
     }
 }

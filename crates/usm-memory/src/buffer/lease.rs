@@ -1,13 +1,14 @@
 //! Memory of another buffer that is handed out as a buffer of its own, and given back with the last of it.
 
 use std::fmt;
+use std::mem;
+use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use usm_core::{Context, Queue};
 
-use super::hooks::ReleaseHooks;
-use super::{Block, Ownership, UsmBuffer};
+use super::home::{Home, Place};
+use super::{Block, UsmBuffer};
 use crate::{Error, Result};
 
 type GiveBack = Box<dyn FnOnce(ReturnedMemory) + Send + Sync>;
@@ -38,53 +39,74 @@ struct Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if self.queue.is_some() {
-            self.below.publish();
+        if let Some(queue) = self.queue.take() {
+            hand_down(&self.below, &queue);
         }
     }
 }
 
+/// Gives the duty to wait for work on `queue` to the block that the memory is a part of.
+pub(crate) fn hand_down(below: &Arc<Block>, queue: &Queue) {
+    // The second attempt is for a queue that only failed for the moment.
+    if below.release_on(queue).is_err() && below.release_on(queue).is_err() {
+        // Memory that may be in use and cannot be waited for is never freed.
+        mem::forget(Arc::clone(below));
+    }
+}
+
 /// Memory of another buffer, and who gets it back.
-pub struct Lease {
+pub struct Lease(Terms);
+
+enum Terms {
     /// Invariant L1: `None` only after the memory was given back, which is when the block is dropped.
-    memory: Option<(UsmBuffer, GiveBack)>,
+    Memory(Option<Box<(UsmBuffer, GiveBack)>>),
+    /// A block of a pool.
+    Home(Arc<dyn Home>, Place),
 }
 
 impl Lease {
-    /// Waits for what foreign code may have submitted for the memory below.
-    pub(super) fn wait_for_others(&self) -> Result<()> {
-        self.memory.as_ref().map_or(Ok(()), |(memory, _)| memory.block().wait_for_others())
+    pub(super) fn of_home(home: Arc<dyn Home>, place: Place) -> Self {
+        Self(Terms::Home(home, place))
     }
 
-    /// Gives the memory back; foreign code may have work on it on the queue `pending`.
-    pub(super) fn end(&mut self, pending: Option<Queue>) {
-        if let Some((memory, give_back)) = self.memory.take() {
-            let pending = Pending { queue: pending, below: Arc::clone(memory.block()) };
-            give_back(ReturnedMemory { memory, pending });
+    /// The pool that lent the block, and which it is.
+    pub(super) fn home(&self) -> Option<(&dyn Home, Place)> {
+        match &self.0 {
+            Terms::Home(home, place) => Some((&**home, *place)),
+            Terms::Memory(_) => None,
+        }
+    }
+
+    /// Waits for what others may have submitted for the memory below. A pool has done so when it made the slab.
+    pub(super) fn wait_for_others(&self) -> Result<()> {
+        match &self.0 {
+            Terms::Memory(Some(memory)) => memory.0.block().wait_for_others(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the memory back; work may be pending on it on the queue `pending`.
+    pub(super) fn end(&mut self, len_bytes: usize, pending: Option<&Queue>) {
+        match &mut self.0 {
+            Terms::Home(home, place) => home.take_back(*place, len_bytes, pending),
+            Terms::Memory(memory) => {
+                if let Some((memory, give_back)) = memory.take().map(|memory| *memory) {
+                    let pending = Pending { queue: pending.cloned(), below: Arc::clone(memory.block()) };
+                    give_back(ReturnedMemory { memory, pending });
+                }
+            }
         }
     }
 }
 
 impl fmt::Debug for Lease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lease").field("memory", &self.memory.as_ref().map(|(memory, _)| memory)).finish()
-    }
-}
-
-impl Block {
-    /// The context of `queue` must be that of the memory, for K1.
-    fn leased(memory: UsmBuffer, queue: &Queue, give_back: GiveBack) -> Self {
-        // K1: the memory lies in its block (U1), whose own K1 holds as long as the lease keeps it alive. Who reaches bytes that
-        // several blocks have in common is decided by the one table of borrowed addresses.
-        Self {
-            start: memory.as_ptr(),
-            len_bytes: memory.len_bytes(),
-            kind: memory.kind(),
-            queue: queue.clone(),
-            published: AtomicBool::new(false),
-            ownership: Ownership::Leased(Lease { memory: Some((memory, give_back)) }),
-            _count: None,
-            hooks: ReleaseHooks::default(),
+        match &self.0 {
+            Terms::Memory(memory) => {
+                let memory = memory.as_ref().map(|memory| &memory.0);
+                f.debug_struct("Lease").field("memory", &memory).finish()
+            }
+            Terms::Home(_, place) => f.debug_struct("Lease").field("place", place).finish(),
         }
     }
 }
@@ -124,8 +146,12 @@ impl UsmBuffer {
         give_back: impl FnOnce(ReturnedMemory) + Send + Sync + 'static,
     ) -> Result<Self> {
         check_context(memory.context(), queue)?;
+        let (start, len_bytes, kind) = (memory.as_ptr(), memory.len_bytes(), memory.kind());
         let writable = memory.is_writable();
-        Ok(Self::over(Block::leased(memory, queue, Box::new(give_back)), writable))
+        let lease = Lease(Terms::Memory(Some(Box::new((memory, Box::new(give_back))))));
+        // K1: the memory lies in its block (U1), whose own K1 holds as long as the lease keeps it alive. Who reaches bytes that
+        // several blocks have in common is decided by the one table of borrowed addresses.
+        Ok(Self::over(Block::lent(start, len_bytes, kind, queue, false, lease), writable))
     }
 
     /// Runs `hook` when the last clone, part and guard of the memory is gone, just before the memory goes back to where it
@@ -139,14 +165,49 @@ impl UsmBuffer {
         self.hooks().add_after(Box::new(hook));
     }
 
-    fn hooks(&self) -> &ReleaseHooks {
-        let block: &Arc<Block> = self.block();
-        &block.hooks
+    /// Lets the memory go back in the order of a queue: what was submitted to `queue` so far may use it until it has ended,
+    /// although all buffers may be gone by then. RMM calls this `deallocate_async`.
+    ///
+    /// A pool hands such memory out again at once to who allocates with the same in-order queue, and to others after its event.
+    /// Memory of the runtime is freed when the last buffer goes, which then waits for the queue; so do borrow guards from now
+    /// on. Keep the buffer until this has returned `Ok`.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use usm_memory::UsmBuffer;
+    /// use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
+    /// use usm_memory::usm_core::{Runtime, UsmKind};
+    ///
+    /// # fn main() -> usm_memory::Result<()> {
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
+    /// let buffer = UsmBuffer::allocate_in(&pool, &queue, UsmKind::Device, 1 << 20)?;
+    /// let (address, start) = (buffer.address(), std::ptr::with_exposed_provenance_mut(buffer.address()));
+    /// // SAFETY: the pool keeps the memory until the operation has ended.
+    /// unsafe { queue.memset(start, 1, 1 << 20, &[])? };
+    /// buffer.release_on(&queue)?;
+    /// drop(buffer); // does not wait
+    /// assert_eq!(UsmBuffer::allocate_in(&pool, &queue, UsmKind::Device, 1 << 20)?.address(), address);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ContextMismatch`] when the queue is of another context than the memory; [`Error::Core`] when the queue can neither
+    /// be ordered nor be waited for.
+    pub fn release_on(&self, queue: &Queue) -> Result<()> {
+        check_context(self.context(), queue)?;
+        self.block().release_on(queue)
+    }
+
+    fn hooks(&self) -> &super::hooks::ReleaseHooks {
+        &self.block().hooks
     }
 }
 
 fn check_context(memory: &Context, queue: &Queue) -> Result<()> {
-    if memory == queue.context() {
+    if ptr::eq(memory, queue.context()) || memory == queue.context() {
         return Ok(());
     }
     Err(Error::ContextMismatch { memory: format!("{memory:?}"), queue: format!("{:?}", queue.context()) })

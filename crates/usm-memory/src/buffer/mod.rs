@@ -2,6 +2,7 @@
 
 mod block;
 mod borrow;
+mod home;
 mod hooks;
 mod lease;
 mod parts;
@@ -12,8 +13,10 @@ use std::sync::Arc;
 
 use usm_core::{Context, Device, Queue, UsmKind};
 
-pub(crate) use self::block::Block;
 pub use self::block::Ownership;
+pub(crate) use self::block::{Block, same_queue};
+pub(crate) use self::home::{Home, Lent, Place};
+pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 use crate::{Error, ReadGuard, Result, WriteGuard};
 
@@ -52,7 +55,7 @@ impl UsmBuffer {
     }
 
     fn over(block: Block, writable: bool) -> Self {
-        Self { len_bytes: block.len_bytes(), block: Arc::new(block), offset_bytes: 0, writable }
+        Self { len_bytes: block.len_bytes(), block: block.registered(), offset_bytes: 0, writable }
     }
 
     /// The same memory, not to be written. There is no way back.
@@ -179,6 +182,12 @@ impl UsmBuffer {
             Some(end) if end <= self.len_bytes => Ok(()),
             _ => Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes: self.len_bytes }),
         }
+    }
+
+    /// The pointer to the start of a part.
+    pub(crate) fn block_start(&self, offset_bytes: usize) -> NonNull<u8> {
+        debug_assert!(offset_bytes <= self.len_bytes);
+        self.block.pointer_at(self.offset_bytes + offset_bytes)
     }
 
     pub(crate) fn as_ptr(&self) -> NonNull<u8> {

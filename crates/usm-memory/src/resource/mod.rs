@@ -46,6 +46,7 @@ mod statistics;
 mod usage;
 
 use std::fmt::Debug;
+use std::ptr;
 
 use usm_core::{Queue, UsmKind};
 
@@ -124,7 +125,7 @@ fn check(
     align_bytes: usize,
 ) -> Result<()> {
     let unsuitable = |what, found, wanted| Err(Error::UnsuitableMemory { what, found, wanted });
-    if buffer.context() != queue.context() {
+    if !ptr::eq(buffer.context(), queue.context()) && buffer.context() != queue.context() {
         let (found, wanted) = (format!("{:?}", buffer.context()), format!("{:?}", queue.context()));
         return unsuitable("context", found, wanted);
     }

@@ -1,4 +1,4 @@
-//! Size classes: four steps to a doubling, so that at most a fifth of a block is waste; and how many blocks make a slab.
+//! Size classes: eight steps to a doubling, so that at most a ninth of a block is waste; and how many blocks make a slab.
 
 /// Smallest block, and what all block sizes are multiples of: a cache line, so that no two buffers share one.
 const UNIT_BYTES: usize = 64;
@@ -6,8 +6,10 @@ const UNIT_BYTES: usize = 64;
 const MAX_ALIGN_BYTES: usize = 4096;
 /// Bytes of a slab, unless one block has more or the most blocks have less.
 const SLAB_BYTES: usize = 1024 * 1024;
-/// Most blocks of a slab: a slab goes back only as a whole.
+/// Most blocks of a slab: a slab goes back only as a whole, and its blocks are the bits of one number.
 const MAX_BLOCKS: usize = 128;
+/// Steps to a doubling, as a power of two.
+const STEPS_LOG: u32 = 3;
 
 /// The blocks of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +31,18 @@ impl SizeClass {
         let block_bytes = if align_bytes > UNIT_BYTES {
             // A power of two that is a multiple of the alignment.
             len_bytes.max(align_bytes).next_power_of_two()
-        } else if len_bytes <= UNIT_BYTES {
-            UNIT_BYTES
         } else {
-            let quarter = 1 << (len_bytes - 1).ilog2().saturating_sub(2);
-            len_bytes.next_multiple_of(UNIT_BYTES.max(quarter))
+            let step = 1 << (len_bytes - 1).checked_ilog2().unwrap_or(0).saturating_sub(STEPS_LOG);
+            len_bytes.next_multiple_of(UNIT_BYTES.max(step))
         };
         Some(Self { block_bytes, blocks: (SLAB_BYTES / block_bytes).clamp(1, MAX_BLOCKS) })
+    }
+
+    /// The number of the class, counted from the smallest; without gaps except below the first doubling that has all steps.
+    pub(super) fn index(self) -> usize {
+        let log = self.block_bytes.ilog2();
+        let step = (self.block_bytes - (1 << log)) >> (log - STEPS_LOG);
+        ((log - UNIT_BYTES.ilog2()) << STEPS_LOG) as usize + step
     }
 
     /// Bytes of a slab. Requests are small enough that this does not overflow.
@@ -54,11 +61,28 @@ mod tests {
     use super::{MAX_ALIGN_BYTES, SLAB_BYTES, SizeClass, UNIT_BYTES};
 
     #[test]
+    fn classes_are_numbered_in_order() {
+        let mut last: Option<SizeClass> = None;
+        for len in (1..100_000).chain([1 << 30, (1 << 30) + 1, 5 << 40]) {
+            let class = SizeClass::of(len, 1).unwrap();
+            if let Some(last) = last.filter(|last| *last != class) {
+                assert!(last.index() < class.index(), "{last:?} {class:?}");
+            }
+            last = Some(class);
+        }
+        assert_eq!(SizeClass::of(1, 1).unwrap().index(), 0);
+        assert_eq!(
+            SizeClass::of(1 << 20, 1).unwrap().index() + 1,
+            SizeClass::of((1 << 20) + 1, 1).unwrap().index()
+        );
+    }
+
+    #[test]
     fn blocks_fit_and_waste_little() {
         for len in (1..5000).chain([1 << 20, (1 << 20) + 1, 3 << 30, isize::MAX as usize / 4]) {
             let class = SizeClass::of(len, 1).unwrap();
             assert!(class.block_bytes >= len && class.block_bytes.is_multiple_of(UNIT_BYTES));
-            assert!(class.block_bytes - len < UNIT_BYTES.max(class.block_bytes / 5 + 1), "{len}");
+            assert!(class.block_bytes - len < UNIT_BYTES.max(class.block_bytes / 9 + 1), "{len}");
             assert!(class.slab_bytes() <= SLAB_BYTES.max(class.block_bytes));
             assert_eq!(SizeClass::of(class.block_bytes, 1).unwrap(), class, "a size of its own class");
         }

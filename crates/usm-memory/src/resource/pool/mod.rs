@@ -1,32 +1,41 @@
 //! A resource that keeps memory and hands it out again.
 
+mod class;
 mod classes;
 mod options;
 mod shelf;
-mod state;
+mod slab;
+mod stock;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Weak};
 
 use usm_core::{Error as CoreError, Queue, UsmKind};
 
 use self::classes::SizeClass;
 pub use self::options::{PoolOptions, PoolStatistics};
-use self::shelf::Shelf;
-use super::MemoryResource;
-use super::meter::{Meter, Reservation};
+use self::stock::Stock;
+use super::usage::Usage;
+use super::{MemoryResource, check};
+use crate::snapshot::{self, Lender, Tag, TagId};
 use crate::{Error, Result, UsmBuffer};
 
 /// Takes slabs from another resource, cuts them into blocks of one size each, and hands a block out again when its last buffer
 /// is gone.
 ///
-/// Blocks are kept for each context, device and kind. A block that foreign code got to know ([`UsmBuffer::publish`]) is waited
-/// for before it is handed out again. Memory goes back upstream
-/// - with [`trim`](MemoryResource::trim),
-/// - beyond [`PoolOptions::max_retained_bytes`],
+/// Blocks are kept for each context, device and kind. The pool is *stream-ordered*: work may still be pending on a block that
+/// comes back, since foreign code got to know it ([`UsmBuffer::publish`]) or its user let it go in the order of a queue
+/// ([`UsmBuffer::release_on`]). Such a block is handed out again
+/// - at once with the same in-order queue: what is submitted to that comes after the pending work, and borrow guards wait for it
+///   once; who uses the address with anything else than guards and that queue has to wait for the queue first;
+/// - with other queues when it has ended, without a wait; the pool rather grows than waits;
+/// - when upstream has no memory left, after waiting for it.
+///
+/// Memory goes back upstream, after the work that is pending on it,
+/// - with [`trim`](MemoryResource::trim), which waits for that work,
+/// - beyond [`PoolOptions::max_retained_bytes`], at once where nothing is pending, else when the end of the work is noticed,
 /// - when upstream has none left: then the allocation is tried once more, and where there is no room for a slab, just the bytes
 ///   asked for are taken,
-/// - when the pool is dropped; slabs with live buffers go with their last buffer then.
+/// - when the pool is dropped; slabs with live buffers go with their last buffer then. This waits for pending work.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -51,83 +60,82 @@ use crate::{Error, Result, UsmBuffer};
 pub struct PoolResource {
     upstream: Arc<dyn MemoryResource>,
     options: PoolOptions,
-    meter: Arc<Meter>,
-    shelves: Mutex<Vec<Arc<Shelf>>>,
-    reused_count: AtomicU64,
+    stock: Arc<Stock>,
 }
 
 impl PoolResource {
     /// A pool without memory, which takes it from `upstream`.
     #[must_use]
     pub fn new(upstream: Arc<dyn MemoryResource>, options: PoolOptions) -> Self {
-        let (shelves, reused_count) = (Mutex::default(), AtomicU64::new(0));
-        Self { upstream, options, meter: Meter::new(usize::MAX), shelves, reused_count }
+        let stock = Stock::new(options.max_retained_bytes);
+        let lender: Weak<Stock> = Arc::downgrade(&stock);
+        snapshot::add_lender(lender as Weak<dyn Lender>);
+        Self { upstream, options, stock }
     }
 
     /// What the pool has at the moment, and did so far.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
-        let usage = self.meter.usage();
-        let mut statistics = PoolStatistics {
-            used_bytes: usage.used_bytes.unwrap_or_default(),
-            peak_bytes: usage.peak_bytes.unwrap_or_default(),
-            reused_count: self.reused_count.load(Ordering::Relaxed),
-            ..PoolStatistics::default()
-        };
-        for shelf in &*self.shelves() {
-            let state = shelf.state();
-            statistics.slab_bytes += state.slab_bytes;
-            statistics.idle_bytes += state.idle_bytes;
+        let state = self.stock.lock();
+        let (slab_bytes, idle_bytes) = state.slab_bytes();
+        PoolStatistics {
+            used_bytes: state.used_bytes,
+            peak_bytes: state.peak_bytes,
+            slab_bytes,
+            idle_bytes,
+            reused_count: state.reused_count,
         }
-        statistics
-    }
-
-    fn shelves(&self) -> MutexGuard<'_, Vec<Arc<Shelf>>> {
-        // No code unwinds while it holds the lock half done.
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn shelf(&self, queue: &Queue, kind: UsmKind) -> Arc<Shelf> {
-        let mut shelves = self.shelves();
-        if let Some(shelf) = shelves.iter().find(|shelf| shelf.suits(queue, kind)) {
-            return Arc::clone(shelf);
-        }
-        let shelf = Arc::new(Shelf::new(queue, kind, self.options.max_retained_bytes));
-        shelves.push(Arc::clone(&shelf));
-        shelf
     }
 
     /// A buffer in a block of a slab.
-    fn pooled(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, class: SizeClass) -> Result<UsmBuffer> {
-        let reservation = self.reserve(queue, kind, len_bytes)?;
-        let shelf = self.shelf(queue, kind);
-        let block = match shelf.reuse(class)? {
-            Some(block) => {
-                self.reused_count.fetch_add(1, Ordering::Relaxed);
-                block
+    fn pooled(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, size: SizeClass) -> Result<UsmBuffer> {
+        // Another thread may take all blocks of the slab that this one has added, so it may take a few attempts.
+        loop {
+            if let Some(buffer) = self.reuse(queue, kind, len_bytes, size) {
+                return Ok(buffer);
             }
-            None => shelf.grow(&*self.upstream, queue, class)?,
-        };
-        shelf.lend(block, queue, len_bytes, reservation)
+            if let Some(buffer) = self.grow(queue, kind, len_bytes, size)? {
+                return Ok(buffer);
+            }
+        }
+    }
+
+    /// A buffer in a block that is there, without waiting.
+    fn reuse(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, size: SizeClass) -> Option<UsmBuffer> {
+        let free = self.stock.lend(queue, kind, len_bytes, size, true);
+        free.or_else(|| self.stock.lend_parked(queue, kind, len_bytes, size))
+    }
+
+    /// A block of a new slab. Upstream is asked without the lock, since it may call back.
+    fn grow(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        size: SizeClass,
+    ) -> Result<Option<UsmBuffer>> {
+        let (slab_bytes, align_bytes) = (size.slab_bytes(), size.align_bytes());
+        let _reserve = Tag::enter_id(TagId::RESERVE);
+        let slab = self.upstream.allocate(queue, kind, slab_bytes, align_bytes)?;
+        check(&slab, queue, kind, slab_bytes, align_bytes)?;
+        // Its buffers do not look below.
+        slab.block().wait_for_others()?;
+        Ok(self.stock.add(slab, queue, kind, len_bytes, size))
     }
 
     /// A buffer of its own from upstream.
     fn exact(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<UsmBuffer> {
-        let reservation = self.reserve(queue, kind, len_bytes)?;
         let buffer = self.upstream.allocate(queue, kind, len_bytes, align_bytes)?;
-        let reservation = reservation.keep();
-        buffer.before_release(move || drop(reservation));
+        self.stock.count_used(len_bytes, true);
+        let stock = Arc::clone(&self.stock);
+        buffer.before_release(move || stock.count_used(len_bytes, false));
         Ok(buffer)
     }
 
-    fn reserve(&self, queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Reservation> {
-        // Fails for more bytes than an address space has.
-        self.meter.reserve(len_bytes).ok_or_else(|| Error::OutOfMemory {
-            requested_bytes: len_bytes,
-            kind,
-            device: queue.device().filter_string(),
-            usage: self.meter.usage(),
-        })
+    fn explain(&self, error: Error) -> Error {
+        let statistics = self.statistics();
+        let (used_bytes, peak_bytes) = (Some(statistics.used_bytes), Some(statistics.peak_bytes));
+        Usage { used_bytes, peak_bytes, limit_bytes: None }.explain(error)
     }
 }
 
@@ -139,30 +147,66 @@ impl MemoryResource for PoolResource {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Result<UsmBuffer> {
-        let class = SizeClass::of(len_bytes, align_bytes)
-            .filter(|class| class.block_bytes <= self.options.max_retained_bytes);
-        let allocate = || match class {
-            Some(class) => self.pooled(queue, kind, len_bytes, class),
-            None => self.exact(queue, kind, len_bytes, align_bytes),
-        };
-        let mut allocated = allocate();
-        if allocated.as_ref().is_err_and(Error::is_out_of_memory) && self.trim() > 0 {
-            allocated = allocate();
+        let size = SizeClass::of(len_bytes, align_bytes)
+            .filter(|size| size.block_bytes <= self.options.max_retained_bytes);
+        // What happens nearly always, before errors take their room.
+        if let Some(buffer) = size.and_then(|size| self.stock.lend(queue, kind, len_bytes, size, true)) {
+            return Ok(buffer);
         }
-        // A slab may be refused where what was asked for is not.
-        if class.is_some() && allocated.as_ref().is_err_and(is_about_length) {
-            allocated = self.exact(queue, kind, len_bytes, align_bytes);
-        }
-        allocated.map_err(|error| self.meter.usage().explain(error))
+        self.allocate_slowly(queue, kind, len_bytes, align_bytes, size)
     }
 
     fn trim(&self) -> usize {
-        let shelves = self.shelves().clone();
-        let idle_bytes: usize = shelves.iter().map(|shelf| shelf.trim()).sum();
-        drop(shelves);
-        // A shelf keeps its context alive, so an unused one goes. One more count than the list's: somebody is about to use it.
-        self.shelves().retain(|shelf| Arc::strong_count(shelf) > 1 || !shelf.is_empty());
+        for wait in self.stock.waits_to_trim() {
+            // What cannot be waited for stays.
+            self.stock.settle(&wait).ok();
+        }
+        let (garbage, _) = self.stock.take_free();
+        let idle_bytes = garbage.slab_bytes();
+        drop(garbage);
         idle_bytes + self.upstream.trim()
+    }
+}
+
+impl PoolResource {
+    /// An allocation for which there is no free block at hand.
+    #[cold]
+    fn allocate_slowly(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+        size: Option<SizeClass>,
+    ) -> Result<UsmBuffer> {
+        let allocate = || match size {
+            Some(size) => self.pooled(queue, kind, len_bytes, size),
+            None => self.exact(queue, kind, len_bytes, align_bytes),
+        };
+        let is_out_of_memory = |result: &Result<_>| result.as_ref().is_err_and(Error::is_out_of_memory);
+        let mut allocated = allocate();
+        if let Some(size) = size.filter(|_| is_out_of_memory(&allocated)) {
+            for wait in self.stock.waits_for(queue, kind, size) {
+                self.stock.settle(&wait)?;
+                if let Some(buffer) = self.reuse(queue, kind, len_bytes, size) {
+                    return Ok(buffer);
+                }
+            }
+        }
+        if is_out_of_memory(&allocated) && self.trim() > 0 {
+            allocated = allocate();
+        }
+        // A slab may be refused where what was asked for is not.
+        if size.is_some() && allocated.as_ref().is_err_and(is_about_length) {
+            allocated = self.exact(queue, kind, len_bytes, align_bytes);
+        }
+        allocated.map_err(|error| self.explain(error))
+    }
+}
+
+impl Drop for PoolResource {
+    fn drop(&mut self) {
+        self.stock.close();
     }
 }
 

@@ -1,102 +1,160 @@
-//! The part of a pool for one context, device and kind.
+//! The part of a pool for one context, device and kind, and how much of it is idle.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use usm_core::{Queue, UsmKind};
 
-use usm_core::{Context, Device, Queue, UsmKind};
-
+use super::class::{Class, Stream, Taken, Time};
 use super::classes::SizeClass;
-use super::state::{FreeBlock, State};
-use crate::resource::meter::Reservation;
-use crate::resource::{MemoryResource, check};
-use crate::{Result, ReturnedMemory, UsmBuffer};
+use super::slab::{Record, Slab};
+use crate::UsmBuffer;
+use crate::buffer::{Place, same_queue};
 
 /// Slabs and free blocks that any queue of one context and device may use.
 #[derive(Debug)]
 pub(super) struct Shelf {
-    context: Context,
-    device: Device,
-    kind: UsmKind,
-    max_idle_bytes: usize,
-    state: Mutex<State>,
+    /// A queue of the context and device.
+    pub(super) queue: Queue,
+    pub(super) kind: UsmKind,
+    /// By number, up to the largest that was asked for.
+    pub(super) classes: Vec<Option<Class>>,
+    pub(super) slab_bytes: usize,
+    /// Invariant: bytes of the slabs of which no block is lent.
+    pub(super) idle_bytes: usize,
+}
+
+/// What is to be dropped without the lock: upstream resources may call back.
+#[derive(Debug, Default)]
+pub(super) struct Garbage {
+    slabs: Vec<Slab>,
+    streams: Vec<Stream>,
+}
+
+impl Garbage {
+    /// Bytes of the slabs.
+    pub(super) fn slab_bytes(&self) -> usize {
+        self.slabs.iter().map(|slab| slab.memory.len_bytes()).sum()
+    }
 }
 
 impl Shelf {
-    pub(super) fn new(queue: &Queue, kind: UsmKind, max_idle_bytes: usize) -> Self {
-        let (context, device) = (queue.context().clone(), queue.device().clone());
-        Self { context, device, kind, max_idle_bytes, state: Mutex::default() }
+    pub(super) fn new(queue: &Queue, kind: UsmKind) -> Self {
+        Self { queue: queue.clone(), kind, classes: Vec::new(), slab_bytes: 0, idle_bytes: 0 }
     }
 
+    /// Whether buffers of that queue and kind come from here.
     pub(super) fn suits(&self, queue: &Queue, kind: UsmKind) -> bool {
-        self.kind == kind && self.device == *queue.device() && self.context == *queue.context()
+        let is_near = || self.queue.device() == queue.device() && self.queue.context() == queue.context();
+        self.kind == kind && (same_queue(&self.queue, queue) || is_near())
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        // No code unwinds while it holds the lock half done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A block that nothing uses.
+    #[inline]
+    pub(super) fn take_free(&mut self, size: SizeClass, record: Record) -> Option<Taken> {
+        let taken = self.classes.get_mut(size.index())?.as_mut()?.take_free(record)?;
+        self.is_lent(&taken, size);
+        Some(taken)
     }
 
-    /// A buffer of the first `len_bytes` bytes of a block, which comes back with the last of the buffer.
-    pub(super) fn lend(
-        self: &Arc<Self>,
-        block: FreeBlock,
+    /// A block that is used by earlier work on the same in-order queue only.
+    pub(super) fn take_in_order(
+        &mut self,
+        size: SizeClass,
         queue: &Queue,
-        len_bytes: usize,
-        reservation: Reservation,
-    ) -> Result<UsmBuffer> {
-        let (place, reservation) = (block.place, reservation.keep());
-        let home = Arc::downgrade(self);
-        let whole = UsmBuffer::lease(block.memory, queue, move |returned: ReturnedMemory| {
-            drop(reservation);
-            // Without the pool the block just goes, and its slab with the last block.
-            if let Some(home) = home.upgrade() {
-                let (memory, pending) = returned.into_parts();
-                home.give(FreeBlock { memory, pending, place });
-            }
-        })?;
-        whole.sub_buffer(0, len_bytes)
+        record: Record,
+        garbage: &mut Garbage,
+    ) -> Option<Taken> {
+        let taken = self.class_mut(size.index())?.take_in_order(queue, record, &mut garbage.streams)?;
+        self.is_lent(&taken, size);
+        Some(taken)
     }
 
-    /// A free block that nobody works on any more.
-    pub(super) fn reuse(&self, class: SizeClass) -> Result<Option<FreeBlock>> {
-        let Some(mut block) = self.state().take(class) else { return Ok(None) };
-        if let Some(queue) = block.pending.take()
-            && let Err(error) = queue.wait()
-        {
-            block.pending = Some(queue);
-            self.give(block);
-            return Err(error.into());
+    fn is_lent(&mut self, taken: &Taken, size: SizeClass) {
+        if taken.was_idle {
+            self.idle_bytes -= size.slab_bytes();
         }
-        Ok(Some(block))
     }
 
-    /// A block of a new slab. The upstream resource is asked without the lock, since it may call back.
-    pub(super) fn grow(
-        &self,
-        upstream: &dyn MemoryResource,
+    /// Takes a lent block back. What is too much then is given to the caller.
+    #[inline]
+    pub(super) fn give(
+        &mut self,
+        place: Place,
+        pending: Option<&Queue>,
+        now: Time,
+        max_idle_bytes: usize,
+    ) -> Option<Box<Garbage>> {
+        let class = self.class_mut(place.class as usize)?;
+        let is_idle = match pending {
+            Some(queue) => class.park(place.slab, place.index, queue, now),
+            None => class.set_free(place.slab, place.index),
+        };
+        if !is_idle {
+            return None;
+        }
+        self.idle_bytes += class.size.slab_bytes();
+        if self.idle_bytes <= max_idle_bytes {
+            return None;
+        }
+        let mut garbage = Box::<Garbage>::default();
+        self.evict(place.class as usize, place.slab, max_idle_bytes, &mut garbage);
+        Some(garbage)
+    }
+
+    /// The parked blocks of a queue that came back until a time are free. What is too much then goes to `garbage`. `true` when
+    /// there were any.
+    pub(super) fn absorb(
+        &mut self,
+        class: usize,
         queue: &Queue,
-        class: SizeClass,
-    ) -> Result<FreeBlock> {
-        let (len_bytes, align_bytes) = (class.slab_bytes(), class.align_bytes());
-        let slab = upstream.allocate(queue, self.kind, len_bytes, align_bytes)?;
-        check(&slab, queue, self.kind, len_bytes, align_bytes)?;
-        let block = |index| slab.sub_buffer(index * class.block_bytes, class.block_bytes);
-        let (first, others) = (block(0)?, (1..class.blocks).map(block).collect::<Result<Vec<_>>>()?);
-        Ok(self.state().add(class, first, others))
+        until: Time,
+        max_idle_bytes: usize,
+        garbage: &mut Garbage,
+    ) -> bool {
+        let Some(found) = self.class_mut(class) else { return false };
+        let (slabs, ended) = found.absorb(queue, until);
+        garbage.streams.extend(ended);
+        for &slab in &slabs {
+            self.evict(class, slab, max_idle_bytes, garbage);
+        }
+        !slabs.is_empty()
     }
 
-    fn give(&self, block: FreeBlock) {
-        let gone = self.state().give(block, self.max_idle_bytes);
-        drop(gone); // without the lock, since the upstream resource may call back
+    /// A slab goes when nothing uses it and more than `max_idle_bytes` are idle.
+    pub(super) fn evict(&mut self, class: usize, slab: u32, max_idle_bytes: usize, garbage: &mut Garbage) {
+        if self.idle_bytes <= max_idle_bytes {
+            return;
+        }
+        if let Some(gone) = self.class_mut(class).and_then(|class| class.remove_free(slab)) {
+            self.idle_bytes -= gone.memory.len_bytes();
+            self.slab_bytes -= gone.memory.len_bytes();
+            garbage.slabs.push(gone);
+        }
     }
 
-    /// Gives idle slabs back. Returns the number of their bytes.
-    pub(super) fn trim(&self) -> usize {
-        let gone = self.state().take_idle();
-        gone.iter().map(|block| block.memory.len_bytes()).sum()
+    /// Takes all slabs out that nothing uses.
+    pub(super) fn evict_all(&mut self, garbage: &mut Garbage) {
+        for class in 0..self.classes.len() {
+            let Some(found) = &self.classes[class] else { continue };
+            let free: Vec<_> =
+                found.slabs().filter(|(_, slab)| slab.is_free()).map(|(index, _)| index).collect();
+            free.into_iter().for_each(|slab| self.evict(class, slab, 0, garbage));
+        }
     }
 
-    /// Whether there is no slab.
-    pub(super) fn is_empty(&self) -> bool {
-        self.state().slab_bytes == 0
+    pub(super) fn add(&mut self, size: SizeClass, memory: UsmBuffer) {
+        let index = size.index();
+        if index >= self.classes.len() {
+            self.classes.resize_with(index + 1, || None);
+        }
+        self.slab_bytes += size.slab_bytes();
+        self.idle_bytes += size.slab_bytes();
+        self.classes[index].get_or_insert_with(|| Class::new(size)).add(memory);
+    }
+
+    pub(super) fn class_mut(&mut self, index: usize) -> Option<&mut Class> {
+        self.classes.get_mut(index)?.as_mut()
+    }
+
+    pub(super) fn classes(&self) -> impl Iterator<Item = (usize, &Class)> {
+        self.classes.iter().enumerate().filter_map(|(index, class)| Some((index, class.as_ref()?)))
     }
 }

@@ -1,0 +1,349 @@
+//! All that a pool has, shared by the pool and the blocks that it has lent.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use usm_core::{Queue, UsmKind};
+
+use super::class::{Stream, Taken, Time};
+use super::classes::SizeClass;
+use super::shelf::{Garbage, Shelf};
+use super::slab::Record;
+use crate::buffer::{Home, Lent, Place, hand_down};
+use crate::snapshot::{Facts, Holder, Lender, Moment, TagId};
+use crate::{Result, UsmBuffer};
+
+/// The memory of a pool.
+#[derive(Debug)]
+pub(super) struct Stock {
+    state: Mutex<State>,
+}
+
+/// What the lock keeps.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Invariant P1: a shelf with lent blocks stays where it is.
+    shelves: Vec<Option<Shelf>>,
+    max_idle_bytes: usize,
+    /// The pool is gone: what comes back goes upstream.
+    is_closed: bool,
+    now: Time,
+    pub(super) used_bytes: usize,
+    pub(super) peak_bytes: usize,
+    pub(super) reused_count: u64,
+}
+
+/// What to wait for so that parked blocks are free.
+pub(super) struct Wait {
+    shelf: usize,
+    class: usize,
+    queue: Queue,
+    until: Time,
+}
+
+impl Stock {
+    pub(super) fn new(max_idle_bytes: usize) -> Arc<Self> {
+        let state = State {
+            shelves: Vec::new(),
+            max_idle_bytes,
+            is_closed: false,
+            now: 0,
+            used_bytes: 0,
+            peak_bytes: 0,
+            reused_count: 0,
+        };
+        Arc::new(Self { state: Mutex::new(state) })
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        // No code unwinds while it holds the lock half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A buffer in a block that nothing uses.
+    #[inline]
+    pub(super) fn lend(
+        self: &Arc<Self>,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        size: SizeClass,
+        is_reuse: bool,
+    ) -> Option<UsmBuffer> {
+        let record = Record { len_bytes, born: Moment::now_coarse(), tag: TagId::current() };
+        let mut state = self.lock();
+        let index = state.shelf(queue, kind)?;
+        let taken = state.shelves[index].as_mut()?.take_free(size, record)?;
+        state.is_lent(len_bytes, is_reuse);
+        drop(state);
+        Some(self.buffer(taken, index, size, queue, kind, len_bytes))
+    }
+
+    /// A buffer in a block that was parked, without waiting.
+    #[cold]
+    pub(super) fn lend_parked(
+        self: &Arc<Self>,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        size: SizeClass,
+    ) -> Option<UsmBuffer> {
+        let record = Record { len_bytes, born: Moment::now_coarse(), tag: TagId::current() };
+        let mut garbage = Garbage::default();
+        let mut state = self.lock();
+        let index = state.shelf(queue, kind)?;
+        let mut taken = state.shelves[index].as_mut()?.take_in_order(size, queue, record, &mut garbage);
+        if taken.is_none() && state.absorb_ended(index, size.index(), &mut garbage) {
+            taken = state.shelves[index].as_mut()?.take_free(size, record);
+        }
+        if taken.is_some() {
+            state.is_lent(len_bytes, true);
+        }
+        drop(state);
+        drop(garbage);
+        taken.map(|taken| self.buffer(taken, index, size, queue, kind, len_bytes))
+    }
+
+    /// Adds a slab for that queue and kind, and lends a block of it.
+    pub(super) fn add(
+        self: &Arc<Self>,
+        slab: UsmBuffer,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        size: SizeClass,
+    ) -> Option<UsmBuffer> {
+        let mut state = self.lock();
+        let index = match state.shelf(queue, kind) {
+            Some(index) => index,
+            None => state.add_shelf(Shelf::new(queue, kind)),
+        };
+        state.shelves[index].as_mut()?.add(size, slab);
+        drop(state);
+        self.lend(queue, kind, len_bytes, size, false)
+    }
+
+    fn buffer(
+        self: &Arc<Self>,
+        taken: Taken,
+        shelf: usize,
+        size: SizeClass,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+    ) -> UsmBuffer {
+        let Taken { slab, index, start, is_pending, .. } = taken;
+        let place = Place { shelf: shelf as u32, class: size.index() as u32, slab, index };
+        let lent = Lent { start, len_bytes, kind, is_pending, home: Arc::clone(self) as _, place };
+        // SAFETY: the block of a slab, which is live memory of the shelf's kind and context and at least as long. It is lent now
+        // (S1, S2), so that it is lent to nobody else, and its slab stays, until it is taken back.
+        unsafe { UsmBuffer::lent(lent, queue) }
+    }
+
+    /// What is to be waited for so that blocks of that size become free.
+    pub(super) fn waits_for(&self, queue: &Queue, kind: UsmKind, size: SizeClass) -> Vec<Wait> {
+        let state = self.lock();
+        let Some(index) = state.shelf(queue, kind) else { return Vec::new() };
+        state.waits(|shelf, class| shelf == index && class == size.index(), |_| true)
+    }
+
+    /// What is to be waited for so that all idle slabs are free.
+    pub(super) fn waits_to_trim(&self) -> Vec<Wait> {
+        self.lock().waits(|_, _| true, |is_idle| is_idle)
+    }
+
+    /// Waits, without the lock, until parked blocks are free.
+    ///
+    /// # Errors
+    /// Those of the queue. The blocks stay parked.
+    pub(super) fn settle(&self, wait: &Wait) -> Result<()> {
+        wait.queue.wait()?;
+        let mut garbage = Garbage::default();
+        self.lock().absorb(wait, &mut garbage);
+        Ok(())
+    }
+
+    /// Takes all slabs out that nothing uses, to be dropped by the caller, and the shelves that are empty then.
+    pub(super) fn take_free(&self) -> (Garbage, Vec<Shelf>) {
+        let mut garbage = Garbage::default();
+        let mut state = self.lock();
+        state.shelves.iter_mut().flatten().for_each(|shelf| shelf.evict_all(&mut garbage));
+        let is_empty = |shelf: &mut Option<Shelf>| shelf.take_if(|shelf| shelf.slab_bytes == 0);
+        let empty = state.shelves.iter_mut().filter_map(is_empty).collect();
+        (garbage, empty)
+    }
+
+    /// The pool goes: all that comes back goes upstream from now on.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        (state.is_closed, state.max_idle_bytes) = (true, 0);
+        let parked = state.hand_down_all();
+        drop(state);
+        for (slab, queue) in &parked {
+            hand_down(slab.block(), queue);
+        }
+        let waits = self.lock().waits(|_, _| true, |_| true);
+        let mut garbage = Garbage::default();
+        // What waits for a queue does so when its slab is freed.
+        waits.iter().for_each(|wait| {
+            self.lock().absorb(wait, &mut garbage);
+        });
+        drop(parked);
+        drop(garbage);
+        drop(self.take_free());
+    }
+
+    /// A buffer that does not come from a slab is there, or is gone.
+    pub(super) fn count_used(&self, len_bytes: usize, is_new: bool) {
+        let mut state = self.lock();
+        if is_new {
+            state.add_used(len_bytes);
+        } else {
+            state.used_bytes -= len_bytes;
+        }
+    }
+}
+
+impl State {
+    fn shelf(&self, queue: &Queue, kind: UsmKind) -> Option<usize> {
+        let suits = |shelf: &Option<Shelf>| shelf.as_ref().is_some_and(|shelf| shelf.suits(queue, kind));
+        self.shelves.iter().position(suits)
+    }
+
+    fn add_shelf(&mut self, shelf: Shelf) -> usize {
+        let index = self.shelves.iter().position(Option::is_none).unwrap_or(self.shelves.len());
+        if index == self.shelves.len() {
+            self.shelves.push(None);
+        }
+        self.shelves[index] = Some(shelf);
+        index
+    }
+
+    fn add_used(&mut self, len_bytes: usize) {
+        self.used_bytes = self.used_bytes.saturating_add(len_bytes);
+        self.peak_bytes = self.peak_bytes.max(self.used_bytes);
+    }
+
+    fn is_lent(&mut self, len_bytes: usize, is_reuse: bool) {
+        self.add_used(len_bytes);
+        self.reused_count += u64::from(is_reuse);
+    }
+
+    /// Blocks whose event has ended are free. Those without an event get one, which the lock covers: no block may come back
+    /// between the barrier and its time. `true` when there were any.
+    fn absorb_ended(&mut self, shelf: usize, class: usize, garbage: &mut Garbage) -> bool {
+        let now = self.now;
+        let Some(found) = self.shelves[shelf].as_mut().and_then(|shelf| shelf.class_mut(class)) else {
+            return false;
+        };
+        for stream in &mut found.streams {
+            if stream.mark.is_none() {
+                // Without an event the queue is waited for, if need be.
+                stream.mark = stream.queue.barrier(&[]).ok().map(|event| (event, now));
+            }
+        }
+        let has_ended = |stream: &Stream| {
+            let (_, until) = stream.mark.as_ref().filter(|(event, _)| event.is_complete())?;
+            Some(Wait { shelf, class, queue: stream.queue.clone(), until: *until })
+        };
+        let ended: Vec<_> = found.streams.iter().filter_map(has_ended).collect();
+        ended.iter().filter(|wait| self.absorb(wait, garbage)).count() > 0
+    }
+
+    fn absorb(&mut self, wait: &Wait, garbage: &mut Garbage) -> bool {
+        let max_idle_bytes = self.max_idle_bytes;
+        let Some(shelf) = self.shelves.get_mut(wait.shelf).and_then(Option::as_mut) else { return false };
+        shelf.absorb(wait.class, &wait.queue, wait.until, max_idle_bytes, garbage)
+    }
+
+    /// What parked blocks wait for, in the classes that are `wanted`, where one of the slabs `matters`: told whether it is idle.
+    fn waits(&self, wanted: impl Fn(usize, usize) -> bool, matters: impl Fn(bool) -> bool) -> Vec<Wait> {
+        let mut waits = Vec::new();
+        for (shelf, found) in self.shelves.iter().enumerate() {
+            for (class, found) in
+                found.iter().flat_map(Shelf::classes).filter(|(class, _)| wanted(shelf, *class))
+            {
+                for stream in &found.streams {
+                    if !found.parked_slabs(stream).any(|slab| matters(slab.is_idle())) {
+                        continue;
+                    }
+                    waits.push(Wait { shelf, class, queue: stream.queue.clone(), until: self.now });
+                }
+            }
+        }
+        waits
+    }
+
+    /// The slabs with parked blocks, each with the queue that is to be waited for.
+    fn hand_down_all(&mut self) -> Vec<(UsmBuffer, Queue)> {
+        let mut parked: Vec<(UsmBuffer, Queue)> = Vec::new();
+        for (_, class) in self.shelves.iter().flatten().flat_map(Shelf::classes) {
+            for stream in &class.streams {
+                let mut slabs: Vec<_> = class.parked_slabs(stream).collect();
+                slabs.sort_unstable_by_key(|slab| slab.memory.address());
+                slabs.dedup_by_key(|slab| slab.memory.address());
+                parked.extend(slabs.into_iter().map(|slab| (slab.memory.clone(), stream.queue.clone())));
+            }
+        }
+        parked
+    }
+
+    fn slab_memory(&mut self, place: Place) -> Option<UsmBuffer> {
+        let class = self.shelves.get_mut(place.shelf as usize)?.as_mut()?.class_mut(place.class as usize)?;
+        Some(class.slab(place.slab)?.memory.clone())
+    }
+
+    /// Bytes of all slabs, and of the idle ones.
+    pub(super) fn slab_bytes(&self) -> (usize, usize) {
+        let shelves = self.shelves.iter().flatten();
+        shelves.fold((0, 0), |(all, idle), shelf| (all + shelf.slab_bytes, idle + shelf.idle_bytes))
+    }
+}
+
+impl Home for Stock {
+    fn take_back(&self, place: Place, len_bytes: usize, mut pending: Option<&Queue>) {
+        let mut state = self.lock();
+        if state.is_closed
+            && let Some(queue) = pending.take()
+            && let Some(slab) = state.slab_memory(place)
+        {
+            drop(state);
+            hand_down(slab.block(), queue);
+            drop(slab);
+            state = self.lock();
+        }
+        state.used_bytes -= len_bytes;
+        state.now += 1;
+        let (now, max_idle_bytes) = (state.now, state.max_idle_bytes);
+        let shelf = state.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);
+        let garbage = shelf.and_then(|shelf| shelf.give(place, pending, now, max_idle_bytes));
+        drop(state);
+        drop(garbage);
+    }
+
+    fn set_tag(&self, place: Place, tag: TagId) {
+        let mut state = self.lock();
+        let shelf = state.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);
+        let class = shelf.and_then(|shelf| shelf.class_mut(place.class as usize));
+        if let Some(record) = class.and_then(|class| class.slab(place.slab)?.record_mut(place.index)) {
+            record.tag = tag;
+        }
+    }
+}
+
+impl Lender for Stock {
+    fn report(&self, facts: &mut Vec<Facts>) {
+        let state = self.lock();
+        for shelf in state.shelves.iter().flatten() {
+            let lent = shelf.classes().flat_map(|(_, class)| class.slabs()).flat_map(|(_, slab)| slab.lent());
+            facts.extend(lent.map(|(address, record)| Facts {
+                address,
+                len_bytes: record.len_bytes,
+                kind: shelf.kind,
+                holder: Holder::Leased,
+                queue: shelf.queue.clone(),
+                born: record.born,
+                tag: record.tag,
+            }));
+        }
+    }
+}

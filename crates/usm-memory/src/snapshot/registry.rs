@@ -1,0 +1,88 @@
+//! Where a snapshot finds the live memory: a list of blocks, and the pools, which know what they lend.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+
+use super::clock::Moment;
+use super::tag::TagId;
+use super::{Facts, Lender};
+use crate::buffer::Block;
+
+static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { entries: Vec::new(), vacant: Vec::new() });
+static LENDERS: Mutex<Vec<Weak<dyn Lender>>> = Mutex::new(Vec::new());
+
+#[derive(Debug)]
+struct Blocks {
+    entries: Vec<Option<Entry>>,
+    vacant: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    block: Weak<Block>,
+    born: Moment,
+    tag: TagId,
+}
+
+/// The entry of one block, which goes with it.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    index: u32,
+}
+
+impl Registration {
+    pub(crate) fn new(block: Weak<Block>) -> Self {
+        let entry = Entry { block, born: Moment::now_coarse(), tag: TagId::current() };
+        let mut blocks = lock(&BLOCKS);
+        if let Some(index) = blocks.vacant.pop() {
+            blocks.entries[index as usize] = Some(entry);
+            return Self { index };
+        }
+        let index = blocks.entries.len() as u32;
+        blocks.entries.push(Some(entry));
+        Self { index }
+    }
+
+    pub(crate) fn set_tag(&self, tag: TagId) {
+        if let Some(entry) = &mut lock(&BLOCKS).entries[self.index as usize] {
+            entry.tag = tag;
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let mut blocks = lock(&BLOCKS);
+        let gone = blocks.entries[self.index as usize].take();
+        blocks.vacant.push(self.index);
+        drop(blocks);
+        drop(gone);
+    }
+}
+
+/// Lets snapshots ask a pool, until it is gone.
+pub(crate) fn add_lender(lender: Weak<dyn Lender>) {
+    let mut lenders = lock(&LENDERS);
+    lenders.retain(|known| known.strong_count() > 0);
+    lenders.push(lender);
+}
+
+/// All live memory, in no order.
+pub(super) fn collect() -> Vec<Facts> {
+    // What was live is kept until the lists are unlocked: the last clone of a block must not go while they are.
+    let blocks: Vec<_> = lock(&BLOCKS)
+        .entries
+        .iter()
+        .flatten()
+        .filter_map(|entry| Some((entry.block.upgrade()?, entry.born, entry.tag)))
+        .collect();
+    let lenders: Vec<_> = lock(&LENDERS).iter().filter_map(Weak::upgrade).collect();
+    let mut facts: Vec<_> =
+        blocks.iter().map(|(block, born, tag)| Facts::of_block(block, *born, *tag)).collect();
+    lenders.iter().for_each(|lender| lender.report(&mut facts));
+    facts
+}
+
+fn lock<T: ?Sized>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code unwinds while it holds the lock half done.
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
