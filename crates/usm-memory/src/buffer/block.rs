@@ -13,7 +13,7 @@ use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use crate::Result;
 use crate::live::BorrowCount;
-use crate::snapshot::Registration;
+use crate::snapshot::{self, Registration, TagId};
 
 /// Who frees the memory of a buffer.
 #[non_exhaustive]
@@ -116,10 +116,46 @@ impl Block {
 
     /// The block in the list of all live ones.
     pub(super) fn registered(mut self) -> Arc<Self> {
+        self.record_start();
         Arc::new_cyclic(|block| {
             self.registration = Some(Registration::new(block.clone()));
             self
         })
+    }
+
+    /// Tells those who record that the memory is there.
+    #[inline]
+    pub(super) fn record_start(&self) {
+        if snapshot::is_recording() {
+            snapshot::record(false, self.address(), self.len_bytes, self.kind, TagId::current());
+        }
+    }
+
+    fn address(&self) -> usize {
+        self.start.addr().get()
+    }
+
+    /// The label of the memory.
+    fn tag(&self) -> TagId {
+        match (&self.registration, &self.ownership) {
+            (Some(registration), _) => registration.tag(),
+            (None, Ownership::Leased(lease)) => {
+                lease.home().map_or(TagId::NONE, |(home, place)| home.tag(place))
+            }
+            _ => TagId::NONE,
+        }
+    }
+
+    pub(super) fn set_tag(&self, tag: TagId) {
+        match (&self.registration, &self.ownership) {
+            (Some(registration), _) => registration.set_tag(tag),
+            (None, Ownership::Leased(lease)) => {
+                if let Some((home, place)) = lease.home() {
+                    home.set_tag(place, tag);
+                }
+            }
+            _ => {}
+        }
     }
 
     pub(crate) fn len_bytes(&self) -> usize {
@@ -136,10 +172,6 @@ impl Block {
 
     pub(crate) fn ownership(&self) -> &Ownership {
         &self.ownership
-    }
-
-    pub(super) fn registration(&self) -> Option<&Registration> {
-        self.registration.as_ref()
     }
 
     pub(crate) fn publish(&self) {
@@ -192,6 +224,10 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         self.hooks.run_before();
+        // Before somebody else gets the same address.
+        if snapshot::is_recording() {
+            snapshot::record(true, self.address(), self.len_bytes, self.kind, self.tag());
+        }
         let pending = *self.pending.get_mut();
         match &mut self.ownership {
             Ownership::Leased(lease) => lease.end(self.len_bytes, (pending != 0).then_some(&self.queue)),

@@ -25,6 +25,9 @@ pub(crate) trait Home: Debug + Send + Sync {
     /// for each block, on whichever thread lets the last one go. Does not wait.
     fn take_back(&self, place: Place, len_bytes: usize, pending: Option<&Queue>);
 
+    /// The label of a lent block.
+    fn tag(&self, place: Place) -> TagId;
+
     /// Labels a lent block.
     fn set_tag(&self, place: Place, tag: TagId);
 }
@@ -50,6 +53,7 @@ impl UsmBuffer {
         let Lent { start, len_bytes, kind, is_pending, home, place } = lent;
         // K1: the caller's promise 1.
         let block = Block::lent(start, len_bytes, kind, queue, is_pending, Lease::of_home(home, place));
+        block.record_start();
         Self { block: Arc::new(block), offset_bytes: 0, len_bytes, writable: true }
     }
 }

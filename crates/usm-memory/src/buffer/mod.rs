@@ -18,6 +18,7 @@ pub(crate) use self::block::{Block, same_queue};
 pub(crate) use self::home::{Home, Lent, Place};
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
+use crate::snapshot::TagId;
 use crate::{Error, ReadGuard, Result, WriteGuard};
 
 /// A byte range of one USM allocation, owned or borrowed.
@@ -128,6 +129,12 @@ impl UsmBuffer {
     /// for the queue first. Borrowed memory is like that from the start.
     pub fn publish(&self) {
         self.block.publish();
+    }
+
+    /// Labels the memory, of which this buffer may be a part, in snapshots and timelines. Labels are kept as long as the process
+    /// lives, each once: use a few names, not one for each buffer.
+    pub fn set_tag(&self, label: &str) {
+        self.block.set_tag(TagId::of(label));
     }
 
     /// Borrows a byte range for reading until the guard is dropped.

@@ -1,15 +1,30 @@
-//! What memory is live now.
+//! Which memory is live now, and what happened to memory over time, as data and as drawings.
+//!
+//! [`snapshot()`](crate::snapshot()) lists all live memory, with the labels that [`Tag`] and
+//! [`UsmBuffer::set_tag`](crate::UsmBuffer::set_tag) gave it. A [`Timeline`] is what was recorded between two points in time.
+//!
+//! | PyTorch | here |
+//! |---|---|
+//! | `torch.cuda.memory_snapshot` | [`snapshot()`](crate::snapshot()) |
+//! | `torch.cuda.memory._record_memory_history` | [`Timeline::record`] |
+//! | `memory_viz` | [`Timeline::to_html`], [`Snapshot::to_html`] |
 
 mod clock;
+mod draw;
+mod list;
 mod registry;
 mod tag;
+mod timeline;
 
 use usm_core::{Queue, UsmKind};
 
 pub(crate) use self::clock::Moment;
+pub use self::list::{LiveMemory, Snapshot, Totals, snapshot};
 pub(crate) use self::registry::{Registration, add_lender};
 pub use self::tag::Tag;
 pub(crate) use self::tag::TagId;
+pub use self::timeline::{Bar, Recording, Timeline};
+pub(crate) use self::timeline::{is_recording, record};
 use crate::Ownership;
 use crate::buffer::Block;
 
@@ -22,6 +37,18 @@ pub enum Holder {
     Borrowed,
     /// A memory resource does: part of memory that is owned or borrowed by the resource, and listed, too.
     Leased,
+}
+
+impl Holder {
+    /// `"owned"`, `"borrowed"` or `"leased"`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Owned => "owned",
+            Self::Borrowed => "borrowed",
+            Self::Leased => "leased",
+        }
+    }
 }
 
 /// What is known of live memory.

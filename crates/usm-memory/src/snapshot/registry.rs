@@ -42,6 +42,10 @@ impl Registration {
         Self { index }
     }
 
+    pub(crate) fn tag(&self) -> TagId {
+        lock(&BLOCKS).entries[self.index as usize].as_ref().map_or(TagId::NONE, |entry| entry.tag)
+    }
+
     pub(crate) fn set_tag(&self, tag: TagId) {
         if let Some(entry) = &mut lock(&BLOCKS).entries[self.index as usize] {
             entry.tag = tag;

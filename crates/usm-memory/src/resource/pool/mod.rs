@@ -115,8 +115,9 @@ impl PoolResource {
         size: SizeClass,
     ) -> Result<Option<UsmBuffer>> {
         let (slab_bytes, align_bytes) = (size.slab_bytes(), size.align_bytes());
-        let _reserve = Tag::enter_id(TagId::RESERVE);
+        let reserve = Tag::enter_id(TagId::RESERVE);
         let slab = self.upstream.allocate(queue, kind, slab_bytes, align_bytes)?;
+        drop(reserve);
         check(&slab, queue, kind, slab_bytes, align_bytes)?;
         // Its buffers do not look below.
         slab.block().wait_for_others()?;

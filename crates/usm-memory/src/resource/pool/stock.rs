@@ -7,7 +7,7 @@ use usm_core::{Queue, UsmKind};
 use super::class::{Stream, Taken, Time};
 use super::classes::SizeClass;
 use super::shelf::{Garbage, Shelf};
-use super::slab::Record;
+use super::slab::{Record, Slab};
 use crate::buffer::{Home, Lent, Place, hand_down};
 use crate::snapshot::{Facts, Holder, Lender, Moment, TagId};
 use crate::{Result, UsmBuffer};
@@ -287,9 +287,13 @@ impl State {
         parked
     }
 
-    fn slab_memory(&mut self, place: Place) -> Option<UsmBuffer> {
-        let class = self.shelves.get_mut(place.shelf as usize)?.as_mut()?.class_mut(place.class as usize)?;
-        Some(class.slab(place.slab)?.memory.clone())
+    fn slab(&mut self, place: Place) -> Option<&mut Slab> {
+        let shelf = self.shelves.get_mut(place.shelf as usize)?.as_mut()?;
+        shelf.class_mut(place.class as usize)?.slab(place.slab)
+    }
+
+    fn record(&mut self, place: Place) -> Option<&mut Record> {
+        self.slab(place)?.record_mut(place.index)
     }
 
     /// Bytes of all slabs, and of the idle ones.
@@ -304,7 +308,7 @@ impl Home for Stock {
         let mut state = self.lock();
         if state.is_closed
             && let Some(queue) = pending.take()
-            && let Some(slab) = state.slab_memory(place)
+            && let Some(slab) = state.slab(place).map(|slab| slab.memory.clone())
         {
             drop(state);
             hand_down(slab.block(), queue);
@@ -320,11 +324,12 @@ impl Home for Stock {
         drop(garbage);
     }
 
+    fn tag(&self, place: Place) -> TagId {
+        self.lock().record(place).map_or(TagId::NONE, |record| record.tag)
+    }
+
     fn set_tag(&self, place: Place, tag: TagId) {
-        let mut state = self.lock();
-        let shelf = state.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);
-        let class = shelf.and_then(|shelf| shelf.class_mut(place.class as usize));
-        if let Some(record) = class.and_then(|class| class.slab(place.slab)?.record_mut(place.index)) {
+        if let Some(record) = self.lock().record(place) {
             record.tag = tag;
         }
     }

@@ -1,0 +1,128 @@
+//! A timeline as a drawing: bytes in use as steps, memory as bars over address and time.
+
+use std::fmt;
+use std::time::Duration;
+
+use usm_core::UsmKind;
+
+use super::{Bar, Timeline};
+use crate::snapshot::draw::{self, Svg};
+
+const WIDTH: f64 = 1000.0;
+const LEGEND: f64 = 88.0;
+const STEPS: f64 = 200.0;
+const BARS: f64 = 400.0;
+const GAP: f64 = 24.0;
+
+impl Timeline {
+    /// A drawing: above, the bytes in use of each kind over time; below, a bar for each buffer, as high as it has bytes, over the
+    /// time that it lived, at its place in the address space without the gaps. Reserves of pools are pale. At most the 2000
+    /// largest bars are drawn; what is left out or was dropped is said.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let mut svg = Svg::new("memory over time", WIDTH, LEGEND + STEPS + GAP + BARS);
+        svg.text(4.0, 16.0, self);
+        let across = |time: Duration| WIDTH * fraction(time.as_secs_f64(), self.duration.as_secs_f64());
+        let highest = UsmKind::ALL.map(|kind| self.peak_bytes(kind)).into_iter().max().unwrap_or(0);
+        for (row, kind) in UsmKind::ALL.into_iter().enumerate() {
+            let steps = self.steps(kind);
+            let y = 32.0 + 16.0 * row as f64;
+            svg.bar([4.0, y, 12.0, 12.0], "legend", draw::colour(kind), kind);
+            svg.text(22.0, y + 10.0, format_args!("{kind}: at most {} bytes in use", self.peak_bytes(kind)));
+            let up = |bytes: usize| LEGEND + STEPS * (1.0 - fraction(bytes as f64, highest as f64));
+            // Each value holds until the next one.
+            let ends = steps.iter().skip(1).map(|(time, _)| *time).chain([self.duration]);
+            let corners = steps.iter().zip(ends);
+            let corners =
+                corners.flat_map(|(&(start, bytes), end)| [start, end].map(|time| (across(time), up(bytes))));
+            svg.line(corners, kind.as_str(), draw::colour(kind));
+        }
+        let mut drawn: Vec<_> = self.bars.iter().collect();
+        if drawn.len() > draw::MAX_BARS {
+            drawn.sort_by_key(|bar| std::cmp::Reverse(bar.len_bytes));
+            drawn.truncate(draw::MAX_BARS);
+        }
+        // Reserves lie behind what is handed out from them.
+        drawn.sort_by_key(|bar| !bar.is_reserve);
+        let places = Places::of(&drawn);
+        for bar in drawn {
+            let start = bar.start.map_or(0.0, across);
+            let end = bar.end.map_or(WIDTH, across);
+            let y = LEGEND + STEPS + GAP + BARS * fraction(places.offset(bar.address), places.total_bytes);
+            let height = BARS * fraction(bar.len_bytes as f64, places.total_bytes);
+            let (class, fill) =
+                if bar.is_reserve { ("reserve", "#dddddd") } else { ("bar", draw::colour(bar.kind)) };
+            svg.bar([start, y, end - start, height], class, fill, bar);
+        }
+        svg.end()
+    }
+
+    /// The drawing as a page that needs no network and no scripts.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        draw::page("Memory over time", &self.to_svg(), self)
+    }
+}
+
+fn fraction(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// The address ranges that were in use, one after the other.
+struct Places {
+    /// First address, first address after, and bytes of all ranges before.
+    ranges: Vec<(usize, usize, f64)>,
+    total_bytes: f64,
+}
+
+impl Places {
+    fn of(bars: &[&Bar]) -> Self {
+        let mut ends: Vec<_> =
+            bars.iter().map(|bar| (bar.address, bar.address.saturating_add(bar.len_bytes))).collect();
+        ends.sort_unstable();
+        let mut ranges: Vec<(usize, usize, f64)> = Vec::new();
+        for (start, end) in ends {
+            match ranges.last_mut() {
+                Some(last) if start <= last.1 => last.1 = last.1.max(end),
+                _ => ranges.push((start, end, 0.0)),
+            }
+        }
+        let mut total_bytes = 0.0;
+        for (start, end, before) in &mut ranges {
+            *before = total_bytes;
+            total_bytes += (*end - *start) as f64;
+        }
+        Self { ranges, total_bytes }
+    }
+
+    fn offset(&self, address: usize) -> f64 {
+        let index = self.ranges.partition_point(|(start, ..)| *start <= address).saturating_sub(1);
+        self.ranges.get(index).map_or(0.0, |(start, _, before)| before + (address - start) as f64)
+    }
+}
+
+/// How much is drawn, and what is missing.
+impl fmt::Display for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let left_out = self.bars.len().saturating_sub(draw::MAX_BARS);
+        let (count, seconds) = (self.bars.len(), self.duration.as_secs_f64());
+        write!(f, "{count} buffers in {seconds:.3} s, {left_out} smaller ones left out; ")?;
+        write!(f, "{} older events dropped at a limit of {}", self.dropped_count, self.max_events)
+    }
+}
+
+/// `weights: 100 B shared at 0x7f00, 0.001 s to 0.002 s`.
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tag = if self.is_reserve { "(pool)" } else { self.tag.as_deref().unwrap_or("-") };
+        write!(f, "{tag}: {} B {} at {:#x}, ", self.len_bytes, self.kind, self.address)?;
+        match self.start {
+            Some(start) => write!(f, "{:.6} s to ", start.as_secs_f64())?,
+            None => f.write_str("before to ")?,
+        }
+        match self.end {
+            Some(end) => write!(f, "{:.6} s", end.as_secs_f64()),
+            None => f.write_str("the end"),
+        }
+    }
+}
