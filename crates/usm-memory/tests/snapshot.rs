@@ -10,7 +10,7 @@ use common::each;
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
 use usm_memory::snapshot::{Bar, Holder, LiveMemory, Snapshot, Tag, Timeline};
 use usm_memory::usm_core::{Context, QueueProperties, UsmKind};
-use usm_memory::{MemoryResource, UsmBuffer, snapshot};
+use usm_memory::{UsmBuffer, snapshot};
 
 /// Snapshots see the whole process: one test at a time.
 fn alone() -> MutexGuard<'static, ()> {
