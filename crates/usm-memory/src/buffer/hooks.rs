@@ -29,12 +29,14 @@ impl ReleaseHooks {
     }
 
     /// Runs the hooks that come before the release, once.
+    #[inline]
     pub(super) fn run_before(&mut self) {
         if let Some(hooks) = self.get_mut() {
             mem::take(&mut hooks.before).into_iter().rev().for_each(|hook| hook());
         }
     }
 
+    #[inline]
     fn get_mut(&mut self) -> &mut Option<Box<Hooks>> {
         self.hooks.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,6 +47,7 @@ impl ReleaseHooks {
 }
 
 impl Drop for ReleaseHooks {
+    #[inline]
     fn drop(&mut self) {
         if let Some(hooks) = self.get_mut().take() {
             hooks.after.into_iter().for_each(|hook| hook());

@@ -86,6 +86,7 @@ impl Lease {
     }
 
     /// Gives the memory back; work may be pending on it on the queue `pending`.
+    #[inline]
     pub(super) fn end(&mut self, len_bytes: usize, pending: Option<&Queue>) {
         match &mut self.0 {
             Terms::Home(home, place) => home.take_back(*place, len_bytes, pending),

@@ -117,6 +117,7 @@ impl UsmBuffer {
 }
 
 /// Whether a resource gave what it was asked for.
+#[inline]
 fn check(
     buffer: &UsmBuffer,
     queue: &Queue,
@@ -124,8 +125,25 @@ fn check(
     len_bytes: usize,
     align_bytes: usize,
 ) -> Result<()> {
-    let unsuitable = |what, found, wanted| Err(Error::UnsuitableMemory { what, found, wanted });
-    if !ptr::eq(buffer.context(), queue.context()) && buffer.context() != queue.context() {
+    let is_near = ptr::eq(buffer.context(), queue.context()) || buffer.context() == queue.context();
+    let is_fit = buffer.kind() == kind && buffer.len_bytes() == len_bytes && buffer.is_writable();
+    if is_near && is_fit && buffer.address().is_multiple_of(align_bytes) {
+        return Ok(());
+    }
+    Err(unsuitable(buffer, queue, kind, len_bytes, align_bytes))
+}
+
+/// The first thing that is wrong with a buffer.
+#[cold]
+fn unsuitable(
+    buffer: &UsmBuffer,
+    queue: &Queue,
+    kind: UsmKind,
+    len_bytes: usize,
+    align_bytes: usize,
+) -> Error {
+    let unsuitable = |what, found, wanted| Error::UnsuitableMemory { what, found, wanted };
+    if buffer.context() != queue.context() {
         let (found, wanted) = (format!("{:?}", buffer.context()), format!("{:?}", queue.context()));
         return unsuitable("context", found, wanted);
     }
@@ -135,15 +153,8 @@ fn check(
     if buffer.len_bytes() != len_bytes {
         return unsuitable("length in bytes", buffer.len_bytes().to_string(), len_bytes.to_string());
     }
-    if !buffer.address().is_multiple_of(align_bytes) {
-        return unsuitable(
-            "address",
-            format!("{:#x}", buffer.address()),
-            format!("multiple of {align_bytes}"),
-        );
-    }
     if !buffer.is_writable() {
         return unsuitable("access", "read-only".to_owned(), "writable".to_owned());
     }
-    Ok(())
+    unsuitable("address", format!("{:#x}", buffer.address()), format!("multiple of {align_bytes}"))
 }
