@@ -12,7 +12,7 @@ pub(crate) struct Moment {
 impl Moment {
     pub(crate) const NEVER: Self = Self { nanoseconds: 0 };
 
-    /// Now, to a few milliseconds: the exact clock costs a third of an allocation from a pool.
+    /// Now, to a few milliseconds: the exact clock takes 36 ns, much of an allocation from a pool.
     #[cfg(target_os = "linux")]
     pub(crate) fn now_coarse() -> Self {
         Self::of(libc::CLOCK_MONOTONIC_COARSE)
