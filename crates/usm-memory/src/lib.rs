@@ -69,8 +69,8 @@ pub use error::{Error, Result};
 pub use guard::{ReadGuard, WriteGuard};
 pub use live::live_borrows;
 pub use resource::MemoryResource;
-pub use transfer::{Copy2d, Dependency, Refused, Transfer};
 pub use snapshot::snapshot;
+pub use transfer::{Copy2d, Dependency, Refused, Transfer};
 pub use typed::{Plain, TypedBuffer, TypedReadGuard, TypedWriteGuard};
 
 #[cfg(doctest)]
