@@ -17,7 +17,7 @@ fn views(c: &mut Criterion) {
     group.bench_function("a[3]", |b| b.iter(|| array.slice(black_box(&[SliceItem::Index(3)])).unwrap()));
     group.bench_function("a.T", |b| b.iter(|| black_box(&array).transpose()));
     group.bench_function("interface", |b| b.iter(|| black_box(&array).interface()));
-    let interface = array.interface();
+    let interface = array.interface().unwrap();
     group.bench_function("validate", |b| b.iter(|| black_box(&interface).validate().unwrap()));
 }
 

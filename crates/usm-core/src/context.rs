@@ -89,6 +89,13 @@ impl Context {
         self.backend().id()
     }
 
+    /// A number that tells this context from every other one that lives, equal for all handles of it.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        // SAFETY: the handle is live (H1).
+        unsafe { self.backend().context_id(self.raw()) }
+    }
+
     /// The devices of the context.
     ///
     /// # Errors
@@ -146,11 +153,22 @@ impl PartialEq for Context {
 
 impl Eq for Context {}
 
+impl fmt::Display for Context {
+    /// Its number and its devices: what errors call it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "context {:#x} of ", self.id())?;
+        match self.devices() {
+            Ok(devices) => {
+                let names: Vec<_> = devices.iter().map(Device::filter_string).collect();
+                f.write_str(&names.join(", "))
+            }
+            Err(error) => write!(f, "devices that cannot be listed ({error})"),
+        }
+    }
+}
+
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.devices() {
-            Ok(devices) => f.debug_tuple("Context").field(&devices).finish(),
-            Err(error) => f.debug_tuple("Context").field(&error).finish(),
-        }
+        write!(f, "Context({self})")
     }
 }

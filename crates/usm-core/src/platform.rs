@@ -99,7 +99,7 @@ impl Platform {
 
 impl PartialEq for Platform {
     fn eq(&self, other: &Self) -> bool {
-        self.inner.handle.same(&other.inner.handle)
+        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.handle.same(&other.inner.handle)
     }
 }
 

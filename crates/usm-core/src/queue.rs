@@ -313,7 +313,7 @@ impl Queue {
 
 impl PartialEq for Queue {
     fn eq(&self, other: &Self) -> bool {
-        self.inner.handle.same(&other.inner.handle)
+        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.handle.same(&other.inner.handle)
     }
 }
 

@@ -147,3 +147,19 @@ fn devices_of_another_backend_are_refused() {
     let wrong = host.context().create_queue(sycl.device(), usm_core::QueueProperties::IN_ORDER);
     assert!(matches!(wrong, Err(Error::DeviceNotInContext { .. })));
 }
+
+#[test]
+fn contexts_are_named_apart() {
+    for queue in common::queues() {
+        let other = Context::new(std::slice::from_ref(queue.device())).unwrap();
+        let own = queue.context();
+        assert_ne!(own.id(), other.id());
+        assert_eq!(own.id(), queue.device().default_context().unwrap().id(), "another handle of it");
+        assert!(other.to_string().contains(&format!(
+            "{:#x} of {}",
+            other.id(),
+            queue.device().filter_string()
+        )));
+        assert_ne!(format!("{own:?}"), format!("{other:?}"));
+    }
+}

@@ -143,7 +143,7 @@ pub enum Error {
         wanted: String,
     },
     /// A queue of another context than that of the memory it is to work on.
-    #[error("the memory is of {memory}, but the queue is of another context, {queue}")]
+    #[error("the memory belongs to {memory}, the queue to {queue}; both must be of one context")]
     ContextMismatch {
         /// The context of the memory.
         memory: String,

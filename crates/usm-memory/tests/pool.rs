@@ -142,7 +142,7 @@ fn published_blocks_are_taken_last() {
         let (published, plain) =
             (allocate(&pool, queue, kind, 1 << 20), allocate(&pool, queue, kind, 1 << 20));
         let (first, second) = (plain.address(), published.address());
-        published.publish();
+        published.publish().unwrap();
         drop(plain);
         drop(published);
         let again = allocate(&pool, queue, kind, 1 << 20);
@@ -160,7 +160,7 @@ fn work_of_others_has_ended_before_anybody_looks_at_the_memory() {
     each(|queue, kind| {
         let (_, pool) = pool(PoolOptions::new());
         let buffer = allocate(&pool, queue, kind, LEN);
-        buffer.publish();
+        buffer.publish().unwrap();
         let start = std::ptr::with_exposed_provenance_mut(buffer.address());
         let mut last = None;
         for value in 0..8 {
@@ -184,7 +184,7 @@ fn a_lease_of_a_lease_hands_the_duty_to_wait_down() {
         let (below, plain) = (allocate(&pool, queue, kind, 1 << 20), allocate(&pool, queue, kind, 1 << 20));
         let (published, address) = (below.address(), plain.address());
         let above = UsmBuffer::lease(below, queue, drop).unwrap();
-        above.publish();
+        above.publish().unwrap();
         drop(plain);
         drop(above);
         let again = allocate(&pool, queue, kind, 1 << 20);

@@ -267,7 +267,7 @@ fn every_failing_call_leaves_the_pool_usable() {
                     buffer.fill(&[round])?;
                     buffer.release_on(other)?;
                     let second = UsmBuffer::allocate_in(&pool, other, UsmKind::Device, LEN)?;
-                    second.publish();
+                    second.publish().unwrap();
                     second.copy_from(&buffer)?;
                     assert_eq!(second.to_vec()?, [round; LEN]);
                 }

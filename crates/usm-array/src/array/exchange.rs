@@ -53,13 +53,15 @@ impl UsmArray {
     ///
     /// Whoever gets them may submit work to the queue, so from now on access to the memory waits for the queue first
     /// ([`UsmBuffer::publish`]).
-    #[must_use]
-    pub fn interface(&self) -> UsmArrayInterface {
-        self.buffer.publish();
+    ///
+    /// # Errors
+    /// - [`Error::Memory`]: the memory came from a pool with work pending on it, which failed
+    pub fn interface(&self) -> Result<UsmArrayInterface> {
+        self.buffer.publish()?;
         // All of these are in range: sizes by L2, the address and the offset from it by A4.
         let strides = self.strides().iter().map(|&stride| stride as i64);
         let address = address_of(self.buffer.address(), self.origin, self.dtype);
-        UsmArrayInterface {
+        Ok(UsmArrayInterface {
             shape: self.shape().iter().map(|&n| n as i64).collect(),
             typestr: self.dtype.typestr(),
             address: address.unwrap_or(self.buffer.address()) as u64,
@@ -67,7 +69,7 @@ impl UsmArray {
             strides: (!self.is_c_contiguous()).then(|| strides.collect()),
             offset: self.published_offset() as i64,
             version: VERSION,
-        }
+        })
     }
 }
 

@@ -159,6 +159,12 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the runtime refuses, for instance since the devices are of different platforms.
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext>;
 
+    /// A number that tells a context from every other live one: equal for all handles of it.
+    ///
+    /// # Safety
+    /// 1. `context` is live.
+    unsafe fn context_id(&self, context: RawContext) -> u64;
+
     /// The devices of a context.
     ///
     /// # Safety

@@ -137,7 +137,7 @@ impl Device {
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        self.inner.handle.same(&other.inner.handle)
+        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.handle.same(&other.inner.handle)
     }
 }
 

@@ -37,6 +37,8 @@ pub enum Answer {
     Foreign(usize),
     /// Yes or no.
     Is(bool),
+    /// A number.
+    Number(u64),
     /// How far an operation is.
     Status(EventStatus),
     /// When an operation ran.
@@ -115,6 +117,7 @@ macro_rules! infallible {
 infallible!(
     (): () => Answer::Done;
     bool: &is => Answer::Is(is);
+    u64: &number => Answer::Number(number);
     EventStatus: &status => Answer::Status(status);
     DeviceInfo: info => Answer::Described(info.filter_string());
     Option<PointerInfo>: &info => Answer::Pointer(info);

@@ -56,6 +56,7 @@ methods!(
     DeviceInfo, "device_info", false;
     DefaultContext, "default_context", true;
     CreateContext, "create_context", true;
+    ContextId, "context_id", false;
     ContextDevices, "context_devices", true;
     CreateQueue, "create_queue", true;
     QueueParts, "queue_parts", true;
@@ -109,6 +110,7 @@ pub enum Call {
     DeviceInfo { device: RawDevice },
     DefaultContext { device: RawDevice },
     CreateContext { devices: Vec<RawDevice> },
+    ContextId { context: RawContext },
     ContextDevices { context: RawContext },
     CreateQueue { context: RawContext, device: RawDevice, properties: QueueProperties },
     QueueParts { queue: RawQueue },

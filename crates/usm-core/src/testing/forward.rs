@@ -20,7 +20,7 @@ pub(super) mod signatures {
 macro_rules! forward {
     (all) => {
         forward!(
-            id, root_devices, device_info, default_context, create_context, context_devices, create_queue,
+            id, root_devices, device_info, default_context, create_context, context_id, context_devices, create_queue,
             queue_parts, same, release, allocate, free, pointer_info, pointer_device, memcpy, fill, prefetch,
             mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign,
             export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,
@@ -51,6 +51,9 @@ macro_rules! forward {
     (@ create_context) => {
         forward!(@ create_context(devices: &[RawDevice]) -> Result<RawContext>,
             CreateContext { devices: devices.to_vec() });
+    };
+    (@ context_id) => {
+        forward!(@ context_id(context: RawContext) -> u64, ContextId { context });
     };
     (@ context_devices) => {
         forward!(@ context_devices(context: RawContext) -> Result<Vec<RawDevice>>,

@@ -37,7 +37,7 @@ impl Names {
             Call::RootDevices => String::new(),
             Call::DeviceInfo { device } | Call::DefaultContext { device } => self.name(Device(*device)),
             Call::CreateContext { devices } => self.list(devices, Device),
-            Call::ContextDevices { context } => self.name(Context(*context)),
+            Call::ContextId { context } | Call::ContextDevices { context } => self.name(Context(*context)),
             Call::CreateQueue { context, device, properties } => {
                 let order = if properties.in_order { "in order" } else { "out of order" };
                 let profiling = if properties.profiling { ", profiling" } else { "" };
@@ -134,6 +134,7 @@ impl Names {
             Answer::Pointer(Some(info)) => info.kind.to_string(),
             Answer::Pointer(None) => "no USM".to_owned(),
             Answer::Is(is) => is.to_string(),
+            Answer::Number(number) => number.to_string(),
             Answer::Status(status) => status.to_string(),
             Answer::Times(times) => format!("{} to {} ns", times.start_ns, times.end_ns),
             Answer::Events(events) => self.list(events, RawHandle::Event),

@@ -174,8 +174,15 @@ impl Block {
         &self.ownership
     }
 
-    pub(crate) fn publish(&self) {
+    /// Waits for work of earlier owners of the memory, of which foreign code cannot know.
+    pub(crate) fn publish(&self) -> Result<()> {
+        if self.pending.load(Ordering::Acquire) & INHERITED != 0 {
+            self.wait_for_others()?;
+        } else if let Ownership::Leased(lease) = &self.ownership {
+            lease.wait_for_others()?;
+        }
         self.pending.fetch_or(PUBLISHED, Ordering::Release);
+        Ok(())
     }
 
     /// What was submitted to `queue`, of the same context, so far may use the memory until it has ended, even when all buffers

@@ -211,5 +211,5 @@ fn check_context(memory: &Context, queue: &Queue) -> Result<()> {
     if ptr::eq(memory, queue.context()) || memory == queue.context() {
         return Ok(());
     }
-    Err(Error::ContextMismatch { memory: format!("{memory:?}"), queue: format!("{:?}", queue.context()) })
+    Err(Error::ContextMismatch { memory: memory.to_string(), queue: queue.context().to_string() })
 }

@@ -127,8 +127,13 @@ impl UsmBuffer {
 
     /// Says that foreign code gets to know the memory and may submit work on it to the queue: from now on every access waits
     /// for the queue first. Borrowed memory is like that from the start.
-    pub fn publish(&self) {
-        self.block.publish();
+    ///
+    /// Memory that a pool has handed out in the order of its queue is waited for here.
+    ///
+    /// # Errors
+    /// [`Error::Core`] when that wait fails; then nothing is published.
+    pub fn publish(&self) -> Result<()> {
+        self.block.publish()
     }
 
     /// Labels the memory, of which this buffer may be a part, in snapshots and timelines. Labels are kept as long as the process

@@ -144,7 +144,7 @@ fn unsuitable(
 ) -> Error {
     let unsuitable = |what, found, wanted| Error::UnsuitableMemory { what, found, wanted };
     if buffer.context() != queue.context() {
-        let (found, wanted) = (format!("{:?}", buffer.context()), format!("{:?}", queue.context()));
+        let (found, wanted) = (buffer.context().to_string(), queue.context().to_string());
         return unsuitable("context", found, wanted);
     }
     if buffer.kind() != kind {

@@ -6,11 +6,12 @@ use pyo3::types::{PyDict, PyTuple};
 use usm_array::usm_core::Queue;
 use usm_array::{UsmArray, UsmArrayInterface};
 
+use crate::errors::OrRaise;
 use crate::sycl::SyclQueue;
 
-/// The dictionary of an array. All operations of this library on it have ended when they returned, so nothing is waited for.
+/// The dictionary of an array.
 pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDict>> {
-    let interface = array.interface();
+    let interface = published(py, array)?;
     let dict = common(py, &interface, array.queue())?;
     dict.set_item(intern!(py, "offset"), interface.offset)?;
     Ok(dict)
@@ -18,7 +19,12 @@ pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'p
 
 /// The dictionary of a memory object: one axis of bytes, and no offset.
 pub(crate) fn memory<'py>(py: Python<'py>, bytes: &UsmArray) -> PyResult<Bound<'py, PyDict>> {
-    common(py, &bytes.interface(), bytes.queue())
+    common(py, &published(py, bytes)?, bytes.queue())
+}
+
+/// Detached, since memory of a pool may have to be waited for.
+fn published(py: Python<'_>, array: &UsmArray) -> PyResult<UsmArrayInterface> {
+    py.detach(|| array.interface()).or_raise()
 }
 
 fn common<'py>(

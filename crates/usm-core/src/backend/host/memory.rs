@@ -186,7 +186,7 @@ impl Block {
 }
 
 fn context_name(number: u64, device: &SimulatedDevice) -> String {
-    format!("{number} (of {})", device.info().filter_string())
+    format!("{number:#x} of {}", device.info().filter_string())
 }
 
 impl Drop for Memory {

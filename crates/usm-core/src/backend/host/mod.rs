@@ -225,6 +225,11 @@ unsafe impl Backend for HostBackend {
         Ok(HostContext::into_raw(Arc::new(HostContext::new(devices))))
     }
 
+    unsafe fn context_id(&self, context: RawContext) -> u64 {
+        // SAFETY: the handle is live.
+        unsafe { HostContext::clone_raw(context) }.id
+    }
+
     unsafe fn context_devices(&self, context: RawContext) -> Result<Vec<RawDevice>> {
         // SAFETY: the handle is live.
         let context = unsafe { HostContext::clone_raw(context) };

@@ -168,6 +168,12 @@ unsafe impl Backend for SyclBackend {
         unsafe { self.new_context(devices) }
     }
 
+    unsafe fn context_id(&self, raw: RawContext) -> u64 {
+        // SAFETY: the handle is live. It is the address of the runtime's object.
+        let hash = unsafe { (self.api.DPCTLContext_Hash)(context(raw)) };
+        u64::try_from(hash).unwrap_or(u64::MAX)
+    }
+
     unsafe fn context_devices(&self, raw: RawContext) -> Result<Vec<RawDevice>> {
         // SAFETY: the handle is live.
         unsafe { self.devices_of_context(context(raw)) }

@@ -203,6 +203,7 @@ unsafe impl Backend for DelayedBackend {
         device_info,
         default_context,
         create_context,
+        context_id,
         context_devices,
         create_queue,
         queue_parts,
