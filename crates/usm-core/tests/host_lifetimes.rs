@@ -41,7 +41,7 @@ fn memory_of_another_context_is_refused_by_name() {
             let error = refused.unwrap_err();
             assert!(matches!(error, Error::ForeignContext { .. }), "{error}");
             let text = error.to_string();
-            assert!(text.contains("(of host:gpu:0)") && text.contains("(of host:gpu:1)"), "{text}");
+            assert!(text.contains("of host:gpu:0;") && text.contains("of host:gpu:1,"), "{text}");
         }
         assert_eq!((first_byte(queue, &near, &[]), first_byte(&queues[1], &far, &[])), (5, 6), "as before");
         assert_eq!(host, [0; 64]);
