@@ -38,7 +38,10 @@ mod scalar;
 mod view;
 
 pub use array::{BufferSource, UsmArray, UsmArrayBuilder};
-pub use dtype::{Bool8, Dtype, DtypeError, Element};
+pub use dtype::{
+    Bool8, Casting, DefaultDtypes, Dtype, DtypeError, DtypeKind, Element, Finfo, Iinfo, Operand, WeakScalar,
+    can_cast, default_dtypes, finfo, iinfo, isdtype, result_type,
+};
 pub use error::{Error, Result};
 pub use half;
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};

@@ -1,8 +1,10 @@
-//! Why a text does not name an element type
+//! Why there is no such element type
 
 use thiserror::Error;
 
-/// A text that names no supported [`Dtype`](super::Dtype).
+use super::Dtype;
+
+/// A text that names no supported [`Dtype`], or a dtype that has not what is asked of it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DtypeError {
@@ -73,6 +75,35 @@ pub enum DtypeError {
     UnsupportedFormat {
         /// The format as given
         found: String,
+    },
+    /// A text that names no kind of dtypes.
+    #[error(
+        "found kind {found:?}, allowed are \"bool\", \"signed integer\", \"unsigned integer\", \"integral\", \
+         \"real floating\", \"complex floating\" and \"numeric\""
+    )]
+    UnknownKind {
+        /// The text as given
+        found: String,
+    },
+    /// A promotion without an array or a dtype.
+    #[error(
+        "found {found} operands, none of them with a dtype; allowed are operands with at least one array or dtype"
+    )]
+    NoDtype {
+        /// Number of operands
+        found: usize,
+    },
+    /// A dtype without the limits of real numbers.
+    #[error("found {found}, allowed are floating-point dtypes: float16 to float64, complex64 and complex128")]
+    NotFloating {
+        /// The dtype
+        found: Dtype,
+    },
+    /// A dtype without the limits of integers.
+    #[error("found {found}, allowed are integer dtypes: int8 to int64 and uint8 to uint64")]
+    NotInteger {
+        /// The dtype
+        found: Dtype,
     },
 }
 

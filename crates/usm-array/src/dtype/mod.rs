@@ -7,17 +7,34 @@
 //! | `buffer_format.rs` | format characters of the Python buffer protocol (`"d"`) |
 //! | `element.rs` | which Rust type stands for which dtype |
 //! | `bool8.rs` | a boolean that survives any foreign byte |
+//! | `dispatch.rs` | from a dtype known at run time to a Rust type |
+//! | `promotion.rs` | which dtype holds the values of several others |
+//! | `defaults.rs` | the dtypes a device gives to what has none |
+//! | `casting.rs` | which casts a rule allows |
+//! | `kinds.rs` | the kinds of the array API standard |
+//! | `limits.rs` | `finfo` and `iinfo` |
 
 mod bool8;
 mod buffer_format;
+mod casting;
+mod defaults;
+mod dispatch;
 mod element;
 mod error;
+mod kinds;
+mod limits;
 mod names;
+mod promotion;
 mod typestr;
 
 pub use bool8::Bool8;
+pub use casting::{Casting, can_cast};
+pub use defaults::{DefaultDtypes, default_dtypes};
 pub use element::Element;
 pub use error::DtypeError;
+pub use kinds::{DtypeKind, isdtype};
+pub use limits::{Finfo, Iinfo, finfo, iinfo};
+pub use promotion::{Operand, WeakScalar, result_type};
 
 /// Bytes of the largest element. Item sizes are the powers of two up to this one.
 pub(crate) const MAX_ITEMSIZE_BYTES: usize = 16;

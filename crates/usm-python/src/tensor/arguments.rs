@@ -4,8 +4,8 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyEllipsis, PyFloat, PyInt, PySlice, PyString, PyTuple, PyType};
 use usm_array::num_complex::Complex64;
-use usm_array::usm_core::{Aspects, Device};
-use usm_array::{Dtype, Order, Scalar, SliceItem};
+use usm_array::usm_core::Device;
+use usm_array::{Dtype, Order, Scalar, SliceItem, WeakScalar, default_dtypes};
 
 use crate::errors::{OrValueError, type_name};
 use crate::interface::{index, index_sequence};
@@ -28,7 +28,7 @@ pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 /// the device computes with.
 pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyResult<Dtype> {
     let Some(object) = object.filter(|object| !object.is_none()) else {
-        return Ok(dtype_default(device));
+        return Ok(default_dtypes(device).real_floating);
     };
     let parse = |text: &str| text.parse::<Dtype>().or_value_error("dtype");
     if let Ok(text) = object.cast::<PyString>() {
@@ -36,17 +36,14 @@ pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyRes
     }
     if let Ok(class) = object.cast::<PyType>() {
         let py = object.py();
-        for (python, dtype) in [
-            (py.get_type::<PyBool>(), Dtype::Bool),
-            (py.get_type::<PyInt>(), Dtype::I64),
-            (py.get_type::<PyFloat>(), dtype_default(device)),
-            (
-                py.get_type::<PyComplex>(),
-                if device.info().has(Aspects::FP64) { Dtype::C128 } else { Dtype::C64 },
-            ),
+        for (python, kind) in [
+            (py.get_type::<PyBool>(), WeakScalar::Bool),
+            (py.get_type::<PyInt>(), WeakScalar::Int),
+            (py.get_type::<PyFloat>(), WeakScalar::Float),
+            (py.get_type::<PyComplex>(), WeakScalar::Complex),
         ] {
             if class.is(&python) {
-                return Ok(dtype);
+                return Ok(default_dtypes(device).of(kind));
             }
         }
         return parse(&class.name()?.to_string_lossy());
@@ -61,10 +58,6 @@ pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyRes
         "dtype: found {}, allowed is a name such as \"float32\", a typestr such as \"|f4\" or a NumPy dtype",
         type_name(object)
     )))
-}
-
-fn dtype_default(device: &Device) -> Dtype {
-    if device.info().has(Aspects::FP64) { Dtype::F64 } else { Dtype::F32 }
 }
 
 /// `"C"` or `"F"`.

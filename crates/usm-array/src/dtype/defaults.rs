@@ -1,0 +1,76 @@
+//! The dtypes a device gives to what has none: 64-bit floats where it has them
+
+use usm_memory::usm_core::{Aspects, Device};
+
+use super::{Dtype, WeakScalar};
+
+/// Default dtypes of a device, by the kinds of the array API's `default_dtypes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct DefaultDtypes {
+    /// Of real numbers
+    pub real_floating: Dtype,
+    /// Of complex numbers
+    pub complex_floating: Dtype,
+    /// Of integers
+    pub integral: Dtype,
+    /// Of indices
+    pub indexing: Dtype,
+}
+
+impl DefaultDtypes {
+    /// Of a device that computes with 64-bit floats.
+    pub const WITH_FP64: Self = Self {
+        real_floating: Dtype::F64,
+        complex_floating: Dtype::C128,
+        integral: Dtype::I64,
+        indexing: Dtype::I64,
+    };
+    /// Of a device that does not.
+    pub const WITHOUT_FP64: Self =
+        Self { real_floating: Dtype::F32, complex_floating: Dtype::C64, ..Self::WITH_FP64 };
+
+    /// The dtype of an array made of numbers of one kind.
+    #[must_use]
+    pub const fn of(&self, scalar: WeakScalar) -> Dtype {
+        match scalar {
+            WeakScalar::Bool => Dtype::Bool,
+            WeakScalar::Int => self.integral,
+            WeakScalar::Float => self.real_floating,
+            WeakScalar::Complex => self.complex_floating,
+        }
+    }
+}
+
+/// The default dtypes of a device: `float64` and `complex128` where it has 64-bit floats, otherwise `float32` and `complex64`;
+/// `int64` for integers and indices.
+///
+/// ```
+/// use usm_array::usm_core::Runtime;
+/// use usm_array::{Dtype, default_dtypes};
+///
+/// let defaults = default_dtypes(Runtime::global().host_device());
+/// assert_eq!(defaults.real_floating, Dtype::F64);
+/// assert_eq!(defaults.indexing, Dtype::I64);
+/// ```
+#[must_use]
+pub fn default_dtypes(device: &Device) -> DefaultDtypes {
+    if device.info().has(Aspects::FP64) { DefaultDtypes::WITH_FP64 } else { DefaultDtypes::WITHOUT_FP64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_number_has_a_default() {
+        for (defaults, expected) in [
+            (DefaultDtypes::WITH_FP64, [Dtype::Bool, Dtype::I64, Dtype::F64, Dtype::C128]),
+            (DefaultDtypes::WITHOUT_FP64, [Dtype::Bool, Dtype::I64, Dtype::F32, Dtype::C64]),
+        ] {
+            let kinds = [WeakScalar::Bool, WeakScalar::Int, WeakScalar::Float, WeakScalar::Complex];
+            assert_eq!(kinds.map(|kind| defaults.of(kind)), expected);
+            assert_eq!(defaults.indexing, Dtype::I64);
+        }
+    }
+}

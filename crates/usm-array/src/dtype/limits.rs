@@ -1,0 +1,139 @@
+//! What floating-point and integer dtypes can hold: the array API's `finfo` and `iinfo`
+
+use half::f16;
+
+use super::{Dtype, DtypeError};
+
+/// Limits of a floating-point dtype.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Finfo {
+    /// Bits of one real number
+    pub bits: u32,
+    /// Distance from 1 to the next larger number
+    pub eps: f64,
+    /// Largest number
+    pub max: f64,
+    /// Lowest number, `-max`
+    pub min: f64,
+    /// Smallest positive number in full precision
+    pub smallest_normal: f64,
+    /// The real dtype that has these limits
+    pub dtype: Dtype,
+}
+
+/// Limits of an integer dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Iinfo {
+    /// Bits of one integer
+    pub bits: u32,
+    /// Largest integer
+    pub max: i128,
+    /// Lowest integer
+    pub min: i128,
+    /// The dtype
+    pub dtype: Dtype,
+}
+
+/// The limits of a floating-point dtype; of a complex one those of its parts.
+///
+/// ```
+/// use usm_array::{Dtype, finfo};
+///
+/// assert_eq!(finfo(Dtype::C64)?.max, f64::from(f32::MAX));
+/// assert!(finfo(Dtype::I32).is_err());
+/// # Ok::<(), usm_array::DtypeError>(())
+/// ```
+///
+/// # Errors
+/// - [`DtypeError::NotFloating`]: a boolean or an integer dtype
+pub fn finfo(dtype: Dtype) -> Result<Finfo, DtypeError> {
+    macro_rules! limits {
+        ($ty:ty, $dtype:ident) => {
+            Finfo {
+                bits: 8 * size_of::<$ty>() as u32,
+                eps: <$ty>::EPSILON.into(),
+                max: <$ty>::MAX.into(),
+                min: <$ty>::MIN.into(),
+                smallest_normal: <$ty>::MIN_POSITIVE.into(),
+                dtype: Dtype::$dtype,
+            }
+        };
+    }
+    match dtype {
+        Dtype::F16 => Ok(limits!(f16, F16)),
+        Dtype::F32 | Dtype::C64 => Ok(limits!(f32, F32)),
+        Dtype::F64 | Dtype::C128 => Ok(limits!(f64, F64)),
+        found => Err(DtypeError::NotFloating { found }),
+    }
+}
+
+/// The limits of an integer dtype.
+///
+/// # Errors
+/// - [`DtypeError::NotInteger`]: any other dtype
+pub fn iinfo(dtype: Dtype) -> Result<Iinfo, DtypeError> {
+    macro_rules! limits {
+        ($ty:ty) => {
+            Ok(Iinfo { bits: <$ty>::BITS, max: <$ty>::MAX.into(), min: <$ty>::MIN.into(), dtype })
+        };
+    }
+    match dtype {
+        Dtype::I8 => limits!(i8),
+        Dtype::I16 => limits!(i16),
+        Dtype::I32 => limits!(i32),
+        Dtype::I64 => limits!(i64),
+        Dtype::U8 => limits!(u8),
+        Dtype::U16 => limits!(u16),
+        Dtype::U32 => limits!(u32),
+        Dtype::U64 => limits!(u64),
+        found => Err(DtypeError::NotInteger { found }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_those_of_ieee_754() {
+        // Precision in bits and largest exponent.
+        for (dtype, real, bits, precision, exponent) in [
+            (Dtype::F16, Dtype::F16, 16, 11, 15),
+            (Dtype::F32, Dtype::F32, 32, 24, 127),
+            (Dtype::C64, Dtype::F32, 32, 24, 127),
+            (Dtype::F64, Dtype::F64, 64, 53, 1023),
+            (Dtype::C128, Dtype::F64, 64, 53, 1023),
+        ] {
+            let found = finfo(dtype).expect("floating");
+            let eps = 2_f64.powi(1 - precision);
+            let max = (2.0 - eps) * 2_f64.powi(exponent);
+            let smallest_normal = 2_f64.powi(1 - exponent);
+            assert_eq!(found, Finfo { bits, eps, max, min: -max, smallest_normal, dtype: real }, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn integers_reach_as_far_as_their_bits() {
+        for dtype in Dtype::ALL.into_iter().filter(|dtype| matches!(dtype.kind(), 'i' | 'u')) {
+            let bits = 8 * dtype.itemsize_bytes() as u32;
+            let (min, max) = match dtype.kind() {
+                'i' => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
+                _ => (0, (1_i128 << bits) - 1),
+            };
+            assert_eq!(iinfo(dtype), Ok(Iinfo { bits, max, min, dtype }));
+        }
+    }
+
+    #[test]
+    fn others_are_refused() {
+        for dtype in Dtype::ALL {
+            let is_integer = matches!(dtype.kind(), 'i' | 'u');
+            assert_eq!(finfo(dtype).is_ok(), matches!(dtype.kind(), 'f' | 'c'), "{dtype}");
+            assert_eq!(iinfo(dtype).is_ok(), is_integer, "{dtype}");
+        }
+        assert_eq!(finfo(Dtype::Bool), Err(DtypeError::NotFloating { found: Dtype::Bool }));
+        assert_eq!(iinfo(Dtype::F32), Err(DtypeError::NotInteger { found: Dtype::F32 }));
+    }
+}
