@@ -45,7 +45,9 @@ pub use dtype::{
 pub use error::{Error, Result};
 pub use half;
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
-pub use layout::{Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, SliceItem};
+pub use layout::{
+    Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, SliceItem, broadcast_layouts, broadcast_shapes,
+};
 pub use num_complex;
 pub use scalar::Scalar;
 pub use usm_memory;

@@ -23,7 +23,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::Layout`]: not each axis exactly once
-    pub fn permute(&self, axes: &[usize]) -> Result<Self> {
+    pub fn permute(&self, axes: &[isize]) -> Result<Self> {
         Ok(self.view_of(self.layout.permute(axes)?))
     }
 

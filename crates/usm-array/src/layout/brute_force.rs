@@ -25,6 +25,22 @@ pub(crate) fn displacements(layout: &Layout) -> Vec<i128> {
         .collect()
 }
 
+/// Fails unless each index of a view reaches the element of the source that `back` says, computed in wide integers.
+pub(crate) fn assert_maps(
+    view: &Layout,
+    source: &Layout,
+    back: impl Fn(&[usize]) -> Vec<usize>,
+) -> Result<(), TestCaseError> {
+    for (index, place) in indices(view.shape()).iter().zip(displacements(view)) {
+        let from = back(index);
+        prop_assert!(from.iter().zip(source.shape()).all(|(i, n)| i < n), "{:?} of {:?}", from, source);
+        let steps = from.iter().zip(source.strides());
+        let expected = source.offset() as i128 + steps.map(|(&i, &s)| i as i128 * s as i128).sum::<i128>();
+        prop_assert_eq!((from.len(), place), (source.ndim(), expected), "{:?} of {:?}", index, view);
+    }
+    Ok(())
+}
+
 /// Layouts small enough to enumerate, of any sign and with repeats.
 pub(crate) fn small_layouts() -> impl Strategy<Value = Layout> {
     prop::collection::vec((0_usize..5, -12_isize..=12), 0..5)

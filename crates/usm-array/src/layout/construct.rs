@@ -92,7 +92,7 @@ impl Layout {
 }
 
 /// L2 and the bound on the number of axes of L1.
-fn check_size(shape: &[usize]) -> Result<(), LayoutError> {
+pub(super) fn check_size(shape: &[usize]) -> Result<(), LayoutError> {
     if shape.len() > MAX_NDIM {
         return Err(LayoutError::TooManyAxes { found: shape.len() });
     }
@@ -123,7 +123,7 @@ fn checked_reach(shape: &[usize], strides: &[isize]) -> Option<(isize, isize)> {
 }
 
 /// Strides without gaps for a shape that satisfies L2, so that no product overflows.
-fn contiguous_strides(shape: &[usize], order: Order) -> Axes<isize> {
+pub(super) fn contiguous_strides(shape: &[usize], order: Order) -> Axes<isize> {
     let mut strides: Axes<isize> = shape.iter().map(|_| 1).collect();
     let mut step = 1_usize;
     let mut set = |axis: usize| {

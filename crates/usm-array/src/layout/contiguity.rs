@@ -17,7 +17,20 @@ impl Layout {
         self.is_empty() || steps_through(self.axes())
     }
 
-    fn axes(&self) -> impl DoubleEndedIterator<Item = (usize, isize)> {
+    /// True when the elements follow each other without gaps in row-major or in column-major order: NumPy's `forc`.
+    #[must_use]
+    pub fn is_contiguous(&self) -> bool {
+        self.is_c_contiguous() || self.is_f_contiguous()
+    }
+
+    /// True when the elements follow each other without gaps in column-major, but not in row-major order: NumPy's `fnc`.
+    #[must_use]
+    pub fn is_f_contiguous_only(&self) -> bool {
+        self.is_f_contiguous() && !self.is_c_contiguous()
+    }
+
+    /// Size and stride of each axis.
+    pub(super) fn axes(&self) -> impl DoubleEndedIterator<Item = (usize, isize)> {
         let strides = self.strides.iter().copied();
         self.shape.iter().copied().zip(strides)
     }
@@ -69,6 +82,9 @@ mod tests {
             };
             prop_assert_eq!(layout.is_c_contiguous(), counts_up(&layout));
             prop_assert_eq!(layout.is_f_contiguous(), counts_up(&layout.transpose()));
+            let both = (counts_up(&layout), counts_up(&layout.transpose()));
+            prop_assert_eq!(layout.is_contiguous(), both.0 || both.1);
+            prop_assert_eq!(layout.is_f_contiguous_only(), both == (false, true));
         }
 
         #[test]

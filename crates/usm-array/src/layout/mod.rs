@@ -7,9 +7,18 @@
 //! | `construct.rs` | the one door through which every layout is made and checked |
 //! | `extent.rs` | lowest and highest element, required length |
 //! | `contiguity.rs` | C and F contiguity as NumPy defines them |
+//! | `normalise.rs` | negative axes, axes that are not there |
 //! | `slice.rs` | integers, slices, ellipsis and new axis with Python's meaning |
-//! | `axis_order.rs` | transpose and permute |
-//! | `broadcast.rs` | broadcasting to a larger shape |
+//! | `axis_order.rs` | transpose, permute, moveaxis, swapaxes |
+//! | `unit_axes.rs` | expand_dims and squeeze |
+//! | `flip.rs` | flip and rot90 |
+//! | `reshape.rs` | another shape, whenever strides can say it |
+//! | `broadcast.rs` | broadcasting to a larger or a common shape |
+//! | `windows.rs` | sliding windows |
+//! | `diagonal.rs` | diagonals |
+//! | `pieces.rs` | unstack, as_strided |
+//! | `reinterpret.rs` | the same bytes as elements of another size |
+//! | `overlap/` | whether two layouts, or two indices of one, share an element |
 //! | `offsets.rs` | from indices to displacements, one or all of them |
 
 mod axes;
@@ -17,12 +26,21 @@ mod axis_order;
 mod broadcast;
 mod construct;
 mod contiguity;
+mod diagonal;
 mod error;
 mod extent;
+mod flip;
+mod normalise;
 mod offsets;
+mod pieces;
+mod reinterpret;
+mod reshape;
 mod slice;
+mod unit_axes;
+mod windows;
 
 pub(crate) use axes::Axes;
+pub use broadcast::{broadcast_layouts, broadcast_shapes};
 pub use error::LayoutError;
 pub use extent::Extent;
 pub use offsets::Offsets;

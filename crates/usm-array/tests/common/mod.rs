@@ -70,7 +70,9 @@ pub(crate) fn layouts() -> impl Strategy<Value = Layout> {
 /// Small layouts without two indices for one element: slices of a permuted contiguous one.
 pub(crate) fn injective_layouts() -> impl Strategy<Value = Layout> {
     prop::collection::vec((0_usize..5, 1_usize..3, 0_usize..2, any::<bool>()), 0..4)
-        .prop_flat_map(|axes| (Just((0..axes.len()).collect::<Vec<_>>()).prop_shuffle(), Just(axes)))
+        .prop_flat_map(|axes| {
+            (Just((0..axes.len().cast_signed()).collect::<Vec<_>>()).prop_shuffle(), Just(axes))
+        })
         .prop_map(|(order, axes)| {
             let outer: Vec<usize> = axes.iter().map(|&(n, step, skip, _)| n * step + skip).collect();
             let items: Vec<SliceItem> = axes
