@@ -46,7 +46,8 @@ pub use error::{Error, Result};
 pub use half;
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
 pub use layout::{
-    Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, SliceItem, broadcast_layouts, broadcast_shapes,
+    Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, StridedBytes,
+    broadcast_layouts, broadcast_shapes,
 };
 pub use num_complex;
 pub use scalar::Scalar;

@@ -32,6 +32,7 @@ mod extent;
 mod flip;
 mod normalise;
 mod offsets;
+mod overlap;
 mod pieces;
 mod reinterpret;
 mod reshape;
@@ -44,6 +45,7 @@ pub use broadcast::{broadcast_layouts, broadcast_shapes};
 pub use error::LayoutError;
 pub use extent::Extent;
 pub use offsets::Offsets;
+pub use overlap::{Overlap, StridedBytes};
 pub use slice::SliceItem;
 
 use crate::dtype::Dtype;
