@@ -136,6 +136,14 @@ pub enum Error {
         /// Element type that is needed
         expected: Dtype,
     },
+    /// Imaginary parts of numbers that have none.
+    #[error(
+        "found elements of {found}, allowed are complex64 and complex128: others have no imaginary parts in memory"
+    )]
+    NotComplex {
+        /// Element type of the operand
+        found: Dtype,
+    },
     /// A host slice of another length than the array.
     #[error("found {found} {unit}, allowed are {expected}, one array of shape {shape:?}")]
     LengthMismatch {

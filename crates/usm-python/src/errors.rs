@@ -99,7 +99,9 @@ impl ToPyErr for usm_array::Error {
         match self {
             E::Layout(error) => error.to_py_err(),
             E::Memory(error) => error.to_py_err(),
-            E::DtypeMismatch { .. } | E::ScalarKind { .. } => PyTypeError::new_err(self.to_string()),
+            E::DtypeMismatch { .. } | E::ScalarKind { .. } | E::NotComplex { .. } => {
+                PyTypeError::new_err(self.to_string())
+            }
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),
             _ => PyValueError::new_err(self.to_string()),

@@ -82,6 +82,18 @@ impl UsmArray {
         self.layout.is_f_contiguous()
     }
 
+    /// True when the elements follow each other in row-major or in column-major order: NumPy's `forc`.
+    #[must_use]
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_contiguous()
+    }
+
+    /// True when the elements follow each other in column-major, but not in row-major order: NumPy's `fnc`.
+    #[must_use]
+    pub fn is_f_contiguous_only(&self) -> bool {
+        self.layout.is_f_contiguous_only()
+    }
+
     /// True when the elements may be changed through this array.
     #[must_use]
     pub fn is_writable(&self) -> bool {

@@ -6,7 +6,7 @@
 //! | `builder.rs` | new arrays as the container specification constructs them |
 //! | `create.rs` | shortcuts: empty, zeros, full, from a slice |
 //! | `inspect.rs` | shape, dtype, addresses and the like |
-//! | `views.rs` | other arrays over the same memory |
+//! | `views/` | other arrays over the same memory, and which of them can be written |
 //! | `exchange.rs` | from and to the interface |
 //! | `import.rs` | foreign memory, with the runtime asked about it |
 

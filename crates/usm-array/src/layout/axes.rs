@@ -9,7 +9,6 @@ use arrayvec::ArrayVec;
 const INLINE_AXES: usize = 6;
 
 /// One number per axis: a vector without allocation for up to six axes.
-#[derive(Clone)]
 pub(crate) enum Axes<T> {
     Inline(ArrayVec<T, INLINE_AXES>),
     Heap(Vec<T>),
@@ -20,6 +19,7 @@ impl<T: Copy> Axes<T> {
         Self::Inline(ArrayVec::new())
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, value: T) {
         match self {
             Self::Inline(inline) => {
@@ -38,6 +38,7 @@ impl<T: Copy> Axes<T> {
 impl<T> Deref for Axes<T> {
     type Target = [T];
 
+    #[inline]
     fn deref(&self) -> &[T] {
         match self {
             Self::Inline(inline) => inline,
@@ -47,6 +48,7 @@ impl<T> Deref for Axes<T> {
 }
 
 impl<T> DerefMut for Axes<T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match self {
             Self::Inline(inline) => inline,
@@ -65,7 +67,18 @@ impl<T: Copy> FromIterator<T> for Axes<T> {
 
 impl<T: Copy> From<&[T]> for Axes<T> {
     fn from(values: &[T]) -> Self {
-        values.iter().copied().collect()
+        // Copied as a whole: most views begin with the axes of another layout.
+        let mut inline = ArrayVec::new();
+        match inline.try_extend_from_slice(values) {
+            Ok(()) => Self::Inline(inline),
+            Err(_) => Self::Heap(values.to_vec()),
+        }
+    }
+}
+
+impl<T: Copy> Clone for Axes<T> {
+    fn clone(&self) -> Self {
+        Self::from(&**self)
     }
 }
 

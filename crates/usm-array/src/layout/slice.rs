@@ -3,7 +3,7 @@
 //! Reference: <https://docs.python.org/3/reference/datamodel.html> (`slice.indices`) and
 //! <https://numpy.org/doc/stable/user/basics.indexing.html#basic-indexing>.
 
-use super::{Axes, Layout, LayoutError};
+use super::{Axes, Layout, LayoutError, MAX_NDIM};
 
 /// One item between the brackets of an index expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,10 +29,6 @@ pub enum SliceItem {
 impl SliceItem {
     /// `:`, the whole axis.
     pub const FULL: Self = Self::Slice { start: None, stop: None, step: 1 };
-
-    const fn consumes_an_axis(&self) -> bool {
-        matches!(self, Self::Index(_) | Self::Slice { .. })
-    }
 }
 
 impl Layout {
@@ -46,8 +42,14 @@ impl Layout {
     /// - [`LayoutError::RepeatedEllipsis`]: more than one ellipsis
     /// - [`LayoutError::TooManyAxes`]: too many new axes
     pub fn slice(&self, items: &[SliceItem]) -> Result<Self, LayoutError> {
-        let consumed = items.iter().filter(|item| item.consumes_an_axis()).count();
-        let ellipses = items.iter().filter(|&&item| item == SliceItem::Ellipsis).count();
+        let (mut consumed, mut ellipses) = (0, 0);
+        for item in items {
+            match item {
+                SliceItem::Index(_) | SliceItem::Slice { .. } => consumed += 1,
+                SliceItem::Ellipsis => ellipses += 1,
+                SliceItem::NewAxis => {}
+            }
+        }
         if ellipses > 1 {
             return Err(LayoutError::RepeatedEllipsis { found: ellipses });
         }
@@ -67,13 +69,16 @@ impl Layout {
         if ellipses == 0 {
             view.whole(unnamed);
         }
-        Self::checked(view.shape, view.strides, view.offset)
+        view.finish()
     }
 }
 
 /// The view as far as it has been built, and the next axis of the source.
 struct Builder<'a> {
-    source: &'a Layout,
+    source_shape: &'a [usize],
+    source_strides: &'a [isize],
+    /// Without elements there is nothing to move to; the offset could leave the memory.
+    moves: bool,
     axis: usize,
     shape: Axes<usize>,
     strides: Axes<isize>,
@@ -82,20 +87,37 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(source: &'a Layout) -> Self {
-        Self { source, axis: 0, shape: Axes::new(), strides: Axes::new(), offset: source.offset }
+        Self {
+            source_shape: &source.shape,
+            source_strides: &source.strides,
+            moves: !source.is_empty(),
+            axis: 0,
+            shape: Axes::new(),
+            strides: Axes::new(),
+            offset: source.offset,
+        }
+    }
+
+    fn finish(self) -> Result<Layout, LayoutError> {
+        let Self { shape, strides, offset, .. } = self;
+        if self.moves && shape.len() <= MAX_NDIM {
+            // L1 was just asked. L2: no size became larger, new ones are 1. L3: index zero is an element of the source, or is
+            // where one was before an axis became empty, and from there the strides reach elements of the source only.
+            return Ok(Layout { shape, strides, offset });
+        }
+        Layout::checked(shape, strides, offset)
     }
 
     /// Moves the offset to an index of the current axis that is inside it.
     fn advance(&mut self, index: usize) {
-        // Without elements there is nothing to move to; the offset could leave the memory.
-        if !self.source.is_empty() {
+        if self.moves {
             // The displacement of an element, which does not overflow, by L3.
-            self.offset += self.source.strides[self.axis] * index.cast_signed();
+            self.offset += self.source_strides[self.axis] * index.cast_signed();
         }
     }
 
     fn index(&mut self, index: isize) -> Result<(), LayoutError> {
-        let size = self.source.shape[self.axis];
+        let size = self.source_shape[self.axis];
         let from_start = if index < 0 {
             size.checked_sub(index.unsigned_abs())
         } else {
@@ -111,8 +133,8 @@ impl<'a> Builder<'a> {
         if step == 0 {
             return Err(LayoutError::ZeroStep { axis: self.axis });
         }
-        let stride = self.source.strides[self.axis];
-        let (first, count) = adjust(self.source.shape[self.axis], start, stop, step);
+        let stride = self.source_strides[self.axis];
+        let (first, count) = adjust(self.source_shape[self.axis], start, stop, step);
         self.advance(first);
         self.shape.push(count);
         // With two or more elements the product is a distance inside the source. With fewer it
@@ -124,8 +146,8 @@ impl<'a> Builder<'a> {
 
     fn whole(&mut self, axes: usize) {
         for _ in 0..axes {
-            self.shape.push(self.source.shape[self.axis]);
-            self.strides.push(self.source.strides[self.axis]);
+            self.shape.push(self.source_shape[self.axis]);
+            self.strides.push(self.source_strides[self.axis]);
             self.axis += 1;
         }
     }
@@ -155,7 +177,8 @@ fn adjust(size: usize, start: Option<isize>, stop: Option<isize>, step: isize) -
     if distance <= 0 {
         return (0, 0);
     }
-    let count = (distance.unsigned_abs() - 1) / step.unsigned_abs() + 1;
+    let (distance, step) = (distance.unsigned_abs(), step.unsigned_abs());
+    let count = if step == 1 { distance } else { (distance - 1) / step + 1 }; // a division costs as much as the rest
     (start.unsigned_abs(), count)
 }
 

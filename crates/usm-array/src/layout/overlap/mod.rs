@@ -6,6 +6,8 @@
 
 mod solver;
 
+use std::cmp::Reverse;
+
 use self::solver::{Problem, Term};
 use super::Layout;
 
@@ -133,7 +135,7 @@ impl Layout {
         if axes.iter().any(|axis| axis.step == 0) {
             return Overlap::Yes;
         }
-        axes.sort_unstable_by(|a, b| b.step.cmp(&a.step));
+        axes.sort_unstable_by_key(|axis| Reverse(axis.step));
         // Two indices differ by d, not all of them zero. Let the first one that is not zero belong to axis k, and be positive,
         // else the two change places: s[k]·(1 + x) + Σ s[j]·d[j] = 0 over the axes j behind it, with d[j] from -most to most.
         // With d[j] counted from its upper end all unknowns start at 0.

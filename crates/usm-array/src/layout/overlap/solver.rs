@@ -83,7 +83,7 @@ impl Rest {
             reach: self.reach + term.step * term.most,
             divisor,
             is_complete,
-            modulus: if self.divisor == 0 { 1 } else { self.divisor / divisor },
+            modulus: (self.divisor / divisor).max(1),
             inverse,
         }
     }
@@ -126,7 +126,7 @@ fn search(terms: &[Term], rests: &[Rest], target: u128, work: &mut usize) -> Ove
     answer
 }
 
-/// The greatest common divisor of two numbers, and the inverse of `a / gcd` modulo `b / gcd`.
+/// The greatest common divisor of two numbers, the first one not 0, and the inverse of `a / gcd` modulo `b / gcd`.
 fn gcd_and_inverse(a: u128, b: u128) -> (u128, u128) {
     // Extended Euclid; the coefficients are at most as large as the numbers.
     let (mut old, mut new) = ((a.cast_signed(), 1_i128), (b.cast_signed(), 0_i128));
@@ -135,7 +135,7 @@ fn gcd_and_inverse(a: u128, b: u128) -> (u128, u128) {
         (old, new) = (new, (old.0 - quotient * new.0, old.1 - quotient * new.1));
     }
     let divisor = old.0.unsigned_abs();
-    let modulus = if divisor == 0 { 1 } else { (b / divisor).max(1) };
+    let modulus = (b / divisor).max(1);
     (divisor, old.1.rem_euclid(modulus.cast_signed()).cast_unsigned())
 }
 

@@ -1,0 +1,64 @@
+//! Other arrays over the same memory; no element is touched
+//!
+//! | file | job |
+//! |---|---|
+//! | `axes.rs` | the axes in another order, other directions, more or fewer of them |
+//! | `shape.rs` | broadcasting, reshaping, windows, diagonals, any strides |
+//! | `reinterpret.rs` | real and imaginary parts, the bytes as another dtype |
+//! | `sharing.rs` | whether arrays share memory |
+//!
+//! # Which views can be written
+//! 1. A view of a read-only array is read-only, however long the chain.
+//! 2. [`UsmArray::broadcast_to`], [`UsmArray::broadcast_arrays`] and [`UsmArray::sliding_window_view`] give read-only arrays, as
+//!    in NumPy: one element may be at many indices.
+//! 3. [`UsmArray::as_strided`] gives a read-only array unless it is certain that no element is at two indices.
+//! 4. Every other view can be written if its array can, also [`UsmArray::diagonal`], which NumPy makes read-only for historical
+//!    reasons.
+
+mod axes;
+mod reinterpret;
+mod shape;
+mod sharing;
+
+use super::UsmArray;
+use crate::error::{Error, Result};
+use crate::layout::{Layout, SliceItem};
+
+impl UsmArray {
+    /// Some of the elements, with the meaning of Python's `array[items]`.
+    ///
+    /// # Errors
+    /// - [`Error::Layout`]: see [`Layout::slice`]
+    pub fn slice(&self, items: &[SliceItem]) -> Result<Self> {
+        Ok(self.view_of(self.layout.slice(items)?))
+    }
+
+    /// The same array, through which nothing can be written, nor through its buffer or any view.
+    #[must_use]
+    pub fn read_only(&self) -> Self {
+        Self {
+            buffer: self.buffer.read_only(),
+            dtype: self.dtype,
+            layout: self.layout.clone(),
+            origin: self.origin,
+        }
+    }
+
+    /// An array over the same buffer.
+    ///
+    /// The layout must come from this array's by the operations of [`Layout`] and must not have
+    /// more bytes than `isize::MAX` (A3). Its elements are then elements of this array or lie between them (A1), and
+    /// its offset is that of one of them, or unchanged if there is none (A4).
+    fn view_of(&self, layout: Layout) -> Self {
+        Self { buffer: self.buffer.clone(), dtype: self.dtype, layout, origin: self.origin }
+    }
+
+    /// As `view_of`, for layouts with more elements than this array's: A3 is checked.
+    fn larger_view_of(&self, layout: Layout) -> Result<Self> {
+        if layout.size_bytes(self.dtype).is_none() {
+            let (shape, len) = (layout.shape().to_vec(), layout.size());
+            return Err(Error::TooManyBytes { shape, len, dtype: self.dtype });
+        }
+        Ok(self.view_of(layout))
+    }
+}

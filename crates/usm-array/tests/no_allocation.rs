@@ -1,0 +1,70 @@
+//! Views of up to six axes cost no heap allocation
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::alloc::{GlobalAlloc, Layout as MemoryLayout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+
+use usm_array::usm_core::{Runtime, UsmKind};
+use usm_array::{Dtype, Order, SliceItem, UsmArray};
+
+/// Counts the allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator with the caller's arguments.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: MemoryLayout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: MemoryLayout) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations<T>(view: impl FnOnce() -> T) -> usize {
+    let before = ALLOCATIONS.with(Cell::get);
+    black_box(view());
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[test]
+fn views_of_three_axes_allocate_nothing() {
+    let runtime = Runtime::global();
+    let queue = runtime.default_queue(runtime.host_device()).unwrap();
+    let array = UsmArray::zeros(&queue, UsmKind::Shared, &[4, 5, 6], Dtype::F32).unwrap();
+    let step = |step| SliceItem::Slice { start: None, stop: None, step };
+    let items = [step(-1), SliceItem::Slice { start: Some(1), stop: Some(-1), step: 1 }, step(2)];
+    assert_eq!(allocations(|| vec![1_u8]), 1, "allocations are counted");
+    for (view, count) in [
+        ("slice", allocations(|| array.slice(&items).unwrap())),
+        ("index", allocations(|| array.slice(&[SliceItem::Index(1), SliceItem::NewAxis]).unwrap())),
+        ("transpose", allocations(|| array.transpose())),
+        ("permute", allocations(|| array.permute(&[2, 0, -2]).unwrap())),
+        ("moveaxis", allocations(|| array.moveaxis(&[0], &[-1]).unwrap())),
+        ("expand_dims", allocations(|| array.expand_dims(&[0, -1]).unwrap())),
+        ("squeeze", allocations(|| array.squeeze(None).unwrap())),
+        ("flip", allocations(|| array.flip(None).unwrap())),
+        ("rot90", allocations(|| array.rot90(1, [0, 1]).unwrap())),
+        ("reshape_view", allocations(|| array.reshape_view(&[2, 2, -1], Order::C).unwrap())),
+        ("broadcast_to", allocations(|| array.broadcast_to(&[2, 4, 5, 6]).unwrap())),
+        ("sliding_window_view", allocations(|| array.sliding_window_view(&[2, 2, 2], None).unwrap())),
+        ("diagonal", allocations(|| array.diagonal(1, 0, 2).unwrap())),
+        ("as_strided", allocations(|| array.as_strided(&[3], &[7], 1).unwrap())),
+        ("reinterpret", allocations(|| array.reinterpret(Dtype::U16).unwrap())),
+        ("unstack", allocations(|| array.unstack(1).unwrap().count())),
+    ] {
+        assert_eq!(count, 0, "{view}");
+    }
+}
