@@ -22,13 +22,20 @@ impl<T: Copy> Axes<T> {
     #[inline]
     pub(crate) fn push(&mut self, value: T) {
         match self {
+            Self::Inline(inline) if !inline.is_full() => inline.push(value),
+            _ => self.push_on_heap(value),
+        }
+    }
+
+    // Apart, so that the usual case is short enough to be inlined.
+    #[cold]
+    fn push_on_heap(&mut self, value: T) {
+        match self {
             Self::Inline(inline) => {
-                if let Err(full) = inline.try_push(value) {
-                    let mut heap = Vec::with_capacity(2 * INLINE_AXES);
-                    heap.extend_from_slice(inline);
-                    heap.push(full.element());
-                    *self = Self::Heap(heap);
-                }
+                let mut heap = Vec::with_capacity(2 * INLINE_AXES);
+                heap.extend_from_slice(inline);
+                heap.push(value);
+                *self = Self::Heap(heap);
             }
             Self::Heap(heap) => heap.push(value),
         }
