@@ -282,7 +282,7 @@ proptest! {
             if let Some((next, elements)) = apply(&view, &expected, step) {
                 prop_assert_eq!(next.shape(), &elements.shape[..], "{:?}", step);
                 prop_assert_eq!(next.is_writable(), elements.writable, "{:?}", step);
-                prop_assert_eq!(next.interface().read_only, !elements.writable);
+                prop_assert_eq!(next.interface().unwrap().read_only, !elements.writable);
                 prop_assert!(next.buffer().same_allocation(whole.buffer()));
                 prop_assert!(next.byte_range().end <= whole.buffer().len_bytes());
                 (view, expected) = (next, elements);
