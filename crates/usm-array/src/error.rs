@@ -144,6 +144,22 @@ pub enum Error {
         /// Element type of the operand
         found: Dtype,
     },
+    /// A cast that the caller does not allow.
+    #[error("cannot cast from {from} to {to} by the casting that was asked for")]
+    CastNotAllowed {
+        /// Element type of the source
+        from: Dtype,
+        /// Element type of the target
+        to: Dtype,
+    },
+    /// Another dtype without a copy.
+    #[error("found elements of {found}, for {expected} a copy is needed, which is not allowed")]
+    CopyNeeded {
+        /// Element type of the array
+        found: Dtype,
+        /// Element type that was asked for
+        expected: Dtype,
+    },
     /// A host slice of another length than the array.
     #[error("found {found} {unit}, allowed are {expected}, one array of shape {shape:?}")]
     LengthMismatch {

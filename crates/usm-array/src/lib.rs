@@ -38,6 +38,7 @@ mod scalar;
 mod view;
 
 pub use array::{BufferSource, UsmArray, UsmArrayBuilder};
+pub use copy::{CopyMode, num_threads, set_num_threads};
 pub use dtype::{
     Bool8, Casting, DefaultDtypes, Dtype, DtypeError, DtypeKind, Element, Finfo, Iinfo, Operand, WeakScalar,
     can_cast, default_dtypes, finfo, iinfo, isdtype, result_type,

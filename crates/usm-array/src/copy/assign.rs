@@ -1,10 +1,16 @@
-//! Arrays to arrays, of any kinds and contexts, overlapping or not
+//! Arrays to arrays, of any kinds, contexts and dtypes, overlapping or not
 
-use super::execute::{Source, Target, copy_elements};
+use super::cast::Cast;
+use super::executor::{Executor, addresses, is_reachable, overlap};
+use super::host::execute;
+use super::overlap::assign_overlapping;
 use super::plan::CopyPlan;
+use super::staged;
 use crate::array::UsmArray;
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Order, SliceItem};
+use crate::layout::{Layout, SliceItem};
+use crate::view::{HostRead, HostWrite};
 use usm_memory::usm_core::{Queue, UsmKind};
 
 impl UsmArray {
@@ -45,31 +51,66 @@ impl UsmArray {
         if source.dtype() != self.dtype() {
             return Err(Error::DtypeMismatch { found: source.dtype(), expected: self.dtype() });
         }
+        self.assign_elements(source)
+    }
+
+    /// Copies the elements of another array of any dtype that `allowed(from, to)` admits, broadcast to this array's shape and cast
+    /// in the same pass as by [`astype`](Self::astype).
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::UsmArray;
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let numbers = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[0.0_f64; 4])?;
+    /// let row = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1_u8, 2])?;
+    /// numbers.assign_cast(&row, |_, _| true)?;
+    /// assert_eq!(numbers.to_vec::<f64>()?, [1.0, 2.0, 1.0, 2.0]);
+    /// assert!(row.assign_cast(&numbers, |from, to| from == to).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::CastNotAllowed`]: `allowed` says no
+    /// - those of [`assign`](Self::assign) but the first
+    pub fn assign_cast(&self, source: &Self, allowed: impl FnOnce(Dtype, Dtype) -> bool) -> Result<()> {
+        let (from, to) = (source.dtype(), self.dtype());
+        if from != to && !allowed(from, to) {
+            return Err(Error::CastNotAllowed { from, to });
+        }
+        self.assign_elements(source)
+    }
+
+    fn assign_elements(&self, source: &Self) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
         let broadcast = source.layout_from_lowest()?;
         let broadcast = without_leading_unit_axes(&broadcast, self.ndim())?.broadcast_to(self.shape())?;
-        let own = self.layout_from_lowest()?;
-        let Some(plan) = CopyPlan::new(&own, &broadcast) else {
+        let Some(plan) = CopyPlan::new(&self.layout_from_lowest()?, &broadcast) else {
             return Ok(());
         };
-        if plan.is_one_run() {
-            // Both are exactly the bytes they span. Buffers copy overlapping bytes correctly.
-            let from = source.buffer().sub_buffer(source.byte_range().start, self.size_bytes())?;
-            let to = self.buffer().sub_buffer(self.byte_range().start, self.size_bytes())?;
-            return Ok(to.copy_from(&from)?);
+        let cast = Cast::new(source.dtype(), self.dtype());
+        let overlaps = overlap(&addresses(self), &addresses(source));
+        match Executor::choose(&plan, cast, is_reachable(self), is_reachable(source)) {
+            Executor::QueueCopy => {
+                // Both are exactly the bytes they span. Buffers copy overlapping bytes correctly.
+                let from = source.buffer().sub_buffer(source.byte_range().start, self.size_bytes())?;
+                let to = self.buffer().sub_buffer(self.byte_range().start, self.size_bytes())?;
+                Ok(to.copy_from(&from)?)
+            }
+            _ if overlaps => assign_overlapping(self, source, plan, cast),
+            Executor::Host => {
+                let from = HostRead::lock(source)?;
+                let to = HostWrite::lock(self)?;
+                // SAFETY: by P1 the plan visits elements of the two arrays, counted from the lowest ones, where the guarded memory
+                // begins; the guards admit nobody else, and the memory does not overlap.
+                unsafe { execute(plan, cast, to.as_mut_ptr(), from.as_ptr()) };
+                Ok(())
+            }
+            Executor::Staged => staged::assign(self, source, plan, cast),
         }
-        let both_accessible = self.is_host_accessible() && source.is_host_accessible();
-        if both_accessible && !spans_overlap(self, source) {
-            let from = Source::lock(source)?;
-            let to = Target::lock(self)?;
-            return copy_elements(to, &own, &from, &broadcast, self.dtype());
-        }
-        let bytes = source.to_bytes()?;
-        let contiguous = Layout::contiguous(source.shape(), Order::C)?;
-        let contiguous = without_leading_unit_axes(&contiguous, self.ndim())?;
-        self.write_elements(&bytes, &contiguous.broadcast_to(self.shape())?)
     }
 }
 
@@ -77,17 +118,8 @@ impl UsmArray {
 fn without_leading_unit_axes(layout: &Layout, ndim: usize) -> Result<Layout> {
     let excess = layout.ndim().saturating_sub(ndim);
     let units = layout.shape().iter().take(excess).take_while(|&&size| size == 1).count();
+    if units == 0 {
+        return Ok(layout.clone());
+    }
     Ok(layout.slice(&vec![SliceItem::Index(0); units])?)
-}
-
-/// True when the bytes two arrays span have a byte in common. Addresses tell, and not buffers: the
-/// same foreign memory may be borrowed twice.
-fn spans_overlap(a: &UsmArray, b: &UsmArray) -> bool {
-    let addresses = |array: &UsmArray| {
-        let range = array.byte_range();
-        let start = array.buffer().address();
-        start + range.start..start + range.end // inside the buffer, by A1
-    };
-    let (a, b) = (addresses(a), addresses(b));
-    a.start < b.end && b.start < a.end
 }

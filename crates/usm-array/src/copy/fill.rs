@@ -1,5 +1,6 @@
 //! One value for all elements
 
+use super::executor::is_reachable;
 use super::plan::CopyPlan;
 use crate::array::UsmArray;
 use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
@@ -36,7 +37,7 @@ impl UsmArray {
             return Err(Error::ReadOnly);
         }
         let layout = self.layout();
-        if CopyPlan::new(layout, layout).is_some_and(|plan| plan.is_one_run()) {
+        if !is_reachable(self) && CopyPlan::new(layout, layout).is_some_and(|plan| plan.is_one_run()) {
             let range = self.byte_range();
             let dense = self.buffer().sub_buffer(range.start, range.len())?;
             return Ok(dense.fill(element)?);

@@ -1,17 +1,31 @@
-//! Copying elements: to and from the host, from array to array, and filling
+//! Copying elements: to and from the host, from array to array, from one dtype to another, and filling
+//!
+//! Everything goes through one planner (`plan/`), which decides by arithmetic alone in which order elements are copied, and one
+//! choice of who carries the plan out (`executor.rs`).
 //!
 //! | file | job |
 //! |---|---|
-//! | `plan.rs` | in which order, and in which runs, elements are copied; only arithmetic |
-//! | `execute.rs` | doing it in memory that host code can touch |
-//! | `host.rs` | arrays to and from host slices, whatever their kind |
-//! | `staged.rs` | memory that host code cannot touch, through a copy |
+//! | `plan/` | in which order elements are copied; only arithmetic |
+//! | `cast/` | elements of one dtype to elements of another |
+//! | `executor.rs` | who carries a plan out |
+//! | `host/` | doing it in memory that host code can touch |
+//! | `staged.rs` | memory that host code cannot touch, piece by piece through the host |
+//! | `overlap.rs` | arrays that have bytes in common |
 //! | `assign.rs` | arrays to arrays |
+//! | `astype.rs` | arrays of another dtype |
+//! | `host_bytes.rs` | arrays to and from host slices |
 //! | `fill.rs` | one value for all elements |
 
 mod assign;
-mod execute;
+mod astype;
+mod cast;
+mod executor;
 mod fill;
 mod host;
+mod host_bytes;
+mod overlap;
 mod plan;
 mod staged;
+
+pub use astype::CopyMode;
+pub use host::{num_threads, set_num_threads};

@@ -1,26 +1,213 @@
-//! Memory that host code cannot touch, through a copy of exactly the bytes an array spans
+//! Memory that host code cannot touch, piece by piece through the host
+//!
+//! Each piece is the bytes that a part of the plan spans. There is memory for two of them at a time, so that a queue can copy
+//! one while host code works on the other.
 
+use usm_memory::usm_core::{Event, Queue};
+
+use super::cast::Cast;
+use super::executor::is_reachable;
+use super::host::execute;
+use super::plan::{CopyPlan, Side};
 use crate::array::UsmArray;
 use crate::error::Result;
-use crate::view::zeroed_vec;
+use crate::view::{HostRead, HostWrite, zeroed_vec};
 
-/// The bytes from the lowest to the highest element.
-pub(super) fn read(array: &UsmArray) -> Result<Vec<u8>> {
-    let range = array.byte_range();
-    let mut span = zeroed_vec::<u8>(range.len())?;
-    array.buffer().copy_to_host(&mut span, range.start)?;
-    Ok(span)
+/// The most bytes of a piece.
+pub(super) const PIECE_BYTES: usize = 4 << 20;
+
+/// Gaps of more bytes are not copied: an operation of a queue costs about as much as this many bytes.
+const GAP_BYTES: usize = 64 << 10;
+
+/// Copies elements of an array to host memory, by a plan that counts from its lowest element.
+///
+/// # Safety
+/// For every pair of displacements of the plan, in elements of the dtypes of `cast`:
+/// 1. The source displacement is an element of the array, counted from the lowest.
+/// 2. An element is writable at the target displacement from `dst`, by nobody else meanwhile.
+pub(super) unsafe fn read(source: &UsmArray, plan: CopyPlan, cast: Cast, dst: *mut u8) -> Result<()> {
+    if is_reachable(source) {
+        let from = HostRead::lock(source)?;
+        // SAFETY: 1 and 2; the guard begins at the lowest element.
+        unsafe { execute(plan, cast, dst, from.as_ptr()) };
+        return Ok(());
+    }
+    let guard = source.buffer().read_range(source.byte_range())?;
+    // SAFETY: 1 and 2; the guard begins at the lowest element and keeps all of them.
+    unsafe { pull(source.queue(), plan, cast, dst, guard.as_ptr()) }
 }
 
-/// Changes the bytes from the lowest to the highest element.
+/// Copies elements of host memory to an array, by a plan that counts from its lowest element.
 ///
-/// They are borrowed for writing from the first byte read to the last one written, so that nobody
-/// else's write to the bytes between the elements gets lost.
-pub(super) fn update(array: &UsmArray, change: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
-    let range = array.byte_range();
-    let mut span = zeroed_vec::<u8>(range.len())?;
-    let mut guard = array.buffer().write_range(range)?;
-    guard.copy_to_host(&mut span)?;
-    change(&mut span)?;
-    Ok(guard.copy_from_host(&span)?)
+/// # Safety
+/// For every pair of displacements of the plan, in elements of the dtypes of `cast`:
+/// 1. The target displacement is an element of the array, counted from the lowest.
+/// 2. An element is readable at the source displacement from `src`, written by nobody meanwhile.
+pub(super) unsafe fn write(target: &UsmArray, plan: CopyPlan, cast: Cast, src: *const u8) -> Result<()> {
+    if is_reachable(target) {
+        let to = HostWrite::lock(target)?;
+        // SAFETY: 1 and 2; the guard begins at the lowest element.
+        unsafe { execute(plan, cast, to.as_mut_ptr(), src) };
+        return Ok(());
+    }
+    // One guard from the first byte read to the last one written, so that nobody else's write between the elements gets lost.
+    let guard = target.buffer().write_range(target.byte_range())?;
+    // SAFETY: 1 and 2; the guard begins at the lowest element and keeps all of them.
+    unsafe { push(target.queue(), plan, cast, guard.as_mut_ptr(), src) }
+}
+
+/// Copies elements from array to array, one of which host code cannot touch, by a plan that counts from the lowest elements.
+/// The two must not overlap.
+pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: CopyPlan, cast: Cast) -> Result<()> {
+    if is_reachable(target) {
+        let to = HostWrite::lock(target)?;
+        // SAFETY: the plan is that of the two arrays (P1), which do not overlap.
+        return unsafe { read(source, plan, cast, to.as_mut_ptr()) };
+    }
+    if is_reachable(source) {
+        let from = HostRead::lock(source)?;
+        // SAFETY: as above.
+        return unsafe { write(target, plan, cast, from.as_ptr()) };
+    }
+    let from = source.buffer().read_range(source.byte_range())?;
+    let to = target.buffer().write_range(target.byte_range())?;
+    let mut pieces = Vec::new();
+    cut(plan, Side::Source, cast.src.itemsize_bytes(), &mut pieces);
+    for piece in pieces {
+        let (pack, unpack) = piece.through_packed();
+        let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
+        let same = Cast::new(cast.src, cast.src);
+        // SAFETY: elements of the source (P1) under the guard, into memory of our own that has room for them.
+        unsafe { pull(source.queue(), pack, same, elements.as_mut_ptr(), from.as_ptr()) }?;
+        // SAFETY: elements of the target (P1) under the guard, from memory of our own.
+        unsafe { push(target.queue(), unpack, cast, to.as_mut_ptr(), elements.as_ptr()) }?;
+    }
+    Ok(())
+}
+
+/// Cuts a plan into parts that span at most [`PIECE_BYTES`] on a side, without large gaps.
+fn cut(plan: CopyPlan, side: Side, itemsize_bytes: usize, pieces: &mut Vec<CopyPlan>) {
+    let span = plan.span(side).len() * itemsize_bytes;
+    let gap = plan.farthest(side).map_or(0, |axis| {
+        let axis = plan.loops[axis];
+        let stride = axis.stride(side).unsigned_abs() * itemsize_bytes;
+        let inside = span - stride * (axis.count - 1);
+        stride.saturating_sub(inside)
+    });
+    // Several indices of one element, as in windows, count as often as they are.
+    let copied =
+        plan.loops.iter().filter(|axis| axis.stride(side) != 0).map(|axis| axis.count).product::<usize>();
+    let parts = if gap > GAP_BYTES {
+        plan.steps(side)
+    } else if span.max(copied.saturating_mul(itemsize_bytes)) > PIECE_BYTES {
+        plan.halves(side).map(Vec::from)
+    } else {
+        None
+    };
+    match parts {
+        Some(parts) => parts.into_iter().for_each(|part| cut(part, side, itemsize_bytes, pieces)),
+        None => pieces.push(plan),
+    }
+}
+
+/// Host memory for one piece, and what a queue still does with it.
+#[derive(Default)]
+struct Staging {
+    bytes: Vec<u8>,
+    pending: Option<Event>,
+}
+
+impl Staging {
+    fn settle(&mut self) -> Result<()> {
+        match self.pending.take() {
+            Some(event) => Ok(event.wait().map_err(usm_memory::Error::from)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Room for so many bytes, with which no queue works.
+    fn room(&mut self, len_bytes: usize) -> Result<*mut u8> {
+        self.settle()?;
+        if self.bytes.len() < len_bytes {
+            self.bytes = zeroed_vec(len_bytes)?;
+        }
+        Ok(self.bytes.as_mut_ptr())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // After an error: the queue must not work with memory that is gone. There is nobody to tell about a second one.
+        let _ = self.settle();
+    }
+}
+
+/// Copies elements of device memory to host memory.
+///
+/// # Safety
+/// Those of [`read`], with the lowest element at `src`; the bytes between the elements are live USM of the queue's context, too,
+/// and nobody writes any of them meanwhile.
+unsafe fn pull(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
+    let itemsize = cast.src.itemsize_bytes();
+    let mut pieces = Vec::new();
+    cut(plan, Side::Source, itemsize, &mut pieces);
+    let mut stagings = [Staging::default(), Staging::default()];
+    let mut waiting: Option<(CopyPlan, usize)> = None;
+    for (number, piece) in pieces.into_iter().map(Some).chain([None]).enumerate() {
+        let slot = number % stagings.len();
+        if let Some(piece) = &piece {
+            let span = piece.span(Side::Source);
+            let from = src.wrapping_offset(span.start * itemsize.cast_signed());
+            let len_bytes = span.len() * itemsize;
+            let room = stagings[slot].room(len_bytes)?;
+            // SAFETY: the bytes that the piece spans, readable by the caller's promise, into memory of our own, which stays until
+            // the event has ended: `Staging` waits for it.
+            let event =
+                unsafe { queue.memcpy(room, from, len_bytes, &[]) }.map_err(usm_memory::Error::from)?;
+            stagings[slot].pending = Some(event);
+        }
+        if let Some((piece, slot)) = waiting.take() {
+            stagings[slot].settle()?;
+            let skipped = piece.span(Side::Source).start * itemsize.cast_signed();
+            let from = stagings[slot].bytes.as_ptr().wrapping_offset(-skipped);
+            // SAFETY: the staging memory holds what the piece spans; the target is the caller's promise 2.
+            unsafe { execute(piece, cast, dst, from) };
+        }
+        waiting = piece.map(|piece| (piece, slot));
+    }
+    Ok(())
+}
+
+/// Copies elements of host memory to device memory. What lies between them is read and written back.
+///
+/// # Safety
+/// Those of [`write`], with the lowest element at `dst`; the bytes between the elements are live USM of the queue's context, too,
+/// and nobody touches any of them meanwhile.
+unsafe fn push(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
+    let itemsize = cast.dst.itemsize_bytes();
+    let mut pieces = Vec::new();
+    cut(plan, Side::Target, itemsize, &mut pieces);
+    let mut stagings = [Staging::default(), Staging::default()];
+    let mut last: Option<Event> = None;
+    for (number, piece) in pieces.into_iter().enumerate() {
+        let staging = &mut stagings[number % 2];
+        let span = piece.span(Side::Target);
+        let skipped = span.start * itemsize.cast_signed();
+        let (to, len_bytes) = (dst.wrapping_offset(skipped), span.len() * itemsize);
+        let room = staging.room(len_bytes)?;
+        // Pieces of interleaved axes may overlap, and queues may be out of order.
+        let before = last.as_slice();
+        if piece.dense_target_loops() < piece.loops.len() {
+            // SAFETY: the bytes that the piece spans, into memory of our own; the event is waited for at once.
+            let event = unsafe { queue.memcpy(room, to, len_bytes, before) };
+            event.and_then(|event| event.wait()).map_err(usm_memory::Error::from)?;
+        }
+        // SAFETY: the staging memory is what the piece spans; the source is the caller's promise 2.
+        unsafe { execute(piece, cast, room.wrapping_offset(-skipped), src) };
+        // SAFETY: as above, the other way round; `Staging` waits for the event before its memory is used again or goes away.
+        let event = unsafe { queue.memcpy(to, room, len_bytes, before) }.map_err(usm_memory::Error::from)?;
+        staging.pending = Some(event.clone());
+        last = Some(event);
+    }
+    stagings.iter_mut().try_for_each(Staging::settle)
 }

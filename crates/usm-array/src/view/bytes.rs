@@ -18,16 +18,20 @@ pub(crate) fn bytes_of_mut<T: Element>(elements: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), len_bytes) }
 }
 
-/// So many elements of zero bytes.
+/// So many elements of zero bytes. The pages of a large one are touched when they are first written, by whichever thread.
 pub(crate) fn zeroed_vec<T: Element>(len: usize) -> Result<Vec<T>> {
-    let mut elements: Vec<T> = Vec::new();
-    elements
-        .try_reserve_exact(len)
-        .map_err(|_| Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) })?;
-    // SAFETY: zero bytes are a valid element (`Element`, 2).
-    let zero: T = unsafe { std::mem::zeroed() };
-    elements.resize(len, zero); // within the capacity reserved
-    Ok(elements)
+    let failed = || Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) };
+    let layout = std::alloc::Layout::array::<T>(len).map_err(|_| failed())?;
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the size is not 0.
+    let start = unsafe { std::alloc::alloc_zeroed(layout) };
+    if start.is_null() {
+        return Err(failed());
+    }
+    // SAFETY: from the global allocator with the layout of so many elements; zero bytes are valid ones (`Element`, 2).
+    Ok(unsafe { Vec::from_raw_parts(start.cast::<T>(), len, len) })
 }
 
 #[cfg(test)]

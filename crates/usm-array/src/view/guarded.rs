@@ -30,14 +30,10 @@ impl HostRead {
         Ok(Self { guard })
     }
 
-    /// Start of the memory, readable for [`Self::len_bytes`] while this guard lives, by G1.
+    /// Start of the memory, readable over the range while this guard lives, by G1.
     /// Dangling without elements.
     pub(crate) fn as_ptr(&self) -> *const u8 {
         self.guard.as_ref().map_or(std::ptr::dangling(), ReadGuard::as_ptr)
-    }
-
-    pub(crate) fn len_bytes(&self) -> usize {
-        self.guard.as_ref().map_or(0, ReadGuard::len_bytes)
     }
 }
 
@@ -55,14 +51,10 @@ impl HostWrite {
         Ok(Self { guard })
     }
 
-    /// Start of the memory, readable and writable for [`Self::len_bytes`] while this guard lives,
+    /// Start of the memory, readable and writable over the range while this guard lives,
     /// by G2. Dangling without elements.
     pub(crate) fn as_mut_ptr(&self) -> *mut u8 {
         self.guard.as_ref().map_or(std::ptr::dangling_mut(), WriteGuard::as_mut_ptr)
-    }
-
-    pub(crate) fn len_bytes(&self) -> usize {
-        self.guard.as_ref().map_or(0, WriteGuard::len_bytes)
     }
 }
 

@@ -1,13 +1,17 @@
 //! Arrays to and from slices of host memory, whatever the kind of the array
 
-use super::execute::{Source, Target, copy_elements};
+use std::ops::Range;
+
+use super::cast::Cast;
+use super::executor::{Executor, addresses, is_reachable, overlap};
+use super::host::execute;
 use super::plan::CopyPlan;
 use super::staged;
-use crate::array::UsmArray;
+use crate::array::{UsmArray, check_bounds};
 use crate::dtype::Element;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
-use crate::view::{bytes_of_mut, zeroed_vec};
+use crate::view::{HostRead, HostWrite, bytes_of_mut, zeroed_vec};
 
 impl UsmArray {
     /// The elements in row-major order, copied to the host.
@@ -36,7 +40,7 @@ impl UsmArray {
     }
 
     /// Copies the elements in row-major order, without gaps, to bytes of the host. Device memory
-    /// with gaps between its elements is copied with the gaps and sorted out on the host.
+    /// with gaps between its elements is copied with the gaps, piece by piece, and sorted out on the host.
     ///
     /// # Errors
     /// - [`Error::LengthMismatch`]: not as many bytes as [`UsmArray::size_bytes`]
@@ -44,24 +48,32 @@ impl UsmArray {
     /// - [`Error::Memory`]: the memory is borrowed for writing, or the runtime failed
     pub fn copy_to_host_contiguous(&self, bytes: &mut [u8]) -> Result<()> {
         self.check_len_bytes(bytes.len())?;
-        if self.is_empty() {
-            return Ok(());
-        }
-        let range = self.byte_range();
-        if self.is_c_contiguous() {
-            self.buffer().copy_to_host(bytes, range.start)?;
-            return Ok(());
-        }
         let contiguous = Layout::contiguous(self.shape(), Order::C)?;
-        let source_layout = self.layout_from_lowest()?;
-        let staging;
-        let source = if self.is_host_accessible() {
-            Source::lock(self)?
-        } else {
-            staging = staged::read(self)?;
-            Source::Bytes(&staging)
+        let Some(plan) = CopyPlan::new(&contiguous, &self.layout_from_lowest()?) else {
+            return Ok(());
         };
-        copy_elements(Target::Bytes(bytes), &contiguous, &source, &source_layout, self.dtype())
+        // `bytes` may be a view of this very memory that somebody else made.
+        if overlap(&addresses(self), &addresses_of(bytes)) {
+            let start = self.byte_range().start;
+            if self.is_c_contiguous() {
+                return Ok(self.buffer().copy_to_host(bytes, start)?);
+            }
+            bytes.copy_from_slice(&self.to_bytes()?);
+            return Ok(());
+        }
+        let cast = Cast::new(self.dtype(), self.dtype());
+        match Executor::choose(&plan, cast, true, is_reachable(self)) {
+            Executor::Host => {
+                let from = HostRead::lock(self)?;
+                // SAFETY: by P1 the plan visits elements of the array, counted from the lowest one, where the guarded memory
+                // begins, and of `bytes`, which are as long as all elements side by side; the two do not overlap.
+                unsafe { execute(plan, cast, bytes.as_mut_ptr(), from.as_ptr()) };
+                Ok(())
+            }
+            Executor::QueueCopy => Ok(self.buffer().copy_to_host(bytes, self.byte_range().start)?),
+            // SAFETY: as above, without a guard: that is taken there.
+            Executor::Staged => unsafe { staged::read(self, plan, cast, bytes.as_mut_ptr()) },
+        }
     }
 
     /// Copies bytes of the host, elements in row-major order without gaps, to the elements. What
@@ -82,23 +94,35 @@ impl UsmArray {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
-        let target_layout = self.layout_from_lowest()?;
-        let Some(plan) = CopyPlan::new(&target_layout, source_layout) else {
+        check_bounds(source_layout, self.dtype(), bytes.len())?;
+        let Some(plan) = CopyPlan::new(&self.layout_from_lowest()?, source_layout) else {
             return Ok(());
         };
-        if plan.is_one_run() && plan.row.count * self.itemsize_bytes() == bytes.len() {
-            self.buffer().copy_from_host(bytes, self.byte_range().start)?;
-            return Ok(());
+        // `bytes` may be a view of this very memory that somebody else made.
+        let copied;
+        let bytes = if overlap(&addresses(self), &addresses_of(bytes)) {
+            copied = bytes.to_vec();
+            &copied[..]
+        } else {
+            bytes
+        };
+        let cast = Cast::new(self.dtype(), self.dtype());
+        match Executor::choose(&plan, cast, is_reachable(self), true) {
+            Executor::Host => {
+                let to = HostWrite::lock(self)?;
+                // SAFETY: by P1 the plan visits elements of the array, counted from the lowest one, where the guarded memory
+                // begins, and elements that were just checked to lie in `bytes`; the two do not overlap.
+                unsafe { execute(plan, cast, to.as_mut_ptr(), bytes.as_ptr()) };
+                Ok(())
+            }
+            Executor::QueueCopy => {
+                let first = plan.src_start.cast_unsigned() * self.itemsize_bytes();
+                let run = &bytes[first..first + self.size_bytes()];
+                Ok(self.buffer().copy_from_host(run, self.byte_range().start)?)
+            }
+            // SAFETY: as above, without a guard: that is taken there.
+            Executor::Staged => unsafe { staged::write(self, plan, cast, bytes.as_ptr()) },
         }
-        let source = Source::Bytes(bytes);
-        if self.is_host_accessible() {
-            let target = Target::lock(self)?;
-            return copy_elements(target, &target_layout, &source, source_layout, self.dtype());
-        }
-        staged::update(self, |span| {
-            let target = Target::Bytes(span);
-            copy_elements(target, &target_layout, &source, source_layout, self.dtype())
-        })
     }
 
     /// The layout counted from the lowest element, as in a copy of [`UsmArray::byte_range`].
@@ -116,4 +140,9 @@ impl UsmArray {
         let shape = self.shape().to_vec();
         Err(Error::LengthMismatch { found, expected, unit: "bytes", shape })
     }
+}
+
+fn addresses_of(bytes: &[u8]) -> Range<usize> {
+    let range = bytes.as_ptr_range();
+    range.start.addr()..range.end.addr()
 }

@@ -1,0 +1,117 @@
+//! One value of one element type as a value of another
+
+use half::f16;
+use num_complex::Complex;
+
+use crate::dtype::{Bool8, Element};
+
+/// The cast from one element type to another.
+pub(super) trait Convert<D>: Element {
+    fn convert(self) -> D;
+}
+
+macro_rules! convert {
+    ($src:ty => $dst:ty, |$value:ident| $result:expr) => {
+        impl Convert<$dst> for $src {
+            #[inline(always)]
+            fn convert(self) -> $dst {
+                let $value = self;
+                $result
+            }
+        }
+    };
+}
+
+// `as` between numbers: integers wrap around, floating-point numbers saturate and NaN is 0.
+macro_rules! between_numbers {
+    ([$($src:ty),*] => $dst:tt) => { $( between_numbers!($src => $dst); )* };
+    ($src:ty => [$($dst:ty),*]) => { $( convert!($src => $dst, |value| value as $dst); )* };
+}
+
+between_numbers!([i8, i16, i32, i64, u8, u16, u32, u64, f32, f64] => [i8, i16, i32, i64, u8, u16, u32, u64, f32, f64]);
+
+macro_rules! number {
+    ($($ty:ty, $zero:expr);*) => {$(
+        convert!($ty => Bool8, |value| Bool8::from(value != $zero));
+        convert!(Bool8 => $ty, |value| u8::from(value.to_bool()) as $ty);
+        convert!($ty => Complex<f32>, |value| Complex::new(value as f32, 0.0));
+        convert!($ty => Complex<f64>, |value| Complex::new(value as f64, 0.0));
+        convert!(Complex<f32> => $ty, |value| value.re as $ty);
+        convert!(Complex<f64> => $ty, |value| value.re as $ty);
+        convert!(f16 => $ty, |value| value.to_f32() as $ty);
+    )*};
+}
+
+number!(i8, 0; i16, 0; i32, 0; i64, 0; u8, 0; u16, 0; u32, 0; u64, 0; f32, 0.0; f64, 0.0);
+
+// Integers that do not fit into binary32 are beyond binary16, so nothing is rounded twice.
+macro_rules! to_half {
+    ($($ty:ty),*) => {$( convert!($ty => f16, |value| f16::from_f32(value as f32)); )*};
+}
+
+to_half!(i8, i16, i32, i64, u8, u16, u32, u64, f32);
+
+convert!(f64 => f16, |value| half_from_f64(value));
+convert!(f16 => f16, |value| value);
+convert!(f16 => Bool8, |value| Bool8::from(value.to_f32() != 0.0));
+convert!(f16 => Complex<f32>, |value| Complex::new(value.to_f32(), 0.0));
+convert!(f16 => Complex<f64>, |value| Complex::new(value.to_f64(), 0.0));
+convert!(Bool8 => f16, |value| if value.to_bool() { f16::ONE } else { f16::ZERO });
+convert!(Bool8 => Bool8, |value| Bool8::from(value.to_bool()));
+convert!(Bool8 => Complex<f32>, |value| Complex::new(value.convert(), 0.0));
+convert!(Bool8 => Complex<f64>, |value| Complex::new(value.convert(), 0.0));
+convert!(Complex<f32> => f16, |value| f16::from_f32(value.re));
+convert!(Complex<f64> => f16, |value| half_from_f64(value.re));
+convert!(Complex<f32> => Bool8, |value| Bool8::from(value.re != 0.0 || value.im != 0.0));
+convert!(Complex<f64> => Bool8, |value| Bool8::from(value.re != 0.0 || value.im != 0.0));
+convert!(Complex<f32> => Complex<f32>, |value| value);
+convert!(Complex<f32> => Complex<f64>, |value| Complex::new(value.re.into(), value.im.into()));
+convert!(Complex<f64> => Complex<f32>, |value| Complex::new(value.re as f32, value.im as f32));
+convert!(Complex<f64> => Complex<f64>, |value| value);
+
+/// Rounds once, to the nearest, ties to even. (`f16::from_f64` drops the lower half of the bits before it rounds.)
+fn half_from_f64(value: f64) -> f16 {
+    let nearest = value as f32;
+    if f64::from(nearest) == value || value.is_nan() {
+        return f16::from_f32(nearest);
+    }
+    // Cut off instead, and the last bit set since something was: too far right to be seen in a binary16, but enough to break a tie.
+    let too_far = f64::from(nearest).abs() > value.abs();
+    f16::from_f32(f32::from_bits((nearest.to_bits() - u32::from(too_far)) | 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_rounded_once() {
+        // Just above, at and just below the middle between 1 and the next one; the lowest bit decides.
+        let tie = 1.0 + 2_f64.powi(-11);
+        for (value, expected) in [
+            (tie, 1.0),
+            (tie + f64::EPSILON, 1.0 + 2_f32.powi(-10)),
+            (tie - f64::EPSILON, 1.0),
+            (1.0 + 3.0 * 2_f64.powi(-11) - f64::EPSILON, 1.0 + 2_f32.powi(-10)),
+            (-tie - f64::EPSILON, -1.0 - 2_f32.powi(-10)),
+            (1e300, f32::INFINITY),
+            (-1e300, f32::NEG_INFINITY),
+            (1e-300, 0.0),
+            (65519.999, 65504.0),
+            (65520.0, f32::INFINITY),
+            (2_f64.powi(-25) * (1.0 + f64::EPSILON), 2_f32.powi(-24)),
+            (2_f64.powi(-25), 0.0),
+        ] {
+            assert_eq!(half_from_f64(value).to_f32(), expected, "{value}");
+        }
+        assert!(half_from_f64(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn numbers_beyond_an_integer_become_the_nearest_one() {
+        let to_u8 = |value: f64| -> u8 { value.convert() };
+        assert_eq!([f64::NAN, -1.0, 256.5, 255.9, f64::NEG_INFINITY].map(to_u8), [0, 0, 255, 255, 0]);
+        let wrapped: u8 = (-1_i64).convert();
+        assert_eq!(wrapped, 255);
+    }
+}

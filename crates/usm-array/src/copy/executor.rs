@@ -1,0 +1,49 @@
+//! Who carries a plan out
+
+use std::ops::Range;
+
+use super::cast::Cast;
+use super::plan::CopyPlan;
+use crate::array::UsmArray;
+
+/// The means of a copy. Whoever adds another one (a kernel for strided device memory) chooses it here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Executor {
+    /// Host code, in the memory of both sides.
+    Host,
+    /// One operation of a queue: both sides are the bytes they span.
+    QueueCopy,
+    /// Host code, in copies of the pieces of memory that it cannot reach.
+    Staged,
+}
+
+impl Executor {
+    /// For a plan whose sides are reachable or not.
+    pub(super) fn choose(plan: &CopyPlan, cast: Cast, dst_reachable: bool, src_reachable: bool) -> Self {
+        if dst_reachable && src_reachable {
+            Self::Host
+        } else if cast.run().is_none() && plan.is_one_run() {
+            Self::QueueCopy
+        } else {
+            Self::Staged
+        }
+    }
+}
+
+/// Whether the copy engine may follow pointers into the memory of an array.
+pub(super) fn is_reachable(array: &UsmArray) -> bool {
+    array.is_host_accessible()
+}
+
+/// The addresses that the elements of an array span.
+pub(super) fn addresses(array: &UsmArray) -> Range<usize> {
+    let range = array.byte_range();
+    let start = array.buffer().address();
+    start + range.start..start + range.end // inside the buffer, by A1
+}
+
+/// True when two ranges of addresses have a byte in common. Addresses tell, and not buffers: the same foreign memory may be
+/// borrowed twice.
+pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}

@@ -1,0 +1,81 @@
+//! Dense words to their places in the target: cast, streamed past the caches, or spread over a stride
+
+use super::plane::{self, Plane};
+use super::word::{BLOCK_BYTES, Block, Word};
+use super::{gather, stream};
+use crate::copy::cast::Cast;
+use crate::copy::plan::{Loop, ONE};
+
+/// What happens to words on their way into the target.
+pub(super) struct Emit {
+    cast: Cast,
+    stream: bool,
+    block: Block,
+}
+
+impl Emit {
+    pub(super) fn new(cast: Cast, stream: bool) -> Self {
+        Self { cast, stream, block: Block::new() }
+    }
+
+    /// How many elements fit into a block, whichever side they are of.
+    pub(super) fn block_len(cast: Cast) -> usize {
+        BLOCK_BYTES / cast.src.itemsize_bytes().max(cast.dst.itemsize_bytes())
+    }
+
+    /// Writes elements, `stride` elements of the target from one to the next.
+    ///
+    /// # Safety
+    /// 1. `count` elements of the source's dtype, as large as `W`, are readable side by side.
+    /// 2. `count` elements of the target's dtype are writable from `dst`, by the stride.
+    /// 3. No byte is both read and written.
+    pub(super) unsafe fn put<W: Word>(&mut self, dst: *mut u8, stride: isize, src: *const W, count: usize) {
+        let size = self.cast.dst.itemsize_bytes();
+        let Some(cast) = self.cast.run() else {
+            // SAFETY: the caller's promises; the dtypes are equal, and so are the sizes.
+            return unsafe { self.place(dst, stride, src.cast(), count) };
+        };
+        if stride == 1 && !self.stream {
+            // SAFETY: the caller's promises; `cast` is the one for both dtypes (C1).
+            return unsafe { cast(src.cast(), dst, count) };
+        }
+        let room = Self::block_len(self.cast);
+        for first in (0..count).step_by(room) {
+            let part = room.min(count - first);
+            let block = self.block.as_mut_ptr();
+            // SAFETY: elements of the source by 1; the block has room for the results and is nobody else's.
+            unsafe { cast(src.wrapping_add(first).cast(), block, part) };
+            let skipped = first.cast_signed() * stride * size.cast_signed();
+            // SAFETY: so many elements were just written to the block; the target is writable by 2.
+            unsafe { self.place(dst.wrapping_offset(skipped), stride, block, part) };
+        }
+    }
+
+    /// Writes elements that have the target's dtype already.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    unsafe fn place(&self, dst: *mut u8, stride: isize, src: *const u8, count: usize) {
+        let len_bytes = count * self.cast.dst.itemsize_bytes();
+        // SAFETY: the caller's promises, for each of the calls below; without gaps the elements are so many bytes.
+        match (stride, self.stream) {
+            (1, true) => unsafe { stream::copy(dst, src, len_bytes) },
+            (1, false) => unsafe { gather::run(dst, src, len_bytes) },
+            _ => unsafe { self.spread(dst, stride, src, count) },
+        }
+    }
+
+    /// # Safety
+    /// As for [`put`](Self::put).
+    unsafe fn spread(&self, dst: *mut u8, stride: isize, src: *const u8, count: usize) {
+        let plane = Plane { rows: ONE, row: Loop { count, dst: stride, src: 1 } };
+        // SAFETY: the caller's promises; the words are as large as the target's elements.
+        match self.cast.dst.itemsize_bytes() {
+            1 => unsafe { plane::copy::<u8>(plane, dst, src) },
+            2 => unsafe { plane::copy::<u16>(plane, dst.cast(), src.cast()) },
+            4 => unsafe { plane::copy::<u32>(plane, dst.cast(), src.cast()) },
+            8 => unsafe { plane::copy::<u64>(plane, dst.cast(), src.cast()) },
+            _ => unsafe { plane::copy::<u128>(plane, dst.cast(), src.cast()) },
+        }
+    }
+}

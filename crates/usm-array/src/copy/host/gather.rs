@@ -1,0 +1,90 @@
+//! One row of words into a dense run
+
+use super::word::Word;
+
+/// Copies `count` words, `stride` words from one to the next, into a dense run.
+///
+/// # Safety
+/// 1. The words are readable, and part of one allocation.
+/// 2. The run is writable.
+/// 3. No word that is written has a byte in common with one that is read.
+#[inline]
+pub(super) unsafe fn gather<W: Word>(dst: *mut W, src: *const W, stride: isize, count: usize) {
+    // SAFETY: the caller's promises, for each of the calls below. Constant strides become shuffles of whole registers.
+    match stride {
+        1 => unsafe { run(dst, src, count) },
+        0 => unsafe { repeat(dst, src, count) },
+        -1 => unsafe { steps::<W, -1>(dst, src, count) },
+        2 => unsafe { steps::<W, 2>(dst, src, count) },
+        3 => unsafe { steps::<W, 3>(dst, src, count) },
+        4 => unsafe { steps::<W, 4>(dst, src, count) },
+        -2 => unsafe { steps::<W, -2>(dst, src, count) },
+        _ => unsafe { any_steps(dst, src, stride, count) },
+    }
+}
+
+/// Copies a dense run. Short ones without a call.
+///
+/// # Safety
+/// Those of [`gather`].
+#[inline(always)]
+pub(super) unsafe fn run<W: Word>(dst: *mut W, src: *const W, count: usize) {
+    let len_bytes = count * size_of::<W>();
+    if !(16..=256).contains(&len_bytes) {
+        // SAFETY: the caller's promises; bytes have no alignment.
+        return unsafe { std::ptr::copy_nonoverlapping(src.cast::<u8>(), dst.cast::<u8>(), len_bytes) };
+    }
+    let (dst, src) = (dst.cast::<u8>(), src.cast::<u8>());
+    let mut at = 0;
+    loop {
+        // The last 16 bytes may overlap those before.
+        let here = at.min(len_bytes - 16);
+        // SAFETY: `here + 16` is at most the length.
+        let word = unsafe { src.wrapping_add(here).cast::<u128>().read_unaligned() };
+        // SAFETY: as above.
+        unsafe { dst.wrapping_add(here).cast::<u128>().write_unaligned(word) };
+        at += 16;
+        if at >= len_bytes {
+            return;
+        }
+    }
+}
+
+/// # Safety
+/// Those of [`gather`].
+unsafe fn repeat<W: Word>(dst: *mut W, src: *const W, count: usize) {
+    if count == 0 {
+        return;
+    }
+    // SAFETY: conditon 1.
+    let word = unsafe { src.read_unaligned() };
+    for i in 0..count {
+        // SAFETY: inside the run.
+        let to = unsafe { dst.add(i) };
+        // SAFETY: condition 2.
+        unsafe { to.write_unaligned(word) };
+    }
+}
+
+/// # Safety
+/// Those of [`gather`].
+unsafe fn steps<W: Word, const STRIDE: isize>(dst: *mut W, src: *const W, count: usize) {
+    // SAFETY: the caller's promises.
+    unsafe { any_steps(dst, src, STRIDE, count) };
+}
+
+/// # Safety
+/// Those of [`gather`].
+#[inline(always)]
+unsafe fn any_steps<W: Word>(dst: *mut W, src: *const W, stride: isize, count: usize) {
+    for i in 0..count {
+        // SAFETY: one of the words, inside their allocation by condition 1.
+        let from = unsafe { src.offset(i.cast_signed() * stride) };
+        // SAFETY: condition 1.
+        let word = unsafe { from.read_unaligned() };
+        // SAFETY: inside the run.
+        let to = unsafe { dst.add(i) };
+        // SAFETY: condition 2.
+        unsafe { to.write_unaligned(word) };
+    }
+}

@@ -1,0 +1,139 @@
+//! One block of words, transposed into a buffer
+
+use super::word::Word;
+
+/// Sets `buffer[i * pitch + j]` to the word `rows[j] + i * stride` of the source, for every row and every `i` below `count`.
+///
+/// # Safety
+/// 1. These words of the source are readable.
+/// 2. `count` rows of that pitch, as long as `rows`, are writable in the buffer.
+/// 3. No word that is written has a byte in common with one that is read.
+pub(super) unsafe fn load<W: Word>(
+    buffer: *mut W,
+    pitch: usize,
+    src: *const W,
+    rows: &[isize],
+    stride: isize,
+    count: usize,
+) {
+    let (mut done_rows, mut done) = (0, 0);
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    if stride == 1 {
+        let lanes = 16 / size_of::<W>();
+        done_rows = rows.len() / lanes * lanes;
+        done = count / lanes * lanes;
+        // SAFETY: the caller's promises, for the rows and columns that fill whole squares.
+        match size_of::<W>() {
+            1 => unsafe { x86::squares::<W, 16>(buffer, pitch, src, rows, count, x86::shuffle_8) },
+            2 => unsafe { x86::squares::<W, 8>(buffer, pitch, src, rows, count, x86::shuffle_16) },
+            4 => unsafe { x86::squares::<W, 4>(buffer, pitch, src, rows, count, x86::shuffle_32) },
+            8 => unsafe { x86::squares::<W, 2>(buffer, pitch, src, rows, count, x86::shuffle_64) },
+            _ => unsafe { load_words(buffer, pitch, src, rows, 1, 0..count) },
+        }
+    }
+    let (square, rest) = rows.split_at(done_rows);
+    if done < count {
+        // SAFETY: the caller's promises, for what is behind the squares.
+        unsafe { load_words(buffer, pitch, src, square, stride, done..count) };
+    }
+    // SAFETY: the caller's promises, for what is beside the squares.
+    unsafe { load_words(buffer.wrapping_add(done_rows), pitch, src, rest, stride, 0..count) };
+}
+
+/// Word by word, for some of the columns.
+///
+/// # Safety
+/// Those of [`load`].
+unsafe fn load_words<W: Word>(
+    buffer: *mut W,
+    pitch: usize,
+    src: *const W,
+    rows: &[isize],
+    stride: isize,
+    columns: std::ops::Range<usize>,
+) {
+    for (j, &row) in rows.iter().enumerate() {
+        let from = src.wrapping_offset(row);
+        for i in columns.clone() {
+            // SAFETY: condition 1.
+            let word = unsafe { from.wrapping_offset(i.cast_signed() * stride).read_unaligned() };
+            // SAFETY: condition 2.
+            unsafe { buffer.wrapping_add(i * pitch + j).write_unaligned(word) };
+        }
+    }
+}
+
+/// Squares of as many words as a register of SSE2 has, which every x86-64 has.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod x86 {
+    use std::arch::x86_64::{
+        __m128i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi16,
+        _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
+        _mm_unpacklo_epi64,
+    };
+
+    use super::Word;
+
+    macro_rules! shuffle {
+        ($name:ident, $low:ident, $high:ident) => {
+            /// The words of both registers in turn.
+            #[inline(always)]
+            pub(super) fn $name(a: __m128i, b: __m128i) -> [__m128i; 2] {
+                // SAFETY: this module is there only where every processor has SSE2.
+                let low = unsafe { $low(a, b) };
+                // SAFETY: as above.
+                [low, unsafe { $high(a, b) }]
+            }
+        };
+    }
+
+    shuffle!(shuffle_8, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
+    shuffle!(shuffle_16, _mm_unpacklo_epi16, _mm_unpackhi_epi16);
+    shuffle!(shuffle_32, _mm_unpacklo_epi32, _mm_unpackhi_epi32);
+    shuffle!(shuffle_64, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
+
+    /// Transposes `N` registers of `N` words. Shuffling the first half of the rows with the second one moves the highest bit of
+    /// a row's number into the lowest bit of the column's; after as many times as there are bits the two have changed places.
+    #[inline(always)]
+    fn transpose<const N: usize>(
+        mut rows: [__m128i; N],
+        shuffle: impl Fn(__m128i, __m128i) -> [__m128i; 2],
+    ) -> [__m128i; N] {
+        for _ in 0..N.ilog2() {
+            let mut next = rows;
+            for row in 0..N / 2 {
+                [next[2 * row], next[2 * row + 1]] = shuffle(rows[row], rows[row + N / 2]);
+            }
+            rows = next;
+        }
+        rows
+    }
+
+    /// Transposes the squares of `N` rows and `N` columns that fit.
+    ///
+    /// # Safety
+    /// Those of [`load`](super::load) with a stride of 1, where `N` words fill a register.
+    #[inline(always)]
+    pub(super) unsafe fn squares<W: Word, const N: usize>(
+        buffer: *mut W,
+        pitch: usize,
+        src: *const W,
+        rows: &[isize],
+        count: usize,
+        shuffle: impl Fn(__m128i, __m128i) -> [__m128i; 2] + Copy,
+    ) {
+        let (groups, _) = rows.as_chunks::<N>();
+        for (group, rows) in groups.iter().enumerate() {
+            for first in (0..count / N * N).step_by(N) {
+                let from = rows.map(|row| src.wrapping_offset(row).wrapping_add(first));
+                // SAFETY: condition 1, for `N` words, which fill a register.
+                let square = from.map(|from| unsafe { _mm_loadu_si128(from.cast()) });
+                let to = buffer.wrapping_add(first * pitch + group * N);
+                for (row, words) in transpose(square, shuffle).into_iter().enumerate() {
+                    // SAFETY: condition 2, for `N` words.
+                    unsafe { _mm_storeu_si128(to.wrapping_add(row * pitch).cast(), words) };
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Carrying out a plan in memory that host code can touch
+//!
+//! Elements are moved as words of their size, without alignment, through raw pointers only: source and target may be foreign
+//! memory.
+//!
+//! | file | job |
+//! |---|---|
+//! | `threads.rs` | parts of a large copy on several threads |
+//! | `rows.rs` | plans that go row by row |
+//! | `plane.rs` | two loops of words, dense, strided or repeated |
+//! | `gather.rs` | one row of words into a dense run |
+//! | `sink.rs` | a dense run of the target, written in blocks |
+//! | `tiles.rs` | plans that transpose, block by block |
+//! | `micro.rs` | one block of words, transposed |
+//! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
+//! | `stream.rs` | stores past the caches |
+//! | `ordered.rs` | overlapping copies, element after element |
+//! | `word.rs` | what words are, and room for a block of them |
+
+mod emit;
+mod gather;
+mod micro;
+mod ordered;
+mod plane;
+mod rows;
+mod sink;
+mod stream;
+mod threads;
+mod tiles;
+mod word;
+
+pub(super) use ordered::execute_in_order;
+pub use threads::{num_threads, set_num_threads};
+use word::Word;
+
+use super::cast::Cast;
+use super::plan::{CopyPlan, Tiles};
+
+/// From so many bytes of results on, stores go past the caches: they would not stay there.
+pub(super) const STREAM_BYTES: usize = 16 << 20;
+
+/// Below so many elements blocks do not pay.
+const MIN_TILED_SIZE: usize = 64;
+
+/// Carries out a plan.
+///
+/// # Safety
+/// For every pair of displacements of the plan, in elements of the dtypes of `cast`:
+/// 1. An element is writable at the first one from `dst`.
+/// 2. An element is readable at the second one from `src`.
+/// 3. No element that is written has a byte in common with one that is read.
+/// 4. Nobody else touches the target or writes the source meanwhile.
+pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) {
+    let size = plan.size();
+    let result_bytes = size * cast.dst.itemsize_bytes();
+    let stream = result_bytes >= STREAM_BYTES;
+    let parts = threads::parts(plan, size * cast.src.itemsize_bytes().max(cast.dst.itemsize_bytes()));
+    // SAFETY: parts are made of the pairs of the plan (P1), for which 1 to 4 hold, and have no byte of the target in common.
+    threads::for_each(&parts, dst, src, |part, dst, src| unsafe {
+        execute_part(part, cast, stream, dst, src)
+    });
+}
+
+/// # Safety
+/// Those of [`execute`].
+unsafe fn execute_part(plan: &CopyPlan, cast: Cast, stream: bool, dst: *mut u8, src: *const u8) {
+    let run: unsafe fn(&CopyPlan, Cast, bool, *mut u8, *const u8) = match cast.src.itemsize_bytes() {
+        1 => execute_words::<u8>,
+        2 => execute_words::<u16>,
+        4 => execute_words::<u32>,
+        8 => execute_words::<u64>,
+        _ => execute_words::<u128>,
+    };
+    // SAFETY: the caller's promises; the words are as large as the elements of the source.
+    unsafe { run(plan, cast, stream, dst, src) };
+}
+
+/// # Safety
+/// Those of [`execute`], with elements of the source as large as `W`.
+unsafe fn execute_words<W: Word>(plan: &CopyPlan, cast: Cast, stream: bool, dst: *mut u8, src: *const u8) {
+    let tiles = if plan.loops.len() >= 2 && plan.size() >= MIN_TILED_SIZE {
+        Tiles::new(plan, size_of::<W>(), tiles::side::<W>())
+    } else {
+        None
+    };
+    match tiles {
+        // SAFETY: the pairs of the tiles are those of the plan (T1).
+        Some(tiles) => unsafe { tiles::execute::<W>(&tiles, cast, stream, dst, src.cast()) },
+        // SAFETY: the caller's promises.
+        None => unsafe { rows::execute::<W>(plan, cast, stream, dst, src.cast()) },
+    }
+    if stream {
+        stream::fence();
+    }
+}

@@ -1,0 +1,93 @@
+//! Two loops of words: rows of one length, equally far from each other
+
+use super::gather::{gather, run};
+use super::word::Word;
+use crate::copy::plan::{Loop, ONE};
+
+/// Both loops, in words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plane {
+    pub(super) rows: Loop,
+    pub(super) row: Loop,
+}
+
+/// The loops around the two innermost ones, and these; missing ones have one step.
+pub(super) fn split_plane(loops: &[Loop]) -> (&[Loop], Plane) {
+    match loops {
+        [outer @ .., rows, row] => (outer, Plane { rows: *rows, row: *row }),
+        [row] => (&[], Plane { rows: ONE, row: *row }),
+        [] => (&[], Plane { rows: ONE, row: ONE }),
+    }
+}
+
+/// Copies the words of a plane.
+///
+/// # Safety
+/// For each step of the two loops:
+/// 1. The word is writable there from `dst`.
+/// 2. The word is readable there from `src`; all of them are part of one allocation.
+/// 3. No word that is written has a byte in common with one that is read.
+pub(super) unsafe fn copy<W: Word>(plane: Plane, dst: *mut W, src: *const W) {
+    // SAFETY: the caller's promises, for each of the calls below.
+    match (plane.row.dst, plane.row.src, plane.row.count) {
+        (1, 1, 2) => unsafe { short_rows::<W, 2>(plane.rows, dst, src) },
+        (1, 1, 3) => unsafe { short_rows::<W, 3>(plane.rows, dst, src) },
+        (1, 1, 4) => unsafe { short_rows::<W, 4>(plane.rows, dst, src) },
+        (1, 1, 5) => unsafe { short_rows::<W, 5>(plane.rows, dst, src) },
+        (1, 1, 6) => unsafe { short_rows::<W, 6>(plane.rows, dst, src) },
+        (1, 1, 7) => unsafe { short_rows::<W, 7>(plane.rows, dst, src) },
+        (1, 1, 8) => unsafe { short_rows::<W, 8>(plane.rows, dst, src) },
+        (1, 1, _) => unsafe { dense_rows(plane, dst, src) },
+        (1, _, _) => unsafe { gathered_rows(plane, dst, src) },
+        _ => unsafe { spread_rows(plane, dst, src) },
+    }
+}
+
+/// # Safety
+/// Those of [`copy`] for rows of `N` words without gaps on either side.
+unsafe fn short_rows<W: Word, const N: usize>(rows: Loop, dst: *mut W, src: *const W) {
+    for i in 0..rows.count.cast_signed() {
+        let from = src.wrapping_offset(i * rows.src).cast::<[W; N]>();
+        // SAFETY: conditions 2.
+        let row = unsafe { from.read_unaligned() };
+        // SAFETY: condition 1.
+        unsafe { dst.wrapping_offset(i * rows.dst).cast::<[W; N]>().write_unaligned(row) };
+    }
+}
+
+/// # Safety
+/// Those of [`copy`] for rows without gaps on either side.
+unsafe fn dense_rows<W: Word>(plane: Plane, dst: *mut W, src: *const W) {
+    for i in 0..plane.rows.count.cast_signed() {
+        let (to, from) = (dst.wrapping_offset(i * plane.rows.dst), src.wrapping_offset(i * plane.rows.src));
+        // SAFETY: the words of a row, 1 to 3.
+        unsafe { run(to, from, plane.row.count) };
+    }
+}
+
+/// # Safety
+/// Those of [`copy`] for rows without gaps in the target.
+unsafe fn gathered_rows<W: Word>(plane: Plane, dst: *mut W, src: *const W) {
+    for i in 0..plane.rows.count.cast_signed() {
+        let (to, from) = (dst.wrapping_offset(i * plane.rows.dst), src.wrapping_offset(i * plane.rows.src));
+        // SAFETY: the words of a row, 1 to 3.
+        unsafe { gather(to, from, plane.row.src, plane.row.count) };
+    }
+}
+
+/// # Safety
+/// Those of [`copy`].
+unsafe fn spread_rows<W: Word>(plane: Plane, dst: *mut W, src: *const W) {
+    for i in 0..plane.rows.count.cast_signed() {
+        let (mut to, mut from) =
+            (dst.wrapping_offset(i * plane.rows.dst), src.wrapping_offset(i * plane.rows.src));
+        for _ in 0..plane.row.count {
+            // SAFETY: condition 2.
+            let word = unsafe { from.read_unaligned() };
+            // SAFETY: condition 1.
+            unsafe { to.write_unaligned(word) };
+            to = to.wrapping_offset(plane.row.dst);
+            from = from.wrapping_offset(plane.row.src);
+        }
+    }
+}

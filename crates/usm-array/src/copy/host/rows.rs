@@ -1,0 +1,68 @@
+//! Plans that go row by row
+
+use super::emit::Emit;
+use super::gather::gather;
+use super::plane::{self, split_plane};
+use super::sink::Sink;
+use super::word::{Block, Word};
+use crate::copy::cast::Cast;
+use crate::copy::plan::{CopyPlan, for_each_step};
+
+/// Runs of so many bytes of the target can be streamed: few of their lines are at an end.
+const MIN_STREAM_BYTES: usize = 1024;
+
+/// Carries out a plan.
+///
+/// # Safety
+/// Those of [`super::execute`], with elements of the source as large as `W`.
+pub(super) unsafe fn execute<W: Word>(
+    plan: &CopyPlan,
+    cast: Cast,
+    stream: bool,
+    dst: *mut u8,
+    src: *const W,
+) {
+    let src = src.wrapping_offset(plan.src_start);
+    let itemsize = cast.dst.itemsize_bytes();
+    let target = |step: isize| dst.wrapping_offset((plan.dst_start + step) * itemsize.cast_signed());
+    let (outer, run) = plan.loops.split_at(plan.loops.len() - plan.dense_target_loops());
+    let run_bytes = run.iter().map(|axis| axis.count).product::<usize>() * itemsize;
+    let stream = stream && run_bytes >= MIN_STREAM_BYTES;
+
+    if !stream && cast.run().is_none() {
+        let (outer, plane) = split_plane(&plan.loops);
+        // SAFETY: the planes together are the pairs of the plan (P1).
+        for_each_step(outer, |dst, from| unsafe {
+            plane::copy(plane, target(dst).cast::<W>(), src.wrapping_offset(from))
+        });
+    } else if plan.row().dst == 1 {
+        let mut sink = Sink::new(cast, stream, target(0));
+        for_each_step(outer, |dst, from| {
+            sink.restart(target(dst));
+            // SAFETY: the loops of the run visit the target's elements in dense order, so the pairs of the plan (P1) are the
+            // words of these loops and the places of the run.
+            unsafe { sink.write(run, src.wrapping_offset(from)) };
+        });
+    } else {
+        let (outer, plane) = split_plane(&plan.loops);
+        let mut emit = Emit::new(cast, false);
+        let mut block: Block = Block::new();
+        let block = block.as_mut_ptr().cast::<W>();
+        let row = plane.row;
+        let room = Emit::block_len(cast);
+        for_each_step(outer, |dst, from| {
+            for step in 0..plane.rows.count.cast_signed() {
+                let to = dst + step * plane.rows.dst;
+                let from = src.wrapping_offset(from + step * plane.rows.src);
+                for first in (0..row.count).step_by(room) {
+                    let count = room.min(row.count - first);
+                    let skipped = first.cast_signed();
+                    // SAFETY: source elements of the row, into the block, which has room for them.
+                    unsafe { gather(block, from.wrapping_offset(skipped * row.src), row.src, count) };
+                    // SAFETY: so many words are in the block; the elements of the row are writable.
+                    unsafe { emit.put(target(to + skipped * row.dst), row.dst, block.cast_const(), count) };
+                }
+            }
+        });
+    }
+}

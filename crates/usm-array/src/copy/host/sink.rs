@@ -1,0 +1,134 @@
+//! A dense run of the target, written block by block
+
+use super::emit::Emit;
+use super::gather::gather;
+use super::plane::{self, Plane, split_plane};
+use super::word::{Block, Word};
+use crate::copy::cast::Cast;
+use crate::copy::plan::{Loop, for_each_step};
+
+/// Rows of so many bytes without gaps go to the target from where they are.
+const LONG_ROW_BYTES: usize = 1024;
+
+/// Collects words in a block before they go to the next place of the target.
+pub(super) struct Sink {
+    emit: Emit,
+    block: Block,
+    // S1. At most `room`, the number of elements that the block has room for; so many words are in the block.
+    filled: usize,
+    room: usize,
+    dst_itemsize_bytes: usize,
+    // S2. What is not yet written of the run begins here.
+    dst: *mut u8,
+}
+
+impl Sink {
+    /// For a run that begins at `dst`.
+    pub(super) fn new(cast: Cast, stream: bool, dst: *mut u8) -> Self {
+        Self {
+            emit: Emit::new(cast, stream),
+            block: Block::new(),
+            filled: 0,
+            room: Emit::block_len(cast),
+            dst_itemsize_bytes: cast.dst.itemsize_bytes(),
+            dst,
+        }
+    }
+
+    /// Begins another run.
+    pub(super) fn restart(&mut self, dst: *mut u8) {
+        self.dst = dst;
+        self.filled = 0;
+    }
+
+    /// Writes all words of a nest of loops to the run, in the order of the loops.
+    ///
+    /// # Safety
+    /// 1. A word is readable at each displacement of the loops' source from `src`; all are part of one allocation.
+    /// 2. What is not yet written of the run has place for as many elements, and is writable.
+    /// 3. No byte is both read and written.
+    pub(super) unsafe fn write<W: Word>(&mut self, loops: &[Loop], src: *const W) {
+        let (outer, plane) = split_plane(loops);
+        for_each_step(outer, |_, step| {
+            // SAFETY: the planes together are the words of the loops.
+            unsafe { self.write_plane(plane, src.wrapping_offset(step)) };
+        });
+        // SAFETY: condition 2.
+        unsafe { self.flush::<W>() };
+    }
+
+    /// # Safety
+    /// Those of [`write`](Self::write) for a plane.
+    unsafe fn write_plane<W: Word>(&mut self, plane: Plane, src: *const W) {
+        let Plane { rows, row } = plane;
+        let is_long = row.src == 1 && row.count * size_of::<W>() >= LONG_ROW_BYTES;
+        if is_long || row.count > self.room {
+            for i in 0..rows.count.cast_signed() {
+                // SAFETY: a row of the plane.
+                unsafe { self.write_row(row, src.wrapping_offset(i * rows.src)) };
+            }
+            return;
+        }
+        let mut done = 0;
+        while done < rows.count {
+            let fits = (self.room - self.filled) / row.count;
+            if fits == 0 {
+                // SAFETY: condition 2.
+                unsafe { self.flush::<W>() };
+                continue;
+            }
+            let count = fits.min(rows.count - done);
+            let part = Plane {
+                rows: Loop { count, dst: row.count.cast_signed(), src: rows.src },
+                row: Loop { dst: 1, ..row },
+            };
+            let from = src.wrapping_offset(done.cast_signed() * rows.src);
+            let to = self.block.as_mut_ptr().cast::<W>().wrapping_add(self.filled);
+            // SAFETY: rows of the plane, by 1; so many fit into the block behind what is there (S1).
+            unsafe { plane::copy(part, to, from) };
+            self.filled += count * row.count;
+            done += count;
+        }
+    }
+
+    /// # Safety
+    /// Those of [`write`](Self::write) for a row.
+    unsafe fn write_row<W: Word>(&mut self, row: Loop, src: *const W) {
+        // SAFETY: condition 2.
+        unsafe { self.flush::<W>() };
+        if row.src == 1 {
+            // SAFETY: the words of the row, by 1 to 3.
+            return unsafe { self.put(src, row.count) };
+        }
+        let block = self.block.as_mut_ptr().cast::<W>();
+        let mut first = 0;
+        while first < row.count {
+            let count = self.room.min(row.count - first);
+            if row.src != 0 || first == 0 {
+                // SAFETY: words of the row by 1, into the block, which is empty and has room for them.
+                unsafe { gather(block, src.wrapping_offset(first.cast_signed() * row.src), row.src, count) };
+            }
+            // SAFETY: so many words are in the block: now, or since the first time when all are the same.
+            unsafe { self.put(block.cast_const(), count) };
+            first += count;
+        }
+    }
+
+    /// # Safety
+    /// Condition 2 of [`write`](Self::write) for what is in the block.
+    unsafe fn flush<W: Word>(&mut self) {
+        let block = self.block.as_mut_ptr().cast::<W>().cast_const();
+        let count = std::mem::take(&mut self.filled);
+        // SAFETY: so many words are in the block, by S1.
+        unsafe { self.put(block, count) };
+    }
+
+    /// # Safety
+    /// 1. `count` words are readable, not in the run.
+    /// 2. The run has place for them, and is writable.
+    unsafe fn put<W: Word>(&mut self, src: *const W, count: usize) {
+        // SAFETY: the caller's promises; S2.
+        unsafe { self.emit.put(self.dst, 1, src, count) };
+        self.dst = self.dst.wrapping_add(count * self.dst_itemsize_bytes);
+    }
+}

@@ -1,0 +1,89 @@
+//! Parts of a large copy on several threads
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::copy::plan::CopyPlan;
+
+/// Below so many bytes waking a thread costs more than it saves.
+const PARALLEL_BYTES: usize = 4 << 20;
+
+/// Parts are taken one after the other, several for each thread: threads are not equally fast.
+const PARTS_PER_THREAD: usize = 8;
+
+/// The most threads of one copy; 0 is no limit.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
+
+/// Limits the threads that one copy uses, the calling one included. 0 stands for as many as rayon has, which is the default.
+///
+/// Copies of less than some megabytes use one thread anyway.
+///
+/// ```
+/// usm_array::set_num_threads(1);
+/// assert_eq!(usm_array::num_threads(), 1);
+/// usm_array::set_num_threads(0);
+/// ```
+pub fn set_num_threads(limit: usize) {
+    LIMIT.store(limit, Ordering::Relaxed);
+}
+
+/// The most threads that one copy uses, the calling one included: the limit, and at most as many as rayon has.
+#[must_use]
+pub fn num_threads() -> usize {
+    match LIMIT.load(Ordering::Relaxed) {
+        1 => 1, // without waking rayon
+        0 => rayon::current_num_threads(),
+        limit => limit.min(rayon::current_num_threads()),
+    }
+}
+
+/// The parts to copy a plan in.
+pub(super) fn parts(plan: CopyPlan, bytes: usize) -> Vec<CopyPlan> {
+    let threads = if bytes >= PARALLEL_BYTES { num_threads() } else { 1 };
+    if threads < 2 {
+        return vec![plan];
+    }
+    let min_size = plan.size() / (bytes / (PARALLEL_BYTES / PARTS_PER_THREAD));
+    plan.parts(threads * PARTS_PER_THREAD, min_size)
+}
+
+/// Both ends of a copy.
+#[derive(Clone, Copy)]
+struct Ends(*mut u8, *const u8);
+
+// SAFETY: only pointers; who follows them promises for each part that nobody else touches its memory.
+unsafe impl Send for Ends {}
+// SAFETY: as above.
+unsafe impl Sync for Ends {}
+
+impl Ends {
+    fn pointers(self) -> (*mut u8, *const u8) {
+        (self.0, self.1)
+    }
+}
+
+/// Calls `copy` with each part and both pointers, on several threads if there are several parts.
+pub(super) fn for_each(
+    parts: &[CopyPlan],
+    dst: *mut u8,
+    src: *const u8,
+    copy: impl Fn(&CopyPlan, *mut u8, *const u8) + Sync,
+) {
+    if let [part] = parts {
+        return copy(part, dst, src);
+    }
+    let ends = Ends(dst, src);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (dst, src) = ends.pointers();
+            copy(part, dst, src);
+        }
+    };
+    let helpers = num_threads().min(parts.len()).saturating_sub(1);
+    rayon::in_place_scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
+}

@@ -1,0 +1,114 @@
+//! Plans that transpose, block by block
+//!
+//! A block is read along the source into a small buffer, where it is transposed, and written along the target from there: both
+//! sides see whole cache lines, whatever the distance between them.
+
+use super::emit::Emit;
+use super::micro::load;
+use super::word::{Block, Word};
+use crate::copy::cast::Cast;
+use crate::copy::plan::{Loop, Tiles, for_each_step};
+use crate::layout::Axes;
+
+/// Bytes of the buffer.
+const TILE_BYTES: usize = 32 << 10;
+/// The most rows of a block, on either side.
+const MAX_ROWS: usize = 512;
+/// Words between two rows of the buffer beyond those of the row, so that a column does not meet itself in a cache set.
+const fn pad<W>() -> usize {
+    16 / size_of::<W>()
+}
+
+/// The words along each side of a block.
+pub(super) const fn side<W>() -> usize {
+    match size_of::<W>() {
+        1 => 128,
+        2 => 96,
+        4 => 64,
+        8 => 48,
+        _ => 32,
+    }
+}
+
+/// Carries out a plan.
+///
+/// # Safety
+/// Those of [`super::execute`] for the pairs of the tiles, with elements of the source as large as `W`.
+pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, dst: *mut u8, src: *const W) {
+    let size = |loops: &[Loop]| loops.iter().map(|axis| axis.count).product::<usize>();
+    let (across, along) = (size(&tiles.across), size(&tiles.along));
+    let (block_across, block_along) = block::<W>(across, along);
+    let across_step = tiles.across.last().map_or(1, |axis| axis.src);
+    let along_step = tiles.along.last().map_or(1, |axis| axis.dst);
+    let itemsize = cast.dst.itemsize_bytes().cast_signed();
+    // Short pieces of lines are not worth streaming.
+    let stream = stream && block_along * cast.dst.itemsize_bytes() >= 128;
+
+    let mut emit = Emit::new(cast, stream);
+    let mut buffer: Block<TILE_BYTES> = Block::new();
+    let buffer = buffer.as_mut_ptr().cast::<W>();
+    let mut src_rows = [0; MAX_ROWS];
+    let mut dst_rows = [0; MAX_ROWS];
+    for_each_step(&tiles.outer, |outer_dst, outer_src| {
+        let dst_start = tiles.dst_start + outer_dst;
+        let src_start = src.wrapping_offset(tiles.src_start + outer_src);
+        for first_along in (0..along).step_by(block_along) {
+            let src_rows = &mut src_rows[..block_along.min(along - first_along)];
+            displacements(&tiles.along, first_along, |axis| axis.src, src_rows);
+            let columns = src_rows.len();
+            let pitch = columns + pad::<W>();
+            let dst_start = dst_start + first_along.cast_signed() * along_step;
+            for first_across in (0..across).step_by(block_across) {
+                let dst_rows = &mut dst_rows[..block_across.min(across - first_across)];
+                displacements(&tiles.across, first_across, |axis| axis.dst, dst_rows);
+                let from = src_start.wrapping_offset(first_across.cast_signed() * across_step);
+                // SAFETY: by T1 and T2 these are source elements of the plan; the buffer has room for as many rows of that
+                // pitch as a block has.
+                unsafe { load(buffer, pitch, from, src_rows, across_step, dst_rows.len()) };
+                for (row, &displacement) in dst_rows.iter().enumerate() {
+                    let to = dst.wrapping_offset((dst_start + displacement) * itemsize);
+                    let words = buffer.wrapping_add(row * pitch).cast_const();
+                    // SAFETY: the words of the row were just written; by T1 and T2 their places are target elements of the plan.
+                    unsafe { emit.put(to, along_step, words, columns) };
+                }
+            }
+        }
+    });
+}
+
+/// How many words of a block go across and along: about a square, longer where one side is short.
+fn block<W>(across: usize, along: usize) -> (usize, usize) {
+    let side = side::<W>();
+    let words = TILE_BYTES / size_of::<W>();
+    let longest = |rows: usize| (words / 2 / rows.max(1)).clamp(side, MAX_ROWS);
+    if across < side {
+        (across, along.min(longest(across)))
+    } else if along < side {
+        (across.min(longest(along + pad::<W>())), along)
+    } else {
+        (side, side)
+    }
+}
+
+/// The displacements on one side of the elements `first`, `first + 1`, … of a group, counted in the order of its loops.
+fn displacements(group: &Axes<Loop>, first: usize, stride: impl Fn(&Loop) -> isize, out: &mut [isize]) {
+    let mut rest = first;
+    let mut start = 0;
+    for axis in group.iter().rev() {
+        start += (rest % axis.count).cast_signed() * stride(axis);
+        rest /= axis.count;
+    }
+    if let [axis] = &group[..] {
+        let steps = (0..).map(|step: isize| start + step * stride(axis));
+        out.iter_mut().zip(steps).for_each(|(to, from)| *to = from);
+        return;
+    }
+    for (step, to) in out.iter_mut().enumerate() {
+        let mut rest = first + step;
+        *to = 0;
+        for axis in group.iter().rev() {
+            *to += (rest % axis.count).cast_signed() * stride(axis);
+            rest /= axis.count;
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Arrays that have bytes in common
+//!
+//! Two arrays of equal strides are one pattern, shifted: walked in the direction of the shift, no element is written before it
+//! is read. Otherwise the elements that lie where the target is go through a temporary, and the others do not.
+
+use usm_memory::{Error as MemoryError, WriteGuard};
+
+use super::cast::Cast;
+use super::executor::{addresses, is_reachable, overlap};
+use super::host::{execute, execute_in_order};
+use super::plan::{CopyPlan, Side};
+use super::staged;
+use crate::array::UsmArray;
+use crate::error::Result;
+use crate::view::zeroed_vec;
+
+/// The most parts that are told apart: those through a temporary, and those directly.
+const PARTS: usize = 32;
+
+/// The memory of two arrays under one guard.
+struct Both {
+    // B1. Covers the addresses of the elements of both arrays, which host code may touch.
+    guard: WriteGuard,
+    dst_bytes: usize,
+    src_bytes: usize,
+}
+
+impl Both {
+    /// `None` if one guard cannot cover both, or if somebody else looks at one of them.
+    fn lock(target: &UsmArray, source: &UsmArray) -> Result<Option<Self>> {
+        if !is_reachable(target) || !is_reachable(source) {
+            return Ok(None);
+        }
+        let (dst, src) = (addresses(target), addresses(source));
+        let (start, end) = (dst.start.min(src.start), dst.end.max(src.end));
+        let buffer = target.buffer();
+        let base = buffer.address();
+        if start < base || end > base + buffer.len_bytes() {
+            return Ok(None);
+        }
+        match buffer.write_range(start - base..end - base) {
+            Ok(guard) => Ok(Some(Self { guard, dst_bytes: dst.start - start, src_bytes: src.start - start })),
+            Err(MemoryError::BorrowConflict { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Where the lowest elements of the target and the source are.
+    fn pointers(&self) -> (*mut u8, *const u8) {
+        let start = self.guard.as_mut_ptr();
+        (start.wrapping_add(self.dst_bytes), start.wrapping_add(self.src_bytes).cast_const())
+    }
+}
+
+/// Copies elements by a plan that counts from the lowest elements of both arrays.
+pub(super) fn assign_overlapping(
+    target: &UsmArray,
+    source: &UsmArray,
+    plan: CopyPlan,
+    cast: Cast,
+) -> Result<()> {
+    let Some(both) = Both::lock(target, source)? else {
+        return through_packed(target, source, &plan, cast);
+    };
+    let (dst, src) = both.pointers();
+    if cast.run().is_none() && plan.has_equal_strides() && plan.is_ascending() {
+        let itemsize = cast.dst.itemsize_bytes().cast_signed();
+        let to = dst.addr().wrapping_add_signed(plan.dst_start * itemsize);
+        let from = src.addr().wrapping_add_signed(plan.src_start * itemsize);
+        let plan = if to <= from { plan } else { plan.reversed() };
+        // SAFETY: by P1 the plan visits elements of the two arrays, counted from the lowest ones, where the pointers lead (B1).
+        unsafe { execute_in_order(&plan, cast.dst.itemsize_bytes(), dst, src) };
+        return Ok(());
+    }
+    let itemsize = cast.src.itemsize_bytes().cast_signed();
+    let written = addresses(target);
+    let is_written = |part: &CopyPlan| {
+        let span = part.span(Side::Source);
+        let start = src.addr().wrapping_add_signed(span.start * itemsize);
+        overlap(&written, &(start..src.addr().wrapping_add_signed(span.end * itemsize)))
+    };
+    let (shared, apart): (Vec<_>, Vec<_>) = plan.parts(PARTS, 1).into_iter().partition(is_written);
+    let mut packed = Vec::with_capacity(shared.len());
+    for part in &shared {
+        let (pack, unpack) = part.through_packed();
+        let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
+        // SAFETY: elements of the source (P1, B1), into memory of our own that has room for them.
+        unsafe { execute(pack, Cast::new(cast.src, cast.src), elements.as_mut_ptr(), src) };
+        packed.push((unpack, elements));
+    }
+    for part in apart {
+        // SAFETY: elements of both arrays (P1, B1); those of the source are not where any of the target are.
+        unsafe { execute(part, cast, dst, src) };
+    }
+    for (unpack, elements) in packed {
+        // SAFETY: elements of the target (P1, B1), from memory of our own.
+        unsafe { execute(unpack, cast, dst, elements.as_ptr()) };
+    }
+    Ok(())
+}
+
+/// Through a temporary of all elements of the source, read and written one after the other.
+fn through_packed(target: &UsmArray, source: &UsmArray, plan: &CopyPlan, cast: Cast) -> Result<()> {
+    let (pack, unpack) = plan.through_packed();
+    let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
+    // SAFETY: the packed elements are as many as there is room for, and of our own memory.
+    unsafe { staged::read(source, pack, Cast::new(cast.src, cast.src), elements.as_mut_ptr()) }?;
+    // SAFETY: as above.
+    unsafe { staged::write(target, unpack, cast, elements.as_ptr()) }
+}

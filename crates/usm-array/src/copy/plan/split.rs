@@ -1,0 +1,80 @@
+//! Parts of a plan, for threads and for staging
+
+use super::{CopyPlan, Loop, Side, merged};
+use crate::layout::Axes;
+
+/// Long runs are cut at multiples of so many elements, which keeps cache lines and pages whole.
+const RUN_ELEMENTS: usize = 4096;
+
+impl CopyPlan {
+    /// The steps `first .. first + count` of the loop `axis`, which has them.
+    fn cut(&self, axis: usize, first: usize, count: usize) -> Self {
+        let mut part = self.clone();
+        let step = self.loops[axis];
+        // An element on both sides, by P2.
+        part.dst_start += step.dst * first.cast_signed();
+        part.src_start += step.src * first.cast_signed();
+        part.loops[axis].count = count;
+        if count == 1 {
+            // For P3.
+            part.loops = part.loops.iter().copied().filter(|step| step.count > 1).collect();
+        }
+        part
+    }
+
+    /// About `wanted` parts of equal size whose targets have no byte in common, in the order of the plan: as many as can be had
+    /// along the outermost loops with at least `min_size` elements in each.
+    pub(crate) fn parts(self, wanted: usize, min_size: usize) -> Vec<Self> {
+        let wanted = wanted.min(self.size() / min_size.max(1));
+        let Some(outermost) = self.loops.first().filter(|_| wanted > 1 && self.is_disjoint_along(0)) else {
+            return vec![self];
+        };
+        let count = outermost.count;
+        if count < wanted {
+            let inside = wanted.div_ceil(count);
+            return (0..count).flat_map(|step| self.cut(0, step, 1).parts(inside, min_size)).collect();
+        }
+        let mut each = count.div_ceil(wanted);
+        if self.loops.len() == 1 {
+            each = each.next_multiple_of(RUN_ELEMENTS);
+        }
+        (0..count).step_by(each).map(|first| self.cut(0, first, each.min(count - first))).collect()
+    }
+
+    /// One part for each step of the loop that goes farthest on a side; `None` for a single element there.
+    pub(crate) fn steps(&self, side: Side) -> Option<Vec<Self>> {
+        let axis = self.farthest(side)?;
+        Some((0..self.loops[axis].count).map(|step| self.cut(axis, step, 1)).collect())
+    }
+
+    /// Two halves along the loop that goes farthest on a side; `None` for a single element there.
+    pub(crate) fn halves(&self, side: Side) -> Option<[Self; 2]> {
+        let axis = self.farthest(side)?;
+        let count = self.loops[axis].count;
+        let half = count / 2; // not 0, by P3
+        Some([self.cut(axis, 0, half), self.cut(axis, half, count - half)])
+    }
+
+    /// Two plans that do the same together: into dense memory, and from there to the target. Elements that the source repeats are
+    /// in the dense memory once.
+    pub(crate) fn through_packed(&self) -> (Self, Self) {
+        let mut pack = Self { dst_start: 0, src_start: self.src_start, loops: Axes::new() };
+        let mut unpack = Self { dst_start: self.dst_start, src_start: 0, loops: self.loops.clone() };
+        let mut step = 1;
+        for axis in unpack.loops.iter_mut().rev().filter(|axis| axis.src != 0) {
+            pack.loops.push(Loop { count: axis.count, dst: step, src: axis.src });
+            axis.src = step;
+            step *= axis.count.cast_signed(); // at most the size
+        }
+        pack.loops.reverse();
+        pack.loops = merged(&pack.loops);
+        unpack.loops = merged(&unpack.loops);
+        (pack, unpack)
+    }
+
+    /// The loop with the largest stride on a side, if any loop moves there.
+    pub(crate) fn farthest(&self, side: Side) -> Option<usize> {
+        let strides = self.loops.iter().map(|axis| axis.stride(side).unsigned_abs()).enumerate();
+        strides.filter(|&(_, stride)| stride > 0).max_by_key(|&(_, stride)| stride).map(|(axis, _)| axis)
+    }
+}
