@@ -56,26 +56,27 @@ impl Emit {
     /// # Safety
     /// As for [`put`](Self::put).
     unsafe fn place(&self, dst: *mut u8, stride: isize, src: *const u8, count: usize) {
-        let len_bytes = count * self.cast.dst.itemsize_bytes();
-        // SAFETY: the caller's promises, for each of the calls below; without gaps the elements are so many bytes.
-        match (stride, self.stream) {
-            (1, true) => unsafe { stream::copy(dst, src, len_bytes) },
-            (1, false) => unsafe { gather::run(dst, src, len_bytes) },
-            _ => unsafe { self.spread(dst, stride, src, count) },
+        if stride != 1 {
+            // SAFETY: the caller's promises.
+            return unsafe { self.spread(dst, stride, src, count) };
         }
+        let copy = if self.stream { stream::copy } else { gather::run::<u8> };
+        // SAFETY: the caller's promises; without gaps the elements are so many bytes.
+        unsafe { copy(dst, src, count * self.cast.dst.itemsize_bytes()) };
     }
 
     /// # Safety
     /// As for [`put`](Self::put).
     unsafe fn spread(&self, dst: *mut u8, stride: isize, src: *const u8, count: usize) {
         let plane = Plane { rows: ONE, row: Loop { count, dst: stride, src: 1 } };
+        let copy: unsafe fn(Plane, *mut u8, *const u8) = match self.cast.dst.itemsize_bytes() {
+            1 => plane::copy_bytes::<u8>,
+            2 => plane::copy_bytes::<u16>,
+            4 => plane::copy_bytes::<u32>,
+            8 => plane::copy_bytes::<u64>,
+            _ => plane::copy_bytes::<u128>,
+        };
         // SAFETY: the caller's promises; the words are as large as the target's elements.
-        match self.cast.dst.itemsize_bytes() {
-            1 => unsafe { plane::copy::<u8>(plane, dst, src) },
-            2 => unsafe { plane::copy::<u16>(plane, dst.cast(), src.cast()) },
-            4 => unsafe { plane::copy::<u32>(plane, dst.cast(), src.cast()) },
-            8 => unsafe { plane::copy::<u64>(plane, dst.cast(), src.cast()) },
-            _ => unsafe { plane::copy::<u128>(plane, dst.cast(), src.cast()) },
-        }
+        unsafe { copy(plane, dst, src) };
     }
 }

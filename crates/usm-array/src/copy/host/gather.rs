@@ -10,17 +10,22 @@ use super::word::Word;
 /// 3. No word that is written has a byte in common with one that is read.
 #[inline]
 pub(super) unsafe fn gather<W: Word>(dst: *mut W, src: *const W, stride: isize, count: usize) {
-    // SAFETY: the caller's promises, for each of the calls below. Constant strides become shuffles of whole registers.
-    match stride {
-        1 => unsafe { run(dst, src, count) },
-        0 => unsafe { repeat(dst, src, count) },
-        -1 => unsafe { steps::<W, -1>(dst, src, count) },
-        2 => unsafe { steps::<W, 2>(dst, src, count) },
-        3 => unsafe { steps::<W, 3>(dst, src, count) },
-        4 => unsafe { steps::<W, 4>(dst, src, count) },
-        -2 => unsafe { steps::<W, -2>(dst, src, count) },
-        _ => unsafe { any_steps(dst, src, stride, count) },
-    }
+    // Constant strides become shuffles of whole registers.
+    let copy: unsafe fn(*mut W, *const W, isize, usize) = match stride {
+        1 => |dst, src, _, count| {
+            // SAFETY: the caller's promises.
+            unsafe { run(dst, src, count) }
+        },
+        0 => repeat,
+        -1 => steps::<W, -1>,
+        2 => steps::<W, 2>,
+        3 => steps::<W, 3>,
+        4 => steps::<W, 4>,
+        -2 => steps::<W, -2>,
+        _ => any_steps,
+    };
+    // SAFETY: the caller's promises.
+    unsafe { copy(dst, src, stride, count) };
 }
 
 /// Copies a dense run. Short ones without a call.
@@ -52,11 +57,11 @@ pub(super) unsafe fn run<W: Word>(dst: *mut W, src: *const W, count: usize) {
 
 /// # Safety
 /// Those of [`gather`].
-unsafe fn repeat<W: Word>(dst: *mut W, src: *const W, count: usize) {
+unsafe fn repeat<W: Word>(dst: *mut W, src: *const W, _stride: isize, count: usize) {
     if count == 0 {
         return;
     }
-    // SAFETY: conditon 1.
+    // SAFETY: condition 1.
     let word = unsafe { src.read_unaligned() };
     for i in 0..count {
         // SAFETY: inside the run.
@@ -68,7 +73,7 @@ unsafe fn repeat<W: Word>(dst: *mut W, src: *const W, count: usize) {
 
 /// # Safety
 /// Those of [`gather`].
-unsafe fn steps<W: Word, const STRIDE: isize>(dst: *mut W, src: *const W, count: usize) {
+unsafe fn steps<W: Word, const STRIDE: isize>(dst: *mut W, src: *const W, _stride: isize, count: usize) {
     // SAFETY: the caller's promises.
     unsafe { any_steps(dst, src, STRIDE, count) };
 }

@@ -22,14 +22,15 @@ pub(super) unsafe fn load<W: Word>(
         let lanes = 16 / size_of::<W>();
         done_rows = rows.len() / lanes * lanes;
         done = count / lanes * lanes;
+        let squares: unsafe fn(*mut W, usize, *const W, &[isize], usize) = match lanes {
+            16 => x86::squares_8,
+            8 => x86::squares_16,
+            4 => x86::squares_32,
+            2 => x86::squares_64,
+            _ => x86::squares_128,
+        };
         // SAFETY: the caller's promises, for the rows and columns that fill whole squares.
-        match size_of::<W>() {
-            1 => unsafe { x86::squares::<W, 16>(buffer, pitch, src, rows, count, x86::shuffle_8) },
-            2 => unsafe { x86::squares::<W, 8>(buffer, pitch, src, rows, count, x86::shuffle_16) },
-            4 => unsafe { x86::squares::<W, 4>(buffer, pitch, src, rows, count, x86::shuffle_32) },
-            8 => unsafe { x86::squares::<W, 2>(buffer, pitch, src, rows, count, x86::shuffle_64) },
-            _ => unsafe { load_words(buffer, pitch, src, rows, 1, 0..count) },
-        }
+        unsafe { squares(buffer, pitch, src, rows, count) };
     }
     let (square, rest) = rows.split_at(done_rows);
     if done < count {
@@ -74,23 +75,46 @@ mod x86 {
 
     use super::Word;
 
-    macro_rules! shuffle {
-        ($name:ident, $low:ident, $high:ident) => {
-            /// The words of both registers in turn.
-            #[inline(always)]
-            pub(super) fn $name(a: __m128i, b: __m128i) -> [__m128i; 2] {
-                // SAFETY: this module is there only where every processor has SSE2.
-                let low = unsafe { $low(a, b) };
-                // SAFETY: as above.
-                [low, unsafe { $high(a, b) }]
+    macro_rules! squares {
+        ($name:ident, $lanes:literal, $low:ident, $high:ident) => {
+            /// # Safety
+            /// Those of [`squares`].
+            pub(super) unsafe fn $name<W: Word>(
+                buffer: *mut W,
+                pitch: usize,
+                src: *const W,
+                rows: &[isize],
+                count: usize,
+            ) {
+                let shuffle = |a, b| {
+                    // SAFETY: this module is there only where every processor has SSE2.
+                    let low = unsafe { $low(a, b) };
+                    // SAFETY: as above.
+                    [low, unsafe { $high(a, b) }]
+                };
+                // SAFETY: the caller's promises.
+                unsafe { squares::<W, $lanes>(buffer, pitch, src, rows, count, shuffle) };
             }
         };
     }
 
-    shuffle!(shuffle_8, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
-    shuffle!(shuffle_16, _mm_unpacklo_epi16, _mm_unpackhi_epi16);
-    shuffle!(shuffle_32, _mm_unpacklo_epi32, _mm_unpackhi_epi32);
-    shuffle!(shuffle_64, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
+    squares!(squares_8, 16, _mm_unpacklo_epi8, _mm_unpackhi_epi8);
+    squares!(squares_16, 8, _mm_unpacklo_epi16, _mm_unpackhi_epi16);
+    squares!(squares_32, 4, _mm_unpacklo_epi32, _mm_unpackhi_epi32);
+    squares!(squares_64, 2, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
+
+    /// # Safety
+    /// Those of [`squares`].
+    pub(super) unsafe fn squares_128<W: Word>(
+        buffer: *mut W,
+        pitch: usize,
+        src: *const W,
+        rows: &[isize],
+        count: usize,
+    ) {
+        // SAFETY: the caller's promises; a square of one word stays as it is.
+        unsafe { squares::<W, 1>(buffer, pitch, src, rows, count, |a, b| [a, b]) };
+    }
 
     /// Transposes `N` registers of `N` words. Shuffling the first half of the rows with the second one moves the highest bit of
     /// a row's number into the lowest bit of the column's; after as many times as there are bits the two have changed places.

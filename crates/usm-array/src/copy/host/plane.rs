@@ -28,27 +28,38 @@ pub(super) fn split_plane(loops: &[Loop]) -> (&[Loop], Plane) {
 /// 2. The word is readable there from `src`; all of them are part of one allocation.
 /// 3. No word that is written has a byte in common with one that is read.
 pub(super) unsafe fn copy<W: Word>(plane: Plane, dst: *mut W, src: *const W) {
-    // SAFETY: the caller's promises, for each of the calls below.
-    match (plane.row.dst, plane.row.src, plane.row.count) {
-        (1, 1, 2) => unsafe { short_rows::<W, 2>(plane.rows, dst, src) },
-        (1, 1, 3) => unsafe { short_rows::<W, 3>(plane.rows, dst, src) },
-        (1, 1, 4) => unsafe { short_rows::<W, 4>(plane.rows, dst, src) },
-        (1, 1, 5) => unsafe { short_rows::<W, 5>(plane.rows, dst, src) },
-        (1, 1, 6) => unsafe { short_rows::<W, 6>(plane.rows, dst, src) },
-        (1, 1, 7) => unsafe { short_rows::<W, 7>(plane.rows, dst, src) },
-        (1, 1, 8) => unsafe { short_rows::<W, 8>(plane.rows, dst, src) },
-        (1, 1, _) => unsafe { dense_rows(plane, dst, src) },
-        (1, _, _) => unsafe { gathered_rows(plane, dst, src) },
-        _ => unsafe { spread_rows(plane, dst, src) },
-    }
+    let copy: unsafe fn(Plane, *mut W, *const W) = match (plane.row.dst, plane.row.src, plane.row.count) {
+        (1, 1, 2) => short_rows::<W, 2>,
+        (1, 1, 3) => short_rows::<W, 3>,
+        (1, 1, 4) => short_rows::<W, 4>,
+        (1, 1, 5) => short_rows::<W, 5>,
+        (1, 1, 6) => short_rows::<W, 6>,
+        (1, 1, 7) => short_rows::<W, 7>,
+        (1, 1, 8) => short_rows::<W, 8>,
+        (1, 1, _) => dense_rows,
+        (1, _, _) => gathered_rows,
+        _ => spread_rows,
+    };
+    // SAFETY: the caller's promises; the rows are as the chosen function wants them.
+    unsafe { copy(plane, dst, src) };
+}
+
+/// [`copy`] with the addresses of bytes.
+///
+/// # Safety
+/// Those of [`copy`].
+pub(super) unsafe fn copy_bytes<W: Word>(plane: Plane, dst: *mut u8, src: *const u8) {
+    // SAFETY: the caller's promises.
+    unsafe { copy(plane, dst.cast::<W>(), src.cast::<W>()) };
 }
 
 /// # Safety
 /// Those of [`copy`] for rows of `N` words without gaps on either side.
-unsafe fn short_rows<W: Word, const N: usize>(rows: Loop, dst: *mut W, src: *const W) {
+unsafe fn short_rows<W: Word, const N: usize>(plane: Plane, dst: *mut W, src: *const W) {
+    let rows = plane.rows;
     for i in 0..rows.count.cast_signed() {
         let from = src.wrapping_offset(i * rows.src).cast::<[W; N]>();
-        // SAFETY: conditions 2.
+        // SAFETY: condition 2.
         let row = unsafe { from.read_unaligned() };
         // SAFETY: condition 1.
         unsafe { dst.wrapping_offset(i * rows.dst).cast::<[W; N]>().write_unaligned(row) };

@@ -91,24 +91,26 @@ fn block<W>(across: usize, along: usize) -> (usize, usize) {
 }
 
 /// The displacements on one side of the elements `first`, `first + 1`, … of a group, counted in the order of its loops.
-fn displacements(group: &Axes<Loop>, first: usize, stride: impl Fn(&Loop) -> isize, out: &mut [isize]) {
+fn displacements(group: &[Loop], first: usize, stride: impl Fn(&Loop) -> isize, out: &mut [isize]) {
+    let mut index: Axes<usize> = group.iter().map(|_| 0).collect();
     let mut rest = first;
-    let mut start = 0;
-    for axis in group.iter().rev() {
-        start += (rest % axis.count).cast_signed() * stride(axis);
+    let mut at = 0;
+    for (axis, index) in group.iter().zip(index.iter_mut()).rev() {
+        *index = rest % axis.count;
         rest /= axis.count;
+        at += index.cast_signed() * stride(axis);
     }
-    if let [axis] = &group[..] {
-        let steps = (0..).map(|step: isize| start + step * stride(axis));
-        out.iter_mut().zip(steps).for_each(|(to, from)| *to = from);
-        return;
-    }
-    for (step, to) in out.iter_mut().enumerate() {
-        let mut rest = first + step;
-        *to = 0;
-        for axis in group.iter().rev() {
-            *to += (rest % axis.count).cast_signed() * stride(axis);
-            rest /= axis.count;
+    for to in out {
+        *to = at;
+        for (axis, index) in group.iter().zip(index.iter_mut()).rev() {
+            *index += 1;
+            at += stride(axis);
+            if *index < axis.count {
+                break;
+            }
+            // What was just added is taken back, too; after the last element it does not matter.
+            at -= index.cast_signed() * stride(axis);
+            *index = 0;
         }
     }
 }

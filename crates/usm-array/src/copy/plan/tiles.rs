@@ -4,6 +4,8 @@
 //! line on the other side. So the axes that are fast in the source (`across`) and those that are fast in the target (`along`)
 //! are cut into blocks together; all others are loops around them.
 
+use std::cmp::Reverse;
+
 use super::{CopyPlan, Loop};
 use crate::layout::Axes;
 
@@ -62,6 +64,8 @@ impl Tiles {
         tiles.across = across.iter().rev().copied().collect();
         tiles.along = along.iter().rev().copied().collect();
         tiles.outer = rest.iter().copied().filter(|axis| axis.count > 0).collect();
+        // Reads wait for memory and writes do not: neighbours in the source come one after the other.
+        tiles.outer.sort_by_key(|axis| Reverse(axis.src.unsigned_abs()));
         Some(tiles)
     }
 }
