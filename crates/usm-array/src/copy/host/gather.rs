@@ -1,5 +1,6 @@
 //! One row of words into a dense run
 
+use super::simd::has_avx2;
 use super::word::Word;
 
 /// Copies `count` words, `stride` words from one to the next, into a dense run.
@@ -11,17 +12,19 @@ use super::word::Word;
 #[inline]
 pub(super) unsafe fn gather<W: Word>(dst: *mut W, src: *const W, stride: isize, count: usize) {
     // Constant strides become shuffles of whole registers.
-    let copy: unsafe fn(*mut W, *const W, isize, usize) = match stride {
-        1 => |dst, src, _, count| {
+    let copy: unsafe fn(*mut W, *const W, isize, usize) = match (stride, has_avx2()) {
+        (1, _) => |dst, src, _, count| {
             // SAFETY: the caller's promises.
             unsafe { run(dst, src, count) }
         },
-        0 => repeat,
-        -1 => steps::<W, -1>,
-        2 => steps::<W, 2>,
-        3 => steps::<W, 3>,
-        4 => steps::<W, 4>,
-        -2 => steps::<W, -2>,
+        (0, _) => repeat,
+        (2, true) => avx2_steps::<W, 2>,
+        (-1, true) => avx2_steps::<W, -1>,
+        (-1, false) => steps::<W, -1>,
+        (2, false) => steps::<W, 2>,
+        (3, _) => steps::<W, 3>,
+        (4, _) => steps::<W, 4>,
+        (-2, _) => steps::<W, -2>,
         _ => any_steps,
     };
     // SAFETY: the caller's promises.
@@ -74,6 +77,14 @@ unsafe fn repeat<W: Word>(dst: *mut W, src: *const W, _stride: isize, count: usi
 /// # Safety
 /// Those of [`gather`].
 unsafe fn steps<W: Word, const STRIDE: isize>(dst: *mut W, src: *const W, _stride: isize, count: usize) {
+    // SAFETY: the caller's promises.
+    unsafe { any_steps(dst, src, STRIDE, count) };
+}
+
+/// # Safety
+/// Those of [`gather`], and the processor has AVX2.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+unsafe fn avx2_steps<W: Word, const STRIDE: isize>(dst: *mut W, src: *const W, _stride: isize, count: usize) {
     // SAFETY: the caller's promises.
     unsafe { any_steps(dst, src, STRIDE, count) };
 }

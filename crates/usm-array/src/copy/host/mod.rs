@@ -15,6 +15,7 @@
 //! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
 //! | `stream.rs` | stores past the caches |
 //! | `ordered.rs` | overlapping copies, element after element |
+//! | `simd.rs` | what the processor can do |
 //! | `word.rs` | what words are, and room for a block of them |
 
 mod emit;
@@ -23,6 +24,7 @@ mod micro;
 mod ordered;
 mod plane;
 mod rows;
+mod simd;
 mod sink;
 mod stream;
 mod threads;
@@ -30,6 +32,7 @@ mod tiles;
 mod word;
 
 pub(super) use ordered::execute_in_order;
+pub(super) use simd::has_avx2;
 pub use threads::{num_threads, set_num_threads};
 use word::Word;
 
@@ -37,7 +40,7 @@ use super::cast::Cast;
 use super::plan::{CopyPlan, Tiles};
 
 /// From so many bytes of results on, stores go past the caches: they would not stay there.
-pub(super) const STREAM_BYTES: usize = 16 << 20;
+pub(super) const STREAM_BYTES: usize = 8 << 20;
 
 /// Below so many elements blocks do not pay.
 const MIN_TILED_SIZE: usize = 64;

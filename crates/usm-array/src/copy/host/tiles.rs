@@ -11,7 +11,7 @@ use crate::copy::plan::{Loop, Tiles, for_each_step};
 use crate::layout::Axes;
 
 /// Bytes of the buffer.
-const TILE_BYTES: usize = 32 << 10;
+const TILE_BYTES: usize = 72 << 10;
 /// The most rows of a block, on either side.
 const MAX_ROWS: usize = 512;
 /// Words between two rows of the buffer beyond those of the row, so that a column does not meet itself in a cache set.
@@ -22,11 +22,10 @@ const fn pad<W>() -> usize {
 /// The words along each side of a block.
 pub(super) const fn side<W>() -> usize {
     match size_of::<W>() {
-        1 => 128,
-        2 => 96,
-        4 => 64,
-        8 => 48,
-        _ => 32,
+        1 => 256,
+        2 => 128,
+        4 => 128,
+        _ => 64,
     }
 }
 
