@@ -67,7 +67,7 @@ struct Bench {
 impl Bench {
     fn new_array(&self, shape: &[usize], dtype: Dtype) -> UsmArray {
         let array = UsmArray::empty(&self.queue, UsmKind::Shared, shape, dtype).unwrap();
-        let bytes: Vec<u8> = (0..array.size_bytes()).map(|i| (i * 31 >> 3) as u8 & 0x3f).collect();
+        let bytes: Vec<u8> = (0..array.size_bytes()).map(|i| ((i * 31) >> 3) as u8 & 0x3f).collect();
         array.copy_from_host_contiguous(&bytes).unwrap();
         array
     }

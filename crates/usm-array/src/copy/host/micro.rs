@@ -1,6 +1,12 @@
 //! One block of words, transposed into a buffer
 
 use super::word::Word;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use super::{micro_avx2, simd::has_avx2};
+
+/// Transposes as many rows and columns as come in whole squares: [`load`] with a stride of 1.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+type Squares<W> = unsafe fn(*mut W, usize, *const W, &[isize], usize);
 
 /// Sets `buffer[i * pitch + j]` to the word `rows[j] + i * stride` of the source, for every row and every `i` below `count`.
 ///
@@ -20,15 +26,17 @@ pub(super) unsafe fn load<W: Word>(
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     if stride == 1 {
         let lanes = 16 / size_of::<W>();
-        done_rows = rows.len() / lanes * lanes;
-        done = count / lanes * lanes;
-        let squares: unsafe fn(*mut W, usize, *const W, &[isize], usize) = match lanes {
-            16 => x86::squares_8,
-            8 => x86::squares_16,
-            4 => x86::squares_32,
-            2 => x86::squares_64,
-            _ => x86::squares_128,
+        let (at_once, squares): (_, Squares<W>) = match (lanes, has_avx2()) {
+            (16, _) => (16, x86::squares_8),
+            (8, _) => (8, x86::squares_16),
+            (4, true) => (8, micro_avx2::squares_32),
+            (4, false) => (4, x86::squares_32),
+            (2, true) => (4, micro_avx2::squares_64),
+            (2, false) => (2, x86::squares_64),
+            _ => (1, x86::squares_128),
         };
+        done_rows = rows.len() / at_once * at_once;
+        done = count / lanes * lanes;
         // SAFETY: the caller's promises, for the rows and columns that fill whole squares.
         unsafe { squares(buffer, pitch, src, rows, count) };
     }
@@ -158,6 +166,69 @@ mod x86 {
                     unsafe { _mm_storeu_si128(to.wrapping_add(row * pitch).cast(), words) };
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What `load` writes, and what word by word is written, into buffers that hold something else before.
+    fn both<W: Word + PartialEq + std::fmt::Debug>(
+        value: fn(u32) -> W,
+        rows: usize,
+        count: usize,
+        stride: isize,
+        extra: usize,
+    ) {
+        let src_pitch = count * stride.unsigned_abs() + extra;
+        let source: Vec<W> = (0..(rows * src_pitch + count) as u32).map(value).collect();
+        // Rows in any order.
+        let starts: Vec<isize> = (0..rows).map(|row| ((row * 7 + 3) % rows * src_pitch) as isize).collect();
+        let pitch = rows + extra;
+        let mut found = vec![value(77); pitch * count];
+        let mut expected = found.clone();
+        // SAFETY: sources and buffers were made large enough for just this.
+        unsafe { load(found.as_mut_ptr(), pitch, source.as_ptr(), &starts, stride, count) };
+        // SAFETY: as above.
+        unsafe { load_words(expected.as_mut_ptr(), pitch, source.as_ptr(), &starts, stride, 0..count) };
+        assert_eq!(found, expected);
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        if stride == 1 {
+            // Without AVX2, too; whole squares only.
+            let lanes = 16 / size_of::<W>();
+            let squares: Squares<W> = match lanes {
+                4 => x86::squares_32,
+                2 => x86::squares_64,
+                _ => return,
+            };
+            let (rows, count) = (rows / lanes * lanes, count / lanes * lanes);
+            let mut found = vec![value(77); pitch * count];
+            let mut expected = found.clone();
+            // SAFETY: as above.
+            unsafe { squares(found.as_mut_ptr(), pitch, source.as_ptr(), &starts[..rows], count) };
+            // SAFETY: as above.
+            unsafe {
+                load_words(expected.as_mut_ptr(), pitch, source.as_ptr(), &starts[..rows], 1, 0..count)
+            };
+            assert_eq!(found, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn squares_equal_word_by_word(
+            (rows, count) in (1_usize..70, 1_usize..70),
+            (stride, extra) in (1_isize..3, 0_usize..4),
+        ) {
+            both(|i| i as u8, rows, count, stride, extra);
+            both(|i| i as u16, rows, count, stride, extra);
+            both(|i| i, rows, count, stride, extra);
+            both(|i| u64::from(i) << 7, rows, count, stride, extra);
+            both(|i| u128::from(i) << 70, rows, count, stride, extra);
         }
     }
 }

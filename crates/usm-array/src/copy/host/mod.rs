@@ -12,6 +12,7 @@
 //! | `sink.rs` | a dense run of the target, written in blocks |
 //! | `tiles.rs` | plans that transpose, block by block |
 //! | `micro.rs` | one block of words, transposed |
+//! | `micro_avx2.rs` | the same with wider registers |
 //! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
 //! | `stream.rs` | stores past the caches |
 //! | `ordered.rs` | overlapping copies, element after element |
@@ -21,6 +22,8 @@
 mod emit;
 mod gather;
 mod micro;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod micro_avx2;
 mod ordered;
 mod plane;
 mod rows;
@@ -96,3 +99,6 @@ unsafe fn execute_words<W: Word>(plan: &CopyPlan, cast: Cast, stream: bool, dst:
         stream::fence();
     }
 }
+
+#[cfg(test)]
+mod tests;

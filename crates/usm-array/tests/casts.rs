@@ -1,0 +1,224 @@
+//! Every dtype to every other one, against a slow conversion, on every kind of memory
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::places;
+use usm_array::half::f16;
+use usm_array::usm_core::UsmKind;
+use usm_array::{CopyMode, Dtype, Error, Layout, Order, Scalar, SliceItem, UsmArray};
+
+/// Values at the edges of all dtypes, as far as the dtype has them.
+fn edges(dtype: Dtype) -> Vec<Scalar> {
+    let powers = (0..65).step_by(8).flat_map(|bits| [-1, 0, 1].map(|low| (1_i128 << bits >> 1) + low));
+    let ints: Vec<i128> = powers.flat_map(|value| [value, -value]).collect();
+    let floats =
+        [0.0, -0.0, 0.5, 1.5, 2.5, -1.25, 255.5, 65504.0, 65520.0, 1e10, -1e10, 1e30, 1e300, f64::NAN];
+    let floats =
+        [&floats[..], &[f64::INFINITY, f64::NEG_INFINITY, 5e-8, 1e-310, 1.000_488_281_250_000_2]].concat();
+    let floats: Vec<f64> = floats.into_iter().chain(ints.iter().map(|&i| i as f64)).collect();
+    match dtype {
+        Dtype::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
+        Dtype::F16 | Dtype::F32 | Dtype::F64 => floats.into_iter().map(Scalar::Float).collect(),
+        Dtype::C64 | Dtype::C128 => {
+            let pairs = floats.iter().flat_map(|&re| [(re, 0.0), (re, -1.5), (0.0, re)]);
+            pairs.map(|(re, im)| Scalar::Complex(usm_array::num_complex::Complex64::new(re, im))).collect()
+        }
+        _ => {
+            let bits = dtype.itemsize_bytes() * 8;
+            let (low, high) = match dtype.kind() {
+                'i' => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
+                _ => (0, (1_i128 << bits) - 1),
+            };
+            let inside = ints.into_iter().chain([low, high]).filter(|value| (low..=high).contains(value));
+            inside.map(Scalar::Int).collect()
+        }
+    }
+}
+
+/// The bytes of a value in a dtype whose kind it has, rounded as a store of that type does.
+fn bytes_of(value: Scalar, dtype: Dtype) -> Vec<u8> {
+    match (dtype, value) {
+        (Dtype::Bool, Scalar::Bool(value)) => vec![u8::from(value)],
+        (Dtype::F16, Scalar::Float(value)) => {
+            // The nearest of all binary16 numbers, ties to even bits.
+            let nearest = (0..=u16::MAX).map(f16::from_bits).filter(|half| !half.is_nan()).min_by(|a, b| {
+                let far = |half: &f16| {
+                    // Infinity is where the next number would be.
+                    let number =
+                        if half.is_infinite() { half.to_f64().signum() * 65536.0 } else { half.to_f64() };
+                    (number - value.clamp(-65536.0, 65536.0)).abs()
+                };
+                let same_sign = |half: &f16| half.is_sign_negative() == value.is_sign_negative();
+                let key = |half: &f16| (half.to_bits() & 1, !same_sign(half));
+                far(a).total_cmp(&far(b)).then(key(a).cmp(&key(b)))
+            });
+            let half = if value.is_nan() { f16::NAN } else { nearest.unwrap() };
+            half.to_ne_bytes().to_vec()
+        }
+        (Dtype::F32, Scalar::Float(value)) => (value as f32).to_ne_bytes().to_vec(),
+        (Dtype::F64, Scalar::Float(value)) => value.to_ne_bytes().to_vec(),
+        (Dtype::C64, Scalar::Complex(value)) => {
+            [value.re as f32, value.im as f32].map(f32::to_ne_bytes).concat()
+        }
+        (Dtype::C128, Scalar::Complex(value)) => [value.re, value.im].map(f64::to_ne_bytes).concat(),
+        // Two's complement: the lowest bytes.
+        (_, Scalar::Int(value)) if cfg!(target_endian = "little") => {
+            value.to_ne_bytes()[..dtype.itemsize_bytes()].to_vec()
+        }
+        (dtype, value) => panic!("{value} is no {dtype}"),
+    }
+}
+
+/// The value as one of the kind that a dtype holds, by the rules that `astype` documents.
+fn convert(value: Scalar, dtype: Dtype) -> Scalar {
+    let real = match value {
+        Scalar::Complex(value) => Scalar::Float(value.re),
+        other => other,
+    };
+    let float = match real {
+        Scalar::Bool(value) => f64::from(u8::from(value)),
+        Scalar::Int(value) => value as f64,
+        Scalar::Float(value) => value,
+        other => panic!("{other} is no number"),
+    };
+    match dtype.kind() {
+        'b' => Scalar::Bool(match value {
+            Scalar::Bool(value) => value,
+            Scalar::Int(value) => value != 0,
+            Scalar::Float(value) => value != 0.0,
+            Scalar::Complex(value) => value.re != 0.0 || value.im != 0.0,
+            other => panic!("{other} is no number"),
+        }),
+        'f' => Scalar::Float(float),
+        'c' => match value {
+            Scalar::Complex(_) => value,
+            _ => Scalar::Complex(usm_array::num_complex::Complex64::new(float, 0.0)),
+        },
+        kind => Scalar::Int(match real {
+            Scalar::Bool(value) => value.into(),
+            Scalar::Int(value) => value,
+            _ => {
+                let bits = dtype.itemsize_bytes() * 8;
+                let (low, high) = match kind {
+                    'i' => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
+                    _ => (0, (1_i128 << bits) - 1),
+                };
+                (float as i128).clamp(low, high)
+            }
+        }),
+    }
+}
+
+fn same(found: &[u8], expected: &[u8], dtype: Dtype) -> bool {
+    // Any NaN is as good as another.
+    let is_nan = |bytes: &[u8]| match dtype {
+        Dtype::F16 => f16::from_ne_bytes(bytes.try_into().unwrap()).is_nan(),
+        Dtype::F32 | Dtype::C64 => f32::from_ne_bytes(bytes.try_into().unwrap()).is_nan(),
+        Dtype::F64 | Dtype::C128 => f64::from_ne_bytes(bytes.try_into().unwrap()).is_nan(),
+        _ => false,
+    };
+    let part = if dtype.kind() == 'c' { found.len() / 2 } else { found.len() };
+    let mut parts = found.chunks(part).zip(expected.chunks(part));
+    parts.all(|(found, expected)| found == expected || is_nan(found) && is_nan(expected))
+}
+
+#[test]
+fn every_pair_of_dtypes_on_every_kind_of_memory() {
+    for (queue, kind) in places() {
+        for from in Dtype::ALL {
+            // Read back as they are stored: in the source's own precision.
+            let stored = edges(from).into_iter().map(|value| bytes_of(value, from));
+            let stored: Vec<Vec<u8>> = stored.collect();
+            let source = UsmArray::empty(&queue, kind, &[stored.len()], from).unwrap();
+            source.copy_from_host_contiguous(&stored.concat()).unwrap();
+            let backwards = SliceItem::Slice { start: None, stop: None, step: -1 };
+            let reversed = source.slice(&[backwards]).unwrap();
+            for to in Dtype::ALL {
+                let expected: Vec<Vec<u8>> = stored
+                    .iter()
+                    .map(|bytes| match from == to {
+                        true => bytes.clone(),
+                        false => bytes_of(convert(Scalar::from_bytes(from, bytes).unwrap(), to), to),
+                    })
+                    .collect();
+                let found = source.astype(to, CopyMode::Always).unwrap();
+                assert!(found.is_c_contiguous() && found.dtype() == to && found.kind() == kind);
+                let check = |found: &UsmArray, expected: &mut dyn Iterator<Item = &Vec<u8>>| {
+                    let found = found.to_bytes().unwrap();
+                    for ((i, found), expected) in found.chunks(to.itemsize_bytes()).enumerate().zip(expected)
+                    {
+                        assert!(
+                            same(found, expected, to),
+                            "{from} {:?} to {to}: {found:?}, {expected:?}",
+                            stored[i]
+                        );
+                    }
+                };
+                check(&found, &mut expected.iter());
+                found.assign_cast(&reversed, |_, _| true).unwrap();
+                check(&found.slice(&[backwards]).unwrap(), &mut expected.iter());
+            }
+        }
+    }
+}
+
+#[test]
+fn foreign_booleans_become_zero_or_one_when_cast() {
+    for (queue, kind) in places() {
+        let bytes = UsmArray::from_slice(&queue, kind, &[4], &[0_u8, 1, 2, 255]).unwrap();
+        let layout = Layout::contiguous(&[4], Order::C).unwrap();
+        let bools = UsmArray::from_parts(bytes.buffer().clone(), Dtype::Bool, layout, 0).unwrap();
+        assert_eq!(bools.astype(Dtype::U8, CopyMode::Always).unwrap().to_vec::<u8>().unwrap(), [0, 1, 1, 1]);
+        assert_eq!(
+            bools.astype(Dtype::F64, CopyMode::IfNeeded).unwrap().to_vec::<f64>().unwrap(),
+            [0., 1., 1., 1.]
+        );
+    }
+}
+
+#[test]
+fn what_is_not_allowed_changes_nothing() {
+    for (queue, kind) in places() {
+        let floats = UsmArray::from_slice(&queue, kind, &[2], &[1.5_f64, 2.5]).unwrap();
+        let ints = UsmArray::from_slice(&queue, UsmKind::Host, &[2], &[7_i32, 8]).unwrap();
+        assert!(matches!(ints.assign(&floats), Err(Error::DtypeMismatch { .. })));
+        let refused = ints.assign_cast(&floats, |from, to| {
+            assert_eq!((from, to), (Dtype::F64, Dtype::I32));
+            false
+        });
+        assert!(matches!(refused, Err(Error::CastNotAllowed { from: Dtype::F64, to: Dtype::I32 })));
+        assert!(matches!(ints.read_only().assign_cast(&floats, |_, _| true), Err(Error::ReadOnly)));
+        let refused = floats.astype(Dtype::I32, CopyMode::Never);
+        assert!(matches!(refused, Err(Error::CopyNeeded { found: Dtype::F64, expected: Dtype::I32 })));
+        assert_eq!(ints.to_vec::<i32>().unwrap(), [7, 8]);
+
+        let itself = floats.astype(Dtype::F64, CopyMode::IfNeeded).unwrap();
+        assert_eq!(itself.address(), floats.address());
+        let copied = floats.astype(Dtype::F64, CopyMode::Always).unwrap();
+        assert_ne!(copied.address(), floats.address());
+        ints.assign_cast(&floats, |_, _| true).unwrap();
+        assert_eq!(ints.to_vec::<i32>().unwrap(), [1, 2]);
+    }
+}
+
+#[test]
+fn casting_within_one_memory_is_as_if_copied_first() {
+    for (queue, kind) in places() {
+        let bytes: Vec<u8> = (0..160).collect();
+        let whole = UsmArray::from_slice(&queue, kind, &[160], &bytes).unwrap();
+        let part = |dtype: Dtype, offset: isize| {
+            let layout = Layout::new(&[16], None, offset, Order::C).unwrap();
+            UsmArray::from_parts(whole.buffer().clone(), dtype, layout, 0).unwrap()
+        };
+        // Sixteen u8 from byte 8 on become sixteen u32 from byte 16 on, and the other way round.
+        part(Dtype::U32, 4).assign_cast(&part(Dtype::U8, 8), |_, _| true).unwrap();
+        let expected: Vec<u32> = (8..24).collect();
+        assert_eq!(part(Dtype::U32, 4).to_vec::<u32>().unwrap(), expected);
+        part(Dtype::U8, 10).assign_cast(&part(Dtype::U32, 4), |_, _| true).unwrap();
+        let found = part(Dtype::U8, 10).to_vec::<u8>().unwrap();
+        assert_eq!(found, (8..24).collect::<Vec<u8>>());
+        assert_eq!(whole.to_vec::<u8>().unwrap()[..10], bytes[..10]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Copies that are larger than one piece of staging memory, with small and with large gaps, on every kind of memory
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::places;
+use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::{CopyMode, Dtype, SliceItem, UsmArray};
+
+fn every(step: isize) -> SliceItem {
+    SliceItem::Slice { start: None, stop: None, step }
+}
+
+/// 9 MiB in 3 axes: several pieces.
+const SHAPE: [usize; 3] = [24, 384, 256];
+
+fn counting(queue: &Queue, kind: UsmKind) -> (UsmArray, Vec<u32>) {
+    let numbers: Vec<u32> = (0..SHAPE.iter().product::<usize>() as u32).collect();
+    (UsmArray::from_slice(queue, kind, &SHAPE, &numbers).unwrap(), numbers)
+}
+
+/// Views whose elements are known by a formula on their indices.
+type Case = (&'static str, fn(&UsmArray) -> UsmArray, fn(usize, usize, usize) -> [usize; 3]);
+
+const CASES: [Case; 5] = [
+    ("every other column", |a| a.slice(&[every(1), every(1), every(2)]).unwrap(), |i, j, k| [i, j, 2 * k]),
+    (
+        "every other plane, large gaps",
+        |a| a.slice(&[every(2), every(1), every(1)]).unwrap(),
+        |i, j, k| [2 * i, j, k],
+    ),
+    (
+        "a column of each plane",
+        |a| a.slice(&[every(1), every(-300), every(1)]).unwrap(),
+        |i, j, k| [i, 383 - 300 * j, k],
+    ),
+    ("axes reversed", UsmArray::transpose, |i, j, k| [k, j, i]),
+    (
+        "backwards",
+        |a| a.slice(&[every(-1), every(-1), every(-1)]).unwrap(),
+        |i, j, k| [23 - i, 383 - j, 255 - k],
+    ),
+];
+
+/// The indices in the whole array that the elements of a view have, in row-major order.
+fn places_of(view: &UsmArray, index: fn(usize, usize, usize) -> [usize; 3]) -> Vec<usize> {
+    let [a, b, c] = view.shape() else { panic!("three axes") };
+    let mut all = Vec::with_capacity(view.size());
+    for i in 0..*a {
+        for j in 0..*b {
+            for k in 0..*c {
+                let [x, y, z] = index(i, j, k);
+                all.push((x * SHAPE[1] + y) * SHAPE[2] + z);
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn reading_in_pieces() {
+    for (queue, kind) in places() {
+        let (array, numbers) = counting(&queue, kind);
+        for (name, view, index) in CASES {
+            let view = view(&array);
+            let expected: Vec<u32> =
+                places_of(&view, index).into_iter().map(|place| numbers[place]).collect();
+            assert!(view.to_vec::<u32>().unwrap() == expected, "{name}, {kind}");
+            assert!(view.copy().unwrap().to_vec::<u32>().unwrap() == expected, "{name}, {kind}");
+        }
+    }
+}
+
+#[test]
+fn writing_in_pieces_leaves_the_gaps_alone() {
+    for (queue, kind) in places() {
+        for (name, view, index) in CASES {
+            let (array, mut expected) = counting(&queue, kind);
+            let view = view(&array);
+            let values: Vec<u32> = (0..view.size() as u32).map(|i| i ^ 0x5a5a_0000).collect();
+            for (place, value) in places_of(&view, index).into_iter().zip(&values) {
+                expected[place] = *value;
+            }
+            let source = UsmArray::from_slice(&queue, UsmKind::Host, view.shape(), &values).unwrap();
+            view.assign(&source).unwrap();
+            assert!(array.to_vec::<u32>().unwrap() == expected, "{name}, {kind}");
+
+            // From the same kind, cast on the way, and a value everywhere.
+            let small = UsmArray::from_slice(&queue, kind, view.shape(), &vec![9_u16; view.size()]).unwrap();
+            view.assign_cast(&small, |_, _| true).unwrap();
+            places_of(&view, index).into_iter().for_each(|place| expected[place] = 9);
+            assert!(array.to_vec::<u32>().unwrap() == expected, "{name}, {kind}");
+            view.fill(3_u32).unwrap();
+            places_of(&view, index).into_iter().for_each(|place| expected[place] = 3);
+            assert!(array.to_vec::<u32>().unwrap() == expected, "{name}, {kind}");
+        }
+    }
+}
+
+#[test]
+fn broadcast_sources_in_pieces() {
+    for (queue, kind) in places() {
+        let row = UsmArray::from_slice(&queue, kind, &[512], &(0..512).collect::<Vec<i64>>()).unwrap();
+        let target = UsmArray::zeros(&queue, kind, &[1500, 1024], Dtype::F64).unwrap();
+        let half = target.slice(&[every(1), every(2)]).unwrap();
+        half.assign_cast(&row, |_, _| true).unwrap();
+        let found = target.to_vec::<f64>().unwrap();
+        for (i, row) in found.chunks(1024).enumerate() {
+            let expected = |k: usize| if k.is_multiple_of(2) { (k / 2) as f64 } else { 0.0 };
+            assert!((0..1024).all(|k| row[k] == expected(k)), "row {i}, {kind}");
+        }
+    }
+}
+
+#[test]
+fn overlapping_in_pieces_is_as_if_copied_first() {
+    for (queue, kind) in places() {
+        for (to, from) in [(0..20, 4..24), (4..24, 0..20)] {
+            let (array, numbers) = counting(&queue, kind);
+            let part = |range: &std::ops::Range<usize>| SliceItem::Slice {
+                start: Some(range.start as isize),
+                stop: Some(range.end as isize),
+                step: 1,
+            };
+            // Equal strides, then one side mirrored, then both halves of one pattern.
+            for mirrored in [every(2), every(-2)] {
+                array
+                    .copy_from_host_contiguous(
+                        &numbers.iter().flat_map(|n| n.to_ne_bytes()).collect::<Vec<_>>(),
+                    )
+                    .unwrap();
+                let target = array.slice(&[part(&to), every(1), every(2)]).unwrap();
+                let source = array.slice(&[part(&from), every(1), mirrored]).unwrap();
+                let values = source.to_vec::<u32>().unwrap();
+                let before = array.to_vec::<u32>().unwrap();
+                target.assign(&source).unwrap();
+                assert!(target.to_vec::<u32>().unwrap() == values, "{to:?} from {from:?}, {kind}");
+                let after = array.to_vec::<u32>().unwrap();
+                let odd = |all: &[u32]| all.iter().skip(1).step_by(2).copied().collect::<Vec<_>>();
+                assert!(odd(&after) == odd(&before), "the columns between, {kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn results_of_any_size_on_threads() {
+    for (queue, kind) in places() {
+        for len in [(1 << 20) - 1, (4 << 20) + 3, (9 << 20) + 1] {
+            let bytes: Vec<u8> = (0..2 * len).map(|i| (i % 251) as u8).collect();
+            let array = UsmArray::from_slice(&queue, kind, &[2 * len], &bytes).unwrap();
+            let half = array.slice(&[every(2)]).unwrap();
+            let expected: Vec<u8> = bytes.iter().copied().step_by(2).collect();
+            assert!(half.copy().unwrap().to_vec::<u8>().unwrap() == expected, "{len}, {kind}");
+            let wide = array.astype(Dtype::U16, CopyMode::Always).unwrap().to_vec::<u16>().unwrap();
+            assert!(wide.iter().zip(&bytes).all(|(&wide, &byte)| wide == u16::from(byte)), "{len}, {kind}");
+        }
+    }
+}
