@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::sync::LazyLock;
+
 use common::places;
 use usm_array::half::f16;
 use usm_array::usm_core::UsmKind;
@@ -37,26 +39,29 @@ fn edges(dtype: Dtype) -> Vec<Scalar> {
     }
 }
 
+/// The nearest of all binary16 numbers, ties to even bits. Infinity is where the next number would be.
+fn nearest_half(value: f64) -> f16 {
+    static NUMBERS: LazyLock<Vec<(f64, u16)>> = LazyLock::new(|| {
+        let number = |bits: u16| if bits == 0x7c00 { 65536.0 } else { f16::from_bits(bits).to_f64() };
+        (0..=0x7c00).map(|bits| (number(bits), bits)).collect()
+    });
+    if value.is_nan() {
+        return f16::NAN;
+    }
+    let size = value.abs().min(65536.0);
+    let above = NUMBERS.partition_point(|&(number, _)| number < size);
+    let near = NUMBERS[above.saturating_sub(1)..=above].iter();
+    let far = |number: f64| (number - size).abs();
+    let (_, bits) =
+        near.min_by(|a, b| far(a.0).total_cmp(&far(b.0)).then((a.1 & 1).cmp(&(b.1 & 1)))).unwrap();
+    f16::from_bits(bits | if value.is_sign_negative() { 0x8000 } else { 0 })
+}
+
 /// The bytes of a value in a dtype whose kind it has, rounded as a store of that type does.
 fn bytes_of(value: Scalar, dtype: Dtype) -> Vec<u8> {
     match (dtype, value) {
         (Dtype::Bool, Scalar::Bool(value)) => vec![u8::from(value)],
-        (Dtype::F16, Scalar::Float(value)) => {
-            // The nearest of all binary16 numbers, ties to even bits.
-            let nearest = (0..=u16::MAX).map(f16::from_bits).filter(|half| !half.is_nan()).min_by(|a, b| {
-                let far = |half: &f16| {
-                    // Infinity is where the next number would be.
-                    let number =
-                        if half.is_infinite() { half.to_f64().signum() * 65536.0 } else { half.to_f64() };
-                    (number - value.clamp(-65536.0, 65536.0)).abs()
-                };
-                let same_sign = |half: &f16| half.is_sign_negative() == value.is_sign_negative();
-                let key = |half: &f16| (half.to_bits() & 1, !same_sign(half));
-                far(a).total_cmp(&far(b)).then(key(a).cmp(&key(b)))
-            });
-            let half = if value.is_nan() { f16::NAN } else { nearest.unwrap() };
-            half.to_ne_bytes().to_vec()
-        }
+        (Dtype::F16, Scalar::Float(value)) => nearest_half(value).to_ne_bytes().to_vec(),
         (Dtype::F32, Scalar::Float(value)) => (value as f32).to_ne_bytes().to_vec(),
         (Dtype::F64, Scalar::Float(value)) => value.to_ne_bytes().to_vec(),
         (Dtype::C64, Scalar::Complex(value)) => {

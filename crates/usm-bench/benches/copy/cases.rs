@@ -134,6 +134,12 @@ pub(crate) fn main() {
     permutes(&bench);
     halos(&bench);
     broadcasts_and_casts(&bench);
+    if bench.table.wants("small") {
+        small(&bench);
+    }
+    if bench.table.wants("device") {
+        device();
+    }
 }
 
 fn contiguous(bench: &Bench) {
@@ -443,4 +449,59 @@ fn broadcasts_and_casts(bench: &Bench) {
     casts!("cast f4 to f8", Dtype::F32, Dtype::F64, f4_f8);
     casts!("cast i4 to f4", Dtype::I32, Dtype::F32, i4_f4);
     casts!("cast f8 to f4", Dtype::F64, Dtype::F32, f8_f4);
+}
+
+/// What a copy costs that is too small for its bytes to count.
+fn small(bench: &Bench) {
+    let time = |name: &str, mut run: Run<'_>| {
+        let times = (0..31).map(|_| {
+            let start = seconds(bench.table.clock);
+            (0..1000).for_each(|_| run());
+            seconds(bench.table.clock) - start
+        });
+        println!("small {name:28} {:8.1} ns", median(times.collect()) * 1e6);
+    };
+    let a = bench.new_array(&[4, 4], Dtype::F64);
+    let b = bench.new_array(&[4, 4], Dtype::F64);
+    let turned = a.transpose();
+    let page = bench.new_array(&[512], Dtype::F64);
+    let mut bytes = vec![0; 4096];
+    time("copy (4, 4)", Box::new(|| drop(a.copy().unwrap())));
+    time(
+        "empty (4, 4)",
+        Box::new(|| drop(UsmArray::empty(a.queue(), a.kind(), &[4, 4], Dtype::F64).unwrap())),
+    );
+    time("assign (4, 4)", Box::new(|| b.assign(&a).unwrap()));
+    time("assign (4, 4) transposed", Box::new(|| b.assign(&turned).unwrap()));
+    time("to_vec (4, 4)", Box::new(|| drop(a.to_vec::<f64>().unwrap())));
+    time("4 KiB to the host", Box::new(|| page.copy_to_host_contiguous(&mut bytes).unwrap()));
+}
+
+/// Device memory that host code cannot touch: staged beside contiguous.
+fn device() {
+    for (name, queue) in usm_bench::queues() {
+        let array = UsmArray::zeros(&queue, UsmKind::Device, &[2048, 2048], Dtype::F64).unwrap();
+        let mut bytes = vec![0; 32 << 20];
+        let mut time = |view: &UsmArray, write: bool| {
+            let size = view.size_bytes();
+            let times = (0..11).map(|_| {
+                let start = seconds(libc::CLOCK_MONOTONIC);
+                match write {
+                    true => view.copy_from_host_contiguous(&bytes[..size]).unwrap(),
+                    false => view.copy_to_host_contiguous(&mut bytes[..size]).unwrap(),
+                }
+                seconds(libc::CLOCK_MONOTONIC) - start
+            });
+            size as f64 / median(times.collect()) / 1e9
+        };
+        for write in [false, true] {
+            let whole = time(&array, write);
+            let turned = time(&array.transpose(), write);
+            let halved = time(&array.slice(&[SliceItem::FULL, HALF]).unwrap(), write);
+            let way = if write { "host to device" } else { "device to host" };
+            println!(
+                "device {name} {way}: {whole:.1} GB/s contiguous, {turned:.1} transposed, {halved:.1} of [:, ::2]"
+            );
+        }
+    }
 }
