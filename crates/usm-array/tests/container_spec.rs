@@ -192,7 +192,7 @@ fn example_5_same_memory_same_interface() {
         let source = BufferSource::Allocate { kind, queue: &queue };
         let w =
             UsmArray::builder(&[4, 2], "i4".parse().unwrap()).strides(Some(&[-5, -2])).build(source).unwrap();
-        let w_iface = w.interface();
+        let w_iface = w.interface().unwrap();
         assert_eq!(w_iface.offset, 17);
         assert_eq!(w_iface.strides, Some(vec![-5, -2]));
         assert_eq!(w_iface.address as usize, w.buffer().address());
@@ -205,7 +205,7 @@ fn example_5_same_memory_same_interface() {
                 .offset(Some(w_iface.offset as isize))
                 .build(source)
                 .unwrap();
-            assert_eq!(w_iface, w2.interface());
+            assert_eq!(w_iface, w2.interface().unwrap());
             w.fill(0_i32).unwrap();
             w2.slice(&item(&[3, 1])).unwrap().fill(5_i32).unwrap();
             assert_eq!(w.to_vec::<i32>().unwrap(), [0, 0, 0, 0, 0, 0, 0, 5]);

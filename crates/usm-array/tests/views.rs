@@ -45,7 +45,7 @@ fn views_of_views_share_the_memory() {
 fn read_only_survives_every_view() {
     for (queue, kind) in places() {
         let array = UsmArray::zeros(&queue, kind, &[2, 1], Dtype::U8).unwrap();
-        assert!(array.is_writable() && !array.interface().read_only);
+        assert!(array.is_writable() && !array.interface().unwrap().read_only);
         let locked = array.read_only();
         let views = [
             locked.clone(),
@@ -58,7 +58,7 @@ fn read_only_survives_every_view() {
             UsmArray::builder(&[2], Dtype::U8).build(usm_array::BufferSource::SharedWith(&locked)).unwrap(),
         ];
         for view in views {
-            assert!(!view.is_writable() && view.interface().read_only);
+            assert!(!view.is_writable() && view.interface().unwrap().read_only);
             assert!(matches!(view.fill(1_u8), Err(Error::ReadOnly)));
             assert!(matches!(view.fill_zero(), Err(Error::ReadOnly)));
             assert!(matches!(view.assign(&view), Err(Error::ReadOnly)));

@@ -301,8 +301,8 @@ fn transposes(bench: &Bench) {
 fn permutes(bench: &Bench) {
     let a = bench.new_array(&[128, 256, 256], Dtype::F64);
     let plane = 65536;
-    let target = |axes: &[usize]| bench.new_array(a.permute(axes).unwrap().shape(), Dtype::F64);
-    let view = |axes: &[usize]| a.permute(axes).unwrap();
+    let target = |axes: &[isize]| bench.new_array(a.permute(axes).unwrap().shape(), Dtype::F64);
+    let view = |axes: &[isize]| a.permute(axes).unwrap();
     let b = target(&[2, 0, 1]);
     let t = tables(offsets(&[128 * 256], &[256]), offsets(&[256], &[128 * 256]));
     transpose!(bench, "permute (2, 0, 1)", Dtype::F64, transpose_64, &view(&[2, 0, 1]), &b, t, vec![(0, 0)]);
