@@ -110,6 +110,40 @@ fn cut(plan: CopyPlan, side: Side, itemsize_bytes: usize, pieces: &mut Vec<CopyP
     }
 }
 
+/// Lengths that are multiples of so many bytes are copied at the full rate everywhere. (OpenCL on CPUs copies 4 MiB less 8 bytes
+/// at a twentieth of the rate of 4 MiB.)
+const EVEN_BYTES: usize = 64;
+
+/// Copies bytes by a queue, what is behind the last even length in an operation of its own. The event ends with both.
+///
+/// # Safety
+/// Those of [`Queue::memcpy`].
+unsafe fn submit(
+    queue: &Queue,
+    dst: *mut u8,
+    src: *const u8,
+    len_bytes: usize,
+    after: &[Event],
+) -> Result<Event> {
+    let failed = usm_memory::Error::from;
+    let tail = len_bytes % EVEN_BYTES;
+    let even = len_bytes - tail;
+    if tail == 0 || even == 0 {
+        // SAFETY: the caller's promises.
+        return Ok(unsafe { queue.memcpy(dst, src, len_bytes, after) }.map_err(failed)?);
+    }
+    // SAFETY: the caller's promises, for a part.
+    let first = unsafe { queue.memcpy(dst, src, even, after) }.map_err(failed)?;
+    let after = std::slice::from_ref(&first);
+    // SAFETY: the caller's promises, for the rest.
+    let second = unsafe { queue.memcpy(dst.wrapping_add(even), src.wrapping_add(even), tail, after) };
+    second.or_else(|error| {
+        // The caller takes an error to mean that nothing is under way any more.
+        first.wait().map_err(failed)?;
+        Err(failed(error).into())
+    })
+}
+
 /// Host memory for one piece, and what a queue still does with it.
 #[derive(Default)]
 struct Staging {
@@ -199,13 +233,13 @@ unsafe fn push(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *co
         let before = last.as_slice();
         if piece.dense_target_loops() < piece.loops.len() {
             // SAFETY: the bytes that the piece spans, into memory of our own; the event is waited for at once.
-            let event = unsafe { queue.memcpy(room, to, len_bytes, before) };
-            event.and_then(|event| event.wait()).map_err(usm_memory::Error::from)?;
+            let event = unsafe { submit(queue, room, to, len_bytes, before) }?;
+            event.wait().map_err(usm_memory::Error::from)?;
         }
         // SAFETY: the staging memory is what the piece spans; the source is the caller's promise 2.
         unsafe { execute(piece, cast, room.wrapping_offset(-skipped), src) };
         // SAFETY: as above, the other way round; `Staging` waits for the event before its memory is used again or goes away.
-        let event = unsafe { queue.memcpy(to, room, len_bytes, before) }.map_err(usm_memory::Error::from)?;
+        let event = unsafe { submit(queue, to, room, len_bytes, before) }?;
         staging.pending = Some(event.clone());
         last = Some(event);
     }
