@@ -79,7 +79,7 @@ pub(super) fn assign_overlapping(
         let start = src.addr().wrapping_add_signed(span.start * itemsize);
         overlap(&written, &(start..src.addr().wrapping_add_signed(span.end * itemsize)))
     };
-    let (shared, apart): (Vec<_>, Vec<_>) = plan.parts(PARTS, 1).into_iter().partition(is_written);
+    let (shared, apart): (Vec<_>, Vec<_>) = plan.parts(PARTS, 1, &|_| 0).into_iter().partition(is_written);
     let mut packed = Vec::with_capacity(shared.len());
     for part in &shared {
         let (pack, unpack) = part.through_packed();

@@ -196,8 +196,7 @@ unsafe fn pull(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *co
             let room = stagings[slot].room(len_bytes)?;
             // SAFETY: the bytes that the piece spans, readable by the caller's promise, into memory of our own, which stays until
             // the event has ended: `Staging` waits for it.
-            let event =
-                unsafe { queue.memcpy(room, from, len_bytes, &[]) }.map_err(usm_memory::Error::from)?;
+            let event = unsafe { submit(queue, room, from, len_bytes, &[]) }?;
             stagings[slot].pending = Some(event);
         }
         if let Some((piece, slot)) = waiting.take() {

@@ -60,7 +60,7 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, dst: *mut u8, src: *con
     let size = plan.size();
     let result_bytes = size * cast.dst.itemsize_bytes();
     let stream = result_bytes >= STREAM_BYTES;
-    let parts = threads::parts(plan, size * cast.src.itemsize_bytes().max(cast.dst.itemsize_bytes()));
+    let parts = threads::parts(plan, cast, size * cast.src.itemsize_bytes().max(cast.dst.itemsize_bytes()));
     // SAFETY: parts are made of the pairs of the plan (P1), for which 1 to 4 hold, and have no byte of the target in common.
     threads::for_each(&parts, dst, src, |part, dst, src| unsafe {
         execute_part(part, cast, stream, dst, src)
@@ -85,7 +85,7 @@ unsafe fn execute_part(plan: &CopyPlan, cast: Cast, stream: bool, dst: *mut u8, 
 /// Those of [`execute`], with elements of the source as large as `W`.
 unsafe fn execute_words<W: Word>(plan: &CopyPlan, cast: Cast, stream: bool, dst: *mut u8, src: *const u8) {
     let tiles = if plan.loops.len() >= 2 && plan.size() >= MIN_TILED_SIZE {
-        Tiles::new(plan, size_of::<W>(), tiles::side::<W>())
+        Tiles::new(plan, size_of::<W>(), tiles::side(size_of::<W>()))
     } else {
         None
     };

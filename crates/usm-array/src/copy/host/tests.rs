@@ -43,7 +43,7 @@ fn check(dst: &Layout, src: &Layout, cast: Cast, stream: bool, skew_bytes: usize
         expected[to..to + to_bytes].copy_from_slice(&element);
     }
     let Some(plan) = CopyPlan::new(&dst, &src) else { return };
-    for part in plan.parts(parts, 1) {
+    for part in plan.parts(parts, 1, &|plan| threads::axis_to_cut(plan, cast)) {
         let (to, from) = (found[skew_bytes..].as_mut_ptr(), source[skew_bytes..].as_ptr());
         // SAFETY: both memories were made for these layouts.
         unsafe { execute_part(&part, cast, stream, to, from) };
@@ -152,6 +152,25 @@ fn sizes_around_every_threshold() {
                         check(&dense, &src, Cast::new(dtype, dtype), stream, 0, 1);
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Parts are as good for blocks as the whole: short axes stay together.
+#[test]
+fn parts_keep_their_blocks() {
+    for (rank, side) in [(2, 4096), (3, 256), (4, 64), (6, 16), (8, 8)] {
+        let layout = Layout::contiguous(&vec![side; rank], Order::C).expect("fits");
+        let cast = Cast::new(Dtype::F32, Dtype::F32);
+        let plan = CopyPlan::new(&layout, &layout.transpose()).expect("not empty");
+        let parts = plan.parts(16, 1, &|plan| threads::axis_to_cut(plan, cast));
+        assert!((8..=64).contains(&parts.len()), "rank {rank}: {} parts", parts.len());
+        for part in parts {
+            let tiles = Tiles::new(&part, 4, tiles::side(4)).expect("transposed");
+            for group in [tiles.across, tiles.along] {
+                let size: usize = group.iter().map(|axis| axis.count).product();
+                assert!(size >= 64, "rank {rank}: {group:?}");
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::copy::plan::CopyPlan;
+use super::tiles;
+use crate::copy::cast::Cast;
+use crate::copy::plan::{CopyPlan, Loop, Tiles};
 
 /// Below so many bytes waking a thread costs more than it saves.
 const PARALLEL_BYTES: usize = 4 << 20;
@@ -36,14 +38,28 @@ pub fn num_threads() -> usize {
     }
 }
 
+/// The loop that parts are cut along: the outermost one, or where blocks are transposed one that keeps them whole.
+pub(super) fn axis_to_cut(plan: &CopyPlan, cast: Cast) -> usize {
+    let itemsize = cast.src.itemsize_bytes();
+    let Some(tiles) = Tiles::new(plan, itemsize, tiles::side(itemsize)) else {
+        return 0;
+    };
+    let size = |group: &[Loop]| group.iter().map(|axis| axis.count).product::<usize>();
+    let larger = if size(&tiles.across) >= size(&tiles.along) { &tiles.across } else { &tiles.along };
+    let around = if tiles.outer.is_empty() { &larger[..1] } else { &tiles.outer[..] };
+    // Blocks may be walked the other way round.
+    let same = |a: &Loop, b: &Loop| a.dst.abs() == b.dst.abs() && a.src.abs() == b.src.abs();
+    plan.loops.iter().position(|axis| around.iter().any(|around| same(around, axis))).unwrap_or(0)
+}
+
 /// The parts to copy a plan in.
-pub(super) fn parts(plan: CopyPlan, bytes: usize) -> Vec<CopyPlan> {
+pub(super) fn parts(plan: CopyPlan, cast: Cast, bytes: usize) -> Vec<CopyPlan> {
     let threads = if bytes >= PARALLEL_BYTES { num_threads() } else { 1 };
     if threads < 2 {
         return vec![plan];
     }
     let min_size = plan.size() / (bytes / (PARALLEL_BYTES / PARTS_PER_THREAD));
-    plan.parts(threads * PARTS_PER_THREAD, min_size)
+    plan.parts(threads * PARTS_PER_THREAD, min_size, &|plan| axis_to_cut(plan, cast))
 }
 
 /// Both ends of a copy.

@@ -20,8 +20,8 @@ const fn pad<W>() -> usize {
 }
 
 /// The words along each side of a block.
-pub(super) const fn side<W>() -> usize {
-    match size_of::<W>() {
+pub(super) const fn side(itemsize_bytes: usize) -> usize {
+    match itemsize_bytes {
         1 => 256,
         2 => 128,
         4 => 128,
@@ -77,7 +77,7 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
 
 /// How many words of a block go across and along: about a square, longer where one side is short.
 fn block<W>(across: usize, along: usize) -> (usize, usize) {
-    let side = side::<W>();
+    let side = side(size_of::<W>());
     let words = TILE_BYTES / size_of::<W>();
     let longest = |rows: usize| (words / 2 / rows.max(1)).clamp(side, MAX_ROWS);
     if across < side {

@@ -22,23 +22,30 @@ impl CopyPlan {
         part
     }
 
-    /// About `wanted` parts of equal size whose targets have no byte in common, in the order of the plan: as many as can be had
-    /// along the outermost loops with at least `min_size` elements in each.
-    pub(crate) fn parts(self, wanted: usize, min_size: usize) -> Vec<Self> {
+    /// About `wanted` parts of equal size whose targets have no byte in common, as many as can be had with at least `min_size`
+    /// elements in each. `choose` says along which loop a plan is cut: 0, the outermost one, keeps the parts in the plan's order
+    /// and the bytes between their elements apart.
+    pub(crate) fn parts(self, wanted: usize, min_size: usize, choose: &impl Fn(&Self) -> usize) -> Vec<Self> {
         let wanted = wanted.min(self.size() / min_size.max(1));
-        let Some(outermost) = self.loops.first().filter(|_| wanted > 1 && self.is_disjoint_along(0)) else {
+        if wanted < 2 || self.loops.is_empty() {
+            return vec![self];
+        }
+        let axis = if self.is_ascending() { choose(&self) } else { 0 };
+        let Some(count) =
+            self.loops.get(axis).map(|step| step.count).filter(|_| self.is_disjoint_along(axis))
+        else {
             return vec![self];
         };
-        let count = outermost.count;
         if count < wanted {
             let inside = wanted.div_ceil(count);
-            return (0..count).flat_map(|step| self.cut(0, step, 1).parts(inside, min_size)).collect();
+            let steps = (0..count).map(|step| self.cut(axis, step, 1));
+            return steps.flat_map(|step| step.parts(inside, min_size, choose)).collect();
         }
         let mut each = count.div_ceil(wanted);
         if self.loops.len() == 1 {
             each = each.next_multiple_of(RUN_ELEMENTS);
         }
-        (0..count).step_by(each).map(|first| self.cut(0, first, each.min(count - first))).collect()
+        (0..count).step_by(each).map(|first| self.cut(axis, first, each.min(count - first))).collect()
     }
 
     /// One part for each step of the loop that goes farthest on a side; `None` for a single element there.

@@ -109,7 +109,7 @@ fn transposes_have_tiles_and_rows_have_none() {
 #[test]
 fn parts_cover_long_runs_at_whole_pages() {
     let one_run = plan(&[100_000], &[1], &[1]);
-    let parts = one_run.parts(4, 1000);
+    let parts = one_run.parts(4, 1000, &|_| 0);
     let sizes: Vec<usize> = parts.iter().map(CopyPlan::size).collect();
     assert_eq!(sizes, [28672, 28672, 28672, 13984]);
 }
@@ -171,12 +171,28 @@ proptest! {
         prop_assert_eq!(&sorted(through), &expected);
         let backwards = plan.clone().reversed();
         prop_assert_eq!(&sorted(pairs(&backwards)), &expected);
-        let parts = plan.parts(wanted, min_size);
+        let parts = plan.clone().parts(wanted, min_size, &|_| 0);
         prop_assert_eq!(&sorted(parts.iter().flat_map(pairs).collect()), &expected);
         // No two parts write the same element.
         let mut spans: Vec<_> = parts.iter().map(|part| part.span(Side::Target)).collect();
         spans.sort_by_key(|span| span.start);
         prop_assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start));
+    }
+
+    #[test]
+    fn parts_along_any_loop_have_the_pairs_of_their_plan((dst, src) in layout_pairs(), along in any::<usize>(), wanted in 1_usize..12) {
+        let Some(plan) = CopyPlan::new(&dst, &src) else { return Ok(()) };
+        let parts = plan.clone().parts(wanted, 1, &|plan| along % plan.loops.len());
+        let found: Pairs = parts.iter().flat_map(pairs).collect();
+        prop_assert_eq!(&sorted(found.clone()), &sorted(pairs(&plan)));
+        if parts.len() > 1 {
+            // Several parts only where every element of the target is in one of them.
+            for (i, part) in parts.iter().enumerate() {
+                let others = parts.iter().enumerate().filter(|&(j, _)| j != i).flat_map(|(_, other)| pairs(other));
+                let others: std::collections::HashSet<i128> = others.map(|(dst, _)| dst).collect();
+                prop_assert!(pairs(part).iter().all(|(dst, _)| !others.contains(dst)));
+            }
+        }
     }
 
     #[test]
