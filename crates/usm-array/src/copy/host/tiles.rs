@@ -113,3 +113,32 @@ fn displacements(group: &[Loop], first: usize, stride: impl Fn(&Loop) -> isize, 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits<W: Word>() {
+        for across in (1..600).chain([100_000]) {
+            for along in (1..600).chain([100_000]) {
+                let (rows, columns) = block::<W>(across, along);
+                assert!((1..=across.min(MAX_ROWS)).contains(&rows), "{across} x {along}: {rows} rows");
+                assert!(
+                    (1..=along.min(MAX_ROWS)).contains(&columns),
+                    "{across} x {along}: {columns} columns"
+                );
+                let bytes = rows * (columns + pad::<W>()) * size_of::<W>();
+                assert!(bytes <= TILE_BYTES, "{across} x {along}: {bytes} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn every_block_fits_into_the_buffer() {
+        fits::<u8>();
+        fits::<u16>();
+        fits::<u32>();
+        fits::<u64>();
+        fits::<u128>();
+    }
+}
