@@ -1,7 +1,7 @@
 //! Strided copies beside loops written by hand for each case, one after the other in turn: `cargo bench --bench copy [-- filter]`.
 #![allow(clippy::needless_range_loop, reason = "hand-written loops index several arrays at once")]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
-#![allow(clippy::multiple_unsafe_ops_per_block, clippy::too_many_arguments, clippy::needless_range_loop)]
+#![allow(clippy::multiple_unsafe_ops_per_block, clippy::too_many_arguments)]
 
 #[cfg(target_arch = "x86_64")]
 mod cases;
