@@ -160,8 +160,8 @@ impl Queue {
     /// 1. Both ranges are valid for the copy, do not overlap, and stay valid and unshared until the event has ended.
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::ForeignContext`] and [`Error::Backend`] when the copy cannot be submitted; then nothing was
-    /// touched.
+    /// [`Error::Unreachable`], [`Error::ForeignContext`] and [`Error::Backend`] when the copy cannot be submitted; then nothing is
+    /// touched any more.
     pub unsafe fn memcpy(
         &self,
         dst: *mut u8,

@@ -33,6 +33,22 @@ fn called() -> BTreeSet<String> {
         .collect()
 }
 
+/// A copy of an odd length.
+fn copy_in_two_parts(queue: &Queue) -> Result<()> {
+    const LEN: usize = 20_001;
+    let (from, to) = (queue.allocate(UsmKind::Shared, LEN)?, queue.allocate(UsmKind::Device, LEN)?);
+    let (from, to) = (from.as_ptr().as_ptr(), to.as_ptr().as_ptr());
+    // SAFETY: within live blocks; the loopback library ends operations at once.
+    let set = unsafe { queue.memset(from, 3, LEN, &[]) }?;
+    // SAFETY: as above.
+    unsafe { queue.memcpy(to, from, LEN, &[set]) }?.wait()?;
+    let mut last = [0; 100];
+    // SAFETY: as above.
+    unsafe { queue.memcpy(last.as_mut_ptr(), to.wrapping_add(LEN - 100), 100, &[]) }?.wait()?;
+    assert_eq!(last, [3; 100]);
+    Ok(())
+}
+
 /// Something of all that the backend can do, up to the first error.
 fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
     let runtime = Runtime::with_backend(Arc::clone(backend))?;
@@ -47,6 +63,7 @@ fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
     runtime.default_queue(&device)?;
     queue.to_foreign()?;
     context.to_foreign()?;
+    copy_in_two_parts(&runtime.default_queue(&device)?)?;
     for kind in UsmKind::ALL {
         let a = queue.allocate(kind, 64)?;
         let b = queue.allocate_aligned(kind, 64, 128)?;

@@ -252,7 +252,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 2. Both ranges are valid for the copy, and stay so until the event ends.
     ///
     /// # Errors
-    /// When the operation cannot be submitted; then nothing was touched.
+    /// When the operation cannot be submitted; then nothing is touched any more when the call returns.
     unsafe fn memcpy(
         &self,
         queue: RawQueue,
