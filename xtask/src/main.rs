@@ -55,6 +55,8 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
+    /// Build the kernels of usm-array: OpenCL C to SPIR-V modules, which are committed
+    Spirv,
     /// The long campaign: the property tests of usm-array, optimized, with many cases
     Verify {
         /// Cases per property
@@ -83,6 +85,7 @@ fn run(cli: Cli) -> Outcome<()> {
         Task::Dist => tasks::dist::run(&project),
         Task::Docs => tasks::docs::run(&project),
         Task::Bench { args } => tasks::bench::run(&project, &args),
+        Task::Spirv => tasks::spirv::run(&project),
         Task::Verify { cases } => tasks::verify::run(&project, cases),
     }
 }

@@ -17,3 +17,7 @@ pub(crate) const STYLE: &[&str] = &["ruff>=0.17.5,<0.18"];
 
 /// The wheel's builder; older releases do not tell PyO3 that an extension module is built.
 pub(crate) const MAKE: &[&str] = &["maturin>=1.9.4,<2"];
+
+/// The compiler of the kernels: a clang with the SPIR-V target, which comes inside the Zig compiler. Exactly one version, so that
+/// the same sources give the same modules.
+pub(crate) const KERNELS: [&str; 1] = ["ziglang==0.17.0"];

@@ -9,6 +9,7 @@
 //! | `cast/` | elements of one dtype to elements of another |
 //! | `executor.rs` | who carries a plan out |
 //! | `host/` | doing it in memory that host code can touch |
+//! | `kernel/` | strided copies of memory that host code cannot touch, by the device |
 //! | `staged.rs` | memory that host code cannot touch, piece by piece through the host |
 //! | `overlap.rs` | arrays that have bytes in common |
 //! | `assign.rs` | arrays to arrays |
@@ -23,6 +24,7 @@ mod executor;
 mod fill;
 mod host;
 mod host_bytes;
+mod kernel;
 mod overlap;
 mod plan;
 mod staged;

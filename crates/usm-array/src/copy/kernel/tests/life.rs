@@ -1,0 +1,146 @@
+//! How long kernels live, who waits for a build, and places without kernels
+
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use super::super::cache::MAX_PLACES;
+use super::super::variant::{Family, Variant};
+use super::super::{Launch, StridedKernels};
+use super::{other_context, sycl_queue};
+use crate::copy::plan::Loop;
+use usm_memory::usm_core::{Queue, Runtime, UsmKind};
+
+const REVERSED: [Loop; 1] = [Loop { count: 100, dst: 1, src: -1 }];
+
+/// Copies 100 bytes backwards in shared memory; true if they arrive.
+fn copy(kernels: &StridedKernels, queue: &Queue) -> Launch {
+    let block = queue.allocate(UsmKind::Shared, 200).unwrap();
+    let start = block.as_ptr().as_ptr();
+    let bytes: Vec<u8> = (0..200).collect();
+    // SAFETY: within the block, waited for.
+    unsafe { queue.memcpy(start, bytes.as_ptr(), 200, &[]) }.unwrap().wait().unwrap();
+    // SAFETY: the first 100 bytes from the last 100, waited for.
+    let launch =
+        unsafe { kernels.copy_strided(queue, start, start.wrapping_add(199), &REVERSED, 1, &[]) }.unwrap();
+    if let Launch::Submitted(event) = &launch {
+        event.wait().unwrap();
+        // SAFETY: shared memory that nothing uses any more.
+        let found = unsafe { std::slice::from_raw_parts(start, 200) };
+        let expected: Vec<u8> = (100..200).rev().chain(100..200).collect();
+        assert_eq!(found, expected);
+    }
+    launch
+}
+
+#[test]
+fn the_host_backend_has_none_and_says_so() {
+    let runtime = Runtime::global();
+    let queue = runtime.default_queue(runtime.host_device()).unwrap();
+    let kernels = StridedKernels::new();
+    assert!(matches!(copy(&kernels, &queue), Launch::Unsupported(_)));
+    let block = queue.allocate(UsmKind::Shared, 100).unwrap();
+    // SAFETY: within the block; nothing is submitted.
+    let filled = unsafe { kernels.fill_strided(&queue, block.as_ptr().as_ptr(), &REVERSED, &[7], &[]) };
+    assert!(matches!(filled.unwrap(), Launch::Unsupported(_)));
+}
+
+#[test]
+fn misaligned_elements_are_left_to_others() {
+    let Some(queue) = sycl_queue() else { return };
+    let kernels = StridedKernels::new();
+    let block = queue.allocate(UsmKind::Device, 64).unwrap();
+    let start = block.as_ptr().as_ptr();
+    let two = [Loop { count: 2, dst: 1, src: 1 }];
+    for (dst, src, item_bytes, fits) in
+        [(0, 32, 8, true), (4, 32, 8, false), (0, 34, 4, false), (0, 40, 16, false)]
+    {
+        let item_fits = fits || item_bytes == 16;
+        let (dst, src) = (start.wrapping_add(dst), start.wrapping_add(src));
+        // SAFETY: within the block, apart from each other; waited for below. Two elements of 16 bytes at 40 would not be, so
+        // only one is copied.
+        let one = [Loop { count: 1, dst: 1, src: 1 }];
+        let loops = if item_bytes == 16 { &one } else { &two };
+        // SAFETY: as said.
+        match unsafe { kernels.copy_strided(&queue, dst, src, loops, item_bytes, &[]) }.unwrap() {
+            Launch::Submitted(event) => {
+                event.wait().unwrap();
+                assert!(item_fits, "{item_bytes}");
+            }
+            Launch::Unsupported(reason) => assert!(!item_fits && reason.contains("aligned"), "{reason}"),
+        }
+    }
+}
+
+#[test]
+fn a_dependency_is_waited_for_and_a_fill_arrives() {
+    let Some(queue) = sycl_queue() else { return };
+    let kernels = StridedKernels::new();
+    let len = 1 << 20;
+    let block = queue.allocate(UsmKind::Shared, len).unwrap();
+    let start = block.as_ptr().as_ptr();
+    // SAFETY: within the block, waited for by what follows.
+    let before = unsafe { queue.memset(start, 1, len, &[]) }.unwrap();
+    let every_other = [Loop { count: len / 4, dst: 2, src: 9 }];
+    // SAFETY: within the block, after the memset, waited for.
+    let filled = unsafe { kernels.fill_strided(&queue, start, &every_other, &[2, 3], &[before]) }.unwrap();
+    let Launch::Submitted(event) = filled else { panic!("{filled:?}") };
+    event.wait().unwrap();
+    // SAFETY: shared memory that nothing uses any more.
+    let found = unsafe { std::slice::from_raw_parts(start, len) };
+    assert!(found.as_chunks::<4>().0.iter().all(|four| *four == [2, 3, 1, 1]));
+}
+
+#[test]
+fn threads_that_need_the_same_kernel_get_one() {
+    let Some(queue) = sycl_queue() else { return };
+    let queue = other_context(&queue);
+    let kernels = Arc::new(StridedKernels::new());
+    let together = Arc::new(Barrier::new(4));
+    let threads: Vec<_> = (0..4)
+        .map(|number| {
+            let (kernels, queue, together) = (Arc::clone(&kernels), queue.clone(), Arc::clone(&together));
+            thread::spawn(move || {
+                together.wait();
+                if number % 2 == 0 {
+                    assert!(matches!(copy(&kernels, &queue), Launch::Submitted(_)));
+                }
+                let place = kernels.place(&queue);
+                let kernel = place.kernel(Variant { family: Family::Reversed, item_bytes: 1 }).unwrap();
+                std::ptr::from_ref(kernel).addr()
+            })
+        })
+        .collect();
+    let addresses: Vec<usize> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert!(addresses.iter().all(|address| *address == addresses[0]), "{addresses:?}");
+}
+
+#[test]
+fn kernels_outlive_the_context_that_everybody_else_dropped() {
+    let Some(queue) = sycl_queue() else { return };
+    let kernels = StridedKernels::new();
+    let first = other_context(&queue);
+    assert!(matches!(copy(&kernels, &first), Launch::Submitted(_)));
+    let context = first.context().clone();
+    let place = kernels.place(&first);
+    drop(first);
+    assert!(matches!(copy(&kernels, &other_context(&queue)), Launch::Submitted(_)));
+    let again = context.create_queue(queue.device(), queue.properties()).unwrap();
+    assert!(Arc::ptr_eq(&place, &kernels.place(&again)));
+    drop(context);
+    assert!(matches!(copy(&kernels, &again), Launch::Submitted(_)));
+}
+
+#[test]
+fn the_places_used_longest_ago_are_forgotten() {
+    let runtime = Runtime::global();
+    let host = runtime.default_queue(runtime.host_device()).unwrap();
+    let kernels = StridedKernels::new();
+    let (first, second) = (other_context(&host), other_context(&host));
+    let [kept, gone] = [&first, &second].map(|queue| Arc::downgrade(&kernels.place(queue)));
+    for _ in 0..MAX_PLACES {
+        kernels.place(&other_context(&host));
+        kernels.place(&first);
+    }
+    assert!(kept.upgrade().is_some());
+    assert!(gone.upgrade().is_none());
+}

@@ -1,0 +1,159 @@
+//! Kernels against a brute-force reference on the real SYCL device, and what happens where there are none
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod choice;
+mod life;
+mod measure;
+mod reference;
+
+use usm_memory::usm_core::{BackendId, Queue, QueueProperties, Runtime, UsmKind};
+
+use super::nest::{Job, Sharing};
+use super::variant::MODULES;
+use crate::copy::plan::Loop;
+use reference::Case;
+
+/// The default queue of a SYCL device, or `None` with the reason printed. With `USM_REQUIRE_SYCL=1` a missing device fails.
+fn sycl_queue() -> Option<Queue> {
+    let runtime = Runtime::global();
+    let device = runtime.devices().into_iter().find(|device| device.backend_id() == BackendId::Sycl);
+    if let Some(device) = device {
+        return Some(runtime.default_queue(&device).unwrap());
+    }
+    let reason = format!("no SYCL device: {:#?}", runtime.status());
+    assert!(std::env::var_os("USM_REQUIRE_SYCL").is_none(), "{reason}");
+    eprintln!("kernels are not tested, {reason}");
+    None
+}
+
+fn kinds(queue: &Queue) -> impl Iterator<Item = UsmKind> {
+    let info = queue.device().info();
+    [UsmKind::Device, UsmKind::Shared, UsmKind::Host].into_iter().filter(|kind| info.supports(*kind))
+}
+
+const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
+const SHARINGS: [Sharing; 2] = [Sharing::Items, Sharing::Groups];
+
+/// Numbers that look random, the same in each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % below
+    }
+}
+
+/// Loops of some rank: the target is a permuted array with gaps, walked either way, the source anything.
+fn random_loops(numbers: &mut Numbers, rank: usize) -> Vec<Loop> {
+    let longest = [400, 60, 16, 8, 5, 4, 3, 3][rank - 1];
+    let mut next = 1 + numbers.next(3).cast_signed();
+    let mut loops: Vec<Loop> = (0..rank)
+        .map(|_| {
+            let count = 1 + numbers.next(longest);
+            let dst = if numbers.next(4) == 0 { -next } else { next };
+            next *= count.cast_signed() + numbers.next(2).cast_signed();
+            let src = [0, 1, -1, 2, 3, 7, -2, 16][numbers.next(8)];
+            Loop { count, dst, src }
+        })
+        .collect();
+    for i in (1..rank).rev() {
+        loops.swap(i, numbers.next(i + 1));
+    }
+    loops
+}
+
+#[test]
+fn any_loops_of_any_rank_in_any_kind_of_memory() {
+    let Some(queue) = sycl_queue() else { return };
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let kinds: Vec<_> = kinds(&queue).collect();
+    for round in 0..240 {
+        for item_bytes in SIZES {
+            let loops = random_loops(&mut numbers, 1 + round % 8);
+            let sharing = SHARINGS[numbers.next(2)];
+            let (dst, src) = (kinds[numbers.next(kinds.len())], kinds[numbers.next(kinds.len())]);
+            let case = Case { loops, item_bytes, sharing, dst, src };
+            case.check(&queue, Job::Copy);
+            case.check(&queue, Job::Fill);
+        }
+    }
+}
+
+#[test]
+fn transposes_around_the_edges_of_blocks() {
+    let Some(queue) = sycl_queue() else { return };
+    for item_bytes in SIZES {
+        for (cols, rows) in
+            [(16, 16), (15, 17), (17, 15), (64, 64), (63, 65), (65, 257), (129, 63), (20, 1025)]
+        {
+            for (sign, gap) in [(1, 0), (-1, 3)] {
+                let (width, height) = (cols as isize + gap, rows as isize + gap);
+                let loops = vec![
+                    Loop { count: 3, dst: width * rows as isize, src: height * cols as isize },
+                    Loop { count: rows, dst: width, src: sign },
+                    Loop { count: cols, dst: 1, src: sign * height },
+                ];
+                for sharing in SHARINGS {
+                    let case = Case {
+                        loops: loops.clone(),
+                        item_bytes,
+                        sharing,
+                        dst: UsmKind::Device,
+                        src: UsmKind::Device,
+                    };
+                    case.check(&queue, Job::Copy);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_around_the_edges_of_blocks_with_the_strides_that_have_kernels() {
+    let Some(queue) = sycl_queue() else { return };
+    for item_bytes in SIZES {
+        for src in [1, -1, 0, 2, 3, -2] {
+            for (rows, cols) in
+                [(1, 1), (1, 16), (2, 17), (1, 33), (3, 16_384), (2, 16_385), (40_000, 3), (1025, 2)]
+            {
+                let loops = vec![
+                    Loop { count: rows, dst: cols as isize + 1, src: 5 },
+                    Loop { count: cols, dst: 1, src },
+                ];
+                for sharing in SHARINGS {
+                    let case = Case {
+                        loops: loops.clone(),
+                        item_bytes,
+                        sharing,
+                        dst: UsmKind::Device,
+                        src: UsmKind::Device,
+                    };
+                    case.check(&queue, Job::Copy);
+                    case.check(&queue, Job::Fill);
+                }
+            }
+        }
+    }
+}
+
+/// Every module has been run by the tests above only if it can be chosen; this one builds all of them.
+#[test]
+fn every_module_builds() {
+    let Some(queue) = sycl_queue() else { return };
+    let kernels = super::StridedKernels::new();
+    let place = kernels.place(&queue);
+    for (variant, module) in MODULES {
+        let kernel = place.kernel(*variant).unwrap_or_else(|reason| panic!("{variant:?}: {reason}"));
+        let pointers =
+            if matches!(variant.family, super::Family::Fill | super::Family::FillLanes) { 3 } else { 2 };
+        assert_eq!(kernel.info().num_args, pointers + 28, "{variant:?}, {} bytes", module.len());
+    }
+}
+
+fn other_context(queue: &Queue) -> Queue {
+    let context = usm_memory::usm_core::Context::new(&[queue.device().clone()]).unwrap();
+    context.create_queue(queue.device(), QueueProperties::default()).unwrap()
+}

@@ -1,0 +1,119 @@
+//! What the committed modules were built from: a text file of hashes beside them, and the test that it is true.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use super::modules::{FLAGS, all};
+use crate::python::KERNELS;
+
+/// The file's name.
+pub(super) const MANIFEST: &str = "modules.txt";
+
+/// The hash of all that goes into a module, and that of the module, by file name.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Manifest {
+    modules: BTreeMap<String, (u64, u64)>,
+    len_bytes: usize,
+}
+
+impl Manifest {
+    /// That of the files in the folder as they are now.
+    pub(super) fn of(folder: &Path) -> io::Result<Self> {
+        let headers = ["strided.h", "walk.h"].map(|name| std::fs::read(folder.join(name)));
+        let headers = headers.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
+        let mut manifest = Self { modules: BTreeMap::new(), len_bytes: 0 };
+        for module in all() {
+            let source = std::fs::read(folder.join(module.source))?;
+            let told = [&FLAGS.map(String::from)[..], &module.defines(), &KERNELS.map(String::from)].concat();
+            let code = std::fs::read(folder.join(module.file()))?;
+            let inputs = hash(&[&headers[..], &source, told.join(" ").as_bytes()].concat());
+            manifest.modules.insert(module.file(), (inputs, hash(&code)));
+            manifest.len_bytes += code.len();
+        }
+        Ok(manifest)
+    }
+
+    /// The text of the file.
+    pub(super) fn text(&self) -> String {
+        let lines = self
+            .modules
+            .iter()
+            .map(|(file, (inputs, module))| format!("{file} {inputs:016x} {module:016x}\n"));
+        let head =
+            "# Made by `cargo xtask spirv`: module, hash of what it was built from, hash of the module.\n";
+        std::iter::once(head.to_owned()).chain(lines).collect()
+    }
+
+    /// How many there are, and how large.
+    pub(super) fn summary(&self) -> String {
+        format!("{} modules, {} bytes", self.modules.len(), self.len_bytes)
+    }
+}
+
+/// FNV-1a of 64 bits: it tells that something changed, not that nobody wanted it to.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::super::FOLDER;
+    use super::*;
+
+    fn folder() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(FOLDER)
+    }
+
+    #[test]
+    fn the_committed_modules_are_current() {
+        let noted = fs::read_to_string(folder().join(MANIFEST)).unwrap();
+        let found = Manifest::of(&folder()).unwrap().text();
+        assert!(
+            noted == found,
+            "the kernels have changed: run `cargo xtask spirv`\nnoted:\n{noted}\nfound:\n{found}"
+        );
+    }
+
+    #[test]
+    fn the_folder_has_these_modules_and_no_other() {
+        let files =
+            fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut found: Vec<_> = files.filter(|file| file.ends_with(".spv")).collect();
+        found.sort();
+        let mut expected: Vec<_> = all().map(|module| module.file()).collect();
+        expected.sort();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn every_change_shows() {
+        let copy = std::env::temp_dir().join(format!("usm-kernels-{}", std::process::id()));
+        fs::create_dir_all(&copy).unwrap();
+        for entry in fs::read_dir(folder()).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
+        }
+        let before = Manifest::of(&copy).unwrap();
+        assert_eq!(before.text(), Manifest::of(&folder()).unwrap().text());
+        for file in ["strided.h", "walk.h", "lanes.cl", "rows_4.spv"] {
+            let content = fs::read(copy.join(file)).unwrap();
+            fs::write(copy.join(file), [&content[..], b"\n"].concat()).unwrap();
+            assert_ne!(Manifest::of(&copy).unwrap().text(), before.text(), "{file}");
+            fs::write(copy.join(file), content).unwrap();
+        }
+        fs::remove_dir_all(&copy).unwrap();
+    }
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        // The test vectors of its authors, http://www.isthe.com/chongo/tech/comp/fnv/.
+        assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(hash(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

@@ -1,0 +1,68 @@
+//! `cargo xtask spirv`: the kernels of usm-array, from OpenCL C to the SPIR-V modules that are committed beside it.
+
+mod manifest;
+mod modules;
+
+use std::path::Path;
+
+use crate::failure::{Failure, Outcome};
+use crate::project::{Project, openly, quietly};
+use crate::python::{KERNELS, Venv};
+use crate::report::say;
+
+use manifest::{MANIFEST, Manifest};
+use modules::{FLAGS, all};
+
+/// Where sources and modules are.
+const FOLDER: &str = "crates/usm-array/kernels";
+
+/// Builds all modules, validates them and notes what they were built from. Nothing is written when one of them is wrong.
+pub(crate) fn run(project: &Project) -> Outcome<()> {
+    let shell = project.shell();
+    let folder = project.root().join(FOLDER);
+    let tools = Venv::ensure(project, "venv-spirv")?;
+    tools.require(&KERNELS).map_err(|failure| {
+        let wanted = KERNELS.join(", ");
+        Failure::new(format!(
+            "the kernels need the clang of {wanted}, which pip could not install:\n{failure}"
+        ))
+    })?;
+    let built = project.target().join("spirv");
+    shell.remove_path(&built)?;
+    shell.create_dir(&built)?;
+    for module in all() {
+        let clang = tools.python().args(["-I", "-m", "ziglang", "clang"]).args(FLAGS).args(module.defines());
+        quietly(clang.arg(folder.join(module.source)).arg("-o").arg(built.join(module.file())))?;
+    }
+    validate(project, &built)?;
+    for old in shell.read_dir(&folder)?.iter().filter(|path| path.extension().is_some_and(|end| end == "spv"))
+    {
+        shell.remove_path(old)?;
+    }
+    for module in all() {
+        shell.copy_file(built.join(module.file()), folder.join(module.file()))?;
+    }
+    let manifest = Manifest::of(&folder).map_err(|error| Failure::new(format!("{FOLDER}: {error}")))?;
+    shell.write_file(folder.join(MANIFEST), manifest.text())?;
+    say(&manifest.summary());
+    Ok(())
+}
+
+/// Runs the validator of SPIRV-Tools, which no Python package has. Without it the modules count as built, not as valid.
+fn validate(project: &Project, built: &Path) -> Outcome<()> {
+    let validator = "spirv-val";
+    if project.command(validator).arg("--version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+        say(
+            "NOT VALIDATED: there is no spirv-val on PATH. Install SPIRV-Tools (Debian: spirv-tools) and repeat this before \
+             you commit.",
+        );
+        return Ok(());
+    }
+    for module in all() {
+        // The environment with the lowest version of SPIR-V, 1.0.
+        let check = project.command(validator).args(["--target-env", "opencl2.1"]);
+        openly(check.arg(built.join(module.file())).quiet())?;
+    }
+    say(&format!("{} modules are valid", all().count()));
+    Ok(())
+}
