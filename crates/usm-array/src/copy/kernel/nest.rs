@@ -117,11 +117,7 @@ impl Nest {
                 turn(&mut self.loops[1], starts)?;
             }
             self.variant.family = Family::Transpose;
-            match item_bytes {
-                1 => self.cut(64, 256),
-                8 => self.cut(64, 64),
-                _ => self.cut(16, 512),
-            }
+            self.cut(64, 256);
         } else if crossing && cols.count >= 16 {
             // Lines of the source stay in the cache until all their elements are taken.
             self.cut(16, 128);

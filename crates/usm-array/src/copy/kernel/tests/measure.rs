@@ -54,6 +54,7 @@ fn copies() -> Vec<Copy> {
     ] {
         copies.push(("a.T", dtype, shape.to_vec(), vec![], vec![1, 0]));
     }
+    copies.push(("4 KiB of a[::2]", Dtype::F32, vec![2048], vec![every_other()], vec![0]));
     copies.push(("(2, 0, 1)", Dtype::F64, vec![64, 256, 256], vec![], vec![2, 0, 1]));
     copies.push(("reversed axes", Dtype::F32, vec![16, 32, 32, 16, 32], vec![], vec![4, 3, 2, 1, 0]));
     copies
@@ -72,6 +73,10 @@ fn median(times: &mut [Duration]) -> f64 {
 
 fn source(queue: &Queue, kind: UsmKind, (_, dtype, shape, items, order): &Copy) -> UsmArray {
     let whole = UsmArray::zeros(queue, kind, shape, *dtype).unwrap();
+    let start = std::ptr::with_exposed_provenance_mut::<u8>(whole.buffer().address());
+    // Pages that nobody has written to may all be the same one.
+    // SAFETY: the bytes of the array; waited for.
+    unsafe { queue.memset(start, 7, whole.size_bytes(), &[]) }.unwrap().wait().unwrap();
     whole.slice(items).unwrap().permute(order).unwrap()
 }
 
@@ -112,7 +117,7 @@ fn figures() {
             timed(&mut by_kernel, kernel);
             timed(&mut by_memcpy, || {
                 // SAFETY: the first bytes of two arrays of their own; waited for.
-                unsafe { queue.memcpy(to, from, BYTES, &[]) }.unwrap().wait().unwrap();
+                unsafe { queue.memcpy(to, from, dst.size_bytes(), &[]) }.unwrap().wait().unwrap();
             });
             timed(&mut by_host, || shared_dst.assign(&shared_src).unwrap());
         }
@@ -125,7 +130,7 @@ fn figures() {
             copy.0,
             nest.variant.family,
             (first.as_secs_f64() - kernel) * 1e3,
-            2e-9 * BYTES as f64 / memcpy,
+            2e-9 * dst.size_bytes() as f64 / memcpy,
             kernel / memcpy,
             host / memcpy,
             kernel / host,
