@@ -13,7 +13,7 @@ use super::variant::{COUNT, MODULES, Variant};
 /// needed again. So this is large; it bounds the contexts that are kept alive.
 pub(super) const MAX_PLACES: usize = 32;
 
-/// Kernels for strided copies, built when they are first needed: a kernel takes some 10 ms.
+/// Kernels for strided copies, built when they are first needed, since each takes some 40 to 130 ms on the OpenCL CPU runtime.
 #[derive(Debug, Default)]
 pub(crate) struct StridedKernels {
     /// The one used last is the last one. Locked for look-ups only, never during a build.

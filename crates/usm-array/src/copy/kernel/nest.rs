@@ -75,11 +75,7 @@ impl Nest {
         // A loop along which the source is denser than along the columns makes the copy a transpose.
         let denser = |axis: &Loop| axis.src != 0 && axis.src.unsigned_abs() < cols.src.unsigned_abs();
         let crossing = job == Job::Copy && rest.iter().any(denser);
-        let rows = if crossing {
-            take(&mut rest, |axis| if axis.src == 0 { isize::MAX } else { axis.src.saturating_abs() })
-        } else {
-            take(&mut rest, |axis| axis.dst)
-        };
+        let rows = if crossing { take_nearest(&mut rest) } else { take(&mut rest, |axis| axis.dst) };
         let mut nest = Self {
             variant: Variant { family: Family::Rows, item_bytes },
             dst_start: 0,
@@ -93,9 +89,14 @@ impl Nest {
         };
         nest.loops[0] = cols;
         nest.loops[1] = rows;
-        // The kernel steps the third loop first.
-        for (place, axis) in nest.loops[2..].iter_mut().zip(rest.into_iter().rev()) {
-            *place = axis;
+        // The kernel steps the third loop first. In a transpose the next one is where the source goes on, so that what a device
+        // keeps of both sides' pages is used again.
+        for (number, place) in nest.loops[2..].iter_mut().enumerate() {
+            *place = if crossing && number == 1 {
+                take_nearest(&mut rest)
+            } else {
+                take(&mut rest, |axis| axis.dst)
+            };
         }
         match sharing {
             Sharing::Items => nest.for_items(job, crossing, &mut starts)?,
@@ -171,6 +172,11 @@ impl Nest {
 fn take(rest: &mut Vec<Loop>, key: impl Fn(&Loop) -> isize) -> Loop {
     let least = (0..rest.len()).rev().min_by_key(|&i| key(&rest[i]));
     least.map_or(ONE, |i| rest.remove(i))
+}
+
+/// Takes the loop out along which the source's elements are nearest to each other.
+fn take_nearest(rest: &mut Vec<Loop>) -> Loop {
+    take(rest, |axis| if axis.src == 0 { isize::MAX } else { axis.src.saturating_abs() })
 }
 
 /// Walks a loop from its other end.

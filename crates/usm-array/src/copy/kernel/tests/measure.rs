@@ -20,7 +20,7 @@ fn every_other() -> SliceItem {
 }
 
 /// What is copied: a name, a shape, how it is sliced, how its axes are then permuted.
-type Copy = (&'static str, Dtype, Vec<usize>, Vec<SliceItem>, Vec<usize>);
+type Copy = (&'static str, Dtype, Vec<usize>, Vec<SliceItem>, Vec<isize>);
 
 fn copies() -> Vec<Copy> {
     let n = |dtype: Dtype| BYTES / dtype.itemsize_bytes();
@@ -97,7 +97,7 @@ fn figures() {
         let shared_src = source(&queue, UsmKind::Shared, &copy);
         let shared_dst = UsmArray::zeros(&queue, UsmKind::Shared, src.shape(), dtype).unwrap();
         let plan = CopyPlan::new(dst.layout(), src.layout()).unwrap();
-        let loops: Vec<_> = plan.loops.to_vec();
+        let loops = plan.loops.to_vec();
         let to = std::ptr::with_exposed_provenance_mut::<u8>(dst.buffer().address());
         let from = std::ptr::with_exposed_provenance_mut::<u8>(src.buffer().address());
         let to_first = to.wrapping_offset(plan.dst_start * n.cast_signed());
