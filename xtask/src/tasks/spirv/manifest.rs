@@ -34,15 +34,16 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The text of the file.
-    pub(super) fn text(&self) -> String {
+    /// The text of the file, for modules that `spirv-val` has found valid or has not seen.
+    pub(super) fn text(&self, validated: bool) -> String {
+        let head =
+            "# Made by `cargo xtask spirv`: module, hash of what it was built from, hash of the module.\n";
+        let validity = if validated { "# All are valid, says spirv-val.\n" } else { "# NOT VALIDATED.\n" };
         let lines = self
             .modules
             .iter()
             .map(|(file, (inputs, module))| format!("{file} {inputs:016x} {module:016x}\n"));
-        let head =
-            "# Made by `cargo xtask spirv`: module, hash of what it was built from, hash of the module.\n";
-        std::iter::once(head.to_owned()).chain(lines).collect()
+        [head, validity].map(str::to_owned).into_iter().chain(lines).collect()
     }
 
     /// How many there are, and how large.
@@ -71,12 +72,12 @@ mod tests {
     }
 
     #[test]
-    fn the_committed_modules_are_current() {
+    fn the_committed_modules_are_current_and_valid() {
         let noted = fs::read_to_string(folder().join(MANIFEST)).unwrap();
-        let found = Manifest::of(&folder()).unwrap().text();
+        let found = Manifest::of(&folder()).unwrap().text(true);
         assert!(
             noted == found,
-            "the kernels have changed: run `cargo xtask spirv`\nnoted:\n{noted}\nfound:\n{found}"
+            "the kernels have changed: run `cargo xtask spirv` with spirv-val on PATH\nnoted:\n{noted}\nfound:\n{found}"
         );
     }
 
@@ -100,11 +101,11 @@ mod tests {
             fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
         }
         let before = Manifest::of(&copy).unwrap();
-        assert_eq!(before.text(), Manifest::of(&folder()).unwrap().text());
+        assert_eq!(before.text(true), Manifest::of(&folder()).unwrap().text(true));
         for file in ["strided.h", "walk.h", "lanes.cl", "rows_4.spv"] {
             let content = fs::read(copy.join(file)).unwrap();
             fs::write(copy.join(file), [&content[..], b"\n"].concat()).unwrap();
-            assert_ne!(Manifest::of(&copy).unwrap().text(), before.text(), "{file}");
+            assert_ne!(Manifest::of(&copy).unwrap().text(true), before.text(true), "{file}");
             fs::write(copy.join(file), content).unwrap();
         }
         fs::remove_dir_all(&copy).unwrap();
