@@ -1,5 +1,6 @@
 //! Arrays to arrays, of any kinds, contexts and dtypes, overlapping or not
 
+use super::by_kernel;
 use super::cast::Cast;
 use super::executor::{Executor, addresses, is_reachable, overlap};
 use super::host::execute;
@@ -109,6 +110,8 @@ impl UsmArray {
                 unsafe { execute(plan, cast, to.as_mut_ptr(), from.as_ptr()) };
                 Ok(())
             }
+            // Kernels do not cast.
+            Executor::Staged if cast.run().is_none() && by_kernel::assign(self, source, &plan)? => Ok(()),
             Executor::Staged => staged::assign(self, source, plan, cast),
         }
     }

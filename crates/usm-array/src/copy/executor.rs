@@ -6,14 +6,14 @@ use super::cast::Cast;
 use super::plan::CopyPlan;
 use crate::array::UsmArray;
 
-/// The means of a copy. Whoever adds another one (a kernel for strided device memory) chooses it here.
+/// The means of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Executor {
     /// Host code, in the memory of both sides.
     Host,
     /// One operation of a queue: both sides are the bytes they span.
     QueueCopy,
-    /// Host code, in copies of the pieces of memory that it cannot reach.
+    /// Host code, in copies of the pieces of memory that it cannot reach; from array to array a kernel where there is one.
     Staged,
 }
 

@@ -1,5 +1,6 @@
 //! One value for all elements
 
+use super::by_kernel;
 use super::executor::is_reachable;
 use super::plan::CopyPlan;
 use crate::array::UsmArray;
@@ -36,11 +37,17 @@ impl UsmArray {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
-        let layout = self.layout();
-        if !is_reachable(self) && CopyPlan::new(layout, layout).is_some_and(|plan| plan.is_one_run()) {
-            let range = self.byte_range();
-            let dense = self.buffer().sub_buffer(range.start, range.len())?;
-            return Ok(dense.fill(element)?);
+        let layout = self.layout_from_lowest()?;
+        let plan = CopyPlan::new(&layout, &layout).filter(|_| !is_reachable(self));
+        if let Some(plan) = plan {
+            if plan.is_one_run() {
+                let range = self.byte_range();
+                let dense = self.buffer().sub_buffer(range.start, range.len())?;
+                return Ok(dense.fill(element)?);
+            }
+            if by_kernel::fill(self, element, &plan)? {
+                return Ok(());
+            }
         }
         let one = Layout::contiguous(&[], Order::C)?;
         self.write_elements(element, &one.broadcast_to(self.shape())?)

@@ -10,6 +10,7 @@
 //! | `executor.rs` | who carries a plan out |
 //! | `host/` | doing it in memory that host code can touch |
 //! | `kernel/` | strided copies of memory that host code cannot touch, by the device |
+//! | `by_kernel.rs` | arrays for which a kernel does it |
 //! | `staged.rs` | memory that host code cannot touch, piece by piece through the host |
 //! | `overlap.rs` | arrays that have bytes in common |
 //! | `assign.rs` | arrays to arrays |
@@ -19,6 +20,7 @@
 
 mod assign;
 mod astype;
+mod by_kernel;
 mod cast;
 mod executor;
 mod fill;

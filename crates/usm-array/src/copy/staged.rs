@@ -110,11 +110,7 @@ fn cut(plan: CopyPlan, side: Side, itemsize_bytes: usize, pieces: &mut Vec<CopyP
     }
 }
 
-/// Lengths that are multiples of so many bytes are copied at the full rate everywhere. (OpenCL on CPUs copies 4 MiB less 8 bytes
-/// at a twentieth of the rate of 4 MiB.)
-const EVEN_BYTES: usize = 64;
-
-/// Copies bytes by a queue, what is behind the last even length in an operation of its own. The event ends with both.
+/// Submits a copy of bytes.
 ///
 /// # Safety
 /// Those of [`Queue::memcpy`].
@@ -125,23 +121,8 @@ unsafe fn submit(
     len_bytes: usize,
     after: &[Event],
 ) -> Result<Event> {
-    let failed = usm_memory::Error::from;
-    let tail = len_bytes % EVEN_BYTES;
-    let even = len_bytes - tail;
-    if tail == 0 || even == 0 {
-        // SAFETY: the caller's promises.
-        return Ok(unsafe { queue.memcpy(dst, src, len_bytes, after) }.map_err(failed)?);
-    }
-    // SAFETY: the caller's promises, for a part.
-    let first = unsafe { queue.memcpy(dst, src, even, after) }.map_err(failed)?;
-    let after = std::slice::from_ref(&first);
-    // SAFETY: the caller's promises, for the rest.
-    let second = unsafe { queue.memcpy(dst.wrapping_add(even), src.wrapping_add(even), tail, after) };
-    second.or_else(|error| {
-        // The caller takes an error to mean that nothing is under way any more.
-        first.wait().map_err(failed)?;
-        Err(failed(error).into())
-    })
+    // SAFETY: the caller's promises.
+    Ok(unsafe { queue.memcpy(dst, src, len_bytes, after) }.map_err(usm_memory::Error::from)?)
 }
 
 /// Host memory for one piece, and what a queue still does with it.

@@ -1,0 +1,73 @@
+//! Strided copies and fills of memory that host code cannot touch, carried out by a kernel where there is one
+//!
+//! Everything here may answer that it did nothing; the copy then goes through the host.
+
+use super::kernel::{Launch, StridedKernels};
+use super::plan::CopyPlan;
+use crate::array::UsmArray;
+use crate::error::Result;
+
+/// Copies of fewer bytes go through the host: the first use of a kernel builds it, which takes as long as staging hundreds of
+/// megabytes.
+const MIN_BYTES: usize = 1 << 20;
+
+/// Copies elements from array to array of one dtype, by a plan that counts from the lowest elements. The two must not overlap.
+/// False when nothing was done.
+pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan) -> Result<bool> {
+    let queue = target.queue();
+    if !is_worth_it(target, plan) || source.buffer().context() != queue.context() {
+        return Ok(false);
+    }
+    let from = source.buffer().read_range(source.byte_range())?;
+    let to = target.buffer().write_range(target.byte_range())?;
+    let item_bytes = target.itemsize_bytes();
+    let dst = to.as_mut_ptr().wrapping_offset(plan.dst_start * item_bytes.cast_signed());
+    let src = from.as_ptr().wrapping_offset(plan.src_start * item_bytes.cast_signed());
+    // SAFETY: by P1 the plan visits elements of the two arrays, counted from the lowest ones, where the guarded memory begins;
+    // what lies between them is memory of their buffers. Both are of the queue's context. 1. `is_worth_it` has seen that no
+    // element of the target is visited twice. 1 and 2: the guards admit nobody else until the wait below has ended, and the
+    // arrays do not overlap.
+    let launch =
+        unsafe { StridedKernels::global().copy_strided(queue, dst, src, &plan.loops, item_bytes, &[]) };
+    finish(launch)
+}
+
+/// Sets the elements of an array to one value, by the plan of its layout, which counts from the lowest element. False when
+/// nothing was done.
+pub(super) fn fill(target: &UsmArray, element: &[u8], plan: &CopyPlan) -> Result<bool> {
+    if !is_worth_it(target, plan) {
+        return Ok(false);
+    }
+    let to = target.buffer().write_range(target.byte_range())?;
+    let dst = to.as_mut_ptr().wrapping_offset(plan.dst_start * element.len().cast_signed());
+    // SAFETY: as for `assign`, without a source.
+    let launch =
+        unsafe { StridedKernels::global().fill_strided(target.queue(), dst, &plan.loops, element, &[]) };
+    finish(launch)
+}
+
+fn is_worth_it(target: &UsmArray, plan: &CopyPlan) -> bool {
+    target.size_bytes() >= MIN_BYTES && visits_each_target_once(plan)
+}
+
+/// True when no two steps of a plan lead to one element of the target: each loop goes on behind all that those inside it reach.
+/// Plans for which this is not so obvious are rare, and take the other way.
+fn visits_each_target_once(plan: &CopyPlan) -> bool {
+    let mut reached = 0;
+    plan.loops.iter().rev().all(|axis| {
+        let goes_beyond = axis.dst > reached;
+        reached += axis.dst * (axis.count - 1).cast_signed(); // that of an element, by P2
+        goes_beyond
+    })
+}
+
+fn finish(launch: usm_memory::usm_core::Result<Launch>) -> Result<bool> {
+    let failed = usm_memory::Error::from;
+    match launch.map_err(failed)? {
+        Launch::Submitted(event) => {
+            event.wait().map_err(failed)?;
+            Ok(true)
+        }
+        Launch::Unsupported(_) => Ok(false),
+    }
+}

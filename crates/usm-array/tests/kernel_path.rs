@@ -1,0 +1,84 @@
+//! Large strided copies and fills of device memory are one kernel each, where the device has kernels.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use usm_array::usm_core::backend::Backend;
+use usm_array::usm_core::testing::{Method, RecordingBackend};
+use usm_array::usm_core::{BackendId, Queue, Runtime, UsmKind};
+use usm_array::{BufferSource, Dtype, SliceItem, UsmArray};
+
+const BACKWARDS: SliceItem = SliceItem::Slice { start: None, stop: None, step: -2 };
+
+/// A queue of the real device whose calls are recorded, if there is one.
+fn recorded() -> Option<(Arc<RecordingBackend>, Queue)> {
+    let has_device = common::queues().iter().any(|queue| queue.backend_id() == BackendId::Sycl);
+    if !has_device {
+        return None;
+    }
+    let backend: Arc<dyn Backend> = Arc::clone(Runtime::global().sycl_backend().unwrap());
+    let recording = Arc::new(RecordingBackend::new(backend));
+    let runtime = Runtime::with_backend(recording.clone()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    Some((recording, queue))
+}
+
+fn numbers(queue: &Queue, rows: usize, columns: usize) -> (Vec<u32>, UsmArray) {
+    let values: Vec<u32> = (0..rows * columns).map(|i| i as u32).collect();
+    let array = UsmArray::from_slice(queue, UsmKind::Device, &[rows, columns], &values).unwrap();
+    (values, array)
+}
+
+#[test]
+fn large_ones_are_one_kernel_and_small_ones_none() {
+    let Some((recording, queue)) = recorded() else { return };
+    for (rows, columns, kernels) in [(701, 811, 1), (7, 11, 0)] {
+        let (values, array) = numbers(&queue, rows, columns);
+        recording.clear();
+        let turned = array.transpose().copy().unwrap();
+        let expected: Vec<u32> =
+            (0..columns).flat_map(|c| (0..rows).map(move |r| r * columns + c)).map(|i| values[i]).collect();
+        assert_eq!(turned.to_vec::<u32>().unwrap(), expected);
+        assert_eq!(recording.count(Method::SubmitKernel), kernels, "{rows} × {columns}");
+
+        let every_other = array.slice(&[SliceItem::FULL, BACKWARDS]).unwrap();
+        recording.clear();
+        every_other.fill(9_u32).unwrap();
+        let is_filled = |i: usize| (columns - 1 - i % columns).is_multiple_of(2);
+        let expected: Vec<u32> =
+            values.iter().enumerate().map(|(i, &v)| if is_filled(i) { 9 } else { v }).collect();
+        assert_eq!(recording.count(Method::SubmitKernel), kernels, "{rows} × {columns}");
+        assert_eq!(array.to_vec::<u32>().unwrap(), expected);
+    }
+}
+
+#[test]
+fn targets_with_an_element_at_two_indices_take_the_other_way() {
+    let Some((recording, queue)) = recorded() else { return };
+    let (_, array) = numbers(&queue, 600, 600);
+    let source = array.transpose();
+    let memory = UsmArray::zeros(&queue, UsmKind::Device, &[600 * 600], Dtype::U32).unwrap();
+    let windows = UsmArray::builder(&[600, 600], Dtype::U32)
+        .strides(Some(&[599, 1]))
+        .build(BufferSource::SharedWith(&memory))
+        .unwrap();
+    recording.clear();
+    windows.assign(&source).unwrap();
+    assert_eq!(recording.count(Method::SubmitKernel), 0);
+    assert_eq!(memory.to_vec::<u32>().unwrap()[..3], [0, 600, 1200]);
+}
+
+#[test]
+fn sources_of_another_context_take_the_other_way() {
+    let Some((recording, queue)) = recorded() else { return };
+    let (values, array) = numbers(&queue, 600, 600);
+    let other = usm_array::usm_core::Context::new(std::slice::from_ref(queue.device())).unwrap();
+    let there = other.create_queue(queue.device(), queue.properties()).unwrap();
+    recording.clear();
+    let turned = UsmArray::empty(&there, UsmKind::Device, &[600, 600], Dtype::U32).unwrap();
+    turned.assign(&array.transpose()).unwrap();
+    assert_eq!(recording.count(Method::SubmitKernel), 0);
+    assert_eq!(turned.transpose().to_vec::<u32>().unwrap(), values);
+}
