@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Hook = Box<dyn FnOnce() + Send>;
@@ -32,7 +33,7 @@ impl ReleaseHooks {
     #[inline]
     pub(super) fn run_before(&mut self) {
         if let Some(hooks) = self.get_mut() {
-            mem::take(&mut hooks.before).into_iter().rev().for_each(|hook| hook());
+            mem::take(&mut hooks.before).into_iter().rev().for_each(contain);
         }
     }
 
@@ -50,8 +51,17 @@ impl Drop for ReleaseHooks {
     #[inline]
     fn drop(&mut self) {
         if let Some(hooks) = self.get_mut().take() {
-            hooks.after.into_iter().for_each(|hook| hook());
+            hooks.after.into_iter().for_each(contain);
         }
+    }
+}
+
+/// Runs what users have given for the end of memory. A panic ends here, after the process's panic hook has told of it: what comes
+/// next, such as waiting for work on the memory, must not be left out.
+pub(super) fn contain(call: impl FnOnce()) {
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
+        // Dropping it may panic, too.
+        mem::forget(payload);
     }
 }
 

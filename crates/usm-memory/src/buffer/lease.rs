@@ -8,6 +8,7 @@ use std::sync::Arc;
 use usm_core::{Context, Queue};
 
 use super::home::{Home, Place};
+use super::hooks::contain;
 use super::{Block, UsmBuffer};
 use crate::{Error, Result};
 
@@ -21,16 +22,18 @@ pub struct ReturnedMemory {
 }
 
 impl ReturnedMemory {
-    /// The memory, and the queue on which foreign code may still have work on it, if it was published. Wait for that queue
-    /// before the memory is handed out again.
+    /// The memory, and the queue on which work may still be pending on it, if it was published or released in the order of a
+    /// queue. From then on guards over the memory wait for that queue, as does its end; who hands it out again waits for the
+    /// queue first where users reach the memory by other means.
     #[must_use]
-    pub fn into_parts(mut self) -> (UsmBuffer, Option<Queue>) {
-        let queue = self.pending.queue.take();
+    pub fn into_parts(self) -> (UsmBuffer, Option<Queue>) {
+        // Nobody is forced to look at the queue, so the duty to wait goes down in any case, with `pending`.
+        let queue = self.pending.queue.clone();
         (self.memory, queue)
     }
 }
 
-/// Hands the duty to wait down to the block that was leased from, unless somebody took it over.
+/// Hands the duty to wait down to the block that was leased from.
 #[derive(Debug)]
 struct Pending {
     queue: Option<Queue>,
@@ -93,7 +96,7 @@ impl Lease {
             Terms::Memory(memory) => {
                 if let Some((memory, give_back)) = memory.take().map(|memory| *memory) {
                     let pending = Pending { queue: pending.cloned(), below: Arc::clone(memory.block()) };
-                    give_back(ReturnedMemory { memory, pending });
+                    contain(move || give_back(ReturnedMemory { memory, pending }));
                 }
             }
         }
@@ -116,7 +119,7 @@ impl UsmBuffer {
     /// A buffer over the memory of another one: the means of memory resources that hand out parts of larger allocations. Copies
     /// of the new buffer use `queue`. When its last clone, part and guard are gone, `give_back` gets the memory.
     ///
-    /// `give_back` runs on whichever thread lets the last one go. It must not wait and must not panic.
+    /// `give_back` runs on whichever thread lets the last one go. It must not wait. A panic of it ends there, and the memory goes.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -156,7 +159,8 @@ impl UsmBuffer {
     }
 
     /// Runs `hook` when the last clone, part and guard of the memory is gone, just before the memory goes back to where it
-    /// came from. Of several hooks the latest runs first. A hook must not panic.
+    /// came from. Of several hooks the latest runs first. A panic of a hook ends there: the others run, and the memory goes back all the
+    /// same.
     pub fn before_release(&self, hook: impl FnOnce() + Send + 'static) {
         self.hooks().add_before(Box::new(hook));
     }

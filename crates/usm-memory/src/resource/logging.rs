@@ -47,8 +47,8 @@ pub struct MemoryEvent {
 
 type Callback = Arc<dyn Fn(&MemoryEvent) + Send + Sync>;
 
-/// Calls back with every allocation, failure and release. The callback runs on the thread that allocates or lets go, and must
-/// not panic.
+/// Calls back with every allocation, failure and release. The callback runs on the thread that allocates or lets go. A
+/// panic of it leaves an allocation, and ends where memory is let go.
 pub struct LoggingResource {
     upstream: Arc<dyn MemoryResource>,
     callback: Callback,
