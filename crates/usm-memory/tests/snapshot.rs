@@ -327,3 +327,21 @@ fn unescape(text: &str) -> String {
     assert!(!whole.contains(|char: char| char.is_control() && !"\n\t\r".contains(char)));
     whole
 }
+
+#[test]
+fn memory_that_is_leased_as_a_whole_is_a_bar_of_its_own() {
+    let _alone = alone();
+    each(|queue, kind| {
+        let _tag = Tag::enter("leased as a whole");
+        let recording = Timeline::record(100);
+        let memory = UsmBuffer::allocate(queue, kind, 1000).unwrap();
+        drop(UsmBuffer::lease(memory.clone(), queue, |_| ()).unwrap());
+        drop(memory);
+        let timeline = recording.finish();
+        let bars = timeline.bars().iter().filter(|bar| bar.tag.as_deref() == Some("leased as a whole"));
+        let bars: Vec<_> = bars.map(|bar| (bar.len_bytes, bar.start.unwrap(), bar.end.unwrap())).collect();
+        let [(1000, start, end), (1000, lent, returned)] = bars[..] else { panic!("{bars:?}") };
+        assert!(start <= lent && lent <= returned && returned <= end, "{bars:?}");
+        assert_eq!(timeline.peak_bytes(kind), 2000);
+    });
+}

@@ -203,17 +203,18 @@ impl Timeline {
 /// Pairs allocations with the releases that follow at the same address.
 fn bars(events: &VecDeque<Event>, began: Moment) -> Vec<Bar> {
     let (mut before, mut bars): (Vec<Bar>, Vec<Bar>) = (Vec::new(), Vec::new());
-    // Memory of several holders may start at one address: a pool's slab, and its first block.
-    let mut live: HashMap<(usize, usize, bool), usize> = HashMap::new();
+    // Memory of several holders may start at one address: a pool's slab, and its first block. All of a buffer may be leased: then
+    // the last one ends first.
+    let mut live: HashMap<(usize, usize, bool), Vec<usize>> = HashMap::new();
     for event in events {
         let Event { time, address, len_bytes, kind, tag, is_release } = *event;
         let (is_reserve, time) = (tag == TagId::RESERVE, time.since(began));
         let bar = Bar { address, len_bytes, kind, is_reserve, tag: tag.label(), start: None, end: None };
         let key = (address, len_bytes, is_reserve);
         if !is_release {
-            live.insert(key, bars.len());
+            live.entry(key).or_default().push(bars.len());
             bars.push(Bar { start: Some(time), ..bar });
-        } else if let Some(index) = live.remove(&key) {
+        } else if let Some(index) = live.get_mut(&key).and_then(Vec::pop) {
             let start = bars[index].start;
             bars[index] = Bar { start, end: Some(time), ..bar };
         } else {
