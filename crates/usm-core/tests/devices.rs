@@ -257,3 +257,22 @@ fn filter_selectors_take_the_preferred_of_all_they_accept() {
         assert_eq!(found.backend_id(), BackendId::Sycl, "SYCL devices come first");
     }
 }
+
+#[test]
+fn parts_of_parts_have_an_end() {
+    for root in roots() {
+        let all = Partition::ByCounts(vec![root.info().compute_units.try_into().unwrap()]);
+        let mut device = root.clone();
+        let levels = (0..100).take_while(|_| {
+            let parts = device.create_sub_devices(&all);
+            if let Err(error) = &parts {
+                assert!(error.to_string().contains("a part of a part"), "{error}");
+            }
+            parts.map(|parts| device = parts[0].clone()).is_ok()
+        });
+        assert_eq!(levels.count(), 32);
+        assert!(device.filter_string().ends_with(&root.filter_string()));
+        drop(device);
+        assert!(root.create_sub_devices(&all).is_ok());
+    }
+}

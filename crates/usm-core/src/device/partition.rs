@@ -6,9 +6,13 @@ use super::Device;
 use crate::backend::{DeviceInfo, Partition};
 use crate::{Error, Result};
 
+/// Sub-devices of sub-devices keep their parents, and go one after the other with the last of them: a chain without an end
+/// would end the stack.
+const MAX_DEPTH: usize = 32;
+
 impl Device {
     /// Parts the device into sub-devices, which are new ones at each call. They have no number, and no default context other
-    /// than one of their own; their memory is the root device's.
+    /// than one of their own; their memory is the root device's. Parts can be parted again, down to 32 levels.
     ///
     /// ```
     /// use usm_core::{DeviceType, HostDevice, Partition, Runtime, RuntimeOptions};
@@ -29,7 +33,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::CannotPartition`] names the device, what was asked for, and what it has.
+    /// [`Error::CannotPartition`] names the device, what was asked for, and what it has; [`Error::Backend`] when the
+    /// runtime cannot tell its parents.
     pub fn create_sub_devices(&self, partition: &Partition) -> Result<Vec<Self>> {
         let info = self.info();
         let refused = |reason| Error::CannotPartition {
@@ -40,6 +45,13 @@ impl Device {
             max_sub_devices: info.max_sub_devices,
         };
         check(info, partition).map_err(refused)?;
+        let (mut depth, mut parent) = (0, self.parent()?);
+        while let Some(device) = parent {
+            (depth, parent) = (depth + 1, device.parent()?);
+        }
+        if depth >= MAX_DEPTH {
+            return Err(refused("it is a part of a part, 32 times"));
+        }
         // SAFETY: the handle is live (H1).
         let parts = unsafe { self.backend().sub_devices(self.raw(), partition) }
             .map_err(|_| refused("the runtime does not offer this partitioning of it"))?;
