@@ -42,7 +42,7 @@
 //! # }
 //! ```
 //!
-//! | SYCL 2020, RMM | here |
+//! | SYCL 2020, RMM, PyTorch | here |
 //! |---|---|
 //! | `malloc_device`, `malloc_host`, `malloc_shared`, `aligned_alloc` | [`UsmBuffer::allocate`], [`UsmBuffer::allocate_aligned`] |
 //! | `free` | dropping the last clone, part and guard |
@@ -52,6 +52,8 @@
 //! | `usm_allocator<T>` with a vector, `device_uvector<T>` | [`TypedBuffer`] |
 //! | `device_buffer` | [`UsmBuffer`] |
 //! | memory resources and their adaptors | [`MemoryResource`], [`resource`] |
+//! | `deallocate_async` | [`UsmBuffer::release_on`] |
+//! | `memory_snapshot` of PyTorch | [`snapshot()`], [`snapshot::Timeline`] |
 
 mod buffer;
 mod error;

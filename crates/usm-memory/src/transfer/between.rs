@@ -20,8 +20,8 @@ impl UsmBuffer {
 
     /// As [`copy_from`](Self::copy_from), but returns when the copy is submitted, to be done after the dependencies.
     ///
-    /// Across backends, whose events do not know each other, the calling thread waits for the chunks that are not the last, and
-    /// for dependencies of another backend. It waits, too, for what foreign code may have submitted on published memory.
+    /// Across contexts and backends, whose events do not order each other, the calling thread waits for the chunks that are not the
+    /// last, and for dependencies of another context. It waits, too, for what foreign code may have submitted on published memory.
     ///
     /// # Errors
     /// As [`copy_from`](Self::copy_from).
