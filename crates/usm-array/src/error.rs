@@ -3,9 +3,11 @@
 use thiserror::Error;
 use usm_memory::usm_core::UsmKind;
 
+use crate::create::CreateError;
 use crate::dtype::Dtype;
 use crate::interface::{ByteSpan, InterfaceError};
 use crate::layout::LayoutError;
+use crate::manipulate::ManipulateError;
 use crate::scalar::Scalar;
 
 /// What an operation on arrays returns.
@@ -22,6 +24,12 @@ pub enum Error {
     /// An interface dictionary that cannot be trusted.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
+    /// Arguments that describe no new array.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// Arrays that cannot be joined, repeated or rolled as asked.
+    #[error(transparent)]
+    Manipulate(#[from] ManipulateError),
     /// Refused by the memory below: out of memory, in use, or a failure of the runtime.
     #[error(transparent)]
     Memory(#[from] usm_memory::Error),

@@ -24,21 +24,24 @@
 //! ```
 //!
 //! # Architecture
-//! Arrows point to what is used: `copy` → `view` → `array` → `layout`, `interface` → `dtype`.
+//! Arrows point to what is used: `create`, `manipulate` → `copy` → `view` → `array` → `layout`, `interface` → `dtype`.
 //! Everything that is arithmetic is safe code and is done before memory is touched: `layout` and
 //! `interface` have no unsafe code at all. Memory is touched in `copy` and `view` only.
 
 mod array;
 mod copy;
+mod create;
 mod dtype;
 mod error;
 mod interface;
 mod layout;
+mod manipulate;
 mod scalar;
 mod view;
 
 pub use array::{BufferSource, UsmArray, UsmArrayBuilder};
 pub use copy::{CopyMode, num_threads, set_num_threads};
+pub use create::{CreateError, CreateOptions, Indexing, LikeOptions, Nested};
 pub use dtype::{
     Bool8, Casting, DefaultDtypes, Dtype, DtypeError, DtypeKind, Element, Finfo, Iinfo, Operand, WeakScalar,
     can_cast, default_dtypes, finfo, iinfo, isdtype, result_type,
@@ -50,6 +53,7 @@ pub use layout::{
     Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, StridedBytes,
     broadcast_layouts, broadcast_shapes,
 };
+pub use manipulate::{ManipulateError, Repeats, coerced_kind};
 pub use num_complex;
 pub use scalar::Scalar;
 pub use usm_memory;

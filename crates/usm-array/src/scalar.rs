@@ -71,7 +71,7 @@ impl Scalar {
     /// # Errors
     /// - [`Error::ScalarKind`]: the element type holds no values of this kind
     /// - [`Error::ScalarRange`]: an integer outside the range of the element type
-    fn to_bytes(self, dtype: Dtype) -> Result<[u8; MAX_ITEMSIZE_BYTES]> {
+    pub(crate) fn to_bytes(self, dtype: Dtype) -> Result<[u8; MAX_ITEMSIZE_BYTES]> {
         let mut bytes = [0; MAX_ITEMSIZE_BYTES];
         let mut write = |element: &[u8]| bytes[..element.len()].copy_from_slice(element);
         macro_rules! write_int {
@@ -135,7 +135,7 @@ impl Scalar {
         }
     }
 
-    fn to_complex(self) -> Complex64 {
+    pub(crate) fn to_complex(self) -> Complex64 {
         match self {
             Self::Bool(value) => Complex64::new(f64::from(u8::from(value)), 0.0),
             Self::Int(value) => Complex64::new(value as f64, 0.0),

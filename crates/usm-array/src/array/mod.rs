@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `construct.rs` | the one place where the bounds are proved |
 //! | `builder.rs` | new arrays as the container specification constructs them |
-//! | `create.rs` | shortcuts: empty, zeros, full, from a slice |
 //! | `inspect.rs` | shape, dtype, addresses and the like |
 //! | `views/` | other arrays over the same memory, and which of them can be written |
 //! | `exchange.rs` | from and to the interface |
@@ -12,7 +11,6 @@
 
 mod builder;
 mod construct;
-mod create;
 mod exchange;
 mod import;
 mod inspect;

@@ -32,4 +32,5 @@ mod plan;
 mod staged;
 
 pub use astype::CopyMode;
+pub(crate) use cast::half_from_f64;
 pub use host::{num_threads, set_num_threads};

@@ -44,6 +44,7 @@ pub(crate) use axes::Axes;
 pub use broadcast::{broadcast_layouts, broadcast_shapes};
 pub use error::LayoutError;
 pub use extent::Extent;
+pub(crate) use normalise::normalise_axis;
 pub use offsets::Offsets;
 pub use overlap::{Overlap, StridedBytes};
 pub use slice::SliceItem;

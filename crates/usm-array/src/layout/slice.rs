@@ -29,6 +29,11 @@ pub enum SliceItem {
 impl SliceItem {
     /// `:`, the whole axis.
     pub const FULL: Self = Self::Slice { start: None, stop: None, step: 1 };
+
+    /// `start:stop`, of places along an axis, which fit by L2.
+    pub(crate) const fn between(start: usize, stop: usize) -> Self {
+        Self::Slice { start: Some(start.cast_signed()), stop: Some(stop.cast_signed()), step: 1 }
+    }
 }
 
 impl Layout {

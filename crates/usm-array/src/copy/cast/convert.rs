@@ -70,7 +70,7 @@ convert!(Complex<f64> => Complex<f32>, |value| Complex::new(value.re as f32, val
 convert!(Complex<f64> => Complex<f64>, |value| value);
 
 /// Rounds once, to the nearest, ties to even. (`f16::from_f64` drops the lower half of the bits before it rounds.)
-fn half_from_f64(value: f64) -> f16 {
+pub(crate) fn half_from_f64(value: f64) -> f16 {
     let nearest = value as f32;
     if f64::from(nearest) == value || value.is_nan() {
         return f16::from_f32(nearest);

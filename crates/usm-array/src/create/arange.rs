@@ -1,0 +1,160 @@
+//! Numbers from a start to before a stop, by steps
+
+use num_complex::Complex64;
+
+use super::generate::{generate_complex, generate_integers, generate_real};
+use super::options::kind_of;
+use super::{CreateError, CreateOptions};
+use crate::array::UsmArray;
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+impl CreateOptions<'_> {
+    /// The numbers `start + i * step` from `start` to before `stop`: by default integers if all three are, else real numbers.
+    ///
+    /// Of integers there are exactly as many as there should be. With a real number among the three there are
+    /// `ceil((stop - start) / step)`, computed in `f64` as NumPy does, and element `i` is `start + i * step` in `f64`, rounded to the
+    /// dtype (NumPy adds multiples of the rounded `(start + step) - start` instead). In a range of integers the stop may be any
+    /// real number.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{CreateOptions, Dtype, Scalar};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let new = CreateOptions::new(&queue, UsmKind::Device);
+    /// let down = new.arange(Scalar::Int(5), Scalar::Int(0), Scalar::Int(-2))?;
+    /// assert_eq!(down.to_vec::<i64>()?, [5, 3, 1]);
+    /// let halves = new.dtype(Some(Dtype::F32)).arange(Scalar::Int(0), Scalar::Float(1.1), Scalar::Float(0.5))?;
+    /// assert_eq!(halves.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`CreateError::ZeroStep`]: the step is 0
+    /// - [`CreateError::NoLength`], [`CreateError::TooLong`]: a NaN, or more numbers than memory can have
+    /// - [`CreateError::NotReal`], [`CreateError::NotWhole`]: a complex number; a fraction as start or step of integers
+    /// - [`CreateError::NotNumeric`]: booleans asked for
+    /// - [`Error::ScalarRange`](crate::Error::ScalarRange): an integer that the dtype does not hold
+    /// - those of [`CreateOptions::zeros`]
+    pub fn arange(&self, start: Scalar, stop: Scalar, step: Scalar) -> Result<UsmArray> {
+        let highest = kind_of(start).max(kind_of(stop)).max(kind_of(step));
+        let dtype = self.dtype_or(highest.max(crate::dtype::WeakScalar::Int));
+        let range = Range { start, stop, step };
+        match dtype.kind() {
+            'b' => Err(CreateError::NotNumeric { found: dtype }.into()),
+            'i' | 'u' => self.integers(&range, dtype),
+            _ => self.reals(&range, dtype),
+        }
+    }
+
+    fn integers(&self, range: &Range, dtype: Dtype) -> Result<UsmArray> {
+        let step = whole("step", range.step, dtype)?;
+        let start = whole("start", range.start, dtype)?;
+        // The numbers before a fraction are those before the next whole number.
+        let stop = match range.stop {
+            Scalar::Float(stop) => whole_float(if step > 0 { stop.ceil() } else { stop.floor() }),
+            stop => real("stop", stop)?.1,
+        };
+        let len = match stop {
+            Some(stop) => range.len_of_integers(start, stop, step)?,
+            None => range.len_of_reals()?, // a NaN or far away: no length, none or too many
+        };
+        if len > 0 {
+            let last = (len as i128 - 1).checked_mul(step).and_then(|reach| start.checked_add(reach));
+            for number in [Some(start), last] {
+                Scalar::Int(number.ok_or_else(|| range.too_long())?).to_bytes(dtype)?;
+            }
+        }
+        let array = self.vector(len, dtype)?;
+        // All numbers fit the dtype, so their lowest bytes are right whatever the sums above them are.
+        let (start, step) = (start as u64, step as u64);
+        generate_integers(&array, |i| start.wrapping_add(step.wrapping_mul(i as u64)))?;
+        Ok(array)
+    }
+
+    fn reals(&self, range: &Range, dtype: Dtype) -> Result<UsmArray> {
+        let (start, whole_start) = real("start", range.start)?;
+        let (_, whole_stop) = real("stop", range.stop)?;
+        let (step, whole_step) = real("step", range.step)?;
+        let len = match (whole_start, whole_stop, whole_step) {
+            (Some(start), Some(stop), Some(step)) => range.len_of_integers(start, stop, step)?,
+            _ => range.len_of_reals()?,
+        };
+        let array = self.vector(len, dtype)?;
+        let step = if step.is_finite() { step } else { 0.0 }; // then there is one number at most
+        let value = |i: usize| start + i as f64 * step;
+        generate_real(&array, value)?;
+        generate_complex(&array, |i| Complex64::new(value(i), 0.0))?;
+        Ok(array)
+    }
+}
+
+/// The arguments as given.
+struct Range {
+    start: Scalar,
+    stop: Scalar,
+    step: Scalar,
+}
+
+impl Range {
+    fn len_of_integers(&self, start: i128, stop: i128, step: i128) -> Result<usize> {
+        if step == 0 {
+            return Err(CreateError::ZeroStep { step: self.step }.into());
+        }
+        if (stop > start) != (step > 0) || stop == start {
+            return Ok(0);
+        }
+        let len = (stop.abs_diff(start) - 1) / step.unsigned_abs() + 1;
+        isize::try_from(len).map(isize::cast_unsigned).map_err(|_| self.too_long().into())
+    }
+
+    fn len_of_reals(&self) -> Result<usize> {
+        let (start, stop, step) =
+            (real("start", self.start)?.0, real("stop", self.stop)?.0, real("step", self.step)?.0);
+        if step == 0.0 {
+            return Err(CreateError::ZeroStep { step: self.step }.into());
+        }
+        let distance = stop - start;
+        let len = distance / step;
+        if len.is_nan() {
+            return Err(CreateError::NoLength { start: self.start, stop: self.stop, step: self.step }.into());
+        }
+        // A quotient too small to be told from 0 is still a beginning.
+        let len = if len == 0.0 && distance != 0.0 && len.is_sign_positive() { 1.0 } else { len.ceil() };
+        if len >= isize::MAX as f64 {
+            return Err(self.too_long().into());
+        }
+        Ok(len.max(0.0) as usize)
+    }
+
+    const fn too_long(&self) -> CreateError {
+        CreateError::TooLong { start: self.start, stop: self.stop, step: self.step }
+    }
+}
+
+/// A number as `f64`, and as it is if it was given as an integer.
+pub(super) fn real(
+    argument: &'static str,
+    found: Scalar,
+) -> std::result::Result<(f64, Option<i128>), CreateError> {
+    match found {
+        Scalar::Bool(value) => Ok((f64::from(u8::from(value)), Some(value.into()))),
+        Scalar::Int(value) => Ok((value as f64, Some(value))),
+        Scalar::Float(value) => Ok((value, None)),
+        Scalar::Complex(_) => Err(CreateError::NotReal { argument, found }),
+    }
+}
+
+/// A whole number, also one given as `f64`.
+fn whole(argument: &'static str, found: Scalar, dtype: Dtype) -> std::result::Result<i128, CreateError> {
+    let (value, given) = real(argument, found)?;
+    given.or_else(|| whole_float(value)).ok_or(CreateError::NotWhole { argument, found, dtype })
+}
+
+/// Far below the limits of `i128`, so that no sum overflows.
+fn whole_float(value: f64) -> Option<i128> {
+    (value.fract() == 0.0 && value.abs() < 2_f64.powi(100)).then_some(value as i128)
+}

@@ -1,0 +1,161 @@
+//! So many numbers between two ends
+
+use num_complex::Complex64;
+
+use super::arange::real;
+use super::generate::{generate_complex, generate_integers, generate_real};
+use super::options::kind_of;
+use super::{CreateError, CreateOptions};
+use crate::array::UsmArray;
+use crate::dtype::WeakScalar;
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+
+impl CreateOptions<'_> {
+    /// `num` numbers at equal distances from `start` to `stop`, which is exactly the last one with `endpoint`, and would be the next
+    /// one without: by default real numbers, or complex ones if one of the ends is.
+    ///
+    /// They are computed in `f64` as NumPy does and rounded to the dtype. Integers are rounded down, from the exact values if both
+    /// ends are integers.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{CreateOptions, Scalar};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let new = CreateOptions::new(&queue, UsmKind::Shared);
+    /// let (start, stop) = (Scalar::Int(0), Scalar::Float(1.0));
+    /// assert_eq!(new.linspace(start, stop, 5, true)?.to_vec::<f64>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// assert_eq!(new.linspace(start, stop, 2, false)?.to_vec::<f64>()?, [0.0, 0.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`CreateError::NotNumeric`]: booleans asked for
+    /// - [`CreateError::NotReal`]: a complex end of real numbers
+    /// - [`Error::ScalarRange`]: an end that an integer dtype does not hold
+    /// - those of [`CreateOptions::zeros`]
+    pub fn linspace(&self, start: Scalar, stop: Scalar, num: usize, endpoint: bool) -> Result<UsmArray> {
+        let dtype = self.dtype_or(kind_of(start).max(kind_of(stop)).max(WeakScalar::Float));
+        let steps = if endpoint { num.saturating_sub(1) } else { num };
+        let has_end = endpoint && num > 1;
+        if dtype.kind() == 'b' {
+            return Err(CreateError::NotNumeric { found: dtype }.into());
+        }
+        if dtype.kind() == 'c' {
+            let (start, stop) = (start.to_complex(), stop.to_complex());
+            let re = Line::new(start.re, stop.re, steps, has_end);
+            let im = Line::new(start.im, stop.im, steps, has_end);
+            let array = self.vector(num, dtype)?;
+            generate_complex(&array, |i| Complex64::new(re.at(i), im.at(i)))?;
+            return Ok(array);
+        }
+        let (first, whole_first) = real("start", start)?;
+        let (last, whole_last) = real("stop", stop)?;
+        let line = Line::new(first, last, steps, has_end);
+        if dtype.kind() == 'f' {
+            let array = self.vector(num, dtype)?;
+            generate_real(&array, |i| line.at(i))?;
+            return Ok(array);
+        }
+        if let Some((first, last)) = whole_first.zip(whole_last) {
+            start.to_bytes(dtype)?;
+            stop.to_bytes(dtype)?;
+            let array = self.vector(num, dtype)?;
+            generate_integers(&array, exact(first, last, steps))?;
+            return Ok(array);
+        }
+        for (end, found) in [(first, start), (last, stop)] {
+            floor(end)
+                .and_then(|end| Scalar::Int(end).to_bytes(dtype).ok())
+                .ok_or(Error::ScalarRange { found, dtype })?;
+        }
+        let array = self.vector(num, dtype)?;
+        // Between the ends, which are small enough.
+        generate_integers(&array, |i| floor(line.at(i)).unwrap_or_default() as u64)?;
+        Ok(array)
+    }
+}
+
+/// The points of a line.
+struct Line {
+    start: f64,
+    stop: f64,
+    /// Number of steps from the start to the stop
+    steps: usize,
+    /// Distance of two points; `None` if their distance has no `f64`, or is too small for it
+    step: Option<f64>,
+    has_end: bool,
+}
+
+impl Line {
+    fn new(start: f64, stop: f64, steps: usize, has_end: bool) -> Self {
+        let step = (stop - start) / steps.max(1) as f64;
+        let step = (step.is_finite() && (step != 0.0 || stop == start)).then_some(step);
+        Self { start, stop, steps, step, has_end }
+    }
+
+    fn at(&self, i: usize) -> f64 {
+        if self.has_end && i == self.steps {
+            return self.stop;
+        }
+        if let Some(step) = self.step {
+            return i as f64 * step + self.start;
+        }
+        let part = i as f64 / self.steps.max(1) as f64;
+        if part == 0.0 {
+            return self.start;
+        }
+        match self.stop - self.start {
+            distance if distance.is_finite() => part * distance + self.start,
+            _ => self.start * (1.0 - part) + self.stop * part,
+        }
+    }
+}
+
+/// The largest integers that are not above the points of a line, one after the other: `start + floor(i * (stop - start) / steps)`.
+fn exact(start: i128, stop: i128, steps: usize) -> impl FnMut(usize) -> u64 {
+    let steps = steps.max(1) as i128;
+    let distance = stop - start; // both are elements of at most 64 bits
+    let (quotient, remainder) = (distance.div_euclid(steps) as u64, distance.rem_euclid(steps) as u64);
+    let steps = steps as u64;
+    let (mut next, mut above) = (start as u64, 0);
+    move |_| {
+        let value = next;
+        next = next.wrapping_add(quotient);
+        above += remainder; // both are below `steps`, which is at most `isize::MAX`
+        if above >= steps {
+            above -= steps;
+            next = next.wrapping_add(1);
+        }
+        value
+    }
+}
+
+fn floor(value: f64) -> Option<i128> {
+    (value.abs() < 2_f64.powi(100)).then_some(value.floor() as i128)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_too_long_or_too_short_for_a_step() {
+        let longest = Line::new(f64::MIN, f64::MAX, 2, true);
+        assert_eq!([0, 1, 2].map(|i| longest.at(i)), [f64::MIN, 0.0, f64::MAX]);
+        let shortest = Line::new(0.0, 5e-324, 4, true);
+        assert_eq!([0, 1, 3, 4].map(|i| shortest.at(i)), [0.0, 0.0, 5e-324, 5e-324]);
+        assert_eq!(Line::new(1.0, f64::INFINITY, 2, true).at(0), 1.0);
+        assert!(f64::is_nan(Line::new(f64::NAN, 0.0, 2, true).at(1)));
+    }
+
+    #[test]
+    fn integers_between_the_farthest_ends() {
+        let mut values = exact(i64::MIN.into(), i64::MAX.into(), 2);
+        assert_eq!([0, 1, 2].map(|i| values(i) as i64), [i64::MIN, -1, i64::MAX]);
+        let mut values = exact(u64::MAX.into(), 0, 3);
+        assert_eq!([0, 1, 2, 3].map(&mut values), [u64::MAX, u64::MAX / 3 * 2, u64::MAX / 3, 0]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Where a new array is made and of which dtype; one value for all elements
+
+use usm_memory::usm_core::{Queue, UsmKind};
+
+use crate::array::{BufferSource, UsmArray};
+use crate::dtype::{DefaultDtypes, Dtype, WeakScalar, default_dtypes};
+use crate::error::Result;
+use crate::layout::Order;
+use crate::scalar::Scalar;
+
+/// Where new arrays are made, of which dtype and in which order.
+///
+/// Without a dtype each function chooses one: the default of the device for the kind of its numbers, see [`default_dtypes`].
+///
+/// ```
+/// use usm_array::usm_core::{Runtime, UsmKind};
+/// use usm_array::{CreateOptions, Dtype, Scalar};
+///
+/// let runtime = Runtime::global();
+/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let new = CreateOptions::new(&queue, UsmKind::Device);
+///
+/// assert_eq!(new.ones(&[2])?.to_vec::<f64>()?, [1.0, 1.0]);
+/// assert_eq!(new.full(&[2], Scalar::Int(7))?.dtype(), Dtype::I64);
+/// assert_eq!(new.dtype(Some(Dtype::U8)).full(&[2], Scalar::Int(7))?.to_vec::<u8>()?, [7, 7]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct CreateOptions<'a> {
+    queue: &'a Queue,
+    kind: UsmKind,
+    dtype: Option<Dtype>,
+    order: Order,
+}
+
+impl<'a> CreateOptions<'a> {
+    /// Row-major arrays in memory of the given kind, of the queue's context, whose dtype is up to the function.
+    pub const fn new(queue: &'a Queue, kind: UsmKind) -> Self {
+        Self { queue, kind, dtype: None, order: Order::C }
+    }
+
+    /// The element type; `None` leaves it to the function.
+    pub const fn dtype(mut self, dtype: Option<Dtype>) -> Self {
+        self.dtype = dtype;
+        self
+    }
+
+    /// The order of the axes in memory, for `empty`, `zeros`, `ones` and `full`; the other functions make row-major arrays.
+    pub const fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// An array whose elements have no particular value, by default real numbers.
+    ///
+    /// # Errors
+    /// Those of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build).
+    pub fn empty(&self, shape: &[usize]) -> Result<UsmArray> {
+        self.allocate(shape, self.dtype_or(WeakScalar::Float))
+    }
+
+    /// An array of zeros, by default real numbers.
+    ///
+    /// # Errors
+    /// Those of [`CreateOptions::empty`], and [`Error::Memory`](crate::Error::Memory) if the fill fails.
+    pub fn zeros(&self, shape: &[usize]) -> Result<UsmArray> {
+        let array = self.empty(shape)?;
+        array.fill_zero()?;
+        Ok(array)
+    }
+
+    /// An array of ones, by default real numbers.
+    ///
+    /// # Errors
+    /// Those of [`CreateOptions::zeros`].
+    pub fn ones(&self, shape: &[usize]) -> Result<UsmArray> {
+        self.dtype(Some(self.dtype_or(WeakScalar::Float))).full(shape, Scalar::Bool(true))
+    }
+
+    /// An array of one value, by default of the default dtype of the value's kind.
+    ///
+    /// # Errors
+    /// - [`Error::ScalarKind`](crate::Error::ScalarKind), [`Error::ScalarRange`](crate::Error::ScalarRange): the dtype does not
+    ///   hold the value
+    /// - those of [`CreateOptions::zeros`]
+    pub fn full(&self, shape: &[usize], value: Scalar) -> Result<UsmArray> {
+        let dtype = self.dtype_or(kind_of(value));
+        let element = value.to_bytes(dtype)?;
+        let array = self.allocate(shape, dtype)?;
+        array.fill_bytes(&element[..dtype.itemsize_bytes()])?;
+        Ok(array)
+    }
+
+    /// The dtype asked for, or the default of a kind of numbers.
+    pub(super) fn dtype_or(&self, kind: WeakScalar) -> Dtype {
+        self.dtype.unwrap_or_else(|| self.defaults().of(kind))
+    }
+
+    fn defaults(&self) -> DefaultDtypes {
+        default_dtypes(self.queue.device())
+    }
+
+    fn allocate(&self, shape: &[usize], dtype: Dtype) -> Result<UsmArray> {
+        let source = BufferSource::Allocate { kind: self.kind, queue: self.queue };
+        UsmArray::builder(shape, dtype).order(self.order).build(source)
+    }
+
+    /// A row-major array of one axis.
+    pub(super) fn vector(&self, len: usize, dtype: Dtype) -> Result<UsmArray> {
+        UsmArray::empty(self.queue, self.kind, &[len], dtype)
+    }
+}
+
+/// The kind of a number.
+pub(super) const fn kind_of(value: Scalar) -> WeakScalar {
+    match value {
+        Scalar::Bool(_) => WeakScalar::Bool,
+        Scalar::Int(_) => WeakScalar::Int,
+        Scalar::Float(_) => WeakScalar::Float,
+        Scalar::Complex(_) => WeakScalar::Complex,
+    }
+}

@@ -1,0 +1,82 @@
+//! Why arrays cannot be joined, repeated or rolled as asked
+
+use thiserror::Error;
+
+use crate::dtype::Dtype;
+
+/// Arguments of a manipulation that do not go together.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ManipulateError {
+    /// Nothing to join.
+    #[error("arrays: found none, allowed are one and more")]
+    NoArrays,
+    /// Arrays whose computation cannot follow the data.
+    #[error("{argument}[{place}]: found {found}, allowed is the queue of the first one, {expected}")]
+    QueuesDiffer {
+        /// Name of the argument
+        argument: &'static str,
+        /// Place in the list, counted from 0
+        place: usize,
+        /// Its queue
+        found: String,
+        /// The queue of the first array
+        expected: String,
+    },
+    /// Arrays to join with unequal numbers of axes.
+    #[error("arrays[{place}]: found {found} axes, allowed are {expected}, as arrays[0] has")]
+    NdimDiffers {
+        /// Place in the list, counted from 0
+        place: usize,
+        /// Its number of axes
+        found: usize,
+        /// The number of axes of the first array
+        expected: usize,
+    },
+    /// Arrays to join with unequal sizes of an axis.
+    #[error("arrays[{place}]: found size {found} of axis {axis}, allowed is {expected}, as arrays[0] has")]
+    SizeDiffers {
+        /// Place in the list, counted from 0
+        place: usize,
+        /// The axis, counted from 0
+        axis: usize,
+        /// Its size
+        found: usize,
+        /// The size in the first array
+        expected: usize,
+    },
+    /// A number of counts that fits no axis.
+    #[error("repeats: found {found} counts, allowed are {size}, one for each place along the axis, or 1")]
+    CountsLength {
+        /// Number of counts
+        found: usize,
+        /// Size of the axis
+        size: usize,
+    },
+    /// Counts that are no row of numbers.
+    #[error(
+        "repeats: found an array of {dtype} with {ndim} axes, allowed are integers with at most one axis"
+    )]
+    NotCounts {
+        /// Element type
+        dtype: Dtype,
+        /// Number of axes
+        ndim: usize,
+    },
+    /// A count below zero.
+    #[error("repeats[{place}]: found {count}, allowed are 0 and more")]
+    NegativeCount {
+        /// Place in the array, counted from 0
+        place: usize,
+        /// The count
+        count: i64,
+    },
+    /// Shifts and axes that do not pair up.
+    #[error("shift: found {shifts} shifts for {axes} axes, allowed are {axes}, or 1 of one of them")]
+    ShiftsLength {
+        /// Number of shifts
+        shifts: usize,
+        /// Number of axes
+        axes: usize,
+    },
+}

@@ -1,0 +1,79 @@
+//! Compute follows data: queue, kind and dtype of what several arrays give
+
+use usm_memory::usm_core::{Queue, UsmKind};
+
+use super::ManipulateError;
+use crate::array::UsmArray;
+use crate::dtype::{Dtype, Operand, default_dtypes};
+use crate::error::Result;
+
+/// The kind of memory that an operation on memory of several kinds gives: device before shared before host. `None` for no kinds.
+///
+/// This is the rule of `dpctl.utils.get_coerced_usm_type`.
+///
+/// ```
+/// use usm_array::coerced_kind;
+/// use usm_array::usm_core::UsmKind;
+///
+/// assert_eq!(coerced_kind([UsmKind::Host, UsmKind::Shared]), Some(UsmKind::Shared));
+/// assert_eq!(coerced_kind([UsmKind::Shared, UsmKind::Device, UsmKind::Host]), Some(UsmKind::Device));
+/// assert_eq!(coerced_kind([]), None);
+/// ```
+#[must_use]
+pub fn coerced_kind(kinds: impl IntoIterator<Item = UsmKind>) -> Option<UsmKind> {
+    let rank = |kind: &UsmKind| match kind {
+        UsmKind::Host => 0,
+        UsmKind::Shared => 1,
+        UsmKind::Device => 2,
+    };
+    kinds.into_iter().max_by_key(rank)
+}
+
+/// What an operation on several arrays works on.
+pub(super) struct Followed<'a> {
+    pub(super) first: &'a UsmArray,
+    pub(super) kind: UsmKind,
+    pub(super) dtype: Dtype,
+}
+
+impl<'a> Followed<'a> {
+    /// The promoted dtype and coerced kind of arrays of one queue.
+    pub(super) fn data(arrays: &[&'a UsmArray]) -> Result<Self> {
+        let first = *arrays.first().ok_or(ManipulateError::NoArrays)?;
+        same_queue("arrays", arrays.iter().map(|array| array.queue()))?;
+        let operands: Vec<Operand> = arrays.iter().map(|array| array.dtype().into()).collect();
+        let dtype = match arrays.iter().all(|array| array.dtype() == first.dtype()) {
+            true => first.dtype(),
+            false => default_dtypes(first.device()).result_type(&operands).unwrap_or(first.dtype()),
+        };
+        let kind = coerced_kind(arrays.iter().map(|array| array.kind())).unwrap_or(first.kind());
+        Ok(Self { first, kind, dtype })
+    }
+
+    /// A new array of that queue, kind and dtype.
+    pub(super) fn empty(&self, shape: &[usize]) -> Result<UsmArray> {
+        UsmArray::empty(self.first.queue(), self.kind, shape, self.dtype)
+    }
+}
+
+/// Refuses queues that are not all the same.
+pub(super) fn same_queue<'a>(
+    argument: &'static str,
+    mut queues: impl Iterator<Item = &'a Queue>,
+) -> Result<()> {
+    let Some(expected) = queues.next() else {
+        return Ok(());
+    };
+    match queues.enumerate().find(|(_, queue)| *queue != expected) {
+        None => Ok(()),
+        Some((place, found)) => {
+            let (place, found, expected) = (place + 1, format!("{found:?}"), format!("{expected:?}"));
+            Err(ManipulateError::QueuesDiffer { argument, place, found, expected }.into())
+        }
+    }
+}
+
+/// Copies elements into a part of a result, cast to its dtype, to which they were promoted.
+pub(super) fn put(target: &UsmArray, source: &UsmArray) -> Result<()> {
+    target.assign_cast(source, |_, _| true)
+}

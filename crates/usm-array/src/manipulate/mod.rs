@@ -1,0 +1,26 @@
+//! New arrays of the elements of others: joined, repeated, rolled, reshaped
+//!
+//! Results are made by copying blocks into slices of new row-major memory. Where several arrays come together, the computation
+//! follows the data: all of them have one queue, and the kind of the result is [`coerced_kind`] of theirs. What is only another
+//! view (flip, squeeze, expand_dims, unstack, broadcast_arrays, …) is with the views.
+//!
+//! | file | job |
+//! |---|---|
+//! | `follow.rs` | queue, kind and dtype of what several arrays give |
+//! | `join.rs` | concat and stack |
+//! | `tile.rs` | an array repeated as a whole |
+//! | `repeat.rs` | each element repeated |
+//! | `roll.rs` | elements moved around along axes |
+//! | `reshape.rs` | another shape, by a copy where there is no view |
+
+mod error;
+mod follow;
+mod join;
+mod repeat;
+mod reshape;
+mod roll;
+mod tile;
+
+pub use error::ManipulateError;
+pub use follow::coerced_kind;
+pub use repeat::Repeats;

@@ -1,0 +1,67 @@
+//! Another shape, by a copy where there is no view
+
+use super::follow::put;
+use crate::array::{BufferSource, UsmArray};
+use crate::copy::CopyMode;
+use crate::error::Result;
+use crate::layout::Order;
+
+impl UsmArray {
+    /// The same elements in the given order with another shape, of which one size may be -1 and follows from the others.
+    ///
+    /// Without a copy it is the view that [`reshape_view`](Self::reshape_view) gives. A copy is new memory of the same kind and
+    /// queue, in the given order without gaps.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{CopyMode, Order, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(array.reshape(&[-1], Order::C, CopyMode::Never)?.address(), array.address());
+    /// let transposed = array.transpose();
+    /// assert!(transposed.reshape(&[-1], Order::C, CopyMode::Never).is_err());
+    /// let copy = transposed.reshape(&[2, -1], Order::C, CopyMode::IfNeeded)?;
+    /// assert_eq!(copy.to_vec::<u8>()?, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Layout`](crate::Error::Layout): with [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy) if a copy is needed
+    ///   and not allowed; a shape of another number of elements
+    /// - those of [`UsmArray::copy`]
+    pub fn reshape(&self, shape: &[isize], order: Order, mode: CopyMode) -> Result<Self> {
+        let is_view = self.layout().can_reshape_view(shape, order)?;
+        match mode {
+            CopyMode::Never => self.reshape_view(shape, order),
+            CopyMode::IfNeeded if is_view => self.reshape_view(shape, order),
+            CopyMode::Always | CopyMode::IfNeeded => self.in_order(order)?.reshape_view(shape, order),
+        }
+    }
+
+    /// All elements in the given order along one axis, without gaps: a view if they are so in memory, else a copy.
+    ///
+    /// # Errors
+    /// Those of [`UsmArray::copy`].
+    pub fn ravel(&self, order: Order) -> Result<Self> {
+        let dense = if order == Order::C { self.is_c_contiguous() } else { self.is_f_contiguous() };
+        self.reshape(&[-1], order, if dense { CopyMode::IfNeeded } else { CopyMode::Always })
+    }
+
+    /// A copy of all elements in the given order along one axis.
+    ///
+    /// # Errors
+    /// Those of [`UsmArray::copy`].
+    pub fn flatten(&self, order: Order) -> Result<Self> {
+        self.reshape(&[-1], order, CopyMode::Always)
+    }
+
+    /// A copy without gaps in the given order.
+    fn in_order(&self, order: Order) -> Result<Self> {
+        let source = BufferSource::Allocate { kind: self.kind(), queue: self.queue() };
+        let copy = Self::builder(self.shape(), self.dtype()).order(order).build(source)?;
+        put(&copy, self)?;
+        Ok(copy)
+    }
+}
