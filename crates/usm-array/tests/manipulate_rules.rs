@@ -128,14 +128,16 @@ fn counts_and_shifts_that_do_not_pair_up() {
 #[test]
 fn many_counts_go_through_the_host_in_pieces() {
     for (queue, kind) in PLACES.iter() {
-        // Places of 8, 600 and 40,000 bytes, some never, some very often.
-        for (shape, axis) in
-            [(vec![20_000, 2], 0), (vec![3, 5_000, 25, 2], 1), (vec![7, 10_000], 0), (vec![9, 4], 1)]
-        {
+        // Places of 8, 600, 40,000 and 36 bytes, some never, some often.
+        for (shape, axis, often) in [
+            (vec![20_000, 2], 0, 5),
+            (vec![3, 900, 25, 2], 1, 5),
+            (vec![7, 10_000], 0, 40),
+            (vec![9, 4], 1, 9_000),
+        ] {
             let value =
                 |index: &[usize]| index.iter().fold(0_u32, |sum, &i| sum.wrapping_mul(20_011) + i as u32);
             let array = UsmArray::from_fn(queue, *kind, &shape, value).unwrap();
-            let often = if shape[axis] < 10 { 90_000 } else { 5 };
             let counts: Vec<usize> =
                 (0..shape[axis]).map(|i| if i % 1000 == 1 { often } else { i % 3 }).collect();
             let from: Vec<usize> = counts.iter().enumerate().flat_map(|(i, &count)| vec![i; count]).collect();
