@@ -5,6 +5,7 @@ use usm_memory::usm_core::UsmKind;
 
 use crate::create::CreateError;
 use crate::dtype::Dtype;
+use crate::index::IndexError;
 use crate::interface::{ByteSpan, InterfaceError};
 use crate::layout::LayoutError;
 use crate::manipulate::ManipulateError;
@@ -21,6 +22,9 @@ pub enum Error {
     /// Shape, strides, offset or indices do not go together.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// Index arrays that do not fit their array.
+    #[error(transparent)]
+    Index(#[from] IndexError),
     /// An interface dictionary that cannot be trusted.
     #[error(transparent)]
     Interface(#[from] InterfaceError),

@@ -24,15 +24,18 @@
 //! ```
 //!
 //! # Architecture
-//! Arrows point to what is used: `create`, `manipulate` → `copy` → `view` → `array` → `layout`, `interface` → `dtype`.
+//! Arrows point to what is used: `kit`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `layout`,
+//! `interface` → `dtype`; `picture` draws a `layout`.
 //! Everything that is arithmetic is safe code and is done before memory is touched: `layout` and
-//! `interface` have no unsafe code at all. Memory is touched in `copy` and `view` only.
+//! `interface` have no unsafe code at all. Memory is touched in `copy` and `view`, and through
+//! slices under guards in `index`.
 
 mod array;
 mod copy;
 mod create;
 mod dtype;
 mod error;
+mod index;
 mod interface;
 mod layout;
 mod manipulate;
@@ -48,6 +51,7 @@ pub use dtype::{
 };
 pub use error::{Error, Result};
 pub use half;
+pub use index::{ArrayOrScalar, Index, IndexError, IndexMode, where_};
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
 pub use layout::{
     Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, StridedBytes,

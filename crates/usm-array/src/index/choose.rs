@@ -1,0 +1,117 @@
+//! where: elements of one array or of another, as a condition says
+
+use super::memory::{by_itemsize, fill};
+use super::read::HostElements;
+use super::{ArrayOrScalar, Values};
+use crate::array::UsmArray;
+use crate::dtype::{Dtype, Operand, WeakScalar, default_dtypes};
+use crate::error::Result;
+use crate::layout::{Layout, Order, SliceItem, broadcast_shapes};
+use crate::scalar::Scalar;
+
+/// Elements of `x` where a condition is not zero, of `y` elsewhere: NumPy's `where`. The three are broadcast.
+///
+/// The result is C-contiguous, in memory of the kind and queue of the condition. Its dtype is what `x` and `y` are promoted to, on
+/// the condition's device; a [`Scalar`] takes part by its kind only, two of them give the default dtype of the higher kind.
+///
+/// ```
+/// use usm_array::usm_core::{Runtime, UsmKind};
+/// use usm_array::{Dtype, Scalar, UsmArray, where_};
+///
+/// let runtime = Runtime::global();
+/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let condition = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 1], &[1_u8, 0])?;
+/// let x = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1.5_f32, 2.5])?;
+/// let chosen = where_(&condition, &x, Scalar::Int(0))?;
+/// assert_eq!(chosen.dtype(), Dtype::F32);
+/// assert_eq!(chosen.shape(), [2, 2]);
+/// assert_eq!(chosen.to_vec::<f32>()?, [1.5, 2.5, 0.0, 0.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// - [`Error::Layout`](crate::Error::Layout): the shapes do not broadcast
+/// - [`Error::ScalarRange`](crate::Error::ScalarRange): an integer outside the range of the dtype of the other operand
+/// - [`Error::TooManyBytes`](crate::Error::TooManyBytes): a result of more than `isize::MAX` bytes
+/// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for a copy of elements
+/// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
+pub fn where_<'a, 'b>(
+    condition: &UsmArray,
+    x: impl Into<ArrayOrScalar<'a>>,
+    y: impl Into<ArrayOrScalar<'b>>,
+) -> Result<UsmArray> {
+    let (x, y) = (x.into(), y.into());
+    let shape = broadcast_shapes(&[condition.shape(), shape_of(x), shape_of(y)])?;
+    let dtype = promoted(condition, x, y);
+    let result = UsmArray::empty(condition.queue(), condition.kind(), &shape, dtype)?;
+    let (x, y) = (Values::broadcast(&result, x, &shape)?, Values::broadcast(&result, y, &shape)?);
+    if result.is_empty() {
+        return Ok(result);
+    }
+    let truth = HostElements::truth(condition)?;
+    let layout = Layout::contiguous(condition.shape(), Order::C)?.broadcast_to(&shape)?;
+    let itemsize = dtype.itemsize_bytes();
+    fill(&result, |values| by_itemsize!(itemsize, choose(truth.bytes()?, &layout, &x, &y, values)))?;
+    Ok(result)
+}
+
+fn shape_of(operand: ArrayOrScalar<'_>) -> &[usize] {
+    match operand {
+        ArrayOrScalar::Array(array) => array.shape(),
+        ArrayOrScalar::Scalar(_) => &[],
+    }
+}
+
+fn promoted(condition: &UsmArray, x: ArrayOrScalar<'_>, y: ArrayOrScalar<'_>) -> Dtype {
+    let operand = |operand| match operand {
+        ArrayOrScalar::Array(array) => Operand::Dtype(array.dtype()),
+        ArrayOrScalar::Scalar(Scalar::Bool(_)) => WeakScalar::Bool.into(),
+        ArrayOrScalar::Scalar(Scalar::Int(_)) => WeakScalar::Int.into(),
+        ArrayOrScalar::Scalar(Scalar::Float(_)) => WeakScalar::Float.into(),
+        ArrayOrScalar::Scalar(Scalar::Complex(_)) => WeakScalar::Complex.into(),
+    };
+    let defaults = default_dtypes(condition.device());
+    // Numbers alone have no dtype, beside a boolean they have the default one of their kind.
+    defaults.result_type(&[operand(x), operand(y)]).unwrap_or_else(|_| {
+        let with_bool = defaults.result_type(&[operand(x), operand(y), Dtype::Bool.into()]);
+        with_bool.unwrap_or(Dtype::Bool)
+    })
+}
+
+fn choose<const N: usize>(
+    truth: &[u8],
+    condition: &Layout,
+    x: &Values,
+    y: &Values,
+    values: &mut [u8],
+) -> Result<()> {
+    let (from_x, from_y) = (x.elements.bytes()?.as_chunks::<N>().0, y.elements.bytes()?.as_chunks::<N>().0);
+    let (values, _) = values.as_chunks_mut::<N>();
+    let len = condition.shape().last().copied().unwrap_or(1);
+    let (condition, x, y) = (Rows::of(condition)?, Rows::of(&x.layout)?, Rows::of(&y.layout)?);
+    let starts = condition.starts.offsets().zip(x.starts.offsets()).zip(y.starts.offsets());
+    for (row, ((condition_start, x_start), y_start)) in values.chunks_exact_mut(len).zip(starts) {
+        for (i, value) in (0..).zip(row) {
+            let holds = truth[(condition_start + i * condition.step).cast_unsigned()] != 0;
+            let from_x = from_x[(x_start + i * x.step).cast_unsigned()];
+            let from_y = from_y[(y_start + i * y.step).cast_unsigned()];
+            *value = if holds { from_x } else { from_y };
+        }
+    }
+    Ok(())
+}
+
+/// A layout row by row: where the rows start, and the distance of elements in them.
+struct Rows {
+    starts: Layout,
+    step: isize,
+}
+
+impl Rows {
+    fn of(layout: &Layout) -> Result<Self> {
+        Ok(match layout.strides().last() {
+            None => Self { starts: layout.clone(), step: 0 },
+            Some(&step) => Self { starts: layout.slice(&[SliceItem::Ellipsis, SliceItem::Index(0)])?, step },
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Why an index is refused
+
+use thiserror::Error;
+
+use crate::dtype::Dtype;
+
+/// An index that does not fit its array. Nothing has been read or written then.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// An integer of an index array outside its axis.
+    #[error(
+        "index {index} at position {position:?} of the index array is out of bounds for {} of size {size}, allowed are {}",
+        axis_name(*axis),
+        allowed(*size)
+    )]
+    OutOfBounds {
+        /// The axis, counted from 0; `None` where all elements in row-major order count as one axis
+        axis: Option<usize>,
+        /// The integer as given
+        index: i128,
+        /// Where it is in the index array
+        position: Vec<usize>,
+        /// The size of the axis
+        size: usize,
+    },
+    /// A mask of another size than the axis it is for.
+    #[error("mask has size {found} where axis {axis} of the array has size {size}, allowed is the same size")]
+    MaskSize {
+        /// The axis of the array, counted from 0
+        axis: usize,
+        /// Size of the mask there
+        found: usize,
+        /// Size of the axis
+        size: usize,
+    },
+    /// An index array whose elements are neither integers nor booleans.
+    #[error("index array has elements of {found}, allowed are integers and booleans")]
+    NotAnIndex {
+        /// Its dtype
+        found: Dtype,
+    },
+    /// Something else where only integers are an index.
+    #[error("indices: found {found}, allowed are integers and arrays of them")]
+    NotIntegers {
+        /// What was found
+        found: &'static str,
+    },
+    /// Values of the host that are not as many as their shape says.
+    #[error("index array has {found} values for shape {shape:?}, allowed are {}", shape.iter().product::<usize>())]
+    ValuesLength {
+        /// Number of values
+        found: usize,
+        /// The shape
+        shape: Vec<usize>,
+    },
+    /// Index arrays with another number of axes than the array.
+    #[error("indices: found {found} axes, allowed are {expected}, those of the array")]
+    IndicesNdim {
+        /// Axes of the index array
+        found: usize,
+        /// Axes that it must have
+        expected: usize,
+    },
+    /// A condition that is not for the elements of the array.
+    #[error("condition: found {found} elements, allowed are {size}, as many as the array has")]
+    ConditionSize {
+        /// Elements of the condition
+        found: usize,
+        /// Elements of the array
+        size: usize,
+    },
+    /// Nothing to assign to elements that were picked.
+    #[error("values: found none for {picked} elements, allowed are one and more")]
+    NoValues {
+        /// Number of elements that were picked
+        picked: usize,
+    },
+}
+
+fn axis_name(axis: Option<usize>) -> String {
+    axis.map_or_else(|| "the flat array".to_owned(), |axis| format!("axis {axis}"))
+}
+
+fn allowed(size: usize) -> String {
+    match size {
+        0 => "none".to_owned(),
+        _ => format!("-{size} to {}", size - 1),
+    }
+}

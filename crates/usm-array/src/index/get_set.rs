@@ -1,0 +1,92 @@
+//! `array[index]` and `array[index] = value`
+
+use super::resolve::{Resolved, resolve};
+use super::{ArrayOrScalar, Index, Values};
+use crate::array::UsmArray;
+use crate::error::{Error, Result};
+
+impl UsmArray {
+    /// The elements of an index, with the meaning of NumPy's `array[items]`: a view where all items are basic, as by
+    /// [`slice`](Self::slice), otherwise a C-contiguous copy in memory of the same kind and queue.
+    ///
+    /// Index arrays are broadcast to a common shape, whose axes take the place of those that the arrays pick from. If a slice, an
+    /// ellipsis or a new axis stands between two of them, the common axes come first. An integer beside index arrays counts as one
+    /// of them.
+    ///
+    /// Each integer must be inside its axis, also where NumPy does not look because the result has no elements.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Index, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
+    /// // array[:, [2, 0]]
+    /// let columns = array.get_index(&[Index::FULL, (&[2, 0]).into()])?;
+    /// assert_eq!(columns.shape(), [2, 2]);
+    /// assert_eq!(columns.to_vec::<i32>()?, [3, 1, 6, 4]);
+    /// // array[[True, False], -1]
+    /// let last = array.get_index(&[(&[true, false]).into(), (-1).into()])?;
+    /// assert_eq!(last.to_vec::<i32>()?, [3]);
+    /// assert!(array.get_index(&[(&[0, 2]).into()]).is_err(), "there are two rows");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Index`]: an integer outside its axis, a mask of another size than its axes, or an index array of real numbers
+    /// - [`Error::Layout`]: too many items, or several ellipses; basic items as for [`Layout::slice`](crate::Layout::slice); index
+    ///   arrays that do not broadcast
+    /// - [`Error::TooManyBytes`]: a result of more than `isize::MAX` bytes
+    /// - [`Error::OutOfHostMemory`]: no host memory for the places of elements, or for a copy of device memory
+    /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
+    pub fn get_index(&self, items: &[Index<'_>]) -> Result<Self> {
+        match resolve(self, items)? {
+            Resolved::View(items) => self.slice(&items),
+            Resolved::Picked(plan) => plan.gather(self),
+        }
+    }
+
+    /// Changes the elements of an index: NumPy's `array[items] = value`.
+    ///
+    /// An array is broadcast to the shape that [`get_index`](Self::get_index) gives and cast to the dtype as by
+    /// [`astype`](Self::astype); a [`Scalar`](crate::Scalar) must be one that the dtype holds. If the value shares memory with this
+    /// array, the result is as if it had been copied first. If an element is at several indices, it gets the value of the last one
+    /// in row-major order. Nothing is written when an index is refused.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Index, Scalar, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[0.0_f32; 4])?;
+    /// let values = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[1_u8, 2, 3])?;
+    /// array.set_index(&[(&[3, 1, 3]).into()], &values)?;
+    /// assert_eq!(array.to_vec::<f32>()?, [0.0, 2.0, 0.0, 3.0]);
+    /// array.set_index(&[(&[true, false, true, false]).into()], Scalar::Float(0.5))?;
+    /// assert_eq!(array.to_vec::<f32>()?, [0.5, 2.0, 0.5, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::ReadOnly`]: the array is read-only
+    /// - [`Error::Index`], [`Error::Layout`], [`Error::OutOfHostMemory`]: as for [`get_index`](Self::get_index), or the value does not
+    ///   broadcast to the shape
+    /// - [`Error::ScalarKind`], [`Error::ScalarRange`]: a value that the dtype does not hold
+    /// - [`Error::Memory`]: memory is borrowed, or the runtime failed
+    pub fn set_index<'a>(&self, items: &[Index<'_>], value: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
+        if !self.is_writable() {
+            return Err(Error::ReadOnly);
+        }
+        match (resolve(self, items)?, value.into()) {
+            (Resolved::View(items), ArrayOrScalar::Array(array)) => {
+                self.slice(&items)?.assign_cast(array, |_, _| true)
+            }
+            (Resolved::View(items), ArrayOrScalar::Scalar(value)) => self.slice(&items)?.fill_scalar(value),
+            (Resolved::Picked(plan), value) => {
+                plan.scatter(self, &Values::broadcast(self, value, plan.shape())?)
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What stands between the brackets of an index expression
+
+use crate::array::UsmArray;
+use crate::layout::SliceItem;
+
+/// One item of an index: basic ([`SliceItem`]), or an array of integers or booleans.
+///
+/// Integers count from the end of the axis when they are negative. A mask of `n` axes stands for `n` axes of the array, whose
+/// sizes it must have, and picks where it is true. One without axes stands for none, and picks everything or nothing.
+///
+/// ```
+/// use usm_array::{Index, SliceItem};
+///
+/// // The Python index [2, ..., [0, -1], [True, False]].
+/// let index: [Index<'_>; 4] = [2.into(), SliceItem::Ellipsis.into(), (&[0, -1]).into(), (&[true, false]).into()];
+/// assert!(matches!(index[2], Index::Integers { values: [0, -1], shape: None }));
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Index<'a> {
+    /// An integer, a slice, an ellipsis or a new axis.
+    Basic(SliceItem),
+    /// An array in USM of any kind: integers of any dtype, or a boolean mask.
+    Array(&'a UsmArray),
+    /// Integers of the host in row-major order.
+    Integers {
+        /// The integers
+        values: &'a [i64],
+        /// Their shape; `None` is one axis
+        shape: Option<&'a [usize]>,
+    },
+    /// A mask of the host in row-major order.
+    Mask {
+        /// The booleans
+        values: &'a [bool],
+        /// Their shape; `None` is one axis
+        shape: Option<&'a [usize]>,
+    },
+}
+
+impl Index<'static> {
+    /// `:`, the whole axis.
+    pub const FULL: Self = Self::Basic(SliceItem::FULL);
+}
+
+impl From<SliceItem> for Index<'_> {
+    fn from(item: SliceItem) -> Self {
+        Self::Basic(item)
+    }
+}
+
+impl From<isize> for Index<'_> {
+    fn from(index: isize) -> Self {
+        Self::Basic(SliceItem::Index(index))
+    }
+}
+
+/// A mask without axes, Python's `True` and `False`.
+impl From<bool> for Index<'_> {
+    fn from(value: bool) -> Self {
+        Self::Mask { values: if value { &[true] } else { &[false] }, shape: Some(&[]) }
+    }
+}
+
+impl<'a> From<&'a UsmArray> for Index<'a> {
+    fn from(array: &'a UsmArray) -> Self {
+        Self::Array(array)
+    }
+}
+
+impl<'a> From<&'a [i64]> for Index<'a> {
+    fn from(values: &'a [i64]) -> Self {
+        Self::Integers { values, shape: None }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [i64; N]> for Index<'a> {
+    fn from(values: &'a [i64; N]) -> Self {
+        Self::Integers { values, shape: None }
+    }
+}
+
+impl<'a> From<&'a [bool]> for Index<'a> {
+    fn from(values: &'a [bool]) -> Self {
+        Self::Mask { values, shape: None }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [bool; N]> for Index<'a> {
+    fn from(values: &'a [bool; N]) -> Self {
+        Self::Mask { values, shape: None }
+    }
+}

@@ -1,0 +1,94 @@
+//! Elements to and from memory of any kind: in place under a guard, or in copies of the pieces that a plan needs
+
+use super::staging::Pieces;
+use super::walk::{Gather, Scatter, walk};
+use super::{Plan, Values};
+use crate::array::UsmArray;
+use crate::error::{Error, Result};
+use crate::layout::{Layout, Order};
+use crate::view::zeroed_vec;
+
+/// Calls a function with slices of elements of `N` bytes, for the item size at run time.
+macro_rules! by_itemsize {
+    ($itemsize:expr, $function:ident($($argument:expr),*)) => {
+        match $itemsize {
+            1 => $function::<1>($($argument),*),
+            2 => $function::<2>($($argument),*),
+            4 => $function::<4>($($argument),*),
+            8 => $function::<8>($($argument),*),
+            _ => $function::<16>($($argument),*),
+        }
+    };
+}
+pub(super) use by_itemsize;
+
+impl Plan {
+    /// The elements in a new C-contiguous array of the same dtype, kind and queue.
+    pub(super) fn gather(&self, source: &UsmArray) -> Result<UsmArray> {
+        let result = UsmArray::empty(source.queue(), source.kind(), self.shape(), source.dtype())?;
+        let Some(span) = self.span() else { return Ok(result) };
+        let itemsize = source.itemsize_bytes();
+        if source.is_host_accessible() {
+            let guard = source.buffer().read_range(bytes_of_span(source, &span))?;
+            let elements = guard.as_slice()?;
+            fill(&result, |values| by_itemsize!(itemsize, gather(self, span.start, elements, values)))?;
+        } else {
+            let pieces = Pieces::of(self, itemsize)?;
+            let (plan, elements) = (pieces.side_by_side(self)?, pieces.read(source)?);
+            fill(&result, |values| by_itemsize!(itemsize, gather(&plan, 0, &elements, values)))?;
+        }
+        Ok(result)
+    }
+
+    /// Puts values where the elements are, those of the last index where several indices are one element.
+    pub(super) fn scatter(&self, target: &UsmArray, values: &Values) -> Result<()> {
+        if !target.is_writable() {
+            return Err(Error::ReadOnly);
+        }
+        let Some(span) = self.span() else { return Ok(()) };
+        let itemsize = target.itemsize_bytes();
+        let from = values.elements.bytes()?;
+        if target.is_host_accessible() {
+            let mut guard = target.buffer().write_range(bytes_of_span(target, &span))?;
+            let elements = guard.as_mut_slice()?;
+            return by_itemsize!(itemsize, scatter(self, span.start, elements, from, &values.layout));
+        }
+        let pieces = Pieces::of(self, itemsize)?;
+        let plan = pieces.side_by_side(self)?;
+        pieces.change(target, |bytes| by_itemsize!(itemsize, scatter(&plan, 0, bytes, from, &values.layout)))
+    }
+}
+
+/// Writes all bytes of a C-contiguous array with elements, in place where that is possible.
+pub(super) fn fill(array: &UsmArray, write: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+    if array.is_host_accessible() {
+        let mut guard = array.buffer().write_range(array.byte_range())?;
+        return write(guard.as_mut_slice()?);
+    }
+    let mut bytes = zeroed_vec::<u8>(array.size_bytes())?;
+    write(&mut bytes)?;
+    array.copy_from_host_contiguous(&bytes)
+}
+
+/// The bytes of the buffer from one element to another, counted from the lowest one.
+fn bytes_of_span(array: &UsmArray, span: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let (lowest, itemsize) = (array.byte_range().start, array.itemsize_bytes());
+    lowest + span.start * itemsize..lowest + span.end * itemsize
+}
+
+fn gather<const N: usize>(plan: &Plan, first: usize, elements: &[u8], values: &mut [u8]) -> Result<()> {
+    let dense = Layout::contiguous(plan.shape(), Order::C)?;
+    let mut mover = Gather { elements: elements.as_chunks::<N>().0, values: values.as_chunks_mut::<N>().0 };
+    walk(plan, first.cast_signed(), &dense, &mut mover)
+}
+
+fn scatter<const N: usize>(
+    plan: &Plan,
+    first: usize,
+    elements: &mut [u8],
+    values: &[u8],
+    layout: &Layout,
+) -> Result<()> {
+    let mut mover = Scatter { elements: elements.as_chunks_mut::<N>().0, values: values.as_chunks::<N>().0 };
+    walk(plan, first.cast_signed(), layout, &mut mover)
+}

@@ -1,0 +1,51 @@
+//! Indexing and assignment with NumPy's rules: basic, integer arrays, boolean masks, and mixtures of them
+//!
+//! Index arrays are read and checked first, whatever memory they are in, and become a [`Plan`]: where the elements are, as
+//! numbers. Only then elements are moved, so that nothing is written when an index is refused. All of it is safe code: what host
+//! code can touch is a slice under a guard, device memory goes through copies of the pieces that the plan needs.
+//!
+//! Reference: <https://numpy.org/doc/stable/user/basics.indexing.html#advanced-indexing>.
+//!
+//! | file | job |
+//! |---|---|
+//! | `item.rs` | what stands between the brackets |
+//! | `mode.rs` | what happens to integers outside of an axis |
+//! | `error.rs` | why an index is refused |
+//! | `read.rs` | index arrays and masks, as displacements on the host |
+//! | `resolve.rs` | from index items to a plan: which axes, and where the picked ones go |
+//! | `plan.rs` | where the elements are: numbers only |
+//! | `walk.rs` | the order in which a plan is carried out |
+//! | `memory.rs` | elements to and from memory of any kind |
+//! | `staging.rs` | copies of the pieces of device memory that a plan needs |
+//! | `values.rs` | what is assigned: cast, broadcast or repeated |
+//! | `get_set.rs` | `array[index]` and `array[index] = value` |
+//! | `take.rs` | take and put |
+//! | `along.rs` | take_along_axis and put_along_axis |
+//! | `nonzero.rs` | where elements are not zero, and how many |
+//! | `place.rs` | extract and place |
+//! | `choose.rs` | where: elements of one array or of another |
+
+mod along;
+mod choose;
+mod error;
+mod get_set;
+mod item;
+mod memory;
+mod mode;
+mod nonzero;
+mod place;
+mod plan;
+mod read;
+mod resolve;
+mod staging;
+mod take;
+mod values;
+mod walk;
+
+pub use choose::where_;
+pub use error::IndexError;
+pub use item::Index;
+pub use mode::IndexMode;
+use plan::Plan;
+pub use values::ArrayOrScalar;
+use values::Values;

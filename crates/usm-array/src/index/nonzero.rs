@@ -1,0 +1,120 @@
+//! Where elements are not zero, and how many of them
+
+use super::plan::room;
+use super::read::{HostElements, unravel};
+use crate::array::UsmArray;
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::layout::LayoutError;
+
+impl UsmArray {
+    /// The indices of the elements that are not zero, in row-major order: for each axis an `int64` array, in memory of the same
+    /// kind and queue. They are an index of this array.
+    ///
+    /// ```
+    /// use usm_array::UsmArray;
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[0.0_f32, 1.0, 2.0, -0.0])?;
+    /// let places = array.nonzero()?;
+    /// assert_eq!(places[0].to_vec::<i64>()?, [0, 1]);
+    /// assert_eq!(places[1].to_vec::<i64>()?, [1, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Layout`](crate::Error::Layout): an array without axes
+    /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for the indices or for a copy of device memory
+    /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, the memory is borrowed for writing, or the runtime failed
+    pub fn nonzero(&self) -> Result<Vec<Self>> {
+        if self.ndim() == 0 {
+            return Err(LayoutError::TooFewAxes { ndim: 0, needed: 1 }.into());
+        }
+        let indices = self.nonzero_indices()?;
+        let count = indices.len() / self.ndim();
+        let mut along: Vec<i64> = room(count)?;
+        let axis = |axis| {
+            along.clear();
+            along.extend(indices.iter().skip(axis).step_by(self.ndim()));
+            Self::from_slice(self.queue(), self.kind(), &[count], &along)
+        };
+        (0..self.ndim()).map(axis).collect()
+    }
+
+    /// The indices of the elements that are not zero, in row-major order: an `int64` array of shape `(count, ndim)`, in memory of
+    /// the same kind and queue.
+    ///
+    /// ```
+    /// use usm_array::UsmArray;
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[0_u8, 1, 2, 0])?;
+    /// assert_eq!(array.argwhere()?.to_vec::<i64>()?, [0, 1, 1, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The last two of [`nonzero`](Self::nonzero).
+    pub fn argwhere(&self) -> Result<Self> {
+        let count = self.count_true()?;
+        if self.ndim() == 0 {
+            return Self::empty(self.queue(), self.kind(), &[count, 0], Dtype::I64);
+        }
+        let indices = self.nonzero_indices()?;
+        Self::from_slice(self.queue(), self.kind(), &[indices.len() / self.ndim(), self.ndim()], &indices)
+    }
+
+    /// The number of elements that are true, or not zero.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Bool8, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let mask = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[true, false, true].map(Bool8::from))?;
+    /// assert_eq!(mask.count_true()?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The last two of [`nonzero`](Self::nonzero).
+    pub fn count_true(&self) -> Result<usize> {
+        let truth = HostElements::truth(self)?;
+        Ok(count(truth.bytes()?))
+    }
+
+    /// Index after index, one number for each axis.
+    fn nonzero_indices(&self) -> Result<Vec<i64>> {
+        let truth = HostElements::truth(self)?;
+        let bytes = truth.bytes()?;
+        let mut indices = room(count(bytes).saturating_mul(self.ndim()))?;
+        let Some((&len, outer)) = self.shape().split_last().filter(|_| !self.is_empty()) else {
+            return Ok(indices);
+        };
+        for (number, row) in bytes.chunks_exact(len).enumerate() {
+            let outer = unravel(number, outer);
+            for (place, _) in row.iter().enumerate().filter(|&(_, &byte)| byte != 0) {
+                indices.extend(outer.iter().chain([&place]).map(|&place| place as i64));
+            }
+        }
+        Ok(indices)
+    }
+}
+
+/// The places of all elements, in row-major order, that are not zero.
+pub(super) fn true_places(condition: &UsmArray) -> Result<Vec<usize>> {
+    let truth = HostElements::truth(condition)?;
+    let bytes = truth.bytes()?;
+    let mut places = room(count(bytes))?;
+    places.extend(bytes.iter().enumerate().filter(|&(_, &byte)| byte != 0).map(|(place, _)| place));
+    Ok(places)
+}
+
+fn count(truth: &[u8]) -> usize {
+    truth.iter().filter(|&&byte| byte != 0).count()
+}

@@ -1,0 +1,159 @@
+//! Index arrays and masks, as displacements on the host
+
+use usm_memory::ReadGuard;
+
+use super::plan::room;
+use super::{Index, IndexError, IndexMode};
+use crate::array::UsmArray;
+use crate::copy::CopyMode;
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::{Layout, SliceItem};
+use crate::view::bytes_of;
+
+/// Elements in row-major order and without gaps, where host code can touch them.
+#[derive(Debug)]
+pub(super) enum HostElements<'a> {
+    /// Of an array, in place.
+    Guarded(ReadGuard),
+    /// Of the host, in place.
+    Borrowed(&'a [u8]),
+    Copied(Vec<u8>),
+}
+
+impl<'a> HostElements<'a> {
+    /// Those of an array, in place where that is possible.
+    pub(super) fn of(array: &UsmArray) -> Result<Self> {
+        if array.is_host_accessible() && array.is_c_contiguous() && !array.is_empty() {
+            return Ok(Self::Guarded(array.buffer().read_range(array.byte_range())?));
+        }
+        Ok(Self::Copied(array.to_bytes()?))
+    }
+
+    /// Which elements are not zero: a byte for each, of which every value but 0 is true.
+    pub(super) fn truth(array: &UsmArray) -> Result<Self> {
+        Self::of(&array.astype(Dtype::Bool, CopyMode::IfNeeded)?)
+    }
+
+    pub(super) fn bytes(&self) -> Result<&[u8]> {
+        match self {
+            Self::Guarded(guard) => Ok(guard.as_slice()?),
+            Self::Borrowed(bytes) => Ok(bytes),
+            Self::Copied(bytes) => Ok(bytes),
+        }
+    }
+}
+
+/// An index array that can be read.
+pub(super) struct IndexArray<'a> {
+    pub(super) shape: Vec<usize>,
+    dtype: Dtype,
+    // As many as the shape says.
+    elements: HostElements<'a>,
+}
+
+impl<'a> IndexArray<'a> {
+    /// `None` for slices, ellipses and new axes. Integers are arrays without axes.
+    pub(super) fn read(index: &Index<'a>) -> Result<Option<Self>> {
+        let (found, shape, dtype, elements) = match *index {
+            Index::Basic(SliceItem::Index(index)) => {
+                let elements = HostElements::Copied(bytes_of(&[index as i64]).to_vec());
+                (1, vec![], Dtype::I64, elements)
+            }
+            Index::Basic(_) => return Ok(None),
+            Index::Array(array) => {
+                if !matches!(array.dtype().kind(), 'i' | 'u' | 'b') {
+                    return Err(IndexError::NotAnIndex { found: array.dtype() }.into());
+                }
+                let elements = HostElements::of(array)?;
+                (array.size(), array.shape().to_vec(), array.dtype(), elements)
+            }
+            Index::Integers { values, shape } => {
+                let shape = shape.map_or_else(|| vec![values.len()], <[usize]>::to_vec);
+                (values.len(), shape, Dtype::I64, HostElements::Borrowed(bytes_of(values)))
+            }
+            Index::Mask { values, shape } => {
+                let shape = shape.map_or_else(|| vec![values.len()], <[usize]>::to_vec);
+                let mut bytes = room(values.len())?;
+                bytes.extend(values.iter().map(|&value| u8::from(value)));
+                (values.len(), shape, Dtype::Bool, HostElements::Copied(bytes))
+            }
+        };
+        if shape.iter().try_fold(1_usize, |size, &n| size.checked_mul(n)) != Some(found) {
+            return Err(IndexError::ValuesLength { found, shape }.into());
+        }
+        Ok(Some(Self { shape, dtype, elements }))
+    }
+
+    pub(super) fn is_mask(&self) -> bool {
+        self.dtype == Dtype::Bool
+    }
+
+    /// The displacement of each integer, for an axis of the given size, or for all elements as if they were one axis. `step` says
+    /// how far a place of the axis is.
+    pub(super) fn integers(
+        &self,
+        axis: Option<usize>,
+        size: usize,
+        mode: IndexMode,
+        step: impl Fn(usize) -> isize,
+    ) -> Result<Vec<isize>> {
+        let bytes = self.elements.bytes()?;
+        let refused = |position, index| {
+            let position = unravel(position, &self.shape);
+            Error::from(IndexError::OutOfBounds { axis, index, position, size })
+        };
+        macro_rules! steps {
+            ($type:ty) => {{
+                let (elements, _) = bytes.as_chunks::<{ size_of::<$type>() }>();
+                let mut steps = room(elements.len())?;
+                for (position, &element) in elements.iter().enumerate() {
+                    let index = i128::from(<$type>::from_ne_bytes(element));
+                    let place = mode.place(index, size).ok_or_else(|| refused(position, index))?;
+                    steps.push(step(place));
+                }
+                Ok(steps)
+            }};
+        }
+        match self.dtype {
+            Dtype::I8 => steps!(i8),
+            Dtype::I16 => steps!(i16),
+            Dtype::I32 => steps!(i32),
+            Dtype::I64 => steps!(i64),
+            Dtype::U8 => steps!(u8),
+            Dtype::U16 => steps!(u16),
+            Dtype::U32 => steps!(u32),
+            Dtype::U64 => steps!(u64),
+            _ => Err(IndexError::NotIntegers { found: "a boolean mask" }.into()),
+        }
+    }
+
+    /// The displacements of a layout of this mask's shape where the mask is true.
+    pub(super) fn masked(&self, layout: &Layout) -> Result<Vec<isize>> {
+        let bytes = self.elements.bytes()?;
+        let mut steps = room(bytes.iter().filter(|&&byte| byte != 0).count())?;
+        let pairs = layout.offsets().zip(bytes);
+        steps.extend(pairs.filter(|&(_, &byte)| byte != 0).map(|(displacement, _)| displacement));
+        Ok(steps)
+    }
+}
+
+/// The integers of an operation that takes nothing else.
+pub(super) fn integer_array<'a>(index: &Index<'a>) -> Result<IndexArray<'a>> {
+    match IndexArray::read(index)? {
+        None => Err(IndexError::NotIntegers { found: "a slice, an ellipsis or a new axis" }.into()),
+        Some(array) if array.is_mask() => Err(IndexError::NotIntegers { found: "a boolean mask" }.into()),
+        Some(array) => Ok(array),
+    }
+}
+
+/// The index of the `place`-th element of a shape in row-major order.
+pub(super) fn unravel(place: usize, shape: &[usize]) -> Vec<usize> {
+    let mut rest = place;
+    let mut index = vec![0; shape.len()];
+    for (i, &size) in index.iter_mut().zip(shape).rev() {
+        *i = rest % size.max(1);
+        rest /= size.max(1);
+    }
+    index
+}

@@ -1,0 +1,111 @@
+//! Device memory: copies of the pieces that a plan needs, side by side on the host
+
+use std::ops::Range;
+
+use usm_memory::{ReadGuard, WriteGuard};
+
+use super::Plan;
+use super::plan::room;
+use crate::array::UsmArray;
+use crate::error::Result;
+use crate::view::zeroed_vec;
+
+/// Gaps of more bytes are not copied: an operation of a queue costs about as much as this many bytes.
+const GAP_BYTES: usize = 64 << 10;
+
+/// Pieces of an array, in elements counted from its lowest one: from low to high, none of them overlapping.
+#[derive(Debug)]
+pub(super) struct Pieces(Vec<Range<usize>>);
+
+impl Pieces {
+    /// The pieces that hold all elements of a plan. Around axes before the picked places there is one.
+    pub(super) fn of(plan: &Plan, itemsize_bytes: usize) -> Result<Self> {
+        let Some(span) = plan.span() else { return Ok(Self(vec![])) };
+        let (Some(inner), 1) = (plan.inner.extent(), plan.outer.size()) else {
+            return Ok(Self(vec![span]));
+        };
+        if span.len() * itemsize_bytes <= GAP_BYTES {
+            return Ok(Self(vec![span]));
+        }
+        let mut lowest: Vec<usize> = room(plan.picked.len())?;
+        // Elements of the array, by Q1: none is below the lowest one.
+        lowest.extend(plan.picked.iter().map(|picked| (picked + inner.min).cast_unsigned()));
+        lowest.sort_unstable();
+        let mut pieces: Vec<Range<usize>> = vec![];
+        for start in lowest {
+            let end = start + inner.len();
+            match pieces.last_mut() {
+                Some(last) if start <= last.end + GAP_BYTES / itemsize_bytes => last.end = last.end.max(end),
+                _ => pieces.push(start..end),
+            }
+        }
+        Ok(Self(pieces))
+    }
+
+    /// The plan for the pieces side by side.
+    pub(super) fn side_by_side(&self, plan: &Plan) -> Result<Plan> {
+        let inner = plan.inner.extent().map_or(0, |extent| extent.min);
+        let lowest = plan.outer.extent().map_or(0, |extent| extent.min) + inner;
+        let mut before = room(self.0.len())?;
+        let mut len = 0;
+        for piece in &self.0 {
+            before.push(piece.start.cast_signed() - len);
+            len += piece.len().cast_signed();
+        }
+        let mut picked = room(plan.picked.len())?;
+        picked.extend(plan.picked.iter().map(|&place| {
+            let first = (place + lowest).cast_unsigned();
+            let piece = self.0.partition_point(|piece| piece.start <= first);
+            place - before[piece - 1] // the first element of the place is in a piece
+        }));
+        Ok(plan.with_picked(picked))
+    }
+
+    /// Room for all pieces, side by side.
+    fn side_by_side_bytes(&self, itemsize_bytes: usize) -> Result<Vec<u8>> {
+        zeroed_vec(self.0.iter().map(Range::len).sum::<usize>() * itemsize_bytes)
+    }
+
+    fn bytes<'a>(&'a self, array: &UsmArray) -> impl Iterator<Item = Range<usize>> + 'a {
+        let (lowest, itemsize) = (array.byte_range().start, array.itemsize_bytes());
+        self.0.iter().map(move |piece| lowest + piece.start * itemsize..lowest + piece.end * itemsize)
+    }
+
+    /// The bytes of all pieces, side by side.
+    pub(super) fn read(&self, array: &UsmArray) -> Result<Vec<u8>> {
+        let mut bytes = self.side_by_side_bytes(array.itemsize_bytes())?;
+        let mut rest = &mut bytes[..];
+        for range in self.bytes(array) {
+            let (piece, behind) = rest.split_at_mut(range.len());
+            let guard: ReadGuard = array.buffer().read_range(range)?;
+            guard.copy_to_host(piece)?;
+            rest = behind;
+        }
+        Ok(bytes)
+    }
+
+    /// Changes the bytes of all pieces, side by side. Nobody else touches them meanwhile, so that no other write gets lost.
+    pub(super) fn change(
+        &self,
+        array: &UsmArray,
+        change: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let guards = self.bytes(array).map(|range| array.buffer().write_range(range));
+        let mut guards = guards.collect::<std::result::Result<Vec<WriteGuard>, _>>()?;
+        let mut bytes = self.side_by_side_bytes(array.itemsize_bytes())?;
+        let mut rest = &mut bytes[..];
+        for guard in &guards {
+            let (piece, behind) = rest.split_at_mut(guard.len_bytes());
+            guard.copy_to_host(piece)?;
+            rest = behind;
+        }
+        change(&mut bytes)?;
+        let mut rest = &bytes[..];
+        for guard in &mut guards {
+            let (piece, behind) = rest.split_at(guard.len_bytes());
+            guard.copy_from_host(piece)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+}

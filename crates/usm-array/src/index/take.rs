@@ -1,0 +1,99 @@
+//! take and put: integers along one axis, or for all elements in row-major order
+
+use super::plan::displacement_of;
+use super::read::integer_array;
+use super::{ArrayOrScalar, Index, IndexMode, Plan, Values};
+use crate::array::UsmArray;
+use crate::error::{Error, Result};
+use crate::layout::normalise_axis;
+
+impl UsmArray {
+    /// The elements at the given places of an axis, or of all elements in row-major order without an axis; a C-contiguous copy in
+    /// memory of the same kind and queue. The axes of the indices take the place of the axis.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{IndexMode, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
+    /// let columns = array.take(&[2, 0], Some(-1), IndexMode::Raise)?;
+    /// assert_eq!(columns.to_vec::<i32>()?, [3, 1, 6, 4]);
+    /// assert_eq!(array.take(&[4, 99], None, IndexMode::Clip)?.to_vec::<i32>()?, [5, 6]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Index`]: no integers, or one outside the axis that the mode does not admit
+    /// - [`Error::Layout`]: no such axis, or too many axes or elements in the result
+    /// - the others of [`get_index`](Self::get_index)
+    pub fn take<'a>(
+        &self,
+        indices: impl Into<Index<'a>>,
+        axis: Option<isize>,
+        mode: IndexMode,
+    ) -> Result<Self> {
+        let Some(axis) = axis else {
+            return self.flat_plan(&indices.into(), mode)?.gather(self);
+        };
+        let axis = normalise_axis("axis", axis, self.ndim())?;
+        let layout = self.layout_from_lowest()?;
+        let (sizes, strides) = (layout.shape(), layout.strides());
+        let indices = integer_array(&indices.into())?;
+        // The displacement of a place of the axis; neither it nor the sum overflows.
+        let step = |place: usize| layout.offset() + strides[axis] * place.cast_signed();
+        let picked = indices.integers(Some(axis), sizes[axis], mode, step)?;
+        let outer = (&sizes[..axis], &strides[..axis]);
+        let inner = (&sizes[axis + 1..], &strides[axis + 1..]);
+        Plan::new(outer, &indices.shape, picked, inner)?.gather(self)
+    }
+
+    /// Changes the elements at the given places of all elements in row-major order. Values are taken in row-major order and
+    /// repeated as often as needed; without values nothing happens, as in NumPy. The last of several values for one element wins.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{IndexMode, Scalar, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 4])?;
+    /// array.put(&[-1, 4], Scalar::Int(9), IndexMode::Wrap)?;
+    /// assert_eq!(array.to_vec::<u8>()?, [9, 2, 3, 9]);
+    /// assert!(array.put(&[0, 4], Scalar::Int(7), IndexMode::Raise).is_err());
+    /// assert_eq!(array.to_vec::<u8>()?, [9, 2, 3, 9], "nothing was written");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::ReadOnly`]: the array is read-only
+    /// - [`Error::Index`]: no integers, or one outside that the mode does not admit
+    /// - the others of [`set_index`](Self::set_index)
+    pub fn put<'a, 'b>(
+        &self,
+        indices: impl Into<Index<'a>>,
+        values: impl Into<ArrayOrScalar<'b>>,
+        mode: IndexMode,
+    ) -> Result<()> {
+        if !self.is_writable() {
+            return Err(Error::ReadOnly);
+        }
+        let plan = self.flat_plan(&indices.into(), mode)?;
+        match Values::repeated(self, values.into(), plan.picked.len())? {
+            Some(values) => Plan::of_places(&[plan.picked.len()], plan.picked)?.scatter(self, &values),
+            None => Ok(()),
+        }
+    }
+
+    /// Places of all elements in row-major order.
+    pub(super) fn flat_plan(&self, indices: &Index<'_>, mode: IndexMode) -> Result<Plan> {
+        let indices = integer_array(indices)?;
+        let layout = self.layout_from_lowest()?;
+        let picked = match layout.is_c_contiguous() {
+            true => indices.integers(None, self.size(), mode, |place| place.cast_signed()),
+            false => indices.integers(None, self.size(), mode, |place| displacement_of(&layout, place)),
+        };
+        Ok(Plan::of_places(&indices.shape, picked?)?)
+    }
+}
