@@ -10,8 +10,8 @@ use crate::array::UsmArray;
 use crate::error::Result;
 use crate::view::zeroed_vec;
 
-/// Gaps of more bytes are not copied: an operation of a queue costs about as much as this many bytes.
-const GAP_BYTES: usize = 64 << 10;
+/// What is copied or not is a multiple of this many bytes: an operation of a queue costs about as much as copying them.
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// Pieces of an array, in elements counted from its lowest one: from low to high, none of them overlapping.
 #[derive(Debug)]
@@ -24,20 +24,23 @@ impl Pieces {
         let (Some(inner), 1) = (plan.inner.extent(), plan.outer.size()) else {
             return Ok(Self(vec![span]));
         };
-        if span.len() * itemsize_bytes <= GAP_BYTES {
-            return Ok(Self(vec![span]));
+        let chunk = CHUNK_BYTES / itemsize_bytes;
+        let chunks = span.len().div_ceil(chunk);
+        let mut needed: Vec<bool> = room(chunks)?;
+        needed.resize(chunks, false);
+        for picked in &plan.picked {
+            // An element of the array, by Q1: not below the lowest of the plan.
+            let first = (picked + inner.min).cast_unsigned() - span.start;
+            needed[first / chunk..=(first + inner.len() - 1) / chunk].fill(true);
         }
-        let mut lowest: Vec<usize> = room(plan.picked.len())?;
-        // Elements of the array, by Q1: none is below the lowest one.
-        lowest.extend(plan.picked.iter().map(|picked| (picked + inner.min).cast_unsigned()));
-        lowest.sort_unstable();
-        let mut pieces: Vec<Range<usize>> = vec![];
-        for start in lowest {
-            let end = start + inner.len();
-            match pieces.last_mut() {
-                Some(last) if start <= last.end + GAP_BYTES / itemsize_bytes => last.end = last.end.max(end),
-                _ => pieces.push(start..end),
+        let mut pieces = vec![];
+        let mut at = span.start;
+        for run in needed.chunk_by(|a, b| a == b) {
+            let end = span.end.min(at + run.len() * chunk);
+            if run[0] {
+                pieces.push(at..end);
             }
+            at = end;
         }
         Ok(Self(pieces))
     }
