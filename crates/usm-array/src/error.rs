@@ -156,6 +156,24 @@ pub enum Error {
         /// Element type of the operand
         found: Dtype,
     },
+    /// An operation that has no meaning for the elements.
+    #[error("{operation}: found elements of {found}, allowed are {allowed}")]
+    DtypeNotAllowed {
+        /// Name of the operation
+        operation: &'static str,
+        /// Element type of the operand, or the one asked for
+        found: Dtype,
+        /// What has a meaning
+        allowed: &'static str,
+    },
+    /// The least or the greatest of no elements.
+    #[error("{operation}: found shape {shape:?}, allowed are axes with one element and more")]
+    NothingToReduce {
+        /// Name of the operation
+        operation: &'static str,
+        /// The shape
+        shape: Vec<usize>,
+    },
     /// A cast that the caller does not allow.
     #[error("cannot cast from {from} to {to} by the casting that was asked for")]
     CastNotAllowed {

@@ -37,6 +37,7 @@ mod dtype;
 mod error;
 mod index;
 mod interface;
+mod kit;
 mod layout;
 mod manipulate;
 mod scalar;
@@ -53,6 +54,7 @@ pub use error::{Error, Result};
 pub use half;
 pub use index::{ArrayOrScalar, Index, IndexError, IndexMode, where_};
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
+pub use kit::{Rhs, Tolerance};
 pub use layout::{
     Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, StridedBytes,
     broadcast_layouts, broadcast_shapes,

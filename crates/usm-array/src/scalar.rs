@@ -6,6 +6,7 @@ use num_complex::{Complex32, Complex64};
 use crate::array::UsmArray;
 use crate::dtype::{Dtype, MAX_ITEMSIZE_BYTES};
 use crate::error::{Error, Result};
+use crate::view::bytes_of;
 
 /// A value of any element type, in the widest type of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,14 +99,9 @@ impl Scalar {
             Dtype::F64 => write(&self.to_real(dtype)?.to_ne_bytes()),
             Dtype::C64 => {
                 let value = self.to_complex();
-                let value = Complex32::new(value.re as f32, value.im as f32);
-                let (re, im) = (value.re.to_ne_bytes(), value.im.to_ne_bytes());
-                write(&[re, im].concat());
+                write(bytes_of(&[Complex32::new(value.re as f32, value.im as f32)]));
             }
-            Dtype::C128 => {
-                let value = self.to_complex();
-                write(&[value.re.to_ne_bytes(), value.im.to_ne_bytes()].concat());
-            }
+            Dtype::C128 => write(bytes_of(&[self.to_complex()])),
         }
         Ok(bytes)
     }

@@ -8,7 +8,7 @@ use super::host::execute;
 use super::plan::CopyPlan;
 use super::staged;
 use crate::array::{UsmArray, check_bounds};
-use crate::dtype::Element;
+use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
 use crate::view::{HostRead, HostWrite, bytes_of_mut, zeroed_vec};
@@ -48,25 +48,33 @@ impl UsmArray {
     /// - [`Error::Memory`]: the memory is borrowed for writing, or the runtime failed
     pub fn copy_to_host_contiguous(&self, bytes: &mut [u8]) -> Result<()> {
         self.check_len_bytes(bytes.len())?;
+        self.read_as(self.dtype(), bytes)
+    }
+
+    /// Copies the elements in row-major order, cast to a dtype, to bytes of the host: as many as the elements have in that dtype.
+    pub(crate) fn read_as(&self, dtype: Dtype, bytes: &mut [u8]) -> Result<()> {
         let contiguous = Layout::contiguous(self.shape(), Order::C)?;
+        check_bounds(&contiguous, dtype, bytes.len())?;
         let Some(plan) = CopyPlan::new(&contiguous, &self.layout_from_lowest()?) else {
             return Ok(());
         };
         // `bytes` may be a view of this very memory that somebody else made.
         if overlap(&addresses(self), &addresses_of(bytes)) {
             let start = self.byte_range().start;
-            if self.is_c_contiguous() {
+            if dtype == self.dtype() && self.is_c_contiguous() {
                 return Ok(self.buffer().copy_to_host(bytes, start)?);
             }
-            bytes.copy_from_slice(&self.to_bytes()?);
+            let mut copied = zeroed_vec::<u8>(bytes.len())?;
+            self.read_as(dtype, &mut copied)?;
+            bytes.copy_from_slice(&copied);
             return Ok(());
         }
-        let cast = Cast::new(self.dtype(), self.dtype());
+        let cast = Cast::new(self.dtype(), dtype);
         match Executor::choose(&plan, cast, true, is_reachable(self)) {
             Executor::Host => {
                 let from = HostRead::lock(self)?;
                 // SAFETY: by P1 the plan visits elements of the array, counted from the lowest one, where the guarded memory
-                // begins, and of `bytes`, which are as long as all elements side by side; the two do not overlap.
+                // begins, and elements that were just checked to lie in `bytes`; the two do not overlap.
                 unsafe { execute(plan, cast, bytes.as_mut_ptr(), from.as_ptr()) };
                 Ok(())
             }

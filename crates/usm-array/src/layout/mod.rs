@@ -45,6 +45,7 @@ pub use broadcast::{broadcast_layouts, broadcast_shapes};
 pub use error::LayoutError;
 pub use extent::Extent;
 pub(crate) use normalise::normalise_axis;
+pub(crate) use normalise::normalise_axes;
 pub use offsets::Offsets;
 pub use overlap::{Overlap, StridedBytes};
 pub use slice::SliceItem;

@@ -18,6 +18,20 @@ pub(crate) fn bytes_of_mut<T: Element>(elements: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), len_bytes) }
 }
 
+/// The bytes as elements, if they are a whole number of aligned ones.
+pub(crate) fn elements_of<T: Element>(bytes: &[u8]) -> Option<&[T]> {
+    // SAFETY: any bytes make valid elements (`Element`, 2).
+    let (before, elements, after) = unsafe { bytes.align_to::<T>() };
+    (before.is_empty() && after.is_empty()).then_some(elements)
+}
+
+/// The bytes as elements to be written, if they are a whole number of aligned ones.
+pub(crate) fn elements_of_mut<T: Element>(bytes: &mut [u8]) -> Option<&mut [T]> {
+    // SAFETY: any bytes make valid elements (`Element`, 2), and every byte of those written is initialised (`Element`, 3).
+    let (before, elements, after) = unsafe { bytes.align_to_mut::<T>() };
+    (before.is_empty() && after.is_empty()).then_some(elements)
+}
+
 /// So many elements of zero bytes. The pages of a large one are touched when they are first written, by whichever thread.
 pub(crate) fn zeroed_vec<T: Element>(len: usize) -> Result<Vec<T>> {
     let failed = || Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) };
@@ -42,6 +56,9 @@ mod tests {
     fn bytes_are_those_of_the_elements() {
         let mut elements = [1_u16, 0x0203];
         assert_eq!(bytes_of(&elements), [1_u16, 0x0203].map(u16::to_ne_bytes).as_flattened());
+        assert_eq!(elements_of::<u16>(bytes_of(&elements)), Some(&elements[..]));
+        assert_eq!(elements_of::<u16>(&bytes_of(&elements)[1..]), None);
+        assert_eq!(elements_of_mut::<u16>(&mut bytes_of_mut(&mut elements)[..3]), None);
         bytes_of_mut(&mut elements).fill(0xff);
         assert_eq!(elements, [u16::MAX; 2]);
     }

@@ -14,7 +14,7 @@ mod iter;
 mod read;
 mod write;
 
-pub(crate) use bytes::{bytes_of, bytes_of_mut, zeroed_vec};
+pub(crate) use bytes::{bytes_of, bytes_of_mut, elements_of, elements_of_mut, zeroed_vec};
 pub(crate) use guarded::{HostRead, HostWrite};
 pub use iter::Iter;
 pub use read::ArrayView;

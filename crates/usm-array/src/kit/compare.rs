@@ -1,0 +1,239 @@
+//! equal, not_equal, less, less_equal, greater, greater_equal
+
+use num_complex::{Complex32, Complex64};
+
+use super::elementwise::{constant, map_pairs};
+use super::operand::Rhs;
+use super::relation::{ExactOrder, Relation};
+use crate::array::UsmArray;
+use crate::dtype::{Dtype, Element, WeakScalar, iinfo, result_type};
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+
+/// # Comparisons
+/// Operands are broadcast. Numbers of different types are compared by value, without rounding any of them: -1 is less than every
+/// unsigned number, and 2⁵³ + 1 is not equal to the `float64` 2⁵³ (NumPy rounds there). Only 64-bit integers beside complex
+/// numbers are rounded to `float64` first. A value beside an array becomes one of the array's dtype if that is of the same kind
+/// or a higher one, as a Python number does, so that `0.1` is equal to the `float32` nearest to it; integers outside of an integer
+/// dtype are compared as they are. NaN is not equal to anything and neither less nor greater; zeros of both signs are equal.
+///
+/// The result is a new array of booleans with the queue and the kind of memory of the first operand.
+impl UsmArray {
+    /// Whether elements are equal.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Bool8, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let column = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 1], &[-1_i64, 1])?;
+    /// let row = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1_u64, u64::MAX])?;
+    /// let equal = column.equal(&row)?;
+    /// assert_eq!(equal.to_vec::<Bool8>()?, [false, false, true, false].map(Bool8::from));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Layout`]: the shapes do not broadcast
+    /// - [`Error::OutOfHostMemory`]: no host memory for a block
+    /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
+    pub fn equal<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        compare(self, other.into(), Relation::Equal)
+    }
+
+    /// Whether elements are not equal; NaN is equal to nothing.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::{Bool8, UsmArray};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[f32::NAN, 0.0])?;
+    /// assert_eq!(array.not_equal(&array)?.to_vec::<Bool8>()?, [true, false].map(Bool8::from));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::equal`].
+    pub fn not_equal<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        compare(self, other.into(), Relation::NotEqual)
+    }
+
+    /// Whether elements of this array are less.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::{Bool8, UsmArray};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[1_u8, 2, 3])?;
+    /// assert_eq!(array.less(2.5)?.to_vec::<Bool8>()?, [true, true, false].map(Bool8::from));
+    /// assert!(array.less(-1)?.to_vec::<Bool8>()?.iter().all(|less| !less.to_bool()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::DtypeNotAllowed`]: complex numbers have no order
+    /// - those of [`UsmArray::equal`]
+    pub fn less<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        compare(self, other.into(), Relation::Less)
+    }
+
+    /// Whether elements of this array are less or equal.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::UsmArray;
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[-0.0_f64, 1.0])?;
+    /// assert_eq!(array.less_equal(0)?.count_nonzero_total()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::less`].
+    pub fn less_equal<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        compare(self, other.into(), Relation::LessEqual)
+    }
+
+    /// Whether elements of this array are greater.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::UsmArray;
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[i64::MAX, i64::MIN])?;
+    /// assert_eq!(array.greater(9.2e18)?.count_nonzero_total()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::less`].
+    pub fn greater<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        compare(self, other.into(), Relation::Greater)
+    }
+
+    /// Whether elements of this array are greater or equal.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::UsmArray;
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[3_u8, 4])?;
+    /// assert_eq!(array.greater_equal(4)?.count_nonzero_total()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::less`].
+    pub fn greater_equal<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        compare(self, other.into(), Relation::GreaterEqual)
+    }
+}
+
+pub(super) fn compare(array: &UsmArray, other: Rhs<'_>, relation: Relation) -> Result<UsmArray> {
+    let (dtype, other) = match other {
+        Rhs::Array(other) => (other.dtype(), Rhs::Array(other)),
+        Rhs::Scalar(value) => match strong(array.dtype(), value)? {
+            Value::Of(dtype, value) => (dtype, Rhs::Scalar(value)),
+            Value::Beyond(value) => return constant(array, relation.holds(0.partial_cmp(&value))),
+        },
+    };
+    use Dtype::{I64, U64};
+    match (array.dtype(), dtype) {
+        (a, U64) if a.kind() == 'i' => exact::<i64, u64>(array, other, relation),
+        (U64, b) if b.kind() == 'i' => exact::<u64, i64>(array, other, relation),
+        (I64, b) if b.kind() == 'f' => exact::<i64, f64>(array, other, relation),
+        (U64, b) if b.kind() == 'f' => exact::<u64, f64>(array, other, relation),
+        (a, I64) if a.kind() == 'f' => exact::<f64, i64>(array, other, relation),
+        (a, U64) if a.kind() == 'f' => exact::<f64, u64>(array, other, relation),
+        (a, b) => same(array, other, relation, a.promote(b)), // which holds the values of both
+    }
+}
+
+/// A value beside elements of a dtype.
+enum Value {
+    /// In the dtype that it has there.
+    Of(Dtype, Scalar),
+    /// Larger than every element if positive, less than every element if negative.
+    Beyond(i128),
+}
+
+/// The dtype that a value takes beside another, and the value in it.
+fn strong(dtype: Dtype, value: Scalar) -> Result<Value> {
+    let weak = match value {
+        Scalar::Bool(_) => WeakScalar::Bool,
+        Scalar::Int(_) => WeakScalar::Int,
+        Scalar::Float(_) => WeakScalar::Float,
+        Scalar::Complex(_) => WeakScalar::Complex,
+    };
+    let Ok(common) = result_type(&[dtype.into(), weak.into()]) else {
+        return Ok(Value::Of(dtype, value)); // never: there is a dtype
+    };
+    if let (Scalar::Int(value), Ok(limits)) = (value, iinfo(common))
+        && !(limits.min..=limits.max).contains(&value)
+    {
+        return Ok(Value::Beyond(value));
+    }
+    let bytes = value.to_bytes(common)?;
+    let rounded = Scalar::from_bytes(common, &bytes[..common.itemsize_bytes()]);
+    Ok(Value::Of(common, rounded.unwrap_or(value))) // as many bytes as an element has
+}
+
+/// Both as elements of one dtype, or of a larger one that processors compare.
+fn same(array: &UsmArray, other: Rhs<'_>, relation: Relation, dtype: Dtype) -> Result<UsmArray> {
+    match dtype {
+        Dtype::I8 => ordered::<i8>(array, other, relation),
+        Dtype::I16 => ordered::<i16>(array, other, relation),
+        Dtype::I32 => ordered::<i32>(array, other, relation),
+        Dtype::I64 => ordered::<i64>(array, other, relation),
+        Dtype::Bool | Dtype::U8 => ordered::<u8>(array, other, relation),
+        Dtype::U16 => ordered::<u16>(array, other, relation),
+        Dtype::U32 => ordered::<u32>(array, other, relation),
+        Dtype::U64 => ordered::<u64>(array, other, relation),
+        Dtype::F16 | Dtype::F32 => ordered::<f32>(array, other, relation),
+        Dtype::F64 => ordered::<f64>(array, other, relation),
+        Dtype::C64 => unordered::<Complex32>(array, other, relation),
+        Dtype::C128 => unordered::<Complex64>(array, other, relation),
+    }
+}
+
+fn unordered<T: Element>(array: &UsmArray, other: Rhs<'_>, relation: Relation) -> Result<UsmArray> {
+    match relation {
+        Relation::Equal => map_pairs::<T, T>(array, other, |a, b| a == b),
+        Relation::NotEqual => map_pairs::<T, T>(array, other, |a, b| a != b),
+        _ => Err(Error::DtypeNotAllowed {
+            operation: relation.name(),
+            found: T::DTYPE,
+            allowed: "real numbers and booleans",
+        }),
+    }
+}
+
+fn ordered<T: Element + PartialOrd>(
+    array: &UsmArray,
+    other: Rhs<'_>,
+    relation: Relation,
+) -> Result<UsmArray> {
+    // A closure each, so that each is a loop that vectorises.
+    match relation {
+        Relation::Less => map_pairs::<T, T>(array, other, |a, b| a < b),
+        Relation::LessEqual => map_pairs::<T, T>(array, other, |a, b| a <= b),
+        Relation::Greater => map_pairs::<T, T>(array, other, |a, b| a > b),
+        Relation::GreaterEqual => map_pairs::<T, T>(array, other, |a, b| a >= b),
+        Relation::Equal | Relation::NotEqual => unordered::<T>(array, other, relation),
+    }
+}
+
+/// Each as elements of a dtype of its own.
+fn exact<A: Element + ExactOrder<B>, B: Element>(
+    array: &UsmArray,
+    other: Rhs<'_>,
+    relation: Relation,
+) -> Result<UsmArray> {
+    map_pairs::<A, B>(array, other, |a, b| relation.holds(a.order(b)))
+}

@@ -1,0 +1,67 @@
+//! One result for each element, or for each pair of elements
+
+use std::ops::ControlFlow;
+
+use super::blocks::{block_len, for_each_block};
+use super::operand::Rhs;
+use super::sink::Sink;
+use super::source::Source;
+use crate::array::UsmArray;
+use crate::dtype::{Bool8, Element};
+use crate::error::Result;
+use crate::layout::broadcast_shapes;
+
+/// A boolean for each element of an array, read as `T`.
+pub(super) fn map<T: Element>(array: &UsmArray, function: impl Fn(T) -> bool) -> Result<UsmArray> {
+    let mut source = Source::<T>::array(array, array.shape())?;
+    let mut sink = Sink::like(array, array.shape())?;
+    for_each_block(array.shape(), block_len(&[array]), |items, len| {
+        let elements = source.block(items, len)?;
+        sink.next(len, |results| {
+            for (result, &element) in results.iter_mut().zip(elements) {
+                *result = Bool8::from(function(element));
+            }
+        })?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(sink.finish())
+}
+
+/// The same boolean for each element of an array.
+pub(super) fn constant(array: &UsmArray, value: bool) -> Result<UsmArray> {
+    UsmArray::full(array.queue(), array.kind(), array.shape(), Bool8::from(value))
+}
+
+/// The shape of the results for two operands.
+pub(super) fn common_shape(array: &UsmArray, other: Rhs<'_>) -> Result<Vec<usize>> {
+    match other {
+        Rhs::Array(other) => Ok(broadcast_shapes(&[array.shape(), other.shape()])?),
+        Rhs::Scalar(_) => Ok(array.shape().to_vec()),
+    }
+}
+
+/// A boolean for each pair of elements of two operands, read as `A` and `B`; memory is that of the array.
+pub(super) fn map_pairs<A: Element, B: Element>(
+    array: &UsmArray,
+    other: Rhs<'_>,
+    function: impl Fn(A, B) -> bool,
+) -> Result<UsmArray> {
+    let shape = common_shape(array, other)?;
+    let mut left = Source::<A>::array(array, &shape)?;
+    let mut right = Source::<B>::new(other, &shape)?;
+    let mut sink = Sink::like(array, &shape)?;
+    let limit = match other {
+        Rhs::Array(other) => block_len(&[array, other]),
+        Rhs::Scalar(_) => block_len(&[array]),
+    };
+    for_each_block(&shape, limit, |items, len| {
+        let (left, right) = (left.block(items, len)?, right.block(items, len)?);
+        sink.next(len, |results| {
+            for ((result, &a), &b) in results.iter_mut().zip(left).zip(right) {
+                *result = Bool8::from(function(a, b));
+            }
+        })?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(sink.finish())
+}

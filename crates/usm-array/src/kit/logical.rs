@@ -1,0 +1,184 @@
+//! and, or, xor, not: of what is true of elements, and of the bits of booleans
+
+use super::elementwise::{map, map_pairs};
+use super::operand::Rhs;
+use crate::array::UsmArray;
+use crate::dtype::{Bool8, Dtype};
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+
+/// # Logic
+/// The logical operations take elements of every dtype, as NumPy does: everything but zero is true, NaN too. The bitwise ones
+/// take booleans only. The result is a new array of booleans with the queue and the kind of memory of the first operand.
+impl UsmArray {
+    /// Whether elements of both operands are true.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::UsmArray;
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, 1.0, 0.0])?;
+    /// assert_eq!(array.logical_and(true)?.count_nonzero_total()?, 2);
+    /// assert_eq!(array.logical_and(&array.logical_not()?)?.count_nonzero_total()?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Layout`]: the shapes do not broadcast
+    /// - [`Error::OutOfHostMemory`]: no host memory for a block
+    /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
+    pub fn logical_and<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        truths(self, other.into(), |a, b| a & b)
+    }
+
+    /// Whether elements of at least one operand are true.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::UsmArray;
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0_u8, 2])?;
+    /// assert_eq!(array.logical_or(0)?.count_nonzero_total()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::logical_and`].
+    pub fn logical_or<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        truths(self, other.into(), |a, b| a | b)
+    }
+
+    /// Whether elements of exactly one operand are true.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::UsmArray;
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0_u8, 2])?;
+    /// assert_eq!(array.logical_xor(&array)?.count_nonzero_total()?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::logical_and`].
+    pub fn logical_xor<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        truths(self, other.into(), |a, b| a ^ b)
+    }
+
+    /// Whether elements are not true.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::UsmArray;
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0.0_f64, -0.0])?;
+    /// assert_eq!(array.logical_not()?.count_nonzero_total()?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::logical_and`].
+    pub fn logical_not(&self) -> Result<Self> {
+        map(self, |element: Bool8| !element.to_bool())
+    }
+
+    /// [`logical_and`](Self::logical_and) of booleans.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::UsmArray;
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let numbers = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[1_u8, 2, 3, 4])?;
+    /// let middle = numbers.greater(1)?.bitwise_and(&numbers.less(4)?)?;
+    /// assert_eq!(middle.count_nonzero_total()?, 2);
+    /// assert!(numbers.bitwise_and(&numbers).is_err(), "no booleans");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::DtypeNotAllowed`], [`Error::ScalarKind`]: an operand is no boolean
+    /// - those of [`UsmArray::logical_and`]
+    pub fn bitwise_and<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        let other = booleans("bitwise_and", self, other.into())?;
+        truths(self, other, |a, b| a & b)
+    }
+
+    /// [`logical_or`](Self::logical_or) of booleans.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::{Bool8, UsmArray};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[Bool8::TRUE, Bool8::FALSE])?;
+    /// assert_eq!(array.bitwise_or(true)?.count_nonzero_total()?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::bitwise_and`].
+    pub fn bitwise_or<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        let other = booleans("bitwise_or", self, other.into())?;
+        truths(self, other, |a, b| a | b)
+    }
+
+    /// [`logical_xor`](Self::logical_xor) of booleans.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::{Bool8, UsmArray};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[Bool8::TRUE, Bool8::FALSE])?;
+    /// assert_eq!(array.bitwise_xor(true)?.count_nonzero_total()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::bitwise_and`].
+    pub fn bitwise_xor<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+        let other = booleans("bitwise_xor", self, other.into())?;
+        truths(self, other, |a, b| a ^ b)
+    }
+
+    /// [`logical_not`](Self::logical_not) of booleans.
+    ///
+    /// ```
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::{Bool8, UsmArray};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[Bool8::TRUE, Bool8::FALSE])?;
+    /// assert_eq!(array.bitwise_invert()?.to_vec::<Bool8>()?, [false, true].map(Bool8::from));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`UsmArray::bitwise_and`].
+    pub fn bitwise_invert(&self) -> Result<Self> {
+        booleans("bitwise_invert", self, Rhs::Array(self))?;
+        self.logical_not()
+    }
+}
+
+fn truths(array: &UsmArray, other: Rhs<'_>, function: impl Fn(bool, bool) -> bool) -> Result<UsmArray> {
+    map_pairs::<Bool8, Bool8>(array, other, |a, b| function(a.to_bool(), b.to_bool()))
+}
+
+/// The second operand again, if both are booleans.
+fn booleans<'a>(operation: &'static str, array: &UsmArray, other: Rhs<'a>) -> Result<Rhs<'a>> {
+    let dtypes = match other {
+        Rhs::Array(other) => [array.dtype(), other.dtype()],
+        Rhs::Scalar(Scalar::Bool(_)) => [array.dtype(), Dtype::Bool],
+        Rhs::Scalar(found) => return Err(Error::ScalarKind { found, dtype: Dtype::Bool }),
+    };
+    match dtypes.into_iter().find(|&dtype| dtype != Dtype::Bool) {
+        None => Ok(other),
+        Some(found) => Err(Error::DtypeNotAllowed { operation, found, allowed: "booleans" }),
+    }
+}

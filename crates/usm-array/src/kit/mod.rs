@@ -1,0 +1,40 @@
+//! The kit for testing an array: comparisons, classes of numbers, logic, and a few reductions
+//!
+//! Semantics are those of the Python array API standard 2025.12, and NumPy's where that is silent. All of it works on the host:
+//! host and shared memory is looked at in place where it is dense, everything else block by block through the copy engine. No
+//! unsafe code.
+//!
+//! | file | job |
+//! |---|---|
+//! | `operand.rs` | the second operand: an array or one value |
+//! | `blocks.rs` | a shape cut into blocks |
+//! | `source.rs` | an operand, block by block |
+//! | `sink.rs` | a new array, block by block |
+//! | `elementwise.rs` | one result for each element |
+//! | `compare.rs` | equal, less and the like |
+//! | `relation.rs` | what they mean for two numbers, exactly |
+//! | `classify.rs` | isnan, isfinite, isinf, signbit |
+//! | `logical.rs` | and, or, xor, not |
+//! | `close.rs` | isclose, allclose, array_equal |
+//! | `reduce.rs` | one result for all elements along some axes |
+//! | `sum.rs` | sums |
+//! | `extremes.rs` | min and max |
+//! | `truth.rs` | all, any, count_nonzero |
+
+mod blocks;
+mod classify;
+mod close;
+mod compare;
+mod elementwise;
+mod extremes;
+mod logical;
+mod operand;
+mod reduce;
+mod relation;
+mod sink;
+mod source;
+mod sum;
+mod truth;
+
+pub use close::Tolerance;
+pub use operand::Rhs;

@@ -1,0 +1,72 @@
+//! The second operand of an operation: an array or one value
+
+use num_complex::Complex64;
+
+use crate::array::UsmArray;
+use crate::scalar::Scalar;
+
+/// The second operand of an operation: an array, which is broadcast, or one value, which takes part as a Python number does: by
+/// its kind only, see [`WeakScalar`](crate::WeakScalar).
+///
+/// ```
+/// use usm_array::usm_core::{Runtime, UsmKind};
+/// use usm_array::{Bool8, UsmArray};
+///
+/// let runtime = Runtime::global();
+/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[1_u8, 2, 3])?;
+/// let last = UsmArray::from_slice(&queue, UsmKind::Device, &[], &[3_i64])?;
+/// assert_eq!(array.equal(&last)?.to_vec::<Bool8>()?, [false, false, true].map(Bool8::from));
+/// assert_eq!(array.equal(2)?.to_vec::<Bool8>()?, [false, true, false].map(Bool8::from));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum Rhs<'a> {
+    /// Elements, each beside the one at the same index after broadcasting.
+    Array(&'a UsmArray),
+    /// One value beside every element.
+    Scalar(Scalar),
+}
+
+impl<'a> From<&'a UsmArray> for Rhs<'a> {
+    fn from(array: &'a UsmArray) -> Self {
+        Self::Array(array)
+    }
+}
+
+impl From<Scalar> for Rhs<'_> {
+    fn from(value: Scalar) -> Self {
+        Self::Scalar(value)
+    }
+}
+
+impl From<bool> for Rhs<'_> {
+    fn from(value: bool) -> Self {
+        Self::Scalar(Scalar::Bool(value))
+    }
+}
+
+impl From<i128> for Rhs<'_> {
+    fn from(value: i128) -> Self {
+        Self::Scalar(Scalar::Int(value))
+    }
+}
+
+// The type of literals without a suffix.
+impl From<i32> for Rhs<'_> {
+    fn from(value: i32) -> Self {
+        Self::Scalar(Scalar::Int(value.into()))
+    }
+}
+
+impl From<f64> for Rhs<'_> {
+    fn from(value: f64) -> Self {
+        Self::Scalar(Scalar::Float(value))
+    }
+}
+
+impl From<Complex64> for Rhs<'_> {
+    fn from(value: Complex64) -> Self {
+        Self::Scalar(Scalar::Complex(value))
+    }
+}

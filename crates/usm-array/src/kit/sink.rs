@@ -1,0 +1,59 @@
+//! A new array, written block by block from its first element to its last
+
+use usm_memory::WriteGuard;
+
+use crate::array::UsmArray;
+use crate::dtype::Element;
+use crate::error::Result;
+use crate::layout::{Order, SliceItem};
+use crate::view::{bytes_of, elements_of_mut, zeroed_vec};
+
+/// A new C-contiguous array and how far it is written.
+#[derive(Debug)]
+pub(super) struct Sink<R> {
+    array: UsmArray,
+    written: usize,
+    /// In host-accessible memory: over all elements
+    guard: Option<WriteGuard>,
+    /// In other memory: elements of a block on their way
+    block: Vec<R>,
+}
+
+impl<R: Element> Sink<R> {
+    /// A new array with the queue and the kind of memory of another.
+    pub(super) fn like(array: &UsmArray, shape: &[usize]) -> Result<Self> {
+        let array = UsmArray::empty(array.queue(), array.kind(), shape, R::DTYPE)?;
+        let range = array.byte_range();
+        let in_place = array.is_host_accessible() && !range.is_empty();
+        let guard = if in_place { Some(array.buffer().write_range(range)?) } else { None };
+        Ok(Self { array, written: 0, guard, block: Vec::new() })
+    }
+
+    /// Lets `write` write the next elements.
+    pub(super) fn next(&mut self, len: usize, write: impl FnOnce(&mut [R])) -> Result<()> {
+        let start = self.written;
+        self.written += len;
+        if let Some(guard) = &mut self.guard {
+            let range = start * size_of::<R>()..self.written * size_of::<R>();
+            // New memory is aligned for every element (A2).
+            if let Some(elements) = elements_of_mut(&mut guard.as_mut_slice()?[range]) {
+                write(elements);
+                return Ok(());
+            }
+        }
+        if self.block.len() < len {
+            self.block = zeroed_vec(len)?;
+        }
+        write(&mut self.block[..len]);
+        let (start, stop) = (Some(start.cast_signed()), Some(self.written.cast_signed()));
+        let flat = self.array.reshape_view(&[-1], Order::C)?;
+        let part = flat.slice(&[SliceItem::Slice { start, stop, step: 1 }])?;
+        part.copy_from_host_contiguous(bytes_of(&self.block[..len]))
+    }
+
+    /// The array, all of whose elements have been written.
+    pub(super) fn finish(self) -> UsmArray {
+        debug_assert_eq!(self.written, self.array.size());
+        self.array
+    }
+}

@@ -1,0 +1,96 @@
+//! An operand as elements of one type, block by block
+
+use usm_memory::ReadGuard;
+
+use super::operand::Rhs;
+use crate::array::UsmArray;
+use crate::dtype::Element;
+use crate::error::Result;
+use crate::layout::SliceItem;
+use crate::scalar::Scalar;
+use crate::view::{bytes_of_mut, elements_of, zeroed_vec};
+
+/// An operand, read as elements of `T` in blocks.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "two of them live at a time, on the stack")]
+pub(super) enum Source<T> {
+    /// Elements of an array of any dtype.
+    Array {
+        array: UsmArray,
+        /// Over all elements as long as the operation lasts, so that all blocks are of one state. `None` without elements.
+        guard: Option<ReadGuard>,
+        /// Elements of a block that has to be sorted out or cast
+        block: Vec<T>,
+    },
+    /// As many equal elements as the largest block so far.
+    Constant { element: T, block: Vec<T> },
+}
+
+impl<T: Element> Source<T> {
+    /// An array or a value that `T` holds.
+    pub(super) fn new(operand: Rhs<'_>, shape: &[usize]) -> Result<Self> {
+        match operand {
+            Rhs::Array(array) => Self::array(array, shape),
+            Rhs::Scalar(value) => Self::scalar(value),
+        }
+    }
+
+    /// An array, broadcast to a shape.
+    pub(super) fn array(array: &UsmArray, shape: &[usize]) -> Result<Self> {
+        if array.size() == 1 && shape.iter().product::<usize>() != 1 {
+            let mut element = zeroed_vec::<T>(1)?;
+            array.read_as(T::DTYPE, bytes_of_mut(&mut element))?;
+            return Ok(Self::Constant { element: element[0], block: Vec::new() });
+        }
+        let range = array.byte_range();
+        let guard = if range.is_empty() { None } else { Some(array.buffer().read_range(range)?) };
+        let array = if array.shape() == shape { array.clone() } else { array.broadcast_to(shape)? };
+        Ok(Self::Array { array, guard, block: Vec::new() })
+    }
+
+    fn scalar(value: Scalar) -> Result<Self> {
+        let mut element = zeroed_vec::<T>(1)?;
+        let bytes = bytes_of_mut(&mut element);
+        let len_bytes = bytes.len();
+        bytes.copy_from_slice(&value.to_bytes(T::DTYPE)?[..len_bytes]);
+        Ok(Self::Constant { element: element[0], block: Vec::new() })
+    }
+
+    /// The elements of a block of so many.
+    pub(super) fn block(&mut self, items: &[SliceItem], len: usize) -> Result<&[T]> {
+        match self {
+            Self::Array { array, guard, block } => {
+                let part = array.slice(items)?;
+                if part.dtype() == T::DTYPE
+                    && array.is_host_accessible()
+                    && part.is_c_contiguous()
+                    && let Some(guard) = guard
+                {
+                    let (all, range) = (array.byte_range(), part.byte_range());
+                    let bytes = &guard.as_slice()?[range.start - all.start..range.end - all.start];
+                    if let Some(elements) = elements_of(bytes) {
+                        return Ok(elements);
+                    }
+                }
+                grow(block, len, None)?;
+                part.read_as(T::DTYPE, bytes_of_mut(&mut block[..len]))?;
+                Ok(&block[..len])
+            }
+            Self::Constant { element, block } => {
+                grow(block, len, Some(*element))?;
+                Ok(&block[..len])
+            }
+        }
+    }
+}
+
+/// Room for so many elements, all of them equal if one is given.
+fn grow<T: Element>(block: &mut Vec<T>, len: usize, element: Option<T>) -> Result<()> {
+    if block.len() < len {
+        *block = zeroed_vec(len)?;
+        if let Some(element) = element {
+            block.fill(element);
+        }
+    }
+    Ok(())
+}
