@@ -4,6 +4,7 @@ use thiserror::Error;
 use usm_memory::usm_core::UsmKind;
 
 use crate::create::CreateError;
+use crate::dlpack::DlpackError;
 use crate::dtype::Dtype;
 use crate::index::IndexError;
 use crate::interface::{ByteSpan, InterfaceError};
@@ -34,6 +35,9 @@ pub enum Error {
     /// Arrays that cannot be joined, repeated or rolled as asked.
     #[error(transparent)]
     Manipulate(#[from] ManipulateError),
+    /// A tensor that cannot be taken or handed out.
+    #[error(transparent)]
+    Dlpack(#[from] DlpackError),
     /// Refused by the memory below: out of memory, in use, or a failure of the runtime.
     #[error(transparent)]
     Memory(#[from] usm_memory::Error),

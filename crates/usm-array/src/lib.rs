@@ -33,6 +33,7 @@
 mod array;
 mod copy;
 mod create;
+pub mod dlpack;
 mod dtype;
 mod error;
 mod index;

@@ -98,7 +98,7 @@ impl UsmArray {
     }
 
     /// Copies elements out of bytes of the host, where a layout of the same shape says they are.
-    pub(super) fn write_elements(&self, bytes: &[u8], source_layout: &Layout) -> Result<()> {
+    pub(crate) fn write_elements(&self, bytes: &[u8], source_layout: &Layout) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }

@@ -1,0 +1,85 @@
+//! Device types and dtype codes, with their names in the specification
+
+use std::fmt;
+
+/// Kind of a device, as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct DLDeviceType(pub i32);
+
+/// Kind of the elements, as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct DLDataTypeCode(pub u8);
+
+impl DLDeviceType {
+    /// Memory that host code can touch
+    pub const CPU: Self = Self(1);
+    /// USM in the default context of a platform, on a root device
+    pub const ONE_API: Self = Self(14);
+}
+
+impl DLDataTypeCode {
+    /// Signed integers
+    pub const INT: Self = Self(0);
+    /// Unsigned integers
+    pub const UINT: Self = Self(1);
+    /// IEEE 754 numbers
+    pub const FLOAT: Self = Self(2);
+    /// Pairs of IEEE 754 numbers, `bits` being those of the pair
+    pub const COMPLEX: Self = Self(5);
+    /// Booleans, a byte each
+    pub const BOOL: Self = Self(6);
+}
+
+impl fmt::Display for DLDeviceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            1 => "kDLCPU",
+            2 => "kDLCUDA",
+            3 => "kDLCUDAHost",
+            4 => "kDLOpenCL",
+            7 => "kDLVulkan",
+            8 => "kDLMetal",
+            9 => "kDLVPI",
+            10 => "kDLROCM",
+            11 => "kDLROCMHost",
+            12 => "kDLExtDev",
+            13 => "kDLCUDAManaged",
+            14 => "kDLOneAPI",
+            15 => "kDLWebGPU",
+            16 => "kDLHexagon",
+            17 => "kDLMAIA",
+            18 => "kDLTrn",
+            _ => "an unknown device type",
+        };
+        write!(f, "{name} ({})", self.0)
+    }
+}
+
+impl fmt::Display for DLDataTypeCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            0 => "kDLInt",
+            1 => "kDLUInt",
+            2 => "kDLFloat",
+            3 => "kDLOpaqueHandle",
+            4 => "kDLBfloat",
+            5 => "kDLComplex",
+            6 => "kDLBool",
+            7 => "kDLFloat8_e3m4",
+            8 => "kDLFloat8_e4m3",
+            9 => "kDLFloat8_e4m3b11fnuz",
+            10 => "kDLFloat8_e4m3fn",
+            11 => "kDLFloat8_e4m3fnuz",
+            12 => "kDLFloat8_e5m2",
+            13 => "kDLFloat8_e5m2fnuz",
+            14 => "kDLFloat8_e8m0fnu",
+            15 => "kDLFloat6_e2m3fn",
+            16 => "kDLFloat6_e3m2fn",
+            17 => "kDLFloat4_e2m1fn",
+            _ => "an unknown code",
+        };
+        write!(f, "{name} ({})", self.0)
+    }
+}

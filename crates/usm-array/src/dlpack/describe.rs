@@ -1,0 +1,84 @@
+//! Every check on the fields of a foreign tensor, before any of them is trusted
+
+use std::slice;
+
+use super::abi::DLTensor;
+use super::error::DlpackError;
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::interface::{UsmArrayInterface, VERSION, ValidInterface};
+use crate::layout::MAX_NDIM;
+
+/// What a tensor says about its elements.
+#[derive(Clone, Debug)]
+pub(super) enum Described {
+    /// No elements: an address need not be there.
+    Empty {
+        /// The shape, one size being 0
+        shape: Vec<usize>,
+        /// Element type
+        dtype: Dtype,
+    },
+    /// Elements in memory. Whose it is, is still to be asked.
+    Full(ValidInterface),
+}
+
+/// Checks every field but the device.
+///
+/// The numbers are those of the array interface, so they get the checks of that, and the same errors; its keys have the names of
+/// these fields.
+///
+/// # Safety
+/// 1. Where `shape` and `strides` are aligned and not null, they lead to `ndim` numbers each.
+pub(super) unsafe fn describe(tensor: &DLTensor, read_only: bool) -> Result<Described> {
+    let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM);
+    let ndim = ndim.ok_or(DlpackError::Ndim { found: tensor.ndim })?;
+    let dtype = Dtype::try_from(tensor.dtype)?;
+    // SAFETY: promise 1.
+    let shape = unsafe { numbers(tensor.shape, ndim) }.ok_or(DlpackError::NoShape { ndim })?;
+    let strides = match tensor.strides.is_null() {
+        true => None,
+        // SAFETY: promise 1.
+        false => Some(unsafe { numbers(tensor.strides, ndim) }.ok_or(DlpackError::NoStrides { ndim })?),
+    };
+    let is_empty = shape.contains(&0);
+    if tensor.data.is_null() && !is_empty {
+        return Err(DlpackError::NoData { shape }.into());
+    }
+    let address = match is_empty {
+        // Nothing is there, whatever the address is: any will do for the other checks.
+        true => dtype.align_bytes(),
+        false => usize::try_from(tensor.byte_offset)
+            .ok()
+            .and_then(|offset| tensor.data.addr().checked_add(offset))
+            .ok_or(DlpackError::ByteOffset { found: tensor.byte_offset, address: tensor.data.addr() })?,
+    };
+    let interface = UsmArrayInterface {
+        shape,
+        typestr: dtype.typestr(),
+        address: address as u64,
+        read_only,
+        // Of an empty array they mean nothing.
+        strides: strides.filter(|_| !is_empty),
+        offset: 0,
+        version: VERSION,
+    };
+    let valid = interface.validate()?;
+    Ok(match is_empty {
+        true => Described::Empty { shape: valid.layout().shape().to_vec(), dtype },
+        false => Described::Full(valid),
+    })
+}
+
+/// # Safety
+/// 1. If `start` is aligned and not null, it leads to `ndim` numbers.
+unsafe fn numbers(start: *const i64, ndim: usize) -> Option<Vec<i64>> {
+    if ndim == 0 {
+        return Some(Vec::new());
+    }
+    if start.is_null() || !start.is_aligned() {
+        return None;
+    }
+    // SAFETY: promise 1.
+    Some(unsafe { slice::from_raw_parts(start, ndim) }.to_vec())
+}

@@ -1,0 +1,80 @@
+//! Dtypes as DLPack writes them
+
+use super::abi::DLDataType;
+use super::codes::DLDataTypeCode;
+use super::error::DlpackError;
+use crate::dtype::Dtype;
+
+impl From<Dtype> for DLDataType {
+    fn from(dtype: Dtype) -> Self {
+        let code = match dtype.kind() {
+            'b' => DLDataTypeCode::BOOL,
+            'i' => DLDataTypeCode::INT,
+            'u' => DLDataTypeCode::UINT,
+            'c' => DLDataTypeCode::COMPLEX,
+            _ => DLDataTypeCode::FLOAT,
+        };
+        // At most 128.
+        Self { code, bits: (8 * dtype.itemsize_bytes()) as u8, lanes: 1 }
+    }
+}
+
+impl TryFrom<DLDataType> for Dtype {
+    type Error = DlpackError;
+
+    /// # Errors
+    /// [`DlpackError::Lanes`], [`DlpackError::Code`], [`DlpackError::Bits`], in this order
+    fn try_from(found: DLDataType) -> Result<Self, DlpackError> {
+        if found.lanes != 1 {
+            return Err(DlpackError::Lanes { found: found.lanes });
+        }
+        let of_code = || Self::ALL.into_iter().filter(|&dtype| DLDataType::from(dtype).code == found.code);
+        if let Some(dtype) = of_code().find(|&dtype| DLDataType::from(dtype).bits == found.bits) {
+            return Ok(dtype);
+        }
+        let allowed: Vec<u8> = of_code().map(|dtype| DLDataType::from(dtype).bits).collect();
+        Err(match allowed.is_empty() {
+            true => DlpackError::Code { found: found.code },
+            false => DlpackError::Bits { code: found.code, found: found.bits, allowed },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_our_dtypes_are_taken() {
+        let mut taken = 0;
+        for code in 0..=u8::MAX {
+            for bits in 0..=u8::MAX {
+                let found = DLDataType { code: DLDataTypeCode(code), bits, lanes: 1 };
+                if let Ok(dtype) = Dtype::try_from(found) {
+                    assert_eq!(DLDataType::from(dtype), found);
+                    taken += 1;
+                }
+                for lanes in [0, 2, 4, u16::MAX] {
+                    let refused = Dtype::try_from(DLDataType { lanes, ..found });
+                    assert_eq!(refused, Err(DlpackError::Lanes { found: lanes }));
+                }
+            }
+        }
+        assert_eq!(taken, Dtype::ALL.len());
+    }
+
+    #[test]
+    fn what_is_refused_is_named() {
+        let message = |code, bits| {
+            let found = DLDataType { code: DLDataTypeCode(code), bits, lanes: 1 };
+            Dtype::try_from(found).unwrap_err().to_string()
+        };
+        assert!(message(4, 16).contains("kDLBfloat (4)"));
+        assert!(message(3, 64).contains("kDLOpaqueHandle (3)"));
+        assert!(message(12, 8).contains("kDLFloat8_e5m2 (12)"));
+        assert!(message(17, 4).contains("kDLFloat4_e2m1fn (17)"));
+        assert!(message(200, 8).contains("an unknown code (200)"));
+        assert!(message(2, 128).contains("found 128 bits of kDLFloat (2), allowed are [16, 32, 64]"));
+        assert!(message(6, 1).contains("allowed are [8]"));
+    }
+}

@@ -1,0 +1,217 @@
+//! An array as a tensor
+
+use std::ffi::c_void;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+
+use usm_memory::usm_core::{Runtime, UsmKind};
+
+use super::abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
+use super::codes::DLDeviceType;
+use super::device::{CPU, one_api_device};
+use super::error::DlpackError;
+use super::managed::{ManagedTensor, RawTensor};
+use super::{FLAG_IS_COPIED, FLAG_READ_ONLY, VERSION};
+use crate::array::UsmArray;
+use crate::copy::CopyMode;
+use crate::error::Result;
+use crate::layout::Axes;
+
+/// Which of the two structs a tensor is exported as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TensorForm {
+    /// The struct of DLPack 1, for consumers whose `max_version` is at least (1, 0).
+    #[default]
+    Versioned,
+    /// The struct of before, which cannot say that memory is read-only.
+    Legacy,
+}
+
+/// How an array is exported: by default to the device it is on, copied only if that is needed, versioned.
+#[derive(Clone, Copy, Debug)]
+pub struct DlpackExport<'a> {
+    /// The device that the consumer wants; `None` is [`UsmArray::dlpack_device`].
+    pub device: Option<DLDevice>,
+    /// Whether the consumer gets a copy.
+    pub copy: CopyMode,
+    /// The struct.
+    pub form: TensorForm,
+    /// The runtime whose devices have the numbers.
+    pub runtime: &'a Runtime,
+}
+
+impl Default for DlpackExport<'_> {
+    fn default() -> Self {
+        Self {
+            device: None,
+            copy: CopyMode::IfNeeded,
+            form: TensorForm::Versioned,
+            runtime: Runtime::global(),
+        }
+    }
+}
+
+/// A tensor with what it needs to live.
+#[repr(C)]
+struct Exported<T> {
+    // First, so that a pointer to it is one to the whole.
+    managed: T,
+    shape: Axes<i64>,
+    strides: Axes<i64>,
+    _array: UsmArray,
+}
+
+impl UsmArray {
+    /// The array as a tensor that keeps its memory alive.
+    ///
+    /// The memory of a kDLOneAPI tensor is that of the array. Host and shared memory goes to kDLCPU without a copy too, after
+    /// work that others have submitted to the queue has ended; device memory is copied to host memory. `data` is the address of
+    /// index zero with a `byte_offset` of 0, and null without elements. Strides are always there; they may be negative, which some
+    /// consumers refuse: a copy has none.
+    ///
+    /// Whoever gets the tensor may use the memory, so from now on access to it waits for the queue first
+    /// ([`UsmBuffer::publish`](usm_memory::UsmBuffer::publish)).
+    ///
+    /// # Errors
+    /// - [`Error::Dlpack`](crate::Error::Dlpack) with [`DlpackError::NoDevice`]: see [`UsmArray::dlpack_device`];
+    ///   [`DlpackError::DeviceType`], [`DlpackError::DeviceId`]: another device than kDLCPU 0 and the kDLOneAPI ones was asked for;
+    ///   [`DlpackError::CopyNeeded`]: a copy is needed and not allowed; [`DlpackError::ReadOnly`]: a read-only array in the legacy
+    ///   form
+    /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing, the copy failed, or the runtime did
+    pub fn to_dlpack(&self, options: &DlpackExport<'_>) -> Result<ManagedTensor> {
+        let device = match options.device {
+            Some(device) => device,
+            None => self.dlpack_device(options.runtime)?,
+        };
+        let copied = match device.device_type {
+            DLDeviceType::CPU => self.copy_for_cpu(device, options)?,
+            DLDeviceType::ONE_API => self.copy_for_one_api(device, options)?,
+            found => return Err(DlpackError::DeviceType { found }.into()),
+        };
+        let mut flags = if copied.is_some() { FLAG_IS_COPIED } else { 0 };
+        let array = copied.unwrap_or_else(|| self.clone());
+        if !array.is_writable() {
+            if options.form == TensorForm::Legacy {
+                return Err(DlpackError::ReadOnly.into());
+            }
+            flags |= FLAG_READ_ONLY;
+        }
+        if device.device_type == DLDeviceType::CPU && !array.is_empty() {
+            // Host code knows of no queue: the guard waits for what others have submitted.
+            drop(array.buffer().read_range(array.byte_range())?);
+        }
+        array.buffer().publish()?;
+        Ok(array.into_tensor(device, options.form, flags))
+    }
+
+    /// The copy that kDLCPU needs, if any.
+    fn copy_for_cpu(&self, device: DLDevice, options: &DlpackExport<'_>) -> Result<Option<Self>> {
+        if device != CPU {
+            return Err(DlpackError::device_id(device, 1).into());
+        }
+        if self.is_host_accessible() && options.copy != CopyMode::Always {
+            return Ok(None);
+        }
+        self.check_copy(device, options)?;
+        let kind = match self.device().info().supports(UsmKind::Host) {
+            true => UsmKind::Host,
+            false => UsmKind::Shared,
+        };
+        Ok(Some(self.copy_to(self.queue(), kind)?))
+    }
+
+    /// The copy that a device with a number needs, if any.
+    fn copy_for_one_api(&self, device: DLDevice, options: &DlpackExport<'_>) -> Result<Option<Self>> {
+        let target = one_api_device(options.runtime, device)?;
+        let is_there = match self.one_api_device(options.runtime) {
+            Err(error) if options.copy == CopyMode::Never => return Err(error),
+            found => found.is_ok_and(|found| found == device),
+        };
+        if is_there && options.copy != CopyMode::Always {
+            return Ok(None);
+        }
+        self.check_copy(device, options)?;
+        let queue = options.runtime.default_queue(&target).map_err(usm_memory::Error::from)?;
+        Ok(Some(self.copy_to(&queue, self.kind())?))
+    }
+
+    fn check_copy(&self, wanted: DLDevice, options: &DlpackExport<'_>) -> Result<()> {
+        if options.copy != CopyMode::Never {
+            return Ok(());
+        }
+        Err(DlpackError::CopyNeeded {
+            kind: self.kind(),
+            found: self.device().filter_string(),
+            wanted: format!("{} {}", wanted.device_type, wanted.device_id),
+        }
+        .into())
+    }
+
+    fn into_tensor(self, device: DLDevice, form: TensorForm, flags: u64) -> ManagedTensor {
+        let data = match self.is_empty() {
+            true => ptr::null_mut(),
+            false => ptr::with_exposed_provenance_mut::<c_void>(self.address()),
+        };
+        let dl_tensor = DLTensor {
+            data,
+            device,
+            ndim: self.ndim() as i32, // at most `MAX_NDIM`
+            dtype: self.dtype().into(),
+            shape: ptr::null_mut(), // these two lead into the struct itself, so they come when it is in its place
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let raw = match form {
+            TensorForm::Versioned => RawTensor::Versioned(place(self, |shape, strides| {
+                let dl_tensor = DLTensor { shape, strides, ..dl_tensor };
+                let deleter = Some(delete::<DLManagedTensorVersioned> as _);
+                DLManagedTensorVersioned {
+                    version: VERSION,
+                    manager_ctx: ptr::null_mut(),
+                    deleter,
+                    flags,
+                    dl_tensor,
+                }
+            })),
+            TensorForm::Legacy => RawTensor::Legacy(place(self, |shape, strides| {
+                let dl_tensor = DLTensor { shape, strides, ..dl_tensor };
+                let deleter = Some(delete::<DLManagedTensor> as _);
+                DLManagedTensor { dl_tensor, manager_ctx: ptr::null_mut(), deleter }
+            })),
+        };
+        // SAFETY: 1. made just now, with shape and strides of `ndim` numbers. 2. nobody else has the pointer, and all that it leads
+        // to may be used from any thread. 3. `delete` returns.
+        unsafe { ManagedTensor::from_raw(raw) }
+    }
+}
+
+/// Puts an array and the struct that `managed` makes for the places of its shape and strides on the heap.
+fn place<T>(array: UsmArray, managed: impl Fn(*mut i64, *mut i64) -> T) -> NonNull<T> {
+    // Sizes and strides fit by the invariants of layouts.
+    let shape = array.shape().iter().map(|&n| n as i64).collect();
+    let strides = array.strides().iter().map(|&stride| stride as i64).collect();
+    let managed_without_axes = managed(ptr::null_mut(), ptr::null_mut());
+    let exported = Box::new(Exported { managed: managed_without_axes, shape, strides, _array: array });
+    let exported = NonNull::from(Box::leak(exported));
+    // SAFETY: leaked just now, and nobody else has the pointer.
+    let inside = unsafe { &mut *exported.as_ptr() };
+    inside.managed = managed(inside.shape.as_mut_ptr(), inside.strides.as_mut_ptr());
+    exported.cast() // the first field
+}
+
+/// The deleter of exported tensors, for any thread.
+///
+/// # Safety
+/// 1. `managed` comes from `place::<T>`, and this is its first and only call for it; or it is null.
+unsafe extern "C" fn delete<T>(managed: *mut T) {
+    if managed.is_null() {
+        return;
+    }
+    // SAFETY: promise 1: a leaked box of this type, whose first field `managed` is.
+    let exported = unsafe { Box::from_raw(managed.cast::<Exported<T>>()) };
+    // A foreign owner of borrowed memory may end with it, and could panic.
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(exported))) {
+        mem::forget(payload);
+    }
+}

@@ -1,0 +1,157 @@
+//! A tensor as an array
+
+use std::sync::Arc;
+
+use usm_memory::usm_core::{Queue, Runtime, UsmKind};
+
+use super::abi::DLTensor;
+use super::codes::DLDeviceType;
+use super::describe::{Described, describe};
+use super::device::{CPU, one_api_device};
+use super::error::DlpackError;
+use super::managed::ManagedTensor;
+use crate::array::UsmArray;
+use crate::copy::CopyMode;
+use crate::error::{Error, Result};
+use crate::interface::ValidInterface;
+
+/// How a tensor is imported: by default where it is, copied only if that is needed.
+#[derive(Clone, Copy, Debug)]
+pub struct DlpackImport<'a> {
+    /// Queue of the array. `None` is the default queue of the tensor's device; for kDLCPU that of the device whose runtime knows the
+    /// memory, else of the default device.
+    pub queue: Option<&'a Queue>,
+    /// Kind of memory for a copy of host memory that is no USM, and for an array without elements.
+    pub kind: UsmKind,
+    /// Whether the array is a copy.
+    pub copy: CopyMode,
+    /// The runtime whose devices have the numbers.
+    pub runtime: &'a Runtime,
+}
+
+impl Default for DlpackImport<'_> {
+    fn default() -> Self {
+        Self { queue: None, kind: UsmKind::Device, copy: CopyMode::IfNeeded, runtime: Runtime::global() }
+    }
+}
+
+impl UsmArray {
+    /// An array over the memory of a tensor, which is kept until the last array over it is gone.
+    ///
+    /// A kDLOneAPI tensor is borrowed in the default context of its device, and so is a kDLCPU tensor whose memory the runtime knows
+    /// as USM. Other host memory is no USM: its elements are copied into memory of `options.kind`. A queue of another context
+    /// needs a copy too. Without elements there is nothing to share, and the array is new. The array is read-only if the tensor
+    /// is; a legacy tensor always is, as in NumPy ([`ManagedTensor::is_read_only`]), its copies are not.
+    ///
+    /// Work that the producer has pending on the memory must be on the queue, or have ended. Whatever happens, the deleter runs once.
+    ///
+    /// # Safety
+    /// 1. Until the deleter runs, the memory of all elements stays allocated, and all bytes between the lowest and the highest
+    ///    element belong to the same allocation.
+    /// 2. Nobody writes it while a guard of this array reads it, or while it is copied here, and nobody touches it while a guard
+    ///    writes it.
+    ///
+    /// # Errors
+    /// - [`Error::Dlpack`]: a field that cannot be trusted, or a copy that is needed and not allowed
+    /// - [`Error::Interface`]: a shape, strides or an address that cannot be trusted
+    /// - [`Error::NotImportable`]: the memory is not USM in the default context, or not all of it
+    /// - [`Error::Memory`], [`Error::OutOfHostMemory`]: no memory for a copy, or the runtime failed
+    pub unsafe fn from_dlpack(tensor: ManagedTensor, options: &DlpackImport<'_>) -> Result<Self> {
+        let fields = *tensor.tensor()?;
+        let read_only = tensor.is_read_only();
+        check_device(&fields, options)?;
+        // SAFETY: what M1 of the tensor says.
+        let valid = match unsafe { describe(&fields, read_only) }? {
+            Described::Full(valid) => valid,
+            Described::Empty { shape, dtype } => {
+                let queue = home_of_nothing(&fields, options)?;
+                let array = Self::empty(&queue, options.kind, &shape, dtype)?;
+                return Ok(if read_only { array.read_only() } else { array });
+            }
+        };
+        let Some(home) = home(&fields, &valid, options)? else {
+            // SAFETY: the caller's promises.
+            return unsafe { copy_host_memory(&valid, options) }; // the tensor ends here
+        };
+        let is_there = options.queue.is_none_or(|wanted| wanted.context() == home.context());
+        if !is_there && options.copy == CopyMode::Never {
+            let wanted = options.queue.map_or_else(String::new, |queue| queue.context().to_string());
+            let found = home.context().to_string();
+            let kind = home.context().pointer_info(valid.span().start_address).map(|info| info.kind);
+            return Err(DlpackError::CopyNeeded { kind: kind.unwrap_or(options.kind), found, wanted }.into());
+        }
+        let wanted = options.queue.unwrap_or(&home);
+        let home = if is_there { wanted } else { &home };
+        // SAFETY: the caller's promises 1 and 2, the tensor being the owner.
+        let array = unsafe { Self::import(&valid, home, Arc::new(tensor)) }?;
+        if is_there && options.copy != CopyMode::Always {
+            return Ok(array);
+        }
+        array.copy_to(wanted, array.kind())
+    }
+}
+
+fn check_device(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<()> {
+    match tensor.device.device_type {
+        DLDeviceType::CPU if tensor.device == CPU => Ok(()),
+        DLDeviceType::CPU => Err(DlpackError::device_id(tensor.device, 1).into()),
+        DLDeviceType::ONE_API => one_api_device(options.runtime, tensor.device).map(|_| ()),
+        found => Err(DlpackError::DeviceType { found }.into()),
+    }
+}
+
+/// A queue of the context that the memory is in, or `None` for host memory that is no USM.
+fn home(tensor: &DLTensor, valid: &ValidInterface, options: &DlpackImport<'_>) -> Result<Option<Queue>> {
+    let default = |device| options.runtime.default_queue(device).map_err(usm_memory::Error::from);
+    if tensor.device.device_type == DLDeviceType::ONE_API {
+        return Ok(Some(default(&one_api_device(options.runtime, tensor.device)?)?));
+    }
+    let knows = |queue: &Queue| queue.context().pointer_info(valid.span().start_address).is_some();
+    if let Some(queue) = options.queue.filter(|queue| knows(queue)) {
+        return Ok(Some(queue.clone()));
+    }
+    for device in [&options.runtime.default_device(), options.runtime.host_device()] {
+        let queue = default(device)?;
+        if knows(&queue) {
+            return Ok(Some(queue));
+        }
+    }
+    Ok(None)
+}
+
+/// The queue of an array without elements.
+fn home_of_nothing(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<Queue> {
+    if let Some(queue) = options.queue {
+        return Ok(queue.clone());
+    }
+    let device = match tensor.device.device_type {
+        DLDeviceType::ONE_API => one_api_device(options.runtime, tensor.device)?,
+        _ => options.runtime.default_device(),
+    };
+    Ok(options.runtime.default_queue(&device).map_err(usm_memory::Error::from)?)
+}
+
+/// The elements of host memory that is no USM, copied.
+///
+/// # Safety
+/// 1. The span of `valid` is readable, and nobody writes it meanwhile.
+unsafe fn copy_host_memory(valid: &ValidInterface, options: &DlpackImport<'_>) -> Result<UsmArray> {
+    let span = valid.span();
+    if options.copy == CopyMode::Never {
+        return Err(DlpackError::NotUsm { address: span.start_address }.into());
+    }
+    let queue = match options.queue {
+        Some(queue) => queue.clone(),
+        None => options
+            .runtime
+            .default_queue(&options.runtime.default_device())
+            .map_err(usm_memory::Error::from)?,
+    };
+    let array = UsmArray::empty(&queue, options.kind, valid.layout().shape(), valid.dtype())?;
+    let start = std::ptr::with_exposed_provenance::<u8>(span.start_address);
+    // SAFETY: promise 1; the span is at most `isize::MAX` bytes and within the address space (V3).
+    let bytes = unsafe { std::slice::from_raw_parts(start, span.len_bytes) };
+    let lowest = valid.layout().extent().map_or(0, |extent| extent.min);
+    array.write_elements(bytes, &valid.layout().with_offset(-lowest).map_err(Error::from)?)?;
+    Ok(array)
+}
