@@ -41,6 +41,7 @@ mod interface;
 mod kit;
 mod layout;
 mod manipulate;
+mod print;
 mod scalar;
 mod view;
 
@@ -62,6 +63,7 @@ pub use layout::{
 };
 pub use manipulate::{ManipulateError, Repeats, coerced_kind};
 pub use num_complex;
+pub use print::{FloatMode, PrintOptions, Sign};
 pub use scalar::Scalar;
 pub use usm_memory;
 pub use usm_memory::usm_core;

@@ -41,7 +41,7 @@ use crate::layout::Layout;
 /// assert_eq!(mirrored.to_vec::<i32>()?, [3, 2, 1, 6, 5, 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct UsmArray {
     // A1. Every byte of every element lies inside the buffer.
     // A2. The address of the buffer is a multiple of `dtype.align_bytes()`, and so is the address
