@@ -1,4 +1,4 @@
-//! Comparisons, classes, logic and closeness against a slow reference: every pair of dtypes, every kind of memory
+//! Operations, classes, logic and closeness against a slow reference: every pair of dtypes, every kind of memory
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -106,9 +106,11 @@ fn order(a: Scalar, b: Scalar) -> Option<Ordering> {
     }
 }
 
-type Comparison = fn(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray>;
+type Operation = fn(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray>;
 
-const COMPARISONS: [(&str, Comparison, fn(Option<Ordering>) -> bool); 6] = [
+type Holds = fn(Option<Ordering>) -> bool;
+
+const COMPARISONS: [(&str, Operation, Holds); 6] = [
     ("equal", |a, b| a.equal(b), |order| order == Some(Ordering::Equal)),
     ("not_equal", |a, b| a.not_equal(b), |order| order != Some(Ordering::Equal)),
     ("less", |a, b| a.less(b), |order| order == Some(Ordering::Less)),
@@ -215,8 +217,8 @@ fn logic_takes_everything_and_bits_only_booleans() {
         let a = UsmArray::from_slice(&queue, kind, &[4], &[no, no, Bool8::from_byte(2), yes]).unwrap();
         let b = UsmArray::from_slice(&queue, kind, &[4], &[no, Bool8::from_byte(128), no, yes]).unwrap();
         let numbers = UsmArray::from_slice(&queue, kind, &[4], &[0.0, f64::NAN, -0.0, 3.0]).unwrap();
-        type Operation = fn(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray>;
-        let operations: [(Operation, Operation, fn(bool, bool) -> bool); 3] = [
+        type Table = fn(bool, bool) -> bool;
+        let operations: [(Operation, Operation, Table); 3] = [
             (|a, b| a.logical_and(b), |a, b| a.bitwise_and(b), |a, b| a && b),
             (|a, b| a.logical_or(b), |a, b| a.bitwise_or(b), |a, b| a || b),
             (|a, b| a.logical_xor(b), |a, b| a.bitwise_xor(b), |a, b| a != b),
