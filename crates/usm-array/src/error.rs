@@ -206,6 +206,16 @@ pub enum Error {
         /// Shape of the array
         shape: Vec<usize>,
     },
+    /// References to elements that may be at more than one index.
+    #[error(
+        "shape {shape:?} with strides {strides:?} may have an element at two indices, allowed is one index for each element"
+    )]
+    SharedElements {
+        /// The shape
+        shape: Vec<usize>,
+        /// The strides, in elements
+        strides: Vec<isize>,
+    },
     /// Writing to a read-only array.
     #[error("array is read-only, allowed is writing to a copy of it")]
     ReadOnly,

@@ -67,7 +67,7 @@ pub use print::{FloatMode, PrintOptions, Sign};
 pub use scalar::Scalar;
 pub use usm_memory;
 pub use usm_memory::usm_core;
-pub use view::{ArrayView, ArrayViewMut, Iter};
+pub use view::{ArrayView, ArrayViewMut, ElementIndex, IndexedIter, Iter, ParIter, SubViews};
 
 // Arrays and their views go wherever threads need them.
 const _: () = {

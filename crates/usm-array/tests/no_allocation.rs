@@ -47,6 +47,7 @@ fn views_of_three_axes_allocate_nothing() {
     let step = |step| SliceItem::Slice { start: None, stop: None, step };
     let items = [step(-1), SliceItem::Slice { start: Some(1), stop: Some(-1), step: 1 }, step(2)];
     assert_eq!(allocations(|| vec![1_u8]), 1, "allocations are counted");
+    let typed = array.view::<f32>().unwrap();
     for (view, count) in [
         ("slice", allocations(|| array.slice(&items).unwrap())),
         ("index", allocations(|| array.slice(&[SliceItem::Index(1), SliceItem::NewAxis]).unwrap())),
@@ -63,6 +64,14 @@ fn views_of_three_axes_allocate_nothing() {
         ("diagonal", allocations(|| array.diagonal(1, 0, 2).unwrap())),
         ("as_strided", allocations(|| array.as_strided(&[3], &[7], 1).unwrap())),
         ("reinterpret", allocations(|| array.reinterpret(Dtype::U16).unwrap())),
+        ("slice of a view", allocations(|| typed.slice(&items).unwrap())),
+        (
+            "places along an axis",
+            allocations(|| typed.axis_iter(1).unwrap().map(|part| part.iter().count()).sum::<usize>()),
+        ),
+        ("lanes", allocations(|| typed.lanes(0).unwrap().map(|lane| lane.iter().count()).sum::<usize>())),
+        ("indices", allocations(|| typed.indexed_iter().map(|(index, _)| index[2]).sum::<usize>())),
+        ("get_scalar", allocations(|| array.get_scalar(&[1, 2, -3]).unwrap())),
         ("unstack", allocations(|| array.unstack(1).unwrap().count())),
     ] {
         assert_eq!(count, 0, "{view}");

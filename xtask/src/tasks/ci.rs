@@ -24,7 +24,7 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
     })?;
     steps.step("clippy", || {
         let clippy = project.cargo_with_python()?.args(["clippy", "--quiet", "--locked"]);
-        let all = ["--workspace", "--all-targets", "--features", "usm-core/testing"];
+        let all = ["--workspace", "--all-targets", "--features", "usm-core/testing,usm-array/ndarray"];
         openly(clippy.args(all).args(["--", "-D", "warnings"]))
     })?;
     steps.step("clippy without default features", || {

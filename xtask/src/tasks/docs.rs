@@ -6,5 +6,8 @@ use crate::project::{Project, openly};
 /// Builds `target/doc`.
 pub(crate) fn run(project: &Project) -> Outcome<()> {
     let doc = project.cargo_with_python()?.args(["doc", "--quiet", "--locked"]);
-    openly(doc.args(["--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+    openly(
+        doc.args(["--workspace", "--no-deps", "--features", "usm-array/ndarray"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )
 }

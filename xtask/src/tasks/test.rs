@@ -25,7 +25,7 @@ pub(super) const LIBRARIES: [&str; 10] = [
 
 /// The layer over Python has no Rust tests: a test program would have to link libpython.
 const ALL_BUT_PYTHON: [&str; 5] =
-    ["--workspace", "--exclude", "usm-python", "--features", "usm-core/testing"];
+    ["--workspace", "--exclude", "usm-python", "--features", "usm-core/testing,usm-array/ndarray"];
 
 /// Variables that make a search for SYCL succeed outside of a venv.
 const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "ONEAPI_ROOT"];

@@ -17,6 +17,7 @@
 //! | `windows.rs` | sliding windows |
 //! | `diagonal.rs` | diagonals |
 //! | `pieces.rs` | unstack, as_strided |
+//! | `inner.rs` | the layouts at each index of the first axes |
 //! | `reinterpret.rs` | the same bytes as elements of another size |
 //! | `overlap/` | whether two layouts, or two indices of one, share an element |
 //! | `offsets.rs` | from indices to displacements, one or all of them |
@@ -30,6 +31,7 @@ mod diagonal;
 mod error;
 mod extent;
 mod flip;
+mod inner;
 mod normalise;
 mod offsets;
 mod overlap;
@@ -44,8 +46,8 @@ pub(crate) use axes::Axes;
 pub use broadcast::{broadcast_layouts, broadcast_shapes};
 pub use error::LayoutError;
 pub use extent::Extent;
-pub(crate) use normalise::normalise_axis;
 pub(crate) use normalise::normalise_axes;
+pub(crate) use normalise::normalise_axis;
 pub use offsets::Offsets;
 pub use overlap::{Overlap, StridedBytes};
 pub use slice::SliceItem;

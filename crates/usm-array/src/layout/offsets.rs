@@ -1,6 +1,7 @@
 //! From indices to displacements: one, or all of them in row-major order
 
 use std::iter::FusedIterator;
+use std::ops::Range;
 
 use super::{Axes, Layout, LayoutError};
 
@@ -33,12 +34,19 @@ impl Layout {
     /// Displacements of all elements from the start of the memory, in row-major order.
     #[must_use]
     pub fn offsets(&self) -> Offsets<'_> {
-        Offsets {
-            layout: self,
-            index: self.shape.iter().map(|_| 0).collect(),
-            next: self.offset,
-            remaining: self.size(),
-        }
+        self.offsets_in(0..self.size())
+    }
+
+    /// Displacements of the elements with the given numbers, counted in row-major order; as many as there are.
+    pub(crate) fn offsets_in(&self, numbers: Range<usize>) -> Offsets<'_> {
+        let end = numbers.end.min(self.size());
+        let start = numbers.start.min(end);
+        let (index, next) = match start {
+            0 => (self.shape.iter().map(|_| 0).collect(), self.offset),
+            _ if start == end => (self.shape.iter().map(|_| 0).collect(), self.offset),
+            number => (self.outer_index(self.ndim(), number), self.inner(self.ndim(), number).offset),
+        };
+        Offsets { layout: self, index, next, end, remaining: end - start }
     }
 }
 
@@ -50,7 +58,16 @@ pub struct Offsets<'a> {
     // Index of the next element, whose displacement is `next`.
     index: Axes<usize>,
     next: isize,
+    // Number of the element behind the last one.
+    end: usize,
     remaining: usize,
+}
+
+impl Offsets<'_> {
+    /// The index of the element that is next, if there is one.
+    pub(crate) fn index(&self) -> &[usize] {
+        &self.index
+    }
 }
 
 impl Iterator for Offsets<'_> {
@@ -78,6 +95,15 @@ impl Iterator for Offsets<'_> {
     }
 }
 
+/// From the last element: each one costs a division for each axis.
+impl DoubleEndedIterator for Offsets<'_> {
+    fn next_back(&mut self) -> Option<isize> {
+        self.remaining = self.remaining.checked_sub(1)?;
+        self.end -= 1;
+        Some(self.layout.inner(self.layout.ndim(), self.end).offset)
+    }
+}
+
 impl ExactSizeIterator for Offsets<'_> {}
 impl FusedIterator for Offsets<'_> {}
 
@@ -102,11 +128,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn offsets_equal_brute_force(layout in small_layouts()) {
+        fn offsets_equal_brute_force(
+            layout in small_layouts(),
+            first in 0_usize..40,
+            last in 0_usize..80,
+            ends in prop::collection::vec(any::<bool>(), 0..30),
+        ) {
             let expected = displacements(&layout);
             let iterator = layout.offsets();
             prop_assert_eq!(iterator.len(), expected.len());
             prop_assert_eq!(iterator.map(|o| o as i128).collect::<Vec<_>>(), &expected[..]);
+            let mut both = layout.offsets_in(first..last);
+            let numbers = first.min(last).min(expected.len())..last.min(expected.len());
+            let mut part = expected[numbers].iter();
+            for from_back in ends {
+                let found = if from_back { both.next_back() } else { both.next() };
+                let place = if from_back { part.next_back() } else { part.next() };
+                prop_assert_eq!(found.map(|o| o as i128), place.copied());
+            }
             for (index, place) in indices(layout.shape()).iter().zip(expected) {
                 prop_assert_eq!(layout.offset_of(index), Ok(place as isize));
             }

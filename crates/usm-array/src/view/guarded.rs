@@ -58,6 +58,53 @@ impl HostWrite {
     }
 }
 
+/// The guard of a view that others are parts of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MemoryRef<'a> {
+    Read(&'a HostRead),
+    Write(&'a HostWrite),
+}
+
+/// What a view reads under: a guard of its own, or that of the view it is a part of.
+#[derive(Debug)]
+pub(super) enum Readable<'a> {
+    Own(HostRead),
+    Part(MemoryRef<'a>),
+}
+
+impl Readable<'_> {
+    pub(super) fn by_ref(&self) -> MemoryRef<'_> {
+        match self {
+            Self::Own(guard) => MemoryRef::Read(guard),
+            Self::Part(memory) => *memory,
+        }
+    }
+
+    /// Start of the memory, readable while this lives.
+    pub(super) fn as_ptr(&self) -> *const u8 {
+        match self.by_ref() {
+            MemoryRef::Read(guard) => guard.as_ptr(),
+            MemoryRef::Write(guard) => guard.as_mut_ptr(),
+        }
+    }
+}
+
+/// What a view writes under: a guard of its own, or that of the view it is a part of, which nobody uses meanwhile.
+#[derive(Debug)]
+pub(super) enum Writable<'a> {
+    Own(HostWrite),
+    Part(&'a HostWrite),
+}
+
+impl Writable<'_> {
+    pub(super) fn by_ref(&self) -> &HostWrite {
+        match self {
+            Self::Own(guard) => guard,
+            Self::Part(guard) => guard,
+        }
+    }
+}
+
 fn check_accessible(array: &UsmArray) -> Result<()> {
     if array.is_host_accessible() { Ok(()) } else { Err(Error::NotHostAccessible { kind: array.kind() }) }
 }

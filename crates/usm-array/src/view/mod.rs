@@ -5,18 +5,31 @@
 //! | `read.rs` | reading elements |
 //! | `write.rs` | reading and writing elements |
 //! | `iter.rs` | iteration in row-major order |
+//! | `parallel.rs` | the same on several threads |
+//! | `parts.rs` | parts of a view: slices, places along an axis, lanes, windows |
+//! | `compare.rs` | equal and nearly equal views |
+//! | `nd.rs` | to and from `ndarray`, with the feature of that name |
+//! | `element.rs` | one element by its index, at a dtype known at run time |
 //! | `guarded.rs` | guards over memory that host code can touch |
 //! | `bytes.rs` | elements as bytes and back |
 
 mod bytes;
+mod compare;
+mod element;
 mod guarded;
 mod iter;
+#[cfg(feature = "ndarray")]
+mod nd;
+mod parallel;
+mod parts;
 mod read;
 mod write;
 
 pub(crate) use bytes::{bytes_of, bytes_of_mut, elements_of, elements_of_mut, zeroed_vec};
 pub(crate) use guarded::{HostRead, HostWrite};
-pub use iter::Iter;
+pub use iter::{ElementIndex, IndexedIter, Iter};
+pub use parallel::ParIter;
+pub use parts::SubViews;
 pub use read::ArrayView;
 pub use write::ArrayViewMut;
 

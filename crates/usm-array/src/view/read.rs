@@ -1,8 +1,10 @@
 //! Reading elements
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
-use super::{HostRead, Iter, check_dtype};
+use super::guarded::{MemoryRef, Readable};
+use super::{HostRead, IndexedIter, Iter, check_dtype};
 use crate::array::UsmArray;
 use crate::dtype::Element;
 use crate::error::Result;
@@ -28,9 +30,9 @@ use crate::layout::Layout;
 /// ```
 #[derive(Debug)]
 pub struct ArrayView<'a, T> {
-    // R1. Holds the memory of all elements of an array of dtype `T::DTYPE`.
-    memory: HostRead,
-    // R2. The layout of that array, counted in elements from the start of `memory`.
+    // R1. Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of.
+    memory: Readable<'a>,
+    // R2. Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,
     _array: PhantomData<(&'a UsmArray, T)>,
 }
@@ -45,14 +47,34 @@ impl UsmArray {
     pub fn view<T: Element>(&self) -> Result<ArrayView<'_, T>> {
         check_dtype::<T>(self)?;
         Ok(ArrayView {
-            memory: HostRead::lock(self)?,
+            memory: Readable::Own(HostRead::lock(self)?),
             layout: self.layout_from_lowest()?,
             _array: PhantomData,
         })
     }
 }
 
-impl<T: Element> ArrayView<'_, T> {
+impl<'a, T: Element> ArrayView<'a, T> {
+    /// A part of a view, with a layout that comes from that view's by the operations of [`Layout`] that reach no other elements.
+    pub(super) fn part(memory: MemoryRef<'a>, layout: Layout) -> Self {
+        Self { memory: Readable::Part(memory), layout, _array: PhantomData } // R1 and R2 are those of the view
+    }
+
+    pub(super) fn memory(&self) -> MemoryRef<'_> {
+        self.memory.by_ref()
+    }
+
+    /// The lowest element of the array.
+    #[cfg(feature = "ndarray")]
+    pub(super) fn as_ptr(&self) -> *const T {
+        self.memory.as_ptr().cast()
+    }
+
+    /// Shape, strides and offset, counted from the lowest element of the array.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
     /// Number of indices along each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
@@ -76,6 +98,30 @@ impl<T: Element> ArrayView<'_, T> {
     pub fn iter(&self) -> Iter<'_, T> {
         // SAFETY: by R1 and R2; the guard is borrowed as long as the iterator lives.
         unsafe { Iter::new(&self.layout, self.memory.as_ptr()) }
+    }
+
+    /// The elements with numbers in a range, counted in row-major order; as many as there are.
+    pub(super) fn iter_in(&self, numbers: Range<usize>) -> Iter<'_, T> {
+        // SAFETY: by R1 and R2; the guard is borrowed as long as the iterator lives.
+        unsafe { Iter::in_range(&self.layout, self.memory.as_ptr(), numbers) }
+    }
+
+    /// The elements in row-major order, each with its index.
+    ///
+    /// ```
+    /// # use usm_array::UsmArray;
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 9, 3, 4])?;
+    /// let view = array.view::<u8>()?;
+    /// let largest = view.indexed_iter().max_by_key(|(_, element)| *element);
+    /// assert_eq!(largest.map(|(index, _)| index.to_vec()), Some(vec![0, 1]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn indexed_iter(&self) -> IndexedIter<'_, T> {
+        IndexedIter(self.iter())
     }
 
     /// The elements in row-major order.

@@ -2,11 +2,12 @@
 
 use std::marker::PhantomData;
 
-use super::{HostWrite, Iter, check_dtype};
+use super::guarded::{MemoryRef, Writable};
+use super::{ArrayView, HostWrite, Iter, check_dtype};
 use crate::array::UsmArray;
 use crate::dtype::Element;
 use crate::error::Result;
-use crate::layout::Layout;
+use crate::layout::{Axes, Layout};
 
 /// Write access to the elements of an array in host or shared memory.
 ///
@@ -29,9 +30,10 @@ use crate::layout::Layout;
 /// ```
 #[derive(Debug)]
 pub struct ArrayViewMut<'a, T> {
-    // W1. Holds the memory of all elements of an array of dtype `T::DTYPE`.
-    memory: HostWrite,
-    // W2. The layout of that array, counted in elements from the start of `memory`.
+    // W1. Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of,
+    //     which nobody uses as long as this lives.
+    memory: Writable<'a>,
+    // W2. Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,
     _array: PhantomData<(&'a UsmArray, T)>,
 }
@@ -48,7 +50,7 @@ impl UsmArray {
     pub fn view_mut<T: Element>(&self) -> Result<ArrayViewMut<'_, T>> {
         check_dtype::<T>(self)?;
         Ok(ArrayViewMut {
-            memory: HostWrite::lock(self)?,
+            memory: Writable::Own(HostWrite::lock(self)?),
             layout: self.layout_from_lowest()?,
             _array: PhantomData,
         })
@@ -56,6 +58,35 @@ impl UsmArray {
 }
 
 impl<T: Element> ArrayViewMut<'_, T> {
+    /// Another part of the memory, under the same guard, with a layout that comes from this view's by the operations of [`Layout`]
+    /// that reach no other elements.
+    pub(super) fn part(&mut self, layout: Layout) -> ArrayViewMut<'_, T> {
+        // W1 and W2 are those of this view, which is borrowed.
+        ArrayViewMut { memory: Writable::Part(self.memory.by_ref()), layout, _array: PhantomData }
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The elements as they are, as long as nobody changes them.
+    ///
+    /// ```
+    /// # use usm_array::UsmArray;
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Host, &[2, 2], &[1_u8, 2, 3, 4])?;
+    /// let mut view = array.view_mut::<u8>()?;
+    /// view.set(&[0, 0], 5)?;
+    /// assert_eq!(view.as_view().transpose().to_vec()?, [5, 3, 2, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn as_view(&self) -> ArrayView<'_, T> {
+        ArrayView::part(MemoryRef::Write(self.memory.by_ref()), self.layout.clone())
+    }
+
     /// Number of indices along each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
@@ -97,11 +128,39 @@ impl<T: Element> ArrayViewMut<'_, T> {
         }
     }
 
+    /// Changes every element, in row-major order, to what the function makes of its index and of it.
+    ///
+    /// ```
+    /// # use usm_array::{Dtype, UsmArray};
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Host, &[2, 3], Dtype::U16)?;
+    /// let mut view = array.view_mut::<u16>()?;
+    /// view.indexed_map_in_place(|index, _| (10 * index[0] + index[1]) as u16);
+    /// assert_eq!(view.to_vec()?, [0, 1, 2, 10, 11, 12]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn indexed_map_in_place(&mut self, mut function: impl FnMut(&[usize], T) -> T) {
+        let mut offsets = self.layout.offsets();
+        while offsets.len() > 0 {
+            let index = Axes::from(offsets.index());
+            let Some(offset) = offsets.next() else {
+                return;
+            };
+            let place = self.place(offset);
+            // SAFETY: as in `get`.
+            let value = unsafe { place.read() };
+            // SAFETY: as in `set`.
+            unsafe { place.write(function(&index, value)) };
+        }
+    }
+
     /// The elements in row-major order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, T> {
         // SAFETY: by W1 and W2; the guard is borrowed as long as the iterator lives.
-        unsafe { Iter::new(&self.layout, self.memory.as_mut_ptr()) }
+        unsafe { Iter::new(&self.layout, self.memory.by_ref().as_mut_ptr()) }
     }
 
     /// The elements in row-major order.
@@ -114,8 +173,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
         Ok(elements)
     }
 
-    fn place(&self, offset: isize) -> *mut T {
-        self.memory.as_mut_ptr().cast::<T>().wrapping_offset(offset)
+    pub(super) fn place(&self, offset: isize) -> *mut T {
+        self.memory.by_ref().as_mut_ptr().cast::<T>().wrapping_offset(offset)
     }
 }
 

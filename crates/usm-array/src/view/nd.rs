@@ -1,0 +1,182 @@
+//! To and from the arrays of the crate `ndarray`
+
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Axis, Data, Dimension, IxDyn, ShapeBuilder};
+
+use super::{ArrayView, ArrayViewMut};
+use crate::array::UsmArray;
+use crate::dtype::Element;
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use usm_memory::usm_core::{Queue, UsmKind};
+
+impl<T: Element> ArrayView<'_, T> {
+    /// The elements as a view of the crate `ndarray`, without a copy, whatever the strides.
+    ///
+    /// It has references to elements, so nobody may write to the memory as long as it lives. The guard of this view keeps out
+    /// every writer that goes through buffers and arrays; it does not know of those that do not: other libraries and kernels that
+    /// were given the address. Wait for them first, as for a [`ReadGuard::as_slice`](usm_memory::ReadGuard::as_slice).
+    ///
+    /// ```
+    /// # use usm_array::UsmArray;
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
+    /// let view = array.view::<f32>()?;
+    /// assert_eq!(view.as_ndarray().sum(), 10.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn as_ndarray(&self) -> ArrayViewD<'_, T> {
+        let upward = Upward::new(self.layout());
+        let start = self.as_ptr().wrapping_offset(upward.start);
+        let start = if self.layout().is_empty() { std::ptr::dangling() } else { start };
+        let shape = IxDyn(self.shape()).strides(IxDyn(&upward.strides));
+        // SAFETY: by R1 and R2 there is a readable and aligned element (A2) at each index, which lie in one allocation; strides
+        // are not negative, and those of axes with less than two indices are 1, so that none leads out of the address space (N1).
+        // Without elements the pointer is aligned and all strides are 0. The guard, borrowed as long as the view lives, admits no
+        // writer.
+        let mut view = unsafe { ArrayViewD::from_shape_ptr(shape, start) };
+        upward.flipped.into_iter().for_each(|axis| view.invert_axis(Axis(axis)));
+        view
+    }
+}
+
+impl<T: Element> ArrayViewMut<'_, T> {
+    /// The elements as a view of the crate `ndarray` that can write, without a copy. What [`ArrayView::as_ndarray`] says holds
+    /// for readers, too.
+    ///
+    /// ```
+    /// # use usm_array::UsmArray;
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
+    /// array.view_mut::<f32>()?.as_ndarray_mut()?.mapv_inplace(|x| 2.0 * x);
+    /// assert_eq!(array.to_vec::<f32>()?, [2.0, 4.0, 6.0, 8.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::SharedElements`]: an element may be at two indices, of which there must not be two references. As `ndarray` asks,
+    ///   each stride has to lead past all elements that the axes with shorter ones reach.
+    pub fn as_ndarray_mut(&mut self) -> Result<ArrayViewMutD<'_, T>> {
+        let shared =
+            Error::SharedElements { shape: self.shape().to_vec(), strides: self.layout().strides().to_vec() };
+        if self.layout().is_empty() {
+            return ArrayViewMutD::from_shape(IxDyn(self.shape()), &mut []).map_err(|_| shared); // never: nothing to share
+        }
+        let upward = Upward::new(self.layout());
+        if !upward.is_nested(self.shape()) {
+            return Err(shared);
+        }
+        let start = self.place(upward.start);
+        let shape = IxDyn(self.shape()).strides(IxDyn(&upward.strides));
+        // SAFETY: as in `as_ndarray`, by W1, W2 and N1; no element is at two indices, and this view is borrowed as long as the
+        // other lives, so that nobody else reads or writes.
+        let mut view = unsafe { ArrayViewMutD::from_shape_ptr(shape, start) };
+        upward.flipped.into_iter().for_each(|axis| view.invert_axis(Axis(axis)));
+        Ok(view)
+    }
+}
+
+/// A layout with its axes turned upwards.
+struct Upward {
+    /// Displacement of the lowest element
+    start: isize,
+    // N1. Not negative; 1 for an axis with one index, 0 for all if there are no elements. All others lead from the lowest
+    //     element to elements of the layout.
+    strides: Vec<usize>,
+    /// The axes that were turned
+    flipped: Vec<usize>,
+}
+
+impl Upward {
+    fn new(layout: &Layout) -> Self {
+        let start = layout.extent_with_offset().map_or(0, |extent| extent.min);
+        let axes = layout.shape().iter().zip(layout.strides());
+        let stride = |(&size, &stride): (&usize, &isize)| match size {
+            _ if layout.is_empty() => 0,
+            1 => 1,
+            _ => stride.unsigned_abs(),
+        };
+        let strides = axes.clone().map(stride).collect();
+        let flipped =
+            axes.enumerate().filter(|&(_, (&size, &stride))| size > 1 && stride < 0 && !layout.is_empty());
+        Self { start, strides, flipped: flipped.map(|(axis, _)| axis).collect() }
+    }
+
+    /// Whether each stride leads past the elements of all axes with shorter ones, so that no element is at two indices.
+    fn is_nested(&self, shape: &[usize]) -> bool {
+        let mut axes: Vec<_> = self
+            .strides
+            .iter()
+            .zip(shape)
+            .map(|(&stride, &size)| (stride, size))
+            .filter(|axis| axis.1 > 1)
+            .collect();
+        axes.sort_unstable();
+        let mut reached = 0;
+        axes.into_iter().all(|(stride, size)| {
+            let leads_past = stride > reached;
+            reached += stride * (size - 1); // displacements of elements, by N1
+            leads_past
+        })
+    }
+}
+
+impl UsmArray {
+    /// The elements, copied to an array of the crate `ndarray` in row-major order, whatever the kind of memory.
+    ///
+    /// ```
+    /// # use usm_array::UsmArray;
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
+    /// assert_eq!(array.transpose().to_ndarray::<f32>()?, ndarray::arr2(&[[1.0, 3.0], [2.0, 4.0]]).into_dyn());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`UsmArray::to_vec`].
+    pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
+        let elements = self.to_vec::<T>()?;
+        ArrayD::from_shape_vec(IxDyn(self.shape()), elements).map_err(|_| Error::LengthMismatch {
+            found: self.size(),
+            expected: self.size(),
+            unit: "elements",
+            shape: self.shape().to_vec(),
+        }) // never: as many elements as the shape has
+    }
+
+    /// A C-contiguous array with the elements of an array of the crate `ndarray`, copied. Without a copy it cannot be: the
+    /// runtime has to allocate unified shared memory, and that of `ndarray` comes from elsewhere.
+    ///
+    /// ```
+    /// # use usm_array::UsmArray;
+    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let matrix = ndarray::arr2(&[[1_u8, 2], [3, 4]]);
+    /// let array = UsmArray::from_ndarray(&queue, UsmKind::Device, &matrix.t())?;
+    /// assert_eq!(array.to_vec::<u8>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`UsmArray::from_slice`].
+    pub fn from_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
+        queue: &Queue,
+        kind: UsmKind,
+        array: &ArrayBase<S, D>,
+    ) -> Result<Self> {
+        match array.as_slice() {
+            Some(elements) => Self::from_slice(queue, kind, array.shape(), elements),
+            None => {
+                let elements: Vec<T> = array.iter().copied().collect();
+                Self::from_slice(queue, kind, array.shape(), &elements)
+            }
+        }
+    }
+}
