@@ -41,7 +41,7 @@ mod tests {
         assert_eq!(places(Clip, 5), [0, 0, 0, 0, 4, 4, 4].map(Some));
         for mode in [Raise, Wrap, Clip] {
             assert_eq!(places(mode, 0), [None; 7]);
-            assert!(mode.place(i64::MIN.into(), usize::MAX / 2).is_some());
+            assert!(mode.place((i64::MIN + 1).into(), usize::MAX / 2).is_some());
             assert_eq!(mode.place(u64::MAX.into(), 7).is_none(), mode == Raise);
         }
     }

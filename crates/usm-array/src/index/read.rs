@@ -132,8 +132,18 @@ impl<'a> IndexArray<'a> {
     pub(super) fn masked(&self, layout: &Layout) -> Result<Vec<isize>> {
         let bytes = self.elements.bytes()?;
         let mut steps = room(bytes.iter().filter(|&&byte| byte != 0).count())?;
-        let pairs = layout.offsets().zip(bytes);
-        steps.extend(pairs.filter(|&(_, &byte)| byte != 0).map(|(displacement, _)| displacement));
+        let mut row = |start: isize, step: isize, row: &[u8]| {
+            let places = row.iter().enumerate().filter(|&(_, &byte)| byte != 0);
+            steps.extend(places.map(|(i, _)| start + step * i.cast_signed()));
+        };
+        match layout.strides().last() {
+            Some(&step) if !layout.is_c_contiguous() => {
+                let starts = layout.slice(&[SliceItem::Ellipsis, SliceItem::Index(0)])?;
+                let rows = bytes.chunks_exact(bytes.len() / starts.size());
+                starts.offsets().zip(rows).for_each(|(start, bytes)| row(start, step, bytes));
+            }
+            _ => row(layout.offset(), 1, bytes),
+        }
         Ok(steps)
     }
 }
