@@ -113,7 +113,7 @@ impl Rows {
     fn walk(&self, places: impl Iterator<Item = (isize, isize)>, mover: &mut impl Mover) {
         match self {
             Self::One => places.for_each(|(element, value)| mover.one(element, value)),
-            // Runs of a length that the compiler knows take half the time.
+            // A length that the compiler knows needs no call for each run.
             Self::Run(2) => places.for_each(|(element, value)| mover.run(element, value, 2)),
             Self::Run(3) => places.for_each(|(element, value)| mover.run(element, value, 3)),
             Self::Run(4) => places.for_each(|(element, value)| mover.run(element, value, 4)),
