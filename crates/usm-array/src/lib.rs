@@ -6,7 +6,8 @@
 //! memory; host code looks at host and shared memory through [`ArrayView`] and [`ArrayViewMut`].
 //!
 //! [`UsmArrayInterface`] carries an array to and from other libraries, as the numbers of
-//! `__sycl_usm_array_interface__`.
+//! `__sycl_usm_array_interface__`; so do the tensors of [`dlpack`]. Arrays are written as NumPy does
+//! ([`UsmArray::display`]), and [`layout_svg`] draws where their elements are.
 //!
 //! ```
 //! use usm_array::usm_core::{Runtime, UsmKind};
@@ -27,8 +28,8 @@
 //! Arrows point to what is used: `kit`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `layout`,
 //! `interface` → `dtype`; `picture` draws a `layout`.
 //! Everything that is arithmetic is safe code and is done before memory is touched: `layout` and
-//! `interface` have no unsafe code at all. Memory is touched in `copy` and `view`, and through
-//! slices under guards in `index`.
+//! `interface` have no unsafe code at all, nor have `print` and `picture`. Memory is touched in `copy` and `view`, through
+//! slices under guards in `index`, and in `dlpack` where it is another library's.
 
 mod array;
 mod copy;
@@ -41,6 +42,7 @@ mod interface;
 mod kit;
 mod layout;
 mod manipulate;
+mod picture;
 mod print;
 mod scalar;
 mod view;
@@ -63,6 +65,7 @@ pub use layout::{
 };
 pub use manipulate::{ManipulateError, Repeats, coerced_kind};
 pub use num_complex;
+pub use picture::layout_svg;
 pub use print::{FloatMode, PrintOptions, Sign};
 pub use scalar::Scalar;
 pub use usm_memory;

@@ -1,0 +1,57 @@
+//! Drawings of where the elements of a layout are in memory, in the manner of the figures of the container specification
+//!
+//! Only numbers are looked at, never memory.
+//!
+//! | file | job |
+//! |---|---|
+//! | `touch.rs` | which indices are at a displacement |
+//! | `window.rs` | which part of the memory is drawn |
+//! | `draw.rs` | cells, labels and arrows as SVG |
+
+mod draw;
+mod touch;
+mod window;
+
+use crate::array::UsmArray;
+use crate::dtype::Dtype;
+use crate::layout::Layout;
+
+/// Most cells of a drawing. Of larger memory the ends of the elements are drawn, and the element with index zero.
+pub(crate) const MAX_CELLS: usize = 240;
+
+/// A drawing of memory of `capacity` elements, as an SVG document without references to anything else.
+///
+/// Each cell is one element of the memory. Those with an element of the layout are coloured and have its index; of several indices
+/// for one cell it has the first one and their number. Pale cells lie between elements, white ones beside them, and dashed ones
+/// are elements outside the memory. The cell of index zero has a thick frame; arrows lead from it along the axes with negative strides,
+/// one step each. Cells have the attributes `data-at` (the displacement), `data-index` and `data-count`.
+///
+/// A drawing is at most a few hundred kilobytes: what is not drawn of large memory is said.
+///
+/// ```
+/// use usm_array::{Dtype, Layout, Order, layout_svg};
+///
+/// // The figure of contig_vec[7::-2].
+/// let layout = Layout::new(&[4], Some(&[-2]), 7, Order::C)?;
+/// let svg = layout_svg(&layout, Dtype::F64, 8, "contig_vec[7::-2]");
+/// assert!(svg.starts_with("<svg ") && svg.contains("data-at=\"1\" data-index=\"3\""));
+/// # Ok::<(), usm_array::LayoutError>(())
+/// ```
+#[must_use]
+pub fn layout_svg(layout: &Layout, dtype: Dtype, capacity: usize, title: &str) -> String {
+    draw::draw(layout, dtype, capacity, title)
+}
+
+impl UsmArray {
+    /// A drawing of where the elements are in the buffer: see [`layout_svg`].
+    #[must_use]
+    pub fn layout_svg(&self) -> String {
+        let capacity = self.buffer().len_bytes() / self.itemsize_bytes();
+        layout_svg(
+            self.layout(),
+            self.dtype(),
+            capacity,
+            &format!("{} array in {} memory", self.dtype(), self.kind()),
+        )
+    }
+}
