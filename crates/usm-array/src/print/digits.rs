@@ -5,6 +5,8 @@
 
 use half::f16;
 
+use crate::copy::half_from_f64;
+
 /// A floating-point type that is written.
 pub(super) trait Real: Copy {
     /// Decimal digits that every number of the type keeps, as `finfo(...).precision`.
@@ -59,19 +61,8 @@ impl Real for f16 {
         self.into()
     }
 
-    /// Not `from_f64`, which looks at some of the digits only.
     fn nearest(value: f64) -> f64 {
-        let about = Self::from_f64(value.abs()).to_bits().min(Self::INFINITY.to_bits());
-        let distance = |bits: u16| {
-            // Infinity stands where the next number would.
-            let number =
-                if bits == Self::INFINITY.to_bits() { 65536.0 } else { Self::from_bits(bits).to_f64() };
-            (number - value.abs()).abs()
-        };
-        let candidates = about.saturating_sub(1)..=(about + 1).min(Self::INFINITY.to_bits());
-        let best =
-            candidates.min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then((a & 1).cmp(&(b & 1))));
-        Self::from_bits(best.unwrap_or(about)).to_f64().copysign(value)
+        half_from_f64(value).into()
     }
 
     fn shortest(self) -> String {
