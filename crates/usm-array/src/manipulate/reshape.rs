@@ -42,6 +42,19 @@ impl UsmArray {
 
     /// All elements in the given order along one axis, without gaps: a view if they are so in memory, else a copy.
     ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Order, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 4])?;
+    /// assert_eq!(array.ravel(Order::C)?.address(), array.address());
+    /// assert_eq!(array.ravel(Order::F)?.to_vec::<u8>()?, [1, 3, 2, 4]);
+    /// assert_ne!(array.flatten(Order::C)?.address(), array.address());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`UsmArray::copy`].
     pub fn ravel(&self, order: Order) -> Result<Self> {
