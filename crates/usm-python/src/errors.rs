@@ -1,5 +1,6 @@
 //! How errors of the Rust crates become Python exceptions: the one place that decides.
 
+use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyBufferError, PyException, PyIndexError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -13,6 +14,7 @@ create_exception!(
     "A failure of the SYCL runtime that has no more specific exception."
 );
 create_exception!(usm, SyclDeviceCreationError, UsmError, "No device is what was asked for.");
+create_exception!(usm, SyclSubDeviceCreationError, UsmError, "The device cannot be parted like that.");
 create_exception!(usm, SyclContextCreationError, UsmError, "The context cannot be made.");
 create_exception!(usm, SyclQueueCreationError, UsmError, "The queue cannot be made.");
 create_exception!(usm, USMAllocationError, PyMemoryError, "The runtime did not give the memory asked for.");
@@ -61,6 +63,7 @@ impl ToPyErr for usm_core::Error {
             E::NoSuchDevice { .. } | E::BackendUnavailable { .. } | E::InvalidFilter { .. } => {
                 SyclDeviceCreationError::new_err(text)
             }
+            E::CannotPartition { .. } => SyclSubDeviceCreationError::new_err(text),
             E::DeviceNotInContext { .. } => SyclContextCreationError::new_err(text),
             E::Asynchronous { .. } | E::Backend { .. } | E::Forked => UsmError::new_err(text),
             _ => PyValueError::new_err(text),
@@ -106,6 +109,14 @@ impl ToPyErr for usm_array::Error {
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),
             _ => PyValueError::new_err(self.to_string()),
         }
+    }
+}
+
+/// Another exception for a device that does not exist: that of the object which was to be made from it.
+pub(crate) fn instead<E: PyTypeInfo>(py: Python<'_>) -> impl Fn(PyErr) -> PyErr {
+    move |error| match error.is_instance_of::<SyclDeviceCreationError>(py) {
+        true => PyErr::new::<E, _>(error.value(py).to_string()),
+        false => error,
     }
 }
 

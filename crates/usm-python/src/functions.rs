@@ -1,58 +1,11 @@
-//! Functions of the package `usm` itself.
+//! Functions of the package `usm` that tell what is there: backends and live memory.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use usm_array::usm_core::{BackendState, DeviceType, Runtime, live_allocations as live_core};
+use usm_array::usm_core::{BackendState, Runtime, live_allocations as live_core};
 use usm_array::usm_memory::live_borrows;
 
 use crate::runtime;
-use crate::sycl::SyclDevice;
-
-fn devices(py: Python<'_>) -> PyResult<Vec<usm_array::usm_core::Device>> {
-    let runtime = runtime::get(py)?;
-    Ok(py.detach(|| runtime.devices()))
-}
-
-/// get_devices()
-///
-/// All root devices: those of the SYCL runtime, then the embedded host device.
-#[pyfunction]
-pub(crate) fn get_devices(py: Python<'_>) -> PyResult<Vec<SyclDevice>> {
-    Ok(devices(py)?.into_iter().map(SyclDevice::from_device).collect())
-}
-
-/// get_num_devices()
-///
-/// Number of root devices.
-#[pyfunction]
-pub(crate) fn get_num_devices(py: Python<'_>) -> PyResult<usize> {
-    Ok(devices(py)?.len())
-}
-
-/// select_default_device()
-///
-/// The device used when none is named: a GPU before a CPU before an accelerator of the SYCL runtime, else the host device.
-#[pyfunction]
-pub(crate) fn select_default_device(py: Python<'_>) -> PyResult<SyclDevice> {
-    let runtime = runtime::get(py)?;
-    Ok(SyclDevice::from_device(py.detach(|| runtime.default_device())))
-}
-
-/// has_cpu_devices()
-///
-/// True when there is a CPU device, the host device included.
-#[pyfunction]
-pub(crate) fn has_cpu_devices(py: Python<'_>) -> PyResult<bool> {
-    Ok(devices(py)?.iter().any(|device| device.info().device_type == DeviceType::Cpu))
-}
-
-/// has_gpu_devices()
-///
-/// True when there is a GPU device.
-#[pyfunction]
-pub(crate) fn has_gpu_devices(py: Python<'_>) -> PyResult<bool> {
-    Ok(devices(py)?.iter().any(|device| device.info().device_type == DeviceType::Gpu))
-}
 
 /// backends()
 ///

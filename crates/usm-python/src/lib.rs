@@ -14,12 +14,13 @@ mod interface;
 mod memory;
 mod module;
 mod runtime;
+mod selection;
 mod sycl;
 mod tensor;
 
 pub use interface::import::import_array;
 pub use memory::Memory;
 pub use module::_usm;
-pub use sycl::{SyclContext, SyclDevice, SyclQueue};
+pub use sycl::{SyclContext, SyclDevice, SyclPlatform, SyclQueue};
 pub use tensor::UsmNdarray;
 pub use usm_array;

@@ -8,18 +8,21 @@ use pyo3::prelude::*;
 pub mod _usm {
     #[pymodule_export]
     use crate::errors::{
-        SyclContextCreationError, SyclDeviceCreationError, SyclQueueCreationError, USMAllocationError,
-        UsmError,
+        SyclContextCreationError, SyclDeviceCreationError, SyclQueueCreationError,
+        SyclSubDeviceCreationError, USMAllocationError, UsmError,
     };
     #[pymodule_export]
-    use crate::functions::{
-        backends, get_devices, get_num_devices, has_cpu_devices, has_gpu_devices, live_allocations,
-        select_default_device,
-    };
+    use crate::functions::{backends, live_allocations};
     #[pymodule_export]
     use crate::memory::{Memory, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory};
     #[pymodule_export]
-    use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
+    use crate::selection::{
+        get_device_cached_queue, get_devices, get_num_devices, get_platforms, has_accelerator_devices,
+        has_cpu_devices, has_gpu_devices, lsplatform, select_accelerator_device, select_cpu_device,
+        select_default_device, select_device_with_aspects, select_gpu_device,
+    };
+    #[pymodule_export]
+    use crate::sycl::{SyclContext, SyclDevice, SyclPlatform, SyclQueue};
     #[pymodule_export]
     use crate::tensor::{Flags, UsmNdarray, asarray, asnumpy, empty, zeros};
 }

@@ -1,18 +1,27 @@
 //! `SyclContext`.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
-use usm_array::usm_core::Context;
+use pyo3::types::{PyCapsule, PyList, PyTuple};
+use usm_array::usm_core::{Context, Device};
 
 use super::capsule;
-use super::device::SyclDevice;
+use super::device::{SyclDevice, device_argument};
 use super::resolve::{Target, first_device, target};
-use crate::errors::{OrRaise, SyclContextCreationError};
+use crate::errors::{OrRaise, SyclContextCreationError, instead};
+use crate::interface::sequence;
 
 /// SyclContext(arg=None)
 ///
 /// A SYCL context, the scope in which USM pointers have a meaning. From a device, a filter string or nothing (the default
-/// device) a new context; from a context, a queue, a capsule or an object with ``_get_capsule()`` the context of that.
+/// device) a new context; from a list of devices of one platform a new context over all of them; from a context, a queue, a
+/// capsule or an object with ``_get_capsule()`` the context of that.
+///
+/// Raises SyclContextCreationError when there is no such device, or when the devices do not belong together.
+///
+/// >>> import usm
+/// >>> usm.SyclContext("host").device_count
+/// 1
 #[pyclass(frozen, weakref, module = "usm")]
 #[derive(Debug)]
 pub struct SyclContext {
@@ -38,12 +47,17 @@ impl SyclContext {
     #[new]
     #[pyo3(signature = (arg=None))]
     fn new(py: Python<'_>, arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let context = match target(py, "arg", arg)? {
-            Target::Device(device) => Context::new(&[device])
-                .map_err(|error| SyclContextCreationError::new_err(error.to_string()))?,
-            Target::Place(place) => place.context().clone(),
+        let devices = match arg {
+            Some(list) if list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>() => {
+                devices_of(list).map_err(instead::<SyclContextCreationError>(py))?
+            }
+            _ => match target(py, "arg", arg).map_err(instead::<SyclContextCreationError>(py))? {
+                Target::Device(device) => vec![device],
+                Target::Place(place) => return Ok(Self { context: place.context().clone() }),
+            },
         };
-        Ok(Self { context })
+        let context = py.detach(|| Context::new(&devices));
+        context.map(Self::from_context).map_err(|error| SyclContextCreationError::new_err(error.to_string()))
     }
 
     /// The first device of the context.
@@ -57,6 +71,12 @@ impl SyclContext {
         Ok(self.context.devices().or_raise()?.into_iter().map(SyclDevice::from_device).collect())
     }
 
+    /// Number of devices of the context.
+    #[getter]
+    fn device_count(&self) -> PyResult<usize> {
+        Ok(self.context.devices().or_raise()?.len())
+    }
+
     /// A new capsule "SyclContextRef" with a `sycl::context` of its own.
     ///
     /// Raises ValueError on the host backend, which has no SYCL objects.
@@ -68,9 +88,8 @@ impl SyclContext {
         other.cast::<Self>().is_ok_and(|other| self.context == other.get().context)
     }
 
-    // Contexts have no value that is equal for equal ones and cheap to get: their first device does.
-    fn __hash__(&self) -> PyResult<u64> {
-        Ok(self.sycl_device()?.hash_value())
+    fn __hash__(&self) -> u64 {
+        super::hash_of(&self.context.id())
     }
 
     fn __repr__(&self) -> PyResult<String> {
@@ -78,4 +97,16 @@ impl SyclContext {
         let names: Vec<_> = devices.iter().map(|device| device.filter_string()).collect();
         Ok(format!("<usm.SyclContext of {}>", names.join(", ")))
     }
+}
+
+fn devices_of(list: &Bound<'_, PyAny>) -> PyResult<Vec<Device>> {
+    let items = sequence("arg", list)?;
+    if items.is_empty() {
+        return Err(PyTypeError::new_err("arg: found no device, allowed is at least one"));
+    }
+    items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| device_argument(list.py(), &format!("arg[{i}]"), Some(item)))
+        .collect()
 }

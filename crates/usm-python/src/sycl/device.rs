@@ -1,21 +1,32 @@
 //! `SyclDevice`.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
+use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use usm_array::usm_core::{Aspects, Device, DeviceType, FilterSelector};
+use pyo3::types::PyString;
+use usm_array::usm_core::{Aspects, Device, DeviceType, FilterSelector, PeerAccess};
 
-use crate::errors::OrRaise;
+use super::platform::SyclPlatform;
+use super::{enums, listing, partition};
+use crate::errors::{OrRaise, type_name};
 use crate::runtime;
 
-/// SyclDevice(filter_string=None)
+/// SyclDevice(arg=None)
 ///
-/// A SYCL device, or the embedded host device. Without an argument the default device; with a filter string
-/// ``backend:device_type:number``, any part of which may be left out, the device it selects.
+/// A SYCL device, or an embedded host device. Without an argument the default device; with a filter string
+/// ``backend:device_type:number``, any part of which may be left out, the device it selects; with a device, ours or a root
+/// device of dpctl, the same device.
 ///
 /// Raises SyclDeviceCreationError when there is no such device.
-#[pyclass(frozen, weakref, module = "usm")]
-#[derive(Debug)]
+///
+/// >>> import usm
+/// >>> device = usm.SyclDevice("host:cpu:0")
+/// >>> device.has_aspect_usm_device_allocations, device.filter_string
+/// (True, 'host:cpu:0')
+#[pyclass(frozen, weakref, eq, hash, module = "usm")]
+#[derive(Debug, PartialEq, Eq)]
 pub struct SyclDevice {
     device: Device,
 }
@@ -33,11 +44,20 @@ impl SyclDevice {
         &self.device
     }
 
-    /// Equal for equal devices.
-    pub(super) fn hash_value(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.device.filter_string().hash(&mut hasher);
-        hasher.finish()
+    /// The device, or for a sub-device the root device that it is a part of.
+    fn root(&self) -> PyResult<Device> {
+        let mut root = self.device.clone();
+        while let Some(parent) = root.parent().or_raise()? {
+            root = parent;
+        }
+        Ok(root)
+    }
+}
+
+impl Hash for SyclDevice {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // The sub-devices of a device share it.
+        self.device.filter_string().hash(state);
     }
 }
 
@@ -48,132 +68,330 @@ pub(super) fn select(py: Python<'_>, filter_string: &str) -> PyResult<Device> {
     py.detach(|| runtime.select(&selector)).or_raise()
 }
 
-#[pymethods]
-impl SyclDevice {
-    #[new]
-    #[pyo3(signature = (filter_string=None))]
-    fn new(py: Python<'_>, filter_string: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let Some(argument) = filter_string else {
-            let runtime = runtime::get(py)?;
-            return Ok(Self { device: py.detach(|| runtime.default_device()) });
-        };
-        if let Ok(device) = argument.cast::<Self>() {
-            return Ok(Self { device: device.get().device.clone() });
+/// The device that an object is: ours, a filter string, or a root device of dpctl, which tells its filter string.
+pub(super) fn device_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
+    if let Ok(device) = object.cast::<SyclDevice>() {
+        return Ok(Some(device.get().device.clone()));
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return select(py, &text.to_string_lossy()).map(Some);
+    }
+    // A sub-device of dpctl has this attribute, too, but no value for it.
+    if !object.get_type().hasattr(intern!(py, "filter_string"))? {
+        return Ok(None);
+    }
+    select(py, &object.getattr(intern!(py, "filter_string"))?.extract::<String>()?).map(Some)
+}
+
+/// The device that an argument names; the default device when there is none.
+pub(super) fn device_argument(
+    py: Python<'_>,
+    name: &str,
+    argument: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Device> {
+    let Some(argument) = argument else {
+        let runtime = runtime::get(py)?;
+        return Ok(py.detach(|| runtime.default_device()));
+    };
+    device_of(py, argument)?.ok_or_else(|| {
+        let found = type_name(argument);
+        PyTypeError::new_err(format!("{name}: found {found}, allowed are a filter string and a SyclDevice"))
+    })
+}
+
+fn peer_argument(py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<Device> {
+    let found = type_name(peer);
+    let wrong = || PyTypeError::new_err(format!("peer: found {found}, allowed is a SyclDevice"));
+    if peer.is_instance_of::<PyString>() { Err(wrong()) } else { device_of(py, peer)?.ok_or_else(wrong) }
+}
+
+/// The methods of the class; PyO3 wants them in one block, and most of them are one line.
+macro_rules! device_methods {
+    (
+        aspects { $($(#[$aspect_doc:meta])* $aspect:ident = $flag:ident,)* }
+        facts { $($(#[$doc:meta])* $fact:ident: $ty:ty = |$info:ident| $value:expr;)* }
+        methods { $($methods:tt)* }
+    ) => {
+        #[pymethods]
+        impl SyclDevice {
+            $($(#[$aspect_doc])* #[getter] fn $aspect(&self) -> bool {
+                self.device.info().has(Aspects::$flag)
+            })*
+            $($(#[$doc])* #[getter] fn $fact(&self) -> $ty {
+                let $info = self.device.info();
+                $value
+            })*
+            $($methods)*
         }
-        Ok(Self { device: select(py, argument.extract()?)? })
-    }
+    };
+}
 
-    /// Name of the device.
-    #[getter]
-    fn name(&self) -> &str {
-        &self.device.info().name
+device_methods! {
+    aspects {
+        /// True for a CPU.
+        has_aspect_cpu = CPU,
+        /// True for a GPU.
+        has_aspect_gpu = GPU,
+        /// True for an accelerator.
+        has_aspect_accelerator = ACCELERATOR,
+        /// True for a device of another type.
+        has_aspect_custom = CUSTOM,
+        /// True with half-precision arithmetic.
+        has_aspect_fp16 = FP16,
+        /// True with double-precision arithmetic.
+        has_aspect_fp64 = FP64,
+        /// True with 64-bit atomic operations.
+        has_aspect_atomic64 = ATOMIC64,
+        /// True with images.
+        has_aspect_image = IMAGE,
+        /// True when kernels can be compiled at run time.
+        has_aspect_online_compiler = ONLINE_COMPILER,
+        /// True when kernels can be linked at run time.
+        has_aspect_online_linker = ONLINE_LINKER,
+        /// True when queues can record times.
+        has_aspect_queue_profiling = QUEUE_PROFILING,
+        /// True when device USM can be allocated.
+        has_aspect_usm_device_allocations = USM_DEVICE_ALLOCATIONS,
+        /// True when host USM can be allocated.
+        has_aspect_usm_host_allocations = USM_HOST_ALLOCATIONS,
+        /// True when shared USM can be allocated.
+        has_aspect_usm_shared_allocations = USM_SHARED_ALLOCATIONS,
+        /// True when any memory of the process works as shared USM.
+        has_aspect_usm_system_allocations = USM_SYSTEM_ALLOCATIONS,
+        /// True with atomic operations on host USM, concurrent with the host.
+        has_aspect_usm_atomic_host_allocations = USM_ATOMIC_HOST_ALLOCATIONS,
+        /// True with atomic operations on shared USM, concurrent with the host.
+        has_aspect_usm_atomic_shared_allocations = USM_ATOMIC_SHARED_ALLOCATIONS,
+        /// True when kernels can be debugged from the host.
+        has_aspect_host_debuggable = HOST_DEBUGGABLE,
+        /// True for a device that is emulated.
+        has_aspect_emulated = EMULATED,
+        /// True for a component of a composite device.
+        has_aspect_is_component = IS_COMPONENT,
+        /// True for a composite device.
+        has_aspect_is_composite = IS_COMPOSITE,
     }
-
-    /// Vendor of the device.
-    #[getter]
-    fn vendor(&self) -> &str {
-        &self.device.info().vendor
+    facts {
+        /// Name of the device.
+        name: &str = |info| &info.name;
+        /// Vendor of the device.
+        vendor: &str = |info| &info.vendor;
+        /// Version of the driver.
+        driver_version: &str = |info| &info.driver_version;
+        /// True for a CPU.
+        is_cpu: bool = |info| info.device_type == DeviceType::Cpu;
+        /// True for a GPU.
+        is_gpu: bool = |info| info.device_type == DeviceType::Gpu;
+        /// True for an accelerator.
+        is_accelerator: bool = |info| info.device_type == DeviceType::Accelerator;
+        /// Largest single allocation, in bytes.
+        max_mem_alloc_size: u64 = |info| info.max_alloc_bytes;
+        /// Memory of the device, in bytes.
+        global_mem_size: u64 = |info| info.global_mem_bytes;
+        /// Cache of the device's memory, in bytes.
+        global_mem_cache_size: u64 = |info| info.global_cache_bytes;
+        /// Line of that cache, in bytes.
+        global_mem_cache_line_size: u32 = |info| info.global_cache_line_bytes;
+        /// Local memory of a work-group, in bytes.
+        local_mem_size: u64 = |info| info.local_mem_bytes;
+        /// Number of parallel compute units.
+        max_compute_units: u32 = |info| info.compute_units;
+        /// Highest clock frequency, in MHz; 0 where the runtime does not tell.
+        max_clock_frequency: u32 = |info| info.max_clock_mhz;
+        /// A tick of the clock of profiling times, in nanoseconds.
+        profiling_timer_resolution: usize = |info| info.profiling_timer_resolution_ns;
+        /// Most sub-devices that one partitioning gives; 0 for a device that cannot be partitioned.
+        partition_max_sub_devices: u32 = |info| info.max_sub_devices;
+        /// Largest work-group, in work-items.
+        max_work_group_size: usize = |info| info.max_work_group_size;
+        /// Number of dimensions of a range of work-items.
+        max_work_item_dims: usize = |info| info.max_work_item_sizes.len();
+        /// Most work-items of a work-group along each dimension of a 1-D range.
+        max_work_item_sizes1d: (usize,) = |info| (info.max_work_item_sizes[2],);
+        /// Most work-items of a work-group along each dimension of a 2-D range.
+        max_work_item_sizes2d: (usize, usize) = |info| (info.max_work_item_sizes[1], info.max_work_item_sizes[2]);
+        /// Most work-items of a work-group along each dimension of a 3-D range.
+        max_work_item_sizes3d: (usize, usize, usize) = |info| info.max_work_item_sizes.into();
+        /// Most sub-groups of a work-group.
+        max_num_sub_groups: u32 = |info| info.max_sub_groups;
+        /// Sizes that a sub-group can have, in work-items.
+        sub_group_sizes: Vec<usize> = |info| info.sub_group_sizes.clone();
+        /// Elements of the vectors of char that the device prefers.
+        preferred_vector_width_char: u32 = |info| info.preferred_vector_widths.char;
+        /// Elements of the vectors of short that the device prefers.
+        preferred_vector_width_short: u32 = |info| info.preferred_vector_widths.short;
+        /// Elements of the vectors of int that the device prefers.
+        preferred_vector_width_int: u32 = |info| info.preferred_vector_widths.int;
+        /// Elements of the vectors of long that the device prefers.
+        preferred_vector_width_long: u32 = |info| info.preferred_vector_widths.long;
+        /// Elements of the vectors of float that the device prefers.
+        preferred_vector_width_float: u32 = |info| info.preferred_vector_widths.float;
+        /// Elements of the vectors of double that the device prefers; 0 without fp64.
+        preferred_vector_width_double: u32 = |info| info.preferred_vector_widths.double;
+        /// Elements of the vectors of half that the device prefers; 0 without fp16.
+        preferred_vector_width_half: u32 = |info| info.preferred_vector_widths.half;
+        /// Elements of the vectors of char of the device's instructions.
+        native_vector_width_char: u32 = |info| info.native_vector_widths.char;
+        /// Elements of the vectors of short of the device's instructions.
+        native_vector_width_short: u32 = |info| info.native_vector_widths.short;
+        /// Elements of the vectors of int of the device's instructions.
+        native_vector_width_int: u32 = |info| info.native_vector_widths.int;
+        /// Elements of the vectors of long of the device's instructions.
+        native_vector_width_long: u32 = |info| info.native_vector_widths.long;
+        /// Elements of the vectors of float of the device's instructions.
+        native_vector_width_float: u32 = |info| info.native_vector_widths.float;
+        /// Elements of the vectors of double of the device's instructions; 0 without fp64.
+        native_vector_width_double: u32 = |info| info.native_vector_widths.double;
+        /// Elements of the vectors of half of the device's instructions; 0 without fp16.
+        native_vector_width_half: u32 = |info| info.native_vector_widths.half;
     }
+    methods {
+        #[new]
+        #[pyo3(signature = (arg=None))]
+        fn new(py: Python<'_>, arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+            device_argument(py, "arg", arg).map(Self::from_device)
+        }
 
-    /// Version of the driver.
-    #[getter]
-    fn driver_version(&self) -> &str {
-        &self.device.info().driver_version
-    }
+        /// Backend, a `backend_type`: host, opencl, level_zero, cuda or hip.
+        #[getter]
+        fn backend<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+            enums::backend_type(py, self.device.info().backend_name)
+        }
 
-    /// Backend: ``"host"``, ``"opencl"``, ``"level_zero"``, ``"cuda"`` or ``"hip"``.
-    #[getter]
-    fn backend(&self) -> &str {
-        self.device.info().backend_name
-    }
+        /// Type, a `device_type`: cpu, gpu, accelerator or custom.
+        #[getter]
+        fn device_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+            enums::device_type(py, self.device.info().device_type)
+        }
 
-    /// Type: ``"cpu"``, ``"gpu"``, ``"accelerator"`` or ``"custom"``.
-    #[getter]
-    fn device_type(&self) -> String {
-        self.device.info().device_type.to_string()
-    }
+        /// What the cache of the device's memory is for, a `global_mem_cache_type`.
+        #[getter]
+        fn global_mem_cache_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+            enums::cache_type(py, self.device.info().global_cache_type)
+        }
 
-    /// ``backend:device_type:number``, which selects this device.
-    #[getter]
-    fn filter_string(&self) -> String {
-        self.device.filter_string()
-    }
+        /// Most work-items of a work-group along each of three dimensions. Deprecated for max_work_item_sizes3d.
+        #[getter]
+        fn max_work_item_sizes(&self, py: Python<'_>) -> PyResult<(usize, usize, usize)> {
+            let category = py.get_type::<PyDeprecationWarning>();
+            PyErr::warn(py, &category, c"max_work_item_sizes is deprecated, use max_work_item_sizes3d", 1)?;
+            Ok(self.max_work_item_sizes3d())
+        }
 
-    /// Largest single allocation, in bytes.
-    #[getter]
-    fn max_mem_alloc_size(&self) -> u64 {
-        self.device.info().max_alloc_bytes
-    }
+        /// ``backend:device_type:number``, which selects this device.
+        ///
+        /// Raises ValueError for a sub-device, which no filter string selects.
+        #[getter(filter_string)]
+        fn whole_filter_string(&self, py: Python<'_>) -> PyResult<String> {
+            self.get_filter_string(py, true, true)
+        }
 
-    /// Memory of the device, in bytes.
-    #[getter]
-    fn global_mem_size(&self) -> u64 {
-        self.device.info().global_mem_bytes
-    }
+        /// A filter string that selects this device, with or without its backend and its type.
+        ///
+        /// Raises ValueError for a sub-device, which no filter string selects.
+        #[pyo3(signature = (include_backend=true, include_device_type=true))]
+        fn get_filter_string(
+            &self,
+            py: Python<'_>,
+            include_backend: bool,
+            include_device_type: bool,
+        ) -> PyResult<String> {
+            if self.device.filter_selector().is_none() {
+                let found = self.device.filter_string();
+                return Err(PyValueError::new_err(format!("found a {found}; only a root device has a filter string")));
+            }
+            let info = self.device.info();
+            if include_backend && include_device_type {
+                return Ok(info.filter_string());
+            }
+            let (runtime, ty) = (runtime::get(py)?, info.device_type.to_string());
+            let suits = |other: &&Device| {
+                let other = other.info();
+                (!include_backend || other.backend_name == info.backend_name)
+                    && (!include_device_type || other.device_type == info.device_type)
+            };
+            let devices = py.detach(|| runtime.devices());
+            let number = devices.iter().filter(suits).position(|other| *other == self.device);
+            let number = number.map(|number| number.to_string());
+            let parts = [include_backend.then_some(info.backend_name), include_device_type.then_some(&ty), number.as_deref()];
+            Ok(parts.into_iter().flatten().collect::<Vec<_>>().join(":"))
+        }
 
-    /// Number of parallel compute units.
-    #[getter]
-    fn max_compute_units(&self) -> u32 {
-        self.device.info().compute_units
-    }
+        /// Position of the device, or of the root device that it is a part of, in the list that get_devices() returns.
+        ///
+        /// Raises ValueError for a device that is not in it.
+        fn get_device_id(&self, py: Python<'_>) -> PyResult<usize> {
+            let (runtime, root) = (runtime::get(py)?, self.root()?);
+            let found = py.detach(|| runtime.devices()).iter().position(|other| *other == root);
+            found.ok_or_else(|| PyValueError::new_err("the device is not in the list of devices"))
+        }
 
-    /// True with half-precision arithmetic.
-    #[getter]
-    fn has_aspect_fp16(&self) -> bool {
-        self.device.info().has(Aspects::FP16)
-    }
+        /// The device that this sub-device is a part of; None for a root device.
+        #[getter]
+        fn parent_device(&self) -> PyResult<Option<Self>> {
+            Ok(self.device.parent().or_raise()?.map(Self::from_device))
+        }
 
-    /// True with double-precision arithmetic.
-    #[getter]
-    fn has_aspect_fp64(&self) -> bool {
-        self.device.info().has(Aspects::FP64)
-    }
+        /// The root device that this sub-device is a part of; a root device itself.
+        fn get_unpartitioned_parent_device(&self) -> PyResult<Self> {
+            self.root().map(Self::from_device)
+        }
 
-    /// True when host USM can be allocated.
-    #[getter]
-    fn has_aspect_usm_host_allocations(&self) -> bool {
-        self.device.info().has(Aspects::USM_HOST_ALLOCATIONS)
-    }
+        /// create_sub_devices(*, partition)
+        ///
+        /// Parts of the device: a list of sub-devices. `partition` is a number of compute units of each, a list with the number of
+        /// each, or an affinity domain: "numa", "L4_cache", "L3_cache", "L2_cache", "L1_cache" or "next_partitionable".
+        ///
+        /// Raises SyclSubDeviceCreationError when the device cannot be parted like that, TypeError and ValueError for other
+        /// values.
+        #[pyo3(signature = (*, partition), text_signature = "($self, /, *, partition)")]
+        fn create_sub_devices(&self, py: Python<'_>, partition: &Bound<'_, PyAny>) -> PyResult<Vec<Self>> {
+            let partition = partition::argument("partition", partition)?;
+            let parts = py.detach(|| self.device.create_sub_devices(&partition)).or_raise()?;
+            Ok(parts.into_iter().map(Self::from_device).collect())
+        }
 
-    /// True when device USM can be allocated.
-    #[getter]
-    fn has_aspect_usm_device_allocations(&self) -> bool {
-        self.device.info().has(Aspects::USM_DEVICE_ALLOCATIONS)
-    }
+        /// The platform of the device.
+        #[getter]
+        fn sycl_platform(&self) -> PyResult<SyclPlatform> {
+            self.device.platform().or_raise().map(SyclPlatform::from_platform)
+        }
 
-    /// True when shared USM can be allocated.
-    #[getter]
-    fn has_aspect_usm_shared_allocations(&self) -> bool {
-        self.device.info().has(Aspects::USM_SHARED_ALLOCATIONS)
-    }
+        /// True when this device can access the memory of `peer`; with "atomics_supported" by atomic operations.
+        #[pyo3(signature = (peer, value="access_supported"))]
+        fn can_access_peer(&self, py: Python<'_>, peer: &Bound<'_, PyAny>, value: &str) -> PyResult<bool> {
+            let peer = peer_argument(py, peer)?;
+            let access = match value {
+                "access_supported" => PeerAccess::AccessSupported,
+                "atomics_supported" => PeerAccess::AtomicsSupported,
+                _ => return Err(PyValueError::new_err(format!(
+                    "value: found {value:?}, allowed are \"access_supported\" and \"atomics_supported\""
+                ))),
+            };
+            Ok(self.device.can_access_peer(&peer, access))
+        }
 
-    /// True for a CPU.
-    #[getter]
-    fn is_cpu(&self) -> bool {
-        self.device.info().device_type == DeviceType::Cpu
-    }
+        /// Let this device reach device memory of `peer` until it is disabled.
+        ///
+        /// Raises ValueError when it cannot, or may already.
+        fn enable_peer_access(&self, py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<()> {
+            self.device.enable_peer_access(&peer_argument(py, peer)?).or_raise()
+        }
 
-    /// True for a GPU.
-    #[getter]
-    fn is_gpu(&self) -> bool {
-        self.device.info().device_type == DeviceType::Gpu
-    }
+        /// Take enable_peer_access back.
+        ///
+        /// Raises ValueError when it was not enabled.
+        fn disable_peer_access(&self, py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<()> {
+            self.device.disable_peer_access(&peer_argument(py, peer)?).or_raise()
+        }
 
-    /// True for an accelerator.
-    #[getter]
-    fn is_accelerator(&self) -> bool {
-        self.device.info().device_type == DeviceType::Accelerator
-    }
+        /// Print name, driver version, vendor and filter string.
+        fn print_device_info(&self, py: Python<'_>) -> PyResult<()> {
+            listing::print(py, &listing::device(&self.device))
+        }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| self.device == other.get().device)
-    }
-
-    fn __hash__(&self) -> u64 {
-        self.hash_value()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<usm.SyclDevice {} ({})>", self.device.filter_string(), self.device.info().name)
+        fn __repr__(&self) -> String {
+            format!("<usm.SyclDevice {} ({})>", self.device.filter_string(), self.device.info().name)
+        }
     }
 }

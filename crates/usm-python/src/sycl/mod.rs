@@ -1,12 +1,28 @@
-//! Devices, contexts and queues, and the objects that stand for them.
+//! Platforms, devices, contexts and queues, and the objects that stand for them.
 
 mod capsule;
 mod context;
 mod device;
+mod enums;
+mod listing;
+mod partition;
+mod platform;
 mod queue;
 mod resolve;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 pub use context::SyclContext;
 pub use device::SyclDevice;
+pub(crate) use enums::Selection;
+pub(crate) use listing::{platform as describe_platform, print};
+pub use platform::SyclPlatform;
 pub use queue::SyclQueue;
-pub(crate) use resolve::{place_of, queue_argument};
+pub(crate) use resolve::{cached_queue, place_of, queue_argument};
+
+/// The same for equal values, in one process.
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

@@ -7,17 +7,25 @@ use usm_array::usm_core::{Queue, QueueProperties};
 
 use super::capsule;
 use super::context::SyclContext;
-use super::device::SyclDevice;
+use super::device::{SyclDevice, device_argument};
 use super::resolve::{Place, Target, first_device, target};
-use crate::errors::{OrRaise, SyclQueueCreationError};
+use super::{enums, listing};
+use crate::errors::{OrRaise, SyclQueueCreationError, instead};
 use crate::interface::sequence;
 use crate::memory::copy_bytes;
 
-/// SyclQueue(arg=None, *, property=None)
+/// SyclQueue(arg=None, device=None, *, property=None)
 ///
 /// A SYCL queue. From nothing, a filter string or a device a new queue in the default context of the device's platform; from
-/// a context a new queue on its first device; from a queue, a capsule or an object with ``_get_capsule()`` that queue.
-/// `property` is ``"in_order"``, ``"enable_profiling"`` or a sequence of these.
+/// a context a new queue on `device`, or on its first one; from a queue, a capsule or an object with ``_get_capsule()`` that
+/// queue. `property` is ``"in_order"``, ``"enable_profiling"``, ``"default"`` or a sequence of these.
+///
+/// Raises SyclQueueCreationError when there is no such device, or when it is not of the context.
+///
+/// >>> import usm
+/// >>> queue = usm.SyclQueue("host", property=["in_order", "enable_profiling"])
+/// >>> queue.is_in_order, queue.has_enable_profiling
+/// (True, True)
 #[pyclass(frozen, weakref, module = "usm")]
 #[derive(Debug)]
 pub struct SyclQueue {
@@ -51,9 +59,10 @@ fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> 
         match &*name.to_string_lossy() {
             "in_order" => properties.in_order = true,
             "enable_profiling" => properties = properties.with_profiling(true),
+            "default" => {}
             _ => {
                 return Err(PyValueError::new_err(format!(
-                    "property: found {name}, allowed are \"in_order\" and \"enable_profiling\""
+                    "property: found {name}, allowed are \"in_order\", \"enable_profiling\" and \"default\""
                 )));
             }
         }
@@ -64,40 +73,87 @@ fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> 
 #[pymethods]
 impl SyclQueue {
     #[new]
-    #[pyo3(signature = (arg=None, *, property=None))]
+    #[pyo3(signature = (arg=None, device=None, *, property=None))]
     fn new(
         py: Python<'_>,
         arg: Option<&Bound<'_, PyAny>>,
+        device: Option<&Bound<'_, PyAny>>,
         property: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let wanted = properties(property)?;
-        let (context, device) = match target(py, "arg", arg)? {
-            Target::Device(device) => (device.default_context().or_raise()?, device),
-            Target::Place(Place::Context(context)) => {
+        let failed = instead::<SyclQueueCreationError>(py);
+        let (context, device) = match (target(py, "arg", arg).map_err(&failed)?, device) {
+            (Target::Device(device), None) => (device.default_context().or_raise()?, device),
+            (Target::Place(Place::Context(context)), None) => {
                 let device = first_device(&context)?;
                 (context, device)
             }
-            Target::Place(Place::Queue(queue)) if property.is_none() => return Ok(Self { queue }),
-            Target::Place(Place::Queue(_)) => {
+            (Target::Place(Place::Context(context)), Some(_)) => {
+                (context, device_argument(py, "device", device).map_err(&failed)?)
+            }
+            (_, Some(_)) => {
+                return Err(PyTypeError::new_err("device: allowed only after a context"));
+            }
+            (Target::Place(Place::Queue(queue)), None) if property.is_none() => return Ok(Self { queue }),
+            (Target::Place(Place::Queue(_)), None) => {
                 return Err(PyTypeError::new_err(
                     "property: a queue that exists keeps its properties, allowed is None; make a new one from its device",
                 ));
             }
         };
-        let queue = context.create_queue(&device, wanted);
+        let queue = py.detach(|| context.create_queue(&device, wanted));
         queue.map(Self::from_queue).map_err(|error| SyclQueueCreationError::new_err(error.to_string()))
     }
 
     /// Device of the queue.
-    #[getter]
-    fn sycl_device(&self) -> SyclDevice {
+    #[getter(sycl_device)]
+    fn device(&self) -> SyclDevice {
         SyclDevice::from_device(self.queue.device().clone())
     }
 
     /// Context of the queue.
-    #[getter]
-    fn sycl_context(&self) -> SyclContext {
+    #[getter(sycl_context)]
+    fn context(&self) -> SyclContext {
         SyclContext::from_context(self.queue.context().clone())
+    }
+
+    /// Device of the queue.
+    fn get_sycl_device(&self) -> SyclDevice {
+        self.device()
+    }
+
+    /// Context of the queue.
+    fn get_sycl_context(&self) -> SyclContext {
+        self.context()
+    }
+
+    /// Backend of the device, a `backend_type`.
+    #[getter]
+    fn backend<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        enums::backend_type(py, self.queue.device().info().backend_name)
+    }
+
+    /// Name of the device.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.queue.device().info().name
+    }
+
+    /// Version of the device's driver.
+    #[getter]
+    fn driver_version(&self) -> &str {
+        &self.queue.device().info().driver_version
+    }
+
+    /// Print name, driver version, vendor and filter string of the device.
+    fn print_device_info(&self, py: Python<'_>) -> PyResult<()> {
+        listing::print(py, &listing::device(self.queue.device()))
+    }
+
+    /// True when events have profiling times.
+    #[getter]
+    fn has_enable_profiling(&self) -> bool {
+        self.queue.properties().profiling
     }
 
     /// True when operations run in the order of their submission.
@@ -128,7 +184,7 @@ impl SyclQueue {
     }
 
     fn __hash__(&self) -> u64 {
-        self.sycl_device().hash_value()
+        super::hash_of(&(self.queue.context().id(), self.device()))
     }
 
     fn __repr__(&self) -> String {

@@ -3,12 +3,12 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyString};
+use pyo3::types::{PyCapsule, PyString, PyTuple};
 use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 
 use super::capsule;
 use super::context::SyclContext;
-use super::device::{self, SyclDevice};
+use super::device;
 use super::queue::SyclQueue;
 use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, type_name};
 use crate::runtime;
@@ -96,13 +96,30 @@ pub(super) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyA
         let runtime = runtime::get(py)?;
         return Ok(Target::Device(py.detach(|| runtime.default_device())));
     };
-    if let Ok(device) = argument.cast::<SyclDevice>() {
-        return Ok(Target::Device(device.get().device().clone()));
+    match device::device_of(py, argument)? {
+        Some(device) => Ok(Target::Device(device)),
+        None => place_of(name, argument).map(Target::Place),
     }
-    match argument.cast::<PyString>() {
-        Ok(text) => device::select(py, &text.to_string_lossy()).map(Target::Device),
-        Err(_) => place_of(name, argument).map(Target::Place),
-    }
+}
+
+/// The queue to use on a device, or in a context on a device of it, when nobody gave one.
+pub(crate) fn cached_queue(key: &Bound<'_, PyAny>) -> PyResult<Queue> {
+    let py = key.py();
+    let runtime = runtime::get(py)?;
+    let wrong = || {
+        PyTypeError::new_err(format!(
+            "key: found {}, allowed are a SyclDevice, a filter string, and a tuple of a SyclContext and a SyclDevice",
+            type_name(key)
+        ))
+    };
+    let Ok(pair) = key.cast::<PyTuple>() else {
+        let device = device::device_of(py, key)?.ok_or_else(wrong)?;
+        return py.detach(|| runtime.default_queue(&device)).or_raise();
+    };
+    let [context, device] = pair.iter().collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
+    let Place::Context(context) = place_of("key[0]", &context)? else { return Err(wrong()) };
+    let device = device::device_of(py, &device)?.ok_or_else(wrong)?;
+    py.detach(|| runtime.queue_in(&context, &device)).or_raise()
 }
 
 /// The first device of a context.

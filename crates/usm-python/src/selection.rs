@@ -1,0 +1,245 @@
+//! Functions of the package `usm` that list and choose platforms, devices and default queues.
+
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use usm_array::usm_core::{Aspects, Device, DeviceType};
+
+use crate::errors::{OrRaise, type_name};
+use crate::interface::sequence;
+use crate::runtime;
+use crate::sycl::{Selection, SyclDevice, SyclPlatform, SyclQueue, cached_queue, describe_platform, print};
+
+fn devices(py: Python<'_>) -> PyResult<Vec<Device>> {
+    let runtime = runtime::get(py)?;
+    Ok(py.detach(|| runtime.devices()))
+}
+
+fn selected(
+    py: Python<'_>,
+    backend: Option<&Bound<'_, PyAny>>,
+    device_type: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Device>> {
+    let selection = Selection::parse(backend, device_type)?;
+    Ok(devices(py)?.into_iter().filter(|device| selection.has(device)).collect())
+}
+
+/// get_devices(backend="all", device_type="all")
+///
+/// The root devices of a backend and type, all by default: those of the SYCL runtime, then the embedded host device. The
+/// arguments are names, or members of `backend_type` and `device_type`, ours or dpctl's.
+///
+/// >>> import usm
+/// >>> [device.filter_string for device in usm.get_devices(backend="host")]
+/// ['host:cpu:0']
+#[pyfunction]
+#[pyo3(signature = (backend=None, device_type=None), text_signature = "(backend='all', device_type='all')")]
+pub(crate) fn get_devices(
+    py: Python<'_>,
+    backend: Option<&Bound<'_, PyAny>>,
+    device_type: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<SyclDevice>> {
+    Ok(selected(py, backend, device_type)?.into_iter().map(SyclDevice::from_device).collect())
+}
+
+/// get_num_devices(backend="all", device_type="all")
+///
+/// Number of root devices of a backend and type; see get_devices.
+///
+/// >>> import usm
+/// >>> usm.get_num_devices() == len(usm.get_devices())
+/// True
+#[pyfunction]
+#[pyo3(signature = (backend=None, device_type=None), text_signature = "(backend='all', device_type='all')")]
+pub(crate) fn get_num_devices(
+    py: Python<'_>,
+    backend: Option<&Bound<'_, PyAny>>,
+    device_type: Option<&Bound<'_, PyAny>>,
+) -> PyResult<usize> {
+    Ok(selected(py, backend, device_type)?.len())
+}
+
+/// get_platforms()
+///
+/// All platforms: those of the SYCL runtime, then those of the embedded host devices.
+///
+/// >>> import usm
+/// >>> sum(len(platform.get_devices()) for platform in usm.get_platforms()) == usm.get_num_devices()
+/// True
+#[pyfunction]
+pub(crate) fn get_platforms(py: Python<'_>) -> PyResult<Vec<SyclPlatform>> {
+    let runtime = runtime::get(py)?;
+    let platforms = py.detach(|| runtime.platforms()).or_raise()?;
+    Ok(platforms.into_iter().map(SyclPlatform::from_platform).collect())
+}
+
+/// lsplatform(verbosity=0)
+///
+/// Print all platforms: name and version; with `verbosity` 1 more about each, with 2 about its devices, too.
+///
+/// >>> import usm
+/// >>> usm.lsplatform()  # doctest: +ELLIPSIS
+/// ...usm host cpu platform...
+#[pyfunction]
+#[pyo3(signature = (verbosity=0))]
+pub(crate) fn lsplatform(py: Python<'_>, verbosity: u8) -> PyResult<()> {
+    let runtime = runtime::get(py)?;
+    for (number, platform) in py.detach(|| runtime.platforms()).or_raise()?.iter().enumerate() {
+        let text = describe_platform(platform, verbosity)?;
+        let head = if verbosity > 0 { format!("Platform {number} ::\n") } else { String::new() };
+        print(py, &(head + &text))?;
+    }
+    Ok(())
+}
+
+/// get_device_cached_queue(key)
+///
+/// The queue to use on a device when nobody gave one: in order, the same at each call. `key` is a device, a filter string, or
+/// a tuple of a context and a device. The default context of a device is the one whose queue is kept.
+///
+/// >>> import usm
+/// >>> usm.get_device_cached_queue("host") == usm.get_device_cached_queue(usm.SyclDevice("host:cpu:0"))
+/// True
+#[pyfunction]
+pub(crate) fn get_device_cached_queue(key: &Bound<'_, PyAny>) -> PyResult<SyclQueue> {
+    cached_queue(key).map(SyclQueue::from_queue)
+}
+
+/// select_default_device()
+///
+/// The device used when none is named: a GPU before a CPU before an accelerator of the SYCL runtime, else the host device.
+///
+/// >>> import usm
+/// >>> usm.select_default_device() == usm.SyclDevice()
+/// True
+#[pyfunction]
+pub(crate) fn select_default_device(py: Python<'_>) -> PyResult<SyclDevice> {
+    let runtime = runtime::get(py)?;
+    Ok(SyclDevice::from_device(py.detach(|| runtime.default_device())))
+}
+
+fn select_type(py: Python<'_>, device_type: DeviceType) -> PyResult<SyclDevice> {
+    let runtime = runtime::get(py)?;
+    py.detach(|| runtime.select_type(device_type)).or_raise().map(SyclDevice::from_device)
+}
+
+/// select_cpu_device()
+///
+/// The CPU to use when none is named: that of the SYCL runtime before the host device.
+///
+/// >>> import usm
+/// >>> usm.select_cpu_device().is_cpu
+/// True
+#[pyfunction]
+pub(crate) fn select_cpu_device(py: Python<'_>) -> PyResult<SyclDevice> {
+    select_type(py, DeviceType::Cpu)
+}
+
+/// select_gpu_device()
+///
+/// The GPU to use when none is named. Raises SyclDeviceCreationError when there is none.
+///
+/// >>> import usm
+/// >>> usm.select_gpu_device().is_gpu if usm.has_gpu_devices() else True
+/// True
+#[pyfunction]
+pub(crate) fn select_gpu_device(py: Python<'_>) -> PyResult<SyclDevice> {
+    select_type(py, DeviceType::Gpu)
+}
+
+/// select_accelerator_device()
+///
+/// The accelerator to use when none is named. Raises SyclDeviceCreationError when there is none.
+///
+/// >>> import usm
+/// >>> usm.select_accelerator_device().is_accelerator if usm.has_accelerator_devices() else True
+/// True
+#[pyfunction]
+pub(crate) fn select_accelerator_device(py: Python<'_>) -> PyResult<SyclDevice> {
+    select_type(py, DeviceType::Accelerator)
+}
+
+/// select_device_with_aspects(required_aspects, excluded_aspects=None)
+///
+/// The device to use among those that have all required aspects and none of the excluded ones. Each argument is the name of
+/// an aspect or a list of names, as in ``has_aspect_fp64``.
+///
+/// Raises SyclDeviceCreationError when there is none, AttributeError for a name that is no aspect.
+///
+/// >>> import usm
+/// >>> usm.select_device_with_aspects(["fp64", "usm_shared_allocations"], "custom").has_aspect_fp64
+/// True
+#[pyfunction]
+#[pyo3(signature = (required_aspects, excluded_aspects=None))]
+pub(crate) fn select_device_with_aspects(
+    py: Python<'_>,
+    required_aspects: &Bound<'_, PyAny>,
+    excluded_aspects: Option<&Bound<'_, PyAny>>,
+) -> PyResult<SyclDevice> {
+    let runtime = runtime::get(py)?;
+    let required = aspects("required_aspects", required_aspects)?;
+    let excluded =
+        excluded_aspects.map_or(Ok(Aspects::empty()), |names| aspects("excluded_aspects", names))?;
+    py.detach(|| runtime.select_with_aspects(required, excluded)).or_raise().map(SyclDevice::from_device)
+}
+
+fn aspects(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<Aspects> {
+    let names = match argument.is_instance_of::<PyString>() {
+        true => vec![argument.clone()],
+        false => sequence(name, argument)?,
+    };
+    names.iter().enumerate().try_fold(Aspects::empty(), |set, (i, one)| {
+        let Ok(text) = one.cast::<PyString>() else {
+            let found = type_name(one);
+            return Err(PyTypeError::new_err(format!("{name}[{i}]: found {found}, allowed is a str")));
+        };
+        let text = text.to_string_lossy();
+        // One name, where a text of none or several would be a set.
+        let aspect =
+            text.parse::<Aspects>().ok().filter(|set| set.iter().count() == 1 && !text.contains(','));
+        aspect.map(|aspect| set | aspect).ok_or_else(|| {
+            let known = Aspects::all();
+            PyAttributeError::new_err(format!("{name}[{i}]: found {text:?}, allowed are {known}"))
+        })
+    })
+}
+
+fn has_type(py: Python<'_>, device_type: DeviceType) -> PyResult<bool> {
+    Ok(devices(py)?.iter().any(|device| device.info().device_type == device_type))
+}
+
+/// has_cpu_devices()
+///
+/// True when there is a CPU device, the host device included.
+///
+/// >>> import usm
+/// >>> usm.has_cpu_devices()
+/// True
+#[pyfunction]
+pub(crate) fn has_cpu_devices(py: Python<'_>) -> PyResult<bool> {
+    has_type(py, DeviceType::Cpu)
+}
+
+/// has_gpu_devices()
+///
+/// True when there is a GPU device.
+///
+/// >>> import usm
+/// >>> usm.has_gpu_devices() == (usm.get_num_devices(device_type="gpu") > 0)
+/// True
+#[pyfunction]
+pub(crate) fn has_gpu_devices(py: Python<'_>) -> PyResult<bool> {
+    has_type(py, DeviceType::Gpu)
+}
+
+/// has_accelerator_devices()
+///
+/// True when there is an accelerator.
+///
+/// >>> import usm
+/// >>> usm.has_accelerator_devices() == (usm.get_num_devices(device_type="accelerator") > 0)
+/// True
+#[pyfunction]
+pub(crate) fn has_accelerator_devices(py: Python<'_>) -> PyResult<bool> {
+    has_type(py, DeviceType::Accelerator)
+}

@@ -1,0 +1,45 @@
+//! The argument `partition`: how a device is parted into sub-devices.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple};
+use usm_array::usm_core::{AffinityDomain, Partition};
+
+use crate::errors::type_name;
+use crate::interface::{index, index_sequence};
+
+const DOMAINS: [AffinityDomain; 6] = [
+    AffinityDomain::Numa,
+    AffinityDomain::L4Cache,
+    AffinityDomain::L3Cache,
+    AffinityDomain::L2Cache,
+    AffinityDomain::L1Cache,
+    AffinityDomain::NextPartitionable,
+];
+
+pub(super) fn argument(name: &str, partition: &Bound<'_, PyAny>) -> PyResult<Partition> {
+    if let Ok(text) = partition.cast::<PyString>() {
+        let text = text.to_string_lossy();
+        let found = DOMAINS.into_iter().find(|domain| domain.to_string() == text);
+        return found.map(Partition::ByAffinity).ok_or_else(|| {
+            let allowed = DOMAINS.map(|domain| domain.to_string()).join(", ");
+            PyValueError::new_err(format!("{name}: found {text:?}, allowed are {allowed}"))
+        });
+    }
+    if partition.is_instance_of::<PyList>() || partition.is_instance_of::<PyTuple>() {
+        let counts = index_sequence(name, partition)?;
+        if counts.is_empty() {
+            return Err(PyValueError::new_err(format!("{name}: found no count, allowed is at least one")));
+        }
+        return Ok(Partition::ByCounts(counts));
+    }
+    index(name, partition).map(Partition::Equally).map_err(|error| {
+        if !error.is_instance_of::<PyTypeError>(partition.py()) {
+            return error;
+        }
+        PyTypeError::new_err(format!(
+            "{name}: found {}, allowed are a number of compute units, a list of them, and the name of an affinity domain",
+            type_name(partition)
+        ))
+    })
+}

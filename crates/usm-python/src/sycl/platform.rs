@@ -1,0 +1,120 @@
+//! `SyclPlatform`.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use usm_array::usm_core::Platform;
+
+use super::context::SyclContext;
+use super::device::{SyclDevice, device_argument};
+use super::enums::{self, Selection};
+use super::listing;
+use crate::errors::{OrRaise, SyclContextCreationError, instead};
+
+/// SyclPlatform(arg=None)
+///
+/// A SYCL platform: the devices that one driver brings; or the platform of an embedded host device. Without an argument that
+/// of the default device; from a filter string, or a device, that of the device; from a platform the same platform.
+///
+/// Raises ValueError when there is no such device.
+///
+/// >>> import usm
+/// >>> usm.SyclPlatform("host").get_devices() == usm.get_devices("host")
+/// True
+#[pyclass(frozen, weakref, module = "usm")]
+#[derive(Debug)]
+pub struct SyclPlatform {
+    platform: Platform,
+}
+
+impl SyclPlatform {
+    /// Wraps a platform.
+    #[must_use]
+    pub fn from_platform(platform: Platform) -> Self {
+        Self { platform }
+    }
+
+    /// The platform.
+    #[must_use]
+    pub fn platform(&self) -> &Platform {
+        &self.platform
+    }
+}
+
+#[pymethods]
+impl SyclPlatform {
+    #[new]
+    #[pyo3(signature = (arg=None))]
+    fn new(py: Python<'_>, arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        if let Some(platform) = arg.and_then(|arg| arg.cast::<Self>().ok()) {
+            return Ok(Self { platform: platform.get().platform.clone() });
+        }
+        let device = device_argument(py, "arg", arg).map_err(instead::<PyValueError>(py))?;
+        device.platform().or_raise().map(Self::from_platform)
+    }
+
+    /// Name of the platform.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.platform.info().name
+    }
+
+    /// Vendor of the platform.
+    #[getter]
+    fn vendor(&self) -> &str {
+        &self.platform.info().vendor
+    }
+
+    /// Version of the platform, in the form of its backend.
+    #[getter]
+    fn version(&self) -> &str {
+        &self.platform.info().version
+    }
+
+    /// Backend of the platform, a `backend_type`.
+    #[getter]
+    fn backend<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        enums::backend_type(py, self.platform.info().backend_name)
+    }
+
+    /// The context over all root devices of the platform that their queues use by default.
+    ///
+    /// Raises SyclContextCreationError when there is none.
+    #[getter]
+    fn default_context(&self, py: Python<'_>) -> PyResult<SyclContext> {
+        let context = py.detach(|| self.platform.default_context());
+        let failed = |error: usm_array::usm_core::Error| SyclContextCreationError::new_err(error.to_string());
+        context.map(SyclContext::from_context).map_err(failed)
+    }
+
+    /// The root devices of the platform, of one type if `device_type` names one.
+    #[pyo3(signature = (device_type=None))]
+    fn get_devices(
+        &self,
+        py: Python<'_>,
+        device_type: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<SyclDevice>> {
+        let selection = Selection::parse(None, device_type)?;
+        let devices = py.detach(|| self.platform.devices()).or_raise()?;
+        Ok(devices.into_iter().filter(|d| selection.has(d)).map(SyclDevice::from_device).collect())
+    }
+
+    /// Print name and version; with `verbosity` 1 more about the platform, with 2 about its devices, too.
+    #[pyo3(signature = (verbosity=0))]
+    fn print_platform_info(&self, py: Python<'_>, verbosity: u8) -> PyResult<()> {
+        listing::print(py, &listing::platform(&self.platform, verbosity)?)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| self.platform == other.get().platform)
+    }
+
+    // Equal platforms have one name; many platforms of one name are rare.
+    fn __hash__(&self) -> u64 {
+        super::hash_of(&self.platform.info().name)
+    }
+
+    fn __repr__(&self) -> String {
+        let info = self.platform.info();
+        format!("<usm.SyclPlatform {} ({}, {}, {})>", info.backend_name, info.name, info.vendor, info.version)
+    }
+}
