@@ -72,7 +72,7 @@ pub use guard::{ReadGuard, WriteGuard};
 pub use live::live_borrows;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
-pub use transfer::{Copy2d, Dependency, Refused, Transfer};
+pub use transfer::{Copy2d, Dependency, HostMemory, HostMemoryMut, Refused, Transfer};
 pub use typed::{Plain, TypedBuffer, TypedReadGuard, TypedWriteGuard};
 
 #[cfg(doctest)]

@@ -55,6 +55,6 @@ impl UsmBuffer {
         // K1: the caller's promise 1.
         let block = Block::lent(start, len_bytes, kind, queue, is_pending, Lease::of_home(home, place));
         block.record_start();
-        Self { block: Arc::new(block), offset_bytes: 0, len_bytes, writable: true }
+        Self { block: Arc::new(block), offset_bytes: 0, len_bytes, writable: true, queue: None }
     }
 }

@@ -31,6 +31,8 @@ pub struct UsmBuffer {
     offset_bytes: usize,
     len_bytes: usize,
     writable: bool,
+    /// Of the block's context; in place of the block's own.
+    queue: Option<Queue>,
 }
 
 impl UsmBuffer {
@@ -56,7 +58,13 @@ impl UsmBuffer {
     }
 
     fn over(block: Block, writable: bool) -> Self {
-        Self { len_bytes: block.len_bytes(), block: block.registered(), offset_bytes: 0, writable }
+        Self {
+            len_bytes: block.len_bytes(),
+            block: block.registered(),
+            offset_bytes: 0,
+            writable,
+            queue: None,
+        }
     }
 
     /// The same memory, not to be written. There is no way back.
@@ -98,7 +106,23 @@ impl UsmBuffer {
     /// The queue used for copies.
     #[must_use]
     pub fn queue(&self) -> &Queue {
-        self.block.queue()
+        self.queue.as_ref().unwrap_or_else(|| self.block.queue())
+    }
+
+    /// The same memory, whose transfers are submitted to another queue of its context. Transfers on different queues come one
+    /// after the other only where a [`Dependency`](crate::Dependency) says so.
+    ///
+    /// # Errors
+    /// [`Error::ContextMismatch`] when the queue is of another context.
+    pub fn on_queue(&self, queue: &Queue) -> Result<Self> {
+        if same_queue(queue, self.queue()) {
+            return Ok(self.clone());
+        }
+        if queue.context() != self.context() {
+            let (memory, queue) = (self.context().to_string(), queue.context().to_string());
+            return Err(Error::ContextMismatch { memory, queue });
+        }
+        Ok(Self { queue: Some(queue.clone()), ..self.clone() })
     }
 
     /// The context the memory is bound to.

@@ -72,6 +72,34 @@ impl Flight {
         Ok(())
     }
 
+    /// Submits a hint as its only operation.
+    ///
+    /// # Safety
+    /// 1. The range is USM that stays valid until this value is dropped.
+    pub(super) unsafe fn prefetch(&mut self, queue: &Queue, src: *const u8, len_bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise; F1: dropping this value waits for the event.
+        let event = unsafe { queue.prefetch(src, len_bytes, &self.after.events) }?;
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// Submits advice as its only operation.
+    ///
+    /// # Safety
+    /// As for [`Self::prefetch`].
+    pub(super) unsafe fn mem_advise(
+        &mut self,
+        queue: &Queue,
+        src: *const u8,
+        len_bytes: usize,
+        advice: i32,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; F1: dropping this value waits for the event.
+        let event = unsafe { queue.mem_advise(src, len_bytes, advice, &self.after.events) }?;
+        self.events.push(event);
+        Ok(())
+    }
+
     /// The events after which everything has ended: the last one, or what a transfer of nothing comes after.
     pub(super) fn last(&self) -> &[Event] {
         self.events.last().map_or(&self.after.events, slice::from_ref)

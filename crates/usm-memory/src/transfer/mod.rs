@@ -7,7 +7,9 @@ mod between;
 mod fill;
 mod flight;
 mod handle;
+mod hint;
 mod host;
+mod host_memory;
 mod rows;
 mod shape;
 mod staged;
@@ -16,6 +18,7 @@ mod vector;
 use usm_core::Queue;
 
 pub use self::handle::{Dependency, Refused, Transfer};
+pub use self::host_memory::{HostMemory, HostMemoryMut};
 pub use self::shape::Copy2d;
 use crate::Result;
 

@@ -4,6 +4,7 @@ use super::flight::Flight;
 use super::shape::{Order, Placed, Shape};
 use super::staged::{self, Route};
 use super::{Copy2d, Dependency, Refused, Transfer};
+use super::{HostMemory, HostMemoryMut};
 use crate::typed::{Plain, zeroed};
 use crate::{Error, Result, UsmBuffer};
 
@@ -73,6 +74,32 @@ impl UsmBuffer {
         self.download(bytes, |len_bytes| copy.within(len_bytes, self.len_bytes()), after)
     }
 
+    /// As [`copy_from_vec_async`](Self::copy_from_vec_async), for any memory of the host that the transfer can keep.
+    ///
+    /// # Errors
+    /// As [`copy_from_vec_async`](Self::copy_from_vec_async).
+    pub fn copy_from_owned_async<H: HostMemory>(
+        &self,
+        host: H,
+        offset_bytes: usize,
+        after: &[Dependency],
+    ) -> Result<Transfer<H>, Refused<H>> {
+        self.upload(host, |len_bytes| self.at(offset_bytes, len_bytes), after)
+    }
+
+    /// As [`copy_to_vec_async`](Self::copy_to_vec_async), for any memory of the host that the transfer can keep.
+    ///
+    /// # Errors
+    /// As [`copy_to_vec_async`](Self::copy_to_vec_async).
+    pub fn copy_to_owned_async<H: HostMemoryMut>(
+        &self,
+        host: H,
+        offset_bytes: usize,
+        after: &[Dependency],
+    ) -> Result<Transfer<H>, Refused<H>> {
+        self.download(host, |len_bytes| self.at(offset_bytes, len_bytes).map(Placed::turned), after)
+    }
+
     /// `len_bytes` bytes of the host and as many at an offset of this buffer.
     fn at(&self, offset_bytes: usize, len_bytes: usize) -> Result<Placed> {
         self.check_range(offset_bytes, len_bytes)?;
@@ -109,55 +136,55 @@ impl UsmBuffer {
         self.download(elements, |len_bytes| self.all(len_bytes, self.len_bytes()), after)
     }
 
-    /// Copies from elements of the host, of whose length in bytes `place` makes the bounds.
-    fn upload<T: Plain>(
+    /// Copies from memory of the host, of whose length in bytes `place` makes the bounds.
+    fn upload<H: HostMemory>(
         &self,
-        elements: Vec<T>,
+        host: H,
         place: impl FnOnce(usize) -> Result<Placed>,
         after: &[Dependency],
-    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+    ) -> Result<Transfer<H>, Refused<H>> {
         let submit = || -> Result<Flight> {
-            let Placed { dst, src, shape } = place(size_of_val(&*elements))?;
+            let Placed { dst, src, shape } = place(host.len_bytes())?;
             let after = Dependency::all(after);
             let guard = self.write_range_after(dst, &after.borrows)?;
             let to = guard.as_mut_ptr();
-            let from = elements.as_ptr().cast::<u8>().wrapping_add(src.start);
+            let from = host.start().wrapping_add(src.start);
             let mut flight = Flight::new(after, Some(guard), None);
             let route = Route::Direct(self.queue());
-            // SAFETY: 1. The guard's range, which `flight` keeps, and a part of the vector (S1), which the caller keeps as long;
-            // host memory is reached by any queue. 2. The guard admits nobody but what this is ordered after (T1, O1); the vector
-            // is ours. 3. A vector overlaps no USM.
+            // SAFETY: 1. The guard's range, which `flight` keeps, and a part of the host memory (S1), which the caller keeps as long;
+            // host memory is reached by any queue. 2. The guard admits nobody but what this is ordered after (T1, O1); the host
+            // memory is ours (`HostMemory`, 2). 3. It overlaps no USM that is written (`HostMemory`, 1).
             unsafe { staged::copy(&mut flight, &route, to, from, shape, Order::Any) }?;
             Ok(flight)
         };
         match submit() {
-            Ok(flight) => Ok(Transfer::new(flight, elements)),
-            Err(error) => Err(Refused { error, host: elements }),
+            Ok(flight) => Ok(Transfer::new(flight, host)),
+            Err(error) => Err(Refused { error, host }),
         }
     }
 
     /// As [`upload`](Self::upload), the other way.
-    fn download<T: Plain>(
+    fn download<H: HostMemoryMut>(
         &self,
-        mut elements: Vec<T>,
+        mut host: H,
         place: impl FnOnce(usize) -> Result<Placed>,
         after: &[Dependency],
-    ) -> Result<Transfer<Vec<T>>, Refused<Vec<T>>> {
+    ) -> Result<Transfer<H>, Refused<H>> {
         let submit = || -> Result<Flight> {
-            let Placed { dst, src, shape } = place(size_of_val(&*elements))?;
+            let Placed { dst, src, shape } = place(host.len_bytes())?;
             let after = Dependency::all(after);
             let guard = self.read_range_after(src, &after.borrows)?;
             let from = guard.as_ptr();
-            let to = elements.as_mut_ptr().cast::<u8>().wrapping_add(dst.start);
+            let to = host.start_mut().wrapping_add(dst.start);
             let mut flight = Flight::new(after, None, Some(guard));
             let route = Route::Direct(self.queue());
-            // SAFETY: as for `upload`; any bytes are elements (`Plain`, 1).
+            // SAFETY: as for `upload`; the host memory may be written (`HostMemoryMut`, 1).
             unsafe { staged::copy(&mut flight, &route, to, from, shape, Order::Any) }?;
             Ok(flight)
         };
         match submit() {
-            Ok(flight) => Ok(Transfer::new(flight, elements)),
-            Err(error) => Err(Refused { error, host: elements }),
+            Ok(flight) => Ok(Transfer::new(flight, host)),
+            Err(error) => Err(Refused { error, host }),
         }
     }
 }
