@@ -7,8 +7,7 @@ import pytest
 
 import usm
 
-# No pointer of ours leaves but in a capsule; composite devices and images are not in the C interface we load; the score is
-# private to each runtime.
+# No pointer of ours leaves but in a capsule; composite devices and images are not in the C interface that is loaded.
 LEFT_OUT = {
     "SyclDevice": {
         "__name__", "__pyx_vtable__", "__setstate__", "addressof_ref", "component_devices", "composite_device",

@@ -6,6 +6,8 @@ import sys
 
 import usm
 
+from support import process
+
 
 def run(*arguments):
     return subprocess.run(
@@ -13,24 +15,33 @@ def run(*arguments):
     )
 
 
+def expected_code():
+    """In a fresh process without environment, as `run` starts it."""
+    done = process.run("import json, usm; print(json.dumps(usm.doctor()['problems']))")
+    return 1 if json.loads(done.stdout) else 0
+
+
 def test_text():
     done = run()
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == expected_code(), done.stderr
     assert done.stdout.startswith(f"usm {usm.__version__} ")
     for device in usm.get_devices():
-        assert device.filter_string in done.stdout
+        assert f"── {device.filter_string}" in done.stdout
+    for platform in usm.get_platforms():
+        assert platform.name in done.stdout
     for backend in usm.backends():
         assert backend["name"] in done.stdout
         if not backend["available"]:
             for line in backend["reason"].splitlines():
                 assert line in done.stdout
             assert 'pip install "usm[sycl-cpu]"' in done.stdout
-    assert sum(line.startswith("* ") for line in done.stdout.splitlines()) == 1
+    assert done.stdout.count("(default)") == 1
+    assert ("\n  none" in done.stdout) == (done.returncode == 0)
 
 
 def test_json():
     done = run("--json")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == expected_code(), done.stderr
     found = json.loads(done.stdout)
     assert found["version"] == usm.__version__
     assert [d["filter_string"] for d in found["devices"]] == [d.filter_string for d in usm.get_devices()]
@@ -39,6 +50,29 @@ def test_json():
     assert default == usm.select_default_device().filter_string
     host = next(d for d in found["devices"] if d["backend"] == "host")
     assert host["usm_kinds"] == ["host", "device", "shared"]
+    assert [p["name"] for p in found["platforms"]] == [p.name for p in usm.get_platforms()]
+    assert bool(found["problems"]) == (done.returncode == 1)
+    assert (found["sycl"] is None) != any(b["available"] for b in found["backends"] if b["name"] == "sycl")
+
+
+def test_problems_give_the_exit_code():
+    """An environment in which no SYCL device is shown, or in which there is no SYCL runtime."""
+    done = process.run("from usm.__main__ import main; raise SystemExit(main([]))", ONEAPI_DEVICE_SELECTOR="cuda:gpu")
+    assert done.returncode == 1, done.stderr
+    assert "what to do: " in done.stdout and "host:cpu:0" in done.stdout
+
+
+def test_the_doctor(queue):
+    found = usm.doctor()
+    assert set(found) == {"platforms", "sycl", "places", "environment", "problems", "tree", "text"}
+    named = [name for platform in found["platforms"] for name in platform["devices"]]
+    assert sorted(named) == sorted(d.filter_string for d in usm.get_devices())
+    assert queue.sycl_device.filter_string in found["tree"] and queue.sycl_device.filter_string in found["text"]
+    assert "USM_SYCL_ROOT" in found["environment"]
+    for problem in found["problems"]:
+        assert problem["kind"] and problem["what"] and problem["remedy"]
+    if queue.backend != "host":
+        assert found["sycl"]["library"] and any(place["in_use"] for place in found["places"])
 
 
 def test_unknown_options():

@@ -85,7 +85,13 @@ def test_aspects_of_any_machine(queue):
 
 @pytest.mark.parametrize(
     ("wrong", "error"),
-    [("fp128", AttributeError), (["fp64", ""], AttributeError), ("fp64,cpu", AttributeError), ([3], TypeError), (3, TypeError)],
+    [
+        ("fp128", AttributeError),
+        (["fp64", ""], AttributeError),
+        ("fp64,cpu", AttributeError),
+        ([3], TypeError),
+        (3, TypeError),
+    ],
 )
 def test_wrong_aspects(wrong, error):
     with pytest.raises(error, match="^required_aspects"):

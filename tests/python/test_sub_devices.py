@@ -32,7 +32,7 @@ def test_parts(device):
 def test_parts_have_no_filter_string(device):
     part = device.create_sub_devices(partition=1)[0]
     with pytest.raises(ValueError, match="root device"):
-        part.filter_string
+        _ = part.filter_string
     for arguments in ((), (False,), (True, False)):
         with pytest.raises(ValueError, match="root device"):
             part.get_filter_string(*arguments)

@@ -125,6 +125,11 @@ impl HostBytes {
         self.buffer.len_bytes()
     }
 
+    /// The first byte; to be written only if the buffer is writable, and used only while this lives.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.buffer.view.buf.cast()
+    }
+
     pub(crate) fn check_len(&self, name: &str, least: usize) -> PyResult<()> {
         if self.len() < least {
             let message = format!("{name}: found {} bytes, allowed are at least {least}", self.len());
@@ -184,7 +189,7 @@ impl HostBytes {
         Ok(py.detach(|| job(bytes)))
     }
 
-    fn overlaps(&self, other: &UsmBuffer) -> bool {
+    pub(crate) fn overlaps(&self, other: &UsmBuffer) -> bool {
         let (start, other_start) = (self.buffer.address(), other.address());
         start < other_start + other.len_bytes() && other_start < start + self.len()
     }

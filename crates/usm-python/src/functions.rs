@@ -11,6 +11,10 @@ use crate::runtime;
 ///
 /// What became of each backend, as a list of dicts: `name`, `available`, the `library` it was loaded from, the `reason` why it
 /// is missing, every place that was `tried`, `notes`, and the filter strings of its `devices`.
+///
+/// >>> import usm
+/// >>> [backend["name"] for backend in usm.backends()]
+/// ['sycl', 'host']
 #[pyfunction]
 pub(crate) fn backends(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let runtime = runtime::get(py)?;
@@ -43,6 +47,10 @@ pub(crate) fn backends(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 ///
 /// What is alive in this process, as a dict: `count` allocations of our own and their `bytes`, and how many ranges of foreign
 /// memory are `borrowed`.
+///
+/// >>> import usm
+/// >>> sorted(usm.live_allocations())
+/// ['borrowed', 'bytes', 'count']
 #[pyfunction]
 pub(crate) fn live_allocations(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let live = live_core();

@@ -8,9 +8,11 @@
 
 mod buffer_export;
 mod buffer_import;
+mod doctor;
 mod errors;
 mod functions;
 mod interface;
+mod interrupt;
 mod memory;
 mod module;
 mod runtime;
@@ -21,6 +23,6 @@ mod tensor;
 pub use interface::import::import_array;
 pub use memory::Memory;
 pub use module::_usm;
-pub use sycl::{SyclContext, SyclDevice, SyclPlatform, SyclQueue};
+pub use sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
 pub use tensor::UsmNdarray;
 pub use usm_array;

@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 #[pyo3(name = "_usm")]
 pub mod _usm {
     #[pymodule_export]
+    use crate::doctor::doctor;
+    #[pymodule_export]
     use crate::errors::{
         SyclContextCreationError, SyclDeviceCreationError, SyclQueueCreationError,
         SyclSubDeviceCreationError, USMAllocationError, UsmError,
@@ -22,7 +24,7 @@ pub mod _usm {
         select_default_device, select_device_with_aspects, select_gpu_device,
     };
     #[pymodule_export]
-    use crate::sycl::{SyclContext, SyclDevice, SyclPlatform, SyclQueue};
+    use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
     use crate::tensor::{Flags, UsmNdarray, asarray, asnumpy, empty, zeros};
 }

@@ -78,8 +78,9 @@ pub(crate) fn get_platforms(py: Python<'_>) -> PyResult<Vec<SyclPlatform>> {
 /// Print all platforms: name and version; with `verbosity` 1 more about each, with 2 about its devices, too.
 ///
 /// >>> import usm
-/// >>> usm.lsplatform()  # doctest: +ELLIPSIS
-/// ...usm host cpu platform...
+/// >>> usm.lsplatform(verbosity=2)  # doctest: +ELLIPSIS
+/// Platform 0 ::
+///     Name        ...
 #[pyfunction]
 #[pyo3(signature = (verbosity=0))]
 pub(crate) fn lsplatform(py: Python<'_>, verbosity: u8) -> PyResult<()> {

@@ -1,4 +1,4 @@
-"""``python -m usm``: the backends and devices of this machine, and why one is missing."""
+"""``python -m usm``: platforms and devices of this machine, why a backend is missing, and what to do about it."""
 
 import argparse
 import json
@@ -15,16 +15,18 @@ _INSTALL_HINT = 'pip install "usm[sycl-cpu]"'
 def report() -> dict[str, Any]:
     """Everything this command prints, as values JSON can hold."""
     devices = usm.get_devices()
-    default = usm.select_default_device() if devices else None
+    default = usm.select_default_device()
+    found = usm.doctor()
     return {
         "version": usm.__version__,
         "python": sys.version.split()[0],
         "backends": [{**backend, "devices": [str(d) for d in backend["devices"]]} for backend in usm.backends()],
+        **{key: found[key] for key in ("platforms", "sycl", "places", "environment", "problems")},
         "devices": [_describe(device, default) for device in devices],
     }
 
 
-def _describe(device: usm.SyclDevice, default: usm.SyclDevice | None) -> dict[str, Any]:
+def _describe(device: usm.SyclDevice, default: usm.SyclDevice) -> dict[str, Any]:
     kinds = {
         "host": device.has_aspect_usm_host_allocations,
         "device": device.has_aspect_usm_device_allocations,
@@ -47,22 +49,30 @@ def _describe(device: usm.SyclDevice, default: usm.SyclDevice | None) -> dict[st
     }
 
 
-def as_text(found: dict[str, Any]) -> str:
+def as_text() -> str:
     """The report for a reader at a terminal."""
-    lines = [f"usm {found['version']} on Python {found['python']}", "", "Backends"]
-    missing = False
-    for backend in found["backends"]:
-        missing |= not backend["available"]
+    found = usm.doctor()
+    lines = [f"usm {usm.__version__} on Python {sys.version.split()[0]}", "", "Platforms and devices", found["tree"]]
+    lines += ["Backends"]
+    for backend in usm.backends():
         lines += _backend_lines(backend)
-    lines += ["", "Devices (* is the default)"]
-    for device in found["devices"]:
-        lines += _device_lines(device)
-    if missing:
-        lines += ["", f"To add a SYCL runtime with a CPU device: {_INSTALL_HINT}"]
+    sycl = found["sycl"]
+    if sycl:
+        lines += ["", f"SYCL runtime: DPC++ {sycl['version']}", f"  CPU driver: {sycl['driver'] or 'not installed'}"]
+    lines += ["", "Environment"]
+    lines += [f"  {name}={value}" for name, value in found["environment"].items() if value is not None]
+    lines += ["", "Problems"]
+    for problem in found["problems"]:
+        lines += textwrap.indent(problem["what"], "  ").splitlines()
+        lines += textwrap.indent(f"what to do: {problem['remedy']}", "    ").splitlines()
+    if found["problems"]:
+        lines += [f"  A SYCL runtime with a CPU device comes with: {_INSTALL_HINT}"]
+    else:
+        lines += ["  none"]
     return "\n".join(lines)
 
 
-def _backend_lines(backend: dict[str, Any]) -> list[str]:
+def _backend_lines(backend: Any) -> list[str]:
     state = "available" if backend["available"] else "missing"
     lines = [f"  {backend['name']:<6} {state:<10} {backend['library'] or ''}".rstrip()]
     if backend["reason"]:
@@ -73,28 +83,13 @@ def _backend_lines(backend: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _device_lines(device: dict[str, Any]) -> list[str]:
-    mark = "*" if device["default"] else " "
-    gib = device["global_mem_size"] / 2**30
-    precisions = [name for name in ("fp16", "fp64") if device[name]]
-    facts = [
-        f"driver {device['driver_version']}",
-        f"{device['max_compute_units']} compute units",
-        f"{gib:.1f} GiB",
-        f"USM {'/'.join(device['usm_kinds'])}",
-        " ".join(precisions) or "no fp16 or fp64",
-    ]
-    return [f"{mark} {device['filter_string']:<15} {device['name'].strip()}", f"    {', '.join(facts)}"]
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the report; the exit code is 1 when no device at all can be used."""
-    parser = argparse.ArgumentParser(prog="python -m usm", description="List USM backends and devices.")
+    """Print the report; the exit code is 1 when there is a problem, as the report tells."""
+    parser = argparse.ArgumentParser(prog="python -m usm", description="List platforms, devices and problems.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
-    found = report()
-    print(json.dumps(found, indent=2) if options.json else as_text(found))
-    return 0 if found["devices"] else 1
+    print(json.dumps(report(), indent=2) if options.json else as_text())
+    return 1 if usm.doctor()["problems"] else 0
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ class event_status_type(StrEnum):
     """How far an operation is.
 
     >>> import usm
-    >>> usm.event_status_type.complete == "complete"
-    True
+    >>> usm.SyclEvent().execution_status
+    <event_status_type.complete: 'complete'>
     """
 
     unknown_status = "unknown_status"

@@ -19,6 +19,7 @@ __all__ = [
     "SyclContextCreationError",
     "SyclDevice",
     "SyclDeviceCreationError",
+    "SyclEvent",
     "SyclPlatform",
     "SyclQueue",
     "SyclQueueCreationError",
@@ -30,6 +31,7 @@ __all__ = [
     "asarray",
     "asnumpy",
     "backends",
+    "doctor",
     "empty",
     "get_device_cached_queue",
     "get_devices",
@@ -85,6 +87,15 @@ _Backends: TypeAlias = str | Enum
 _DeviceType: TypeAlias = str | Enum
 _AffinityDomain: TypeAlias = Literal["numa", "L4_cache", "L3_cache", "L2_cache", "L1_cache", "next_partitionable"]
 
+# An event of dpctl.
+@type_check_only
+class _HasWait(Protocol):
+    def _get_capsule(self) -> CapsuleType: ...
+    def wait(self) -> None: ...
+
+_Events: TypeAlias = Sequence[SyclEvent | _HasWait]
+_Operand: TypeAlias = _HasInterface | Buffer
+
 # Where a queue or context comes from: a filter string, our objects, a capsule
 # "SyclContextRef" or "SyclQueueRef", or any object that makes such a capsule.
 _SyclObject: TypeAlias = _DeviceLike | SyclContext | SyclQueue | CapsuleType | _HasCapsule
@@ -111,6 +122,43 @@ class _Backend(TypedDict):
     tried: list[str]
     notes: list[str]
     devices: list[str]
+
+@type_check_only
+class _Platform(TypedDict):
+    name: str
+    vendor: str
+    version: str
+    backend: str
+    devices: list[str]
+
+@type_check_only
+class _SyclLibrary(TypedDict):
+    library: str
+    version: str
+    driver: str | None
+
+@type_check_only
+class _Place(TypedDict):
+    origin: str
+    path: str
+    outcome: str
+    in_use: bool
+
+@type_check_only
+class _Problem(TypedDict):
+    kind: str
+    what: str
+    remedy: str
+
+@type_check_only
+class _Doctor(TypedDict):
+    platforms: list[_Platform]
+    sycl: _SyclLibrary | None
+    places: list[_Place]
+    environment: dict[str, str | None]
+    problems: list[_Problem]
+    tree: str
+    text: str
 
 @type_check_only
 class _LiveAllocations(TypedDict):
@@ -331,11 +379,49 @@ class SyclQueue:
     def get_sycl_context(self) -> SyclContext: ...
     def print_device_info(self) -> None: ...
     def wait(self) -> None: ...
-    def memcpy(self, dest: _Memory | Buffer, src: _Memory | Buffer, count: int) -> None: ...
+    def submit_barrier(self, dependent_events: _Events | None = None) -> SyclEvent: ...
+    def memcpy(self, dest: _Operand, src: _Operand, count: SupportsIndex) -> None: ...
+    def memcpy_async(
+        self, dest: _Operand, src: _Operand, count: SupportsIndex, dEvents: _Events | None = None
+    ) -> SyclEvent: ...
+    def copy(self, dest: _Operand, src: _Operand) -> None: ...
+    def copy_async(self, dest: _Operand, src: _Operand, dEvents: _Events | None = None) -> SyclEvent: ...
+    def memset(self, dest: _HasInterface, value: int = 0, count: int | None = None) -> None: ...
+    def memset_async(
+        self, dest: _HasInterface, value: int = 0, count: int | None = None, dEvents: _Events | None = None
+    ) -> SyclEvent: ...
+    def fill(self, dest: _HasInterface, pattern: bytes, count: int | None = None) -> None: ...
+    def fill_async(
+        self, dest: _HasInterface, pattern: bytes, count: int | None = None, dEvents: _Events | None = None
+    ) -> SyclEvent: ...
+    def prefetch(self, mem: _HasInterface, count: int = 0) -> None: ...
+    def prefetch_async(self, mem: _HasInterface, count: int = 0, dEvents: _Events | None = None) -> SyclEvent: ...
+    def mem_advise(self, mem: _HasInterface, count: int, advice: int) -> None: ...
+    def mem_advise_async(
+        self, mem: _HasInterface, count: int, advice: int, dEvents: _Events | None = None
+    ) -> SyclEvent: ...
     def _get_capsule(self) -> CapsuleType: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+
+@final
+class SyclEvent:
+    def __new__(cls, arg: SyclEvent | None = None) -> SyclEvent: ...
+    @property
+    def execution_status(self) -> _enums.event_status_type: ...
+    @property
+    def backend(self) -> _enums.backend_type: ...
+    @property
+    def profiling_info_submit(self) -> int: ...
+    @property
+    def profiling_info_start(self) -> int: ...
+    @property
+    def profiling_info_end(self) -> int: ...
+    def wait(self) -> None: ...
+    @staticmethod
+    def wait_for(event: SyclEvent | Sequence[SyclEvent]) -> None: ...
+    def get_wait_list(self) -> list[SyclEvent]: ...
 
 def get_platforms() -> list[SyclPlatform]: ...
 def get_devices(backend: _Backends = "all", device_type: _DeviceType = "all") -> list[SyclDevice]: ...
@@ -353,6 +439,7 @@ def has_cpu_devices() -> bool: ...
 def has_gpu_devices() -> bool: ...
 def has_accelerator_devices() -> bool: ...
 def backends() -> list[_Backend]: ...
+def doctor() -> _Doctor: ...
 def live_allocations() -> _LiveAllocations: ...
 
 # What the three memory classes share; it cannot be made by itself.

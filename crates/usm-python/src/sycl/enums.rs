@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use usm_array::usm_core::{CacheType, Device, DeviceType};
+use usm_array::usm_core::{CacheType, Device, DeviceType, EventStatus};
 
 use crate::errors::type_name;
 
@@ -28,6 +28,16 @@ pub(super) fn cache_type(py: Python<'_>, ty: Option<CacheType>) -> PyResult<Boun
         _ => "indeterminate",
     };
     member(py, "global_mem_cache_type", word)
+}
+
+pub(super) fn event_status(py: Python<'_>, status: EventStatus) -> PyResult<Bound<'_, PyAny>> {
+    let word = match status {
+        EventStatus::Submitted => "submitted",
+        EventStatus::Running => "running",
+        EventStatus::Complete => "complete",
+        _ => "unknown_status",
+    };
+    member(py, "event_status_type", word)
 }
 
 /// Which devices are asked for.

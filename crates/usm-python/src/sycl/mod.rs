@@ -1,10 +1,13 @@
-//! Platforms, devices, contexts and queues, and the objects that stand for them.
+//! Platforms, devices, contexts, queues and events, and the objects that stand for them.
 
 mod capsule;
 mod context;
 mod device;
 mod enums;
+mod event;
+mod flight;
 mod listing;
+mod operations;
 mod partition;
 mod platform;
 mod queue;
@@ -15,6 +18,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub use context::SyclContext;
 pub use device::SyclDevice;
 pub(crate) use enums::Selection;
+pub use event::SyclEvent;
 pub(crate) use listing::{platform as describe_platform, print};
 pub use platform::SyclPlatform;
 pub use queue::SyclQueue;

@@ -8,10 +8,12 @@ use usm_array::usm_core::{Queue, QueueProperties};
 use super::capsule;
 use super::context::SyclContext;
 use super::device::{SyclDevice, device_argument};
+use super::event::{self, SyclEvent};
 use super::resolve::{Place, Target, first_device, target};
-use super::{enums, listing};
+use super::{enums, flight, listing, operations};
 use crate::errors::{OrRaise, SyclQueueCreationError, instead};
-use crate::interface::sequence;
+use crate::interface::{index, sequence};
+use crate::interrupt;
 use crate::memory::copy_bytes;
 
 /// SyclQueue(arg=None, device=None, *, property=None)
@@ -163,13 +165,170 @@ impl SyclQueue {
     }
 
     /// Wait for all that was submitted.
+    ///
+    /// Raises UsmError when an operation failed. Ctrl-C ends the waiting, not the operations.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.queue.wait()).or_raise()
+        let barrier = py.detach(|| self.queue.barrier(&[])).or_raise()?;
+        interrupt::wait_all(py, &[barrier])?;
+        py.detach(|| flight::settle(&self.queue)).or_raise()
     }
 
-    /// Copy `count` bytes from `src` to `dest`, each USM memory or an object with the buffer protocol, and wait.
-    fn memcpy(&self, dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count: usize) -> PyResult<()> {
+    /// Submit a barrier, which ends when all the events have ended; without any, when all that was submitted before has. What
+    /// is submitted afterwards starts after it.
+    #[pyo3(signature = (dependent_events=None))]
+    fn submit_barrier(
+        &self,
+        py: Python<'_>,
+        dependent_events: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SyclEvent> {
+        let (events, mut after) = match dependent_events {
+            Some(asked) => event::events("dependent_events", asked)?,
+            None => (Vec::new(), Vec::new()),
+        };
+        if events.is_empty() || self.queue.properties().in_order {
+            after.extend(flight::earlier(py, &self.queue, true));
+        }
+        let barrier = py.detach(|| self.queue.barrier(&events)).or_raise()?;
+        Ok(SyclEvent::after(barrier, after))
+    }
+
+    /// Copy `count` bytes from `src` to `dest`, each USM memory or an object with the buffer protocol, and wait. On an in-order
+    /// queue that comes after all that was submitted before.
+    fn memcpy(
+        &self,
+        py: Python<'_>,
+        dest: &Bound<'_, PyAny>,
+        src: &Bound<'_, PyAny>,
+        count: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let count = index("count", count)?;
+        if self.queue.properties().in_order {
+            self.wait(py)?;
+        }
+        py.detach(flight::sweep);
         copy_bytes(dest, src, count)
+    }
+
+    /// As memcpy, but return when the copy is submitted, to be done after the events `dEvents`.
+    ///
+    /// The operation owns both sides until it has ended; who uses them earlier gets BufferError.
+    #[allow(non_snake_case, reason = "dpctl's name")]
+    #[pyo3(signature = (dest, src, count, dEvents=None))]
+    fn memcpy_async(
+        &self,
+        dest: &Bound<'_, PyAny>,
+        src: &Bound<'_, PyAny>,
+        count: &Bound<'_, PyAny>,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SyclEvent> {
+        operations::memcpy(&self.queue, dest, src, index("count", count)?, dEvents)
+    }
+
+    /// Copy all of `src` to `dest`, of the same number of bytes, each USM memory or an object with the buffer protocol, and wait.
+    #[pyo3(signature = (dest, src))]
+    fn copy(&self, py: Python<'_>, dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.copy_async(dest, src, None)?.wait_for_end(py)
+    }
+
+    /// As copy, but return when the copy is submitted, to be done after the events `dEvents`.
+    #[allow(non_snake_case, reason = "dpctl's name")]
+    #[pyo3(signature = (dest, src, dEvents=None))]
+    fn copy_async(
+        &self,
+        dest: &Bound<'_, PyAny>,
+        src: &Bound<'_, PyAny>,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SyclEvent> {
+        operations::memcpy(&self.queue, dest, src, operations::equal_length(dest, src)?, dEvents)
+    }
+
+    /// Set the first `count` bytes of USM memory to `value`, 0 to 255, and wait; without `count` all of them.
+    #[pyo3(signature = (dest, value=0, count=None))]
+    fn memset(
+        &self,
+        py: Python<'_>,
+        dest: &Bound<'_, PyAny>,
+        value: u8,
+        count: Option<usize>,
+    ) -> PyResult<()> {
+        self.memset_async(dest, value, count, None)?.wait_for_end(py)
+    }
+
+    /// As memset, but return when the operation is submitted, to be done after the events `dEvents`.
+    #[allow(non_snake_case, reason = "dpctl's name")]
+    #[pyo3(signature = (dest, value=0, count=None, dEvents=None))]
+    fn memset_async(
+        &self,
+        dest: &Bound<'_, PyAny>,
+        value: u8,
+        count: Option<usize>,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SyclEvent> {
+        operations::fill(&self.queue, dest, &[value], count, dEvents)
+    }
+
+    /// Write `count` repetitions of `pattern`, 1 to 16 bytes, to USM memory, and wait; without `count` as many as it has room for,
+    /// which must be a whole number.
+    #[pyo3(signature = (dest, pattern, count=None))]
+    fn fill(
+        &self,
+        py: Python<'_>,
+        dest: &Bound<'_, PyAny>,
+        pattern: &[u8],
+        count: Option<usize>,
+    ) -> PyResult<()> {
+        self.fill_async(dest, pattern, count, None)?.wait_for_end(py)
+    }
+
+    /// As fill, but return when the operation is submitted, to be done after the events `dEvents`.
+    #[allow(non_snake_case, reason = "dpctl's name")]
+    #[pyo3(signature = (dest, pattern, count=None, dEvents=None))]
+    fn fill_async(
+        &self,
+        dest: &Bound<'_, PyAny>,
+        pattern: &[u8],
+        count: Option<usize>,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SyclEvent> {
+        operations::fill(&self.queue, dest, pattern, count, dEvents)
+    }
+
+    /// Hint that the device will soon use the first `count` bytes of USM memory, and wait; 0 means all.
+    #[pyo3(signature = (mem, count=0))]
+    fn prefetch(&self, py: Python<'_>, mem: &Bound<'_, PyAny>, count: usize) -> PyResult<()> {
+        self.prefetch_async(mem, count, None)?.wait_for_end(py)
+    }
+
+    /// As prefetch, but return when the hint is submitted, to be done after the events `dEvents`.
+    #[allow(non_snake_case, reason = "dpctl's name")]
+    #[pyo3(signature = (mem, count=0, dEvents=None))]
+    fn prefetch_async(
+        &self,
+        mem: &Bound<'_, PyAny>,
+        count: usize,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SyclEvent> {
+        operations::prefetch(&self.queue, mem, count, dEvents)
+    }
+
+    /// Say how the first `count` bytes of USM memory will be used, and wait; 0 means all. What the numbers of `advice` mean is up
+    /// to the device's backend; 0 takes earlier advice back.
+    #[pyo3(signature = (mem, count, advice))]
+    fn mem_advise(&self, py: Python<'_>, mem: &Bound<'_, PyAny>, count: usize, advice: i32) -> PyResult<()> {
+        self.mem_advise_async(mem, count, advice, None)?.wait_for_end(py)
+    }
+
+    /// As mem_advise, but return when the advice is submitted, to be done after the events `dEvents`.
+    #[allow(non_snake_case, reason = "dpctl's name")]
+    #[pyo3(signature = (mem, count, advice, dEvents=None))]
+    fn mem_advise_async(
+        &self,
+        mem: &Bound<'_, PyAny>,
+        count: usize,
+        advice: i32,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SyclEvent> {
+        operations::mem_advise(&self.queue, mem, count, advice, dEvents)
     }
 
     /// A new capsule "SyclQueueRef" with a `sycl::queue` of its own.

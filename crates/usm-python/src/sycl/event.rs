@@ -1,0 +1,228 @@
+//! `SyclEvent`.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use usm_array::usm_core::{Error, Event, EventStatus, ProfilingTimes};
+use usm_array::usm_memory::Dependency;
+
+use super::enums;
+use super::flight::{self, Flight};
+use super::resolve::first_device;
+use crate::errors::{OrRaise, type_name};
+use crate::interface::sequence;
+use crate::{interrupt, runtime};
+
+/// SyclEvent(arg=None)
+///
+/// The end of an operation. Without an argument one that has ended; with an event the same one.
+///
+/// An operation owns what it works on: memory and buffers stay until it has ended, whether or not its event is kept. They
+/// are let go when an event or queue is waited for after that, or when the next operation is submitted.
+///
+/// >>> import usm, usm.memory
+/// >>> queue = usm.SyclQueue("host")
+/// >>> memory = usm.memory.MemoryUSMDevice(4, queue=queue)
+/// >>> event = queue.memcpy_async(memory, b"abcd", 4)
+/// >>> event.wait()
+/// >>> memory.tobytes()
+/// b'abcd'
+#[pyclass(frozen, weakref, module = "usm")]
+pub struct SyclEvent {
+    /// Whose end is the end of the operation.
+    events: Vec<Event>,
+    /// What a following operation comes after.
+    dependencies: Vec<Dependency>,
+    flight: Option<Arc<Flight>>,
+}
+
+impl SyclEvent {
+    /// Wraps an event, which knows nothing of its operands: whoever has submitted it keeps them.
+    #[must_use]
+    pub fn from_event(event: Event) -> Self {
+        Self::after(event, Vec::new())
+    }
+
+    /// An operation without operands, and what it comes after.
+    pub(super) fn after(event: Event, mut dependencies: Vec<Dependency>) -> Self {
+        dependencies.push(event.clone().into());
+        Self { events: vec![event], dependencies, flight: None }
+    }
+
+    pub(super) fn of_flight(flight: Arc<Flight>) -> Self {
+        let (events, dependencies) = (flight.events().to_vec(), vec![flight.dependency().clone()]);
+        Self { events, dependencies, flight: Some(flight) }
+    }
+
+    /// The events after which the operation has ended: one at most, unless it had nothing to do.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Waits for the end of the operation, and tells its error.
+    pub(super) fn wait_for_end(&self, py: Python<'_>) -> PyResult<()> {
+        let waited = interrupt::wait_all(py, &self.events);
+        let finished = py.detach(|| {
+            if !self.events.iter().all(Event::is_complete) {
+                return Ok(()); // a signal: the operation goes on, and keeps what it needs
+            }
+            let finished = self.flight.as_ref().map_or(Ok(()), |flight| flight.finish());
+            flight::sweep();
+            finished
+        });
+        waited.and(finished.or_raise())
+    }
+
+    fn times(&self, py: Python<'_>) -> PyResult<ProfilingTimes> {
+        let event = self.events.first().ok_or(Error::NoProfiling).or_raise()?;
+        interrupt::wait_all(py, &self.events)?;
+        py.detach(|| event.profiling_times()).or_raise()
+    }
+}
+
+/// What an operation comes after: a list or tuple of events. Events of dpctl, which do not tell their context, are waited for.
+pub(super) fn dependencies(name: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Dependency>> {
+    let Some(argument) = argument else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for item in sequence(name, argument)? {
+        if let Ok(event) = item.cast::<SyclEvent>() {
+            found.extend_from_slice(&event.get().dependencies);
+            continue;
+        }
+        let (py, class) = (item.py(), item.get_type());
+        if !class.hasattr(intern!(py, "_get_capsule"))? || !class.hasattr(intern!(py, "execution_status"))? {
+            let text = format!("{name}: found {}, allowed is a list of SyclEvent", type_name(&item));
+            return Err(PyTypeError::new_err(text));
+        }
+        item.call_method0(intern!(py, "wait"))?;
+    }
+    Ok(found)
+}
+
+/// The events of an argument, as for `dependencies`, and what they come after.
+pub(super) fn events(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<(Vec<Event>, Vec<Dependency>)> {
+    let after = dependencies(name, Some(argument))?;
+    let items = sequence(name, argument)?;
+    let ours = items.iter().filter_map(|item| item.cast::<SyclEvent>().ok());
+    Ok((ours.flat_map(|event| event.get().events.clone()).collect(), after))
+}
+
+#[pymethods]
+impl SyclEvent {
+    #[new]
+    #[pyo3(signature = (arg=None))]
+    fn new(arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(arg) = arg else {
+            return Ok(Self { events: Vec::new(), dependencies: Vec::new(), flight: None });
+        };
+        let Ok(event) = arg.cast::<Self>() else {
+            let found = type_name(arg);
+            return Err(PyTypeError::new_err(format!(
+                "arg: found {found}, allowed are None and a SyclEvent"
+            )));
+        };
+        let Self { events, dependencies, flight } = event.get();
+        Ok(Self { events: events.clone(), dependencies: dependencies.clone(), flight: flight.clone() })
+    }
+
+    /// Wait until the operation has ended.
+    ///
+    /// Raises UsmError when it failed. Ctrl-C ends the waiting, not the operation.
+    fn wait(&self, py: Python<'_>) -> PyResult<()> {
+        self.wait_for_end(py)
+    }
+
+    /// Wait for an event, or for a list of events, also after an error; the first error comes out.
+    #[staticmethod]
+    fn wait_for(event: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = event.py();
+        let wrong = |found: &Bound<'_, PyAny>| {
+            let found = type_name(found);
+            PyTypeError::new_err(format!("event: found {found}, allowed are a SyclEvent and a list of them"))
+        };
+        if let Ok(event) = event.cast::<Self>() {
+            return event.get().wait_for_end(py);
+        }
+        let items = sequence("event", event).map_err(|_| wrong(event))?;
+        let events = items.iter().map(|item| item.cast::<Self>().map_err(|_| wrong(item)));
+        let events: Vec<_> = events.collect::<PyResult<_>>()?;
+        events.iter().map(|event| event.get().wait_for_end(py)).fold(Ok(()), PyResult::and)
+    }
+
+    /// How far the operation is, an `event_status_type`.
+    #[getter]
+    fn execution_status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let status = py.detach(|| {
+            let found = self.events.iter().map(Event::status).find(|&status| status != EventStatus::Complete);
+            if found.is_none() {
+                // Who sees that the operation has ended may use its memory.
+                flight::sweep();
+            }
+            found
+        });
+        enums::event_status(py, status.unwrap_or(EventStatus::Complete))
+    }
+
+    /// Backend of the operation's context, a `backend_type`; that of the default device for an event without an operation.
+    #[getter]
+    fn backend<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let device = match self.events.first() {
+            Some(event) => first_device(event.context())?,
+            None => {
+                let runtime = runtime::get(py)?;
+                py.detach(|| runtime.default_device())
+            }
+        };
+        enums::backend_type(py, device.info().backend_name)
+    }
+
+    /// The events that the operation was submitted to start after. Those that have ended may be missing.
+    fn get_wait_list(&self) -> PyResult<Vec<Self>> {
+        let mut found = Vec::new();
+        for event in &self.events {
+            found.extend(event.dependencies().or_raise()?.into_iter().map(Self::from_event));
+        }
+        Ok(found)
+    }
+
+    /// When the operation was submitted, in nanoseconds of the device's clock. Waits for its end.
+    ///
+    /// Raises ValueError unless the queue was made with the property "enable_profiling".
+    #[getter]
+    fn profiling_info_submit(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.times(py)?.submit_ns)
+    }
+
+    /// When the operation started, in nanoseconds of the device's clock. Waits for its end.
+    ///
+    /// Raises ValueError unless the queue was made with the property "enable_profiling".
+    #[getter]
+    fn profiling_info_start(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.times(py)?.start_ns)
+    }
+
+    /// When the operation ended, in nanoseconds of the device's clock. Waits for that.
+    ///
+    /// Raises ValueError unless the queue was made with the property "enable_profiling".
+    #[getter]
+    fn profiling_info_end(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.times(py)?.end_ns)
+    }
+
+    fn __repr__(&self) -> &'static str {
+        let complete = self.events.iter().all(Event::is_complete);
+        if complete { "<usm.SyclEvent, complete>" } else { "<usm.SyclEvent, under way>" }
+    }
+}
+
+impl Drop for SyclEvent {
+    fn drop(&mut self) {
+        // What has ended goes now; the rest stays in the list.
+        if self.flight.take().is_some_and(|flight| flight.is_complete()) {
+            let _ = Python::try_attach(|py| py.detach(flight::sweep));
+        }
+    }
+}

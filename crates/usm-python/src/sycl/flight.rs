@@ -1,0 +1,109 @@
+//! Operations under way, which own what they work on, whether or not Python keeps their events.
+//!
+//! Every lock here is taken with the interpreter detached: letting host memory go needs the interpreter.
+
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use usm_array::usm_core::{Event, Queue};
+use usm_array::usm_memory::{Dependency, Result, Transfer};
+
+/// All that were not found ended yet, in the order of their submission.
+static FLIGHTS: Mutex<Vec<Arc<Flight>>> = Mutex::new(Vec::new());
+
+type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
+
+enum State {
+    /// Ends the transfer and lets its operands go.
+    Flying(Finish),
+    /// What became of it, until somebody asked.
+    Ended(Result<()>),
+}
+
+/// A transfer under way.
+pub(super) struct Flight {
+    queue: Queue,
+    events: Vec<Event>,
+    dependency: Dependency,
+    state: Mutex<State>,
+}
+
+impl Flight {
+    /// Keeps a transfer until it has ended.
+    pub(super) fn launch<H: Send + 'static>(
+        py: Python<'_>,
+        queue: &Queue,
+        transfer: Transfer<H>,
+    ) -> Arc<Self> {
+        let (events, dependency) = (transfer.events().to_vec(), transfer.dependency());
+        let finish: Finish = Box::new(move || transfer.wait().map(drop));
+        let state = Mutex::new(State::Flying(finish));
+        let flight = Arc::new(Self { queue: queue.clone(), events, dependency, state });
+        py.detach(|| lock(&FLIGHTS).push(Arc::clone(&flight)));
+        flight
+    }
+
+    pub(super) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    pub(super) fn dependency(&self) -> &Dependency {
+        &self.dependency
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.events.iter().all(Event::is_complete)
+    }
+
+    /// Lets the operands go, which waits for the operation. Its error comes out once.
+    pub(super) fn finish(&self) -> Result<()> {
+        let mut state = lock(&self.state);
+        match mem::replace(&mut *state, State::Ended(Ok(()))) {
+            State::Flying(finish) => finish(),
+            State::Ended(result) => result,
+        }
+    }
+
+    /// As `finish`, but keeps the error.
+    fn land(&self) {
+        let mut state = lock(&self.state);
+        *state = match mem::replace(&mut *state, State::Ended(Ok(()))) {
+            State::Flying(finish) => State::Ended(finish()),
+            ended @ State::Ended(_) => ended,
+        };
+    }
+}
+
+/// What an operation that is submitted to `queue` comes after by the order of the queue: the last operation of it, or all.
+pub(super) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependency> {
+    py.detach(|| {
+        let flights = lock(&FLIGHTS);
+        let on_queue = flights.iter().rev().filter(|flight| flight.queue == *queue);
+        // In an in-order queue the last one comes after all others, and its dependency says so.
+        on_queue.take(if all { usize::MAX } else { 1 }).map(|flight| flight.dependency.clone()).collect()
+    })
+}
+
+/// Lets the operands of all operations go that have ended.
+pub(super) fn sweep() {
+    let ended: Vec<_> = lock(&FLIGHTS).iter().filter(|flight| flight.is_complete()).cloned().collect();
+    if ended.is_empty() {
+        return;
+    }
+    // Still in the list: whoever else sweeps waits for the same locks, and returns when the operands are gone.
+    ended.iter().for_each(|flight| flight.land());
+    lock(&FLIGHTS).retain(|flight| !ended.iter().any(|other| Arc::ptr_eq(flight, other)));
+}
+
+/// After a wait for the queue: its operations have ended. The first of their errors comes out.
+pub(super) fn settle(queue: &Queue) -> Result<()> {
+    let flights: Vec<_> = lock(&FLIGHTS).iter().filter(|flight| flight.queue == *queue).cloned().collect();
+    sweep();
+    let ended = flights.iter().filter(|flight| flight.is_complete());
+    ended.map(|flight| flight.finish()).fold(Ok(()), Result::and)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,201 @@
+//! The operations of a queue: from Python's operands to transfers under way.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use usm_array::usm_core::Queue;
+use usm_array::usm_memory::{self, Dependency, HostMemory, HostMemoryMut, Transfer, UsmBuffer};
+
+use super::event::{SyclEvent, dependencies};
+use super::flight::{self, Flight};
+use crate::buffer_import::HostBytes;
+use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::interface::import::{import_array, interface_of};
+use crate::memory::Memory;
+use crate::tensor::UsmNdarray;
+
+/// Bytes of a Python buffer that a transfer keeps.
+struct KeptBytes {
+    /// Invariant Q1: of at least `count` bytes, which overlap no USM of the transfer.
+    bytes: HostBytes,
+    count: usize,
+}
+
+// SAFETY: 1. the buffer is held as long as this lives (P1, P2, Q1). 2. That no other code writes it meanwhile is up to the
+// Python program, as for every consumer of the buffer protocol.
+unsafe impl HostMemory for KeptBytes {
+    fn start(&self) -> *const u8 {
+        self.bytes.start().cast_const()
+    }
+
+    fn len_bytes(&self) -> usize {
+        self.count
+    }
+}
+
+/// As `KeptBytes`, of a buffer that said it is writable.
+struct KeptTarget(KeptBytes);
+
+// SAFETY: as for `KeptBytes`.
+unsafe impl HostMemory for KeptTarget {
+    fn start(&self) -> *const u8 {
+        self.0.start()
+    }
+
+    fn len_bytes(&self) -> usize {
+        self.0.count
+    }
+}
+
+// SAFETY: 1. the buffer said that it is writable. 2. As for `KeptBytes`.
+unsafe impl HostMemoryMut for KeptTarget {
+    fn start_mut(&mut self) -> *mut u8 {
+        self.0.bytes.start()
+    }
+}
+
+/// Whether the object has the interface. Ours are not asked for it: memory that others know is waited for at each use.
+fn is_usm(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let is_ours = object.is_instance_of::<Memory>() || object.is_instance_of::<UsmNdarray>();
+    Ok(is_ours || interface_of(object)?.is_some())
+}
+
+/// The memory of an object with the interface, to be used through `queue` where that is of its context; `None` for other objects.
+fn usm_memory(name: &str, object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<Option<UsmBuffer>> {
+    if !is_usm(object)? {
+        return Ok(None);
+    }
+    let array = import_array(object)?;
+    if !array.is_c_contiguous() {
+        let text = format!("{name}: found a strided array, allowed is contiguous memory");
+        return Err(PyValueError::new_err(text));
+    }
+    let range = array.byte_range();
+    let bytes = array.buffer().sub_buffer(range.start, range.len()).or_raise()?;
+    Ok(Some(bytes.on_queue(queue).unwrap_or(bytes)))
+}
+
+/// As `usm_memory`, for an object that must have the interface.
+fn only_usm(name: &str, object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<UsmBuffer> {
+    usm_memory(name, object, queue)?.ok_or_else(|| {
+        PyTypeError::new_err(format!("{name}: found {}, allowed is USM memory", type_name(object)))
+    })
+}
+
+fn first(name: &str, buffer: &UsmBuffer, count: usize) -> PyResult<UsmBuffer> {
+    buffer.sub_buffer(0, count).map_err(|_| {
+        let found = buffer.len_bytes();
+        PyValueError::new_err(format!("{name}: found {found} bytes, allowed are at least {count}"))
+    })
+}
+
+fn kept(name: &str, bytes: HostBytes, count: usize, other: &UsmBuffer) -> PyResult<KeptBytes> {
+    bytes.check_len(name, count)?;
+    if bytes.overlaps(other) {
+        return Err(PyValueError::new_err(format!(
+            "{name}: found a buffer over the memory on the other side, allowed is that memory itself"
+        )));
+    }
+    Ok(KeptBytes { bytes, count })
+}
+
+/// Submits a transfer that comes after the events that were asked for, and in an in-order queue after all before it.
+fn submit<H: Send + 'static>(
+    py: Python<'_>,
+    queue: &Queue,
+    asked: Option<&Bound<'_, PyAny>>,
+    start: impl FnOnce(&[Dependency]) -> usm_memory::Result<Transfer<H>> + Send,
+) -> PyResult<SyclEvent> {
+    let mut after = dependencies("dEvents", asked)?;
+    py.detach(flight::sweep);
+    if queue.properties().in_order {
+        after.extend(flight::earlier(py, queue, false));
+    }
+    let transfer = py.detach(|| start(&after)).map_err(|error| error.to_py_err())?;
+    Ok(SyclEvent::of_flight(Flight::launch(py, queue, transfer)))
+}
+
+/// Copies the first `count` bytes.
+pub(super) fn memcpy(
+    queue: &Queue,
+    dest: &Bound<'_, PyAny>,
+    src: &Bound<'_, PyAny>,
+    count: usize,
+    events: Option<&Bound<'_, PyAny>>,
+) -> PyResult<SyclEvent> {
+    let py = dest.py();
+    match (usm_memory("dest", dest, queue)?, usm_memory("src", src, queue)?) {
+        (Some(to), Some(from)) => {
+            let (to, from) = (first("dest", &to, count)?, first("src", &from, count)?);
+            submit(py, queue, events, |after| to.copy_from_async(&from, after))
+        }
+        (Some(to), None) => {
+            let to = first("dest", &to, count)?;
+            let bytes = kept("src", HostBytes::readable("src", src)?, count, &to)?;
+            submit(py, queue, events, |after| Ok(to.copy_from_owned_async(bytes, 0, after)?))
+        }
+        (None, Some(from)) => {
+            let from = first("src", &from, count)?;
+            let bytes = KeptTarget(kept("dest", HostBytes::writable("dest", dest)?, count, &from)?);
+            submit(py, queue, events, |after| Ok(from.copy_to_owned_async(bytes, 0, after)?))
+        }
+        (None, None) => Err(PyTypeError::new_err("dest, src: at least one of them must be USM memory")),
+    }
+}
+
+/// The number of bytes of both sides of a copy.
+pub(super) fn equal_length(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let length = |name: &str, object: &Bound<'_, PyAny>| match is_usm(object)? {
+        true => Ok(import_array(object)?.byte_range().len()),
+        false => HostBytes::readable(name, object).map(|bytes| bytes.len()),
+    };
+    let (to, from) = (length("dest", dest)?, length("src", src)?);
+    if to == from {
+        return Ok(to);
+    }
+    Err(PyValueError::new_err(format!("src: found {from} bytes, allowed are {to}, as many as dest has")))
+}
+
+/// Repeats `pattern` `count` times; without a count as often as it fits.
+pub(super) fn fill(
+    queue: &Queue,
+    dest: &Bound<'_, PyAny>,
+    pattern: &[u8],
+    count: Option<usize>,
+    events: Option<&Bound<'_, PyAny>>,
+) -> PyResult<SyclEvent> {
+    let mut to = only_usm("dest", dest, queue)?;
+    if let Some(count) = count {
+        to = first("dest", &to, count.saturating_mul(pattern.len()))?;
+    }
+    submit(dest.py(), queue, events, |after| to.fill_async(pattern, after))
+}
+
+/// The bytes that a hint is about: the first `count`, or all when that is 0 or more than there are.
+fn hinted(mem: &Bound<'_, PyAny>, queue: &Queue, count: usize) -> PyResult<UsmBuffer> {
+    let memory = only_usm("mem", mem, queue)?;
+    let all = memory.len_bytes();
+    first("mem", &memory, if count == 0 { all } else { count.min(all) })
+}
+
+/// Hints that the queue's device will soon use the memory.
+pub(super) fn prefetch(
+    queue: &Queue,
+    mem: &Bound<'_, PyAny>,
+    count: usize,
+    events: Option<&Bound<'_, PyAny>>,
+) -> PyResult<SyclEvent> {
+    let memory = hinted(mem, queue, count)?;
+    submit(mem.py(), queue, events, |after| memory.prefetch_async(after))
+}
+
+/// Says how the memory will be used.
+pub(super) fn mem_advise(
+    queue: &Queue,
+    mem: &Bound<'_, PyAny>,
+    count: usize,
+    advice: i32,
+    events: Option<&Bound<'_, PyAny>>,
+) -> PyResult<SyclEvent> {
+    let memory = hinted(mem, queue, count)?;
+    submit(mem.py(), queue, events, |after| memory.mem_advise_async(advice, after))
+}
