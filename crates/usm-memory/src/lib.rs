@@ -56,6 +56,7 @@
 //! | `memory_snapshot` of PyTorch | [`snapshot()`], [`snapshot::Timeline`] |
 
 mod buffer;
+mod drops;
 mod error;
 mod guard;
 mod live;
@@ -67,6 +68,7 @@ mod typed;
 pub use usm_core;
 
 pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer};
+pub use drops::around_waits_in_drops;
 pub use error::{Error, Result};
 pub use guard::{ReadGuard, WriteGuard};
 pub use live::live_borrows;

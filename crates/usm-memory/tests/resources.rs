@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::slice::from_ref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -195,8 +196,15 @@ fn a_device_has_a_default_resource() {
         assert!(set_default_resource(queue.device(), counted.clone()).is_none());
         let resource = default_resource(queue.device());
         let typed = TypedBuffer::<u64>::allocate_in(&*resource, &queue, UsmKind::Device, 4).unwrap();
-        UsmBuffer::allocate(&queue, UsmKind::Device, 1).unwrap();
-        assert_eq!(counted.statistics().total_bytes, 32, "`allocate` does not ask");
+        let asked = UsmBuffer::allocate(&queue, UsmKind::Device, 1).unwrap();
+        assert_eq!(counted.statistics().total_bytes, 33, "`allocate` asks");
+        UsmBuffer::allocate_aligned(&queue, UsmKind::Device, 6, 64).unwrap();
+        asked.try_clone().unwrap();
+        assert_eq!(counted.statistics().total_bytes, 40);
+        UsmBuffer::allocate_in(&DirectResource, &queue, UsmKind::Device, 9).unwrap();
+        assert_eq!(counted.statistics().total_bytes, 40, "the resource below does not ask");
+        assert!(asked.is_only_one() && !asked.clone().is_only_one());
+        drop(asked);
         drop((resource, reset_default_resource(queue.device()).unwrap()));
         assert!(reset_default_resource(queue.device()).is_none());
         drop(typed);
@@ -252,4 +260,29 @@ fn unsuitable_memory_is_refused() {
         let refused = UsmBuffer::lease(memory, queue, |_| {});
         assert!(matches!(refused, Err(Error::ContextMismatch { .. })));
     });
+}
+
+#[test]
+fn the_scope_entered_last_counts_in_whatever_order_scopes_end() {
+    for queue in common::queues() {
+        let counted: Vec<_> = (0..3).map(|_| Arc::new(StatisticsResource::new(direct()))).collect();
+        let who = || {
+            let before: Vec<_> = counted.iter().map(|one| one.statistics().total_count).collect();
+            UsmBuffer::allocate(&queue, UsmKind::Shared, 8).unwrap();
+            (0..3).find(|&i| counted[i].statistics().total_count > before[i])
+        };
+        let device = from_ref(queue.device());
+        let first = DefaultScope::enter(device, counted[0].clone());
+        let second = DefaultScope::enter(device, counted[1].clone());
+        assert_eq!(who(), Some(1));
+        set_default_resource(queue.device(), counted[2].clone());
+        assert_eq!(who(), Some(1), "a scope goes before what was set");
+        drop(first);
+        assert_eq!(who(), Some(1));
+        drop(second);
+        assert_eq!(who(), Some(2));
+        reset_default_resource(queue.device());
+        assert_eq!(who(), None);
+        assert!(counted.iter().all(|one| Arc::strong_count(one) == 1), "nothing is kept");
+    }
 }

@@ -11,9 +11,9 @@ use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
-use crate::Result;
 use crate::live::BorrowCount;
 use crate::snapshot::{self, Registration, TagId};
+use crate::{Result, drops};
 
 /// Who frees the memory of a buffer.
 #[non_exhaustive]
@@ -221,7 +221,7 @@ impl Block {
     /// Waits until nothing uses memory that is about to be freed; memory that cannot be waited for is never freed.
     fn settle_or_leak(&mut self) {
         // The first wait may bring the error of an operation, or fail for the moment.
-        if self.queue.wait().or_else(|_| self.queue.wait()).is_err() {
+        if drops::wait(|| self.queue.wait().or_else(|_| self.queue.wait())).is_err() {
             let nobody = Ownership::Borrowed(Arc::new(()));
             mem::forget(mem::replace(&mut self.ownership, nobody));
         }

@@ -10,7 +10,7 @@ use usm_core::{Context, Queue};
 use super::home::{Home, Place};
 use super::hooks::contain;
 use super::{Block, UsmBuffer};
-use crate::{Error, Result};
+use crate::{Error, Result, drops};
 
 type GiveBack = Box<dyn FnOnce(ReturnedMemory) + Send + Sync>;
 
@@ -51,7 +51,7 @@ impl Drop for Pending {
 /// Gives the duty to wait for work on `queue` to the block that the memory is a part of.
 pub(crate) fn hand_down(below: &Arc<Block>, queue: &Queue) {
     // The second attempt is for a queue that only failed for the moment.
-    if below.release_on(queue).is_err() && below.release_on(queue).is_err() {
+    if drops::wait(|| below.release_on(queue).or_else(|_| below.release_on(queue))).is_err() {
         // Memory that may be in use and cannot be waited for is never freed.
         mem::forget(Arc::clone(below));
     }

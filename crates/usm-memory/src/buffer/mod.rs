@@ -19,7 +19,7 @@ pub(crate) use self::home::{Home, Lent, Place};
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 use crate::snapshot::TagId;
-use crate::{Error, ReadGuard, Result, WriteGuard};
+use crate::{Error, ReadGuard, Result, WriteGuard, resource};
 
 /// A byte range of one USM allocation, owned or borrowed.
 ///
@@ -36,25 +36,46 @@ pub struct UsmBuffer {
 }
 
 impl UsmBuffer {
-    /// Allocates `len_bytes` bytes, aligned for every element type. The content is undefined.
+    /// Allocates `len_bytes` bytes, aligned for every element type, with the default resource of the device if there is one
+    /// ([`set_default_resource`](crate::resource::set_default_resource)), else from the runtime. The content is undefined.
     ///
     /// # Errors
-    /// [`Error::Core`] with the errors of [`Queue::allocate`].
+    /// [`Error::Core`] with the errors of [`Queue::allocate`]; those of the resource.
     pub fn allocate(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Self> {
-        Ok(Self::over(Block::owned(queue.allocate(kind, len_bytes)?), true))
+        match resource::chosen(queue.device()) {
+            None => Self::allocate_direct(queue, kind, len_bytes, None),
+            Some(resource) => Self::allocate_in(&*resource, queue, kind, len_bytes),
+        }
     }
 
-    /// Allocates `len_bytes` bytes at a multiple of `align_bytes`, a power of two. The content is undefined.
+    /// As [`allocate`](Self::allocate), at a multiple of `align_bytes`, a power of two.
     ///
     /// # Errors
-    /// [`Error::Core`] with the errors of [`Queue::allocate_aligned`].
+    /// [`Error::Core`] with the errors of [`Queue::allocate_aligned`]; those of the resource.
     pub fn allocate_aligned(
         queue: &Queue,
         kind: UsmKind,
         len_bytes: usize,
         align_bytes: usize,
     ) -> Result<Self> {
-        Ok(Self::over(Block::owned(queue.allocate_aligned(kind, len_bytes, align_bytes)?), true))
+        match resource::chosen(queue.device()) {
+            None => Self::allocate_direct(queue, kind, len_bytes, Some(align_bytes)),
+            Some(resource) => Self::allocate_aligned_in(&*resource, queue, kind, len_bytes, align_bytes),
+        }
+    }
+
+    /// Memory of the runtime.
+    pub(crate) fn allocate_direct(
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: Option<usize>,
+    ) -> Result<Self> {
+        let allocation = match align_bytes {
+            None => queue.allocate(kind, len_bytes),
+            Some(align_bytes) => queue.allocate_aligned(kind, len_bytes, align_bytes),
+        };
+        Ok(Self::over(Block::owned(allocation?), true))
     }
 
     fn over(block: Block, writable: bool) -> Self {
@@ -147,6 +168,12 @@ impl UsmBuffer {
     #[must_use]
     pub fn same_allocation(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.block, &other.block)
+    }
+
+    /// Whether this is the only buffer of its memory, and nothing else keeps the memory: no clone, part, guard or transfer.
+    #[must_use]
+    pub fn is_only_one(&self) -> bool {
+        Arc::strong_count(&self.block) == 1
     }
 
     /// Says that foreign code gets to know the memory and may submit work on it to the queue: from now on every access waits

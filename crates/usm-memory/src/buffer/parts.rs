@@ -23,8 +23,7 @@ impl UsmBuffer {
         Ok((first, self.sub_buffer(mid_bytes, self.len_bytes - mid_bytes)?))
     }
 
-    /// A deep copy in new memory of the same kind and queue, writable even when this buffer is not. The new memory comes from
-    /// the runtime, wherever this one came from.
+    /// A deep copy in new memory of the same kind and queue, writable even when this buffer is not.
     ///
     /// # Errors
     /// As [`allocate`](Self::allocate) and [`copy_from`](Self::copy_from).

@@ -1,19 +1,28 @@
 //! The resource that an application wants to be used on a device when nobody names one.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use usm_core::Device;
 
 use super::{DirectResource, MemoryResource};
 
-type Entries = Vec<(Device, Arc<dyn MemoryResource>)>;
+/// A resource for a device: the one that was set, first in the list, or that of a scope.
+struct Entry {
+    device: Device,
+    scope: Option<u64>,
+    resource: Arc<dyn MemoryResource>,
+}
 
-static DEFAULTS: Mutex<Entries> = Mutex::new(Vec::new());
+static DEFAULTS: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+/// Whether the list has entries, so that allocations of programs without any do not take the lock.
+static IS_ANY: AtomicBool = AtomicBool::new(false);
 
-/// Says which resource to use on a device when nobody names one. Returns the one that was set before.
+/// Says which resource to use on a device when nobody names one. Returns the one that was set before. A [`DefaultScope`] goes
+/// before it.
 ///
-/// [`UsmBuffer::allocate`](crate::UsmBuffer::allocate) does not ask: who wants the default resource passes
-/// [`default_resource`] on.
+/// [`UsmBuffer::allocate`](crate::UsmBuffer::allocate) and all that is made with it take their memory there. A resource of
+/// one's own takes memory of the runtime from [`DirectResource`], which asks for no default.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -24,12 +33,12 @@ static DEFAULTS: Mutex<Entries> = Mutex::new(Vec::new());
 /// # fn main() -> usm_memory::Result<()> {
 /// let runtime = Runtime::global();
 /// let device = runtime.host_device();
-/// let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
-/// resource::set_default_resource(device, Arc::new(pool));
+/// let pool = Arc::new(PoolResource::new(Arc::new(DirectResource), PoolOptions::new()));
+/// resource::set_default_resource(device, pool.clone());
 ///
 /// let queue = runtime.default_queue(device)?;
-/// let resource = resource::default_resource(device);
-/// let buffer = UsmBuffer::allocate_in(&*resource, &queue, UsmKind::Device, 100)?;
+/// let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 100)?;
+/// assert_eq!(pool.statistics().used_bytes, 100);
 /// # resource::reset_default_resource(device);
 /// # Ok(())
 /// # }
@@ -39,10 +48,11 @@ pub fn set_default_resource(
     resource: Arc<dyn MemoryResource>,
 ) -> Option<Arc<dyn MemoryResource>> {
     let mut entries = lock();
-    match entries.iter_mut().find(|(known, _)| known == device) {
-        Some((_, entry)) => Some(std::mem::replace(entry, resource)),
+    match entries.iter_mut().find(|entry| entry.scope.is_none() && entry.device == *device) {
+        Some(entry) => Some(std::mem::replace(&mut entry.resource, resource)),
         None => {
-            entries.push((device.clone(), resource));
+            entries.insert(0, Entry { device: device.clone(), scope: None, resource });
+            IS_ANY.store(true, Ordering::Release);
             None
         }
     }
@@ -51,21 +61,86 @@ pub fn set_default_resource(
 /// The resource to use on a device when nobody names one: [`DirectResource`] unless another was set.
 #[must_use]
 pub fn default_resource(device: &Device) -> Arc<dyn MemoryResource> {
-    let entries = lock();
-    match entries.iter().find(|(known, _)| known == device) {
-        Some((_, resource)) => Arc::clone(resource),
-        None => Arc::new(DirectResource),
-    }
+    chosen(device).unwrap_or_else(|| Arc::new(DirectResource))
 }
 
 /// Lets [`DirectResource`] be the default of a device again. Returns the one that was set before.
 pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>> {
     let mut entries = lock();
-    let index = entries.iter().position(|(known, _)| known == device)?;
-    Some(entries.swap_remove(index).1)
+    let index = entries.iter().position(|entry| entry.scope.is_none() && entry.device == *device)?;
+    let gone = entries.remove(index);
+    IS_ANY.store(!entries.is_empty(), Ordering::Release);
+    Some(gone.resource)
 }
 
-fn lock() -> MutexGuard<'static, Entries> {
+/// What somebody chose for a device.
+pub(crate) fn chosen(device: &Device) -> Option<Arc<dyn MemoryResource>> {
+    if !IS_ANY.load(Ordering::Acquire) {
+        return None;
+    }
+    // The scope that was entered last counts, and what was set stands before all scopes.
+    let entries = lock();
+    entries.iter().rfind(|entry| entry.device == *device).map(|entry| Arc::clone(&entry.resource))
+}
+
+/// Lets a resource be the default of some devices until it is dropped. Of several scopes the one entered last counts, in whatever
+/// order they end.
+///
+/// ```
+/// use std::sync::Arc;
+/// use usm_memory::UsmBuffer;
+/// use usm_memory::resource::{DefaultScope, DirectResource, StatisticsResource};
+/// use usm_memory::usm_core::{Runtime, UsmKind};
+///
+/// # fn main() -> usm_memory::Result<()> {
+/// let runtime = Runtime::global();
+/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let counting = Arc::new(StatisticsResource::new(Arc::new(DirectResource)));
+/// let scope = DefaultScope::enter(&[runtime.host_device().clone()], counting.clone());
+/// let counted = UsmBuffer::allocate(&queue, UsmKind::Shared, 100)?;
+/// drop(scope);
+/// let direct = UsmBuffer::allocate(&queue, UsmKind::Shared, 100)?;
+/// assert_eq!(counting.statistics().total_count, 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "the resource is the default until this is dropped"]
+pub struct DefaultScope(Option<u64>);
+
+impl DefaultScope {
+    /// From now on `resource` is the default of these devices.
+    pub fn enter(devices: &[Device], resource: Arc<dyn MemoryResource>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let scope = Some(NEXT.fetch_add(1, Ordering::Relaxed));
+        let mut entries = lock();
+        entries.extend(devices.iter().map(|device| {
+            let (device, resource) = (device.clone(), Arc::clone(&resource));
+            Entry { device, scope, resource }
+        }));
+        IS_ANY.store(!entries.is_empty(), Ordering::Release);
+        Self(scope)
+    }
+
+    /// Lets the scope last as long as the process.
+    pub fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for DefaultScope {
+    fn drop(&mut self) {
+        let Some(scope) = self.0 else { return };
+        let mut entries = lock();
+        let gone: Vec<_> = entries.extract_if(.., |entry| entry.scope == Some(scope)).collect();
+        IS_ANY.store(!entries.is_empty(), Ordering::Release);
+        // A resource that goes may wait, and may ask for a default.
+        drop(entries);
+        drop(gone);
+    }
+}
+
+fn lock() -> MutexGuard<'static, Vec<Entry>> {
     // No code unwinds while it holds the lock half done. Resources are given out, so that none is dropped under the lock.
     DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -18,10 +18,10 @@ impl MemoryResource for DirectResource {
         align_bytes: usize,
     ) -> Result<UsmBuffer> {
         let allocated = match align_bytes {
-            1 => UsmBuffer::allocate(queue, kind, len_bytes),
+            1 => UsmBuffer::allocate_direct(queue, kind, len_bytes, None),
             // No less than any element type needs.
-            2 | 4 | 8 => UsmBuffer::allocate_aligned(queue, kind, len_bytes, 16),
-            _ => UsmBuffer::allocate_aligned(queue, kind, len_bytes, align_bytes),
+            2 | 4 | 8 => UsmBuffer::allocate_direct(queue, kind, len_bytes, Some(16)),
+            _ => UsmBuffer::allocate_direct(queue, kind, len_bytes, Some(align_bytes)),
         };
         allocated.map_err(|error| Usage::default().explain(error))
     }

@@ -9,7 +9,7 @@
 //! | `statistics_resource_adaptor` | | [`StatisticsResource`] |
 //! | `logging_resource_adaptor` | | [`LoggingResource`] |
 //! | `failure_callback_resource_adaptor` | | [`FailureCallbackResource`] |
-//! | `set_per_device_resource` | | [`set_default_resource`] |
+//! | `set_per_device_resource` | | [`set_default_resource`], [`DefaultScope`] |
 //! | `device_buffer` | `sycl::usm_allocator` with a container | [`UsmBuffer`], [`TypedBuffer`](crate::TypedBuffer) |
 //!
 //! ```
@@ -50,7 +50,8 @@ use std::ptr;
 
 use usm_core::{Queue, UsmKind};
 
-pub use self::default::{default_resource, reset_default_resource, set_default_resource};
+pub(crate) use self::default::chosen;
+pub use self::default::{DefaultScope, default_resource, reset_default_resource, set_default_resource};
 pub use self::direct::DirectResource;
 pub use self::failure::{AllocationFailure, FailureCallbackResource, OnFailure};
 pub use self::limiting::LimitingResource;

@@ -89,12 +89,17 @@ impl Svg {
     }
 }
 
+/// A drawing and a table of text, to be put into a page.
+pub(super) fn fragment(drawing: &str, table: impl Display) -> String {
+    format!("{drawing}<pre>{}</pre>\n", Escaped(table))
+}
+
 /// A page around a drawing and a table of text.
 pub(super) fn page(title: &str, drawing: &str, table: impl Display) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>{title}</title></head>\n<body><h1>{title}</h1>\n\
-         {drawing}<pre>{}</pre>\n</body></html>\n",
-        Escaped(table),
+         {}</body></html>\n",
+        fragment(drawing, table),
         title = Escaped(title)
     )
 }

@@ -162,6 +162,12 @@ impl Snapshot {
         svg.end()
     }
 
+    /// The drawing and the table as a part of a page, such as the output of a notebook's cell.
+    #[must_use]
+    pub fn to_html_fragment(&self) -> String {
+        draw::fragment(&self.to_svg(), self)
+    }
+
     /// The drawing and the table as a page that needs no network and no scripts.
     #[must_use]
     pub fn to_html(&self) -> String {

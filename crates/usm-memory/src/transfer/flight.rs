@@ -5,8 +5,8 @@ use std::slice;
 use usm_core::{Event, Queue};
 
 use super::Dependency;
-use crate::Result;
 use crate::guard::{self, ReadGuard, WriteGuard};
+use crate::{Result, drops};
 
 /// Submitted operations with their USM operands. Dropping waits, and only then lets the borrows and the staging memory go.
 #[derive(Debug)]
@@ -129,6 +129,6 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         // Nobody is left to tell the error. The operations have ended in any case, and the fields go after this.
-        let _ = self.wait();
+        let _ = drops::wait(|| self.wait());
     }
 }

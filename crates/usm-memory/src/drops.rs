@@ -1,0 +1,34 @@
+//! Waits that happen while something is dropped, and what the program wants to do around them.
+
+use std::sync::OnceLock;
+
+type Around = fn(&mut dyn FnMut());
+
+static AROUND: OnceLock<Around> = OnceLock::new();
+
+/// Lets every wait for a queue that a drop in this crate makes run inside `around`, which must call what it is given once. The first
+/// call of the process counts; `false` for later ones.
+///
+/// This is for languages with a lock that pending work may need: a binding gives up its interpreter's lock meanwhile, at no cost
+/// for drops that do not wait.
+///
+/// ```
+/// fn without_the_lock(wait: &mut dyn FnMut()) {
+///     // give up the lock
+///     wait();
+///     // take it again
+/// }
+/// usm_memory::around_waits_in_drops(without_the_lock);
+/// ```
+pub fn around_waits_in_drops(around: Around) -> bool {
+    AROUND.set(around).is_ok()
+}
+
+/// Runs a wait that a drop makes.
+pub(crate) fn wait<T>(mut job: impl FnMut() -> T) -> T {
+    let Some(around) = AROUND.get() else { return job() };
+    let mut result = None;
+    around(&mut || result = Some(job()));
+    // Should it not have been called: what waits is never left out.
+    result.unwrap_or_else(job)
+}
