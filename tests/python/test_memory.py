@@ -44,10 +44,15 @@ def test_alignment(allocate, usm_type, alignment):
     assert allocate(usm_type, 10, alignment=alignment)._pointer % alignment == 0
 
 
-@pytest.mark.parametrize("alignment", [3, -1, 12, 2**63 + 1, 2**70])
+@pytest.mark.parametrize("alignment", [3, 12, 2**63 + 1, 2**70])
 def test_impossible_alignments(allocate, usm_type, alignment):
     with pytest.raises((ValueError, OverflowError, MemoryError)):
         allocate(usm_type, 10, alignment=alignment)
+
+
+@pytest.mark.parametrize("alignment", [0, -1, -64])
+def test_alignments_that_ask_for_nothing(allocate, usm_type, alignment):
+    assert allocate(usm_type, 10, alignment=alignment)._pointer % 16 == 0
 
 
 @pytest.mark.parametrize("alignment", [1 << 32, 1 << 40, 1 << 46])
@@ -131,14 +136,14 @@ def test_copies_that_do_not_fit(allocate, usm_type):
         memory.copy_from_host(bytes(9))
     with pytest.raises(ValueError):
         memory.copy_to_host(bytearray(7))
-    with pytest.raises((ValueError, TypeError, BufferError)):
+    with pytest.raises(BufferError):
         memory.copy_to_host(bytes(8))  # not writable
     with pytest.raises(ValueError):
         memory.copy_from_device(allocate(usm_type, 9))
     for wrong in (3, "text", None, object()):
         with pytest.raises(TypeError):
             memory.copy_from_host(wrong)
-        with pytest.raises(TypeError):
+        with pytest.raises(ValueError, match="found"):
             memory.copy_from_device(wrong)
     assert memory.tobytes() == b"\x01" * 8
 
@@ -200,7 +205,7 @@ def test_as_usm_memory(allocate, usm_type):
     assert type(view) is type(memory)
     assert (view._pointer, view.nbytes) == (memory._pointer, 32)
     for wrong in (3, None, "text", b"bytes", object()):
-        with pytest.raises(TypeError):
+        with pytest.raises(ValueError, match="found"):
             um.as_usm_memory(wrong)
 
 

@@ -28,6 +28,14 @@ with memoryview(memory) as view:
 queue = usm.SyclQueue(a.sycl_queue._get_capsule(), property="in_order")
 ut.asarray(um.as_usm_memory(a), usm_type="device", sycl_queue=queue)
 ut.asarray(bytearray(3))
+part: um.MemoryUSMShared = memory[2:8]
+class Named(um.MemoryUSMHost):
+    label = "mine"
+named: Named = Named(3)
+with um.use_pool("host:cpu:0", limit_bytes=1 << 20) as pool:
+    held: int = pool.stats()["slab_bytes"]
+tags: list[str | None] = [row.tag for row in um.snapshot()]
+owned: int = um.memory_stats()["shared"]["owned_bytes"]
 writable: bool = ut.empty(3, usm_type="host", device=a.device).flags.writable
 offset: int = a.__sycl_usm_array_interface__["offset"]
 reason: str | None = usm.backends()[0]["reason"]
@@ -36,6 +44,9 @@ version: str = usm.__version__
 
 MISUSE = [
     'um.MemoryUSMHost("10")',
+    "um.MemoryUSMHost(10)[3]",
+    "um.use_pool(max_retained_bytes='1')",
+    "um.snapshot()[0].tag = 'x'",
     'ut.empty(3, usm_type="gpu")',
     'ut.usm_ndarray((2,), order="K")',
     "usm.SyclQueue(3)",

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-type Around = fn(&mut dyn FnMut());
+type Around = fn(&mut (dyn FnMut() + Send));
 
 static AROUND: OnceLock<Around> = OnceLock::new();
 
@@ -13,7 +13,7 @@ static AROUND: OnceLock<Around> = OnceLock::new();
 /// for drops that do not wait.
 ///
 /// ```
-/// fn without_the_lock(wait: &mut dyn FnMut()) {
+/// fn without_the_lock(wait: &mut (dyn FnMut() + Send)) {
 ///     // give up the lock
 ///     wait();
 ///     // take it again
@@ -25,7 +25,7 @@ pub fn around_waits_in_drops(around: Around) -> bool {
 }
 
 /// Runs a wait that a drop makes.
-pub(crate) fn wait<T>(mut job: impl FnMut() -> T) -> T {
+pub(crate) fn wait<T: Send>(mut job: impl FnMut() -> T + Send) -> T {
     let Some(around) = AROUND.get() else { return job() };
     let mut result = None;
     around(&mut || result = Some(job()));

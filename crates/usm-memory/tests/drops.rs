@@ -11,7 +11,7 @@ use usm_memory::{UsmBuffer, around_waits_in_drops};
 
 static WAITS: AtomicUsize = AtomicUsize::new(0);
 
-fn around(wait: &mut dyn FnMut()) {
+fn around(wait: &mut (dyn FnMut() + Send)) {
     wait();
     WAITS.fetch_add(1, Ordering::Relaxed);
 }
@@ -38,6 +38,9 @@ fn drops_that_wait_do_so_inside() {
         let buffer = common::buffer(queue, kind, &[1; 100]);
         let transfer = buffer.fill_async(&[2], &[]).unwrap();
         assert_eq!(waits_of(|| drop(transfer)), 1);
+
+        let transfer = buffer.fill_async(&[3], &[]).unwrap();
+        assert_eq!(waits_of(|| transfer.wait().unwrap()), 0);
 
         // What a pool has handed out goes upstream when the pool is gone, and work may be pending on it.
         let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -114,7 +114,7 @@ impl HostBytes {
     pub(crate) fn writable(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let bytes = Self::readable(name, object)?;
         if bytes.buffer.is_read_only() {
-            return Err(PyValueError::new_err(format!(
+            return Err(PyBufferError::new_err(format!(
                 "{name}: found a read-only buffer, allowed is a writable one"
             )));
         }

@@ -16,7 +16,10 @@ pub mod _usm {
     #[pymodule_export]
     use crate::functions::{backends, live_allocations};
     #[pymodule_export]
-    use crate::memory::{Memory, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory};
+    use crate::memory::{
+        LiveMemory, Memory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
+        as_usm_memory, from_pickle, memory_stats, take_snapshot, use_pool,
+    };
     #[pymodule_export]
     use crate::selection::{
         get_device_cached_queue, get_devices, get_num_devices, get_platforms, has_accelerator_devices,

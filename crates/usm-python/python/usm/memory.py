@@ -1,21 +1,35 @@
-"""USM allocations as Python objects: one class per USM kind.
+"""USM allocations as Python objects: one class per USM kind, and the pools they come from.
 
 ``MemoryUSMHost`` and ``MemoryUSMShared`` support the buffer protocol;
 ``MemoryUSMDevice`` is out of reach of host code, copy it with ``copy_to_host``.
+A slice of memory is an object over a part of it. ``use_pool`` lets new memory
+come from a pool, ``memory_stats`` and ``snapshot`` tell what is live.
 """
 
 from ._usm import (
+    LiveMemory,
+    MemoryPool,
+    MemorySnapshot,
     MemoryUSMDevice,
     MemoryUSMHost,
     MemoryUSMShared,
     USMAllocationError,
     as_usm_memory,
+    memory_stats,
+    snapshot,
+    use_pool,
 )
 
 __all__ = [
+    "LiveMemory",
+    "MemoryPool",
+    "MemorySnapshot",
     "MemoryUSMDevice",
     "MemoryUSMHost",
     "MemoryUSMShared",
     "USMAllocationError",
     "as_usm_memory",
+    "memory_stats",
+    "snapshot",
+    "use_pool",
 ]

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use pyo3::{PyTraverseError, PyVisit};
 use usm_array::usm_memory::{Ownership, UsmBuffer};
 use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
 
@@ -128,5 +129,17 @@ pub(crate) fn producer(buffer: &UsmBuffer) -> Option<&Py<PyAny>> {
     match buffer.ownership() {
         Ownership::Borrowed(owner) => owner.downcast_ref::<Producer>().map(|producer| &producer.object),
         _ => None,
+    }
+}
+
+/// Shows the garbage collector the producer of imported memory, so that a cycle through it can be found. Only where the buffer is
+/// the one thing that keeps the producer: a reference must not be counted twice. Python's own objects can be cleared, so that a
+/// cycle breaks there.
+pub(crate) fn visit_producer(buffer: &UsmBuffer, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+    match buffer.ownership() {
+        Ownership::Borrowed(owner) if buffer.is_only_one() && Arc::strong_count(owner) == 1 => {
+            owner.downcast_ref::<Producer>().map_or(Ok(()), |producer| visit.call(&producer.object))
+        }
+        _ => Ok(()),
     }
 }

@@ -7,15 +7,15 @@ use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::usm_memory::UsmBuffer;
 
 use super::Memory;
-use crate::errors::OrRaise;
-use crate::interface::import::{import_array, interface_of};
+use crate::errors::{OrRaise, type_name};
+use crate::interface::import::{INTERFACE, import_array, interface_of};
 use crate::interface::index;
 use crate::sycl::queue_argument;
 
 macro_rules! memory_class {
     ($(#[$doc:meta])* $class:ident, $kind:expr) => {
         $(#[$doc])*
-        #[pyclass(frozen, extends = Memory, weakref, module = "usm.memory")]
+        #[pyclass(frozen, subclass, extends = Memory, weakref, module = "usm.memory")]
         #[derive(Debug)]
         pub struct $class;
 
@@ -25,10 +25,11 @@ macro_rules! memory_class {
             #[pyo3(signature = (nbytes, *, alignment=0, queue=None, copy=false))]
             fn new(
                 nbytes: &Bound<'_, PyAny>,
-                alignment: usize,
+                alignment: isize,
                 queue: Option<&Bound<'_, PyAny>>,
                 copy: bool,
             ) -> PyResult<PyClassInitializer<Self>> {
+                let alignment = usize::try_from(alignment).unwrap_or(0);
                 let buffer = construct($kind, nbytes, alignment, queue, copy)?;
                 Ok(PyClassInitializer::from(Memory { buffer }).add_subclass(Self))
             }
@@ -43,9 +44,20 @@ memory_class!(
     ///
     /// `nbytes` is a number of bytes to allocate, or an object with ``__sycl_usm_array_interface__``: of the same kind its memory
     /// is used without a copy unless `copy` is true; of another kind `copy` must be true. `alignment` is a power of two in
-    /// bytes, or 0 for one that suits every element type. `queue` names the context; by default that of the default device.
+    /// bytes; one that is not positive stands for one that suits every element type. `queue` names the context; by default that
+    /// of the default device. New memory comes from the pool of the device, where there is one (use_pool).
     ///
-    /// Raises USMAllocationError when the memory cannot be allocated, ValueError for other values.
+    /// Raises USMAllocationError when the memory cannot be allocated, TypeError for an object without the interface, ValueError
+    /// for other values.
+    ///
+    /// >>> from usm.memory import MemoryUSMHost
+    /// >>> memory = MemoryUSMHost(8, alignment=64)
+    /// >>> memory.nbytes, memory.get_usm_type(), memory._pointer % 64
+    /// (8, 'host', 0)
+    /// >>> with memoryview(memory) as view:
+    /// ...     view[:] = bytes(range(8))
+    /// >>> memory[2:5].tobytes()
+    /// b'\x02\x03\x04'
     MemoryUSMHost,
     UsmKind::Host
 );
@@ -53,6 +65,12 @@ memory_class!(
     /// MemoryUSMDevice(nbytes, *, alignment=0, queue=None, copy=False)
     ///
     /// USM on a device, which host code must not touch. Arguments as of MemoryUSMHost.
+    ///
+    /// >>> from usm.memory import MemoryUSMDevice
+    /// >>> memory = MemoryUSMDevice(4)
+    /// >>> memory.copy_from_host(b"usm!")
+    /// >>> memory.tobytes()
+    /// b'usm!'
     MemoryUSMDevice,
     UsmKind::Device
 );
@@ -60,6 +78,12 @@ memory_class!(
     /// MemoryUSMShared(nbytes, *, alignment=0, queue=None, copy=False)
     ///
     /// USM that migrates between host and device, reached by both. Arguments as of MemoryUSMHost.
+    ///
+    /// >>> from usm.memory import MemoryUSMDevice, MemoryUSMShared
+    /// >>> device = MemoryUSMDevice(4)
+    /// >>> device.memset(7)
+    /// >>> MemoryUSMShared(device, copy=True).tobytes()
+    /// b'\x07\x07\x07\x07'
     MemoryUSMShared,
     UsmKind::Shared
 );
@@ -74,7 +98,7 @@ fn construct(
     let py = argument.py();
     if !argument.is_instance_of::<Memory>() && interface_of(argument)?.is_none() {
         let len_bytes = index("nbytes", argument)?;
-        return allocate(&queue_argument(py, "queue", queue)?, kind, len_bytes, alignment);
+        return allocate(py, &queue_argument(py, "queue", queue)?, kind, len_bytes, alignment);
     }
     let source = span_of(&import_array(argument)?)?;
     if !copy {
@@ -90,16 +114,23 @@ fn construct(
         Some(queue) => queue_argument(py, "queue", Some(queue))?,
         None => source.queue().clone(),
     };
-    let target = allocate(&queue, kind, source.len_bytes(), alignment)?;
+    let target = allocate(py, &queue, kind, source.len_bytes(), alignment)?;
     py.detach(|| target.copy_from(&source)).or_raise()?;
     Ok(target)
 }
 
-fn allocate(queue: &Queue, kind: UsmKind, len_bytes: usize, alignment: usize) -> PyResult<UsmBuffer> {
-    match alignment {
+fn allocate(
+    py: Python<'_>,
+    queue: &Queue,
+    kind: UsmKind,
+    len_bytes: usize,
+    alignment: usize,
+) -> PyResult<UsmBuffer> {
+    // A pool without free memory may have to wait for some.
+    py.detach(|| match alignment {
         0 => UsmBuffer::allocate(queue, kind, len_bytes),
         _ => UsmBuffer::allocate_aligned(queue, kind, len_bytes, alignment),
-    }
+    })
     .or_raise()
 }
 
@@ -125,8 +156,28 @@ pub(crate) fn wrap(py: Python<'_>, buffer: UsmBuffer) -> PyResult<Bound<'_, PyAn
 /// The memory of an object with ``__sycl_usm_array_interface__``, without a copy: the bytes from its lowest to its highest
 /// element, as MemoryUSMHost, MemoryUSMDevice or MemoryUSMShared. The object is kept alive.
 ///
-/// Raises TypeError or ValueError that starts with the key of the interface that is wrong.
+/// Raises ValueError for an object without the interface, TypeError or ValueError that starts with the key of the interface
+/// that is wrong.
+///
+/// >>> import usm.tensor
+/// >>> from usm.memory import as_usm_memory
+/// >>> array = usm.tensor.zeros((2, 3), "i4", usm_type="shared")
+/// >>> memory = as_usm_memory(array[1])
+/// >>> memory.nbytes, memory._pointer - array._pointer
+/// (12, 12)
 #[pyfunction]
 pub(crate) fn as_usm_memory<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    check_interface(obj)?;
     wrap(obj.py(), span_of(&import_array(obj)?)?)
+}
+
+/// dpctl documents `ValueError` for an object without the interface.
+pub(super) fn check_interface(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    if object.is_instance_of::<Memory>() || interface_of(object)?.is_some() {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "obj: found {}, allowed is an object with {INTERFACE}",
+        type_name(object)
+    )))
 }

@@ -1,25 +1,33 @@
 //! `MemoryUSMHost`, `MemoryUSMDevice`, `MemoryUSMShared` and what they share.
 
 mod construct;
+mod pickle;
+mod pool;
+mod snapshot;
 mod transfer;
 
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PySlice, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 use std::ffi::c_int;
 use usm_array::usm_core::UsmKind;
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, Order, UsmArray};
 
 pub(crate) use self::construct::{MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, wrap};
+pub(crate) use self::pickle::from_pickle;
+pub(crate) use self::pool::{MemoryPool, use_pool};
+pub(crate) use self::snapshot::{LiveMemory, MemorySnapshot, memory_stats, take_snapshot};
 pub(crate) use self::transfer::copy_bytes;
 use crate::buffer_export;
-use crate::errors::{OrRaise, OrValueError};
+use crate::errors::{OrRaise, OrValueError, type_name};
 use crate::interface::{export, import};
-use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
+use crate::sycl::{SyclContext, SyclDevice, SyclQueue, place_of};
 
 /// What the three memory classes share: a range of bytes of USM.
-#[pyclass(frozen, subclass, weakref, name = "_Memory", module = "usm._usm")]
+#[pyclass(frozen, subclass, weakref, mapping, name = "_Memory", module = "usm._usm")]
 #[derive(Debug)]
 pub struct Memory {
     buffer: UsmBuffer,
@@ -30,6 +38,15 @@ impl Memory {
     #[must_use]
     pub fn buffer(&self) -> &UsmBuffer {
         &self.buffer
+    }
+
+    /// The kind as the context of an object sees it, by default as it is.
+    fn kind_in(&self, syclobj: Option<&Bound<'_, PyAny>>) -> PyResult<Option<UsmKind>> {
+        let Some(object) = syclobj.filter(|object| !object.is_none()) else {
+            return Ok(Some(self.buffer.kind()));
+        };
+        let place = place_of("syclobj", object)?;
+        Ok(place.context().pointer_info(self.buffer.address()).map(|info| info.kind))
     }
 
     /// The bytes as an array of one axis.
@@ -71,10 +88,22 @@ impl Memory {
         SyclQueue::from_queue(self.buffer.queue().clone())
     }
 
+    /// The queue, by the name that Cython code of dpctl uses.
+    #[getter]
+    fn _queue(&self) -> SyclQueue {
+        self.sycl_queue()
+    }
+
     /// The context the memory is bound to.
     #[getter]
     fn sycl_context(&self) -> SyclContext {
         SyclContext::from_context(self.buffer.context().clone())
+    }
+
+    /// The context, by the name that Cython code of dpctl uses.
+    #[getter]
+    fn _context(&self) -> SyclContext {
+        self.sycl_context()
     }
 
     /// The device of the queue.
@@ -89,9 +118,42 @@ impl Memory {
         import::producer(&self.buffer).map(|object| object.clone_ref(py))
     }
 
-    /// Kind of the memory: ``"host"``, ``"device"`` or ``"shared"``.
-    fn get_usm_type(&self) -> &'static str {
-        self.buffer.kind().as_str()
+    /// Kind of the memory: ``"host"``, ``"device"`` or ``"shared"``; ``"unknown"`` where the context of `syclobj` does not know it.
+    ///
+    /// >>> from usm.memory import MemoryUSMShared
+    /// >>> memory = MemoryUSMShared(8)
+    /// >>> memory.get_usm_type(), memory.get_usm_type(memory.sycl_queue)
+    /// ('shared', 'shared')
+    #[pyo3(signature = (syclobj=None))]
+    fn get_usm_type(&self, syclobj: Option<&Bound<'_, PyAny>>) -> PyResult<&'static str> {
+        Ok(self.kind_in(syclobj)?.map_or("unknown", UsmKind::as_str))
+    }
+
+    /// Kind of the memory as dpctl numbers them: 0 unknown, 1 device, 2 shared, 3 host.
+    ///
+    /// >>> from usm.memory import MemoryUSMShared
+    /// >>> MemoryUSMShared(8).get_usm_type_enum()
+    /// 2
+    #[pyo3(signature = (syclobj=None))]
+    fn get_usm_type_enum(&self, syclobj: Option<&Bound<'_, PyAny>>) -> PyResult<u8> {
+        Ok(match self.kind_in(syclobj)? {
+            None => 0,
+            Some(UsmKind::Device) => 1,
+            Some(UsmKind::Shared) => 2,
+            Some(UsmKind::Host) => 3,
+        })
+    }
+
+    /// Label the memory, of which this object may be a part, in snapshots. Labels are kept as long as the process lives, each once:
+    /// use a few names, not one for each object.
+    ///
+    /// >>> import usm.memory as um
+    /// >>> memory = um.MemoryUSMHost(8)
+    /// >>> memory.set_tag("input")
+    /// >>> [row.tag for row in um.snapshot() if row.address == memory._pointer]
+    /// ['input']
+    fn set_tag(&self, label: &str) {
+        self.buffer.set_tag(label);
     }
 
     /// The dictionary by which other SYCL libraries use this memory without a copy.
@@ -100,7 +162,16 @@ impl Memory {
         export::memory(py, &self.as_bytes_array()?)
     }
 
-    /// Copy to `obj`, a writable contiguous buffer of as many bytes, and return it; without `obj` to a new bytearray.
+    /// Copy to `obj`, a writable contiguous buffer of at least as many bytes, and return it; without `obj` to a new NumPy array of
+    /// bytes, or a bytearray where there is no NumPy.
+    ///
+    /// Raises ValueError for a buffer that is too small, BufferError for one that is read-only.
+    ///
+    /// >>> from usm.memory import MemoryUSMDevice
+    /// >>> memory = MemoryUSMDevice(3)
+    /// >>> memory.memset(65)
+    /// >>> memory.copy_to_host(bytearray(4))
+    /// bytearray(b'AAA\x00')
     #[pyo3(signature = (obj=None))]
     fn copy_to_host<'py>(
         &self,
@@ -111,26 +182,93 @@ impl Memory {
     }
 
     /// Copy from `obj`, a contiguous buffer of at most as many bytes.
+    ///
+    /// Raises TypeError for an object without a buffer, ValueError for one that is too large or for read-only memory.
+    ///
+    /// >>> from usm.memory import MemoryUSMDevice
+    /// >>> memory = MemoryUSMDevice(4)
+    /// >>> memory.memset()
+    /// >>> memory.copy_from_host(b"abc")
+    /// >>> memory.tobytes()
+    /// b'abc\x00'
     fn copy_from_host(&self, obj: &Bound<'_, PyAny>) -> PyResult<()> {
         transfer::from_host(&self.buffer, obj)
     }
 
     /// Copy from USM of any kind: an object with the interface, contiguous and of at most as many bytes.
+    ///
+    /// Raises ValueError for an object without the interface, for one that is too large, and for read-only memory.
+    ///
+    /// >>> from usm.memory import MemoryUSMDevice, MemoryUSMShared
+    /// >>> source, target = MemoryUSMShared(2), MemoryUSMDevice(2)
+    /// >>> source.copy_from_host(b"hi")
+    /// >>> target.copy_from_device(source)
+    /// >>> target.tobytes()
+    /// b'hi'
     fn copy_from_device(&self, obj: &Bound<'_, PyAny>) -> PyResult<()> {
         transfer::from_usm(&self.buffer, obj)
     }
 
     /// Set every byte to `value`, 0 to 255.
+    ///
+    /// Raises OverflowError for another value, ValueError for read-only memory.
+    ///
+    /// >>> from usm.memory import MemoryUSMShared
+    /// >>> memory = MemoryUSMShared(2)
+    /// >>> memory.memset(97)
+    /// >>> bytes(memory)
+    /// b'aa'
     #[pyo3(signature = (value=0))]
     fn memset(&self, py: Python<'_>, value: u8) -> PyResult<()> {
         py.detach(|| self.buffer.fill(&[value])).or_raise()
     }
 
     /// The content as bytes.
+    ///
+    /// >>> from usm.memory import MemoryUSMShared
+    /// >>> memory = MemoryUSMShared(2)
+    /// >>> memory.memset()
+    /// >>> memory.tobytes()
+    /// b'\x00\x00'
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         PyBytes::new_with(py, self.buffer.len_bytes(), |bytes| {
             py.detach(|| self.buffer.copy_to_host(bytes, 0)).or_raise()
         })
+    }
+
+    /// The bytes of a slice with step 1: an object of the same kind over the same memory, read-only where this one is.
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let slice = key.cast::<PySlice>().map_err(|_| {
+            PyTypeError::new_err(format!("found {}, allowed is a slice of bytes", type_name(key)))
+        })?;
+        let indices = slice.indices(self.buffer.len_bytes().cast_signed())?;
+        if indices.step != 1 {
+            return Err(PyValueError::new_err(format!("found a step of {}, allowed is 1", indices.step)));
+        }
+        let part = self.buffer.sub_buffer(indices.start.cast_unsigned(), indices.slicelength);
+        wrap(key.py(), part.or_raise()?)
+    }
+
+    /// A copy in new memory of the same kind on the same queue, writable even when this is not.
+    fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        wrap(py, py.detach(|| self.buffer.try_clone()).or_raise()?)
+    }
+
+    fn __deepcopy__<'py>(&self, py: Python<'py>, _memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.__copy__(py)
+    }
+
+    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: i32) -> PyResult<Bound<'py, PyTuple>> {
+        let (make, arguments) = pickle::reduce(slf, protocol)?;
+        PyTuple::new(slf.py(), [make, arguments.into_pyobject(slf.py())?.into_any()])
+    }
+
+    fn __sizeof__(&self) -> usize {
+        self.buffer.len_bytes()
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        import::visit_producer(&self.buffer, &visit)
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -1,10 +1,12 @@
 //! Copies between memory objects and whatever Python has.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use usm_array::usm_memory::UsmBuffer;
 
+use super::construct::check_interface;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::interface::import::{import_array, interface_of};
@@ -20,7 +22,10 @@ pub(super) fn to_host<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let target = match target {
         Some(target) => target,
-        None => PyByteArray::new_with(py, buffer.len_bytes(), |_| Ok(()))?.into_any(),
+        None => match py.import(intern!(py, "numpy")) {
+            Ok(numpy) => numpy.call_method1(intern!(py, "empty"), (buffer.len_bytes(), "u1"))?,
+            Err(_) => PyByteArray::new_with(py, buffer.len_bytes(), |_| Ok(()))?.into_any(),
+        },
     };
     let mut bytes = HostBytes::writable("obj", &target)?;
     if bytes.len() < buffer.len_bytes() {
@@ -45,6 +50,7 @@ pub(super) fn from_host(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResu
 }
 
 pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
+    check_interface(source)?;
     let array = import_array(source)?;
     if !array.is_c_contiguous() {
         return Err(PyValueError::new_err("obj: found a strided array, allowed is contiguous USM"));

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 use usm_array::{Scalar, UsmArray};
 
 use super::arguments;
@@ -14,7 +15,7 @@ use super::convert;
 use super::exchange::to_numpy;
 use super::flags::Flags;
 use crate::errors::{DEVICE_HINT, OrRaise, type_name};
-use crate::interface::export;
+use crate::interface::{export, import::visit_producer};
 use crate::memory;
 use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
 use crate::{buffer_export, import_array};
@@ -79,6 +80,10 @@ impl UsmNdarray {
         }
         let arguments = Arguments { shape, dtype, strides, buffer, offset, order, buffer_ctor_kwargs };
         construct::construct(py, &arguments).map(Self::from_array)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit_producer(self.array.buffer(), &visit)
     }
 
     /// Number of indices along each axis.

@@ -32,13 +32,13 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
     let offset: isize = arguments.offset.map_or(Ok(0), |offset| index("offset", offset))?;
     let order = arguments::order(arguments.order)?;
     let build = |dtype: Dtype, source: BufferSource<'_>, offset, align_bytes| {
-        UsmArray::builder(&shape, dtype)
+        let builder = UsmArray::builder(&shape, dtype)
             .strides(strides.as_deref())
             .offset(offset)
             .order(order)
-            .align_bytes(align_bytes)
-            .build(source)
-            .or_raise()
+            .align_bytes(align_bytes);
+        // A pool without free memory may have to wait for some.
+        py.detach(|| builder.build(source)).or_raise()
     };
     let kind = match arguments.buffer {
         None => Some(UsmKind::Device),

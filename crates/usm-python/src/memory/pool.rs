@@ -1,0 +1,219 @@
+//! Pools that a program switches on, and what they count.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use usm_array::usm_memory::MemoryResource;
+use usm_array::usm_memory::resource::{
+    DefaultScope, DirectResource, LimitingResource, PoolOptions, PoolResource, StatisticsResource,
+};
+
+use crate::runtime;
+use crate::sycl::queue_argument;
+
+/// A pool that new memory comes from: what use_pool() gives.
+///
+/// It is used from the start. As a context manager, or with close(), it ends: its free memory goes back to the runtime, and what
+/// is in use follows with its last object. Otherwise it lasts as long as the process. Of several pools of a device the one made
+/// last counts, in whatever order they end.
+///
+/// >>> import usm.memory as um
+/// >>> with um.use_pool("host:cpu:0") as pool:
+/// ...     first = um.MemoryUSMDevice(1000, queue="host:cpu:0")
+/// ...     address = first._pointer
+/// ...     del first
+/// ...     second = um.MemoryUSMDevice(1000, queue="host:cpu:0")
+/// ...     second._pointer == address, pool.stats()["current_bytes"], pool.stats()["total_count"]
+/// (True, 1000, 2)
+/// >>> pool.closed
+/// True
+#[pyclass(frozen, weakref, module = "usm.memory")]
+#[derive(Debug)]
+pub struct MemoryPool {
+    /// `None` when it has ended. The lock is held for moments, never while Python runs.
+    open: Mutex<Option<Open>>,
+}
+
+/// Dropped in this order: nothing new comes from a pool that ends.
+#[derive(Debug)]
+struct Open {
+    scope: DefaultScope,
+    counts: Arc<StatisticsResource>,
+    pool: Arc<PoolResource>,
+}
+
+impl MemoryPool {
+    fn take(&self) -> Option<Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn parts(&self) -> PyResult<(Arc<StatisticsResource>, Arc<PoolResource>)> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*open {
+            Some(open) => Ok((Arc::clone(&open.counts), Arc::clone(&open.pool))),
+            None => Err(PyValueError::new_err("the pool is closed")),
+        }
+    }
+}
+
+impl Drop for MemoryPool {
+    fn drop(&mut self) {
+        if let Some(open) = self.take() {
+            open.scope.keep();
+        }
+    }
+}
+
+#[pymethods]
+impl MemoryPool {
+    /// True when the pool has ended.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// What went through the pool, as a dict of numbers: bytes and counts of live memory (`current_`), of the most at a time
+    /// (`peak_`) and of all so far (`total_`), failed allocations; bytes of the memory that the pool holds (`slab_bytes`) and of
+    /// the part that nobody uses (`idle_bytes`), and how often it was reused.
+    ///
+    /// Raises ValueError when the pool is closed.
+    ///
+    /// >>> import usm.memory as um
+    /// >>> with um.use_pool("host:cpu:0") as pool:
+    /// ...     memory = um.MemoryUSMShared(100, queue="host:cpu:0")
+    /// ...     pool.stats()["current_bytes"], pool.stats()["slab_bytes"] >= 100
+    /// (100, True)
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (counts, pool) = self.parts()?;
+        let (counts, pool) = py.detach(|| (counts.statistics(), pool.statistics()));
+        let dict = PyDict::new(py);
+        dict.set_item("current_bytes", counts.current_bytes)?;
+        dict.set_item("peak_bytes", counts.peak_bytes)?;
+        dict.set_item("total_bytes", counts.total_bytes)?;
+        dict.set_item("current_count", counts.current_count)?;
+        dict.set_item("peak_count", counts.peak_count)?;
+        dict.set_item("total_count", counts.total_count)?;
+        dict.set_item("failed_count", counts.failed_count)?;
+        dict.set_item("slab_bytes", pool.slab_bytes)?;
+        dict.set_item("idle_bytes", pool.idle_bytes)?;
+        dict.set_item("reused_count", pool.reused_count)?;
+        Ok(dict)
+    }
+
+    /// Let the peaks of stats() start again from the current numbers.
+    ///
+    /// >>> import usm.memory as um
+    /// >>> with um.use_pool("host:cpu:0") as pool:
+    /// ...     memory = um.MemoryUSMShared(100, queue="host:cpu:0")
+    /// ...     del memory
+    /// ...     pool.stats()["peak_bytes"]
+    /// ...     pool.reset_peak()
+    /// ...     pool.stats()["peak_bytes"]
+    /// 100
+    /// 0
+    fn reset_peak(&self) -> PyResult<()> {
+        self.parts()?.0.reset_peak();
+        Ok(())
+    }
+
+    /// Give the memory that nobody uses back to the runtime, and return the number of its bytes. Waits for work that is pending
+    /// on it.
+    ///
+    /// >>> import usm.memory as um
+    /// >>> with um.use_pool("host:cpu:0") as pool:
+    /// ...     um.MemoryUSMShared(100, queue="host:cpu:0").nbytes
+    /// ...     pool.trim() >= 100, pool.trim()
+    /// 100
+    /// (True, 0)
+    fn trim(&self, py: Python<'_>) -> PyResult<usize> {
+        let (_, pool) = self.parts()?;
+        Ok(py.detach(move || pool.trim()))
+    }
+
+    /// End the pool; once more does nothing.
+    ///
+    /// >>> import usm.memory as um
+    /// >>> pool = um.use_pool("host:cpu:0")
+    /// >>> pool.close()
+    /// >>> pool.closed
+    /// True
+    fn close(&self, py: Python<'_>) {
+        let open = self.take();
+        // Pending work on its memory is waited for.
+        py.detach(|| drop(open));
+    }
+
+    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        slf.get().parts()?;
+        Ok(slf)
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _type: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) {
+        self.close(py);
+    }
+
+    fn __repr__(&self) -> String {
+        match self.parts() {
+            Ok((counts, pool)) => {
+                let (used, slabs) = (counts.statistics().current_bytes, pool.statistics().slab_bytes);
+                format!("<usm.memory.MemoryPool, {used} bytes in use, {slabs} bytes held>")
+            }
+            Err(_) => "<usm.memory.MemoryPool, closed>".to_owned(),
+        }
+    }
+}
+
+/// use_pool(device=None, *, max_retained_bytes=None, limit_bytes=None)
+///
+/// Let new memory of `device` come from a pool, which keeps what is let go and hands it out again. Memory objects, arrays and
+/// copies that need memory between both sides use it. Returns the MemoryPool, which tells its numbers and ends the use of it,
+/// by itself after a ``with`` block.
+///
+/// `device` is a device, a filter string, or a queue or context that names one; None stands for all root devices. Free memory
+/// beyond `max_retained_bytes` for each context, device and kind goes back to the runtime (256 MiB unless given). With
+/// `limit_bytes` the pool never holds more than that.
+///
+/// >>> import usm.memory as um
+/// >>> with um.use_pool(limit_bytes=1 << 20) as pool:
+/// ...     memory = um.MemoryUSMHost(100)
+/// ...     try:
+/// ...         um.MemoryUSMHost(1 << 20)
+/// ...     except um.USMAllocationError:
+/// ...         pool.stats()["failed_count"]
+/// 1
+#[pyfunction]
+#[pyo3(signature = (device=None, *, max_retained_bytes=None, limit_bytes=None))]
+pub(crate) fn use_pool(
+    py: Python<'_>,
+    device: Option<&Bound<'_, PyAny>>,
+    max_retained_bytes: Option<usize>,
+    limit_bytes: Option<usize>,
+) -> PyResult<MemoryPool> {
+    let devices = match device {
+        Some(device) => vec![queue_argument(py, "device", Some(device))?.device().clone()],
+        None => {
+            let runtime = runtime::get(py)?;
+            py.detach(|| runtime.devices())
+        }
+    };
+    let mut upstream: Arc<dyn MemoryResource> = Arc::new(DirectResource);
+    if let Some(limit_bytes) = limit_bytes {
+        upstream = Arc::new(LimitingResource::new(upstream, limit_bytes));
+    }
+    let mut options = PoolOptions::new();
+    if let Some(bytes) = max_retained_bytes {
+        options = options.max_retained_bytes(bytes);
+    }
+    let pool = Arc::new(PoolResource::new(upstream, options));
+    let counts = Arc::new(StatisticsResource::new(Arc::clone(&pool) as Arc<dyn MemoryResource>));
+    let scope = DefaultScope::enter(&devices, Arc::clone(&counts) as Arc<dyn MemoryResource>);
+    Ok(MemoryPool { open: Mutex::new(Some(Open { scope, counts, pool })) })
+}

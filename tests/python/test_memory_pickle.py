@@ -1,0 +1,98 @@
+"""Pickles of memory objects: kind, device and content come back, beside the pickle where that saves a copy."""
+
+import pickle
+
+import pytest
+
+import usm
+import usm.memory as um
+
+from conftest import MEMORY_CLASSES
+from support import process
+from support.interface import changed
+
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
+DATA = bytes(range(256)) * 5
+
+
+@pytest.fixture
+def memory(allocate, usm_type):
+    made = allocate(usm_type, len(DATA))
+    made.copy_from_host(DATA)
+    return made
+
+
+def check(back, memory):
+    assert type(back) is type(memory)
+    assert back.sycl_device == memory.sycl_device
+    assert back._pointer != memory._pointer
+    assert back.tobytes() == memory.tobytes()
+    assert back.readonly == memory.readonly
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_protocol(memory, protocol):
+    back = pickle.loads(pickle.dumps(memory, protocol))
+    check(back, memory)
+    back.memset(0)
+    assert memory.tobytes() == DATA
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_parts_and_nothing(memory, protocol):
+    for part in (memory[3:50], memory[:0]):
+        back = pickle.loads(pickle.dumps(part, protocol))
+        assert type(back) is type(memory) and back.tobytes() == part.tobytes()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_read_only_stays(memory, protocol):
+    frozen = um.as_usm_memory(changed(memory, data=(memory._pointer, True)))
+    back = pickle.loads(pickle.dumps(frozen, protocol))
+    check(back, frozen)
+    with pytest.raises(ValueError, match="read-only"):
+        back.memset(0)
+
+
+def test_content_beside_the_pickle(memory, usm_type):
+    buffers = []
+    small = pickle.dumps(memory, 5, buffer_callback=buffers.append)
+    assert len(small) < 200 and len(buffers) == 1
+    with buffers[0].raw() as raw:
+        assert bytes(raw) == DATA
+        if usm_type != "device":
+            # No copy was made: it is the memory itself.
+            raw[0] = 77
+            assert memory[:1].tobytes() == b"M"
+    check(pickle.loads(small, buffers=buffers), memory)
+    for buffer in buffers:
+        buffer.release()
+
+
+def test_the_same_object_twice(memory):
+    first, second = pickle.loads(pickle.dumps([memory, memory]))
+    assert first is second
+
+
+def test_another_process(memory, usm_type, queue, tmp_path):
+    path = tmp_path / "memory.pickle"
+    path.write_bytes(pickle.dumps(memory))
+    code = f"""
+        import pickle
+        memory = pickle.loads(open({str(path)!r}, "rb").read())
+        print(type(memory).__name__, memory.sycl_device.filter_string, memory.tobytes() == bytes(range(256)) * 5)
+    """
+    found = process.check(code).split()
+    assert found == [MEMORY_CLASSES[usm_type].__name__, queue.sycl_device.filter_string, "True"]
+
+
+def test_a_device_that_is_not_there():
+    from usm._usm import _memory_from_pickle
+
+    for device in ("cuda:gpu:77", "nonsense:::"):
+        with pytest.raises(usm.SyclDeviceCreationError):
+            _memory_from_pickle("host", device, False, b"12")
+    with pytest.raises(ValueError, match="usm_type"):
+        _memory_from_pickle("unified", "host:cpu:0", False, b"12")
+    with pytest.raises(TypeError, match="data"):
+        _memory_from_pickle("host", "host:cpu:0", False, 12)
