@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use sycl_sys::{Api, DPCTLSyclEventRef, DPCTLSyclEventStatusType};
 
-use super::{SyclBackend, async_errors};
+use super::{SyclBackend, async_errors, one_waits};
 use crate::backend::{EventStatus, ProfilingTimes, RawEvent};
 use crate::{Error, Result};
 
@@ -13,24 +13,26 @@ use crate::{Error, Result};
 /// # Safety
 /// 1. `event` is live.
 pub(super) unsafe fn wait(api: &Api, event: DPCTLSyclEventRef) -> Result<()> {
+    // SAFETY: the caller's promise 1.
+    let turn = unsafe { one_waits::turn(api, event) };
     let reported = async_errors::during(|| {
         // Plain `Event_Wait` would leave asynchronous errors in the queue.
         // SAFETY: the caller's promise 1.
         unsafe { (api.DPCTLEvent_WaitAndThrow)(event) };
     });
     // The interface swallows the exception of a wait that failed, and the operands must not be let go before the operation is
-    // over. One that is neither submitted nor running is: it has ended, or failed (which has no name in this interface).
+    // over.
     let status = loop {
         // SAFETY: the caller's promise 1.
-        match unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) } {
-            DPCTLSyclEventStatusType::SUBMITTED | DPCTLSyclEventStatusType::RUNNING => {
-                std::thread::yield_now();
-                // SAFETY: the caller's promise 1.
-                unsafe { (api.DPCTLEvent_Wait)(event) };
-            }
-            status => break status,
+        let status = unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) };
+        if !one_waits::is_under_way(status) {
+            break status;
         }
+        std::thread::yield_now();
+        // SAFETY: the caller's promise 1.
+        unsafe { (api.DPCTLEvent_Wait)(event) };
     };
+    drop(turn);
     reported?;
     if status == DPCTLSyclEventStatusType::COMPLETE {
         Ok(())
