@@ -118,6 +118,11 @@ impl UsmArray {
         self.buffer.is_host_accessible()
     }
 
+    /// Whether host code of this library may follow pointers to the elements, under guards.
+    pub(crate) fn is_host_reachable(&self) -> bool {
+        self.buffer.is_host_reachable()
+    }
+
     /// The queue that copies to and from this array are submitted to.
     #[must_use]
     pub fn queue(&self) -> &Queue {

@@ -32,7 +32,7 @@ impl Executor {
 
 /// Whether the copy engine may follow pointers into the memory of an array.
 pub(super) fn is_reachable(array: &UsmArray) -> bool {
-    array.is_host_accessible()
+    array.is_host_reachable()
 }
 
 /// The addresses that the elements of an array span.

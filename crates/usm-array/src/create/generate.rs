@@ -20,7 +20,7 @@ const DEVICE_CHUNK_BYTES: usize = 4 << 20;
 ///
 /// `T` has the item size of the array; its bytes are what is stored.
 pub(super) fn generate<T: Element>(array: &UsmArray, mut value: impl FnMut(usize) -> T) -> Result<()> {
-    let chunk_bytes = if array.is_host_accessible() { HOST_CHUNK_BYTES } else { DEVICE_CHUNK_BYTES };
+    let chunk_bytes = if array.is_host_reachable() { HOST_CHUNK_BYTES } else { DEVICE_CHUNK_BYTES };
     let (size, len) = (array.size(), chunk_bytes / size_of::<T>());
     let flat = array.reshape_view(&[-1], Order::C)?;
     let mut chunk = zeroed_vec::<T>(len.min(size))?;

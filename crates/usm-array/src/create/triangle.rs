@@ -47,7 +47,7 @@ impl UsmArray {
         }
         let result = Self::empty(self.queue(), self.kind(), self.shape(), self.dtype())?;
         if !self.is_empty() {
-            let reachable = self.is_host_accessible();
+            let reachable = self.is_host_reachable();
             let piece_bytes = if reachable { HOST_PIECE_BYTES } else { DEVICE_PIECE_BYTES };
             // Sizes are at most `isize::MAX`, so a diagonal that far away is outside every matrix.
             let mut triangle = Triangle { k: k as i128, lower, piece_bytes, bytes: Vec::new() };

@@ -28,9 +28,9 @@ impl Plan {
         let result = UsmArray::empty(source.queue(), source.kind(), self.shape(), source.dtype())?;
         let Some(span) = self.span() else { return Ok(result) };
         let itemsize = source.itemsize_bytes();
-        if source.is_host_accessible() {
+        if source.is_host_reachable() {
             let guard = source.buffer().read_range(bytes_of_span(source, &span))?;
-            let elements = guard.as_slice()?;
+            let elements = guard.as_reachable_slice()?;
             fill(&result, |values| by_itemsize!(itemsize, gather(self, span.start, elements, values)))?;
         } else {
             let pieces = Pieces::of(self, itemsize)?;
@@ -48,9 +48,9 @@ impl Plan {
         let Some(span) = self.span() else { return Ok(()) };
         let itemsize = target.itemsize_bytes();
         let from = values.elements.bytes()?;
-        if target.is_host_accessible() {
+        if target.is_host_reachable() {
             let mut guard = target.buffer().write_range(bytes_of_span(target, &span))?;
-            let elements = guard.as_mut_slice()?;
+            let elements = guard.as_reachable_mut_slice()?;
             return by_itemsize!(itemsize, scatter(self, span.start, elements, from, &values.layout));
         }
         let pieces = Pieces::of(self, itemsize)?;
@@ -61,9 +61,9 @@ impl Plan {
 
 /// Writes all bytes of a C-contiguous array with elements, in place where that is possible.
 pub(super) fn fill(array: &UsmArray, write: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
-    if array.is_host_accessible() {
+    if array.is_host_reachable() {
         let mut guard = array.buffer().write_range(array.byte_range())?;
-        return write(guard.as_mut_slice()?);
+        return write(guard.as_reachable_mut_slice()?);
     }
     let mut bytes = zeroed_vec::<u8>(array.size_bytes())?;
     write(&mut bytes)?;

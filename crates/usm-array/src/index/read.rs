@@ -24,7 +24,7 @@ pub(super) enum HostElements<'a> {
 impl<'a> HostElements<'a> {
     /// Those of an array, in place where that is possible.
     pub(super) fn of(array: &UsmArray) -> Result<Self> {
-        if array.is_host_accessible() && array.is_c_contiguous() && !array.is_empty() {
+        if array.is_host_reachable() && array.is_c_contiguous() && !array.is_empty() {
             return Ok(Self::Guarded(array.buffer().read_range(array.byte_range())?));
         }
         Ok(Self::Copied(array.to_bytes()?))
@@ -37,7 +37,7 @@ impl<'a> HostElements<'a> {
 
     pub(super) fn bytes(&self) -> Result<&[u8]> {
         match self {
-            Self::Guarded(guard) => Ok(guard.as_slice()?),
+            Self::Guarded(guard) => Ok(guard.as_reachable_slice()?),
             Self::Borrowed(bytes) => Ok(bytes),
             Self::Copied(bytes) => Ok(bytes),
         }

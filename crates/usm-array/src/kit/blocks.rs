@@ -14,7 +14,7 @@ pub(super) const STAGED_BLOCK_LEN: usize = 256 << 10;
 
 /// The most elements of a block for an operation on some arrays.
 pub(super) fn block_len(arrays: &[&UsmArray]) -> usize {
-    if arrays.iter().all(|array| array.is_host_accessible()) { BLOCK_LEN } else { STAGED_BLOCK_LEN }
+    if arrays.iter().all(|array| array.is_host_reachable()) { BLOCK_LEN } else { STAGED_BLOCK_LEN }
 }
 
 /// Calls `visit` with the slice that each block is and with its number of elements, at most `limit`, until it breaks. Blocks in

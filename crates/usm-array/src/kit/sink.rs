@@ -13,7 +13,7 @@ use crate::view::{bytes_of, elements_of_mut, zeroed_vec};
 pub(super) struct Sink<R> {
     array: UsmArray,
     written: usize,
-    /// In host-accessible memory: over all elements
+    /// In memory that host code reaches: over all elements
     guard: Option<WriteGuard>,
     /// In other memory: elements of a block on their way
     block: Vec<R>,
@@ -24,7 +24,7 @@ impl<R: Element> Sink<R> {
     pub(super) fn like(array: &UsmArray, shape: &[usize]) -> Result<Self> {
         let array = UsmArray::empty(array.queue(), array.kind(), shape, R::DTYPE)?;
         let range = array.byte_range();
-        let in_place = array.is_host_accessible() && !range.is_empty();
+        let in_place = array.is_host_reachable() && !range.is_empty();
         let guard = if in_place { Some(array.buffer().write_range(range)?) } else { None };
         Ok(Self { array, written: 0, guard, block: Vec::new() })
     }
@@ -36,7 +36,7 @@ impl<R: Element> Sink<R> {
         if let Some(guard) = &mut self.guard {
             let range = start * size_of::<R>()..self.written * size_of::<R>();
             // New memory is aligned for every element (A2).
-            if let Some(elements) = elements_of_mut(&mut guard.as_mut_slice()?[range]) {
+            if let Some(elements) = elements_of_mut(&mut guard.as_reachable_mut_slice()?[range]) {
                 write(elements);
                 return Ok(());
             }

@@ -62,12 +62,12 @@ impl<T: Element> Source<T> {
             Self::Array { array, guard, block } => {
                 let part = array.slice(items)?;
                 if part.dtype() == T::DTYPE
-                    && array.is_host_accessible()
+                    && array.is_host_reachable()
                     && part.is_c_contiguous()
                     && let Some(guard) = guard
                 {
                     let (all, range) = (array.byte_range(), part.byte_range());
-                    let bytes = &guard.as_slice()?[range.start - all.start..range.end - all.start];
+                    let bytes = &guard.as_reachable_slice()?[range.start - all.start..range.end - all.start];
                     if let Some(elements) = elements_of(bytes) {
                         return Ok(elements);
                     }

@@ -8,20 +8,20 @@ use crate::error::{Error, Result};
 /// Memory of an array that host code may read; `None` inside if the array has no elements.
 #[derive(Debug)]
 pub(crate) struct HostRead {
-    // G1. Taken from a host-accessible buffer, over `byte_range` of the array.
+    // G1. Taken from a host-reachable buffer, over `byte_range` of the array.
     guard: Option<ReadGuard>,
 }
 
 /// Memory of an array that host code may read and write; `None` inside if it has no elements.
 #[derive(Debug)]
 pub(crate) struct HostWrite {
-    // G2. Taken from a host-accessible, writable buffer, over `byte_range` of the array.
+    // G2. Taken from a host-reachable, writable buffer, over `byte_range` of the array.
     guard: Option<WriteGuard>,
 }
 
 impl HostRead {
     pub(crate) fn lock(array: &UsmArray) -> Result<Self> {
-        check_accessible(array)?;
+        check_reachable(array)?;
         let range = array.byte_range();
         let guard = match range.is_empty() {
             true => None,
@@ -42,7 +42,7 @@ impl HostWrite {
         if !array.is_writable() {
             return Err(Error::ReadOnly);
         }
-        check_accessible(array)?;
+        check_reachable(array)?;
         let range = array.byte_range();
         let guard = match range.is_empty() {
             true => None,
@@ -105,6 +105,11 @@ impl Writable<'_> {
     }
 }
 
-fn check_accessible(array: &UsmArray) -> Result<()> {
+/// Views are given to users, for whom device memory is not accessible even where host code reaches it.
+pub(super) fn check_accessible(array: &UsmArray) -> Result<()> {
     if array.is_host_accessible() { Ok(()) } else { Err(Error::NotHostAccessible { kind: array.kind() }) }
+}
+
+fn check_reachable(array: &UsmArray) -> Result<()> {
+    if array.is_host_reachable() { Ok(()) } else { Err(Error::NotHostAccessible { kind: array.kind() }) }
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::guarded::{MemoryRef, Readable};
+use super::guarded::{MemoryRef, Readable, check_accessible};
 use super::{HostRead, IndexedIter, Iter, check_dtype};
 use crate::array::UsmArray;
 use crate::dtype::Element;
@@ -46,6 +46,7 @@ impl UsmArray {
     /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing
     pub fn view<T: Element>(&self) -> Result<ArrayView<'_, T>> {
         check_dtype::<T>(self)?;
+        check_accessible(self)?;
         Ok(ArrayView {
             memory: Readable::Own(HostRead::lock(self)?),
             layout: self.layout_from_lowest()?,

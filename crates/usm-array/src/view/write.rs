@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::guarded::{MemoryRef, Writable};
+use super::guarded::{MemoryRef, Writable, check_accessible};
 use super::{ArrayView, HostWrite, Iter, check_dtype};
 use crate::array::UsmArray;
 use crate::dtype::Element;
@@ -49,8 +49,11 @@ impl UsmArray {
     /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed
     pub fn view_mut<T: Element>(&self) -> Result<ArrayViewMut<'_, T>> {
         check_dtype::<T>(self)?;
+        // Guards say which of the two it is, and read-only comes first.
+        let memory = HostWrite::lock(self)?;
+        check_accessible(self)?;
         Ok(ArrayViewMut {
-            memory: Writable::Own(HostWrite::lock(self)?),
+            memory: Writable::Own(memory),
             layout: self.layout_from_lowest()?,
             _array: PhantomData,
         })

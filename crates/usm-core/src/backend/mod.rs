@@ -126,6 +126,15 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the device cannot be partitioned like that.
     unsafe fn sub_devices(&self, device: RawDevice, partition: &Partition) -> Result<Vec<RawDevice>>;
 
+    /// Whether host code of this process reaches USM of that kind and device as it reaches its own memory.
+    ///
+    /// True for host and shared USM. For device USM it is so only where the device is a CPU whose runtime allocates in this
+    /// process; users do not get to know, since by SYCL 2020 device USM is not host-accessible.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    unsafe fn host_reachable(&self, device: RawDevice, kind: UsmKind) -> bool;
+
     /// Whether `device` may do that with the memory of `peer`.
     ///
     /// # Safety

@@ -8,7 +8,7 @@ use std::slice::from_ref;
 use std::sync::{Arc, OnceLock};
 
 use crate::backend::{Backend, RawDevice};
-use crate::{BackendId, Context, DeviceInfo, FilterSelector, Platform, Result};
+use crate::{BackendId, Context, DeviceInfo, FilterSelector, Platform, Result, UsmKind};
 
 owned_handle!(
     /// Owner of a raw device.
@@ -20,6 +20,7 @@ struct Inner {
     handle: DeviceHandle,
     // Asking a runtime takes dozens of calls: only when somebody wants to know.
     info: OnceLock<DeviceInfo>,
+    host_reaches_device: OnceLock<bool>,
     parent: OnceLock<Option<Device>>,
     /// Of a sub-device, for which runtimes have no default context.
     own_context: OnceLock<Context>,
@@ -37,8 +38,13 @@ impl Device {
     pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawDevice) -> Self {
         // SAFETY: the caller's promise 1.
         let handle = unsafe { DeviceHandle::from_raw(backend, raw) };
-        let inner =
-            Inner { handle, info: OnceLock::new(), parent: OnceLock::new(), own_context: OnceLock::new() };
+        let inner = Inner {
+            handle,
+            info: OnceLock::new(),
+            host_reaches_device: OnceLock::new(),
+            parent: OnceLock::new(),
+            own_context: OnceLock::new(),
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -63,6 +69,20 @@ impl Device {
             // SAFETY: the handle is live (H1).
             unsafe { self.backend().device_info(self.raw()) }
         })
+    }
+
+    /// Whether host code of this library reaches USM of that kind and device without the help of a queue.
+    ///
+    /// True for host and shared USM. True for device USM only where the device is a CPU whose runtime allocates it in this
+    /// process, and `USM_STRICT_DEVICE=1` is not set. By SYCL 2020 such memory is not host-accessible all the same: copies may be
+    /// faster for it, but no slice of it is given out.
+    #[must_use]
+    pub fn host_reachable(&self, kind: UsmKind) -> bool {
+        kind.is_host_accessible()
+            || *self.inner.host_reaches_device.get_or_init(|| {
+                // SAFETY: the handle is live (H1).
+                unsafe { self.backend().host_reachable(self.raw(), UsmKind::Device) }
+            })
     }
 
     /// How the device is called in messages: `backend:device_type:number`, which selects a root device again, or `sub-device of …`,

@@ -25,7 +25,7 @@ macro_rules! forward {
             mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign,
             export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,
             platform_info, platform_devices, device_platform, parent_device, sub_devices, can_access_peer,
-            set_peer_access,
+            set_peer_access, host_reachable,
         );
     };
     ($($method:ident),+ $(,)?) => {
@@ -196,6 +196,12 @@ macro_rules! forward {
     (@ sub_devices) => {
         forward!(@ sub_devices(device: RawDevice, partition: &Partition) -> Result<Vec<RawDevice>>,
             SubDevices { device, partition: partition.clone() });
+    };
+    (@ host_reachable) => {
+        // Whatever happens to device memory is to pass through here.
+        unsafe fn host_reachable(&self, _device: RawDevice, kind: UsmKind) -> bool {
+            kind.is_host_accessible()
+        }
     };
     (@ can_access_peer) => {
         forward!(@ can_access_peer(device: RawDevice, peer: RawDevice, access: PeerAccess) -> bool,

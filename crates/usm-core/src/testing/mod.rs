@@ -6,6 +6,9 @@
 //! | [`DelayedBackend`] | operations that end late and in another order: memory that goes away too early shows |
 //! | [`RecordingBackend`] | which calls were made, with what, in which order |
 //!
+//! Host code takes no short cut to device memory behind them ([`Device::host_reachable`](crate::Device::host_reachable) is false), so
+//! that every operation on it passes through.
+//!
 //! They stack, and plug in through [`Runtime::with_backend`](crate::Runtime::with_backend):
 //!
 //! ```

@@ -166,6 +166,12 @@ impl Block {
         self.kind
     }
 
+    /// Whether host code of this library may follow pointers into the block, however it is called to users. Devices of one
+    /// context are of one platform, which allocates device USM in this process for all of them or for none.
+    pub(crate) fn is_host_reachable(&self) -> bool {
+        self.queue.device().host_reachable(self.kind)
+    }
+
     pub(crate) fn queue(&self) -> &Queue {
         &self.queue
     }

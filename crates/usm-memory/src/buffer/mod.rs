@@ -124,6 +124,13 @@ impl UsmBuffer {
         self.kind().is_host_accessible()
     }
 
+    /// Whether blocking operations of this library are done by the calling thread, without a queue: for host and shared memory,
+    /// and for device memory where the backend reaches it ([`Device::host_reachable`]).
+    #[must_use]
+    pub fn is_host_reachable(&self) -> bool {
+        self.block.is_host_reachable()
+    }
+
     /// The queue used for copies.
     #[must_use]
     pub fn queue(&self) -> &Queue {

@@ -44,6 +44,11 @@ impl Borrow {
         if kind.is_host_accessible() { Ok(()) } else { Err(Error::NotHostAccessible { kind }) }
     }
 
+    fn check_reachable(&self) -> Result<()> {
+        let kind = self.block.kind();
+        if self.block.is_host_reachable() { Ok(()) } else { Err(Error::NotHostAccessible { kind }) }
+    }
+
     fn pointer(&self) -> *mut u8 {
         self.block.pointer_at(self.range.start).as_ptr()
     }
@@ -81,11 +86,12 @@ impl ReadGuard {
         self.0.block.queue()
     }
 
-    pub(crate) fn is_host_accessible(&self) -> bool {
-        self.0.block.kind().is_host_accessible()
+    pub(crate) fn is_host_reachable(&self) -> bool {
+        self.0.block.is_host_reachable()
     }
 
-    /// Start of the range. Host code may follow it only when the memory is host-accessible.
+    /// Start of the range. Host code may follow it only when the memory is
+    /// [host-reachable](crate::UsmBuffer::is_host_reachable).
     #[must_use]
     pub fn as_ptr(&self) -> *const u8 {
         self.0.pointer()
@@ -104,6 +110,16 @@ impl ReadGuard {
     pub fn as_slice(&self) -> Result<&[u8]> {
         self.0.check_host()?;
         // SAFETY: live host-accessible memory (K1, G1), and the table admits no writer while the guard lives.
+        Ok(unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len_bytes()) })
+    }
+    /// The bytes of memory that is [host-reachable](crate::UsmBuffer::is_host_reachable), for executors that work with memory of
+    /// any kind.
+    ///
+    /// # Errors
+    /// [`Error::NotHostAccessible`] for device memory that only queues reach.
+    pub fn as_reachable_slice(&self) -> Result<&[u8]> {
+        self.0.check_reachable()?;
+        // SAFETY: live memory that host code reaches (K1, G1), and the table admits no writer while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len_bytes()) })
     }
 }
@@ -127,11 +143,12 @@ impl WriteGuard {
         self.0.block.queue()
     }
 
-    pub(crate) fn is_host_accessible(&self) -> bool {
-        self.0.block.kind().is_host_accessible()
+    pub(crate) fn is_host_reachable(&self) -> bool {
+        self.0.block.is_host_reachable()
     }
 
-    /// Start of the range. Host code may follow it only when the memory is host-accessible.
+    /// Start of the range. Host code may follow it only when the memory is
+    /// [host-reachable](crate::UsmBuffer::is_host_reachable).
     #[must_use]
     pub fn as_mut_ptr(&self) -> *mut u8 {
         self.0.pointer()
@@ -150,6 +167,15 @@ impl WriteGuard {
     pub fn as_mut_slice(&mut self) -> Result<&mut [u8]> {
         self.0.check_host()?;
         // SAFETY: live host-accessible memory (K1, G1), and the table admits nobody else while the guard lives.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len_bytes()) })
+    }
+    /// As [`ReadGuard::as_reachable_slice`], for writing.
+    ///
+    /// # Errors
+    /// [`Error::NotHostAccessible`] for device memory that only queues reach.
+    pub fn as_reachable_mut_slice(&mut self) -> Result<&mut [u8]> {
+        self.0.check_reachable()?;
+        // SAFETY: live memory that host code reaches (K1, G1), and the table admits nobody else while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len_bytes()) })
     }
 }

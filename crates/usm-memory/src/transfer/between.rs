@@ -61,8 +61,8 @@ impl UsmBuffer {
         let (writing, reading) = self.guards(src, placed, &[])?;
         let (to, from) = (writing.as_mut_ptr(), reading.as_ptr());
         let order = shape.order(to.addr(), from.addr());
-        if self.is_host_accessible() && src.is_host_accessible() && order != Order::ReadAllFirst {
-            // SAFETY: both are live host-accessible memory (K1, G1, S1), kept for us by the guards.
+        if self.is_host_reachable() && src.is_host_reachable() && order != Order::ReadAllFirst {
+            // SAFETY: both are live memory that host code reaches (K1, G1, S1), kept for us by the guards.
             unsafe { rows::copy(to, from, shape, order) };
             return Ok(());
         }

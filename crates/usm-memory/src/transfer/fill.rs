@@ -43,11 +43,11 @@ impl UsmBuffer {
 
     /// Fills with a pattern of any length but 0 that divides the buffer's.
     pub(crate) fn fill_any(&self, pattern: &[u8]) -> Result<()> {
-        if !self.is_host_accessible() && !is_queue_pattern(pattern) {
+        if !self.is_host_reachable() && !is_queue_pattern(pattern) {
             return self.fill_any_async(pattern, &[])?.wait();
         }
         let guard = self.write_range(0..self.len_bytes())?;
-        if !self.is_host_accessible() {
+        if !self.is_host_reachable() {
             let count = self.len_bytes() / pattern.len();
             if count > 0 {
                 // SAFETY: the guard's range is ours, and the wait ends the operation before the guard does.
@@ -55,12 +55,12 @@ impl UsmBuffer {
             }
             return Ok(());
         }
-        // Host-accessible memory needs no queue.
+        // Memory that host code reaches needs no queue.
         let repeated = repeat(pattern, self.len_bytes());
         for offset in (0..self.len_bytes()).step_by(repeated.len().max(1)) {
             let len_bytes = repeated.len().min(self.len_bytes() - offset);
             let dst = guard.as_mut_ptr().wrapping_add(offset);
-            // SAFETY: `offset + len_bytes` lies within the guard's range of live host-accessible memory (K1, G1).
+            // SAFETY: `offset + len_bytes` lies within the guard's range of live memory that host code reaches (K1, G1).
             unsafe { std::ptr::copy_nonoverlapping(repeated.as_ptr(), dst, len_bytes) };
         }
         Ok(())

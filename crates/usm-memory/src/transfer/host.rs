@@ -24,9 +24,9 @@ impl WriteGuard {
         if dst_bytes != src_bytes {
             return Err(Error::LengthMismatch { dst_bytes, src_bytes });
         }
-        if self.is_host_accessible() {
+        if self.is_host_reachable() {
             // `bytes` may be a view of this very memory that somebody else made, so let the ranges overlap.
-            // SAFETY: live host-accessible memory (K1, G1) that the guard keeps for us.
+            // SAFETY: live memory that host code reaches (K1, G1) that the guard keeps for us.
             unsafe { std::ptr::copy(bytes.as_ptr(), self.as_mut_ptr(), bytes.len()) };
             return Ok(());
         }
@@ -40,7 +40,7 @@ impl WriteGuard {
     /// As [`copy_from_host`](Self::copy_from_host).
     pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
         // SAFETY: the guard's range is kept for us: nobody writes it meanwhile.
-        unsafe { read(self.queue(), self.is_host_accessible(), self.as_mut_ptr(), self.len_bytes(), bytes) }
+        unsafe { read(self.queue(), self.is_host_reachable(), self.as_mut_ptr(), self.len_bytes(), bytes) }
     }
 }
 
@@ -51,18 +51,18 @@ impl ReadGuard {
     /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
     pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
         // SAFETY: the guard's range is kept for us: nobody writes it meanwhile.
-        unsafe { read(self.queue(), self.is_host_accessible(), self.as_ptr(), self.len_bytes(), bytes) }
+        unsafe { read(self.queue(), self.is_host_reachable(), self.as_ptr(), self.len_bytes(), bytes) }
     }
 }
 
 /// Copies a borrowed range to the host.
 ///
 /// # Safety
-/// 1. `src` leads to `src_bytes` bytes of live USM of the queue's context, which nobody writes meanwhile; host-accessible if
+/// 1. `src` leads to `src_bytes` bytes of live USM of the queue's context, which nobody writes meanwhile; reachable by host code if
 ///    said so.
 unsafe fn read(
     queue: &Queue,
-    is_host_accessible: bool,
+    is_host_reachable: bool,
     src: *const u8,
     src_bytes: usize,
     bytes: &mut [u8],
@@ -71,7 +71,7 @@ unsafe fn read(
     if dst_bytes != src_bytes {
         return Err(Error::LengthMismatch { dst_bytes, src_bytes });
     }
-    if is_host_accessible {
+    if is_host_reachable {
         // SAFETY: the caller's promise 1; the ranges may overlap.
         unsafe { std::ptr::copy(src, bytes.as_mut_ptr(), src_bytes) };
         return Ok(());

@@ -1,6 +1,6 @@
 //! Copies and fills: host and USM, USM and USM, whole ranges and rows with pitches; blocking, and as transfers under way.
 //!
-//! A blocking copy of host-accessible memory is done by the calling thread, any other by queues. A transfer under way
+//! A blocking copy of memory that host code reaches is done by the calling thread, any other by queues. A transfer under way
 //! ([`Transfer`]) is always done by queues.
 
 mod between;

@@ -45,9 +45,9 @@ impl UsmBuffer {
         from: *const u8,
         shape: Shape,
     ) -> Result<()> {
-        if self.is_host_accessible() {
+        if self.is_host_reachable() {
             // The host memory may be a view of this very memory that somebody else made.
-            // SAFETY: the caller's promise 1; live host-accessible memory (K1, G1).
+            // SAFETY: the caller's promise 1; live memory that host code reaches (K1, G1).
             unsafe { copy(to, from, shape, shape.order(to.addr(), from.addr())) };
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl UsmBuffer {
 /// Copies by the calling thread. Rows that overlap with different pitches are copied one after the other.
 ///
 /// # Safety
-/// 1. All pieces of `shape` are valid at `to` and `from`, which are host-accessible, and nobody else touches them meanwhile.
+/// 1. All pieces of `shape` are valid at `to` and `from`, which host code reaches, and nobody else touches them meanwhile.
 pub(super) unsafe fn copy(to: *mut u8, from: *const u8, shape: Shape, order: Order) {
     for piece in shape.pieces(usize::MAX, order) {
         let (to, from) = (to.wrapping_add(piece.dst_bytes), from.wrapping_add(piece.src_bytes));

@@ -194,6 +194,11 @@ unsafe impl Backend for HostBackend {
             .ok_or(Error::Backend { backend: BackendId::Host, call: "sub_devices" })
     }
 
+    // Device memory is guarded: host code that touches it is to fail here as on a GPU.
+    unsafe fn host_reachable(&self, _device: RawDevice, kind: UsmKind) -> bool {
+        kind.is_host_accessible()
+    }
+
     // The memory of all simulated devices is the host's.
     unsafe fn can_access_peer(&self, device: RawDevice, peer: RawDevice, _access: PeerAccess) -> bool {
         device != peer

@@ -64,6 +64,17 @@ impl<T: Copy> Asked<'_, T> {
     }
 }
 
+/// Whether device USM is memory of this process: the OpenCL runtime of a CPU allocates it there.
+///
+/// # Safety
+/// 1. `device` is live.
+pub(super) unsafe fn is_in_process(api: &Api, device: DPCTLSyclDeviceRef) -> bool {
+    // F1: the caller's promise 1.
+    let asked = Asked { api, object: device };
+    asked.guarded(api.DPCTLDevice_GetDeviceType) == DPCTLSyclDeviceType::CPU
+        && asked.guarded(api.DPCTLDevice_GetBackend) == DPCTLSyclBackendType::OPENCL
+}
+
 /// Reads all facts of a device.
 ///
 /// # Safety

@@ -14,6 +14,7 @@ mod peer;
 mod platform;
 mod submit;
 
+use std::env;
 use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::{self, NonNull};
@@ -32,6 +33,9 @@ use super::{
 };
 use crate::{Error, Result, UsmKind};
 
+/// `1` keeps host code away from device memory.
+const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
+
 const HANDLER: Option<error_handler_callback> = Some(async_errors::handler);
 
 /// The SYCL runtime behind a loaded C interface.
@@ -45,13 +49,19 @@ pub struct SyclBackend {
     ///
     /// Invariant S2: live handles of our own, deleted when they leave the list.
     peers: Mutex<Vec<[RawDevice; 2]>>,
+    /// Whether device USM is left to queues even where host code reaches it.
+    strict_device: bool,
 }
 
 impl SyclBackend {
     /// A backend over a loaded table.
+    ///
+    /// Device USM of a CPU whose runtime allocates in this process is copied and filled by host code, unless the environment
+    /// says `USM_STRICT_DEVICE=1`: then by queues and kernels, as that of other devices.
     #[must_use]
     pub fn new(api: Api) -> Self {
-        Self { api, types: OnceLock::new(), peers: Mutex::default() }
+        let strict_device = env::var_os(STRICT_DEVICE).is_some_and(|value| value == "1");
+        Self { api, types: OnceLock::new(), peers: Mutex::default(), strict_device }
     }
 
     /// Version of the DPC++ compiler that the library was built with; empty where it does not tell.
@@ -147,6 +157,12 @@ unsafe impl Backend for SyclBackend {
     unsafe fn sub_devices(&self, raw: RawDevice, how: &Partition) -> Result<Vec<RawDevice>> {
         // SAFETY: the handle is live.
         unsafe { self.partition(device(raw), how) }
+    }
+
+    unsafe fn host_reachable(&self, raw: RawDevice, kind: UsmKind) -> bool {
+        // SAFETY: the handle is live.
+        kind.is_host_accessible()
+            || !self.strict_device && unsafe { facts::is_in_process(&self.api, device(raw)) }
     }
 
     unsafe fn can_access_peer(&self, raw: RawDevice, peer: RawDevice, access: PeerAccess) -> bool {

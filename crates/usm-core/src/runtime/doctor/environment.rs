@@ -23,13 +23,17 @@ pub(super) const DRIVERS: &str = "OCL_ICD_FILENAMES";
 /// `0` forbids changing [`DRIVERS`].
 pub(super) const AUTOCONFIG: &str = "USM_SYCL_AUTOCONFIG";
 
-const VARIABLES: [(&str, &str); 10] = [
+/// `1` keeps host code away from device memory.
+const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
+
+const VARIABLES: [(&str, &str); 11] = [
     (SELECTOR, "which devices the SYCL runtime shows"),
     (ALLOW_LIST, "which devices the SYCL runtime shows"),
     (DRIVERS, "which OpenCL drivers are loaded"),
     ("OCL_ICD_VENDORS", "where OpenCL drivers are registered"),
     ("USM_SYCL_ROOT", "where the SYCL runtime is searched for first"),
     (AUTOCONFIG, "0: the OpenCL CPU driver is not added to OCL_ICD_FILENAMES"),
+    (STRICT_DEVICE, "1: device memory of a CPU is left to queues, as that of other devices"),
     ("VIRTUAL_ENV", "a place where the SYCL runtime is searched for"),
     ("CONDA_PREFIX", "a place where the SYCL runtime is searched for"),
     ("CMPLR_ROOT", "a place where the SYCL runtime is searched for"),

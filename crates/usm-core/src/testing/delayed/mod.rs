@@ -221,6 +221,7 @@ unsafe impl Backend for DelayedBackend {
         device_platform,
         parent_device,
         sub_devices,
+        host_reachable,
         can_access_peer,
         set_peer_access,
     );
