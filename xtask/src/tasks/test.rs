@@ -27,6 +27,13 @@ pub(super) const LIBRARIES: [&str; 10] = [
 const ALL_BUT_PYTHON: [&str; 5] =
     ["--workspace", "--exclude", "usm-python", "--features", "usm-core/testing,usm-array/ndarray"];
 
+/// The crates that take a short cut to device memory of a CPU, with the features of the run before.
+const OVER_MEMORY: [&str; 6] =
+    ["-p", "usm-memory", "-p", "usm-array", "--features", "usm-core/testing,usm-array/ndarray"];
+
+/// Takes the short cut away, so that the path of other devices is tested.
+const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
+
 /// Variables that make a search for SYCL succeed outside of a venv.
 const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "ONEAPI_ROOT"];
 
@@ -50,6 +57,10 @@ pub(super) fn all(project: &Project, peers: bool, steps: &mut Steps) -> Outcome<
         Ok(venv)
     })?;
     steps.step("Rust tests", || openly(require_sycl(tests(project).args(ALL_BUT_PYTHON), &sycl)))?;
+    steps.step("Rust tests with queues for all device memory", || {
+        let tests = tests(project).args(OVER_MEMORY).env(STRICT_DEVICE, "1");
+        openly(require_sycl(tests, &sycl))
+    })?;
     steps.step("doctests", || {
         let doctests = project.cargo().args(["test", "--quiet", "--locked", "--doc"]).args(ALL_BUT_PYTHON);
         openly(require_sycl(doctests, &sycl))
@@ -65,6 +76,10 @@ pub(super) fn all(project: &Project, peers: bool, steps: &mut Steps) -> Outcome<
     steps.step("pytest with SYCL", || {
         let pytest = pytest(project, &sycl).env("USM_REQUIRE_SYCL", "1");
         elsewhere(project, if peers { pytest.env("USM_REQUIRE_PEERS", "1") } else { pytest })
+    })?;
+    steps.step("pytest with queues for all device memory", || {
+        let pytest = pytest(project, &sycl).env("USM_REQUIRE_SYCL", "1").env(STRICT_DEVICE, "1");
+        elsewhere(project, pytest)
     })?;
     steps.step("pytest without SYCL and NumPy", || {
         let pytest = without_sycl(pytest(project, &bare)).env("USM_TEST_NO_SYCL", "1");
