@@ -29,5 +29,5 @@ pub mod _usm {
     #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
-    use crate::tensor::{Flags, UsmNdarray, asarray, asnumpy, empty, zeros};
+    use crate::tensor::{Flags, PyDtype, UsmNdarray, asarray, asnumpy, dtype_named, empty, zeros};
 }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyEllipsis, PyFloat, PyInt, PySlice, PyString, PyTuple, PyType};
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::Device;
-use usm_array::{Dtype, Order, Scalar, SliceItem, WeakScalar, default_dtypes};
+use usm_array::{DefaultDtypes, Dtype, Order, Scalar, SliceItem, WeakScalar, default_dtypes};
 
 use crate::errors::{OrValueError, type_name};
 use crate::interface::{index, index_sequence};
@@ -27,9 +27,14 @@ pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 /// A dtype by its name or typestr, as a NumPy dtype or scalar type, or as a Python number type. `None` is the widest real type
 /// the device computes with.
 pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyResult<Dtype> {
-    let Some(object) = object.filter(|object| !object.is_none()) else {
-        return Ok(default_dtypes(device).real_floating);
-    };
+    match object.filter(|object| !object.is_none()) {
+        Some(object) => explicit_dtype(object, default_dtypes(device)),
+        None => Ok(default_dtypes(device).real_floating),
+    }
+}
+
+/// A dtype in every form but `None`; Python number types stand for the defaults of their kind.
+pub(super) fn explicit_dtype(object: &Bound<'_, PyAny>, defaults: DefaultDtypes) -> PyResult<Dtype> {
     let parse = |text: &str| text.parse::<Dtype>().or_value_error("dtype");
     if let Ok(text) = object.cast::<PyString>() {
         return parse(&text.to_string_lossy());
@@ -43,12 +48,17 @@ pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyRes
             (py.get_type::<PyComplex>(), WeakScalar::Complex),
         ] {
             if class.is(&python) {
-                return Ok(default_dtypes(device).of(kind));
+                return Ok(defaults.of(kind));
             }
+        }
+        if class.module().is_ok_and(|module| module == "numpy") {
+            // Scalar types have names of their own, such as longlong.
+            let dtype = py.import("numpy")?.getattr("dtype")?.call1((class,))?;
+            return explicit_dtype(&dtype, defaults);
         }
         return parse(&class.name()?.to_string_lossy());
     }
-    // A NumPy dtype tells its byte order here, which its name does not.
+    // Our own; and a NumPy dtype tells its byte order here, which its name does not.
     if let Some(typestr) = object.getattr_opt("str")?
         && let Ok(text) = typestr.cast::<PyString>()
     {

@@ -12,6 +12,7 @@ use usm_array::{Scalar, UsmArray};
 use super::arguments;
 use super::construct::{self, Arguments};
 use super::convert;
+use super::dtype;
 use super::exchange::to_numpy;
 use super::flags::Flags;
 use crate::errors::{DEVICE_HINT, OrRaise, type_name};
@@ -98,10 +99,10 @@ impl UsmNdarray {
         PyTuple::new(py, self.array.strides())
     }
 
-    /// Name of the element type.
+    /// Type of the elements: NumPy's dtype where NumPy is installed, otherwise a DType.
     #[getter]
-    fn dtype(&self) -> String {
-        self.array.dtype().to_string()
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        dtype::object(py, self.array.dtype())
     }
 
     /// Number of axes.

@@ -1,0 +1,142 @@
+//! Dtypes as Python objects: NumPy's where NumPy is installed, otherwise our own.
+
+use pyo3::exceptions::{PyImportError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyType};
+use usm_array::{DefaultDtypes, Dtype};
+
+use super::arguments;
+
+/// The objects of all dtypes and their class.
+struct Objects {
+    class: Py<PyType>,
+    /// In the order of `Dtype::ALL`.
+    dtypes: Vec<Py<PyAny>>,
+}
+
+impl Objects {
+    /// NumPy is imported by the first call, and only once.
+    fn get(py: Python<'_>) -> PyResult<&'static Self> {
+        static OBJECTS: PyOnceLock<Objects> = PyOnceLock::new();
+        OBJECTS.get_or_try_init(py, || {
+            let class = match py.import("numpy") {
+                Ok(numpy) => numpy.getattr("dtype")?.cast_into::<PyType>()?,
+                Err(error) if error.is_instance_of::<PyImportError>(py) => py.get_type::<PyDtype>(),
+                Err(error) => return Err(error),
+            };
+            let make = |dtype: Dtype| class.call1((dtype.name(),)).map(Bound::unbind);
+            let dtypes = Dtype::ALL.into_iter().map(make).collect::<PyResult<_>>()?;
+            Ok(Self { class: class.unbind(), dtypes })
+        })
+    }
+}
+
+/// A dtype as the Python object that `usm_ndarray.dtype` gives: NumPy's dtype where NumPy is installed, otherwise a `DType`.
+pub(crate) fn object(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
+    let place = Dtype::ALL.iter().position(|&other| other == dtype);
+    let found = place.and_then(|place| Objects::get(py).map(|all| all.dtypes.get(place)).transpose());
+    match found {
+        Some(object) => object.map(|object| object.bind(py).clone()),
+        None => Err(PyValueError::new_err(format!("dtype: {dtype} has no object"))), // never: all dtypes are in the list
+    }
+}
+
+/// _dtype(name)
+///
+/// The dtype of that name, or for "dtype" their class: how `usm.tensor` makes its names when they are first used.
+///
+/// >>> from usm._usm import _dtype
+/// >>> _dtype("float32").itemsize
+/// 4
+#[pyfunction]
+#[pyo3(name = "_dtype")]
+pub(crate) fn named<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    if name == "dtype" {
+        return Ok(Objects::get(py)?.class.bind(py).clone().into_any());
+    }
+    let found = Dtype::ALL.into_iter().find(|dtype| dtype.name() == name);
+    let found = found
+        .ok_or_else(|| PyValueError::new_err(format!("name: found {name:?}, allowed is that of a dtype")))?;
+    object(py, found)
+}
+
+/// DType(dtype)
+///
+/// The type of the elements of an array, where NumPy is not installed; where it is, arrays have NumPy's dtypes. `dtype` is a name
+/// such as "float32", a typestr such as "|f4", a Python number type, or another dtype. Equal to each of these that means the same.
+///
+/// >>> import usm.tensor as ut
+/// >>> dtype = ut.DType("|f4")
+/// >>> dtype.name, dtype.kind, dtype.itemsize, dtype == "float32"
+/// ('float32', 'f', 4, True)
+#[pyclass(frozen, name = "DType", module = "usm.tensor")]
+#[derive(Debug)]
+pub struct PyDtype {
+    dtype: Dtype,
+}
+
+#[pymethods]
+impl PyDtype {
+    #[new]
+    fn new(dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        arguments::explicit_dtype(dtype, DefaultDtypes::WITH_FP64).map(|dtype| Self { dtype })
+    }
+
+    /// The name in the array API standard.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.dtype.name()
+    }
+
+    /// The typestr as NumPy writes it: with ``<`` or ``>`` for elements of several bytes.
+    #[getter]
+    fn str(&self) -> String {
+        let order = match self.dtype.itemsize_bytes() {
+            1 => '|',
+            _ if cfg!(target_endian = "big") => '>',
+            _ => '<',
+        };
+        self.dtype.typestr().replace('|', order.encode_utf8(&mut [0; 4]))
+    }
+
+    /// One letter: ``b`` boolean, ``i`` signed, ``u`` unsigned, ``f`` real, ``c`` complex.
+    #[getter]
+    fn kind(&self) -> char {
+        self.dtype.kind()
+    }
+
+    /// Bytes of one element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.dtype.itemsize_bytes()
+    }
+
+    /// Bytes that the address of every element is a multiple of.
+    #[getter]
+    fn alignment(&self) -> usize {
+        self.dtype.align_bytes()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let other = arguments::explicit_dtype(other, DefaultDtypes::WITH_FP64);
+        other.is_ok_and(|other| other == self.dtype)
+    }
+
+    /// That of the name, to which it is equal.
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyString::new(py, self.dtype.name()).hash()
+    }
+
+    fn __str__(&self) -> &'static str {
+        self.dtype.name()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("dtype('{}')", self.dtype)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (&'static str,)) {
+        (py.get_type::<Self>(), (self.dtype.name(),))
+    }
+}
