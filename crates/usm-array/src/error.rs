@@ -194,6 +194,12 @@ pub enum Error {
         /// Element type that was asked for
         expected: Dtype,
     },
+    /// Other memory or another order without a copy.
+    #[error("for {reason} a copy is needed, which is not allowed")]
+    MoveNeeded {
+        /// What was asked for
+        reason: &'static str,
+    },
     /// A host slice of another length than the array.
     #[error("found {found} {unit}, allowed are {expected}, one array of shape {shape:?}")]
     LengthMismatch {

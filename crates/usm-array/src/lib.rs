@@ -48,7 +48,7 @@ mod scalar;
 mod view;
 
 pub use array::{BufferSource, UsmArray, UsmArrayBuilder};
-pub use copy::{CopyMode, num_threads, set_num_threads};
+pub use copy::{Conversion, CopyMode, num_threads, set_num_threads};
 pub use create::{CreateError, CreateOptions, Indexing, LikeOptions, Nested};
 pub use dtype::{
     Bool8, Casting, DefaultDtypes, Dtype, DtypeError, DtypeKind, Element, Finfo, Iinfo, Operand, WeakScalar,
@@ -60,7 +60,7 @@ pub use index::{ArrayOrScalar, Index, IndexError, IndexMode, where_};
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
 pub use kit::{Rhs, Tolerance};
 pub use layout::{
-    Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, StridedBytes,
+    CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, StridedBytes,
     broadcast_layouts, broadcast_shapes,
 };
 pub use manipulate::{ManipulateError, Repeats, coerced_kind};

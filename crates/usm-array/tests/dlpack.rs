@@ -11,6 +11,7 @@ use std::thread;
 use common::{KINDS, layouts, places, queues};
 use foreign::{Deleted, Foreign};
 use proptest::prelude::*;
+use usm_array::dlpack::device_with_number;
 use usm_array::dlpack::{
     DLDevice, DLDeviceType, DlpackError, DlpackExport, DlpackImport, FLAG_IS_COPIED, FLAG_READ_ONLY,
     ManagedTensor, RawTensor, TensorForm, VERSION,
@@ -330,4 +331,41 @@ fn exporting_while_somebody_writes_is_refused_for_the_cpu() {
         drop(view);
         assert!(array.to_dlpack(&to_cpu).is_ok());
     }
+}
+
+#[test]
+fn lent_tensors_point_into_the_array() {
+    let runtime = Runtime::global();
+    for (queue, kind) in places() {
+        let layout = Layout::new(&[2, 3], Some(&[-3, 1]), 3, Order::C).unwrap();
+        let array = array_of(&queue, kind, Dtype::I16, &layout);
+        let Some(device) = expected_device(&queue, kind) else {
+            let refused = array.lend_dlpack(runtime).unwrap_err();
+            assert!(matches!(refused, Error::Dlpack(DlpackError::NoDevice { .. })));
+            continue;
+        };
+        let lent = array.lend_dlpack(runtime).unwrap();
+        assert_eq!((lent.data.addr(), lent.device, lent.ndim), (array.address(), device, 2));
+        // SAFETY: as many numbers as axes, of an array that lives.
+        let shape = unsafe { std::slice::from_raw_parts(lent.shape, 2) };
+        // SAFETY: as above.
+        let strides = unsafe { std::slice::from_raw_parts(lent.strides, 2) };
+        assert_eq!((shape, strides), (&[2, 3][..], &[-3, 1][..]));
+        let frozen = array.read_only().lend_dlpack(runtime).unwrap_err();
+        assert!(matches!(frozen, Error::Dlpack(DlpackError::ReadOnly)));
+    }
+}
+
+#[test]
+fn devices_have_their_places_as_numbers() {
+    let runtime = Runtime::global();
+    for queue in queues() {
+        if queue.device().backend_id() == BackendId::Sycl {
+            assert_eq!(&device_with_number(runtime, one_api(0)).unwrap(), queue.device());
+        }
+    }
+    let refused = |device| device_with_number(runtime, device).unwrap_err();
+    assert!(matches!(refused(one_api(-1)), Error::Dlpack(DlpackError::DeviceId { found: -1, .. })));
+    assert!(matches!(refused(one_api(1000)), Error::Dlpack(DlpackError::DeviceId { found: 1000, .. })));
+    assert!(matches!(refused(CPU), Error::Dlpack(DlpackError::DeviceType { .. })));
 }

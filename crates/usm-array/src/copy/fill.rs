@@ -50,6 +50,6 @@ impl UsmArray {
             }
         }
         let one = Layout::contiguous(&[], Order::C)?;
-        self.write_elements(element, &one.broadcast_to(self.shape())?)
+        self.copy_from_host_strided(element, self.dtype(), &one.broadcast_to(self.shape())?)
     }
 }

@@ -94,15 +94,35 @@ impl UsmArray {
     /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
     pub fn copy_from_host_contiguous(&self, bytes: &[u8]) -> Result<()> {
         self.check_len_bytes(bytes.len())?;
-        self.write_elements(bytes, &Layout::contiguous(self.shape(), Order::C)?)
+        self.copy_from_host_strided(bytes, self.dtype(), &Layout::contiguous(self.shape(), Order::C)?)
     }
 
-    /// Copies elements out of bytes of the host, where a layout of the same shape says they are.
-    pub(crate) fn write_elements(&self, bytes: &[u8], source_layout: &Layout) -> Result<()> {
+    /// Copies elements out of bytes of the host, where a layout of the same shape says they are, and casts them as
+    /// [`astype`](Self::astype) does. The bytes may be at any alignment.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, Layout, Order, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[3], Dtype::F32)?;
+    /// let backwards = Layout::new(&[3], Some(&[-1]), 2, Order::C)?;
+    /// array.copy_from_host_strided(&[1, 2, 3], Dtype::U8, &backwards)?;
+    /// assert_eq!(array.to_vec::<f32>()?, [3.0, 2.0, 1.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::OutOfBuffer`]: an element of the layout would lie outside the bytes
+    /// - [`Error::Layout`]: the layout does not broadcast to the shape of the array
+    /// - those of [`copy_from_host_contiguous`](Self::copy_from_host_contiguous) but the first
+    pub fn copy_from_host_strided(&self, bytes: &[u8], dtype: Dtype, source_layout: &Layout) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
-        check_bounds(source_layout, self.dtype(), bytes.len())?;
+        check_bounds(source_layout, dtype, bytes.len())?;
+        let source_layout = &source_layout.broadcast_to(self.shape())?;
         let Some(plan) = CopyPlan::new(&self.layout_from_lowest()?, source_layout) else {
             return Ok(());
         };
@@ -114,7 +134,7 @@ impl UsmArray {
         } else {
             bytes
         };
-        let cast = Cast::new(self.dtype(), self.dtype());
+        let cast = Cast::new(dtype, self.dtype());
         match Executor::choose(&plan, cast, is_reachable(self), true) {
             Executor::Host => {
                 let to = HostWrite::lock(self)?;

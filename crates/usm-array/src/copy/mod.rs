@@ -15,6 +15,7 @@
 //! | `overlap.rs` | arrays that have bytes in common |
 //! | `assign.rs` | arrays to arrays |
 //! | `astype.rs` | arrays of another dtype |
+//! | `converted.rs` | arrays of another dtype, kind, queue or order, copied where that is needed |
 //! | `host_bytes.rs` | arrays to and from host slices |
 //! | `fill.rs` | one value for all elements |
 
@@ -22,6 +23,7 @@ mod assign;
 mod astype;
 mod by_kernel;
 mod cast;
+mod converted;
 mod executor;
 mod fill;
 mod host;
@@ -33,4 +35,5 @@ mod staged;
 
 pub use astype::CopyMode;
 pub(crate) use cast::half_from_f64;
+pub use converted::Conversion;
 pub use host::{num_threads, set_num_threads};

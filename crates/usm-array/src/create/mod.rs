@@ -9,6 +9,7 @@
 //! | `like.rs` | the same, after the model of another array |
 //! | `typed.rs` | shortcuts whose dtype is a Rust type: one value, slices, iterators, functions |
 //! | `nested.rs` | vectors of vectors |
+//! | `numbers.rs` | numbers whose types are known at run time only |
 //! | `arange.rs` | numbers from a start to before a stop, by steps |
 //! | `linspace.rs` | so many numbers between two ends |
 //! | `eye.rs` | ones on a diagonal |
@@ -24,6 +25,7 @@ mod like;
 mod linspace;
 mod meshgrid;
 mod nested;
+mod numbers;
 mod options;
 mod triangle;
 mod typed;

@@ -30,7 +30,7 @@ use crate::scalar::Scalar;
 pub struct CreateOptions<'a> {
     queue: &'a Queue,
     kind: UsmKind,
-    dtype: Option<Dtype>,
+    pub(super) dtype: Option<Dtype>,
     order: Order,
 }
 

@@ -16,6 +16,17 @@ fn one_api_devices(runtime: &Runtime) -> impl Iterator<Item = Device> {
     runtime.devices().into_iter().filter(|device| device.backend_id() == BackendId::Sycl)
 }
 
+/// The SYCL device that a kDLOneAPI number stands for: its place among the root devices of the runtime.
+///
+/// # Errors
+/// - [`Error::Dlpack`] with [`DlpackError::DeviceType`]: another kind of device; [`DlpackError::DeviceId`]: there are not so many
+pub fn device_with_number(runtime: &Runtime, wanted: DLDevice) -> Result<Device> {
+    match wanted.device_type {
+        DLDeviceType::ONE_API => one_api_device(runtime, wanted),
+        found => Err(DlpackError::DeviceType { found }.into()),
+    }
+}
+
 /// The device with a number.
 pub(super) fn one_api_device(runtime: &Runtime, wanted: DLDevice) -> Result<Device> {
     let index = usize::try_from(wanted.device_id).ok();

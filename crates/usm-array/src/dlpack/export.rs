@@ -97,12 +97,37 @@ impl UsmArray {
             }
             flags |= FLAG_READ_ONLY;
         }
-        if device.device_type == DLDeviceType::CPU && !array.is_empty() {
-            // Host code knows of no queue: the guard waits for what others have submitted.
-            drop(array.buffer().read_range(array.byte_range())?);
-        }
-        array.buffer().publish()?;
+        array.hand_out(device)?;
         Ok(array.into_tensor(device, options.form, flags))
+    }
+
+    /// The array as a tensor without an owner, on the device that [`dlpack_device`](UsmArray::dlpack_device) says. It is for
+    /// consumers that use it at once: its pointers are good as long as this array lives and is not moved.
+    ///
+    /// # Errors
+    /// - [`Error::Dlpack`](crate::Error::Dlpack) with [`DlpackError::NoDevice`]: see [`UsmArray::dlpack_device`];
+    ///   [`DlpackError::ReadOnly`]: the struct cannot say so
+    /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing, or the runtime failed
+    #[cfg(target_pointer_width = "64")]
+    pub fn lend_dlpack(&self, runtime: &Runtime) -> Result<DLTensor> {
+        let device = self.dlpack_device(runtime)?;
+        if !self.is_writable() {
+            return Err(DlpackError::ReadOnly.into());
+        }
+        self.hand_out(device)?;
+        // Sizes and strides fit by the invariants of layouts, and are of 64 bits already.
+        let shape = self.shape().as_ptr().cast_mut().cast();
+        let strides = self.strides().as_ptr().cast_mut().cast();
+        Ok(DLTensor { shape, strides, ..self.bare_tensor(device) })
+    }
+
+    /// Lets others work with the memory.
+    fn hand_out(&self, device: DLDevice) -> Result<()> {
+        if device.device_type == DLDeviceType::CPU && !self.is_empty() {
+            // Host code knows of no queue: the guard waits for what others have submitted.
+            drop(self.buffer().read_range(self.byte_range())?);
+        }
+        Ok(self.buffer().publish()?)
     }
 
     /// The copy that kDLCPU needs, if any.
@@ -148,20 +173,26 @@ impl UsmArray {
         .into())
     }
 
-    fn into_tensor(self, device: DLDevice, form: TensorForm, flags: u64) -> ManagedTensor {
+    /// The tensor without its shape and strides.
+    fn bare_tensor(&self, device: DLDevice) -> DLTensor {
         let data = match self.is_empty() {
             true => ptr::null_mut(),
             false => ptr::with_exposed_provenance_mut::<c_void>(self.address()),
         };
-        let dl_tensor = DLTensor {
+        DLTensor {
             data,
             device,
             ndim: self.ndim() as i32, // at most `MAX_NDIM`
             dtype: self.dtype().into(),
-            shape: ptr::null_mut(), // these two lead into the struct itself, so they come when it is in its place
+            shape: ptr::null_mut(),
             strides: ptr::null_mut(),
             byte_offset: 0,
-        };
+        }
+    }
+
+    fn into_tensor(self, device: DLDevice, form: TensorForm, flags: u64) -> ManagedTensor {
+        // Shape and strides lead into the struct itself, so they come when it is in its place.
+        let dl_tensor = self.bare_tensor(device);
         let raw = match form {
             TensorForm::Versioned => RawTensor::Versioned(place(self, |shape, strides| {
                 let dl_tensor = DLTensor { shape, strides, ..dl_tensor };

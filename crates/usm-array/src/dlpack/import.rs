@@ -152,6 +152,7 @@ unsafe fn copy_host_memory(valid: &ValidInterface, options: &DlpackImport<'_>) -
     // SAFETY: promise 1; the span is at most `isize::MAX` bytes and within the address space (V3).
     let bytes = unsafe { std::slice::from_raw_parts(start, span.len_bytes) };
     let lowest = valid.layout().extent().map_or(0, |extent| extent.min);
-    array.write_elements(bytes, &valid.layout().with_offset(-lowest).map_err(Error::from)?)?;
+    let layout = valid.layout().with_offset(-lowest).map_err(Error::from)?;
+    array.copy_from_host_strided(bytes, valid.dtype(), &layout)?;
     Ok(array)
 }

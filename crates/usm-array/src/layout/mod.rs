@@ -14,6 +14,7 @@
 //! | `flip.rs` | flip and rot90 |
 //! | `reshape.rs` | another shape, whenever strides can say it |
 //! | `broadcast.rs` | broadcasting to a larger or a common shape |
+//! | `packed.rs` | layouts without gaps for copies, in each order |
 //! | `windows.rs` | sliding windows |
 //! | `diagonal.rs` | diagonals |
 //! | `pieces.rs` | unstack, as_strided |
@@ -35,6 +36,7 @@ mod inner;
 mod normalise;
 mod offsets;
 mod overlap;
+mod packed;
 mod pieces;
 mod reinterpret;
 mod reshape;
@@ -50,6 +52,7 @@ pub(crate) use normalise::normalise_axes;
 pub(crate) use normalise::normalise_axis;
 pub use offsets::Offsets;
 pub use overlap::{Overlap, StridedBytes};
+pub use packed::CopyOrder;
 pub use slice::SliceItem;
 
 use crate::dtype::Dtype;
