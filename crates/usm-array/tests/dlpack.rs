@@ -13,8 +13,8 @@ use foreign::{Deleted, Foreign};
 use proptest::prelude::*;
 use usm_array::dlpack::device_with_number;
 use usm_array::dlpack::{
-    DLDevice, DLDeviceType, DlpackError, DlpackExport, DlpackImport, FLAG_IS_COPIED, FLAG_READ_ONLY,
-    ManagedTensor, RawTensor, TensorForm, VERSION,
+    DLDevice, DLDeviceType, DLTensor, DlpackError, DlpackExport, DlpackImport, FLAG_IS_COPIED,
+    FLAG_READ_ONLY, ManagedTensor, RawTensor, TensorForm, VERSION,
 };
 use usm_array::usm_core::{BackendId, Context, Queue, QueueProperties, Runtime, UsmKind};
 use usm_array::{CopyMode, Dtype, Error, Layout, Order, SliceItem, UsmArray};
@@ -353,6 +353,46 @@ fn lent_tensors_point_into_the_array() {
         assert_eq!((shape, strides), (&[2, 3][..], &[-3, 1][..]));
         let frozen = array.read_only().lend_dlpack(runtime).unwrap_err();
         assert!(matches!(frozen, Error::Dlpack(DlpackError::ReadOnly)));
+    }
+}
+
+#[test]
+fn new_tensors_are_like_their_prototype() {
+    let runtime = Runtime::global();
+    let mut devices = vec![CPU];
+    if queues().len() > 1 {
+        devices.push(one_api(0));
+    }
+    for device in devices {
+        for shape in [vec![], vec![2, 0], vec![3, 5]] {
+            let mut prototype = Foreign::cpu(std::ptr::null(), Dtype::C64, &shape).tensor;
+            prototype.device = device;
+            let mut sizes = shape.clone();
+            prototype.shape = sizes.as_mut_ptr();
+            // SAFETY: as many sizes as axes.
+            let tensor = unsafe { UsmArray::allocate_dlpack(&prototype, runtime) }.unwrap();
+            assert_eq!(tensor.tensor().unwrap().device, device);
+            let array = import(tensor, &DlpackImport::default());
+            let array = array.unwrap();
+            let sizes: Vec<i64> = array.shape().iter().map(|&n| n as i64).collect();
+            assert_eq!((sizes, array.dtype(), array.is_writable()), (shape, Dtype::C64, true));
+            prototype.device.device_id = 77;
+            // SAFETY: as above.
+            let refused = unsafe { UsmArray::allocate_dlpack(&prototype, runtime) }.unwrap_err();
+            assert!(matches!(refused, Error::Dlpack(_)), "{refused}");
+            prototype.device.device_type = DLDeviceType(2);
+            // SAFETY: as above.
+            let refused = unsafe { UsmArray::allocate_dlpack(&prototype, runtime) }.unwrap_err();
+            assert!(matches!(refused, Error::Dlpack(DlpackError::DeviceType { .. })), "{refused}");
+        }
+        let mut negative = [-1];
+        let prototype = DLTensor {
+            shape: negative.as_mut_ptr(),
+            device,
+            ..Foreign::cpu(std::ptr::null(), Dtype::U8, &[1]).tensor
+        };
+        // SAFETY: one size, one axis.
+        assert!(unsafe { UsmArray::allocate_dlpack(&prototype, runtime) }.is_err());
     }
 }
 

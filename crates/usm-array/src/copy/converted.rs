@@ -64,14 +64,12 @@ impl UsmArray {
         } else {
             None
         };
-        match wanted.copy {
-            CopyMode::Never if dtype != self.dtype() => {
+        match (wanted.copy, reason) {
+            (CopyMode::Never, _) if dtype != self.dtype() => {
                 return Err(Error::CopyNeeded { found: self.dtype(), expected: dtype });
             }
-            CopyMode::Never if let Some(reason) = reason => return Err(Error::MoveNeeded { reason }),
-            CopyMode::Never | CopyMode::IfNeeded if reason.is_none() && dtype == self.dtype() => {
-                return Ok(self.clone());
-            }
+            (CopyMode::Never, Some(reason)) => return Err(Error::MoveNeeded { reason }),
+            (CopyMode::Never | CopyMode::IfNeeded, None) if dtype == self.dtype() => return Ok(self.clone()),
             _ => {}
         }
         let packed = self.layout().packed(wanted.order)?;

@@ -4,7 +4,7 @@ use std::slice;
 
 use super::abi::DLTensor;
 use super::error::DlpackError;
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, MAX_ITEMSIZE_BYTES};
 use crate::error::Result;
 use crate::interface::{UsmArrayInterface, VERSION, ValidInterface};
 use crate::layout::MAX_NDIM;
@@ -67,6 +67,21 @@ pub(super) unsafe fn describe(tensor: &DLTensor, read_only: bool) -> Result<Desc
     Ok(match is_empty {
         true => Described::Empty { shape: valid.layout().shape().to_vec(), dtype },
         false => Described::Full(valid),
+    })
+}
+
+/// The sizes and the dtype of a tensor whose memory does not matter.
+///
+/// # Safety
+/// 1. Where `shape` is aligned and not null, it leads to `ndim` numbers.
+pub(super) unsafe fn describe_elements(tensor: &DLTensor) -> Result<(Vec<usize>, Dtype)> {
+    // An address that suits every element, and is only counted with.
+    let data = std::ptr::without_provenance_mut(MAX_ITEMSIZE_BYTES);
+    let bare = DLTensor { data, strides: std::ptr::null_mut(), byte_offset: 0, ..*tensor };
+    // SAFETY: promise 1; there are no strides.
+    Ok(match unsafe { describe(&bare, false) }? {
+        Described::Empty { shape, dtype } => (shape, dtype),
+        Described::Full(valid) => (valid.layout().shape().to_vec(), valid.dtype()),
     })
 }
 

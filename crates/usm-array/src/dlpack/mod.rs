@@ -26,11 +26,13 @@
 //! | `dtype.rs` | dtypes as DLPack writes them |
 //! | `device.rs` | which device an array is on, in the numbers of DLPack |
 //! | `export.rs` | an array as a tensor |
+//! | `allocate.rs` | a new tensor like another one |
 //! | `describe.rs` | every check on the fields of a foreign tensor |
 //! | `import.rs` | a tensor as an array |
 //! | `error.rs` | the refusals, each starting with the field it is about |
 
 mod abi;
+mod allocate;
 mod codes;
 mod describe;
 mod device;

@@ -1,0 +1,38 @@
+//! New memory for a tensor of another library
+
+use usm_memory::usm_core::{Runtime, UsmKind};
+
+use super::abi::DLTensor;
+use super::codes::DLDeviceType;
+use super::describe::describe_elements;
+use super::device::one_api_device;
+use super::export::DlpackExport;
+use super::managed::ManagedTensor;
+use crate::array::UsmArray;
+use crate::dlpack::DlpackError;
+use crate::error::Result;
+
+impl UsmArray {
+    /// A new tensor with the shape, dtype and device of another one, whose elements have no particular value: host memory for
+    /// kDLCPU, device memory for kDLOneAPI.
+    ///
+    /// # Safety
+    /// 1. Where the `shape` of the prototype is aligned and not null, it leads to `ndim` numbers.
+    ///
+    /// # Errors
+    /// - [`Error::Dlpack`](crate::Error::Dlpack): a device that is not there, and dtypes and numbers of axes that no array has
+    /// - [`Error::Interface`](crate::Error::Interface): a shape that no array has
+    /// - [`Error::Memory`](crate::Error::Memory): the allocation failed
+    pub unsafe fn allocate_dlpack(prototype: &DLTensor, runtime: &Runtime) -> Result<ManagedTensor> {
+        // SAFETY: promise 1.
+        let (shape, dtype) = unsafe { describe_elements(prototype) }?;
+        let (device, kind) = match prototype.device.device_type {
+            DLDeviceType::CPU => (runtime.default_device(), UsmKind::Host),
+            DLDeviceType::ONE_API => (one_api_device(runtime, prototype.device)?, UsmKind::Device),
+            found => return Err(DlpackError::DeviceType { found }.into()),
+        };
+        let queue = runtime.default_queue(&device).map_err(usm_memory::Error::from)?;
+        let array = Self::empty(&queue, kind, &shape, dtype)?;
+        array.to_dlpack(&DlpackExport { device: Some(prototype.device), runtime, ..DlpackExport::default() })
+    }
+}
