@@ -248,3 +248,9 @@ fn allowed_elements(buffer_len_bytes: usize, itemsize_bytes: usize) -> String {
         n => format!("elements 0 to {}", n - 1),
     }
 }
+
+impl From<usm_memory::usm_core::Error> for Error {
+    fn from(error: usm_memory::usm_core::Error) -> Self {
+        Self::Memory(error.into())
+    }
+}

@@ -100,6 +100,25 @@ pub enum Error {
     /// The operation belongs to the parent process, which this one was forked from; it never runs here.
     #[error("the operation was pending when this process was forked; it runs in the parent only")]
     Forked,
+    /// The host backend of another copy of this library, which this one works on, failed and told why.
+    #[error("{text}")]
+    OfSharedHost {
+        /// What it told.
+        text: String,
+    },
+    /// Another copy of this library in the process is too different to work together with.
+    #[error(
+        "{what} of the other copy of usm in this process has interface version {found}, this copy needs {expected}; build both \
+         from the same release"
+    )]
+    SharedVersion {
+        /// What was to be shared.
+        what: &'static str,
+        /// The other copy's version.
+        found: u32,
+        /// The version of this copy.
+        expected: u32,
+    },
     /// No device is what was asked for.
     #[error("no device matches {wanted}; there are: {available}")]
     NoSuchDevice {

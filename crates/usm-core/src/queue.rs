@@ -53,6 +53,13 @@ impl Queue {
             return Err(Error::Backend { backend: backend.id(), call: "import_foreign" });
         };
         // SAFETY: a fresh handle of this backend.
+        unsafe { Self::from_raw(backend, raw) }
+    }
+
+    /// # Safety
+    /// 1. `raw` is a live handle of `backend` whose reference the caller gives away.
+    pub(crate) unsafe fn from_raw(backend: &Arc<dyn Backend>, raw: RawQueue) -> Result<Self> {
+        // SAFETY: the caller's promise 1.
         let handle = unsafe { QueueHandle::from_raw(Arc::clone(backend), raw) };
         // SAFETY: the handle is live (H1).
         let (context, device, properties) = unsafe { backend.queue_parts(raw) }?;

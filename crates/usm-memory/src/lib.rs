@@ -70,7 +70,7 @@ pub use usm_core;
 pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer};
 pub use drops::around_waits_in_drops;
 pub use error::{Error, Result};
-pub use guard::{ReadGuard, WriteGuard};
+pub use guard::{BorrowFunctions, ReadGuard, WriteGuard};
 pub use live::live_borrows;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;

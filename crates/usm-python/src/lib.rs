@@ -3,13 +3,23 @@
 //! This layer is thin: it parses Python objects, calls the Rust crates and converts the results. What a Rust user would want,
 //! too, is in [`usm_array`] and the crates below.
 //!
-//! An extension that depends on this crate as a library takes any object with `__sycl_usm_array_interface__` by calling
-//! [`import_array`] and gives arrays back with [`UsmNdarray::from_array`].
+//! # For authors of extensions
+//! With this crate as a library, a PyO3 extension takes and returns arrays in the signatures of its functions: [`PyUsmArray`],
+//! [`PyUsmArrayMut`], [`PyTypedArray`], [`PyTypedArrayMut`]. Arguments are arrays of dpctl, dpnp, `usm` and every other library with
+//! `__sycl_usm_array_interface__`; results are `usm.tensor.usm_ndarray` of the installed package `usm`, which must be of the same
+//! release. [`runtime`] has the devices and queues for new arrays, [`to_py_err`] the package's exceptions. The project's folder
+//! `examples/pyext` is such an extension.
+//!
+//! An extension has a copy of this library of its own. It joins the package's copy when it is first used: both work on one
+//! host backend, one SYCL runtime and one table of borrows, so that memory goes both ways without a copy and guards see each
+//! other. Each copy keeps for itself: default resources and pools, the lists of live memory, and errors of operations on
+//! queues that it made. The other classes of this crate are the package's own; an extension gets them from Python.
 
 mod buffer_export;
 mod buffer_import;
 mod doctor;
 mod errors;
+mod extension;
 mod functions;
 mod interface;
 mod interrupt;
@@ -20,6 +30,7 @@ mod selection;
 mod sycl;
 mod tensor;
 
+pub use extension::{PyTypedArray, PyTypedArrayMut, PyUsmArray, PyUsmArrayMut, runtime, to_py_err};
 pub use interface::import::import_array;
 pub use memory::Memory;
 pub use module::_usm;

@@ -6,6 +6,26 @@ use pyo3::prelude::*;
 #[pymodule]
 #[pyo3(name = "_usm")]
 pub mod _usm {
+    use pyo3::exceptions::PyImportError;
+    use pyo3::ffi;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // SAFETY: this thread is attached to an interpreter.
+        let interpreter = unsafe { ffi::PyInterpreterState_Get() };
+        // SAFETY: the interpreter this thread is attached to.
+        let id = unsafe { ffi::PyInterpreterState_GetID(interpreter) };
+        if id != 0 {
+            // Threads of the SYCL runtime attach to the main interpreter when they let Python objects go.
+            return Err(PyImportError::new_err(
+                "usm cannot be imported in a sub-interpreter, only in the main interpreter of a process",
+            ));
+        }
+        crate::extension::set_package();
+        Ok(())
+    }
+
     #[pymodule_export]
     use crate::doctor::doctor;
     #[pymodule_export]
@@ -13,6 +33,8 @@ pub mod _usm {
         SyclContextCreationError, SyclDeviceCreationError, SyclQueueCreationError,
         SyclSubDeviceCreationError, USMAllocationError, UsmError,
     };
+    #[pymodule_export]
+    use crate::extension::_c_api;
     #[pymodule_export]
     use crate::functions::{backends, live_allocations};
     #[pymodule_export]

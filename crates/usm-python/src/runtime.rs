@@ -5,7 +5,9 @@ use pyo3::sync::PyOnceLock;
 use usm_array::usm_core::{Runtime, RuntimeOptions};
 use usm_array::usm_memory::around_waits_in_drops;
 
-/// The runtime. The first call asks `usm._locate` for the places that only Python knows; nothing is loaded by it.
+use crate::extension::{is_package, join};
+
+/// The runtime; in an extension one that shares the package's host backend. The first call asks `usm._locate` for the places that only Python knows; nothing is loaded by it.
 pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
     static RUNTIME: PyOnceLock<&'static Runtime> = PyOnceLock::new();
     RUNTIME
@@ -15,7 +17,7 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
             let options = roots
                 .into_iter()
                 .fold(RuntimeOptions::new(), |options, (origin, path)| options.extra_root(origin, path));
-            Ok(Runtime::init_global(|| options))
+            if is_package() { Ok(Runtime::init_global(|| options)) } else { join(py, options) }
         })
         .copied()
 }

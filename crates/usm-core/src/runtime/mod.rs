@@ -3,6 +3,7 @@
 mod doctor;
 mod options;
 mod select;
+mod shared;
 mod side;
 mod status;
 mod tree;
@@ -11,11 +12,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use doctor::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
 pub use options::RuntimeOptions;
+use shared::HostSide;
 use side::SyclSide;
 pub use status::{BackendState, BackendStatus};
 pub use tree::{DeviceTree, PlatformBranch};
 
-use crate::backend::{Backend, BackendId, host::HostBackend};
+use crate::backend::{Backend, BackendId};
 use crate::{Context, Device, Error, Queue, QueueProperties, Result};
 
 static GLOBAL: OnceLock<Runtime> = OnceLock::new();
@@ -33,6 +35,7 @@ pub struct Runtime {
     options: RuntimeOptions,
     /// Invariant R1: at least one.
     host: Vec<Device>,
+    host_side: HostSide,
     sycl: OnceLock<SyclSide>,
     default_queues: Mutex<Vec<Queue>>,
 }
@@ -52,12 +55,8 @@ impl Runtime {
     /// A runtime of its own, with its own host memory. Only one SYCL runtime can exist in a process: all share it.
     #[must_use]
     pub fn new(options: RuntimeOptions) -> Self {
-        Self {
-            host: HostBackend::with_devices(&options.host_devices).into_devices(),
-            options,
-            sycl: OnceLock::new(),
-            default_queues: Mutex::default(),
-        }
+        let (host_side, host) = HostSide::own(&options);
+        Self { options, host, host_side, sycl: OnceLock::new(), default_queues: Mutex::default() }
     }
 
     /// A runtime whose devices, beside the host device, are those of `backend`: where a test backend plugs in.

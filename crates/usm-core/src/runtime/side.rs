@@ -43,7 +43,7 @@ impl SyclSide {
     }
 }
 
-fn devices_of(backend: &Arc<dyn Backend>) -> Result<Vec<Device>> {
+pub(super) fn devices_of(backend: &Arc<dyn Backend>) -> Result<Vec<Device>> {
     let wrap = |raw| {
         // SAFETY: fresh handles of this backend.
         unsafe { Device::from_raw(Arc::clone(backend), raw) }

@@ -1,5 +1,6 @@
 //! Run-time borrow guards: who may look at which bytes at the moment.
 
+mod shared;
 mod table;
 
 use std::ops::Range;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use usm_core::Queue;
 
+pub use self::shared::BorrowFunctions;
 use self::table::BorrowTable;
 use crate::buffer::Block;
 use crate::{Error, Result};

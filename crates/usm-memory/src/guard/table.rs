@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::shared::{BorrowFunctions, theirs};
 use crate::{Error, Result};
 
 /// Borrowed address ranges. Few at a time, so a list is faster than any tree.
@@ -37,7 +38,10 @@ impl BorrowTable {
     /// Enters a range, unless it conflicts with one that is there. Those of the operations `after` which this one is ordered do
     /// not count.
     pub(super) fn acquire(&self, range: Range<usize>, writes: bool, after: &[u64]) -> Result<u64> {
-        let mut entries = self.lock();
+        let mut entries = match self.ours() {
+            Ok(entries) => entries,
+            Err(theirs) => return theirs.enter(&range, writes, after),
+        };
         entries.check(&range, writes, after)?;
         Ok(entries.add(range, writes))
     }
@@ -49,7 +53,10 @@ impl BorrowTable {
         read: Range<usize>,
         after: &[u64],
     ) -> Result<(u64, u64)> {
-        let mut entries = self.lock();
+        let mut entries = match self.ours() {
+            Ok(entries) => entries,
+            Err(theirs) => return theirs.enter_pair(&written, &read, after),
+        };
         entries.check(&written, true, after)?;
         entries.check(&read, false, after)?;
         Ok((entries.add(written, true), entries.add(read, false)))
@@ -57,16 +64,35 @@ impl BorrowTable {
 
     /// Takes out of a list of entries those that are gone.
     pub(super) fn retain_held(&self, ids: &mut Vec<u64>) {
-        let entries = self.lock();
+        let entries = match self.ours() {
+            Ok(entries) => entries,
+            Err(theirs) => return theirs.held(ids),
+        };
         ids.retain(|id| entries.list.iter().any(|entry| entry.id == *id));
     }
 
     /// Takes a range out.
     pub(super) fn release(&self, id: u64) {
-        let mut entries = self.lock();
+        let mut entries = match self.ours() {
+            Ok(entries) => entries,
+            Err(theirs) => return theirs.leave(id),
+        };
         if let Some(index) = entries.list.iter().position(|entry| entry.id == id) {
             entries.list.swap_remove(index);
         }
+    }
+
+    /// Our entries, unless all copies of this library in the process use those of another one.
+    fn ours(&self) -> Result<MutexGuard<'_, Entries>, &'static BorrowFunctions> {
+        let entries = self.lock();
+        // Asked under the lock, under which the switch is made.
+        theirs().map_or(Ok(entries), Err)
+    }
+
+    /// Does `switch` unless the table was used, and keeps others from using it meanwhile.
+    pub(super) fn if_unused(&self, switch: impl FnOnce() -> bool) -> bool {
+        let entries = self.lock();
+        entries.next_id == 0 && switch()
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries> {

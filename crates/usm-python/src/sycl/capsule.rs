@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use usm_array::usm_core::{Context, ForeignHandle, Queue};
@@ -14,6 +15,8 @@ use crate::runtime;
 
 pub(super) const CONTEXT: &CStr = c"SyclContextRef";
 pub(super) const QUEUE: &CStr = c"SyclQueueRef";
+/// A queue of the host backend, which all copies of this library in a process share.
+const HOST_QUEUE: &CStr = c"usm.HostQueueRef";
 
 /// A capsule around a heap SYCL object, which is deleted with the capsule.
 pub(super) fn export<'py>(
@@ -42,6 +45,44 @@ unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
         // SAFETY: the box that `export` put there, taken out once.
         drop(unsafe { Box::from_raw(context.cast::<ForeignHandle>()) });
     }
+}
+
+/// A capsule around a queue of the host backend, which lives as long as the capsule; `None` for other queues.
+pub(super) fn export_host<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Option<Bound<'py, PyCapsule>>> {
+    let Some(pointer) = runtime::get(py)?.host_queue_pointer(queue) else { return Ok(None) };
+    // SAFETY: the pointer lives as long as the queue, which the destructor lets go.
+    let capsule =
+        unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, HOST_QUEUE, Some(let_go)) }?;
+    let owned = Box::into_raw(Box::new(queue.clone()));
+    if let Err(error) = capsule.set_context(owned.cast()) {
+        // SAFETY: the box just made, which the capsule did not take.
+        drop(unsafe { Box::from_raw(owned) });
+        return Err(error);
+    }
+    Ok(Some(capsule))
+}
+
+unsafe extern "C" fn let_go(capsule: *mut ffi::PyObject) {
+    // SAFETY: called by Python with the capsule it destroys.
+    let context = unsafe { ffi::PyCapsule_GetContext(capsule) };
+    if !context.is_null() {
+        // SAFETY: the box that `export_host` put there, taken out once.
+        drop(unsafe { Box::from_raw(context.cast::<Queue>()) });
+    }
+}
+
+/// The queue of the host backend that an object of another copy of this library stands for; `None` for other objects.
+pub(super) fn import_host(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+    let py = object.py();
+    let Some(method) = object.getattr_opt(intern!(py, "_get_host_capsule"))? else { return Ok(None) };
+    let made = method.call0()?;
+    let Some(capsule) = made.cast::<PyCapsule>().ok().filter(|made| made.is_valid_checked(Some(HOST_QUEUE)))
+    else {
+        return Ok(None);
+    };
+    let pointer = capsule.pointer_checked(Some(HOST_QUEUE))?;
+    // SAFETY: by its name a queue of the host backend that the copies share, which lives as long as the capsule.
+    unsafe { runtime::get(py)?.host_queue(pointer) }.map(Some).or_value_error(name)
 }
 
 /// The context or queue that a capsule carries. The capsule keeps its name and its object.

@@ -338,6 +338,11 @@ impl SyclQueue {
         capsule::export(py, self.queue.to_foreign().or_raise()?, capsule::QUEUE)
     }
 
+    /// A capsule by which extensions that link this library take a queue of the host backend; None for other queues.
+    fn _get_host_capsule<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyCapsule>>> {
+        capsule::export_host(py, &self.queue)
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| self.queue == other.get().queue)
     }

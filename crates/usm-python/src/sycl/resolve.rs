@@ -72,6 +72,9 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
     if let Ok(capsule) = object.cast::<PyCapsule>() {
         return capsule::import(name, capsule);
     }
+    if let Some(queue) = capsule::import_host(name, object)? {
+        return Ok(Place::Queue(queue));
+    }
     let Some(method) = object.getattr_opt(intern!(py, "_get_capsule"))? else {
         return Err(PyTypeError::new_err(format!(
             "{name}: found {}; allowed are a filter selector string, a context, a queue, a capsule named \

@@ -18,6 +18,7 @@ mod mapping;
 mod memory;
 mod objects;
 mod queue;
+mod shared;
 mod simulated;
 mod spans;
 mod submit;
@@ -32,6 +33,7 @@ use self::event::HostEvent;
 use self::memory::Memory;
 use self::objects::{Handle, HostContext};
 use self::queue::HostQueue;
+pub use self::shared::{HostTable, SharedHost, VERSION as SHARED_VERSION};
 pub use self::simulated::HostDevice;
 use self::worker::Executor;
 use super::{
@@ -103,15 +105,23 @@ impl HostBackend {
         Self { roots, executor: Executor::new(), memory, peers: Mutex::default() }
     }
 
-    /// The devices of this backend, each of which keeps the backend alive.
-    pub(crate) fn into_devices(self) -> Vec<Device> {
-        let backend: Arc<Self> = Arc::new(self);
+    /// The devices of a backend, each of which keeps the backend alive.
+    pub(crate) fn devices(self: &Arc<Self>) -> Vec<Device> {
         let wrap = |root: &Root| {
             let raw = SimulatedDevice::into_raw(Arc::clone(&root.device));
             // SAFETY: a fresh handle of this backend.
-            unsafe { Device::from_raw(Arc::clone(&backend) as _, raw) }
+            unsafe { Device::from_raw(Arc::clone(self) as _, raw) }
         };
-        backend.roots.iter().map(wrap).collect()
+        self.roots.iter().map(wrap).collect()
+    }
+
+    /// One more reference to a queue.
+    ///
+    /// # Safety
+    /// 1. `queue` is a live queue of this backend.
+    pub(crate) unsafe fn retain(&self, queue: RawQueue) {
+        // SAFETY: the caller's promise.
+        HostQueue::into_raw(unsafe { HostQueue::clone_raw(queue) });
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {

@@ -9,7 +9,7 @@ mod fill;
 mod foreign;
 mod foreign_types;
 mod kernel;
-mod one_waits;
+pub(crate) mod one_waits;
 mod peer;
 mod platform;
 mod submit;

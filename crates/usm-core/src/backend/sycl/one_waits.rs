@@ -4,13 +4,44 @@
 //! the other's wait on top of the very task that this wait is for, and neither ever returns. So one thread of the process waits inside
 //! the driver, and the others look at their events until they are over or it is their turn.
 
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use sycl_sys::{Api, DPCTLSyclBackendType, DPCTLSyclEventRef, DPCTLSyclEventStatusType};
 
-static INSIDE: Mutex<()> = Mutex::new(());
+/// Whether a thread is inside.
+static INSIDE: AtomicBool = AtomicBool::new(false);
+/// The flag of another copy of this library in the process, which this one uses in place of its own.
+static THEIRS: OnceLock<&'static AtomicBool> = OnceLock::new();
+
+/// The flag of this copy, for others.
+pub(crate) fn flag() -> &'static AtomicBool {
+    &INSIDE
+}
+
+/// Takes turns with another copy from now on.
+pub(crate) fn use_flag(theirs: &'static AtomicBool) {
+    let _ = THEIRS.set(theirs); // there is one other copy at most that has a flag of its own
+}
+
+/// A thread's turn, which ends with this value.
+pub(super) struct Turn(&'static AtomicBool);
+
+impl Turn {
+    fn take() -> Option<Self> {
+        let flag = THEIRS.get().copied().unwrap_or(&INSIDE);
+        let taken = flag.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
+        taken.is_ok().then_some(Self(flag))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
 
 /// Looks without a pause before the thread sleeps between them: a small copy is over within a few.
 const LOOKS: u32 = 64;
@@ -23,18 +54,15 @@ const LONGEST: Duration = Duration::from_micros(500);
 ///
 /// # Safety
 /// 1. `event` is live.
-pub(super) unsafe fn turn(api: &Api, event: DPCTLSyclEventRef) -> Option<MutexGuard<'static, ()>> {
+pub(super) unsafe fn turn(api: &Api, event: DPCTLSyclEventRef) -> Option<Turn> {
     // SAFETY: the caller's promise 1.
     if unsafe { (api.DPCTLEvent_GetBackend)(event) } != DPCTLSyclBackendType::OPENCL {
         return None;
     }
     let mut pause = SHORTEST;
     for look in 0_u32.. {
-        match INSIDE.try_lock() {
-            Ok(guard) => return Some(guard),
-            // Nothing is guarded that a panic could have left half done.
-            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => {}
+        if let Some(turn) = Turn::take() {
+            return Some(turn);
         }
         // SAFETY: the caller's promise 1.
         if !is_under_way(unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) }) {

@@ -1,0 +1,115 @@
+//! One host backend for all copies of this library in a process: offering it, using another copy's, and handing queues over.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::side::devices_of;
+use super::{GLOBAL, Runtime, RuntimeOptions};
+use crate::backend::host::{HostBackend, HostTable, SharedHost};
+use crate::backend::{Backend, RawQueue};
+use crate::{Device, Queue, Result};
+
+/// The host backend of a runtime.
+#[derive(Debug)]
+pub(super) enum HostSide {
+    /// Of this copy.
+    Own(Arc<HostBackend>),
+    /// Of another one.
+    Shared(Arc<SharedHost>),
+}
+
+impl HostSide {
+    fn backend(&self) -> Arc<dyn Backend> {
+        match self {
+            Self::Own(backend) => Arc::clone(backend) as _,
+            Self::Shared(backend) => Arc::clone(backend) as _,
+        }
+    }
+
+    pub(super) fn own(options: &RuntimeOptions) -> (Self, Vec<Device>) {
+        let backend = Arc::new(HostBackend::with_devices(&options.host_devices));
+        let devices = backend.devices();
+        (Self::Own(backend), devices)
+    }
+}
+
+impl Runtime {
+    /// A runtime whose host backend is that of another copy of this library in the process, as a Python extension needs it: memory
+    /// of both copies is the same memory then. The SYCL runtime is shared anyway.
+    ///
+    /// # Safety
+    /// 1. As of [`SharedHost::new`].
+    ///
+    /// # Errors
+    /// [`Error::SharedVersion`](crate::Error::SharedVersion) for a table of another version,
+    /// [`Error::Backend`](crate::Error::Backend) when that backend has no device.
+    pub unsafe fn with_host_table(options: RuntimeOptions, table: *const HostTable) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        let shared = Arc::new(unsafe { SharedHost::new(table) }?);
+        let backend: Arc<dyn Backend> = Arc::clone(&shared) as _;
+        let host = devices_of(&backend)?;
+        if host.is_empty() {
+            return Err(crate::Error::Backend { backend: backend.id(), call: "root_devices" }); // R1
+        }
+        let host_side = HostSide::Shared(shared);
+        Ok(Self { options, host, host_side, sycl: OnceLock::new(), default_queues: Mutex::default() })
+    }
+
+    /// Makes `make()` the runtime of this process, unless there is one.
+    ///
+    /// # Errors
+    /// That of `make`.
+    pub fn init_global_with(make: impl FnOnce() -> Result<Self>) -> Result<&'static Self> {
+        match GLOBAL.get() {
+            Some(runtime) => Ok(runtime),
+            None => {
+                let runtime = make()?;
+                Ok(GLOBAL.get_or_init(|| runtime))
+            }
+        }
+    }
+
+    /// Whether the host backend is that of another copy of this library.
+    #[must_use]
+    pub fn has_shared_host(&self) -> bool {
+        matches!(self.host_side, HostSide::Shared(_))
+    }
+
+    /// The table by which other copies of this library work on the host backend of this runtime; `None` where that is another
+    /// copy's already. The backend lives on as long as the process: make one table and keep it.
+    #[must_use]
+    pub fn host_table(&self) -> Option<HostTable> {
+        match &self.host_side {
+            HostSide::Own(backend) => Some(backend.table()),
+            HostSide::Shared(_) => None,
+        }
+    }
+
+    /// A queue of the host backend as the pointer that [`host_queue`](Self::host_queue) of another copy takes, valid as long as
+    /// the queue; `None` for other queues.
+    #[must_use]
+    pub fn host_queue_pointer(&self, queue: &Queue) -> Option<NonNull<c_void>> {
+        let is_of_host = Arc::ptr_eq(queue.backend(), &self.host_side.backend());
+        is_of_host.then(|| NonNull::new(queue.raw().as_ptr())).flatten()
+    }
+
+    /// The queue behind a pointer of [`host_queue_pointer`](Self::host_queue_pointer).
+    ///
+    /// # Safety
+    /// 1. The pointer came from a copy of this library that uses the same host backend, and its queue lives.
+    ///
+    /// # Errors
+    /// [`Error::Backend`](crate::Error::Backend) when the backend cannot tell what the queue consists of.
+    pub unsafe fn host_queue(&self, pointer: NonNull<c_void>) -> Result<Queue> {
+        let raw = RawQueue::new(pointer);
+        match &self.host_side {
+            // SAFETY: the caller's promise.
+            HostSide::Own(backend) => unsafe { backend.retain(raw) },
+            // SAFETY: the caller's promise.
+            HostSide::Shared(backend) => unsafe { backend.retain(raw) },
+        }
+        // SAFETY: the reference just added is given away.
+        unsafe { Queue::from_raw(&self.host_side.backend(), raw) }
+    }
+}

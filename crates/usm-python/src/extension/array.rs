@@ -1,0 +1,176 @@
+//! Arrays as arguments and results: any object with the interface in, the package's `usm_ndarray` out.
+
+use std::ops::Deref;
+
+use pyo3::Borrowed;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use usm_array::UsmArray;
+
+use super::handover::hand_over;
+use super::join::{error_of_package, is_package};
+use crate::errors::type_name;
+use crate::interface::import::{INTERFACE, import_array, interface_of};
+use crate::tensor::UsmNdarray;
+
+/// An array of any library: as an argument any object with `__sycl_usm_array_interface__`, without a copy; as a result a
+/// `usm.tensor.usm_ndarray` of the installed package `usm`.
+///
+/// It is a [`UsmArray`], so shape, strides, dtype, kind, device and queue of the elements are there, and views with
+/// [`view`](UsmArray::view) and [`view_mut`](UsmArray::view_mut) where host code may touch the memory. The guards of these views and
+/// those of the package see each other. Do work that takes long in `py.detach`.
+///
+/// An object that is no such array, or a wrong one, is a `TypeError` or `ValueError` whose text starts with the key that is wrong,
+/// and PyO3 notes the argument's name at it: `while processing 'x'`.
+///
+/// ```no_run
+/// use pyo3::prelude::*;
+/// use usm_python::{PyTypedArray, PyUsmArray, to_py_err};
+///
+/// #[pyfunction]
+/// fn transposed(x: PyUsmArray) -> PyUsmArray {
+///     x.transpose().into()
+/// }
+///
+/// #[pyfunction]
+/// fn total(py: Python<'_>, x: PyTypedArray<f64>) -> PyResult<f64> {
+///     py.detach(|| Ok(x.view()?.iter().sum())).map_err(|error| to_py_err(py, error))
+/// }
+/// ```
+#[derive(Debug)]
+pub struct PyUsmArray {
+    array: UsmArray,
+    /// The package's array that this came from.
+    object: Option<Py<PyAny>>,
+}
+
+impl PyUsmArray {
+    /// The array of an argument that is checked by hand; the text of an error starts with `name`.
+    ///
+    /// # Errors
+    /// `TypeError` or `ValueError` when the object is no array, or a wrong one.
+    pub fn from_argument(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        object.extract().map_err(|error: PyErr| {
+            let text = format!("{name}: {}", error.value(py));
+            if error.is_instance_of::<PyTypeError>(py) {
+                PyTypeError::new_err(text)
+            } else if error.is_instance_of::<PyValueError>(py) {
+                PyValueError::new_err(text)
+            } else {
+                error
+            }
+        })
+    }
+
+    /// The array alone.
+    #[must_use]
+    pub fn into_inner(self) -> UsmArray {
+        self.array
+    }
+}
+
+impl Deref for PyUsmArray {
+    type Target = UsmArray;
+
+    fn deref(&self) -> &UsmArray {
+        &self.array
+    }
+}
+
+impl From<UsmArray> for PyUsmArray {
+    fn from(array: UsmArray) -> Self {
+        Self { array, object: None }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for PyUsmArray {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        // Joins the package first, whose memory this may be.
+        crate::runtime::get(py)?;
+        let ours = match is_package() {
+            true => object.is_instance_of::<UsmNdarray>(),
+            false => {
+                let class = py.import(intern!(py, "usm._usm"))?.getattr(intern!(py, "usm_ndarray"))?;
+                object.get_type().is(&class)
+            }
+        };
+        if !ours && interface_of(&object)?.is_none() {
+            return Err(PyTypeError::new_err(format!(
+                "found {}, allowed is an array: an object with {INTERFACE}",
+                type_name(&object)
+            )));
+        }
+        let array = import_array(&object).map_err(|error| error_of_package(py, error))?;
+        Ok(Self { array, object: ours.then(|| object.to_owned().unbind()) })
+    }
+}
+
+impl<'py> IntoPyObject<'py> for PyUsmArray {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.object {
+            Some(object) => Ok(object.into_bound(py)),
+            None => hand_over(py, self.array).map_err(|error| error_of_package(py, error)),
+        }
+    }
+}
+
+/// As [`PyUsmArray`], for an argument whose elements are changed: read-only arrays are refused with a `ValueError`.
+///
+/// ```no_run
+/// use pyo3::prelude::*;
+/// use usm_python::{PyUsmArrayMut, to_py_err};
+///
+/// #[pyfunction]
+/// fn clear(py: Python<'_>, out: PyUsmArrayMut) -> PyResult<()> {
+///     py.detach(|| out.fill_zero()).map_err(|error| to_py_err(py, error))
+/// }
+/// ```
+#[derive(Debug)]
+pub struct PyUsmArrayMut(PyUsmArray);
+
+impl PyUsmArrayMut {
+    /// The array alone.
+    #[must_use]
+    pub fn into_inner(self) -> UsmArray {
+        self.0.into_inner()
+    }
+}
+
+impl Deref for PyUsmArrayMut {
+    type Target = UsmArray;
+
+    fn deref(&self) -> &UsmArray {
+        &self.0
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for PyUsmArrayMut {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let array = object.extract::<PyUsmArray>()?;
+        if array.is_writable() {
+            return Ok(Self(array));
+        }
+        Err(PyValueError::new_err("data: found a read-only array, allowed is a writable one"))
+    }
+}
+
+impl<'py> IntoPyObject<'py> for PyUsmArrayMut {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.into_pyobject(py)
+    }
+}

@@ -1,0 +1,138 @@
+//! How a copy of this library in an extension joins the one in the package: a capsule with tables of C functions.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::exceptions::PyImportError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyCapsule;
+use usm_array::usm_core::backend::host::HostTable;
+use usm_array::usm_core::{Runtime, RuntimeOptions};
+use usm_array::usm_memory::BorrowFunctions;
+
+use crate::errors::ToPyErr;
+
+const NAME: &CStr = c"usm._usm._c_api";
+/// Version of [`CApi`] itself. The tables have versions of their own.
+const VERSION: u32 = 1;
+
+/// What the capsule points to. The first field stays what it is in every version.
+#[repr(C)]
+struct CApi {
+    version: u32,
+    host: *const HostTable,
+    borrows: *const BorrowFunctions,
+}
+
+// SAFETY: pointers to tables that live as long as the process and that any thread may use.
+unsafe impl Send for CApi {}
+// SAFETY: as for Send.
+unsafe impl Sync for CApi {}
+
+/// Set when the module `usm._usm` of this copy is imported.
+static IS_PACKAGE: AtomicBool = AtomicBool::new(false);
+
+/// This copy is the one in the package.
+pub(crate) fn set_package() {
+    IS_PACKAGE.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn is_package() -> bool {
+    IS_PACKAGE.load(Ordering::Relaxed)
+}
+
+/// A capsule by which extensions in Rust that link this library work on the memory of this package.
+#[pyfunction]
+pub(crate) fn _c_api(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
+    static API: PyOnceLock<CApi> = PyOnceLock::new();
+    let api = API.get_or_try_init(py, || {
+        let table = crate::runtime::get(py)?.host_table();
+        let table = table.ok_or_else(|| PyImportError::new_err("this copy of usm is not the package"))?;
+        let host: &'static HostTable = Box::leak(Box::new(table));
+        Ok::<_, PyErr>(CApi { version: VERSION, host, borrows: BorrowFunctions::of_this_copy() })
+    })?;
+    // SAFETY: a static, which lives as long as any capsule.
+    unsafe { PyCapsule::new_with_pointer(py, std::ptr::NonNull::from(api).cast(), NAME) }
+}
+
+/// The runtime of this copy, on the host backend and the table of borrows of the package.
+pub(crate) fn join(py: Python<'_>, options: RuntimeOptions) -> PyResult<&'static Runtime> {
+    let made = py.import("usm._usm")?.call_method0("_c_api")?;
+    let capsule = made.cast::<PyCapsule>()?;
+    let api = capsule.pointer_checked(Some(NAME))?;
+    // SAFETY: a capsule of that name points to a `CApi`, which starts with its version.
+    let version = unsafe { api.cast::<u32>().read() };
+    if version != VERSION {
+        return Err(PyImportError::new_err(format!(
+            "the installed package usm has extension interface {version}, this extension needs {VERSION}; build both from \
+             the same release of usm"
+        )));
+    }
+    // SAFETY: as above, of this very version; the package is never unloaded.
+    let api = unsafe { api.cast::<CApi>().as_ref() };
+    let refused = |text: String| PyImportError::new_err(text);
+    // SAFETY: the tables of the package, which is never unloaded.
+    let joined = unsafe { BorrowFunctions::use_of_copy(api.borrows) };
+    let in_time = joined.map_err(|error| refused(error.to_string()))?;
+    // SAFETY: as above.
+    let make = || unsafe { Runtime::with_host_table(options, api.host) };
+    let runtime = Runtime::init_global_with(make).map_err(|error| refused(error.to_string()))?;
+    if in_time && runtime.has_shared_host() {
+        return Ok(runtime);
+    }
+    Err(refused(
+        "this extension used usm memory of its own before it joined the package usm; call usm_python::runtime(py) in its \
+         module's initialisation, before anything else"
+            .to_owned(),
+    ))
+}
+
+/// The runtime that the package `usm` uses, with its devices and default queues: where an extension allocates.
+///
+/// The first call imports `usm` and joins it, unless an argument of the extension did that before. Call it before anything else of
+/// `usm_array` is used without Python's objects.
+///
+/// ```no_run
+/// use pyo3::prelude::*;
+/// use usm_python::usm_array::usm_core::UsmKind;
+/// use usm_python::usm_array::{Dtype, UsmArray};
+/// use usm_python::{PyUsmArray, runtime, to_py_err};
+///
+/// #[pyfunction]
+/// fn zeros(py: Python<'_>, size: usize) -> PyResult<PyUsmArray> {
+///     let runtime = runtime(py)?;
+///     let made = py.detach(|| {
+///         let queue = runtime.default_queue(&runtime.default_device())?;
+///         UsmArray::zeros(&queue, UsmKind::Shared, &[size], Dtype::F64)
+///     });
+///     made.map(PyUsmArray::from).map_err(|error| to_py_err(py, error))
+/// }
+/// ```
+///
+/// # Errors
+/// `ImportError` when the package `usm` is not installed, or was built from a release too different from this one.
+pub fn runtime(py: Python<'_>) -> PyResult<&'static Runtime> {
+    crate::runtime::get(py)
+}
+
+/// The exception that the package raises for an error: `usm.USMAllocationError`, `ValueError`, `TypeError`, `BufferError` and so on.
+#[must_use]
+pub fn to_py_err(py: Python<'_>, error: impl Into<usm_array::Error>) -> PyErr {
+    error_of_package(py, error.into().to_py_err())
+}
+
+/// The same exception of the package's class where its class is one of this copy.
+pub(crate) fn error_of_package(py: Python<'_>, error: PyErr) -> PyErr {
+    if is_package() {
+        return error;
+    }
+    let class = error.get_type(py);
+    let is_ours = class.module().is_ok_and(|module| module == "usm");
+    let theirs =
+        || py.import("usm")?.getattr(class.name()?)?.cast_into::<pyo3::types::PyType>().map_err(PyErr::from);
+    match theirs() {
+        Ok(theirs) if is_ours => PyErr::from_type(theirs, error.value(py).to_string()),
+        _ => error,
+    }
+}
