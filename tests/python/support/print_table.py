@@ -11,14 +11,15 @@ import sys
 
 import numpy as np
 
+# fmt: off
 NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 REALS = [
     [0.0], [-0.0], [1.0], [-1.0], [0.1, 0.2, 0.3], [1.5, 2.25, -3.125], [1e-4, 1.0], [0.0001, 0.00009], [1e-5, 1.0],
     [1.0, 1000.0], [1.0, 1001.0], [99999999.0, 1.0], [1e8, 1e7], [1e16, 1e15], [1e-300, 1e300], [123456.789, 0.001],
     [np.nan], [np.inf], [-np.inf], [np.nan, np.inf, -np.inf], [1.0, np.nan], [1.0, -np.inf], [1e10, np.nan],
     [0.0, -0.0, np.nan], [1 / 3, 2 / 3], [np.pi, -np.e, 1e-3], [5e-324, 1.0], [2.0**-1074], [1.7976931348623157e308],
-    [6e-9], [4e-9, 6e-9, 1.0], [5e-9, -5e-9], [0.5, 1.5, 2.5], [0.125, 0.375], [65504.0, 6e-8], [1e3, 999.5], [1e6, 1.0],
-    [1e5, 99999.9], [16777216.0], [1.1e10, 1.2345678e-5], [1234567.1, 0.1234567], [9.999999e9], [0.1, 100.0, -10.25],
+    [6e-9], [4e-9, 6e-9, 1.0], [5e-9, -5e-9], [0.5, 1.5, 2.5], [0.125, 0.375], [65504.0, 6e-8], [1e3, 999.5],
+    [1e6, 1.0], [1e5, 99999.9], [16777216.0], [1.1e10, 1.2345678e-5], [1234567.1, 0.1234567], [9.999999e9], [0.1, 100.0, -10.25],
     [-0.0001], [1e22, 1e23], [4.35, 4.349999999999999], [9007199254740993.0], [2.5e-5, -1e-10], [1e100], [3.0, 1e-7],
 ]
 INTS = [[0], [1, -1], [127, -128], [5, 10, 100], [-1], [-9, 99], [2**31 - 1, -(2**31)], [2**63 - 1, -(2**63)],
@@ -75,7 +76,8 @@ def main(random_cases):
             emit((np.arange(np.prod(shape, dtype=int)) % 100 - 7).astype(dtype).reshape(shape), {})
         for shape, options in LARGE if name in ("bool", "int64", "float32", "complex64") else []:
             count = int(np.prod(shape))
-            if options.get("edgeitems") != 0 or dtype.kind == "b":  # NumPy measures elements there that it does not show
+            # With no edge items NumPy measures elements that it does not show.
+            if options.get("edgeitems") != 0 or dtype.kind == "b":
                 emit((np.arange(count) * 1.0).astype(dtype).reshape(shape), options, "0:1")
     for _ in range(random_cases):
         name = rng.choice(NAMES)

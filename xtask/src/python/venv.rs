@@ -106,6 +106,11 @@ impl<'p> Venv<'p> {
         Ok(shell.write_file(copy, new)?)
     }
 
+    /// Installs a wheel that is not ours to keep, whatever was there of it.
+    pub(crate) fn install_other_wheel(&self, wheel: &Path) -> Outcome<()> {
+        quietly(self.pip_install().args(["--force-reinstall", "--no-deps"]).arg(wheel)).map(drop)
+    }
+
     fn pip_install(&self) -> Cmd<'p> {
         let pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--no-input"];
         self.python().args(pip)

@@ -1,11 +1,14 @@
 //! `cargo xtask ci`: what continuous integration runs, in the order of how soon a failure shows.
 
+use std::path::PathBuf;
+
 use super::test::LIBRARIES;
 use super::{dist, docs, test};
 use crate::failure::Outcome;
 use crate::project::{Project, openly};
 use crate::python::{STYLE, Venv};
 use crate::report::Steps;
+use crate::wheel::EXTENSION_MANIFEST;
 
 /// Runs everything, stops at the first failure, and prints the table of steps.
 pub(crate) fn run(project: &Project) -> Outcome<()> {
@@ -15,7 +18,10 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
 }
 
 fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
-    steps.step("format", || openly(project.cargo().args(["fmt", "--all", "--check"])))?;
+    steps.step("format", || {
+        openly(project.cargo().args(["fmt", "--all", "--check"]))?;
+        openly(project.cargo().args(["fmt", "--check", "--manifest-path"]).arg(extension(project)))
+    })?;
     steps.step("Python style", || {
         let tools = Venv::ensure(project, "venv-tools")?;
         tools.require(STYLE)?;
@@ -31,7 +37,16 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
         let clippy = project.cargo().args(["clippy", "--quiet", "--locked"]).args(LIBRARIES);
         openly(clippy.args(["--no-default-features", "--all-targets", "--", "-D", "warnings"]))
     })?;
+    steps.step("clippy of the extension", || {
+        let clippy = project.cargo_with_python()?.args(["clippy", "--quiet", "--locked", "--manifest-path"]);
+        let clippy = clippy.arg(extension(project)).arg("--target-dir").arg(project.target().join("pyext"));
+        openly(clippy.args(["--", "-D", "warnings"]))
+    })?;
     steps.step("documentation", || docs::run(project))?;
     test::all(project, true, steps)?;
     steps.step("contents of the wheel", || dist::run(project))
+}
+
+fn extension(project: &Project) -> PathBuf {
+    project.root().join(EXTENSION_MANIFEST)
 }

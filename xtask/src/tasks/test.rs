@@ -34,6 +34,10 @@ const OVER_MEMORY: [&str; 6] =
 /// Takes the short cut away, so that the path of other devices is tested.
 const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
 
+/// Tests of the wheel, seen from the root, and of the example of an extension.
+const WHEEL_TESTS: &str = "tests/python";
+const EXTENSION_TESTS: &str = "examples/pyext/tests";
+
 /// Variables that make a search for SYCL succeed outside of a venv.
 const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "ONEAPI_ROOT"];
 
@@ -73,18 +77,25 @@ pub(super) fn all(project: &Project, peers: bool, steps: &mut Steps) -> Outcome<
         sycl.install_wheel(&wheel)?;
         bare.install_wheel(&wheel)
     })?;
-    steps.step("pytest with SYCL", || {
-        let pytest = pytest(project, &sycl).env("USM_REQUIRE_SYCL", "1");
-        elsewhere(project, if peers { pytest.env("USM_REQUIRE_PEERS", "1") } else { pytest })
+    steps.step("extension", || {
+        let wheel = wheel::build_extension(project)?;
+        sycl.install_other_wheel(&wheel)?;
+        bare.install_other_wheel(&wheel)
     })?;
-    steps.step("pytest with queues for all device memory", || {
-        let pytest = pytest(project, &sycl).env("USM_REQUIRE_SYCL", "1").env(STRICT_DEVICE, "1");
-        elsewhere(project, pytest)
-    })?;
-    steps.step("pytest without SYCL and NumPy", || {
-        let pytest = without_sycl(pytest(project, &bare)).env("USM_TEST_NO_SYCL", "1");
-        elsewhere(project, pytest)
-    })?;
+    for (name, tests) in [("pytest", WHEEL_TESTS), ("pytest of the extension", EXTENSION_TESTS)] {
+        steps.step(&format!("{name} with SYCL"), || {
+            let pytest = pytest(project, &sycl, tests).env("USM_REQUIRE_SYCL", "1");
+            elsewhere(project, if peers { pytest.env("USM_REQUIRE_PEERS", "1") } else { pytest })
+        })?;
+        steps.step(&format!("{name} with queues for all device memory"), || {
+            let pytest = pytest(project, &sycl, tests).env("USM_REQUIRE_SYCL", "1");
+            elsewhere(project, pytest.env(STRICT_DEVICE, "1"))
+        })?;
+        steps.step(&format!("{name} without SYCL and NumPy"), || {
+            let pytest = without_sycl(pytest(project, &bare, tests)).env("USM_TEST_NO_SYCL", "1");
+            elsewhere(project, pytest)
+        })?;
+    }
     steps.step("example with SYCL", || example(project, sycl.python()))?;
     steps.step("example without SYCL", || example(project, without_sycl(bare.python())))
 }
@@ -112,10 +123,10 @@ fn without_sycl(mut command: Cmd<'_>) -> Cmd<'_> {
     command
 }
 
-/// pytest on the tests of the wheel.
-fn pytest<'p>(project: &Project, venv: &Venv<'p>) -> Cmd<'p> {
+/// pytest on the tests in a folder.
+fn pytest<'p>(project: &Project, venv: &Venv<'p>, tests: &str) -> Cmd<'p> {
     let options = ["-P", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"];
-    venv.python().args(options).arg(project.root().join("tests/python"))
+    venv.python().args(options).arg(project.root().join(tests))
 }
 
 /// Runs a command in an empty folder, so that only the installed wheel can be imported.

@@ -1,4 +1,4 @@
-//! Builds the wheel with maturin from a venv of its own.
+//! Builds wheels with maturin from a venv of its own.
 
 use std::path::PathBuf;
 
@@ -6,27 +6,41 @@ use crate::failure::{Failure, Outcome};
 use crate::project::{Project, quietly};
 use crate::python::{MAKE, Venv};
 
+/// The example of an extension, seen from the root.
+pub(crate) const EXTENSION_MANIFEST: &str = "examples/pyext/Cargo.toml";
+
 /// The moment written into every build, so that the same sources give the same bytes: the first one
 /// that a zip file can express, 1980-01-01.
 const SOURCE_DATE_EPOCH: &str = "315532800";
 
 /// Builds `target/wheels/usm-….whl`, the only file there afterwards, and returns its path.
 pub(crate) fn build(project: &Project) -> Outcome<PathBuf> {
+    maturin(project, "crates/usm-python/Cargo.toml", "wheels", &["--profile", "wheel"])
+}
+
+/// Builds the wheel of the example of an extension, which is a workspace of its own.
+pub(crate) fn build_extension(project: &Project) -> Outcome<PathBuf> {
+    let target = project.target().join("pyext").display().to_string();
+    maturin(project, EXTENSION_MANIFEST, "wheels-pyext", &["--profile", "dev", "--target-dir", &target])
+}
+
+fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) -> Outcome<PathBuf> {
     let tools = Venv::ensure(project, "venv-tools")?;
     tools.require(MAKE)?;
     let shell = project.shell();
-    let folder = project.target().join("wheels");
+    let folder = project.target().join(folder);
     shell.remove_path(&folder)?;
     shell.create_dir(&folder)?;
-    let manifest = project.root().join("crates/usm-python/Cargo.toml");
     let maturin = tools
         .program("maturin")
-        .args(["build", "--profile", "wheel", "--locked", "--interpreter"])
+        .args(["build", "--locked"])
+        .args(options)
+        .arg("--interpreter")
         .arg(tools.executable())
         .arg("--out")
         .arg(&folder)
         .arg("--manifest-path")
-        .arg(manifest)
+        .arg(project.root().join(manifest))
         .env("SOURCE_DATE_EPOCH", SOURCE_DATE_EPOCH);
     quietly(maturin)?;
     match &shell.read_dir(&folder)?[..] {
