@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{
-    CreateError, CreateOptions, Dtype, Error, Indexing, Layout, LayoutError, LikeOptions, Order, Scalar,
-    UsmArray,
+    CopyOrder, CreateError, CreateOptions, Dtype, Error, Indexing, Layout, LayoutError, LikeOptions, Order,
+    Scalar, UsmArray,
 };
 
 static PLACES: LazyLock<Vec<(Queue, UsmKind)>> = LazyLock::new(places);
@@ -110,9 +110,20 @@ fn after_a_model() {
         );
         assert!(full.is_c_contiguous() && full.is_writable());
         assert!(matches!(model.full_like(Scalar::Float(0.5), &same), Err(Error::ScalarKind { .. })));
+        for (order, strides) in [(CopyOrder::Keep, [1, 3]), (CopyOrder::C, [2, 1]), (CopyOrder::F, [1, 3])] {
+            let like = model.full_like(Scalar::Int(7), &LikeOptions { order, ..same }).unwrap();
+            assert_eq!(like.strides(), strides);
+            assert_eq!(scalars(&like), [Scalar::Int(7); 6]);
+        }
         for (to_queue, to_kind) in PLACES.iter() {
             let (shape, dtype) = (Some(&[4][..]), Some(Dtype::C64));
-            let other = LikeOptions { shape, dtype, kind: Some(*to_kind), queue: Some(to_queue) };
+            let other = LikeOptions {
+                shape,
+                dtype,
+                kind: Some(*to_kind),
+                queue: Some(to_queue),
+                order: CopyOrder::Keep,
+            };
             let ones = model.ones_like(&other).unwrap();
             assert_eq!(scalars(&ones), [number(Dtype::C64, 1); 4]);
             assert_eq!((ones.kind(), ones.queue()), (*to_kind, to_queue));

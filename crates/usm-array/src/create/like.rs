@@ -2,14 +2,14 @@
 
 use usm_memory::usm_core::{Queue, UsmKind};
 
-use super::CreateOptions;
-use crate::array::UsmArray;
+use crate::array::{BufferSource, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::Result;
+use crate::layout::{CopyOrder, Layout, Order};
 use crate::scalar::Scalar;
 
 /// In what a new array differs from its model; `None` is as there.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct LikeOptions<'a> {
     /// Number of indices along each axis
     pub shape: Option<&'a [usize]>,
@@ -19,10 +19,18 @@ pub struct LikeOptions<'a> {
     pub kind: Option<UsmKind>,
     /// Queue, in whose context the memory is allocated
     pub queue: Option<&'a Queue>,
+    /// Order of the axes in memory, by default row-major; with another shape the model has none that could be kept
+    pub order: CopyOrder,
+}
+
+impl Default for LikeOptions<'_> {
+    fn default() -> Self {
+        Self { shape: None, dtype: None, kind: None, queue: None, order: CopyOrder::C }
+    }
 }
 
 impl UsmArray {
-    /// A row-major array of the same shape, dtype, kind and queue, whose elements have no particular value.
+    /// An array of the same shape, dtype, kind and queue, whose elements have no particular value.
     ///
     /// ```
     /// use usm_array::usm_core::{Runtime, UsmKind};
@@ -39,37 +47,50 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// Those of [`CreateOptions::empty`].
+    /// Those of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build).
     pub fn empty_like(&self, options: &LikeOptions<'_>) -> Result<Self> {
-        self.create_like(options).empty(options.shape.unwrap_or(self.shape()))
+        let model = match options.shape {
+            None => self.layout().packed(options.order)?,
+            Some(shape) => {
+                let order = if options.order == CopyOrder::F { Order::F } else { Order::C };
+                Layout::contiguous(shape, order)?
+            }
+        };
+        let dtype = options.dtype.unwrap_or(self.dtype());
+        let source = BufferSource::Allocate {
+            kind: options.kind.unwrap_or(self.kind()),
+            queue: options.queue.unwrap_or(self.queue()),
+        };
+        Self::builder(model.shape(), dtype).strides(Some(model.strides())).build(source)
     }
 
     /// As [`empty_like`](Self::empty_like), of zeros.
     ///
     /// # Errors
-    /// Those of [`CreateOptions::zeros`].
+    /// Those of [`CreateOptions::zeros`](crate::CreateOptions::zeros).
     pub fn zeros_like(&self, options: &LikeOptions<'_>) -> Result<Self> {
-        self.create_like(options).zeros(options.shape.unwrap_or(self.shape()))
+        let array = self.empty_like(options)?;
+        array.fill_zero()?;
+        Ok(array)
     }
 
     /// As [`empty_like`](Self::empty_like), of ones.
     ///
     /// # Errors
-    /// Those of [`CreateOptions::ones`].
+    /// Those of [`CreateOptions::ones`](crate::CreateOptions::ones).
     pub fn ones_like(&self, options: &LikeOptions<'_>) -> Result<Self> {
-        self.create_like(options).ones(options.shape.unwrap_or(self.shape()))
+        self.full_like(Scalar::Bool(true), options)
     }
 
     /// As [`empty_like`](Self::empty_like), of one value. The value does not change the dtype.
     ///
     /// # Errors
-    /// Those of [`CreateOptions::full`].
+    /// Those of [`CreateOptions::full`](crate::CreateOptions::full).
     pub fn full_like(&self, value: Scalar, options: &LikeOptions<'_>) -> Result<Self> {
-        self.create_like(options).full(options.shape.unwrap_or(self.shape()), value)
-    }
-
-    fn create_like<'a>(&'a self, options: &LikeOptions<'a>) -> CreateOptions<'a> {
-        let (queue, kind) = (options.queue.unwrap_or(self.queue()), options.kind.unwrap_or(self.kind()));
-        CreateOptions::new(queue, kind).dtype(Some(options.dtype.unwrap_or(self.dtype())))
+        let dtype = options.dtype.unwrap_or(self.dtype());
+        let element = value.to_bytes(dtype)?; // refused before anything is allocated
+        let array = self.empty_like(options)?;
+        array.fill_bytes(&element[..dtype.itemsize_bytes()])?;
+        Ok(array)
     }
 }

@@ -14,22 +14,28 @@ impl UsmArray {
     ///
     /// ```
     /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, UsmArray};
+    /// use usm_array::{Index, IndexMode, UsmArray};
     ///
     /// let runtime = Runtime::global();
     /// let queue = runtime.default_queue(runtime.host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
     /// let indices = Index::Integers { values: &[2, 0], shape: Some(&[2, 1]) };
-    /// assert_eq!(array.take_along_axis(indices, Some(1))?.to_vec::<i32>()?, [3, 4]);
+    /// assert_eq!(array.take_along_axis(indices, Some(1), IndexMode::Raise)?.to_vec::<i32>()?, [3, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`]: no integers, one outside the axis, or another number of axes than this array has
+    /// - [`Error::Index`]: no integers, one outside the axis that the mode does not admit, or another number of axes than this array
+    ///   has
     /// - [`Error::Layout`]: no such axis, or the other axes do not broadcast
     /// - the others of [`get_index`](Self::get_index)
-    pub fn take_along_axis<'a>(&self, indices: impl Into<Index<'a>>, axis: Option<isize>) -> Result<Self> {
-        self.along_plan(&indices.into(), axis)?.gather(self)
+    pub fn take_along_axis<'a>(
+        &self,
+        indices: impl Into<Index<'a>>,
+        axis: Option<isize>,
+        mode: IndexMode,
+    ) -> Result<Self> {
+        self.along_plan(&indices.into(), axis, mode)?.gather(self)
     }
 
     /// Changes the elements that [`take_along_axis`](Self::take_along_axis) gives. Values are broadcast and cast as by
@@ -37,13 +43,13 @@ impl UsmArray {
     ///
     /// ```
     /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, Scalar, UsmArray};
+    /// use usm_array::{Index, IndexMode, Scalar, UsmArray};
     ///
     /// let runtime = Runtime::global();
     /// let queue = runtime.default_queue(runtime.host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_i32, 2, 3, 4])?;
     /// let indices = Index::Integers { values: &[1, 0], shape: Some(&[2, 1]) };
-    /// array.put_along_axis(indices, Scalar::Int(9), Some(-1))?;
+    /// array.put_along_axis(indices, Scalar::Int(9), Some(-1), IndexMode::Raise)?;
     /// assert_eq!(array.to_vec::<i32>()?, [1, 9, 9, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -56,29 +62,30 @@ impl UsmArray {
         indices: impl Into<Index<'a>>,
         values: impl Into<ArrayOrScalar<'b>>,
         axis: Option<isize>,
+        mode: IndexMode,
     ) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
-        let plan = self.along_plan(&indices.into(), axis)?;
+        let plan = self.along_plan(&indices.into(), axis, mode)?;
         plan.scatter(self, &Values::broadcast(self, values.into(), plan.shape())?)
     }
 
-    fn along_plan(&self, index: &Index<'_>, axis: Option<isize>) -> Result<Plan> {
+    fn along_plan(&self, index: &Index<'_>, axis: Option<isize>, mode: IndexMode) -> Result<Plan> {
         let indices = integer_array(index)?;
         let expected = if axis.is_some() { self.ndim() } else { 1 };
         if indices.shape.len() != expected {
             return Err(IndexError::IndicesNdim { found: indices.shape.len(), expected }.into());
         }
         let Some(axis) = axis else {
-            return self.flat_plan(index, IndexMode::Raise);
+            return self.flat_plan(index, mode);
         };
         let axis = normalise_axis("axis", axis, self.ndim())?;
         let layout = self.layout_from_lowest()?;
         let stride = layout.strides()[axis];
         // The displacement of a place of the axis, which does not overflow; nor does the sum below.
         let step = |place: usize| stride * place.cast_signed();
-        let steps = indices.integers(Some(axis), layout.shape()[axis], IndexMode::Raise, step)?;
+        let steps = indices.integers(Some(axis), layout.shape()[axis], mode, step)?;
 
         // The array with its axis replaced by one on which nothing moves, and the indices, in the shape of the result.
         let (mut sizes, mut strides) = (layout.shape().to_vec(), layout.strides().to_vec());

@@ -37,16 +37,53 @@ impl UsmArray {
         let Some(axis) = axis else {
             return self.flat_plan(&indices.into(), mode)?.gather(self);
         };
+        self.axis_plan(&indices.into(), axis, mode)?.gather(self)
+    }
+
+    /// Changes the elements that [`take`](Self::take) gives for an axis. Values are broadcast and cast as by
+    /// [`set_index`](Self::set_index); the last of several values for one element wins.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{IndexMode, Scalar, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 4])?;
+    /// array.put_on_axis(&[-1], Scalar::Int(9), 1, IndexMode::Raise)?;
+    /// assert_eq!(array.to_vec::<u8>()?, [1, 9, 3, 9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::ReadOnly`]: the array is read-only
+    /// - those of [`take`](Self::take) and [`set_index`](Self::set_index)
+    pub fn put_on_axis<'a, 'b>(
+        &self,
+        indices: impl Into<Index<'a>>,
+        values: impl Into<ArrayOrScalar<'b>>,
+        axis: isize,
+        mode: IndexMode,
+    ) -> Result<()> {
+        if !self.is_writable() {
+            return Err(Error::ReadOnly);
+        }
+        let plan = self.axis_plan(&indices.into(), axis, mode)?;
+        plan.scatter(self, &Values::broadcast(self, values.into(), plan.shape())?)
+    }
+
+    /// Places of one axis.
+    fn axis_plan(&self, indices: &Index<'_>, axis: isize, mode: IndexMode) -> Result<Plan> {
         let axis = normalise_axis("axis", axis, self.ndim())?;
         let layout = self.layout_from_lowest()?;
         let (sizes, strides) = (layout.shape(), layout.strides());
-        let indices = integer_array(&indices.into())?;
+        let indices = integer_array(indices)?;
         // The displacement of a place of the axis; neither it nor the sum overflows.
         let step = |place: usize| layout.offset() + strides[axis] * place.cast_signed();
         let picked = indices.integers(Some(axis), sizes[axis], mode, step)?;
         let outer = (&sizes[..axis], &strides[..axis]);
         let inner = (&sizes[axis + 1..], &strides[axis + 1..]);
-        Plan::new(outer, &indices.shape, picked, inner)?.gather(self)
+        Ok(Plan::new(outer, &indices.shape, picked, inner)?)
     }
 
     /// Changes the elements at the given places of all elements in row-major order. Values are taken in row-major order and

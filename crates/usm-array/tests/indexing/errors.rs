@@ -88,10 +88,13 @@ fn operations_refuse_before_they_write() {
         let unknown = Scalar::Float(1.5);
         assert!(matches!(array.set_index(&[(&[0]).into()], unknown), Err(Error::ScalarKind { .. })));
         assert!(matches!(array.put(&[0], unknown, IndexMode::Clip), Err(Error::ScalarKind { .. })));
-        assert!(array.put_along_axis(&[0], Scalar::Int(7), Some(0)).is_err(), "one axis, not two");
+        assert!(
+            array.put_along_axis(&[0], Scalar::Int(7), Some(0), IndexMode::Raise).is_err(),
+            "one axis, not two"
+        );
         let pairs = Index::Integers { values: &[0, 3], shape: Some(&[2, 1]) };
-        assert!(array.put_along_axis(pairs, Scalar::Int(7), Some(1)).is_err());
-        assert!(array.put_along_axis(pairs, Scalar::Int(7), Some(2)).is_err());
+        assert!(array.put_along_axis(pairs, Scalar::Int(7), Some(1), IndexMode::Raise).is_err());
+        assert!(array.put_along_axis(pairs, Scalar::Int(7), Some(2), IndexMode::Clip).is_err());
         assert!(array.place(&values, Scalar::Int(7)).is_err(), "another number of elements");
         assert!(array.extract(&values).is_err());
         assert!(where_(&array, &values, Scalar::Int(0)).is_err());
@@ -101,13 +104,14 @@ fn operations_refuse_before_they_write() {
             };
             refused(array.take(index, Some(0), IndexMode::Clip));
             refused(array.take(index, None, IndexMode::Wrap));
-            refused(array.take_along_axis(index, Some(0)));
+            refused(array.take_along_axis(index, Some(0), IndexMode::Raise));
         }
         let empty = counting(place, &[0, 3], Dtype::I32);
         for mode in [IndexMode::Raise, IndexMode::Wrap, IndexMode::Clip] {
             assert!(empty.take(&[0], Some(0), mode).is_err());
             assert!(empty.take(&[0], None, mode).is_err());
             assert!(empty.put(&[0], Scalar::Int(1), mode).is_err());
+            assert!(empty.put_on_axis(&[0], Scalar::Int(1), 0, mode).is_err());
             assert_eq!(empty.take(&[0_i64; 0], Some(0), mode).unwrap().shape(), [0, 3]);
         }
         assert_eq!(integers(&array), [0, 1, 2, 3, 4, 5]);
@@ -126,7 +130,8 @@ fn read_only_arrays_stay_as_they_are() {
             shown.set_index(&[0.into()], one),
             shown.set_index(&[(&[0_i64; 0]).into()], one),
             shown.put(&[0], one, IndexMode::Raise),
-            shown.put_along_axis(rows, one, Some(1)),
+            shown.put_along_axis(rows, one, Some(1), IndexMode::Wrap),
+            shown.put_on_axis(&[0], one, 0, IndexMode::Raise),
             shown.place(&array, one),
             shown.get_index(&[0.into()]).unwrap().set_index(&[(&[0]).into()], one),
             array.broadcast_to(&[2, 2, 3]).unwrap().set_index(&[(&[0]).into()], one),

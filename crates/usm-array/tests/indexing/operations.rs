@@ -84,6 +84,18 @@ proptest! {
         if let Ok(taken) = taken {
             prop_assert_eq!(integers(&taken), places.iter().map(|&place| elements[place]).collect::<Vec<_>>());
         }
+        if mode != IndexMode::Raise || fits(n) {
+            let array = counting(&place, &shape, dtype);
+            let mut picked = shape.clone();
+            picked[axis] = numbers.len();
+            let mut expected = elements.clone();
+            indices(&picked).into_iter().enumerate().for_each(|(i, mut index)| {
+                index[axis] = place_of(numbers[index[axis]], n, mode);
+                expected[flat(&index, &shape)] = i as i64;
+            });
+            array.put_on_axis(&on_device, &counting(&from, &picked, Dtype::I16), axis as isize, mode).unwrap();
+            prop_assert_eq!(integers(&array), expected);
+        }
         let values: Vec<i64> = (0..value_count as i64).map(|i| 100 + i).collect();
         let value_array = UsmArray::from_slice(&from.0, from.1, &[value_count], &values).unwrap();
         let mut expected = elements.clone();
@@ -102,6 +114,7 @@ proptest! {
         axis in 0_usize..3,
         (count, ones) in (0_usize..4, any::<u8>()),
         seeds in prop::collection::vec(0_usize..1000, 64),
+        mode in prop::sample::select(&MODES[..]),
         strided in any::<bool>(),
     ) {
         let array = if strided { spread(&place, &shape, dtype) } else { counting(&place, &shape, dtype) };
@@ -111,26 +124,29 @@ proptest! {
         let mut of: Vec<usize> =
             shape.iter().enumerate().map(|(k, &n)| if ones >> k & 1 == 1 { 1 } else { n }).collect();
         of[axis] = count;
+        // Outside of the axis only where the mode admits that.
+        let reach = if mode == IndexMode::Raise { n } else { 3 * n };
         let numbers: Vec<i64> =
-            (0..of.iter().product()).map(|i| (seeds[i % 64] % (2 * n)) as i64 - n as i64).collect();
+            (0..of.iter().product()).map(|i| (seeds[i % 64] % (2 * reach)) as i64 - reach as i64).collect();
         let at = UsmArray::from_slice(&from.0, from.1, &of, &numbers).unwrap();
         let mut result = shape.clone();
         result[axis] = count;
         let sources: Vec<usize> = indices(&result).into_iter().map(|mut index| {
             let which: Vec<usize> = index.iter().zip(&of).map(|(&i, &n)| if n == 1 { 0 } else { i }).collect();
-            index[axis] = place_of(numbers[flat(&which, &of)], n, IndexMode::Raise);
+            index[axis] = place_of(numbers[flat(&which, &of)], n, mode);
             flat(&index, &shape)
         }).collect();
-        let taken = array.take_along_axis(&at, Some(axis as isize)).unwrap();
+        let taken = array.take_along_axis(&at, Some(axis as isize), mode).unwrap();
         prop_assert_eq!(taken.shape(), &result[..]);
         prop_assert_eq!(integers(&taken), sources.iter().map(|&source| elements[source]).collect::<Vec<_>>());
         let host = Index::Integers { values: &numbers, shape: Some(&of) };
-        prop_assert_eq!(integers(&array.take_along_axis(host, Some(axis as isize)).unwrap()), integers(&taken));
+        let again = array.take_along_axis(host, Some(axis as isize), mode).unwrap();
+        prop_assert_eq!(integers(&again), integers(&taken));
 
         let values = counting(&from, &result, Dtype::U8);
         let mut expected = elements;
         sources.iter().enumerate().for_each(|(i, &source)| expected[source] = i as i64);
-        array.put_along_axis(&at, &values, Some(axis as isize)).unwrap();
+        array.put_along_axis(&at, &values, Some(axis as isize), mode).unwrap();
         prop_assert_eq!(integers(&array), expected);
     }
 
@@ -247,7 +263,7 @@ fn arrays_without_axes() {
         one.put(&[0], Scalar::Int(8), IndexMode::Raise).unwrap();
         assert_eq!(integers(&where_(&one, &one, &one).unwrap()), [8]);
         let table = counting(place, &[2, 3], Dtype::I32);
-        assert_eq!(integers(&table.take_along_axis(&[5, -6], None).unwrap()), [5, 0]);
+        assert_eq!(integers(&table.take_along_axis(&[5, -6], None, IndexMode::Raise).unwrap()), [5, 0]);
         assert_eq!(table.take(-1, Some(1), IndexMode::Raise).unwrap().shape(), [2]);
     }
 }

@@ -42,6 +42,7 @@ fn the_last_of_repeated_indices_wins() {
                 rows,
                 &values.slice(&[SliceItem::Slice { start: None, stop: Some(3), step: 1 }]).unwrap(),
                 Some(0),
+                IndexMode::Raise,
             )
             .unwrap();
         assert_eq!(integers(&array), [4, 5, 2, 3, 4, 5]);
