@@ -219,6 +219,10 @@ unsafe impl Backend for SharedHost {
         not_supported("sub-devices of a device that another copy of this library made")
     }
 
+    unsafe fn host_reachable(&self, _device: RawDevice, kind: UsmKind) -> bool {
+        kind.is_host_accessible()
+    }
+
     // The memory of all simulated devices is the host's.
     unsafe fn can_access_peer(&self, device: RawDevice, peer: RawDevice, _access: PeerAccess) -> bool {
         device != peer
