@@ -5,7 +5,7 @@ use usm_memory::usm_core::UsmKind;
 
 use crate::create::CreateError;
 use crate::dlpack::DlpackError;
-use crate::dtype::Dtype;
+use crate::dtype::{Casting, Dtype};
 use crate::index::IndexError;
 use crate::interface::{ByteSpan, InterfaceError};
 use crate::layout::LayoutError;
@@ -179,12 +179,14 @@ pub enum Error {
         shape: Vec<usize>,
     },
     /// A cast that the caller does not allow.
-    #[error("cannot cast from {from} to {to} by the casting that was asked for")]
+    #[error("source: found elements of {from}, allowed are those that cast to {to} with casting '{casting}'")]
     CastNotAllowed {
         /// Element type of the source
         from: Dtype,
         /// Element type of the target
         to: Dtype,
+        /// What was allowed
+        casting: Casting,
     },
     /// Another dtype without a copy.
     #[error("found elements of {found}, for {expected} a copy is needed, which is not allowed")]

@@ -4,6 +4,7 @@ use half::f16;
 use num_complex::{Complex32, Complex64};
 
 use crate::array::UsmArray;
+use crate::copy::half_from_f64;
 use crate::dtype::{Dtype, MAX_ITEMSIZE_BYTES};
 use crate::error::{Error, Result};
 use crate::view::bytes_of;
@@ -94,7 +95,7 @@ impl Scalar {
             Dtype::U16 => write_int!(u16),
             Dtype::U32 => write_int!(u32),
             Dtype::U64 => write_int!(u64),
-            Dtype::F16 => write(&f16::from_f64(self.to_real(dtype)?).to_ne_bytes()),
+            Dtype::F16 => write(&half_from_f64(self.to_real(dtype)?).to_ne_bytes()),
             Dtype::F32 => write(&(self.to_real(dtype)? as f32).to_ne_bytes()),
             Dtype::F64 => write(&self.to_real(dtype)?.to_ne_bytes()),
             Dtype::C64 => {
@@ -204,6 +205,9 @@ mod tests {
         assert_eq!(round_trip(largest, Dtype::U64).unwrap(), largest);
         assert_eq!(round_trip(Scalar::Float(0.1), Dtype::F32).unwrap(), Scalar::Float(f64::from(0.1_f32)));
         assert_eq!(round_trip(Scalar::Float(65504.0), Dtype::F16).unwrap(), Scalar::Float(65504.0));
+        // Just above the middle between 1 and the next one: rounded once, and not to the middle first.
+        let above = Scalar::Float(1.0 + 2_f64.powi(-11) + f64::EPSILON);
+        assert_eq!(round_trip(above, Dtype::F16).unwrap(), Scalar::Float(1.0 + 2_f64.powi(-10)));
         let complex = Scalar::Complex(Complex64::new(1.5, -2.5));
         assert_eq!(round_trip(complex, Dtype::C64).unwrap(), complex);
         assert_eq!(round_trip(complex, Dtype::C128).unwrap(), complex);

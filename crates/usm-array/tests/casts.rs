@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use common::places;
 use usm_array::half::f16;
 use usm_array::usm_core::UsmKind;
-use usm_array::{CopyMode, Dtype, Error, Layout, Order, Scalar, SliceItem, UsmArray};
+use usm_array::{Casting, CopyMode, Dtype, Error, Layout, Order, Scalar, SliceItem, UsmArray};
 
 /// Values at the edges of all dtypes, as far as the dtype has them.
 fn edges(dtype: Dtype) -> Vec<Scalar> {
@@ -162,7 +162,7 @@ fn every_pair_of_dtypes_on_every_kind_of_memory() {
                     }
                 };
                 check(&found, &mut expected.iter());
-                found.assign_cast(&reversed, |_, _| true).unwrap();
+                found.assign_cast(&reversed, Casting::Unsafe).unwrap();
                 check(&found.slice(&[backwards]).unwrap(), &mut expected.iter());
             }
         }
@@ -189,12 +189,16 @@ fn what_is_not_allowed_changes_nothing() {
         let floats = UsmArray::from_slice(&queue, kind, &[2], &[1.5_f64, 2.5]).unwrap();
         let ints = UsmArray::from_slice(&queue, UsmKind::Host, &[2], &[7_i32, 8]).unwrap();
         assert!(matches!(ints.assign(&floats), Err(Error::DtypeMismatch { .. })));
-        let refused = ints.assign_cast(&floats, |from, to| {
-            assert_eq!((from, to), (Dtype::F64, Dtype::I32));
-            false
-        });
-        assert!(matches!(refused, Err(Error::CastNotAllowed { from: Dtype::F64, to: Dtype::I32 })));
-        assert!(matches!(ints.read_only().assign_cast(&floats, |_, _| true), Err(Error::ReadOnly)));
+        for casting in [Casting::No, Casting::Equiv, Casting::Safe, Casting::SameKind] {
+            let refused = ints.assign_cast(&floats, casting).unwrap_err();
+            assert!(matches!(refused, Error::CastNotAllowed { from: Dtype::F64, to: Dtype::I32, .. }));
+            let message = format!("float64, allowed are those that cast to int32 with casting '{casting}'");
+            assert!(refused.to_string().contains(&message), "{refused}");
+        }
+        floats.assign_cast(&ints, Casting::Safe).unwrap();
+        assert_eq!(floats.to_vec::<f64>().unwrap(), [7.0, 8.0]);
+        floats.copy_from_host_contiguous(&[1.5_f64, 2.5].map(f64::to_ne_bytes).concat()).unwrap();
+        assert!(matches!(ints.read_only().assign_cast(&floats, Casting::Unsafe), Err(Error::ReadOnly)));
         let refused = floats.astype(Dtype::I32, CopyMode::Never);
         assert!(matches!(refused, Err(Error::CopyNeeded { found: Dtype::F64, expected: Dtype::I32 })));
         assert_eq!(ints.to_vec::<i32>().unwrap(), [7, 8]);
@@ -203,7 +207,7 @@ fn what_is_not_allowed_changes_nothing() {
         assert_eq!(itself.address(), floats.address());
         let copied = floats.astype(Dtype::F64, CopyMode::Always).unwrap();
         assert_ne!(copied.address(), floats.address());
-        ints.assign_cast(&floats, |_, _| true).unwrap();
+        ints.assign_cast(&floats, Casting::Unsafe).unwrap();
         assert_eq!(ints.to_vec::<i32>().unwrap(), [1, 2]);
     }
 }
@@ -218,10 +222,10 @@ fn casting_within_one_memory_is_as_if_copied_first() {
             UsmArray::from_parts(whole.buffer().clone(), dtype, layout, 0).unwrap()
         };
         // Sixteen u8 from byte 8 on become sixteen u32 from byte 16 on, and the other way round.
-        part(Dtype::U32, 4).assign_cast(&part(Dtype::U8, 8), |_, _| true).unwrap();
+        part(Dtype::U32, 4).assign_cast(&part(Dtype::U8, 8), Casting::Unsafe).unwrap();
         let expected: Vec<u32> = (8..24).collect();
         assert_eq!(part(Dtype::U32, 4).to_vec::<u32>().unwrap(), expected);
-        part(Dtype::U8, 10).assign_cast(&part(Dtype::U32, 4), |_, _| true).unwrap();
+        part(Dtype::U8, 10).assign_cast(&part(Dtype::U32, 4), Casting::Unsafe).unwrap();
         let found = part(Dtype::U8, 10).to_vec::<u8>().unwrap();
         assert_eq!(found, (8..24).collect::<Vec<u8>>());
         assert_eq!(whole.to_vec::<u8>().unwrap()[..10], bytes[..10]);

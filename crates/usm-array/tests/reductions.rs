@@ -271,6 +271,10 @@ fn sums_are_as_exact_as_said() {
     let found_units = (found / unit) as i128; // exact, as the unit is a power of two
     let error = (found_units - exact).unsigned_abs() as f64 * unit;
     assert!(error <= 41.0 * 2_f64.powi(-53) * sizes + unit, "{error} of {sizes}");
+    // Just above the middle between 1 and the next half: rounded once.
+    let halves = [1.0, 2_f64.powi(-11), 2_f64.powi(-24)].map(f16::from_f64);
+    let halves = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &halves).unwrap();
+    assert_eq!(halves.sum_total().unwrap(), Scalar::Float(1.0 + 2_f64.powi(-10)));
     // In float32, one after the other, 10 million times 0.1 is far off.
     let tenths = UsmArray::full(&queue, UsmKind::Shared, &[10_000_000], 0.1_f32).unwrap();
     assert_eq!(tenths.sum_total().unwrap(), Scalar::Float(f64::from((f64::from(0.1_f32) * 1e7) as f32)));

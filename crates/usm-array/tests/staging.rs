@@ -6,7 +6,7 @@ mod common;
 
 use common::places;
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{CopyMode, Dtype, SliceItem, UsmArray};
+use usm_array::{Casting, CopyMode, Dtype, SliceItem, UsmArray};
 
 fn every(step: isize) -> SliceItem {
     SliceItem::Slice { start: None, stop: None, step }
@@ -88,7 +88,7 @@ fn writing_in_pieces_leaves_the_gaps_alone() {
 
             // From the same kind, cast on the way, and a value everywhere.
             let small = UsmArray::from_slice(&queue, kind, view.shape(), &vec![9_u16; view.size()]).unwrap();
-            view.assign_cast(&small, |_, _| true).unwrap();
+            view.assign_cast(&small, Casting::Unsafe).unwrap();
             places_of(&view, index).into_iter().for_each(|place| expected[place] = 9);
             assert!(array.to_vec::<u32>().unwrap() == expected, "{name}, {kind}");
             view.fill(3_u32).unwrap();
@@ -104,7 +104,7 @@ fn broadcast_sources_in_pieces() {
         let row = UsmArray::from_slice(&queue, kind, &[512], &(0..512).collect::<Vec<i64>>()).unwrap();
         let target = UsmArray::zeros(&queue, kind, &[1500, 1024], Dtype::F64).unwrap();
         let half = target.slice(&[every(1), every(2)]).unwrap();
-        half.assign_cast(&row, |_, _| true).unwrap();
+        half.assign_cast(&row, Casting::Unsafe).unwrap();
         let found = target.to_vec::<f64>().unwrap();
         for (i, row) in found.chunks(1024).enumerate() {
             let expected = |k: usize| if k.is_multiple_of(2) { (k / 2) as f64 } else { 0.0 };

@@ -8,7 +8,7 @@ use super::overlap::assign_overlapping;
 use super::plan::CopyPlan;
 use super::staged;
 use crate::array::UsmArray;
-use crate::dtype::Dtype;
+use crate::dtype::{Casting, can_cast};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, SliceItem};
 use crate::view::{HostRead, HostWrite};
@@ -55,30 +55,30 @@ impl UsmArray {
         self.assign_elements(source)
     }
 
-    /// Copies the elements of another array of any dtype that `allowed(from, to)` admits, broadcast to this array's shape and cast
-    /// in the same pass as by [`astype`](Self::astype).
+    /// Copies the elements of another array of any dtype that [`can_cast`] to this array's, broadcast to this array's shape and
+    /// cast in the same pass as by [`astype`](Self::astype).
     ///
     /// ```
     /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::UsmArray;
+    /// use usm_array::{Casting, UsmArray};
     ///
     /// let runtime = Runtime::global();
     /// let queue = runtime.default_queue(runtime.host_device())?;
     /// let numbers = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[0.0_f64; 4])?;
     /// let row = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1_u8, 2])?;
-    /// numbers.assign_cast(&row, |_, _| true)?;
+    /// numbers.assign_cast(&row, Casting::Safe)?;
     /// assert_eq!(numbers.to_vec::<f64>()?, [1.0, 2.0, 1.0, 2.0]);
-    /// assert!(row.assign_cast(&numbers, |from, to| from == to).is_err());
+    /// assert!(row.assign_cast(&numbers, Casting::SameKind).is_err(), "real numbers are no integers");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// - [`Error::CastNotAllowed`]: `allowed` says no
+    /// - [`Error::CastNotAllowed`]: the casting does not allow it
     /// - those of [`assign`](Self::assign) but the first
-    pub fn assign_cast(&self, source: &Self, allowed: impl FnOnce(Dtype, Dtype) -> bool) -> Result<()> {
+    pub fn assign_cast(&self, source: &Self, casting: Casting) -> Result<()> {
         let (from, to) = (source.dtype(), self.dtype());
-        if from != to && !allowed(from, to) {
-            return Err(Error::CastNotAllowed { from, to });
+        if !can_cast(from, to, casting) {
+            return Err(Error::CastNotAllowed { from, to, casting });
         }
         self.assign_elements(source)
     }

@@ -1,7 +1,7 @@
 //! Arrays of another dtype
 
 use crate::array::UsmArray;
-use crate::dtype::Dtype;
+use crate::dtype::{Casting, Dtype};
 use crate::error::{Error, Result};
 
 /// Whether an operation that could give a view gives a copy: Python's `copy=True`, `copy=None` and `copy=False`.
@@ -47,7 +47,7 @@ impl UsmArray {
             CopyMode::Always | CopyMode::IfNeeded => {}
         }
         let cast = Self::empty(self.queue(), self.kind(), self.shape(), dtype)?;
-        cast.assign_cast(self, |_, _| true)?;
+        cast.assign_cast(self, Casting::Unsafe)?;
         Ok(cast)
     }
 }

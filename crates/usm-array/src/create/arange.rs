@@ -1,8 +1,6 @@
 //! Numbers from a start to before a stop, by steps
 
-use num_complex::Complex64;
-
-use super::generate::{generate_complex, generate_integers, generate_real};
+use super::generate::{generate_floating, generate_integers};
 use super::options::kind_of;
 use super::{CreateError, CreateOptions};
 use crate::array::UsmArray;
@@ -86,8 +84,7 @@ impl CreateOptions<'_> {
         let array = self.vector(len, dtype)?;
         let step = if step.is_finite() { step } else { 0.0 }; // then there is one number at most
         let value = |i: usize| start + i as f64 * step;
-        generate_real(&array, value)?;
-        generate_complex(&array, |i| Complex64::new(value(i), 0.0))?;
+        generate_floating(&array, value, |_| 0.0)?;
         Ok(array)
     }
 }

@@ -4,12 +4,12 @@
 //! memory, large ones keep the number of queue operations small where it does not.
 
 use half::f16;
-use num_complex::{Complex, Complex64};
+use num_complex::{Complex32, Complex64};
 
 use crate::array::UsmArray;
 use crate::copy::half_from_f64;
 use crate::dtype::{Dtype, Element};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::{Order, SliceItem};
 use crate::view::{bytes_of, zeroed_vec};
 
@@ -33,34 +33,69 @@ pub(super) fn generate<T: Element>(array: &UsmArray, mut value: impl FnMut(usize
     Ok(())
 }
 
-/// As [`generate`], for real floating-point dtypes; others are left alone.
-pub(super) fn generate_real(array: &UsmArray, value: impl Fn(usize) -> f64) -> Result<()> {
+/// As [`generate`], for floating-point dtypes: numbers with these real and, if complex, imaginary parts.
+pub(super) fn generate_floating(
+    array: &UsmArray,
+    re: impl Fn(usize) -> f64,
+    im: impl Fn(usize) -> f64,
+) -> Result<()> {
     match array.dtype() {
-        Dtype::F16 => generate::<f16>(array, |i| half_from_f64(value(i))),
-        Dtype::F32 => generate(array, |i| value(i) as f32),
-        Dtype::F64 => generate(array, value),
-        _ => Ok(()),
-    }
-}
-
-/// As [`generate`], for complex dtypes; others are left alone.
-pub(super) fn generate_complex(array: &UsmArray, value: impl Fn(usize) -> Complex64) -> Result<()> {
-    match array.dtype() {
-        Dtype::C64 => generate(array, |i| {
-            let value = value(i);
-            Complex::new(value.re as f32, value.im as f32)
-        }),
-        Dtype::C128 => generate(array, value),
-        _ => Ok(()),
+        Dtype::F16 => generate::<f16>(array, |i| half_from_f64(re(i))),
+        Dtype::F32 => generate(array, |i| re(i) as f32),
+        Dtype::F64 => generate(array, re),
+        Dtype::C64 => generate(array, |i| Complex32::new(re(i) as f32, im(i) as f32)),
+        Dtype::C128 => generate(array, |i| Complex64::new(re(i), im(i))),
+        found @ (Dtype::Bool
+        | Dtype::I8
+        | Dtype::I16
+        | Dtype::I32
+        | Dtype::I64
+        | Dtype::U8
+        | Dtype::U16
+        | Dtype::U32
+        | Dtype::U64) => Err(not_allowed(found, "floating-point dtypes")),
     }
 }
 
 /// As [`generate`], for integer dtypes: the lowest bytes of what the function gives.
 pub(super) fn generate_integers(array: &UsmArray, mut value: impl FnMut(usize) -> u64) -> Result<()> {
-    match array.itemsize_bytes() {
-        1 => generate(array, |i| value(i) as u8),
-        2 => generate(array, |i| value(i) as u16),
-        4 => generate(array, |i| value(i) as u32),
-        _ => generate(array, value),
+    match array.dtype() {
+        Dtype::I8 | Dtype::U8 => generate(array, |i| value(i) as u8),
+        Dtype::I16 | Dtype::U16 => generate(array, |i| value(i) as u16),
+        Dtype::I32 | Dtype::U32 => generate(array, |i| value(i) as u32),
+        Dtype::I64 | Dtype::U64 => generate(array, value),
+        found @ (Dtype::Bool | Dtype::F16 | Dtype::F32 | Dtype::F64 | Dtype::C64 | Dtype::C128) => {
+            Err(not_allowed(found, "integer dtypes"))
+        }
+    }
+}
+
+/// What callers have ruled out: numbers that would be lost.
+fn not_allowed(found: Dtype, allowed: &'static str) -> Error {
+    Error::DtypeNotAllowed { operation: "range of numbers", found, allowed }
+}
+
+#[cfg(test)]
+mod tests {
+    use usm_memory::usm_core::{Runtime, UsmKind};
+
+    use super::*;
+
+    #[test]
+    fn no_dtype_is_left_without_its_numbers() {
+        let runtime = Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).expect("the host is always there");
+        for dtype in Dtype::ALL {
+            let array = UsmArray::zeros(&queue, UsmKind::Shared, &[3], dtype).expect("small");
+            let whole = generate_integers(&array, |i| i as u64 + 1);
+            let floating = generate_floating(&array, |i| i as f64 + 1.0, |_| 0.0);
+            let is_refused = |result: Result<()>| matches!(result, Err(Error::DtypeNotAllowed { found, .. }) if found == dtype);
+            let is_whole = matches!(dtype.kind(), 'i' | 'u');
+            let is_floating = matches!(dtype.kind(), 'f' | 'c');
+            assert_eq!((is_refused(whole), is_refused(floating)), (!is_whole, !is_floating), "{dtype}");
+            if is_whole || is_floating {
+                assert_eq!(array.count_nonzero_total().expect("readable"), 3, "{dtype}");
+            }
+        }
     }
 }

@@ -1,9 +1,7 @@
 //! So many numbers between two ends
 
-use num_complex::Complex64;
-
 use super::arange::real;
-use super::generate::{generate_complex, generate_integers, generate_real};
+use super::generate::{generate_floating, generate_integers};
 use super::options::kind_of;
 use super::{CreateError, CreateOptions};
 use crate::array::UsmArray;
@@ -48,7 +46,7 @@ impl CreateOptions<'_> {
             let re = Line::new(start.re, stop.re, steps, has_end);
             let im = Line::new(start.im, stop.im, steps, has_end);
             let array = self.vector(num, dtype)?;
-            generate_complex(&array, |i| Complex64::new(re.at(i), im.at(i)))?;
+            generate_floating(&array, |i| re.at(i), |i| im.at(i))?;
             return Ok(array);
         }
         let (first, whole_first) = real("start", start)?;
@@ -56,7 +54,7 @@ impl CreateOptions<'_> {
         let line = Line::new(first, last, steps, has_end);
         if dtype.kind() == 'f' {
             let array = self.vector(num, dtype)?;
-            generate_real(&array, |i| line.at(i))?;
+            generate_floating(&array, |i| line.at(i), |_| 0.0)?;
             return Ok(array);
         }
         if let Some((first, last)) = whole_first.zip(whole_last) {

@@ -1,5 +1,7 @@
 //! Which casts a rule allows
 
+use std::fmt;
+
 use super::Dtype;
 
 /// How much a cast may lose, as in NumPy; each rule allows what the ones before it allow.
@@ -16,6 +18,19 @@ pub enum Casting {
     SameKind,
     /// Everything.
     Unsafe,
+}
+
+/// NumPy's word for it: `no`, `equiv`, `safe`, `same_kind` or `unsafe`.
+impl fmt::Display for Casting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::No => "no",
+            Self::Equiv => "equiv",
+            Self::Safe => "safe",
+            Self::SameKind => "same_kind",
+            Self::Unsafe => "unsafe",
+        })
+    }
 }
 
 /// Whether a rule allows a cast.

@@ -3,6 +3,7 @@
 use super::resolve::{Resolved, resolve};
 use super::{ArrayOrScalar, Index, Values};
 use crate::array::UsmArray;
+use crate::dtype::Casting;
 use crate::error::{Error, Result};
 
 impl UsmArray {
@@ -81,7 +82,7 @@ impl UsmArray {
         }
         match (resolve(self, items)?, value.into()) {
             (Resolved::View(items), ArrayOrScalar::Array(array)) => {
-                self.slice(&items)?.assign_cast(array, |_, _| true)
+                self.slice(&items)?.assign_cast(array, Casting::Unsafe)
             }
             (Resolved::View(items), ArrayOrScalar::Scalar(value)) => self.slice(&items)?.fill_scalar(value),
             (Resolved::Picked(plan), value) => {

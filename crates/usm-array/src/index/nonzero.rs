@@ -1,4 +1,4 @@
-//! Where elements are not zero, and how many of them
+//! Where elements are not zero
 
 use super::plan::room;
 use super::read::{HostElements, unravel};
@@ -60,32 +60,12 @@ impl UsmArray {
     /// # Errors
     /// The last two of [`nonzero`](Self::nonzero).
     pub fn argwhere(&self) -> Result<Self> {
-        let count = self.count_true()?;
         if self.ndim() == 0 {
+            let count = self.count_nonzero_total()?;
             return Self::empty(self.queue(), self.kind(), &[count, 0], Dtype::I64);
         }
         let indices = self.nonzero_indices()?;
         Self::from_slice(self.queue(), self.kind(), &[indices.len() / self.ndim(), self.ndim()], &indices)
-    }
-
-    /// The number of elements that are true, or not zero.
-    ///
-    /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Bool8, UsmArray};
-    ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
-    /// let mask = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[true, false, true].map(Bool8::from))?;
-    /// assert_eq!(mask.count_true()?, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The last two of [`nonzero`](Self::nonzero).
-    pub fn count_true(&self) -> Result<usize> {
-        let truth = HostElements::truth(self)?;
-        Ok(count(truth.bytes()?))
     }
 
     /// Index after index, one number for each axis.

@@ -5,7 +5,7 @@ use num_complex::Complex;
 
 use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
-use crate::copy::CopyMode;
+use crate::copy::{CopyMode, half_from_f64};
 use crate::dispatch;
 use crate::dtype::{Bool8, Dtype, Element};
 use crate::error::{Error, Result};
@@ -197,7 +197,7 @@ summands! {
     u16 => u64 => u64: Into::into, |sum| sum;
     u32 => u64 => u64: Into::into, |sum| sum;
     u64 => u64 => u64: |x| x, |sum| sum;
-    f16 => f64 => f16: Into::into, f16::from_f64;
+    f16 => f64 => f16: Into::into, half_from_f64;
     f32 => f64 => f32: Into::into, |sum| sum as f32;
     f64 => f64 => f64: |x| x, |sum| sum;
     Complex<f32> => Complex<f64> => Complex<f32>:

@@ -4,7 +4,7 @@ use usm_memory::usm_core::{Queue, UsmKind};
 
 use super::ManipulateError;
 use crate::array::UsmArray;
-use crate::dtype::{Dtype, Operand, default_dtypes};
+use crate::dtype::{Casting, Dtype, Operand, default_dtypes};
 use crate::error::Result;
 
 /// The kind of memory that an operation on memory of several kinds gives: device before shared before host. `None` for no kinds.
@@ -75,5 +75,5 @@ pub(super) fn same_queue<'a>(
 
 /// Copies elements into a part of a result, cast to its dtype, to which they were promoted.
 pub(super) fn put(target: &UsmArray, source: &UsmArray) -> Result<()> {
-    target.assign_cast(source, |_, _| true)
+    target.assign_cast(source, Casting::Unsafe)
 }

@@ -176,7 +176,7 @@ proptest! {
         prop_assert_eq!(rows.shape(), [chosen.len(), shape.len()]);
         let expected: Vec<i64> = chosen.iter().flat_map(|&i| all[i].iter().map(|&k| k as i64)).collect();
         prop_assert_eq!(integers(&rows), expected);
-        prop_assert_eq!(condition.count_true().unwrap(), chosen.len());
+        prop_assert_eq!(condition.count_nonzero_total().unwrap(), chosen.len());
 
         let extracted: Vec<i64> = chosen.iter().map(|&i| elements[i]).collect();
         prop_assert_eq!(integers(&array.extract(&condition).unwrap()), extracted.clone());
@@ -252,7 +252,7 @@ fn arrays_without_axes() {
         let one = counting(place, &[], Dtype::I32);
         one.fill(5_i32).unwrap();
         assert_eq!(one.argwhere().unwrap().shape(), [1, 0]);
-        assert_eq!(one.count_true().unwrap(), 1);
+        assert_eq!(one.count_nonzero_total().unwrap(), 1);
         assert!(one.nonzero().is_err());
         assert_eq!(integers(&one.take(-1, None, IndexMode::Raise).unwrap()), [5]);
         assert!(one.take(0, Some(0), IndexMode::Raise).is_err());

@@ -1,7 +1,7 @@
 //! The cases, and the table of their ratios
 
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{Dtype, SliceItem, UsmArray};
+use usm_array::{Casting, Dtype, SliceItem, UsmArray};
 
 use super::limit::{self, Transpose};
 
@@ -83,7 +83,7 @@ impl Bench {
         let spare_from = self.new_array(&[bytes], Dtype::U8);
         let to = spare.address();
         let mut runs: Vec<Run<'_>> = vec![
-            Box::new(|| dst.assign_cast(src, |_, _| true).unwrap()),
+            Box::new(|| dst.assign_cast(src, Casting::Unsafe).unwrap()),
             Box::new(|| spare.assign(&spare_from).unwrap()),
         ];
         for run in loops {
