@@ -202,7 +202,7 @@ fn triangles_larger_than_a_piece() {
         }
         let vector = counting(place, &Layout::contiguous(&[3], Order::C).unwrap());
         let refused = vector.tril(0).unwrap_err();
-        assert_eq!(refused.to_string(), "found 1 axes, allowed are 2 and more");
+        assert_eq!(refused.to_string(), "shape: found 1 axes, allowed are 2 and more");
     }
 }
 

@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::LazyLock;
 
-use common::{indices, places};
+use common::{campaign, indices, places};
 use proptest::prelude::*;
 use usm_array::{Dtype, Order, SliceItem, UsmArray};
 
@@ -269,6 +269,8 @@ fn apply(array: &UsmArray, expected: &Expected, step: Step) -> Option<(UsmArray,
 }
 
 proptest! {
+    #![proptest_config(campaign())]
+
     #[test]
     fn chains_of_views_equal_the_rearranged_elements(first in any::<prop::sample::Index>(), steps in steps()) {
         let whole = &ARRAYS[first.index(ARRAYS.len())];

@@ -154,6 +154,15 @@ fn parts_in_every_place() {
         assert_eq!(planes, [60, 66, 72, 78], "{kind}");
         let windows: Vec<i32> = view.windows(&[2, 3, 3]).unwrap().map(|window| window.iter().sum()).collect();
         assert_eq!(windows, [198, 216], "{kind}");
+        let refused = [
+            view.axis_iter(3).unwrap_err(),
+            view.lanes(3).unwrap_err(),
+            view.index_axis(3, 0).unwrap_err(),
+            view.par_axis_iter(3).map(|_| ()).unwrap_err(),
+        ];
+        for error in refused {
+            assert_eq!(error.to_string(), "axis: axis 3 is out of bounds for 3 axes, allowed are -3 to 2");
+        }
         drop(view);
         let mut view = array.view_mut::<i32>().unwrap();
         view.for_each_axis_mut(2, |k, mut plane| plane.map_in_place(|x| x - k as i32)).unwrap();

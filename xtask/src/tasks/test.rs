@@ -111,7 +111,7 @@ fn tests(project: &Project) -> Cmd<'_> {
 }
 
 /// A Rust test finds the runtime in the venv, and one that does not find it fails.
-fn require_sycl<'p>(tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
+pub(super) fn require_sycl<'p>(tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
     tests.env("VIRTUAL_ENV", venv.dir()).env("USM_REQUIRE_SYCL", "1")
 }
 

@@ -47,7 +47,7 @@ pub enum IndexError {
         found: &'static str,
     },
     /// Values of the host that are not as many as their shape says.
-    #[error("index array has {found} values for shape {shape:?}, allowed are {}", shape.iter().product::<usize>())]
+    #[error("index array has {found} values for shape {shape:?}, allowed are {}", values_of(shape))]
     ValuesLength {
         /// Number of values
         found: usize,
@@ -80,6 +80,12 @@ pub enum IndexError {
 
 fn axis_name(axis: Option<usize>) -> String {
     axis.map_or_else(|| "the flat array".to_owned(), |axis| format!("axis {axis}"))
+}
+
+/// The shape is the caller's, and need not be one that memory can hold.
+fn values_of(shape: &[usize]) -> String {
+    let count = shape.iter().try_fold(1_usize, |count, &size| count.checked_mul(size));
+    count.map_or_else(|| "shapes that memory can hold".to_owned(), |count| count.to_string())
 }
 
 fn allowed(size: usize) -> String {

@@ -9,7 +9,7 @@ use super::{Extent, MAX_NDIM};
 #[non_exhaustive]
 pub enum LayoutError {
     /// More axes than [`MAX_NDIM`].
-    #[error("found {found} axes, allowed are at most {MAX_NDIM}")]
+    #[error("shape: found {found} axes, allowed are at most {MAX_NDIM}")]
     TooManyAxes {
         /// Number of axes asked for
         found: usize,
@@ -121,7 +121,7 @@ pub enum LayoutError {
         expected: usize,
     },
     /// Fewer axes than an operation works on.
-    #[error("found {ndim} axes, allowed are {needed} and more")]
+    #[error("shape: found {ndim} axes, allowed are {needed} and more")]
     TooFewAxes {
         /// Number of axes
         ndim: usize,

@@ -86,7 +86,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::Order;
-    use super::super::brute_force::{displacements, small_layouts};
+    use super::super::brute_force::{campaign, displacements, small_layouts};
     use super::*;
 
     #[test]
@@ -116,6 +116,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(campaign())]
+
         #[test]
         fn extents_equal_brute_force(layout in small_layouts()) {
             let places = displacements(&layout);

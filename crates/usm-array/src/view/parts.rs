@@ -10,7 +10,7 @@ use super::guarded::MemoryRef;
 use super::{ArrayView, ArrayViewMut};
 use crate::dtype::Element;
 use crate::error::Result;
-use crate::layout::{Layout, SliceItem};
+use crate::layout::{Layout, SliceItem, normalise_axis};
 
 impl<T: Element> ArrayView<'_, T> {
     /// Some of the elements, with the meaning of Python's `view[items]`.
@@ -84,7 +84,7 @@ impl<T: Element> ArrayView<'_, T> {
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): no such axis
     pub fn axis_iter(&self, axis: isize) -> Result<SubViews<'_, T>> {
-        Ok(SubViews::new(self.memory(), self.layout().moveaxis(&[axis], &[0])?, 1))
+        Ok(SubViews::new(self.memory(), to_front(self.layout(), axis)?, 1))
     }
 
     /// As [`axis_iter`](Self::axis_iter), on several threads.
@@ -129,6 +129,7 @@ impl<T: Element> ArrayView<'_, T> {
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): no such axis
     pub fn lanes(&self, axis: isize) -> Result<SubViews<'_, T>> {
+        let axis = normalise_axis("axis", axis, self.layout().ndim())?.cast_signed();
         let lanes = self.layout().moveaxis(&[axis], &[-1])?;
         let outer_ndim = lanes.ndim() - 1; // there is the axis
         Ok(SubViews::new(self.memory(), lanes, outer_ndim))
@@ -241,7 +242,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
         axis: isize,
         mut function: impl FnMut(usize, ArrayViewMut<'_, T>),
     ) -> Result<()> {
-        let layout = self.layout().moveaxis(&[axis], &[0])?;
+        let layout = to_front(self.layout(), axis)?;
         for number in 0..layout.outer_size(1) {
             function(number, self.part(layout.inner(1, number)));
         }
@@ -249,8 +250,14 @@ impl<T: Element> ArrayViewMut<'_, T> {
     }
 }
 
+/// The layout with an axis as the first one.
+fn to_front(layout: &Layout, axis: isize) -> Result<Layout> {
+    let axis = normalise_axis("axis", axis, layout.ndim())?;
+    Ok(layout.moveaxis(&[axis.cast_signed()], &[0])?)
+}
+
 fn at_axis(layout: &Layout, axis: isize, index: isize) -> Result<Layout> {
-    Ok(layout.moveaxis(&[axis], &[0])?.slice(&[SliceItem::Index(index)])?)
+    Ok(to_front(layout, axis)?.slice(&[SliceItem::Index(index)])?)
 }
 
 /// Iterator over parts of a view that have one shape, made by [`ArrayView::axis_iter`], [`ArrayView::lanes`] and

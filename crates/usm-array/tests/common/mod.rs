@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub(crate) mod cast;
+
 use proptest::prelude::*;
 use usm_array::usm_core::{BackendId, Queue, Runtime, UsmKind};
 use usm_array::{Layout, Order, SliceItem};
@@ -40,6 +42,12 @@ pub(crate) fn places() -> Vec<(Queue, UsmKind)> {
     }
     assert!(places.len() >= KINDS.len(), "the host backend supports all kinds");
     places
+}
+
+/// Ten thousand cases, or as many as `PROPTEST_CASES` says.
+pub(crate) fn campaign() -> ProptestConfig {
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    if asked { ProptestConfig::default() } else { ProptestConfig::with_cases(10_000) }
 }
 
 /// The indices of a shape in row-major order.

@@ -48,6 +48,12 @@ fn messages_have_the_numbers() {
             &[all, (&[true, false]).into()],
             "mask has size 2 where axis 1 of the array has size 3, allowed is the same size",
         );
+        let many = Index::Integers { values: &[0], shape: Some(&[usize::MAX, 2]) };
+        refused(
+            &array,
+            &[many],
+            "index array has 1 values for shape [18446744073709551615, 2], allowed are shapes that memory can hold",
+        );
         refused(
             &array,
             &[(&[0]).into(), (&[0]).into(), (&[0]).into()],

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::Order;
-use super::super::brute_force::{displacements, indices, small_layouts};
+use super::super::brute_force::{campaign, displacements, indices, small_layouts};
 use super::*;
 
 const fn range(start: Option<isize>, stop: Option<isize>, step: isize) -> SliceItem {
@@ -199,6 +199,8 @@ fn expected(layout: &Layout, items: &[SliceItem]) -> (Vec<usize>, Vec<i128>) {
 }
 
 proptest! {
+    #![proptest_config(campaign())]
+
     #[test]
     fn slices_of_slices_equal_brute_force(
         (layout, first, second) in small_layouts().prop_flat_map(|layout| {

@@ -11,6 +11,7 @@ use usm_memory::usm_core::{BackendId, Queue, QueueProperties, Runtime, UsmKind};
 use super::nest::{Job, Sharing};
 use super::variant::MODULES;
 use crate::copy::plan::Loop;
+use crate::layout::brute_force::campaign;
 use reference::Case;
 
 /// The default queue of a SYCL device, or `None` with the reason printed. With `USM_REQUIRE_SYCL=1` a missing device fails.
@@ -70,7 +71,8 @@ fn any_loops_of_any_rank_in_any_kind_of_memory() {
     let Some(queue) = sycl_queue() else { return };
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let kinds: Vec<_> = kinds(&queue).collect();
-    for round in 0..240 {
+    // Half of the cases are copies, half of them fills.
+    for round in 0..campaign().cases as usize / 2 / SIZES.len() {
         for item_bytes in SIZES {
             let loops = random_loops(&mut numbers, 1 + round % 8);
             let sharing = SHARINGS[numbers.next(2)];
