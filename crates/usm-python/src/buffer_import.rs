@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use usm_array::Layout;
 use usm_array::usm_memory::UsmBuffer;
 
 use crate::errors::type_name;
@@ -80,6 +81,23 @@ impl HostBuffer {
         let shape = unsafe { std::slice::from_raw_parts(self.view.shape, ndim) };
         shape.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect()
     }
+
+    /// Items from one index to the next along each axis: of an exporter that names no strides `Some(None)`, which is row-major.
+    /// `None` where strides are no whole items, or items are behind pointers.
+    pub(crate) fn strides_in_items(&self) -> Option<Option<Vec<isize>>> {
+        if !self.view.suboffsets.is_null() {
+            return None;
+        }
+        let ndim = usize::try_from(self.view.ndim).unwrap_or(0);
+        if self.view.strides.is_null() || self.view.shape.is_null() || ndim == 0 {
+            return Some(None);
+        }
+        // SAFETY: P1: as many strides as there are axes.
+        let strides_bytes = unsafe { std::slice::from_raw_parts(self.view.strides, ndim) };
+        let itemsize_bytes = self.view.itemsize.max(1);
+        let whole = |&stride: &isize| (stride % itemsize_bytes == 0).then_some(stride / itemsize_bytes);
+        strides_bytes.iter().map(whole).collect::<Option<Vec<isize>>>().map(Some)
+    }
 }
 
 impl Drop for HostBuffer {
@@ -147,20 +165,8 @@ impl HostBytes {
         job: impl FnOnce(&[u8]) -> T + Send,
     ) -> PyResult<T> {
         let start = self.buffer.view.buf.cast::<u8>().cast_const();
-        if self.overlaps(target) {
-            let mut copy = host_memory(self.len())?;
-            // SAFETY: P1, P2, and fresh memory of that length.
-            unsafe { std::ptr::copy_nonoverlapping(start, copy.as_mut_ptr(), self.len()) };
-            return Ok(py.detach(|| job(&copy)));
-        }
-        let bytes: &[u8] = if self.len() == 0 {
-            &[]
-        } else {
-            // SAFETY: P1, P2. That no other thread writes the bytes meanwhile is up to the Python program, as for every
-            // consumer of the buffer protocol.
-            unsafe { std::slice::from_raw_parts(start, self.len()) }
-        };
-        Ok(py.detach(|| job(bytes)))
+        // SAFETY: P1, P2: as many bytes as the buffer has, held as long as this.
+        unsafe { with_bytes(py, start, self.len(), target, job) }
     }
 
     /// As `with`, for a job that reads `source` and writes the bytes.
@@ -190,9 +196,66 @@ impl HostBytes {
     }
 
     pub(crate) fn overlaps(&self, other: &UsmBuffer) -> bool {
-        let (start, other_start) = (self.buffer.address(), other.address());
-        start < other_start + other.len_bytes() && other_start < start + self.len()
+        overlap(self.buffer.address(), self.len(), other)
     }
+}
+
+/// The bytes from the lowest to the highest item of a buffer, gaps included.
+pub(crate) struct HostSpan {
+    /// Invariant P3: from `start` on, `len_bytes` bytes belong to the buffer.
+    buffer: HostBuffer,
+    start: usize,
+    len_bytes: usize,
+}
+
+impl HostSpan {
+    /// The span of a buffer whose items a layout, counted from the lowest one, describes: its shape and strides are the buffer's.
+    pub(crate) fn of(buffer: HostBuffer, layout: &Layout) -> Self {
+        // P3: the exporter's address is that of the first item, `offset` items above the lowest.
+        let below = layout.offset().unsigned_abs() * buffer.itemsize_bytes();
+        let len_bytes = layout.extent().map_or(0, |extent| extent.len() * buffer.itemsize_bytes());
+        Self { start: buffer.address().wrapping_sub(below), len_bytes, buffer }
+    }
+
+    /// As [`HostBytes::with`], on the bytes of the span.
+    pub(crate) fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        target: &UsmBuffer,
+        job: impl FnOnce(&[u8]) -> T + Send,
+    ) -> PyResult<T> {
+        let start = self.buffer.view.buf.cast::<u8>().with_addr(self.start).cast_const();
+        // SAFETY: P1, P3: bytes between items of the buffer, held as long as this.
+        unsafe { with_bytes(py, start, self.len_bytes, target, job) }
+    }
+}
+
+/// # Safety
+/// 1. From `start` on `len_bytes` bytes are readable until this returns. That no other thread writes them meanwhile is up to the
+///    Python program, as for every consumer of the buffer protocol.
+unsafe fn with_bytes<T: Send>(
+    py: Python<'_>,
+    start: *const u8,
+    len_bytes: usize,
+    target: &UsmBuffer,
+    job: impl FnOnce(&[u8]) -> T + Send,
+) -> PyResult<T> {
+    if len_bytes == 0 {
+        return Ok(py.detach(|| job(&[])));
+    }
+    if overlap(start.addr(), len_bytes, target) {
+        let mut copy = host_memory(len_bytes)?;
+        // SAFETY: promise 1, and fresh memory of that length.
+        unsafe { std::ptr::copy_nonoverlapping(start, copy.as_mut_ptr(), len_bytes) };
+        return Ok(py.detach(|| job(&copy)));
+    }
+    // SAFETY: promise 1.
+    let bytes = unsafe { std::slice::from_raw_parts(start, len_bytes) };
+    Ok(py.detach(|| job(bytes)))
+}
+
+fn overlap(start: usize, len_bytes: usize, other: &UsmBuffer) -> bool {
+    start < other.address() + other.len_bytes() && other.address() < start + len_bytes
 }
 
 fn host_memory(len_bytes: usize) -> PyResult<Vec<u8>> {

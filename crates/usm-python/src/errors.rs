@@ -5,6 +5,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyBufferError, PyException, PyIndexError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use usm_array::LayoutError;
+use usm_array::dlpack::DlpackError;
 use usm_array::usm_memory::{self, usm_core};
 
 create_exception!(
@@ -22,6 +23,10 @@ create_exception!(usm, USMAllocationError, PyMemoryError, "The runtime did not g
 /// What host code does with device memory instead.
 pub(crate) const DEVICE_HINT: &str = "USM-device memory is not accessible to host code; copy it to the host with \
                                       usm.tensor.asnumpy(array) or memory.copy_to_host()";
+
+/// What NumPy does with an array.
+pub(crate) const NUMPY_HINT: &str = "there is no implicit conversion to NumPy; numpy.asarray(array) views host and shared memory \
+                                     by the buffer protocol, usm.tensor.asnumpy(array) copies memory of any kind";
 
 /// An error that has a Python exception.
 pub(crate) trait ToPyErr {
@@ -107,6 +112,12 @@ impl ToPyErr for usm_array::Error {
             }
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),
+            E::Dlpack(
+                DlpackError::CopyNeeded { .. }
+                | DlpackError::NotUsm { .. }
+                | DlpackError::NoDevice { .. }
+                | DlpackError::ReadOnly,
+            ) => PyBufferError::new_err(self.to_string()),
             _ => PyValueError::new_err(self.to_string()),
         }
     }

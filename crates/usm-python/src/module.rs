@@ -51,5 +51,7 @@ pub mod _usm {
     #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
-    use crate::tensor::{Flags, PyDtype, UsmNdarray, asarray, asnumpy, dtype_named, empty, zeros};
+    use crate::tensor::{Flags, PyDtype, UsmNdarray, dtype_named, empty, zeros};
+    #[pymodule_export]
+    use crate::tensor::{asarray, asnumpy, from_dlpack, from_numpy, to_numpy};
 }

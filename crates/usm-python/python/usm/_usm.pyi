@@ -4,11 +4,12 @@ import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from types import EllipsisType
-from typing import Any, ClassVar, Literal, Protocol, Self, SupportsIndex, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, ClassVar, Literal, Never, Protocol, Self, SupportsIndex, TypeAlias, TypedDict, final, type_check_only
 
 from typing_extensions import Buffer, CapsuleType
 
 from . import _enums
+from .tensor._dlpack import DLDeviceType
 
 __all__ = [
     "DType",
@@ -40,6 +41,8 @@ __all__ = [
     "backends",
     "doctor",
     "empty",
+    "from_dlpack",
+    "from_numpy",
     "get_device_cached_queue",
     "get_devices",
     "get_num_devices",
@@ -56,6 +59,7 @@ __all__ = [
     "select_device_with_aspects",
     "select_gpu_device",
     "snapshot",
+    "to_numpy",
     "use_pool",
     "usm_ndarray",
     "zeros",
@@ -63,6 +67,7 @@ __all__ = [
 
 _UsmKind: TypeAlias = Literal["host", "device", "shared"]
 _Order: TypeAlias = Literal["C", "F"]
+_CopyOrder: TypeAlias = Literal["C", "F", "A", "K"]
 _Scalar: TypeAlias = bool | int | float | complex
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _IndexPart: TypeAlias = SupportsIndex | slice | EllipsisType | None
@@ -102,6 +107,27 @@ _AffinityDomain: TypeAlias = Literal["numa", "L4_cache", "L3_cache", "L2_cache",
 class _HasWait(Protocol):
     def _get_capsule(self) -> CapsuleType: ...
     def wait(self) -> None: ...
+
+@type_check_only
+class _HasQueue(Protocol):
+    @property
+    def sycl_queue(self) -> Any: ...
+
+# What `device` of an array is in any library, too.
+_Where: TypeAlias = _SyclObject | _HasQueue
+
+@type_check_only
+class _HasDlpack(Protocol):
+    def __dlpack__(self) -> CapsuleType: ...
+    def __dlpack_device__(self) -> tuple[Any, int]: ...
+
+@type_check_only
+class _HasArray(Protocol):
+    def __array__(self) -> Any: ...
+
+_ArrayLike: TypeAlias = (
+    _Scalar | _HasInterface | Buffer | _HasDlpack | _HasArray | range | Sequence[_ArrayLike]
+)
 
 _Events: TypeAlias = Sequence[SyclEvent | _HasWait]
 _Operand: TypeAlias = _HasInterface | Buffer
@@ -696,8 +722,18 @@ class usm_ndarray:
     def flags(self) -> Flags: ...
     @property
     def __sycl_usm_array_interface__(self) -> _ArrayInterface: ...
-    # The result is a NumPy array; NumPy is optional, so it has no type here.
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+    # Raises always.
+    def __array__(self, _dtype: Any = None, *, copy: bool | None = None) -> Never: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: _SyclObject | None = None,
+        max_version: tuple[SupportsIndex, SupportsIndex] | None = None,
+        dl_device: tuple[SupportsIndex, SupportsIndex] | None = None,
+        copy: bool | None = None,
+    ) -> CapsuleType: ...
+    def __dlpack_device__(self) -> tuple[DLDeviceType, int]: ...
+    __dlpack_c_exchange_api__: ClassVar[CapsuleType]
     def __getitem__(self, key: _Index, /) -> usm_ndarray: ...
     def __setitem__(self, key: _Index, value: _Scalar | _HasInterface, /) -> None: ...
     def __len__(self) -> int: ...
@@ -712,12 +748,24 @@ class usm_ndarray:
     def copy(self) -> usm_ndarray: ...
 
 def asarray(
-    obj: _HasInterface | Buffer,
+    obj: _ArrayLike,
+    /,
+    dtype: _DtypeLike | None = None,
     *,
+    device: _Where | None = None,
+    copy: bool | None = None,
     usm_type: _UsmKind | None = None,
     sycl_queue: _SyclObject | None = None,
+    order: _CopyOrder = "K",
 ) -> usm_ndarray: ...
-def asnumpy(a: usm_ndarray) -> Any: ...
+def asnumpy(usm_ary: _HasInterface) -> Any: ...
+def to_numpy(usm_ary: _HasInterface, /) -> Any: ...
+def from_numpy(
+    np_ary: Any, /, *, device: _Where | None = None, usm_type: _UsmKind = "device", sycl_queue: _SyclObject | None = None
+) -> usm_ndarray: ...
+def from_dlpack(
+    x: _HasDlpack, /, *, device: _Where | tuple[SupportsIndex, SupportsIndex] | None = None, copy: bool | None = None
+) -> usm_ndarray: ...
 def empty(
     shape: _Shape,
     dtype: _DtypeLike | None = None,

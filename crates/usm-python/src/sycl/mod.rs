@@ -22,7 +22,7 @@ pub use event::SyclEvent;
 pub(crate) use listing::{platform as describe_platform, print};
 pub use platform::SyclPlatform;
 pub use queue::SyclQueue;
-pub(crate) use resolve::{cached_queue, place_of, queue_argument};
+pub(crate) use resolve::{Place, Target, cached_queue, place_of, queue_argument, target};
 
 /// The same for equal values, in one process.
 fn hash_of(value: &impl Hash) -> u64 {

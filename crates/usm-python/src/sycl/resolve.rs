@@ -45,7 +45,7 @@ impl Place {
 }
 
 /// What an argument that says where something is to happen stands for.
-pub(super) enum Target {
+pub(crate) enum Target {
     /// A device alone.
     Device(Device),
     /// A context or queue that exists.
@@ -94,7 +94,7 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
 }
 
 /// What an argument names: nothing the default device, a filter string or a device that device, anything else a context or queue.
-pub(super) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
+pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
     let Some(argument) = argument else {
         let runtime = runtime::get(py)?;
         return Ok(Target::Device(py.detach(|| runtime.default_device())));

@@ -147,7 +147,8 @@ pub(super) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     }
 }
 
-fn python_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+/// A Python number; `None` for any other object.
+pub(super) fn python_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     if let Ok(value) = object.cast::<PyBool>() {
         return Ok(Some(Scalar::Bool(value.is_true())));
     }

@@ -2,20 +2,20 @@
 
 use std::ffi::c_int;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use usm_array::{Scalar, UsmArray};
 
 use super::arguments;
 use super::construct::{self, Arguments};
 use super::convert;
+use super::dlpack;
 use super::dtype;
-use super::exchange::to_numpy;
 use super::flags::Flags;
-use crate::errors::{DEVICE_HINT, OrRaise, type_name};
+use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise, type_name};
 use crate::interface::{export, import::visit_producer};
 use crate::memory;
 use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
@@ -202,24 +202,51 @@ impl UsmNdarray {
         export::array(py, &self.array)
     }
 
-    /// A NumPy copy; device memory is refused, so that no copy happens unseen.
-    #[pyo3(signature = (dtype=None, copy=None))]
-    fn __array__<'py>(
+    /// Raises TypeError with a hint: no copy happens unseen. NumPy looks for it after the buffer protocol, which host and shared
+    /// memory has.
+    #[pyo3(signature = (_dtype=None, *, copy=None))]
+    fn __array__(&self, _dtype: Option<&Bound<'_, PyAny>>, copy: Option<bool>) -> PyResult<()> {
+        let _ = copy;
+        let hint = if self.array.is_host_accessible() { NUMPY_HINT } else { DEVICE_HINT };
+        Err(PyTypeError::new_err(hint))
+    }
+
+    /// A capsule with the array as a DLPack tensor, for ``from_dlpack`` of any library.
+    ///
+    /// With `max_version` (1, 0) and more it is versioned, else as before, which cannot be read-only. `dl_device` is the device that
+    /// the consumer wants, by default ``__dlpack_device__()``: ``(kDLCPU, 0)`` is the memory itself where host code can touch it, and
+    /// a copy of device memory. `copy` True copies in any case, None where it is needed, False never. `stream` is None or a queue;
+    /// work that others have submitted to the array's queue has ended when this returns.
+    ///
+    /// Raises BufferError where a copy is needed and not allowed, or DLPack has no word for the device or for read-only.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> array = ut.asarray([1, 2], usm_type="host")
+    /// >>> capsule = array.__dlpack__(max_version=(1, 0))
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
         &self,
         py: Python<'py>,
-        dtype: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+        max_version: Option<&Bound<'py, PyAny>>,
+        dl_device: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if !self.array.is_host_accessible() {
-            return Err(PyTypeError::new_err(DEVICE_HINT));
-        }
-        if copy == Some(false) {
-            return Err(PyValueError::new_err(
-                "copy: found False; numpy.asarray(memoryview(array)) makes a NumPy array without a copy",
-            ));
-        }
-        let result = to_numpy(py, &self.array)?;
-        dtype.map_or(Ok(result.clone()), |dtype| result.call_method1("astype", (dtype,)))
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        dlpack::export(py, &self.array, stream, max_version, dl_device, copy)
+    }
+
+    /// The device of DLPack: ``kDLOneAPI`` and the number of the SYCL device in the default context, else ``kDLCPU`` for memory that
+    /// host code can touch.
+    ///
+    /// Raises BufferError for other memory.
+    fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        dlpack::device_of(py, &self.array)
+    }
+
+    /// The functions by which compiled code exchanges tensors with this class.
+    #[classattr]
+    fn __dlpack_c_exchange_api__(py: Python<'_>) -> PyResult<Py<PyCapsule>> {
+        dlpack::exchange_api(py).map(Bound::unbind)
     }
 
     /// A view of some of the elements: integers, slices, ``...`` and None.

@@ -1,18 +1,21 @@
 """Strided arrays over USM.
 
 Strides and offsets count elements. Slicing, transposing and new axes give views
-of the same memory. NumPy is optional: only :func:`asnumpy` needs it. Where it is
-installed, dtypes are NumPy's, otherwise :class:`DType`; it is imported when the
-first of them is used.
+of the same memory. NumPy is optional: only functions that return its arrays need
+it. Where it is installed, dtypes are NumPy's, otherwise :class:`DType`; it is
+imported when the first of them is used.
 """
 
 from typing import Any
 
 from .._usm import DType, _dtype, asarray, asnumpy, empty, usm_ndarray, zeros
+from .._usm import from_dlpack, from_numpy, to_numpy
+from ._dlpack import DLDeviceType
 
 USMArray = usm_ndarray
 
 __all__ = [
+    "DLDeviceType",
     "DType",
     "USMArray",
     "asarray",
@@ -25,10 +28,13 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "from_dlpack",
+    "from_numpy",
     "int16",
     "int32",
     "int64",
     "int8",
+    "to_numpy",
     "uint16",
     "uint32",
     "uint64",

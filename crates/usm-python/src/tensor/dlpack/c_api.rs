@@ -1,0 +1,218 @@
+//! `__dlpack_c_exchange_api__`: the functions by which compiled code exchanges tensors with us, without calls of Python methods.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use usm_array::UsmArray;
+use usm_array::dlpack::{
+    DLDevice, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLTensor,
+    DlpackImport, ManagedTensor, RawTensor, SetError, VERSION, device_with_number,
+};
+use usm_array::usm_core::ForeignHandle;
+
+use super::export::tensor_of;
+use crate::errors::{OrRaise, type_name};
+use crate::runtime;
+use crate::tensor::UsmNdarray;
+
+const NAME: &CStr = c"dlpack_exchange_api";
+
+struct Table(DLPackExchangeAPI);
+
+// SAFETY: never changed, and its functions may be called on any thread that is attached.
+unsafe impl Sync for Table {}
+
+/// A pointer, or a struct of pointers, that is handed to where it is looked at.
+struct Carried<T>(T);
+
+// SAFETY: it is not looked at on the way; who does has to say why he may.
+unsafe impl<T> Send for Carried<T> {}
+// SAFETY: as for Send.
+unsafe impl<T> Sync for Carried<T> {}
+
+impl<T: Copy> Carried<T> {
+    fn get(&self) -> T {
+        self.0
+    }
+}
+
+static TABLE: Table = Table(DLPackExchangeAPI {
+    header: DLPackExchangeAPIHeader { version: VERSION, prev_api: ptr::null_mut() },
+    managed_tensor_allocator: Some(allocate),
+    managed_tensor_from_py_object_no_sync: Some(from_object),
+    managed_tensor_to_py_object_no_sync: Some(to_object),
+    dltensor_from_py_object_no_sync: LEND,
+    current_work_stream: Some(current_queue),
+});
+
+#[cfg(target_pointer_width = "64")]
+const LEND: Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int> = Some(lend);
+#[cfg(not(target_pointer_width = "64"))]
+const LEND: Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int> = None;
+
+/// The capsule, which the class has as an attribute.
+pub(in crate::tensor) fn exchange_api(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
+    let table = NonNull::from(&TABLE.0).cast();
+    // SAFETY: a static, and no destructor.
+    unsafe { PyCapsule::new_with_pointer_and_destructor(py, table, NAME, None) }
+}
+
+/// Runs the body of a function of the table with its caller's interpreter: 0, or −1 with the exception set.
+fn answer(body: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        Python::attach(|py| match body(py) {
+            Ok(()) => 0,
+            Err(error) => {
+                error.restore(py);
+                -1
+            }
+        })
+    }));
+    outcome.unwrap_or_else(|payload| {
+        std::mem::forget(payload);
+        Python::attach(|py| PyRuntimeError::new_err("a defect in usm").restore(py));
+        -1
+    })
+}
+
+/// The array of a Python object.
+///
+/// # Safety
+/// 1. The pointer is null or to an object of this interpreter that lives until the end of `'py`.
+unsafe fn array_of<'py>(py: Python<'py>, object: *mut c_void) -> PyResult<Bound<'py, UsmNdarray>> {
+    // SAFETY: promise 1.
+    let object = unsafe { Bound::from_borrowed_ptr_or_opt(py, object.cast::<ffi::PyObject>()) };
+    let object = object.ok_or_else(|| PyTypeError::new_err("found null, allowed is a usm_ndarray"))?;
+    object.cast_into::<UsmNdarray>().map_err(|error| {
+        PyTypeError::new_err(format!("found {}, allowed is a usm_ndarray", type_name(&error.into_inner())))
+    })
+}
+
+/// # Safety
+/// 1. `object` is as for `array_of`, and its caller is attached to the interpreter; `out` is where a pointer can be written.
+unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
+    answer(|py| {
+        // SAFETY: promise 1.
+        let array = unsafe { array_of(py, object) }?;
+        let tensor = tensor_of(py, array.get().array())?;
+        if let RawTensor::Versioned(tensor) = tensor.into_raw() {
+            // SAFETY: promise 1.
+            unsafe { out.write(tensor.as_ptr()) };
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+/// 1. `tensor` is null or a live tensor that the caller gives away, success or not; the caller is attached to the interpreter, and
+///    `out` is where a pointer can be written.
+unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
+    answer(|py| {
+        let tensor =
+            NonNull::new(tensor).ok_or_else(|| PyTypeError::new_err("found null, allowed is a tensor"))?;
+        // SAFETY: promise 1; the rest of the promises is the protocol.
+        let tensor = unsafe { ManagedTensor::from_raw(RawTensor::Versioned(tensor)) };
+        let options = DlpackImport { runtime: runtime::get(py)?, ..DlpackImport::default() };
+        // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol.
+        let array = py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise()?;
+        let object = Bound::new(py, UsmNdarray::from_array(array))?;
+        // SAFETY: promise 1; the reference is the caller's.
+        unsafe { out.write(object.into_ptr().cast()) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// 1. As of `from_object`. What is written is good as long as the object lives, which does not move.
+#[cfg(target_pointer_width = "64")]
+unsafe extern "C" fn lend(object: *mut c_void, out: *mut DLTensor) -> c_int {
+    answer(|py| {
+        // SAFETY: promise 1.
+        let array = unsafe { array_of(py, object) }?;
+        let (array, runtime) = (array.get().array(), runtime::get(py)?);
+        let tensor = py.detach(|| array.lend_dlpack(runtime).map(Carried)).or_raise()?;
+        // SAFETY: promise 1.
+        unsafe { out.write(tensor.get()) };
+        Ok(())
+    })
+}
+
+/// The `sycl::queue` of a device that arrays without another one are on; null for the host.
+///
+/// # Safety
+/// 1. The caller is attached to the interpreter, and `out` is where a pointer can be written.
+unsafe extern "C" fn current_queue(
+    device_type: DLDeviceType,
+    device_id: i32,
+    out: *mut *mut c_void,
+) -> c_int {
+    // The queues live for ever, since nobody says when the pointers are no longer used: one for each device.
+    static QUEUES: Mutex<BTreeMap<i32, ForeignHandle>> = Mutex::new(BTreeMap::new());
+    answer(|py| {
+        let mut pointer = ptr::null_mut();
+        if device_type != DLDeviceType::CPU {
+            let runtime = runtime::get(py)?;
+            let queue: usm_array::Result<_> = py.detach(|| {
+                let device = device_with_number(runtime, DLDevice { device_type, device_id })?;
+                Ok(runtime.default_queue(&device).map_err(usm_array::usm_memory::Error::from)?)
+            });
+            let queue = queue.or_raise()?;
+            let handle = queue.to_foreign().or_raise()?;
+            let mut queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
+            pointer = queues.entry(device_id).or_insert(handle).as_ptr().as_ptr();
+        }
+        // SAFETY: promise 1.
+        unsafe { out.write(pointer.cast()) };
+        Ok(())
+    })
+}
+
+/// A new tensor like a prototype. Errors go to the caller's function, since its thread may be detached.
+///
+/// # Safety
+/// 1. `prototype` is null or a tensor with a shape; `out` is where a pointer can be written; `set_error` takes `context`.
+unsafe extern "C" fn allocate(
+    prototype: *mut DLTensor,
+    out: *mut *mut DLManagedTensorVersioned,
+    context: *mut c_void,
+    set_error: SetError,
+) -> c_int {
+    let prototype = Carried(prototype);
+    let body = AssertUnwindSafe(|| {
+        Python::try_attach(|py| {
+            let runtime = runtime::get(py).map_err(|error| error.to_string())?;
+            py.detach(|| {
+                // SAFETY: promise 1.
+                let prototype = unsafe { prototype.get().as_ref() };
+                let prototype = prototype.ok_or("prototype: found null, allowed is a tensor")?;
+                // SAFETY: promise 1.
+                unsafe { UsmArray::allocate_dlpack(prototype, runtime) }.map_err(|error| error.to_string())
+            })
+        })
+        .unwrap_or_else(|| Err("the interpreter has ended".to_owned()))
+    });
+    let outcome = catch_unwind(body).unwrap_or_else(|payload| {
+        std::mem::forget(payload);
+        Err("a defect in usm".to_owned())
+    });
+    match outcome.map(ManagedTensor::into_raw) {
+        Ok(RawTensor::Versioned(tensor)) => {
+            // SAFETY: promise 1.
+            unsafe { out.write(tensor.as_ptr()) };
+            0
+        }
+        other => {
+            let text = CString::new(other.err().unwrap_or_default()).unwrap_or_default();
+            // SAFETY: promise 1.
+            unsafe { set_error(context, c"BufferError".as_ptr(), text.as_ptr()) };
+            -1
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! `from_dlpack`.
+
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use usm_array::dlpack::{DLDevice, DLDeviceType, DlpackImport, ManagedTensor, VERSION, device_with_number};
+use usm_array::usm_core::{BackendId, Queue, UsmKind};
+use usm_array::{Conversion, CopyMode, UsmArray};
+
+use super::capsule;
+use super::device::{self, CPU};
+use crate::errors::{OrRaise, type_name};
+use crate::runtime;
+use crate::sycl::{SyclQueue, queue_argument};
+use crate::tensor::UsmNdarray;
+use crate::tensor::exchange::copy_mode;
+
+/// from_dlpack(x, /, *, device=None, copy=None)
+///
+/// An array over the memory of an object with ``__dlpack__`` and ``__dlpack_device__``.
+///
+/// USM is used without a copy: kDLOneAPI tensors, and kDLCPU ones that are USM. Other host memory is copied, by default to device
+/// memory. `device` is a device, a filter string or a queue on which the array shall be, or a tuple as ``__dlpack_device__`` gives
+/// it; ``(DLDeviceType.kDLCPU, 0)`` stands for memory that host code can touch. `copy` True copies in any case, None where it is
+/// needed, False never. The array is read-only if the tensor is; those of producers without versions always are.
+///
+/// Raises TypeError for other objects, BufferError when a copy is needed but not allowed, or when the object cannot be handed out,
+/// ValueError for memory on devices that are not SYCL's and for tensors that cannot be trusted.
+///
+/// >>> import usm.tensor as ut
+/// >>> array = ut.asarray([1, 2, 3], usm_type="shared")
+/// >>> view = ut.from_dlpack(array)
+/// >>> view[0] = 7
+/// >>> array.tolist()
+/// [7, 2, 3]
+#[pyfunction]
+#[pyo3(signature = (x, /, *, device=None, copy=None))]
+pub(crate) fn from_dlpack<'py>(
+    x: &Bound<'py, PyAny>,
+    device: Option<&Bound<'py, PyAny>>,
+    copy: Option<bool>,
+) -> PyResult<UsmNdarray> {
+    let py = x.py();
+    let copy = copy_mode(copy);
+    let wanted = Wanted::parse(py, device)?;
+    if let Ok(ours) = x.cast::<UsmNdarray>() {
+        return of_ours(py, ours.get().array(), &wanted, copy).map(UsmNdarray::from_array);
+    }
+    let kind = if matches!(wanted, Wanted::HostCode) { UsmKind::Host } else { UsmKind::Device };
+    of_producer(x, &wanted, kind, copy).map(UsmNdarray::from_array)
+}
+
+/// Where the array shall be.
+enum Wanted {
+    /// Where the memory is
+    Anywhere,
+    /// In memory that host code can touch
+    HostCode,
+    /// In the context of a queue
+    At(Queue),
+}
+
+impl Wanted {
+    fn parse(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(object) = device else { return Ok(Self::Anywhere) };
+        if !object.is_instance_of::<PyTuple>() {
+            let queue = object.getattr_opt(intern!(py, "sycl_queue"))?;
+            return queue_argument(py, "device", Some(queue.as_ref().unwrap_or(object))).map(Self::At);
+        }
+        match device::pair("device", object)? {
+            CPU => Ok(Self::HostCode),
+            DLDevice { device_type: DLDeviceType::CPU, device_id } => Err(PyBufferError::new_err(format!(
+                "device: found number {device_id} of kDLCPU, allowed is 0"
+            ))),
+            device => {
+                let runtime = runtime::get(py)?;
+                let found = py.detach(|| device_with_number(runtime, device));
+                let found = found.map_err(|error| PyValueError::new_err(format!("device: {error}")))?;
+                py.detach(|| runtime.default_queue(&found)).or_raise().map(Self::At)
+            }
+        }
+    }
+
+    fn queue(&self) -> Option<&Queue> {
+        match self {
+            Self::At(queue) => Some(queue),
+            _ => None,
+        }
+    }
+}
+
+/// Arrays of our own need no tensor, which has no words for every context.
+fn of_ours(py: Python<'_>, array: &UsmArray, wanted: &Wanted, copy: CopyMode) -> PyResult<UsmArray> {
+    let kind = match wanted {
+        Wanted::HostCode if !array.is_host_accessible() => Some(UsmKind::Host),
+        _ => None,
+    };
+    let queue = wanted.queue().filter(|queue| queue.context() != array.context());
+    let conversion = Conversion { kind, queue, copy, ..Conversion::default() };
+    py.detach(|| array.converted(&conversion)).or_raise().map_err(as_buffer_error)
+}
+
+/// An array over the memory of an object with DLPack, for `asarray`: on the queue, or where the memory is.
+pub(in crate::tensor) fn import(
+    object: &Bound<'_, PyAny>,
+    queue: Option<&Queue>,
+    kind: UsmKind,
+    copy: CopyMode,
+) -> PyResult<UsmArray> {
+    let wanted = queue.map_or(Wanted::Anywhere, |queue| Wanted::At(queue.clone()));
+    of_producer(object, &wanted, kind, copy)
+}
+
+fn of_producer(
+    object: &Bound<'_, PyAny>,
+    wanted: &Wanted,
+    kind: UsmKind,
+    copy: CopyMode,
+) -> PyResult<UsmArray> {
+    let py = object.py();
+    let producer = Producer::of(object)?;
+    let runtime = runtime::get(py)?;
+    let is_usm = producer.device.device_type == DLDeviceType::ONE_API;
+    let ask_for_cpu = match wanted {
+        Wanted::HostCode => producer.device.device_type != DLDeviceType::CPU,
+        // Whoever has memory of other kinds of devices can hand it to the host at least.
+        Wanted::At(_) => !is_usm && producer.device.device_type != DLDeviceType::CPU,
+        Wanted::Anywhere => false,
+    };
+    // The queue that the memory is used on first: that of the default context where the wanted one is of another.
+    let stream = match is_usm && !ask_for_cpu {
+        true => {
+            let device = py.detach(|| device_with_number(runtime, producer.device)).or_raise()?;
+            let default = py.detach(|| runtime.default_queue(&device)).or_raise()?;
+            let asked = wanted.queue().filter(|queue| queue.context() == default.context());
+            Some(asked.cloned().unwrap_or(default))
+        }
+        false => None,
+    };
+    let tensor = producer.tensor(ask_for_cpu.then_some(CPU), copy, stream.as_ref())?;
+    let queue = wanted.queue().or(stream.as_ref());
+    let options = DlpackImport { queue, kind, copy, runtime };
+    // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust line of SECURITY.md.
+    py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise()
+}
+
+/// An object with both methods, and the device it says it is on.
+struct Producer<'a, 'py> {
+    object: &'a Bound<'py, PyAny>,
+    device: DLDevice,
+}
+
+impl<'a, 'py> Producer<'a, 'py> {
+    fn of(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let device = object.getattr_opt(intern!(py, "__dlpack_device__"))?;
+        let (Some(device), true) = (device, object.hasattr(intern!(py, "__dlpack__"))?) else {
+            return Err(PyTypeError::new_err(format!(
+                "x: found {}, allowed is an object with __dlpack__ and __dlpack_device__",
+                type_name(object)
+            )));
+        };
+        Ok(Self { object, device: device::pair("__dlpack_device__", &device.call0()?)? })
+    }
+
+    /// The tensor, asked for with everything that DLPack 1 knows, else as before.
+    fn tensor(
+        &self,
+        device: Option<DLDevice>,
+        copy: CopyMode,
+        stream: Option<&Queue>,
+    ) -> PyResult<ManagedTensor> {
+        let py = self.object.py();
+        let keywords = PyDict::new(py);
+        if let Some(queue) = stream {
+            keywords.set_item(intern!(py, "stream"), stream_object(py, queue)?)?;
+        }
+        let old_keywords = keywords.copy()?;
+        keywords.set_item(intern!(py, "max_version"), (VERSION.major, VERSION.minor))?;
+        if let Some(device) = device {
+            keywords.set_item(intern!(py, "dl_device"), (device.device_type.0, device.device_id))?;
+        }
+        // A copy that is asked for is made here, into USM.
+        if copy == CopyMode::Never {
+            keywords.set_item(intern!(py, "copy"), false)?;
+        }
+        let method = intern!(py, "__dlpack__");
+        let capsule = match self.object.call_method(method, (), Some(&keywords)) {
+            Err(error) if device.is_none() && error.is_instance_of::<PyTypeError>(py) => {
+                self.object.call_method(method, (), Some(&old_keywords))
+            }
+            called => called,
+        }?;
+        capsule::take(&capsule)
+    }
+}
+
+/// The queue as the object that producers know. dpctl's refuse any other class than their own.
+fn stream_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
+    let ours = Bound::new(py, SyclQueue::from_queue(queue.clone()))?.into_any();
+    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
+    let dpctl = modules.cast::<PyDict>()?.get_item(PyString::intern(py, "dpctl"))?;
+    match dpctl.filter(|dpctl| !dpctl.is_none() && queue.backend_id() == BackendId::Sycl) {
+        Some(dpctl) => {
+            let capsule = ours.call_method0(intern!(py, "_get_capsule"))?;
+            dpctl.getattr(intern!(py, "SyclQueue"))?.call1((capsule,))
+        }
+        None => Ok(ours),
+    }
+}
+
+/// `asarray` says `ValueError` where a copy is needed.
+pub(in crate::tensor) fn as_value_error(error: PyErr) -> PyErr {
+    Python::attach(|py| match error.is_instance_of::<PyBufferError>(py) {
+        true => PyValueError::new_err(error.value(py).to_string()),
+        false => error,
+    })
+}
+
+/// `from_dlpack` says `BufferError`.
+fn as_buffer_error(error: PyErr) -> PyErr {
+    Python::attach(|py| match error.get_type(py).is(py.get_type::<PyValueError>()) {
+        true => PyBufferError::new_err(error.value(py).to_string()),
+        false => error,
+    })
+}

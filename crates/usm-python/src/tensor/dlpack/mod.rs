@@ -1,0 +1,21 @@
+//! DLPack 1.3 with Python: capsules, and the C exchange API.
+//!
+//! | file | job |
+//! |---|---|
+//! | `export.rs` | `__dlpack__`, `__dlpack_device__` |
+//! | `import.rs` | `from_dlpack` |
+//! | `capsule.rs` | tensors in capsules, exactly one owner each |
+//! | `device.rs` | devices as pairs of numbers |
+//! | `c_api.rs` | `__dlpack_c_exchange_api__` |
+
+mod c_api;
+mod capsule;
+mod device;
+mod export;
+mod import;
+
+pub(super) use c_api::exchange_api;
+pub(super) use device::device_of;
+pub(super) use export::export;
+pub(crate) use import::from_dlpack;
+pub(super) use import::{as_value_error, import};

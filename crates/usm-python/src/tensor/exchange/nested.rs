@@ -1,0 +1,183 @@
+//! Sequences of numbers, arrays and sequences, to any depth.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyRange, PyTuple};
+use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::{
+    Conversion, CreateOptions, Dtype, Layout, MAX_NDIM, Operand, Order, Scalar, UsmArray, coerced_kind,
+    default_dtypes,
+};
+
+use super::host::HostElements;
+use super::object::{Source, source};
+use super::wanted::Wanted;
+use crate::errors::OrRaise;
+use crate::interface::sequence;
+use crate::runtime;
+
+/// True for what is taken as a sequence of elements.
+pub(super) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>()
+        || object.is_instance_of::<PyRange>()
+}
+
+/// A new array of the elements of a sequence.
+pub(super) fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<UsmArray> {
+    let py = object.py();
+    let mut elements = Elements::default();
+    let shape = elements.collect(object, &mut Vec::new())?;
+    let arrays: Vec<&UsmArray> = elements.arrays.iter().map(|(_, array)| array).collect();
+    let queue = match (wanted.queue(), arrays.first()) {
+        (Some(queue), _) => queue.clone(),
+        (None, None) => wanted.queue_or_default(py)?,
+        (None, Some(first)) => {
+            if arrays.iter().any(|array| array.queue() != first.queue()) {
+                return Err(PyValueError::new_err(
+                    "sycl_queue: found arrays of several queues, allowed without this argument, or device, are arrays of one",
+                ));
+            }
+            first.queue().clone()
+        }
+    };
+    let kind = wanted.kind.or_else(|| coerced_kind(arrays.iter().map(|array| array.kind())));
+    let kind = kind.unwrap_or(UsmKind::Device);
+    let dtype = match wanted.dtype_on(queue.device())? {
+        Some(dtype) => dtype,
+        None => elements.dtype(&queue, kind),
+    };
+    let array = elements.into_array(py, &shape, &queue, kind, dtype)?;
+    let wanted =
+        Conversion { kind: Some(kind), queue: Some(&queue), order: wanted.order, ..Conversion::default() };
+    py.detach(|| array.converted(&wanted)).or_raise()
+}
+
+/// The elements in row-major order: each with its place, counted in elements.
+#[derive(Default)]
+struct Elements {
+    numbers: Vec<Scalar>,
+    number_places: Vec<usize>,
+    buffers: Vec<(usize, HostElements)>,
+    arrays: Vec<(usize, UsmArray)>,
+    len: usize,
+}
+
+impl Elements {
+    /// Adds what is in a sequence, and tells its shape. `path` is where it is in the outermost one.
+    fn collect(&mut self, object: &Bound<'_, PyAny>, path: &mut Vec<usize>) -> PyResult<Vec<usize>> {
+        if path.len() >= MAX_NDIM {
+            return Err(PyValueError::new_err(format!(
+                "obj: found more than {MAX_NDIM} sequences in each other"
+            )));
+        }
+        let items = match object.is_instance_of::<PyRange>() {
+            true => object.try_iter()?.collect::<PyResult<Vec<_>>>()?,
+            false => sequence("obj", object)?,
+        };
+        let mut first: Option<Vec<usize>> = None;
+        for (i, item) in items.iter().enumerate() {
+            path.push(i);
+            let shape = match is_sequence(item) {
+                true => self.collect(item, path)?,
+                false => self.add(item, path)?,
+            };
+            match &first {
+                None => first = Some(shape),
+                Some(expected) if *expected != shape => {
+                    return Err(PyValueError::new_err(format!(
+                        "{}: found shape {shape:?}, allowed is {expected:?} as of the first item",
+                        name(path)
+                    )));
+                }
+                Some(_) => {}
+            }
+            path.pop();
+        }
+        let mut shape = vec![items.len()];
+        shape.extend(first.into_iter().flatten());
+        Ok(shape)
+    }
+
+    fn add(&mut self, item: &Bound<'_, PyAny>, path: &[usize]) -> PyResult<Vec<usize>> {
+        let place = self.len;
+        let shape = match source(&|| name(path), item)? {
+            Source::Number(number) => {
+                self.numbers.push(number);
+                self.number_places.push(place);
+                Vec::new()
+            }
+            Source::Host(elements) => {
+                let shape = elements.shape().to_vec();
+                self.buffers.push((place, elements));
+                shape
+            }
+            Source::Array(array) => {
+                let shape = array.shape().to_vec();
+                self.arrays.push((place, array));
+                shape
+            }
+        };
+        self.len += shape.iter().product::<usize>();
+        Ok(shape)
+    }
+
+    /// The dtype that holds all elements.
+    fn dtype(&self, queue: &Queue, kind: UsmKind) -> Dtype {
+        let numbers = CreateOptions::new(queue, kind).dtype_of(&self.numbers);
+        let mut dtypes: Vec<Dtype> = self.buffers.iter().map(|(_, elements)| elements.dtype).collect();
+        dtypes.extend(self.arrays.iter().map(|(_, array)| array.dtype()));
+        if !self.numbers.is_empty() || dtypes.is_empty() {
+            dtypes.push(numbers);
+        }
+        match dtypes.iter().all(|dtype| *dtype == dtypes[0]) {
+            true => dtypes[0],
+            false => {
+                let operands: Vec<Operand> = dtypes.iter().map(|&dtype| dtype.into()).collect();
+                default_dtypes(queue.device()).result_type(&operands).unwrap_or(numbers)
+            }
+        }
+    }
+
+    fn into_array(
+        self,
+        py: Python<'_>,
+        shape: &[usize],
+        queue: &Queue,
+        kind: UsmKind,
+        dtype: Dtype,
+    ) -> PyResult<UsmArray> {
+        if self.buffers.is_empty() && self.arrays.is_empty() {
+            let new = CreateOptions::new(queue, kind).dtype(Some(dtype));
+            return py.detach(|| new.numbers(shape, &self.numbers)).or_raise();
+        }
+        // Many small pieces go to their places in host memory first, arrays by the queue where they are.
+        let runtime = runtime::get(py)?;
+        let staging = py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()?;
+        let (first_queue, first_kind) =
+            if self.arrays.is_empty() { (&staging, UsmKind::Host) } else { (queue, kind) };
+        let array = py.detach(|| UsmArray::empty(first_queue, first_kind, shape, dtype)).or_raise()?;
+        let part = |place: usize, shape: &[usize]| {
+            let layout = Layout::new(shape, None, place.cast_signed(), Order::C).or_raise()?;
+            UsmArray::from_parts(array.buffer().clone(), dtype, layout, 0).or_raise()
+        };
+        for (place, elements) in &self.buffers {
+            elements.copy_to(py, &part(*place, elements.shape())?)?;
+        }
+        for (place, source) in &self.arrays {
+            let target = part(*place, source.shape())?;
+            py.detach(|| target.assign_cast(source, |_, _| true)).or_raise()?;
+        }
+        let new = CreateOptions::new(first_queue, first_kind).dtype(Some(dtype));
+        for (&place, &number) in self.number_places.iter().zip(&self.numbers) {
+            let target = part(place, &[])?;
+            py.detach(|| target.assign(&new.numbers(&[], &[number])?)).or_raise()?;
+        }
+        Ok(array)
+    }
+}
+
+/// How messages call an item of the argument.
+fn name(path: &[usize]) -> String {
+    path.iter().fold("obj".to_owned(), |name, i| format!("{name}[{i}]"))
+}

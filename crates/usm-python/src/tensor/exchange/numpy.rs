@@ -1,0 +1,89 @@
+//! NumPy arrays from ours and back; NumPy is imported when one of these is called.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use usm_array::usm_core::UsmKind;
+use usm_array::{CopyOrder, UsmArray};
+
+use super::host::HostElements;
+use super::wanted::Wanted;
+use crate::buffer_import::HostBytes;
+use crate::errors::OrRaise;
+use crate::interface::import::import_array;
+use crate::tensor::UsmNdarray;
+
+/// asnumpy(usm_ary)
+///
+/// A NumPy array with a copy of the elements of an array, or of any object with ``__sycl_usm_array_interface__``, in USM of any kind.
+/// A column-major array stays one.
+///
+/// Raises TypeError for other objects, ImportError without NumPy. ``numpy.asarray(array)`` views host and shared memory without a
+/// copy.
+///
+/// >>> import usm.tensor as ut
+/// >>> array = ut.asarray([[1, 2], [3, 4]], "int16")
+/// >>> ut.asnumpy(array).T.tolist()
+/// [[1, 3], [2, 4]]
+#[pyfunction]
+pub(crate) fn asnumpy<'py>(usm_ary: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    numpy_copy(usm_ary.py(), &import_array(usm_ary)?)
+}
+
+/// to_numpy(usm_ary, /)
+///
+/// As asnumpy.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.to_numpy(ut.asarray(2.5)).item()
+/// 2.5
+#[pyfunction]
+#[pyo3(signature = (usm_ary, /))]
+pub(crate) fn to_numpy<'py>(usm_ary: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    asnumpy(usm_ary)
+}
+
+/// from_numpy(np_ary, /, *, device=None, usm_type="device", sycl_queue=None)
+///
+/// A new array with the shape, dtype, elements and order of a NumPy array, or of anything that ``numpy.asarray`` takes.
+///
+/// Raises TypeError for elements without a dtype, ImportError for other objects than buffers without NumPy, USMAllocationError.
+///
+/// >>> import numpy, usm.tensor as ut
+/// >>> array = ut.from_numpy(numpy.ones((2, 3), "f4", order="F"), usm_type="shared")
+/// >>> array.shape, array.strides, array.usm_type
+/// ((2, 3), (1, 2), 'shared')
+#[pyfunction]
+#[pyo3(signature = (np_ary, /, *, device=None, usm_type="device", sycl_queue=None))]
+pub(crate) fn from_numpy<'py>(
+    np_ary: &Bound<'py, PyAny>,
+    device: Option<&Bound<'py, PyAny>>,
+    usm_type: &str,
+    sycl_queue: Option<&Bound<'py, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    let py = np_ary.py();
+    let wanted = Wanted::parse(py, None, device, None, Some(usm_type), sycl_queue, "K")?;
+    let elements = match HostElements::of("np_ary", np_ary) {
+        Ok(elements) => elements,
+        Err(_) => {
+            let numpy = py.import(intern!(py, "numpy"))?;
+            HostElements::of("np_ary", &numpy.call_method1(intern!(py, "asarray"), (np_ary,))?)?
+        }
+    };
+    let (queue, dtype) = (wanted.queue_or_default(py)?, elements.dtype);
+    let kind = wanted.kind.unwrap_or(UsmKind::Device);
+    elements.into_array(py, &queue, kind, dtype, CopyOrder::Keep).map(UsmNdarray::from_array)
+}
+
+fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
+    // Column-major elements are the row-major ones of the transposed array.
+    if array.layout().is_f_contiguous_only() {
+        return numpy_copy(py, &array.transpose())?.getattr(intern!(py, "T"));
+    }
+    let shape = PyTuple::new(py, array.shape())?;
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let result = numpy.call_method1(intern!(py, "empty"), (shape, array.dtype().to_string()))?;
+    let mut bytes = HostBytes::writable("numpy.empty", &result)?;
+    bytes.with_mut(py, array.buffer(), |bytes| array.copy_to_host_contiguous(bytes))?.or_raise()?;
+    Ok(result)
+}

@@ -1,0 +1,168 @@
+//! `asarray`: which kind of object it is, and what is asked of the result.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+use usm_array::usm_core::UsmKind;
+use usm_array::{CreateOptions, Scalar, UsmArray};
+
+use super::host::HostElements;
+use super::nested;
+use super::wanted::Wanted;
+use crate::errors::{OrRaise, type_name};
+use crate::interface::import::{import_array, interface_of};
+use crate::memory::Memory;
+use crate::tensor::UsmNdarray;
+use crate::tensor::arguments;
+use crate::tensor::dlpack;
+
+/// asarray(obj, /, dtype=None, *, device=None, copy=None, usm_type=None, sycl_queue=None, order="K")
+///
+/// An array of the elements of almost any object.
+///
+/// `obj` is, looked at in this order: an array or memory of this package, or any object with
+/// ``__sycl_usm_array_interface__``, whose memory is used without a copy; a Python number; a list, tuple or range of any of
+/// these, to any depth; an object with the buffer protocol (NumPy arrays, bytes, ``memoryview``), which is copied; an object with
+/// DLPack, whose memory is used where it is USM and copied where not; an object that ``numpy.asarray`` takes.
+///
+/// `dtype` is that of the elements unless given; Python numbers have the default dtypes of the device. `usm_type`, and
+/// `sycl_queue` or `device`, say where the array is; by default where the memory is, else "device" on the default queue. An array on
+/// the `device` stays where it is, whatever its queue. `order` "C" or "F" asks for that order in memory, "A" for one of them, "K"
+/// keeps what there is. `copy` True copies in any case, None where it is needed, False never.
+///
+/// Raises ValueError when `copy` is False and a copy is needed, TypeError for objects without elements and elements without a
+/// dtype, TypeError or ValueError that starts with the key of the interface that is wrong, and USMAllocationError.
+///
+/// >>> import usm.tensor as ut
+/// >>> array = ut.asarray([[1, 2.5], (3, 4)], usm_type="shared")
+/// >>> array.shape, array.usm_type, array.tolist()
+/// ((2, 2), 'shared', [[1.0, 2.5], [3.0, 4.0]])
+/// >>> ut.asarray(array) is array
+/// True
+/// >>> ut.asarray(array, dtype="int8", order="F").strides
+/// (1, 2)
+#[pyfunction]
+#[pyo3(signature = (obj, /, dtype=None, *, device=None, copy=None, usm_type=None, sycl_queue=None, order="K"))]
+pub(crate) fn asarray<'py>(
+    obj: &Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    device: Option<&Bound<'py, PyAny>>,
+    copy: Option<bool>,
+    usm_type: Option<&str>,
+    sycl_queue: Option<&Bound<'py, PyAny>>,
+    order: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    let wanted = Wanted::parse(py, dtype, device, copy, usm_type, sycl_queue, order)?;
+    if let Ok(array) = obj.cast::<UsmNdarray>() {
+        let array = array.get().array();
+        let result = wanted.convert(py, array)?;
+        let is_same = result.address() == array.address() && wanted.copy != usm_array::CopyMode::Always;
+        return if is_same { Ok(obj.clone()) } else { wrapped(py, result) };
+    }
+    wrapped(py, array_of(obj, wanted)?)
+}
+
+fn wrapped(py: Python<'_>, array: UsmArray) -> PyResult<Bound<'_, PyAny>> {
+    Ok(Bound::new(py, UsmNdarray::from_array(array))?.into_any())
+}
+
+fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<UsmArray> {
+    let py = object.py();
+    if let Some(array) = usm_array_of(object)? {
+        return wanted.convert(py, &array);
+    }
+    if nested::is_sequence(object) {
+        wanted.check_copy_allowed("a sequence")?;
+        return nested::array_of(object, wanted);
+    }
+    if is_dlpack_only(object)? {
+        let kind = wanted.kind.unwrap_or(UsmKind::Device);
+        let array =
+            dlpack::import(object, wanted.queue(), kind, wanted.copy).map_err(dlpack::as_value_error)?;
+        return match wanted.copy {
+            usm_array::CopyMode::Never => wanted.convert(py, &array),
+            _ => wanted.convert_own(py, &array), // what has to be copied has been
+        };
+    }
+    match source(&|| "obj".to_owned(), object)? {
+        Source::Array(array) => wanted.convert(py, &array),
+        Source::Number(number) => {
+            wanted.check_copy_allowed("a number")?;
+            let queue = wanted.queue_or_default(py)?;
+            let new = CreateOptions::new(&queue, wanted.kind.unwrap_or(UsmKind::Device));
+            let new = new.dtype(wanted.dtype_on(queue.device())?);
+            py.detach(|| new.numbers(&[], &[number])).or_raise()
+        }
+        Source::Host(elements) => {
+            wanted.check_copy_allowed("host memory")?;
+            let queue = wanted.queue_or_default(py)?;
+            let dtype = wanted.dtype_on(queue.device())?.unwrap_or(elements.dtype);
+            elements.into_array(py, &queue, wanted.kind.unwrap_or(UsmKind::Device), dtype, wanted.order)
+        }
+    }
+}
+
+/// What an object that is no sequence consists of.
+pub(super) enum Source {
+    Number(Scalar),
+    Host(HostElements),
+    Array(UsmArray),
+}
+
+/// The elements of an object that is no sequence. `name` is what messages call it.
+pub(super) fn source(name: &dyn Fn() -> String, object: &Bound<'_, PyAny>) -> PyResult<Source> {
+    if let Some(number) = arguments::python_number(object)? {
+        return Ok(Source::Number(number));
+    }
+    if let Some(array) = usm_array_of(object)? {
+        return Ok(Source::Array(array));
+    }
+    if has_buffer(object) {
+        return HostElements::of(&name(), object).map(Source::Host);
+    }
+    if is_dlpack_only(object)? {
+        return dlpack::import(object, None, UsmKind::Device, usm_array::CopyMode::IfNeeded)
+            .map(Source::Array);
+    }
+    let py = object.py();
+    for attribute in [intern!(py, "__array__"), intern!(py, "__array_interface__")] {
+        if object.hasattr(attribute)? {
+            let array = py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (object,))?;
+            return HostElements::of(&name(), &array).map(Source::Host);
+        }
+    }
+    Err(PyTypeError::new_err(format!(
+        "{}: found {}, allowed are numbers, sequences, and objects with {}, the buffer protocol or DLPack",
+        name(),
+        type_name(object),
+        crate::interface::import::INTERFACE
+    )))
+}
+
+/// The array over the memory of an object, when it is USM and says so.
+fn usm_array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+    let ours = object.is_instance_of::<UsmNdarray>() || object.is_instance_of::<Memory>();
+    if ours || interface_of(object)?.is_some() {
+        return import_array(object).map(Some);
+    }
+    match object.getattr_opt(intern!(object.py(), "__usm_ndarray__"))? {
+        Some(array) if array.is_instance_of::<UsmNdarray>() => import_array(&array).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn has_buffer(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: an object of this interpreter.
+    unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 }
+}
+
+/// The buffer protocol comes first: it tells byte orders, and NumPy's read-only arrays.
+fn is_dlpack_only(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let is_text = object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyBytes>()
+        || object.is_instance_of::<PyDict>();
+    Ok(!is_text && !has_buffer(object) && object.hasattr(intern!(object.py(), "__dlpack__"))?)
+}

@@ -1,0 +1,144 @@
+//! Where a result shall be, of which dtype, in which order, and whether it may be a view.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use usm_array::usm_core::{Device, Queue, UsmKind};
+use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
+
+use crate::errors::OrRaise;
+use crate::memory::kind_argument;
+use crate::sycl::{Target, queue_argument, target};
+use crate::tensor::arguments;
+
+/// The keyword arguments of `asarray`.
+pub(super) struct Wanted<'a, 'py> {
+    pub(super) dtype: Option<&'a Bound<'py, PyAny>>,
+    pub(super) kind: Option<UsmKind>,
+    pub(super) order: CopyOrder,
+    pub(super) copy: CopyMode,
+    place: Option<Place>,
+}
+
+/// A queue, or the default queue of a device, in whose place any queue of that device will do.
+struct Place {
+    queue: Queue,
+    is_device: bool,
+}
+
+impl<'a, 'py> Wanted<'a, 'py> {
+    pub(super) fn parse(
+        py: Python<'py>,
+        dtype: Option<&'a Bound<'py, PyAny>>,
+        device: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+        usm_type: Option<&str>,
+        sycl_queue: Option<&Bound<'py, PyAny>>,
+        order: &str,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            dtype: dtype.filter(|dtype| !dtype.is_none()),
+            kind: usm_type.map(|text| kind_argument("usm_type", text)).transpose()?,
+            order: copy_order(order)?,
+            copy: copy_mode(copy),
+            place: place(py, device, sycl_queue)?,
+        })
+    }
+
+    /// The queue that was asked for.
+    pub(super) fn queue(&self) -> Option<&Queue> {
+        self.place.as_ref().map(|place| &place.queue)
+    }
+
+    /// The queue for elements that are on none.
+    pub(super) fn queue_or_default(&self, py: Python<'py>) -> PyResult<Queue> {
+        self.queue().map_or_else(|| queue_argument(py, "sycl_queue", None), |queue| Ok(queue.clone()))
+    }
+
+    /// The dtype that was asked for. The types of Python numbers stand for the default dtypes of the device.
+    pub(super) fn dtype_on(&self, device: &Device) -> PyResult<Option<Dtype>> {
+        self.dtype.map(|dtype| arguments::dtype(Some(dtype), device)).transpose()
+    }
+
+    /// The array as it was asked for.
+    pub(super) fn convert(&self, py: Python<'py>, array: &UsmArray) -> PyResult<UsmArray> {
+        let stays = |place: &&Place| !(place.is_device && place.queue.device() == array.device());
+        let conversion = Conversion {
+            dtype: self.dtype_on(self.queue().unwrap_or(array.queue()).device())?,
+            kind: self.kind,
+            queue: self.place.as_ref().filter(stays).map(|place| &place.queue),
+            order: self.order,
+            copy: self.copy,
+        };
+        py.detach(|| array.converted(&conversion)).or_raise()
+    }
+
+    /// As [`convert`](Self::convert), of an array that nobody else has.
+    pub(super) fn convert_own(mut self, py: Python<'py>, array: &UsmArray) -> PyResult<UsmArray> {
+        self.copy = CopyMode::IfNeeded;
+        self.convert(py, array)
+    }
+
+    /// Refuses what cannot be done without a copy.
+    pub(super) fn check_copy_allowed(&self, what: &str) -> PyResult<()> {
+        if self.copy == CopyMode::Never {
+            return Err(PyValueError::new_err(format!(
+                "copy: found False, allowed are None and True: {what} needs a copy"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Python's `copy=None`, `copy=False` and `copy=True`.
+pub(in crate::tensor) fn copy_mode(copy: Option<bool>) -> CopyMode {
+    match copy {
+        None => CopyMode::IfNeeded,
+        Some(false) => CopyMode::Never,
+        Some(true) => CopyMode::Always,
+    }
+}
+
+fn copy_order(text: &str) -> PyResult<CopyOrder> {
+    match text {
+        "C" | "c" => Ok(CopyOrder::C),
+        "F" | "f" => Ok(CopyOrder::F),
+        "A" | "a" => Ok(CopyOrder::Any),
+        "K" | "k" => Ok(CopyOrder::Keep),
+        _ => Err(PyValueError::new_err(format!(
+            "order: found {text:?}, allowed are \"C\", \"F\", \"A\" and \"K\""
+        ))),
+    }
+}
+
+fn place(
+    py: Python<'_>,
+    device: Option<&Bound<'_, PyAny>>,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Place>> {
+    let given = |argument: Option<&Bound<'_, PyAny>>| argument.is_some_and(|argument| !argument.is_none());
+    let queue = match given(sycl_queue) {
+        true => Some(queue_argument(py, "sycl_queue", sycl_queue)?),
+        false => None,
+    };
+    if !given(device) {
+        return Ok(queue.map(|queue| Place { queue, is_device: false }));
+    }
+    let place = device_place(py, device)?;
+    match queue {
+        Some(queue) if queue != place.queue => Err(PyTypeError::new_err(
+            "device, sycl_queue: found two places, allowed is one of the arguments, or the same queue for both",
+        )),
+        _ => Ok(Some(place)),
+    }
+}
+
+fn device_place(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Place> {
+    // What arrays have as `device` names its queue there, ours and dpnp's.
+    let attribute = intern!(py, "sycl_queue");
+    if let Some(queue) = device.map(|device| device.getattr_opt(attribute)).transpose()?.flatten() {
+        return Ok(Place { queue: queue_argument(py, "device", Some(&queue))?, is_device: false });
+    }
+    let is_device = matches!(target(py, "device", device)?, Target::Device(_));
+    Ok(Place { queue: queue_argument(py, "device", device)?, is_device })
+}
