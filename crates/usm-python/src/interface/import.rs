@@ -29,22 +29,28 @@ pub(crate) struct Producer {
 /// # Errors
 /// `TypeError` or `ValueError` that starts with the key that is wrong. Nothing is kept then, and the producer is as it was.
 pub fn import_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+    array_if_usm(object)?.ok_or_else(|| {
+        PyTypeError::new_err(format!("found {}, allowed is an object with {INTERFACE}", type_name(object)))
+    })
+}
+
+/// As [`import_array`], but `None` for an object without the interface, which is looked at once.
+///
+/// Our own objects are not asked for it: memory that others know is waited for at each use.
+pub(crate) fn array_if_usm(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
     if let Ok(array) = object.cast::<UsmNdarray>() {
-        return Ok(array.get().array().clone());
+        return Ok(Some(array.get().array().clone()));
     }
     if let Ok(memory) = object.cast::<Memory>() {
-        return memory.get().as_bytes_array();
+        return memory.get().as_bytes_array().map(Some);
     }
-    let dict = interface_of(object)?.ok_or_else(|| {
-        PyTypeError::new_err(format!("found {}, allowed is an object with {INTERFACE}", type_name(object)))
-    })?;
-    import_dict(object, &dict)
+    interface_of(object)?.map(|dict| import_dict(object, &dict)).transpose()
 }
 
 pub(crate) const INTERFACE: &str = "__sycl_usm_array_interface__";
 
 /// The object's interface, or `None` when it has none.
-pub(crate) fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
+fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(found) = object.getattr_opt(intern!(object.py(), INTERFACE))? else { return Ok(None) };
     match found.cast_into::<PyDict>() {
         Ok(dict) => Ok(Some(dict)),

@@ -8,7 +8,7 @@ use usm_array::usm_memory::UsmBuffer;
 
 use super::Memory;
 use crate::errors::{OrRaise, type_name};
-use crate::interface::import::{INTERFACE, import_array, interface_of};
+use crate::interface::import::{INTERFACE, array_if_usm};
 use crate::interface::index;
 use crate::sycl::queue_argument;
 
@@ -96,11 +96,11 @@ fn construct(
     copy: bool,
 ) -> PyResult<UsmBuffer> {
     let py = argument.py();
-    if !argument.is_instance_of::<Memory>() && interface_of(argument)?.is_none() {
+    let Some(source) = array_if_usm(argument)? else {
         let len_bytes = index("nbytes", argument)?;
         return allocate(py, &queue_argument(py, "queue", queue)?, kind, len_bytes, alignment);
-    }
-    let source = span_of(&import_array(argument)?)?;
+    };
+    let source = span_of(&source)?;
     if !copy {
         if source.kind() != kind {
             return Err(PyValueError::new_err(format!(
@@ -167,17 +167,15 @@ pub(crate) fn wrap(py: Python<'_>, buffer: UsmBuffer) -> PyResult<Bound<'_, PyAn
 /// (12, 12)
 #[pyfunction]
 pub(crate) fn as_usm_memory<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    check_interface(obj)?;
-    wrap(obj.py(), span_of(&import_array(obj)?)?)
+    wrap(obj.py(), span_of(&usm_argument(obj)?)?)
 }
 
 /// dpctl documents `ValueError` for an object without the interface.
-pub(super) fn check_interface(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    if object.is_instance_of::<Memory>() || interface_of(object)?.is_some() {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(format!(
-        "obj: found {}, allowed is an object with {INTERFACE}",
-        type_name(object)
-    )))
+pub(super) fn usm_argument(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+    array_if_usm(object)?.ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "obj: found {}, allowed is an object with {INTERFACE}",
+            type_name(object)
+        ))
+    })
 }

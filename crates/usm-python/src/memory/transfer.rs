@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use usm_array::usm_memory::UsmBuffer;
 
-use super::construct::check_interface;
+use super::construct::usm_argument;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
-use crate::interface::import::{import_array, interface_of};
+use crate::interface::import::array_if_usm;
 
 fn too_long(name: &str, found: usize, allowed: usize) -> PyErr {
     PyValueError::new_err(format!("{name}: found {found} bytes, allowed are at most {allowed}"))
@@ -50,8 +50,7 @@ pub(super) fn from_host(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResu
 }
 
 pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
-    check_interface(source)?;
-    let array = import_array(source)?;
+    let array = usm_argument(source)?;
     if !array.is_c_contiguous() {
         return Err(PyValueError::new_err("obj: found a strided array, allowed is contiguous USM"));
     }
@@ -86,10 +85,7 @@ pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count:
 
 /// The first `count` bytes of an object with the interface; `None` for an object without it.
 fn first_bytes(name: &str, object: &Bound<'_, PyAny>, count: usize) -> PyResult<Option<UsmBuffer>> {
-    if interface_of(object)?.is_none() {
-        return Ok(None);
-    }
-    let array = import_array(object)?;
+    let Some(array) = array_if_usm(object)? else { return Ok(None) };
     let range = array.byte_range();
     if !array.is_c_contiguous() || range.len() < count {
         return Err(PyValueError::new_err(format!(

@@ -9,7 +9,7 @@ use super::event::{SyclEvent, dependencies};
 use super::flight::{self, Flight};
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, ToPyErr, type_name};
-use crate::interface::import::{import_array, interface_of};
+use crate::interface::import::array_if_usm;
 use crate::memory::Memory;
 use crate::tensor::UsmNdarray;
 
@@ -53,18 +53,9 @@ unsafe impl HostMemoryMut for KeptTarget {
     }
 }
 
-/// Whether the object has the interface. Ours are not asked for it: memory that others know is waited for at each use.
-fn is_usm(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let is_ours = object.is_instance_of::<Memory>() || object.is_instance_of::<UsmNdarray>();
-    Ok(is_ours || interface_of(object)?.is_some())
-}
-
 /// The memory of an object with the interface, to be used through `queue` where that is of its context; `None` for other objects.
 fn usm_memory(name: &str, object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<Option<UsmBuffer>> {
-    if !is_usm(object)? {
-        return Ok(None);
-    }
-    let array = import_array(object)?;
+    let Some(array) = array_if_usm(object)? else { return Ok(None) };
     if !array.is_c_contiguous() {
         let text = format!("{name}: found a strided array, allowed is contiguous memory");
         return Err(PyValueError::new_err(text));
@@ -144,9 +135,9 @@ pub(super) fn memcpy(
 
 /// The number of bytes of both sides of a copy.
 pub(super) fn equal_length(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let length = |name: &str, object: &Bound<'_, PyAny>| match is_usm(object)? {
-        true => Ok(import_array(object)?.byte_range().len()),
-        false => HostBytes::readable(name, object).map(|bytes| bytes.len()),
+    let length = |name: &str, object: &Bound<'_, PyAny>| match array_if_usm(object)? {
+        Some(array) => Ok(array.byte_range().len()),
+        None => HostBytes::readable(name, object).map(|bytes| bytes.len()),
     };
     let (to, from) = (length("dest", dest)?, length("src", src)?);
     if to == from {

@@ -12,8 +12,7 @@ use super::host::HostElements;
 use super::nested;
 use super::wanted::Wanted;
 use crate::errors::{OrRaise, type_name};
-use crate::interface::import::{import_array, interface_of};
-use crate::memory::Memory;
+use crate::interface::import::array_if_usm;
 use crate::tensor::UsmNdarray;
 use crate::tensor::arguments;
 use crate::tensor::dlpack;
@@ -144,12 +143,12 @@ pub(super) fn source(name: &dyn Fn() -> String, object: &Bound<'_, PyAny>) -> Py
 
 /// The array over the memory of an object, when it is USM and says so.
 fn usm_array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
-    let ours = object.is_instance_of::<UsmNdarray>() || object.is_instance_of::<Memory>();
-    if ours || interface_of(object)?.is_some() {
-        return import_array(object).map(Some);
+    let array = array_if_usm(object)?;
+    if array.is_some() {
+        return Ok(array);
     }
     match object.getattr_opt(intern!(object.py(), "__usm_ndarray__"))? {
-        Some(array) if array.is_instance_of::<UsmNdarray>() => import_array(&array).map(Some),
+        Some(array) if array.is_instance_of::<UsmNdarray>() => array_if_usm(&array),
         _ => Ok(None),
     }
 }
