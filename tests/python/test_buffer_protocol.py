@@ -164,6 +164,6 @@ def test_asarray_of_buffers_it_cannot_hold(queue):
     big_endian = (ctypes.c_int32.__ctype_be__ * 2)(1, 2)
     with pytest.raises((TypeError, ValueError)):
         ut.asarray(big_endian, sycl_queue=queue)
-    for wrong in (3, None, object(), "text", [1, 2]):
+    for wrong in (None, object(), "text", {}, [1, "a"], [None]):
         with pytest.raises(TypeError):
             ut.asarray(wrong, sycl_queue=queue)

@@ -237,4 +237,4 @@ def test_interface_of_memory(allocate, queue, usm_type):
     assert interface["typestr"] == "|u1"
     assert interface["version"] == 1 and type(interface["version"]) is int
     assert interface.get("offset", 0) == 0
-    assert interface["syclobj"] == queue
+    assert usm.SyclQueue(interface["syclobj"]) == queue

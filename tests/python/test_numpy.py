@@ -48,11 +48,26 @@ def test_asnumpy_of_views(array, numpy, usm_type, key):
         assert (n == theirs).all()
 
 
-def test_array_protocol_of_host_accessible_memory(array, numpy, host_accessible):
+def test_numpy_asarray_views_host_accessible_memory(array, numpy, host_accessible):
     a = array((3,), dtype="f4", buffer=host_accessible)
     a.usm_data.copy_from_host(pack("float32", [1, 2, 3]))
     n = numpy.asarray(a)
     assert n.dtype == numpy.float32 and n.tolist() == [1.0, 2.0, 3.0]
+    assert n.ctypes.data == a._pointer
+    n[0] = 9
+    assert a[0].item() == 9.0
+    assert numpy.array(a, dtype="i2").tolist() == [9, 2, 3]
+    assert numpy.asarray(a[::-1]).tolist() == [3.0, 2.0, 9.0]
+
+
+def test_the_array_method_only_tells_what_to_do(array, numpy, usm_type):
+    a = array((2,), dtype="f8", buffer=usm_type)
+    for arguments, keywords in (((), {}), (("f4",), {}), ((), {"copy": True}), ((None,), {"copy": False})):
+        with pytest.raises(TypeError, match=r"usm\.tensor\.asnumpy"):
+            a.__array__(*arguments, **keywords)
+    if usm_type != "device":
+        with pytest.raises(TypeError, match=r"numpy\.asarray\(array\)"):
+            a.__array__()
 
 
 def test_asarray_of_numpy_copies(queue, numpy, usm_type):

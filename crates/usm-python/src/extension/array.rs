@@ -11,7 +11,7 @@ use usm_array::UsmArray;
 use super::handover::hand_over;
 use super::join::{error_of_package, is_package};
 use crate::errors::type_name;
-use crate::interface::import::{INTERFACE, import_array, interface_of};
+use crate::interface::import::{INTERFACE, array_if_usm};
 use crate::tensor::UsmNdarray;
 
 /// An array of any library: as an argument any object with `__sycl_usm_array_interface__`, without a copy; as a result a
@@ -99,13 +99,12 @@ impl<'py> FromPyObject<'_, 'py> for PyUsmArray {
                 object.get_type().is(&class)
             }
         };
-        if !ours && interface_of(&object)?.is_none() {
-            return Err(PyTypeError::new_err(format!(
+        let array = array_if_usm(&object).map_err(|error| error_of_package(py, error))?.ok_or_else(|| {
+            PyTypeError::new_err(format!(
                 "found {}, allowed is an array: an object with {INTERFACE}",
                 type_name(&object)
-            )));
-        }
-        let array = import_array(&object).map_err(|error| error_of_package(py, error))?;
+            ))
+        })?;
         Ok(Self { array, object: ours.then(|| object.to_owned().unbind()) })
     }
 }

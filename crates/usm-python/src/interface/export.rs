@@ -7,7 +7,7 @@ use usm_array::usm_core::Queue;
 use usm_array::{UsmArray, UsmArrayInterface};
 
 use crate::errors::OrRaise;
-use crate::sycl::SyclQueue;
+use crate::sycl::queue_object;
 
 /// The dictionary of an array.
 pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDict>> {
@@ -39,6 +39,6 @@ fn common<'py>(
     dict.set_item(intern!(py, "strides"), strides)?;
     dict.set_item(intern!(py, "typestr"), &interface.typestr)?;
     dict.set_item(intern!(py, "version"), interface.version)?;
-    dict.set_item(intern!(py, "syclobj"), SyclQueue::from_queue(queue.clone()))?;
+    dict.set_item(intern!(py, "syclobj"), queue_object(py, queue)?)?;
     Ok(dict)
 }

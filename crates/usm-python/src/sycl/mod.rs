@@ -3,6 +3,7 @@
 mod capsule;
 mod context;
 mod device;
+mod dpctl;
 mod enums;
 mod event;
 mod flight;
@@ -17,6 +18,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use context::SyclContext;
 pub use device::SyclDevice;
+pub(crate) use dpctl::queue_object;
 pub(crate) use enums::Selection;
 pub use event::SyclEvent;
 pub(crate) use listing::{platform as describe_platform, print};

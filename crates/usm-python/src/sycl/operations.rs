@@ -10,8 +10,6 @@ use super::flight::{self, Flight};
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, ToPyErr, type_name};
 use crate::interface::import::array_if_usm;
-use crate::memory::Memory;
-use crate::tensor::UsmNdarray;
 
 /// Bytes of a Python buffer that a transfer keeps.
 struct KeptBytes {

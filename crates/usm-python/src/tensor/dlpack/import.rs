@@ -3,16 +3,16 @@
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use usm_array::dlpack::{DLDevice, DLDeviceType, DlpackImport, ManagedTensor, VERSION, device_with_number};
-use usm_array::usm_core::{BackendId, Queue, UsmKind};
+use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, UsmArray};
 
 use super::capsule;
 use super::device::{self, CPU};
 use crate::errors::{OrRaise, type_name};
 use crate::runtime;
-use crate::sycl::{SyclQueue, queue_argument};
+use crate::sycl::{queue_argument, queue_object};
 use crate::tensor::UsmNdarray;
 use crate::tensor::exchange::copy_mode;
 
@@ -174,7 +174,7 @@ impl<'a, 'py> Producer<'a, 'py> {
         let py = self.object.py();
         let keywords = PyDict::new(py);
         if let Some(queue) = stream {
-            keywords.set_item(intern!(py, "stream"), stream_object(py, queue)?)?;
+            keywords.set_item(intern!(py, "stream"), queue_object(py, queue)?)?;
         }
         let old_keywords = keywords.copy()?;
         keywords.set_item(intern!(py, "max_version"), (VERSION.major, VERSION.minor))?;
@@ -193,20 +193,6 @@ impl<'a, 'py> Producer<'a, 'py> {
             called => called,
         }?;
         capsule::take(&capsule)
-    }
-}
-
-/// The queue as the object that producers know. dpctl's refuse any other class than their own.
-fn stream_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
-    let ours = Bound::new(py, SyclQueue::from_queue(queue.clone()))?.into_any();
-    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
-    let dpctl = modules.cast::<PyDict>()?.get_item(PyString::intern(py, "dpctl"))?;
-    match dpctl.filter(|dpctl| !dpctl.is_none() && queue.backend_id() == BackendId::Sycl) {
-        Some(dpctl) => {
-            let capsule = ours.call_method0(intern!(py, "_get_capsule"))?;
-            dpctl.getattr(intern!(py, "SyclQueue"))?.call1((capsule,))
-        }
-        None => Ok(ours),
     }
 }
 
