@@ -4,7 +4,7 @@ use usm_memory::usm_core::{Queue, UsmKind};
 
 use super::CopyMode;
 use crate::array::{BufferSource, UsmArray};
-use crate::dtype::Dtype;
+use crate::dtype::{Casting, Dtype};
 use crate::error::{Error, Result};
 use crate::layout::CopyOrder;
 
@@ -76,7 +76,7 @@ impl UsmArray {
         let copy = Self::builder(self.shape(), dtype)
             .strides(Some(packed.strides()))
             .build(BufferSource::Allocate { kind, queue })?;
-        copy.assign_cast(self, |_, _| true)?;
+        copy.assign_cast(self, Casting::Unsafe)?;
         Ok(copy)
     }
 }

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyRange, PyTuple};
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{
-    Conversion, CreateOptions, Dtype, Layout, MAX_NDIM, Operand, Order, Scalar, UsmArray, coerced_kind,
-    default_dtypes,
+    Casting, Conversion, CreateOptions, Dtype, Layout, MAX_NDIM, Operand, Order, Scalar, UsmArray,
+    coerced_kind, default_dtypes,
 };
 
 use super::host::HostElements;
@@ -166,7 +166,7 @@ impl Elements {
         }
         for (place, source) in &self.arrays {
             let target = part(*place, source.shape())?;
-            py.detach(|| target.assign_cast(source, |_, _| true)).or_raise()?;
+            py.detach(|| target.assign_cast(source, Casting::Unsafe)).or_raise()?;
         }
         let new = CreateOptions::new(first_queue, first_kind).dtype(Some(dtype));
         for (&place, &number) in self.number_places.iter().zip(&self.numbers) {
