@@ -24,12 +24,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # NumPy's words, and where they are here
+//!
+//! | NumPy and the array API | here |
+//! |---|---|
+//! | `ndarray` | [`UsmArray`], whose dtype is known at run time; [`ArrayView`] and [`ArrayViewMut`], typed looks at one that host code reaches |
+//! | `dtype`, `dtype.type` | [`Dtype`], [`Element`]; [`dispatch!`] gets from one to the other |
+//! | `shape`, `strides`, `offset`, `flags` | [`Layout`], in elements; [`UsmArray::is_c_contiguous`], [`UsmArray::is_writable`], … |
+//! | a Python number | [`Scalar`] |
+//! | `a[1:, ..., None, -1]` | [`UsmArray::slice`] with [`SliceItem`]s: always a view |
+//! | `a[[2, 0], mask]`, `a[index] = b` | [`UsmArray::get_index`], [`UsmArray::set_index`] with [`Index`]es |
+//! | `a[...] = b`, `copyto(casting=)` | [`UsmArray::assign`], [`UsmArray::assign_cast`] with a [`Casting`] |
+//! | `take(mode=)`, `put`, `nonzero`, `extract`, `place`, `where` | methods of [`UsmArray`] with an [`IndexMode`]; [`where_`] |
+//! | `a.T`, `moveaxis`, `squeeze`, `flip`, `diagonal`, `real`, `view(dtype)`, … | methods of [`UsmArray`], the last one is [`reinterpret`](UsmArray::reinterpret) |
+//! | `reshape(copy=)`, `astype(copy=)` | [`UsmArray::reshape`], [`UsmArray::astype`] with a [`CopyMode`] |
+//! | `broadcast_to`, `broadcast_shapes`, `sliding_window_view` | [`UsmArray::broadcast_to`], [`broadcast_shapes`], [`UsmArray::sliding_window_view`]: read-only views |
+//! | `as_strided` | [`UsmArray::as_strided`], within its bounds |
+//! | `shares_memory`, `may_share_memory` | [`UsmArray::shares_memory`] with a limit of work, an [`Overlap`] |
+//! | `zeros`, `full`, `arange`, `linspace`, `eye`; `zeros_like` | [`CreateOptions`]; [`LikeOptions`]; from typed values [`UsmArray::from_slice`] and its neighbours |
+//! | `ndarray(shape, buffer=, strides=)` | [`UsmArray::builder`], [`UsmArray::from_parts`] |
+//! | `concat`, `stack`, `tile`, `repeat`, `roll`, `meshgrid`, `tril` | [`UsmArray::concat`] and its neighbours |
+//! | `==`, `isnan`, `logical_and`, `all`, `sum`, `min`, `allclose` | [`UsmArray::equal`] and its neighbours, with a [`Tolerance`] |
+//! | `result_type`, `can_cast`, `isdtype`, `finfo`, `iinfo` | functions of the same names |
+//! | `tolist`, `tobytes`, `nditer` | [`UsmArray::to_vec`], [`UsmArray::to_bytes`]; [`ArrayView::iter`] and its neighbours |
+//! | `str(a)`, `repr(a)`, `printoptions` | [`UsmArray::display`], [`UsmArray::repr`], [`PrintOptions`] |
+//! | `__dlpack__`, `from_dlpack`; an interface dictionary | [`dlpack`]; [`UsmArrayInterface`] |
+//!
 //! # Architecture
 //! Arrows point to what is used: `kit`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `layout`,
 //! `interface` → `dtype`; `picture` draws a `layout`.
 //! Everything that is arithmetic is safe code and is done before memory is touched: `layout` and
 //! `interface` have no unsafe code at all, nor have `print` and `picture`. Memory is touched in `copy` and `view`, through
 //! slices under guards in `index`, and in `dlpack` where it is another library's.
+
+#![warn(clippy::missing_errors_doc)]
 
 mod array;
 mod copy;

@@ -51,6 +51,19 @@ impl UsmArray {
     /// The entries of the interface: of an imported array those it was imported from, except that
     /// strides are `None` exactly when the array is C-contiguous.
     ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2, 3], Dtype::F32)?;
+    /// let published = array.flip(None)?.interface()?;
+    /// assert_eq!(published.address, array.address(), "of the first element, from which strides lead down");
+    /// assert_eq!((published.typestr.as_str(), published.strides), ("|f4", Some(vec![-3, -1])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// Whoever gets them may submit work to the queue, so from now on access to the memory waits for the queue first
     /// ([`UsmBuffer::publish`]).
     ///

@@ -12,6 +12,18 @@ use crate::view::bytes_of;
 impl UsmArray {
     /// Sets every element to a value. What lies between the elements keeps its value.
     ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[2, 3], Dtype::F32)?;
+    /// array.diagonal(0, 0, 1)?.fill(1.0_f32)?;
+    /// assert_eq!(array.to_vec::<f32>()?, [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// - [`Error::DtypeMismatch`]: the elements are no `T`
     /// - [`Error::ReadOnly`]: the array is read-only

@@ -87,6 +87,18 @@ impl UsmArray {
     /// Copies bytes of the host, elements in row-major order without gaps, to the elements. What
     /// lies between the elements keeps its value.
     ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[2, 2], Dtype::U8)?;
+    /// array.transpose().copy_from_host_contiguous(&[1, 2, 3, 4])?;
+    /// assert_eq!(array.to_bytes()?, [1, 3, 2, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// - [`Error::LengthMismatch`]: not as many bytes as [`UsmArray::size_bytes`]
     /// - [`Error::ReadOnly`]: the array is read-only

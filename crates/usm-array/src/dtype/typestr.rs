@@ -11,6 +11,13 @@ impl Dtype {
     ///
     /// The neighbours on this protocol write `|` for every size, so an array that goes through
     /// one of them and back keeps an equal dictionary.
+    ///
+    /// ```
+    /// use usm_array::Dtype;
+    ///
+    /// assert_eq!(Dtype::C64.typestr(), "|c8");
+    /// assert_eq!(Dtype::from_typestr("=f8"), Ok(Dtype::F64));
+    /// ```
     #[must_use]
     pub fn typestr(self) -> String {
         format!("|{}{}", self.kind(), self.itemsize_bytes())

@@ -7,6 +7,14 @@ impl Layout {
     /// The diagonals of the matrices of two axes, as the last axis behind the others. With an offset the diagonal so many
     /// elements to the right of the main one, or to the left when it is negative; it may be empty.
     ///
+    /// ```
+    /// use usm_array::{Layout, Order};
+    ///
+    /// let matrix = Layout::contiguous(&[3, 4], Order::C)?;
+    /// assert_eq!(matrix.diagonal(1, 0, 1)?.offsets().collect::<Vec<_>>(), [1, 6, 11]);
+    /// # Ok::<(), usm_array::LayoutError>(())
+    /// ```
+    ///
     /// # Errors
     /// - [`LayoutError::AxisOutOfBounds`], [`LayoutError::RepeatedAxis`]: not two different axes
     pub fn diagonal(&self, offset: isize, axis1: isize, axis2: isize) -> Result<Self, LayoutError> {

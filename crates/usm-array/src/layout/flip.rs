@@ -18,6 +18,15 @@ impl Layout {
 
     /// Turned by `k` quarters, from the first towards the second of two axes; negative ones turn back.
     ///
+    /// ```
+    /// use usm_array::{Layout, Order};
+    ///
+    /// let matrix = Layout::contiguous(&[2, 2], Order::C)?;
+    /// assert_eq!(matrix.flip(Some(&[0]))?.offsets().collect::<Vec<_>>(), [2, 3, 0, 1]);
+    /// assert_eq!(matrix.rot90(1, [0, 1])?.offsets().collect::<Vec<_>>(), [1, 3, 0, 2]);
+    /// # Ok::<(), usm_array::LayoutError>(())
+    /// ```
+    ///
     /// # Errors
     /// - [`LayoutError::AxisOutOfBounds`], [`LayoutError::RepeatedAxis`]: no such axis, or one twice
     pub fn rot90(&self, k: isize, axes: [isize; 2]) -> Result<Self, LayoutError> {

@@ -28,6 +28,20 @@ impl UsmArray {
 
     /// Two axes exchanged.
     ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[2, 3, 4], Dtype::F32)?;
+    /// assert_eq!(array.swapaxes(0, -1)?.shape(), [4, 3, 2]);
+    /// assert_eq!(array.moveaxis(&[0], &[-1])?.shape(), [3, 4, 2]);
+    /// assert_eq!(array.expand_dims(&[0])?.squeeze(None)?.shape(), array.shape());
+    /// assert!(array.swapaxes(0, 3).is_err(), "there are three axes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): no such axis
     pub fn swapaxes(&self, axis1: isize, axis2: isize) -> Result<Self> {

@@ -27,6 +27,20 @@ use crate::layout::{Layout, SliceItem};
 impl UsmArray {
     /// Some of the elements, with the meaning of Python's `array[items]`.
     ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{SliceItem, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
+    /// // array[-1, ::-2]
+    /// let back = SliceItem::Slice { start: None, stop: None, step: -2 };
+    /// let view = array.slice(&[SliceItem::Index(-1), back])?;
+    /// assert_eq!((view.strides(), view.to_vec::<u8>()?), (&[-2][..], vec![6, 4]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// - [`Error::Layout`]: see [`Layout::slice`]
     pub fn slice(&self, items: &[SliceItem]) -> Result<Self> {

@@ -6,6 +6,20 @@ use crate::layout::{Overlap, StridedBytes};
 impl UsmArray {
     /// Whether the two have a byte of memory in common, exactly, as [`Overlap::between`] with a limit of work.
     ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, Overlap, SliceItem, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[10], Dtype::F32)?;
+    /// let every_other = |start| array.slice(&[SliceItem::Slice { start: Some(start), stop: None, step: 2 }]);
+    /// let (even, odd) = (every_other(0)?, every_other(1)?);
+    /// assert_eq!(even.shares_memory(&odd, Overlap::DEFAULT_WORK_LIMIT), Overlap::No);
+    /// assert_eq!(even.shares_memory(&array, Overlap::DEFAULT_WORK_LIMIT), Overlap::Yes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// Addresses tell, and not buffers: the same foreign memory may be borrowed twice. Device memory of two devices may have
     /// the same addresses, then the answer is [`Overlap::Yes`] though the bytes are not the same.
     #[must_use]
