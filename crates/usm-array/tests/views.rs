@@ -5,7 +5,7 @@
 mod common;
 
 use common::{places, queues};
-use usm_array::usm_core::UsmKind;
+use usm_array::usm_core::{Context, UsmKind};
 use usm_array::usm_memory;
 use usm_array::{Bool8, Dtype, Error, LayoutError, SliceItem, UsmArray};
 
@@ -167,5 +167,19 @@ fn stride_zero_repeats() {
         assert_eq!(repeated.to_vec::<f64>().unwrap(), [1.5, 2.5, 1.5, 2.5, 1.5, 2.5]);
         assert!(matches!(row.broadcast_to(&[3]), Err(Error::Layout(_))));
         assert!(matches!(row.broadcast_to(&[1 << 60, 2]), Err(Error::TooManyBytes { .. })));
+    }
+}
+
+#[test]
+fn another_queue_of_the_context_and_no_other() {
+    for queue in queues() {
+        let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1_u8, 2]).unwrap().read_only();
+        let other = queue.context().create_queue(queue.device(), Default::default()).unwrap();
+        let there = array.on_queue(&other).unwrap();
+        assert!(*there.queue() == other && there.address() == array.address() && !there.is_writable());
+        assert_eq!(there.to_vec::<u8>().unwrap(), [1, 2]);
+        let foreign = Context::new(&[queue.device().clone()]).unwrap();
+        let foreign = foreign.create_queue(queue.device(), Default::default()).unwrap();
+        assert!(matches!(array.on_queue(&foreign), Err(Error::Memory(_))));
     }
 }

@@ -204,6 +204,7 @@ fn a_device_has_a_default_resource() {
         UsmBuffer::allocate_in(&DirectResource, &queue, UsmKind::Device, 9).unwrap();
         assert_eq!(counted.statistics().total_bytes, 40, "the resource below does not ask");
         assert!(asked.is_only_one() && !asked.clone().is_only_one());
+        assert_eq!((asked.num_holders(), asked.clone().num_holders()), (1, 2));
         drop(asked);
         drop((resource, reset_default_resource(queue.device()).unwrap()));
         assert!(reset_default_resource(queue.device()).is_none());

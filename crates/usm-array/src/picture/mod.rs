@@ -7,8 +7,10 @@
 //! | `touch.rs` | which indices are at a displacement |
 //! | `window.rs` | which part of the memory is drawn |
 //! | `draw.rs` | cells, labels and arrows as SVG |
+//! | `table.rs` | an array as HTML: a table and the drawing |
 
 mod draw;
+mod table;
 mod touch;
 mod window;
 

@@ -89,6 +89,33 @@ impl UsmArray {
         Ok(text)
     }
 
+    /// The text of NumPy's `array2string`: as [`display`](Self::display), with another text between the elements, from column
+    /// `prefix_columns` on and with `suffix_columns` left free at the end of each line.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{PrintOptions, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 40])?;
+    /// let text = array.array2string(&PrintOptions::default(), ";", 2, 0)?;
+    /// assert_eq!(text, "[[ 1; 2];\n   [ 3;40]]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`display`](Self::display).
+    pub fn array2string(
+        &self,
+        options: &PrintOptions,
+        separator: &str,
+        prefix_columns: usize,
+        suffix_columns: usize,
+    ) -> Result<String> {
+        self.body(options, separator, prefix_columns, options.linewidth.saturating_sub(suffix_columns))
+    }
+
     /// The elements with brackets, from column `indent` on.
     fn body(&self, options: &PrintOptions, separator: &str, indent: usize, width: usize) -> Result<String> {
         if self.is_empty() {

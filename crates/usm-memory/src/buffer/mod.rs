@@ -180,7 +180,13 @@ impl UsmBuffer {
     /// Whether this is the only buffer of its memory, and nothing else keeps the memory: no clone, part, guard or transfer.
     #[must_use]
     pub fn is_only_one(&self) -> bool {
-        Arc::strong_count(&self.block) == 1
+        self.num_holders() == 1
+    }
+
+    /// How many buffers, guards and transfers keep the memory at the moment, this buffer included.
+    #[must_use]
+    pub fn num_holders(&self) -> usize {
+        Arc::strong_count(&self.block)
     }
 
     /// Says that foreign code gets to know the memory and may submit work on it to the queue: from now on every access waits

@@ -20,6 +20,8 @@ mod reinterpret;
 mod shape;
 mod sharing;
 
+use usm_memory::usm_core::Queue;
+
 use super::UsmArray;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, SliceItem};
@@ -56,6 +58,15 @@ impl UsmArray {
             layout: self.layout.clone(),
             origin: self.origin,
         }
+    }
+
+    /// The same elements, whose copies are submitted to another queue of the context.
+    ///
+    /// # Errors
+    /// - [`Error::Memory`]: the queue is of another context
+    pub fn on_queue(&self, queue: &Queue) -> Result<Self> {
+        let buffer = self.buffer.on_queue(queue)?;
+        Ok(Self { buffer, dtype: self.dtype, layout: self.layout.clone(), origin: self.origin })
     }
 
     /// An array over the same buffer.

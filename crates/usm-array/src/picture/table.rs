@@ -1,0 +1,48 @@
+//! An array as HTML: a table of what it is, and the drawing of its layout
+
+use crate::array::UsmArray;
+
+impl UsmArray {
+    /// A table of shape, strides, element type, memory and flags with the drawing of [`layout_svg`](Self::layout_svg), as a
+    /// fragment of HTML for notebooks. The elements are not read.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let html = UsmArray::zeros(&queue, UsmKind::Device, &[2, 3], Dtype::F32)?.to_html_fragment();
+    /// assert!(html.contains("<th>shape</th><td>(2, 3)</td>") && html.contains("<svg "));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn to_html_fragment(&self) -> String {
+        let tuple = |numbers: &[String]| match numbers {
+            [one] => format!("({one},)"),
+            _ => format!("({})", numbers.join(", ")),
+        };
+        let shape: Vec<String> = self.shape().iter().map(ToString::to_string).collect();
+        let strides: Vec<String> = self.strides().iter().map(ToString::to_string).collect();
+        let (buffer, elements) = (self.buffer(), self.size());
+        let contiguous = match (self.is_c_contiguous(), self.is_f_contiguous()) {
+            (true, true) => "C- and F-contiguous",
+            (true, false) => "C-contiguous",
+            (false, true) => "F-contiguous",
+            (false, false) => "not contiguous",
+        };
+        let writable = if self.is_writable() { "writable" } else { "read-only" };
+        // Numbers, and words of this library: nothing to escape.
+        let rows = [
+            ("shape", tuple(&shape)),
+            ("dtype", self.dtype().to_string()),
+            ("strides", format!("{} elements", tuple(&strides))),
+            ("elements", format!("{elements}, {} bytes, {contiguous}, {writable}", self.size_bytes())),
+            ("memory", format!("{}, {} bytes at {:#x}", self.kind(), buffer.len_bytes(), buffer.address())),
+            ("device", self.device().filter_string()),
+        ];
+        let rows: String =
+            rows.iter().map(|(name, value)| format!("<tr><th>{name}</th><td>{value}</td></tr>")).collect();
+        format!("<div><table>{rows}</table>{}</div>", self.layout_svg())
+    }
+}
