@@ -153,7 +153,9 @@ def test_numbers_of_one_element(array, usm_type):
     assert complex(a) == 1 - 2j
     i = array((1, 1), "u2", buffer=usm_type)
     i[...] = 3
-    assert ["a", "b", "c", "d"][i] == "d"
+    assert ["a", "b", "c", "d"][i[0, 0]] == "d"
+    with pytest.raises(TypeError):
+        ["a"][i]
     with pytest.raises(TypeError):
         ["a"][a]
 

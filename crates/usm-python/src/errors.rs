@@ -104,8 +104,12 @@ impl ToPyErr for LayoutError {
 impl ToPyErr for usm_array::Error {
     fn to_py_err(&self) -> PyErr {
         use usm_array::Error as E;
+        use usm_array::IndexError as I;
         match self {
             E::Layout(error) => error.to_py_err(),
+            E::Index(
+                I::OutOfBounds { .. } | I::MaskSize { .. } | I::NotAnIndex { .. } | I::NotIntegers { .. },
+            ) => PyIndexError::new_err(self.to_string()),
             E::Memory(error) => error.to_py_err(),
             E::DtypeMismatch { .. } | E::ScalarKind { .. } | E::NotComplex { .. } => {
                 PyTypeError::new_err(self.to_string())

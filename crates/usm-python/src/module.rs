@@ -51,7 +51,9 @@ pub mod _usm {
     #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
-    use crate::tensor::{Flags, PyDtype, UsmNdarray, dtype_named, empty, zeros};
+    use crate::tensor::{Flags, PyDevice, PyDtype, UsmNdarray, array_from_pickle, dtype_named, empty, zeros};
     #[pymodule_export]
     use crate::tensor::{asarray, asnumpy, from_dlpack, from_numpy, to_numpy};
+    #[pymodule_export]
+    use crate::tensor::{get_print_options, set_print_options, usm_ndarray_repr, usm_ndarray_str};
 }

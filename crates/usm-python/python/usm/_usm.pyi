@@ -3,8 +3,20 @@
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from types import EllipsisType
-from typing import Any, ClassVar, Literal, Never, Protocol, Self, SupportsIndex, TypeAlias, TypedDict, final, type_check_only
+from types import EllipsisType, ModuleType
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Never,
+    Protocol,
+    Self,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    final,
+    type_check_only,
+)
 
 from typing_extensions import Buffer, CapsuleType
 
@@ -13,6 +25,7 @@ from .tensor._dlpack import DLDeviceType
 
 __all__ = [
     "DType",
+    "Device",
     "Flags",
     "LiveMemory",
     "MemoryPool",
@@ -32,6 +45,7 @@ __all__ = [
     "USMAllocationError",
     "UsmError",
     "_Memory",
+    "_array_from_pickle",
     "_c_api",
     "_dtype",
     "_memory_from_pickle",
@@ -47,6 +61,7 @@ __all__ = [
     "get_devices",
     "get_num_devices",
     "get_platforms",
+    "get_print_options",
     "has_accelerator_devices",
     "has_cpu_devices",
     "has_gpu_devices",
@@ -58,10 +73,13 @@ __all__ = [
     "select_default_device",
     "select_device_with_aspects",
     "select_gpu_device",
+    "set_print_options",
     "snapshot",
     "to_numpy",
     "use_pool",
     "usm_ndarray",
+    "usm_ndarray_repr",
+    "usm_ndarray_str",
     "zeros",
 ]
 
@@ -70,8 +88,22 @@ _Order: TypeAlias = Literal["C", "F"]
 _CopyOrder: TypeAlias = Literal["C", "F", "A", "K"]
 _Scalar: TypeAlias = bool | int | float | complex
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
-_IndexPart: TypeAlias = SupportsIndex | slice | EllipsisType | None
+_FloatMode: TypeAlias = Literal["fixed", "unique", "maxprec", "maxprec_equal"]
+
+# An array of NumPy, which is optional and has no type here.
+@type_check_only
+class _NumpyArray(Protocol):
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+# Lists of integers or booleans, to any depth.
+_IndexPart: TypeAlias = (
+    SupportsIndex | slice | EllipsisType | None | list[Any] | usm_ndarray | _HasInterface | _NumpyArray
+)
 _Index: TypeAlias = _IndexPart | tuple[_IndexPart, ...]
+_Beside: TypeAlias = _Scalar | usm_ndarray | _HasInterface | _NumpyArray
+# Sequences of numbers, to any depth.
+_Assigned: TypeAlias = _Beside | Buffer | list[Any] | tuple[Any, ...] | range
 
 @type_check_only
 class _HasStr(Protocol):
@@ -108,13 +140,11 @@ class _HasWait(Protocol):
     def _get_capsule(self) -> CapsuleType: ...
     def wait(self) -> None: ...
 
+# What `device` of an array is in any library.
 @type_check_only
 class _HasQueue(Protocol):
     @property
     def sycl_queue(self) -> Any: ...
-
-# What `device` of an array is in any library, too.
-_Where: TypeAlias = _SyclObject | _HasQueue
 
 @type_check_only
 class _HasDlpack(Protocol):
@@ -125,16 +155,14 @@ class _HasDlpack(Protocol):
 class _HasArray(Protocol):
     def __array__(self) -> Any: ...
 
-_ArrayLike: TypeAlias = (
-    _Scalar | _HasInterface | Buffer | _HasDlpack | _HasArray | range | Sequence[_ArrayLike]
-)
+_ArrayLike: TypeAlias = _Scalar | _HasInterface | Buffer | _HasDlpack | _HasArray | range | Sequence[_ArrayLike]
 
 _Events: TypeAlias = Sequence[SyclEvent | _HasWait]
 _Operand: TypeAlias = _HasInterface | Buffer
 
 # Where a queue or context comes from: a filter string, our objects, a capsule
-# "SyclContextRef" or "SyclQueueRef", or any object that makes such a capsule.
-_SyclObject: TypeAlias = _DeviceLike | SyclContext | SyclQueue | CapsuleType | _HasCapsule
+# "SyclContextRef" or "SyclQueueRef", any object that makes such a capsule, or the device of an array.
+_SyclObject: TypeAlias = _DeviceLike | SyclContext | SyclQueue | CapsuleType | _HasCapsule | _HasQueue
 
 @type_check_only
 class _MemoryInterface(TypedDict):
@@ -658,13 +686,43 @@ class DType:
 def _dtype(name: str) -> Any: ...
 
 @final
+class Device:
+    @classmethod
+    def create_device(cls, device: _SyclObject | None = None) -> Device: ...
+    @property
+    def sycl_queue(self) -> SyclQueue: ...
+    @property
+    def sycl_context(self) -> SyclContext: ...
+    @property
+    def sycl_device(self) -> SyclDevice: ...
+    def print_device_info(self) -> None: ...
+    def wait(self) -> None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
 class Flags:
     @property
     def c_contiguous(self) -> bool: ...
     @property
+    def contiguous(self) -> bool: ...
+    @property
     def f_contiguous(self) -> bool: ...
     @property
+    def fc(self) -> bool: ...
+    @property
+    def forc(self) -> bool: ...
+    @property
+    def fnc(self) -> bool: ...
+    @property
     def writable(self) -> bool: ...
+    @writable.setter
+    def writable(self, value: bool) -> None: ...
+    @property
+    def flags(self) -> int: ...
+    def __getitem__(self, name: str, /) -> bool: ...
+    def __setitem__(self, name: str, value: bool, /) -> None: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     # Equality without a hash.
@@ -703,7 +761,15 @@ class usm_ndarray:
     @property
     def _element_offset(self) -> int: ...
     @property
+    def _byte_bounds(self) -> tuple[int, int]: ...
+    @property
     def T(self) -> usm_ndarray: ...
+    @property
+    def mT(self) -> usm_ndarray: ...
+    @property
+    def real(self) -> usm_ndarray: ...
+    @property
+    def imag(self) -> usm_ndarray: ...
     @property
     def usm_data(self) -> MemoryUSMHost | MemoryUSMDevice | MemoryUSMShared: ...
     @property
@@ -711,7 +777,7 @@ class usm_ndarray:
     @property
     def usm_type(self) -> _UsmKind: ...
     @property
-    def device(self) -> SyclDevice: ...
+    def device(self) -> Device: ...
     @property
     def sycl_queue(self) -> SyclQueue: ...
     @property
@@ -734,9 +800,31 @@ class usm_ndarray:
     ) -> CapsuleType: ...
     def __dlpack_device__(self) -> tuple[DLDeviceType, int]: ...
     __dlpack_c_exchange_api__: ClassVar[CapsuleType]
+    def __array_namespace__(self, api_version: str | None = None) -> ModuleType: ...
     def __getitem__(self, key: _Index, /) -> usm_ndarray: ...
-    def __setitem__(self, key: _Index, value: _Scalar | _HasInterface, /) -> None: ...
+    def __setitem__(self, key: _Index, value: _Assigned, /) -> None: ...
     def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[usm_ndarray]: ...
+    def __reversed__(self) -> Iterator[usm_ndarray]: ...
+    def __contains__(self, value: object, /) -> bool: ...
+    # Elementwise, unlike what `object` promises.
+    def __eq__(self, other: _Beside, /) -> usm_ndarray: ...  # type: ignore[override]
+    def __ne__(self, other: _Beside, /) -> usm_ndarray: ...  # type: ignore[override]
+    def __lt__(self, other: _Beside, /) -> usm_ndarray: ...
+    def __le__(self, other: _Beside, /) -> usm_ndarray: ...
+    def __gt__(self, other: _Beside, /) -> usm_ndarray: ...
+    def __ge__(self, other: _Beside, /) -> usm_ndarray: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __and__(self, other: _Beside, /) -> usm_ndarray: ...
+    def __rand__(self, other: _Beside, /) -> usm_ndarray: ...
+    def __iand__(self, other: _Beside, /) -> Self: ...
+    def __or__(self, other: _Beside, /) -> usm_ndarray: ...
+    def __ror__(self, other: _Beside, /) -> usm_ndarray: ...
+    def __ior__(self, other: _Beside, /) -> Self: ...
+    def __xor__(self, other: _Beside, /) -> usm_ndarray: ...
+    def __rxor__(self, other: _Beside, /) -> usm_ndarray: ...
+    def __ixor__(self, other: _Beside, /) -> Self: ...
+    def __invert__(self) -> usm_ndarray: ...
     def __bool__(self) -> bool: ...
     def __index__(self) -> int: ...
     def __int__(self) -> int: ...
@@ -746,13 +834,63 @@ class usm_ndarray:
     def item(self) -> _Scalar: ...
     def tolist(self) -> Any: ...
     def copy(self) -> usm_ndarray: ...
+    def __copy__(self) -> usm_ndarray: ...
+    def __deepcopy__(self, _memo: Any) -> usm_ndarray: ...
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]: ...
+    def to_device(
+        self, target_device: _SyclObject, /, *, stream: SyclQueue | _HasCapsule | None = None
+    ) -> usm_ndarray: ...
+    def _repr_html_(self) -> str: ...
 
+def _array_from_pickle(
+    usm_type: _UsmKind,
+    device: str,
+    readonly: bool,
+    dtype: str,
+    shape: Sequence[int],
+    axes: Sequence[int],
+    data: Buffer,
+) -> usm_ndarray: ...
+def get_print_options() -> dict[str, Any]: ...
+def set_print_options(
+    linewidth: SupportsIndex | None = None,
+    edgeitems: SupportsIndex | None = None,
+    threshold: SupportsIndex | None = None,
+    precision: SupportsIndex | None = None,
+    floatmode: _FloatMode | None = None,
+    suppress: bool | None = None,
+    nanstr: str | None = None,
+    infstr: str | None = None,
+    sign: Literal["-", "+", " "] | None = None,
+    numpy: bool = False,
+) -> None: ...
+def usm_ndarray_repr(
+    x: usm_ndarray,
+    line_width: SupportsIndex | None = None,
+    precision: SupportsIndex | None = None,
+    suppress: bool | None = None,
+    prefix: str = "usm_ndarray",
+) -> str: ...
+def usm_ndarray_str(
+    x: usm_ndarray,
+    line_width: SupportsIndex | None = None,
+    edge_items: SupportsIndex | None = None,
+    threshold: SupportsIndex | None = None,
+    precision: SupportsIndex | None = None,
+    floatmode: _FloatMode | None = None,
+    suppress: bool | None = None,
+    sign: Literal["-", "+", " "] | None = None,
+    numpy: bool = False,
+    separator: str = " ",
+    prefix: str = "",
+    suffix: str = "",
+) -> str: ...
 def asarray(
     obj: _ArrayLike,
     /,
     dtype: _DtypeLike | None = None,
     *,
-    device: _Where | None = None,
+    device: _SyclObject | None = None,
     copy: bool | None = None,
     usm_type: _UsmKind | None = None,
     sycl_queue: _SyclObject | None = None,
@@ -761,10 +899,19 @@ def asarray(
 def asnumpy(usm_ary: _HasInterface) -> Any: ...
 def to_numpy(usm_ary: _HasInterface, /) -> Any: ...
 def from_numpy(
-    np_ary: Any, /, *, device: _Where | None = None, usm_type: _UsmKind = "device", sycl_queue: _SyclObject | None = None
+    np_ary: Any,
+    /,
+    *,
+    device: _SyclObject | None = None,
+    usm_type: _UsmKind = "device",
+    sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
 def from_dlpack(
-    x: _HasDlpack, /, *, device: _Where | tuple[SupportsIndex, SupportsIndex] | None = None, copy: bool | None = None
+    x: _HasDlpack,
+    /,
+    *,
+    device: _SyclObject | tuple[SupportsIndex, SupportsIndex] | None = None,
+    copy: bool | None = None,
 ) -> usm_ndarray: ...
 def empty(
     shape: _Shape,

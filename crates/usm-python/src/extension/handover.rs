@@ -26,7 +26,7 @@ impl Handover {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit_producer(self.array.buffer(), &visit)
+        visit_producer(self.array.buffer(), 1, &visit)
     }
 }
 

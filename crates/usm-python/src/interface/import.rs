@@ -141,9 +141,13 @@ pub(crate) fn producer(buffer: &UsmBuffer) -> Option<&Py<PyAny>> {
 /// Shows the garbage collector the producer of imported memory, so that a cycle through it can be found. Only where the buffer is
 /// the one thing that keeps the producer: a reference must not be counted twice. Python's own objects can be cleared, so that a
 /// cycle breaks there.
-pub(crate) fn visit_producer(buffer: &UsmBuffer, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+pub(crate) fn visit_producer(
+    buffer: &UsmBuffer,
+    ours: usize,
+    visit: &PyVisit<'_>,
+) -> Result<(), PyTraverseError> {
     match buffer.ownership() {
-        Ownership::Borrowed(owner) if buffer.is_only_one() && Arc::strong_count(owner) == 1 => {
+        Ownership::Borrowed(owner) if buffer.num_holders() == ours && Arc::strong_count(owner) == 1 => {
             owner.downcast_ref::<Producer>().map_or(Ok(()), |producer| visit.call(&producer.object))
         }
         _ => Ok(()),

@@ -268,7 +268,7 @@ impl Memory {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        import::visit_producer(&self.buffer, &visit)
+        import::visit_producer(&self.buffer, 1, &visit)
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -93,14 +93,19 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
     }
 }
 
-/// What an argument names: nothing the default device, a filter string or a device that device, anything else a context or queue.
+/// What an argument names: nothing the default device, a filter string or a device that device, an object with
+/// a queue that queue, anything else a context or queue.
 pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
     let Some(argument) = argument else {
         let runtime = runtime::get(py)?;
         return Ok(Target::Device(py.detach(|| runtime.default_device())));
     };
-    match device::device_of(py, argument)? {
-        Some(device) => Ok(Target::Device(device)),
+    if let Some(device) = device::device_of(py, argument)? {
+        return Ok(Target::Device(device));
+    }
+    // Devices of the array API, ours and dpnp's, stand for a queue.
+    match argument.getattr_opt(intern!(py, "sycl_queue"))? {
+        Some(queue) => place_of(name, &queue).map(Target::Place),
         None => place_of(name, argument).map(Target::Place),
     }
 }

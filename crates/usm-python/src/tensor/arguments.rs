@@ -1,11 +1,11 @@
 //! Arguments of the array functions: shapes, dtypes, orders, indices.
 
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyEllipsis, PyFloat, PyInt, PySlice, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::Device;
-use usm_array::{DefaultDtypes, Dtype, Order, Scalar, SliceItem, WeakScalar, default_dtypes};
+use usm_array::{DefaultDtypes, Dtype, Order, Scalar, WeakScalar, default_dtypes};
 
 use crate::errors::{OrValueError, type_name};
 use crate::interface::{index, index_sequence};
@@ -76,52 +76,6 @@ pub(super) fn order(text: &str) -> PyResult<Order> {
         "C" | "c" => Ok(Order::C),
         "F" | "f" => Ok(Order::F),
         _ => Err(PyValueError::new_err(format!("order: found {text:?}, allowed are \"C\" and \"F\""))),
-    }
-}
-
-/// What stands between the brackets.
-pub(super) fn key(object: &Bound<'_, PyAny>) -> PyResult<Vec<SliceItem>> {
-    match object.cast::<PyTuple>() {
-        Ok(items) => items.iter().map(|item| slice_item(&item)).collect(),
-        Err(_) => Ok(vec![slice_item(object)?]),
-    }
-}
-
-fn slice_item(object: &Bound<'_, PyAny>) -> PyResult<SliceItem> {
-    if object.is_none() {
-        return Ok(SliceItem::NewAxis);
-    }
-    if object.is_instance_of::<PyEllipsis>() {
-        return Ok(SliceItem::Ellipsis);
-    }
-    if let Ok(slice) = object.cast::<PySlice>() {
-        let bound = |name: &str| {
-            let bound = slice.getattr(name)?;
-            if bound.is_none() { Ok(None) } else { slice_bound(name, &bound).map(Some) }
-        };
-        let step = bound("step")?.unwrap_or(1);
-        return Ok(SliceItem::Slice { start: bound("start")?, stop: bound("stop")?, step });
-    }
-    if object.is_instance_of::<PyBool>() || !object.hasattr("__index__")? {
-        return Err(PyIndexError::new_err(format!(
-            "index: found {}, allowed are integers, slices, ... and None",
-            type_name(object)
-        )));
-    }
-    // Python says IndexError for an integer that no axis can have.
-    index::<isize>("index", object).map(SliceItem::Index).map_err(|error| {
-        let is_range = error.is_instance_of::<PyValueError>(object.py());
-        if is_range { PyIndexError::new_err(error.value(object.py()).to_string()) } else { error }
-    })
-}
-
-/// Bounds of slices beyond any size stop at the ends, so a huge one is as good as the largest.
-fn slice_bound(name: &str, object: &Bound<'_, PyAny>) -> PyResult<isize> {
-    match index::<isize>(name, object) {
-        Err(error) if error.is_instance_of::<PyValueError>(object.py()) => {
-            Ok(if object.lt(0)? { isize::MIN } else { isize::MAX })
-        }
-        other => other,
     }
 }
 

@@ -1,25 +1,26 @@
 //! `usm_ndarray`.
 
 use std::ffi::c_int;
+use std::sync::OnceLock;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::class::basic::CompareOp;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
-use usm_array::{Scalar, UsmArray};
+use usm_array::UsmArray;
 
-use super::arguments;
 use super::construct::{self, Arguments};
-use super::convert;
-use super::dlpack;
-use super::dtype;
+use super::device::PyDevice;
 use super::flags::Flags;
-use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise, type_name};
+use super::operators::{self, Operator};
+use super::{convert, dlpack, dtype, indexing, numbers, parts, pickle, print, transfer};
+use crate::buffer_export;
+use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise};
 use crate::interface::{export, import::visit_producer};
 use crate::memory;
 use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
-use crate::{buffer_export, import_array};
 
 /// usm_ndarray(shape, dtype=None, strides=None, buffer="device", offset=0, order="C", buffer_ctor_kwargs={}, array_namespace=None)
 ///
@@ -31,27 +32,39 @@ use crate::{buffer_export, import_array};
 /// and `alignment` of new memory.
 ///
 /// Raises ValueError when an element would lie outside the memory, USMAllocationError when memory cannot be allocated.
+///
+/// >>> import usm.tensor as ut
+/// >>> a = ut.usm_ndarray((2, 3), dtype="float32", buffer="shared")
+/// >>> a[...] = [[1, 2, 3], [4, 5, 6]]
+/// >>> a[:, ::-2], a.T.strides, (a > 4).tolist()
+/// (usm_ndarray([[3., 1.],
+///              [6., 4.]], dtype=float32), (1, 3), [[False, False, False], [False, True, True]])
+/// >>> a.shape, a.dtype.name, a.nbytes, a.usm_type, a.flags.c_contiguous, a.usm_data.nbytes
+/// ((2, 3), 'float32', 24, 'shared', True, 24)
 #[pyclass(frozen, weakref, name = "usm_ndarray", module = "usm.tensor")]
 #[derive(Debug)]
 pub struct UsmNdarray {
     array: UsmArray,
+    /// The same array without write access, once that was taken away.
+    read_only: OnceLock<UsmArray>,
 }
 
 impl UsmNdarray {
     /// Wraps an array.
     #[must_use]
     pub fn from_array(array: UsmArray) -> Self {
-        Self { array }
+        Self { array, read_only: OnceLock::new() }
     }
 
     /// The array.
     #[must_use]
     pub fn array(&self) -> &UsmArray {
-        &self.array
+        self.read_only.get().unwrap_or(&self.array)
     }
 
-    fn only_value(&self, py: Python<'_>) -> PyResult<Scalar> {
-        py.detach(|| self.array.item()).or_raise()
+    /// From now on nothing can be written through this object, nor through views that are made of it.
+    pub fn make_read_only(&self) {
+        self.read_only.get_or_init(|| self.array.read_only());
     }
 }
 
@@ -73,85 +86,108 @@ impl UsmNdarray {
         buffer_ctor_kwargs: Option<&Bound<'_, PyDict>>,
         array_namespace: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        if let Some(other) = array_namespace {
-            return Err(PyTypeError::new_err(format!(
-                "array_namespace: found {}, allowed is None: arrays belong to usm.tensor",
-                type_name(other)
-            )));
-        }
+        construct::check_namespace(array_namespace)?;
         let arguments = Arguments { shape, dtype, strides, buffer, offset, order, buffer_ctor_kwargs };
         construct::construct(py, &arguments).map(Self::from_array)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit_producer(self.array.buffer(), &visit)
+        // Both are buffers of the same memory.
+        let ours = 1 + usize::from(self.read_only.get().is_some());
+        visit_producer(self.array.buffer(), ours, &visit)
     }
 
     /// Number of indices along each axis.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.array.shape())
+        PyTuple::new(py, self.array().shape())
     }
 
     /// Elements from one index to the next along each axis.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.array.strides())
+        PyTuple::new(py, self.array().strides())
     }
 
     /// Type of the elements: NumPy's dtype where NumPy is installed, otherwise a DType.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        dtype::object(py, self.array.dtype())
+        dtype::object(py, self.array().dtype())
     }
 
     /// Number of axes.
     #[getter]
     fn ndim(&self) -> usize {
-        self.array.ndim()
+        self.array().ndim()
     }
 
     /// Number of elements.
     #[getter]
     fn size(&self) -> usize {
-        self.array.size()
+        self.array().size()
     }
 
     /// Bytes of one element.
     #[getter]
     fn itemsize(&self) -> usize {
-        self.array.itemsize_bytes()
+        self.array().itemsize_bytes()
     }
 
     /// Bytes of all elements side by side.
     #[getter]
     fn nbytes(&self) -> usize {
-        self.array.size_bytes()
+        self.array().size_bytes()
     }
 
     /// Address of the element with index zero.
     #[getter]
     fn _pointer(&self) -> usize {
-        self.array.address()
+        self.array().address()
     }
 
     /// Elements from the published address to the element with index zero.
     #[getter]
     fn _element_offset(&self) -> isize {
-        self.array.published_offset()
+        self.array().published_offset()
+    }
+
+    /// Address of the lowest byte, and the address behind the highest byte of the elements.
+    #[getter]
+    fn _byte_bounds(&self) -> (usize, usize) {
+        let (start, range) = (self.array().buffer().address(), self.array().byte_range());
+        (start + range.start, start + range.end)
     }
 
     /// The array with its axes in reverse order.
     #[getter]
     #[pyo3(name = "T")]
     fn transpose(&self) -> Self {
-        Self::from_array(self.array.transpose())
+        Self::from_array(self.array().transpose())
+    }
+
+    /// The array with its last two axes exchanged; ValueError for fewer than two.
+    #[getter]
+    #[pyo3(name = "mT")]
+    fn matrix_transpose(&self) -> PyResult<Self> {
+        self.array().matrix_transpose().or_raise().map(Self::from_array)
+    }
+
+    /// The real parts of complex numbers, as a view; of other numbers the array itself.
+    #[getter]
+    fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        parts::real(slf)
+    }
+
+    /// The imaginary parts of complex numbers, as a view; of other numbers a new array of zeros.
+    #[getter]
+    fn imag(&self, py: Python<'_>) -> PyResult<Self> {
+        parts::imag(py, self.array()).map(Self::from_array)
     }
 
     /// The memory of the array.
     #[getter]
     fn usm_data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        memory::wrap(py, self.array.buffer().clone())
+        memory::wrap(py, self.array().buffer().clone())
     }
 
     /// The memory of the array.
@@ -163,43 +199,58 @@ impl UsmNdarray {
     /// Kind of the memory: ``"host"``, ``"device"`` or ``"shared"``.
     #[getter]
     fn usm_type(&self) -> &'static str {
-        self.array.kind().as_str()
+        self.array().kind().as_str()
     }
 
-    /// The device of the array.
+    /// Where the array is: a Device, which stands for the queue.
     #[getter]
-    fn device(&self) -> SyclDevice {
-        self.sycl_device()
+    fn device(&self) -> PyDevice {
+        PyDevice::of(self.array().queue())
     }
 
     /// The queue used for copies.
     #[getter]
     fn sycl_queue(&self) -> SyclQueue {
-        SyclQueue::from_queue(self.array.queue().clone())
+        SyclQueue::from_queue(self.array().queue().clone())
     }
 
     /// The context the memory is bound to.
     #[getter]
     fn sycl_context(&self) -> SyclContext {
-        SyclContext::from_context(self.array.context().clone())
+        SyclContext::from_context(self.array().context().clone())
     }
 
     /// The device of the array.
     #[getter]
     fn sycl_device(&self) -> SyclDevice {
-        SyclDevice::from_device(self.array.device().clone())
+        SyclDevice::from_device(self.array().device().clone())
     }
 
     /// How the elements lie, and whether they can be changed.
     #[getter]
-    fn flags(&self) -> Flags {
-        Flags::of(&self.array)
+    fn flags(slf: &Bound<'_, Self>) -> Flags {
+        Flags::of(slf)
+    }
+
+    /// The module `usm.tensor`; ValueError for a version of the array API standard that it does not follow.
+    #[pyo3(signature = (api_version=None))]
+    fn __array_namespace__<'py>(
+        &self,
+        py: Python<'py>,
+        api_version: Option<&str>,
+    ) -> PyResult<Bound<'py, PyModule>> {
+        match api_version {
+            None | Some("2024.12" | "2025.12") => py.import("usm.tensor"),
+            Some(other) => Err(PyValueError::new_err(format!(
+                "api_version: found {other:?}, allowed are \"2024.12\" and \"2025.12\""
+            ))),
+        }
     }
 
     /// The dictionary by which other SYCL libraries use the array without a copy.
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        export::array(py, &self.array)
+        export::array(py, self.array())
     }
 
     /// Raises TypeError with a hint: no copy happens unseen. NumPy looks for it after the buffer protocol, which host and shared
@@ -207,7 +258,7 @@ impl UsmNdarray {
     #[pyo3(signature = (_dtype=None, *, copy=None))]
     fn __array__(&self, _dtype: Option<&Bound<'_, PyAny>>, copy: Option<bool>) -> PyResult<()> {
         let _ = copy;
-        let hint = if self.array.is_host_accessible() { NUMPY_HINT } else { DEVICE_HINT };
+        let hint = if self.array().is_host_accessible() { NUMPY_HINT } else { DEVICE_HINT };
         Err(PyTypeError::new_err(hint))
     }
 
@@ -232,7 +283,7 @@ impl UsmNdarray {
         dl_device: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        dlpack::export(py, &self.array, stream, max_version, dl_device, copy)
+        dlpack::export(py, self.array(), stream, max_version, dl_device, copy)
     }
 
     /// The device of DLPack: ``kDLOneAPI`` and the number of the SYCL device in the default context, else ``kDLCPU`` for memory that
@@ -240,7 +291,7 @@ impl UsmNdarray {
     ///
     /// Raises BufferError for other memory.
     fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        dlpack::device_of(py, &self.array)
+        dlpack::device_of(py, self.array())
     }
 
     /// The functions by which compiled code exchanges tensors with this class.
@@ -249,84 +300,182 @@ impl UsmNdarray {
         dlpack::exchange_api(py).map(Bound::unbind)
     }
 
-    /// A view of some of the elements: integers, slices, ``...`` and None.
+    /// The elements of a key, with NumPy's rules: a view for integers, slices, ``...`` and None, a copy for arrays and lists.
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.array.slice(&arguments::key(key)?).or_raise().map(Self::from_array)
+        indexing::get(self.array(), key).map(Self::from_array)
     }
 
-    /// Set the elements of a view to a number, or to those of an array of the same dtype that broadcasts to it.
+    /// Change the elements of a key to a number, or to those of an array or nested lists that broadcast to it.
     fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let py = key.py();
-        let target = self.array.slice(&arguments::key(key)?).or_raise()?;
-        if let Some(scalar) = arguments::scalar(value)? {
-            return py.detach(|| target.fill_scalar(scalar)).or_raise();
-        }
-        let source = import_array(value)?;
-        py.detach(|| target.assign(&source)).or_raise()
+        indexing::set(self.array(), key, value)
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        let first = self.array.shape().first().copied();
+        let first = self.array().shape().first().copied();
         first.ok_or_else(|| PyTypeError::new_err("len() of an array without axes"))
     }
 
+    /// Views along the first axis.
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        indexing::views(slf, false)
+    }
+
+    /// Views along the first axis, the last one first.
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        indexing::views(slf, true)
+    }
+
+    fn __contains__(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        operators::contains(self.array(), value)
+    }
+
+    fn __richcmp__<'py>(
+        &self,
+        other: &Bound<'py, PyAny>,
+        relation: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Operator::from(relation).apply(self.array(), other)
+    }
+
+    fn __and__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::And.apply(self.array(), other)
+    }
+
+    fn __rand__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::And.apply(self.array(), other)
+    }
+
+    fn __iand__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Operator::And.assign(self.array(), other)
+    }
+
+    fn __or__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::Or.apply(self.array(), other)
+    }
+
+    fn __ror__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::Or.apply(self.array(), other)
+    }
+
+    fn __ior__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Operator::Or.assign(self.array(), other)
+    }
+
+    fn __xor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::Xor.apply(self.array(), other)
+    }
+
+    fn __rxor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::Xor.apply(self.array(), other)
+    }
+
+    fn __ixor__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Operator::Xor.assign(self.array(), other)
+    }
+
+    fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {
+        py.detach(|| self.array().bitwise_invert()).or_raise().map(Self::from_array)
+    }
+
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        self.item(py)?.is_truthy()
+        numbers::truth(py, self.array())
     }
 
     fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let item = self.item(py)?;
-        if !item.is_instance_of::<PyInt>() || item.is_instance_of::<PyBool>() {
-            let message = format!("an array of {} is no index, allowed are integers", self.array.dtype());
-            return Err(PyTypeError::new_err(message));
-        }
-        Ok(item)
+        numbers::index(py, self.array())
     }
 
     fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.get_type::<PyComplex>().call1((self.item(py)?,))
+        numbers::scalar(py, self.array(), &py.get_type::<PyComplex>())
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.get_type::<PyInt>().call1((self.item(py)?,))
+        numbers::scalar(py, self.array(), &py.get_type::<PyInt>())
     }
 
-    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        let value = self.item(py)?;
-        py.get_type::<PyFloat>().call1((value,))?.extract()
+    fn __float__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        numbers::scalar(py, self.array(), &py.get_type::<PyFloat>())
     }
 
-    /// The one element of the array as a Python number.
+    /// The one element of the array as a Python number. Raises ValueError for an array of none or several.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.zeros((1, 1), dtype="c8").item()
+    /// 0j
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_python(py, self.only_value(py)?)
+        numbers::item(py, self.array())
     }
 
     /// The elements as nested lists of Python numbers.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.zeros((2, 1), dtype="i4").tolist()
+    /// [[0], [0]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_list(py, &self.array)
+        convert::to_list(py, self.array())
     }
 
-    /// A C-contiguous copy of the same kind and on the same queue.
+    /// A C-contiguous copy of the same kind and on the same queue, writable even when this is not.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> a = ut.zeros((2, 3))
+    /// >>> a.T.copy().strides
+    /// (2, 1)
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        py.detach(|| self.array.copy()).or_raise().map(Self::from_array)
+        py.detach(|| self.array().copy()).or_raise().map(Self::from_array)
     }
 
-    fn __repr__(&self) -> String {
-        let array = &self.array;
-        format!(
-            "usm_ndarray(shape={:?}, dtype={:?}, usm_type={:?}, device={:?})",
-            array.shape(),
-            array.dtype().to_string(),
-            array.kind().as_str(),
-            array.device().filter_string()
-        )
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __reduce_ex__<'py>(
+        &self,
+        py: Python<'py>,
+        protocol: i32,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        pickle::reduce(py, self.array(), protocol)
+    }
+
+    /// The array on another device: itself where it is there, a view for another queue of its context, otherwise a copy of the
+    /// same kind. `target_device` is a Device, a queue, a device or a filter string. What was submitted to the queue `stream`
+    /// has ended first.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> a = ut.zeros(3)
+    /// >>> a.to_device(a.device) is a, a.to_device("host:cpu:0").device
+    /// (True, Device(host:cpu:0))
+    #[pyo3(signature = (target_device, /, *, stream=None))]
+    fn to_device<'py>(
+        slf: &Bound<'py, Self>,
+        target_device: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        transfer::to_device(slf, target_device, stream)
+    }
+
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        print::text(py, self.array())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        print::repr(py, self.array())
+    }
+
+    /// What the array is, as a table, and where its elements are in memory, as a drawing.
+    fn _repr_html_(&self) -> String {
+        self.array().to_html_fragment()
     }
 
     /// # Safety
     /// Python calls it with a view to fill.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         // SAFETY: the view is Python's to fill.
-        unsafe { buffer_export::fill(slf.as_any(), &slf.get().array, view, flags) }
+        unsafe { buffer_export::fill(slf.as_any(), slf.get().array(), view, flags) }
     }
 
     /// # Safety

@@ -24,6 +24,16 @@ pub(super) struct Arguments<'a, 'py> {
     pub(super) buffer_ctor_kwargs: Option<&'a Bound<'py, PyDict>>,
 }
 
+/// Refuses every namespace: arrays belong to `usm.tensor`.
+pub(super) fn check_namespace(array_namespace: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    array_namespace.map_or(Ok(()), |other| {
+        Err(PyTypeError::new_err(format!(
+            "array_namespace: found {}, allowed is None: arrays belong to usm.tensor",
+            type_name(other)
+        )))
+    })
+}
+
 /// The array that the constructor's arguments describe.
 pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<UsmArray> {
     let shape = arguments::shape(arguments.shape)?;

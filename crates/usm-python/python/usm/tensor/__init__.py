@@ -8,15 +8,32 @@ imported when the first of them is used.
 
 from typing import Any
 
-from .._usm import DType, _dtype, asarray, asnumpy, empty, usm_ndarray, zeros
-from .._usm import from_dlpack, from_numpy, to_numpy
+from .._usm import (
+    Device,
+    DType,
+    _dtype,
+    asarray,
+    asnumpy,
+    empty,
+    from_dlpack,
+    from_numpy,
+    get_print_options,
+    set_print_options,
+    to_numpy,
+    usm_ndarray,
+    usm_ndarray_repr,
+    usm_ndarray_str,
+    zeros,
+)
 from ._dlpack import DLDeviceType
+from ._print import print_options
 
 USMArray = usm_ndarray
 
 __all__ = [
     "DLDeviceType",
     "DType",
+    "Device",
     "USMArray",
     "asarray",
     "asnumpy",
@@ -30,16 +47,21 @@ __all__ = [
     "float64",
     "from_dlpack",
     "from_numpy",
+    "get_print_options",
     "int16",
     "int32",
     "int64",
     "int8",
+    "print_options",
+    "set_print_options",
     "to_numpy",
     "uint16",
     "uint32",
     "uint64",
     "uint8",
     "usm_ndarray",
+    "usm_ndarray_repr",
+    "usm_ndarray_str",
     "zeros",
 ]
 

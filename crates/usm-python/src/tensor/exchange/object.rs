@@ -13,6 +13,7 @@ use super::nested;
 use super::wanted::Wanted;
 use crate::errors::{OrRaise, type_name};
 use crate::interface::import::array_if_usm;
+use crate::runtime;
 use crate::tensor::UsmNdarray;
 use crate::tensor::arguments;
 use crate::tensor::dlpack;
@@ -102,6 +103,18 @@ fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResul
             elements.into_array(py, &queue, wanted.kind.unwrap_or(UsmKind::Device), dtype, wanted.order)
         }
     }
+}
+
+/// A copy of any object of the host, or of a sequence, in memory that is always there and that host code reaches. USM stays where it
+/// is.
+pub(in crate::tensor) fn on_host(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+    let py = object.py();
+    if let Some(array) = usm_array_of(object)? {
+        return Ok(array);
+    }
+    let runtime = runtime::get(py)?;
+    let queue = py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()?;
+    array_of(object, Wanted::at(queue, UsmKind::Host))
 }
 
 /// What an object that is no sequence consists of.

@@ -1,7 +1,6 @@
 //! Where a result shall be, of which dtype, in which order, and whether it may be a view.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Device, Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
@@ -43,6 +42,12 @@ impl<'a, 'py> Wanted<'a, 'py> {
             copy: copy_mode(copy),
             place: place(py, device, sycl_queue)?,
         })
+    }
+
+    /// Anything in memory of one kind on a queue.
+    pub(super) fn at(queue: Queue, kind: UsmKind) -> Self {
+        let place = Some(Place { queue, is_device: false });
+        Self { dtype: None, kind: Some(kind), order: CopyOrder::Keep, copy: CopyMode::IfNeeded, place }
     }
 
     /// The queue that was asked for.
@@ -134,11 +139,6 @@ fn place(
 }
 
 fn device_place(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Place> {
-    // What arrays have as `device` names its queue there, ours and dpnp's.
-    let attribute = intern!(py, "sycl_queue");
-    if let Some(queue) = device.map(|device| device.getattr_opt(attribute)).transpose()?.flatten() {
-        return Ok(Place { queue: queue_argument(py, "device", Some(&queue))?, is_device: false });
-    }
     let is_device = matches!(target(py, "device", device)?, Target::Device(_));
     Ok(Place { queue: queue_argument(py, "device", device)?, is_device })
 }

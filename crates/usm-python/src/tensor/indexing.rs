@@ -1,0 +1,153 @@
+//! `array[key]` and `array[key] = value`.
+
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
+use usm_array::{Index, SliceItem, UsmArray};
+
+use super::operand::{self, Operand};
+use super::{UsmNdarray, numbers};
+use crate::errors::{OrRaise, type_name};
+use crate::interface::import::array_if_usm;
+use crate::interface::index;
+
+/// One item between the brackets, with the array that it names.
+enum Item {
+    Basic(SliceItem),
+    Mask(bool),
+    Array(UsmArray),
+}
+
+impl Item {
+    fn as_index(&self) -> Index<'_> {
+        match self {
+            Self::Basic(item) => (*item).into(),
+            Self::Mask(value) => (*value).into(),
+            Self::Array(array) => array.into(),
+        }
+    }
+}
+
+/// The elements of a key: a view where it has neither arrays nor lists, otherwise a copy.
+pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+    if let Some(items) = basic_items(key)? {
+        return array.slice(&items).or_raise();
+    }
+    let items = items(key)?;
+    let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
+    key.py().detach(|| array.get_index(&indices)).or_raise()
+}
+
+/// Changes the elements of a key.
+pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let items = items(key)?;
+    let value = Operand::assigned(value, array.dtype())?;
+    let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
+    key.py().detach(|| array.set_index(&indices, &value)).or_raise()
+}
+
+/// An iterator of the views along the first axis.
+pub(super) fn views<'py>(array: &Bound<'py, UsmNdarray>, backwards: bool) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    let Some(&len) = array.get().array().shape().first() else {
+        return Err(PyTypeError::new_err("iteration over an array without axes"));
+    };
+    let len = len.cast_signed();
+    let indices = match backwards {
+        false => PyRange::new(py, 0, len)?,
+        true => PyRange::new_with_step(py, len - 1, -1, -1)?,
+    };
+    py.import("builtins")?.getattr("map")?.call1((array.getattr("__getitem__")?, indices))
+}
+
+fn items(key: &Bound<'_, PyAny>) -> PyResult<Vec<Item>> {
+    match key.cast::<PyTuple>() {
+        Ok(items) => items.iter().map(|item| one(&item)).collect(),
+        Err(_) => Ok(vec![one(key)?]),
+    }
+}
+
+/// The items of a key without arrays and lists; `None` for other keys.
+fn basic_items(key: &Bound<'_, PyAny>) -> PyResult<Option<Vec<SliceItem>>> {
+    match key.cast::<PyTuple>() {
+        Ok(items) => items.iter().map(|item| basic(&item).transpose()).collect::<Option<_>>().transpose(),
+        Err(_) => Ok(basic(key)?.map(|item| vec![item])),
+    }
+}
+
+fn basic(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
+    if object.is_exact_instance_of::<PyInt>() {
+        return integer(object).map(Some);
+    }
+    if let Ok(slice) = object.cast::<PySlice>() {
+        return slice_item(slice).map(Some);
+    }
+    if object.is_none() {
+        return Ok(Some(SliceItem::NewAxis));
+    }
+    Ok(object.is_instance_of::<PyEllipsis>().then_some(SliceItem::Ellipsis))
+}
+
+fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
+    if let Some(item) = basic(object)? {
+        return Ok(Item::Basic(item));
+    }
+    if let Ok(value) = object.cast::<PyBool>() {
+        return Ok(Item::Mask(value.is_true()));
+    }
+    if object.is_instance_of::<PyList>() {
+        return operand::index_array(object).map(Item::Array);
+    }
+    if let Some(array) = array_if_usm(object)? {
+        return one_or_several(object.py(), array);
+    }
+    if object.hasattr("__index__")? {
+        match integer(object) {
+            // NumPy's arrays have the method, and most of them refuse it.
+            Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => {}
+            other => return other.map(Item::Basic),
+        }
+    }
+    match operand::is_numpy(object) {
+        true => operand::index_array(object).map(Item::Array),
+        false => Err(PyIndexError::new_err(format!(
+            "index: found {}, allowed are integers, slices, ..., None, booleans, and arrays and lists of integers or booleans",
+            type_name(object)
+        ))),
+    }
+}
+
+/// An integer without axes is an integer, and its element a view.
+fn one_or_several(py: Python<'_>, array: UsmArray) -> PyResult<Item> {
+    if array.ndim() == 0 && matches!(array.dtype().kind(), 'i' | 'u') {
+        return integer(&numbers::item(py, &array)?).map(Item::Basic);
+    }
+    Ok(Item::Array(array))
+}
+
+fn slice_item(slice: &Bound<'_, PySlice>) -> PyResult<SliceItem> {
+    let bound = |name: &str| {
+        let bound = slice.getattr(name)?;
+        if bound.is_none() { Ok(None) } else { slice_bound(name, &bound).map(Some) }
+    };
+    let step = bound("step")?.unwrap_or(1);
+    Ok(SliceItem::Slice { start: bound("start")?, stop: bound("stop")?, step })
+}
+
+/// Bounds of slices beyond any size stop at the ends, so a huge one is as good as the largest.
+fn slice_bound(name: &str, object: &Bound<'_, PyAny>) -> PyResult<isize> {
+    match index::<isize>(name, object) {
+        Err(error) if error.is_instance_of::<PyValueError>(object.py()) => {
+            Ok(if object.lt(0)? { isize::MIN } else { isize::MAX })
+        }
+        other => other,
+    }
+}
+
+/// Python says IndexError for an integer that no axis can have.
+fn integer(object: &Bound<'_, PyAny>) -> PyResult<SliceItem> {
+    index::<isize>("index", object).map(SliceItem::Index).map_err(|error| {
+        let is_range = error.is_instance_of::<PyValueError>(object.py());
+        if is_range { PyIndexError::new_err(error.value(object.py()).to_string()) } else { error }
+    })
+}

@@ -1,0 +1,97 @@
+//! Python objects beside an array: numbers, arrays of any library, nested lists.
+
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList};
+use usm_array::{ArrayOrScalar, Dtype, Rhs, Scalar, UsmArray};
+
+use super::arguments;
+use super::exchange::on_host;
+use crate::errors::OrRaise;
+use crate::interface::import::array_if_usm;
+
+/// A number or an array.
+#[derive(Debug)]
+pub(super) enum Operand {
+    Scalar(Scalar),
+    Array(UsmArray),
+}
+
+impl<'a> From<&'a Operand> for Rhs<'a> {
+    fn from(operand: &'a Operand) -> Self {
+        match operand {
+            Operand::Scalar(value) => Self::Scalar(*value),
+            Operand::Array(array) => Self::Array(array),
+        }
+    }
+}
+
+impl<'a> From<&'a Operand> for ArrayOrScalar<'a> {
+    fn from(operand: &'a Operand) -> Self {
+        match operand {
+            Operand::Scalar(value) => Self::Scalar(*value),
+            Operand::Array(array) => Self::Array(array),
+        }
+    }
+}
+
+impl Operand {
+    /// A number, an object with the interface, or an array of NumPy, of which a copy is made; `None` for anything else.
+    pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if let Some(number) = arguments::python_number(object)? {
+            return Ok(Some(Self::Scalar(number)));
+        }
+        if let Some(array) = array_if_usm(object)? {
+            return Ok(Some(Self::Array(array)));
+        }
+        if let Some(number) = arguments::scalar(object)? {
+            return Ok(Some(Self::Scalar(number)));
+        }
+        match is_numpy(object) {
+            true => on_host(object).map(|array| Some(Self::Array(array))),
+            false => Ok(None),
+        }
+    }
+
+    /// What is assigned to elements of a dtype: an operand, or any other object of which `asarray` makes an array.
+    pub(super) fn assigned(object: &Bound<'_, PyAny>, dtype: Dtype) -> PyResult<Self> {
+        match Self::of(object)? {
+            // As Python and NumPy do: a real number loses its fraction, and one that has no integer is refused.
+            Some(Self::Scalar(Scalar::Float(_))) if matches!(dtype.kind(), 'i' | 'u') => {
+                let whole = object.py().get_type::<PyInt>().call1((object,))?;
+                Self::of(&whole)?.ok_or_else(|| PyTypeError::new_err("value: int() gave no integer"))
+            }
+            Some(operand) => Ok(operand),
+            None => on_host(object)
+                .map(Self::Array)
+                .map_err(|error| renamed(object.py(), &error, "value").unwrap_or(error)),
+        }
+    }
+}
+
+/// Whether an object is an array of NumPy, or calls itself one.
+pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
+    object.hasattr(intern!(object.py(), "__array_interface__")).unwrap_or(false)
+}
+
+/// A refusal of `on_host`, which knows its argument as `obj`, about an argument of another name.
+fn renamed(py: Python<'_>, error: &PyErr, name: &str) -> Option<PyErr> {
+    let text = error.value(py).to_string();
+    let rest = text.strip_prefix("obj")?;
+    Some(PyErr::from_type(error.get_type(py), format!("{name}{rest}")))
+}
+
+/// As an index: an array of integers or booleans from nested lists, or from an array of NumPy.
+pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+    let array = on_host(object).map_err(|error| {
+        let text = error.value(object.py()).to_string();
+        let rest = text.strip_prefix("obj").unwrap_or(&text);
+        PyIndexError::new_err(format!("index{rest}"))
+    })?;
+    // A list of nothing picks nothing, though its dtype is that of real numbers.
+    if array.is_empty() && object.is_instance_of::<PyList>() {
+        return UsmArray::from_slice::<i64>(array.queue(), array.kind(), array.shape(), &[]).or_raise();
+    }
+    Ok(array)
+}

@@ -1,0 +1,96 @@
+//! Arrays as pickles, which keep kind, device, the order of the axes in memory, and read-only.
+
+use std::cmp::Reverse;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple};
+use usm_array::{Dtype, UsmArray};
+
+use super::UsmNdarray;
+use crate::buffer_import::HostBytes;
+use crate::errors::{OrRaise, OrValueError};
+use crate::memory::kind_argument;
+use crate::sycl::queue_argument;
+
+/// The first protocol with buffers beside the pickle.
+const OUT_OF_BAND: i32 = 5;
+
+/// What makes the array again, and its arguments. Dense arrays that host code reaches go beside the pickle without a copy.
+pub(super) fn reduce<'py>(
+    py: Python<'py>,
+    array: &UsmArray,
+    protocol: i32,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    let device = array.device().filter_selector().ok_or_else(|| {
+        let found = array.device().filter_string();
+        PyTypeError::new_err(format!(
+            "cannot pickle an array on {found}: only root devices have a name elsewhere"
+        ))
+    })?;
+    // The axes from the longest to the shortest stride: in this order dense arrays are C-contiguous.
+    let mut axes: Vec<isize> = (0..array.ndim().cast_signed()).collect();
+    axes.sort_by_key(|&axis| Reverse(array.strides()[axis.cast_unsigned()].unsigned_abs()));
+    let ordered = array.permute(&axes).or_raise()?;
+    let data = if protocol >= OUT_OF_BAND && array.is_host_accessible() {
+        let dense = match ordered.is_c_contiguous() {
+            true => ordered.clone(),
+            false => py.detach(|| ordered.copy()).or_raise()?,
+        };
+        Bound::new(py, UsmNdarray::from_array(dense))?.into_any()
+    } else {
+        PyBytes::new(py, &py.detach(|| ordered.to_bytes()).or_raise()?).into_any()
+    };
+    let data = match protocol >= OUT_OF_BAND {
+        true => py.import("pickle")?.getattr("PickleBuffer")?.call1((data,))?,
+        false => data,
+    };
+    let state = (
+        array.kind().as_str(),
+        device.to_string(),
+        !array.is_writable(),
+        array.dtype().name(),
+        PyTuple::new(py, ordered.shape())?,
+        PyTuple::new(py, axes)?,
+        data,
+    );
+    Ok((py.import("usm._usm")?.getattr("_array_from_pickle")?, state.into_pyobject(py)?))
+}
+
+/// _array_from_pickle(usm_type, device, readonly, dtype, shape, axes, data)
+///
+/// A new array of that kind on the default queue of that device, with the elements of `data`: how pickles are read. `shape` and
+/// `data` are in the order of memory, and `axes` says which axis of the array each of `shape` is.
+///
+/// >>> from usm._usm import _array_from_pickle
+/// >>> _array_from_pickle("shared", "host:cpu:0", False, "uint8", (2, 3), (1, 0), b"abcdef").tolist()
+/// [[97, 100], [98, 101], [99, 102]]
+#[pyfunction]
+#[pyo3(name = "_array_from_pickle")]
+#[expect(clippy::too_many_arguments, reason = "the parts of an array")]
+pub(crate) fn array_from_pickle(
+    py: Python<'_>,
+    usm_type: &str,
+    device: &Bound<'_, PyString>,
+    readonly: bool,
+    dtype: &str,
+    shape: Vec<usize>,
+    axes: Vec<isize>,
+    data: &Bound<'_, PyAny>,
+) -> PyResult<UsmNdarray> {
+    let kind = kind_argument("usm_type", usm_type)?;
+    let queue = queue_argument(py, "device", Some(device.as_any()))?;
+    let dtype: Dtype = dtype.parse().or_value_error("dtype")?;
+    let bytes = HostBytes::readable("data", data)?;
+    let array = py.detach(|| UsmArray::empty(&queue, kind, &shape, dtype)).or_raise()?;
+    bytes.with(py, array.buffer(), |bytes| array.copy_from_host_contiguous(bytes))?.or_raise()?;
+    // The place of each axis of the array.
+    let places: Option<Vec<isize>> = (0..axes.len().cast_signed())
+        .map(|axis| axes.iter().position(|&found| found == axis).map(usize::cast_signed))
+        .collect();
+    let places = places.ok_or_else(|| {
+        PyValueError::new_err(format!("axes: found {axes:?}, allowed is each axis exactly once"))
+    })?;
+    let array = array.permute(&places).or_raise()?;
+    Ok(UsmNdarray::from_array(if readonly { array.read_only() } else { array }))
+}

@@ -1,0 +1,47 @@
+//! Arrays on other devices and queues.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use usm_array::UsmArray;
+
+use super::UsmNdarray;
+use crate::errors::{OrRaise, type_name};
+use crate::sycl::{SyclQueue, queue_argument};
+
+/// The array itself where it is there already, a view for another queue of its context, otherwise a copy.
+pub(super) fn to_device<'py>(
+    array: &Bound<'py, UsmNdarray>,
+    target: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, UsmNdarray>> {
+    let py = array.py();
+    let ours = array.get().array();
+    if let Some(stream) = stream {
+        wait_for(py, ours, stream)?;
+    }
+    let queue = queue_argument(py, "target_device", Some(target))?;
+    if queue == *ours.queue() {
+        return Ok(array.clone());
+    }
+    let there = match queue.context() == ours.context() {
+        true => ours.on_queue(&queue),
+        false => py.detach(|| ours.copy_to(&queue, ours.kind())),
+    };
+    Bound::new(py, UsmNdarray::from_array(there.or_raise()?))
+}
+
+/// What was submitted to the stream has ended before the array is handed on.
+fn wait_for(py: Python<'_>, array: &UsmArray, stream: &Bound<'_, PyAny>) -> PyResult<()> {
+    let is_queue = stream.is_instance_of::<SyclQueue>() || stream.hasattr("_get_capsule")?;
+    if !is_queue {
+        return Err(PyTypeError::new_err(format!(
+            "stream: found {}, allowed are a SyclQueue and None",
+            type_name(stream)
+        )));
+    }
+    let queue = queue_argument(py, "stream", Some(stream))?;
+    if queue == *array.queue() {
+        return Ok(());
+    }
+    Bound::new(py, SyclQueue::from_queue(queue))?.call_method0("wait").map(drop)
+}

@@ -1,0 +1,30 @@
+"""The examples in the docstrings of `usm_ndarray` and what belongs to it run, and each public name has one."""
+
+import doctest
+
+import pytest
+
+import usm.tensor as ut
+
+METHODS = [
+    getattr(of, name)
+    for of in (ut.usm_ndarray, ut.Device)
+    for name in dir(of)
+    if not name.startswith("_") and callable(getattr(of, name))
+]
+CLASSES = [ut.usm_ndarray, ut.Device, ut.DType, type(ut.zeros(1).flags)]
+FUNCTIONS = [ut.get_print_options, ut.print_options, ut.set_print_options, ut.usm_ndarray_repr, ut.usm_ndarray_str]
+
+
+@pytest.mark.parametrize("obj", [*CLASSES, *METHODS, *FUNCTIONS], ids=lambda obj: obj.__qualname__)
+def test_examples_run(obj):
+    test = doctest.DocTestParser().get_doctest(obj.__doc__, {}, obj.__qualname__, None, 0)
+    assert test.examples, f"{obj.__qualname__} has no example"
+    output = []
+    result = doctest.DocTestRunner().run(test, out=output.append)
+    assert result.failed == 0, "".join(output)
+
+
+@pytest.mark.parametrize("name", [n for n in dir(ut.usm_ndarray) if not n.startswith("__")])
+def test_every_attribute_is_explained(name):
+    assert getattr(ut.usm_ndarray, name).__doc__

@@ -1,0 +1,160 @@
+"""Comparisons and logic by operators: NumPy's values, placement, in-place forms, refusals."""
+
+import operator
+
+import pytest
+
+import usm
+import usm.tensor as ut
+
+from support.values import DTYPES, counting
+
+COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+LOGIC = [operator.and_, operator.or_, operator.xor]
+IN_PLACE = [operator.iand, operator.ior, operator.ixor]
+KINDS = ["host", "shared", "device"]
+
+
+def made(array, kind, values, dtype=None):
+    import numpy
+
+    n = numpy.asarray(values, dtype)
+    a = array(n.shape, n.dtype, buffer=kind)
+    a[...] = n
+    return a, n
+
+
+@pytest.mark.parametrize("compare", COMPARISONS, ids=lambda compare: compare.__name__)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_comparisons(array, numpy, usm_type, compare, dtype):
+    if dtype.startswith("complex") and compare not in COMPARISONS[:2]:
+        a, _ = made(array, usm_type, [1j], dtype)
+        with pytest.raises(ValueError, match="real numbers"):
+            compare(a, a)
+        return
+    a, n = made(array, usm_type, counting(dtype, 6), dtype)
+    b, m = made(array, usm_type, counting(dtype, 6)[::-1], dtype)
+    found = compare(a, b)
+    assert found.dtype == "bool" and found.usm_type == usm_type and found.sycl_queue == a.sycl_queue
+    assert found.tolist() == compare(n, m).tolist()
+    assert compare(a, a[:1]).tolist() == compare(n, n[:1]).tolist()
+    for value in (0, 1, True, n[2].item()):
+        assert compare(a, value).tolist() == compare(n, value).tolist()
+        assert compare(value, a).tolist() == compare(value, n).tolist()
+    for value in (n[2], n[2:3], n[::-1]):
+        assert compare(a, value).tolist() == compare(n, value).tolist()
+
+
+def test_numbers_are_compared_by_value(array, usm_type):
+    a, _ = made(array, usm_type, [0, 200], "u1")
+    assert (a > -1).tolist() == [True, True] and (a == 256).tolist() == [False, False]
+    assert (a < 2**100).tolist() == [True, True] and (300 > a).tolist() == [True, True]
+    f, _ = made(array, usm_type, [0.1], "f4")
+    assert (f == 0.1).tolist() == [True]
+
+
+def test_shapes(array, usm_type):
+    column, n = made(array, usm_type, [[1], [2]])
+    row, m = made(array, usm_type, [1, 2, 3])
+    assert (column < row).tolist() == (n < m).tolist()
+    with pytest.raises(ValueError):
+        _ = row == made(array, usm_type, [1, 2])[0]
+    assert (row[:0] == 1).shape == (0,) and (row[0] == 1).item() is True
+
+
+@pytest.mark.parametrize("first", KINDS)
+@pytest.mark.parametrize("second", KINDS)
+def test_the_kind_of_the_result(array, first, second):
+    a, n = made(array, first, [1, 2, 3])
+    b, m = made(array, second, [2, 2, 2])
+    expected = max(first, second, key=KINDS.index)
+    for compare in COMPARISONS:
+        assert compare(a, b).usm_type == expected and compare(a, b).tolist() == compare(n, m).tolist()
+    for logic in LOGIC:
+        assert logic(a > 1, b > 1).usm_type == expected
+
+
+@pytest.mark.parametrize("compare", COMPARISONS, ids=lambda compare: compare.__name__)
+def test_other_libraries(array, dpt, usm_type, compare):
+    n = [[1, 2], [3, 4]]
+    ours = ut.zeros((2, 2), "i8", usm_type=usm_type)
+    ours[...] = n
+    theirs = dpt.asarray([[1, 3], [3, 3]], usm_type=usm_type, sycl_queue=None)
+    expected = dpt.asnumpy(compare(dpt.asarray(n), theirs)).tolist()
+    assert compare(ours, theirs).tolist() == expected
+    assert compare(ours, usm.memory.MemoryUSMShared(2)[:1].__class__(2)).shape == (2, 2)
+
+
+def test_what_is_no_operand(array, usm_type):
+    a, _ = made(array, usm_type, [1, 2])
+    for other in (None, "a", [1, 2], (1, 2), object(), b"ab", {}):
+        assert (a == other) is False and (a != other) is True
+        for compare in COMPARISONS[2:]:
+            with pytest.raises(TypeError, match="not supported between"):
+                compare(a, other)
+        for logic in LOGIC:
+            with pytest.raises(TypeError, match="unsupported operand"):
+                logic(a > 1, other)
+        for assign in IN_PLACE:
+            with pytest.raises(TypeError, match="booleans"):
+                assign(a > 1, other)
+
+
+@pytest.mark.parametrize("logic", LOGIC, ids=lambda logic: logic.__name__)
+def test_logic(array, numpy, usm_type, logic):
+    a, n = made(array, usm_type, [[True, True, False, False]])
+    b, m = made(array, usm_type, [[True], [False]])
+    assert logic(a, b).tolist() == logic(n, m).tolist()
+    for value in (True, False, numpy.bool_(True), numpy.asarray([True, False, True, False])):
+        assert logic(a, value).tolist() == logic(n, value).tolist()
+    for value in (True, False):
+        assert logic(value, a).tolist() == logic(value, n).tolist()
+    assert (~a).tolist() == (~n).tolist() and (~a[:, ::-2]).tolist() == (~n[:, ::-2]).tolist()
+
+
+def test_logic_is_for_booleans(array, usm_type):
+    a, _ = made(array, usm_type, [1, 2])
+    for apply in (lambda: a & a, lambda: a | True, lambda: (a > 1) ^ a, lambda: ~a):
+        with pytest.raises(ValueError, match="booleans"):
+            apply()
+    with pytest.raises(TypeError, match="bool"):
+        _ = (a > 1) & 1
+
+
+@pytest.mark.parametrize("assign", IN_PLACE, ids=lambda assign: assign.__name__)
+def test_in_place(array, numpy, usm_type, assign):
+    a, n = made(array, usm_type, [[True, True, False, False]] * 2)
+    b, m = made(array, "shared", [True, False, True, False])
+    view = a[0]
+    same = assign(a, b)
+    assert same is a and a.tolist() == assign(n.copy(), m).tolist() and view.tolist() == a[0].tolist()
+    strided, model = a[:, ::-2], numpy.asarray(a.tolist())
+    assign(strided, True)
+    assign(model[:, ::-2], True)
+    assert a.tolist() == model.tolist()
+    with pytest.raises(ValueError):
+        assign(view, a)
+    a.flags.writable = False
+    before = a.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        assign(a, ~a)
+    assert a.tolist() == before
+
+
+@pytest.mark.parametrize(
+    "name", "add sub mul truediv floordiv mod pow matmul lshift rshift neg pos abs".split(), ids=str
+)
+def test_arithmetic_is_a_clear_type_error(array, usm_type, name):
+    a, _ = made(array, usm_type, [1, 2])
+    operate = getattr(operator, name)
+    if name in ("neg", "pos", "abs"):
+        with pytest.raises(TypeError, match="usm_ndarray"):
+            operate(a)
+        return
+    for other in (1, a):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            operate(a, other)
+        with pytest.raises(TypeError, match="unsupported operand"):
+            operate(other, a)
+        with pytest.raises(TypeError, match="unsupported operand"):
+            getattr(operator, "i" + name)(a, other)
