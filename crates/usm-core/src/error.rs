@@ -100,6 +100,12 @@ pub enum Error {
     /// The operation belongs to the parent process, which this one was forked from; it never runs here.
     #[error("the operation was pending when this process was forked; it runs in the parent only")]
     Forked,
+    /// The SYCL runtime was loaded by a process that this one was forked from.
+    #[error(
+        "the SYCL runtime does not work in a forked process; start workers with \"spawn\" or \"forkserver\", or use the device \
+         host:cpu:0"
+    )]
+    ForkedRuntime,
     /// The host backend of another copy of this library, which this one works on, failed and told why.
     #[error("{text}")]
     OfSharedHost {

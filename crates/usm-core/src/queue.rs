@@ -141,6 +141,7 @@ impl Queue {
         if len_bytes == 0 {
             return Err(Error::ZeroSize);
         }
+        self.backend().check_process()?;
         let info = self.device().info();
         if !info.supports(kind) {
             return Err(Error::KindNotSupported { kind, device: device() });

@@ -174,6 +174,9 @@ pub enum Error {
         /// Length of an element.
         element_bytes: usize,
     },
+    /// A wait for work of others that [`wait_for_others_with`](crate::wait_for_others_with) made was broken off; the work goes on.
+    #[error("waiting for work that others have submitted was interrupted; the work goes on")]
+    Interrupted,
     /// An error of the device, context or queue below.
     #[error(transparent)]
     Core(#[from] usm_core::Error),

@@ -64,6 +64,7 @@ pub mod resource;
 pub mod snapshot;
 mod transfer;
 mod typed;
+mod waits;
 
 pub use usm_core;
 
@@ -76,6 +77,7 @@ pub use resource::MemoryResource;
 pub use snapshot::snapshot;
 pub use transfer::{Copy2d, Dependency, HostMemory, HostMemoryMut, Refused, Transfer};
 pub use typed::{Plain, TypedBuffer, TypedReadGuard, TypedWriteGuard};
+pub use waits::wait_for_others_with;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

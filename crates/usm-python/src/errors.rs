@@ -8,6 +8,8 @@ use usm_array::LayoutError;
 use usm_array::dlpack::DlpackError;
 use usm_array::usm_memory::{self, usm_core};
 
+use crate::interrupt;
+
 create_exception!(
     usm,
     UsmError,
@@ -70,7 +72,9 @@ impl ToPyErr for usm_core::Error {
             }
             E::CannotPartition { .. } => SyclSubDeviceCreationError::new_err(text),
             E::DeviceNotInContext { .. } => SyclContextCreationError::new_err(text),
-            E::Asynchronous { .. } | E::Backend { .. } | E::Forked => UsmError::new_err(text),
+            E::Asynchronous { .. } | E::Backend { .. } | E::Forked | E::ForkedRuntime => {
+                UsmError::new_err(text)
+            }
             _ => PyValueError::new_err(text),
         }
     }
@@ -82,6 +86,7 @@ impl ToPyErr for usm_memory::Error {
         match self {
             E::Core(error) => error.to_py_err(),
             E::OutOfMemory { .. } => USMAllocationError::new_err(self.to_string()),
+            E::Interrupted => interrupt::raised(),
             E::BorrowConflict { .. } => PyBufferError::new_err(self.to_string()),
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),

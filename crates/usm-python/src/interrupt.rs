@@ -1,18 +1,84 @@
-//! Waiting for operations so that Ctrl-C gets through.
+//! Waiting for operations and long work so that Ctrl-C gets through.
 
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::cell::RefCell;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use usm_array::usm_core::{Event, Result};
+use usm_array::usm_core::Event;
+use usm_array::usm_memory;
 
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, UsmError};
 
 /// Operations that end within this time are waited for without another thread.
 const SHORT: Duration = Duration::from_micros(200);
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
+
+/// Bytes of work from which on a job runs on a thread of its own: some milliseconds.
+const LARGE_BYTES: usize = 4 << 20;
+
+thread_local! {
+    /// What a signal handler raised while a guard waited on this thread.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Whether a job on about that many bytes may take long.
+pub(crate) fn is_long(work_bytes: usize) -> bool {
+    work_bytes >= LARGE_BYTES
+}
+
+/// Runs a job on about `work_bytes` bytes with other Python threads running meanwhile. An exception of a signal handler ends the
+/// waiting for a long one; the job goes on, and so it owns all that it works on.
+pub(crate) fn run<T: Send + 'static>(
+    py: Python<'_>,
+    work_bytes: usize,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    if !is_long(work_bytes) {
+        return Ok(py.detach(job));
+    }
+    match elsewhere(job) {
+        Ok(result) => received(py, result)?
+            .ok_or_else(|| UsmError::new_err("an operation ended without a result; this is a bug of usm")),
+        Err(job) => Ok(py.detach(job)),
+    }
+}
+
+/// Runs a job on another thread; gives it back when there is none.
+fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(job: F) -> Result<Receiver<T>, F> {
+    let (done, result) = mpsc::channel();
+    // A thread that cannot be started drops what it was to run.
+    let shared = Arc::new(Mutex::new(Some(job)));
+    let take = |job: &Mutex<Option<F>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let theirs = Arc::clone(&shared);
+    let run = move || {
+        let job = take(&theirs);
+        if let Some(job) = job {
+            drop(done.send(job()));
+        }
+    };
+    match thread::Builder::new().name("usm-wait".to_owned()).spawn(run) {
+        Ok(_) => Ok(result),
+        Err(_) => take(&shared).map_or(Ok(result), Err),
+    }
+}
+
+/// What another thread sends, with Python's signal handlers running meanwhile; `None` when it sends nothing.
+fn received<T: Send>(py: Python<'_>, mut result: Receiver<T>) -> PyResult<Option<T>> {
+    loop {
+        let (outcome, back) = py.detach(move || (result.recv_timeout(SIGNALS), result));
+        result = back;
+        match outcome {
+            Ok(value) => return Ok(Some(value)),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+    }
+}
 
 /// Waits until all events have ended, also after an error, with other Python threads running meanwhile. An exception of a signal
 /// handler ends the waiting; the operations go on.
@@ -22,21 +88,35 @@ pub(crate) fn wait_all(py: Python<'_>, events: &[Event]) -> PyResult<()> {
         return py.detach(wait).or_raise();
     }
     // A wait of the runtime cannot be ended, and nothing else gets the errors: another thread does it.
-    let (done, mut result) = mpsc::channel::<Result<()>>();
     let theirs = events.to_vec();
-    let job = move || drop(done.send(Event::wait_all(&theirs)));
-    if thread::Builder::new().name("usm-wait".to_owned()).spawn(job).is_err() {
-        return py.detach(wait).or_raise();
+    let ended = match elsewhere(move || Event::wait_all(&theirs)) {
+        Ok(result) => received(py, result)?,
+        Err(_) => None,
+    };
+    ended.unwrap_or_else(|| py.detach(wait)).or_raise()
+}
+
+/// How guards wait for work that others have submitted: `wait_for_others_with`.
+pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
+    if ends_soon(std::slice::from_ref(event)) {
+        return Ok(event.wait()?);
     }
-    loop {
-        let (outcome, back) = py.detach(move || (result.recv_timeout(SIGNALS), result));
-        result = back;
-        match outcome {
-            Ok(ended) => return ended.or_raise(),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(RecvTimeoutError::Disconnected) => return py.detach(wait).or_raise(),
+    let theirs = event.clone();
+    let Ok(result) = elsewhere(move || theirs.wait()) else { return Ok(event.wait()?) };
+    // Guards are taken by threads that have given the interpreter up, which signal handlers need.
+    match Python::try_attach(|py| received(py, result)) {
+        Some(Ok(Some(ended))) => Ok(ended?),
+        Some(Err(error)) => {
+            RAISED.set(Some(error));
+            Err(usm_memory::Error::Interrupted)
         }
+        _ => Ok(event.wait()?),
     }
+}
+
+/// The exception that broke off the wait of a guard on this thread.
+pub(crate) fn raised() -> PyErr {
+    RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err("interrupted"))
 }
 
 fn ends_soon(events: &[Event]) -> bool {

@@ -17,6 +17,7 @@
 
 mod buffer_export;
 mod buffer_import;
+mod buffer_lend;
 mod doctor;
 mod errors;
 mod extension;

@@ -3,9 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use usm_array::usm_core::{Runtime, RuntimeOptions};
-use usm_array::usm_memory::around_waits_in_drops;
+use usm_array::usm_memory::{around_waits_in_drops, wait_for_others_with};
 
 use crate::extension::{is_package, join};
+use crate::interrupt;
 
 /// The runtime; in an extension one that shares the package's host backend. The first call asks `usm._locate` for the places that only Python knows; nothing is loaded by it.
 pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
@@ -13,6 +14,7 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
     RUNTIME
         .get_or_try_init(py, || {
             around_waits_in_drops(detached);
+            wait_for_others_with(interrupt::wait_in_guard);
             let roots: Vec<(String, String)> = py.import("usm._locate")?.call_method0("roots")?.extract()?;
             let options = roots
                 .into_iter()

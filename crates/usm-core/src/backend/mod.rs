@@ -66,6 +66,14 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// Which backend this is.
     fn id(&self) -> BackendId;
 
+    /// Whether the backend can be used in this process.
+    ///
+    /// # Errors
+    /// [`crate::Error::ForkedRuntime`] in a child that was forked after the runtime was loaded.
+    fn check_process(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// All root devices, in the runtime's order.
     ///
     /// # Errors

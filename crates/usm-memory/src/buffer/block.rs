@@ -13,7 +13,7 @@ use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use crate::live::BorrowCount;
 use crate::snapshot::{self, Registration, TagId};
-use crate::{Result, drops};
+use crate::{Result, drops, waits};
 
 /// Who frees the memory of a buffer.
 #[non_exhaustive]
@@ -208,7 +208,7 @@ impl Block {
     /// Waits for what others may have submitted to the queue. Our own operations have ended when they return.
     pub(crate) fn wait_for_others(&self) -> Result<()> {
         if self.pending.load(Ordering::Acquire) != 0 {
-            self.queue.wait()?;
+            waits::wait_for(&self.queue)?;
             self.pending.fetch_and(!INHERITED, Ordering::Release);
         }
         match &self.ownership {

@@ -10,6 +10,7 @@ use super::Memory;
 use crate::errors::{OrRaise, type_name};
 use crate::interface::import::{INTERFACE, array_if_usm};
 use crate::interface::index;
+use crate::interrupt;
 use crate::sycl::queue_argument;
 
 macro_rules! memory_class {
@@ -115,7 +116,8 @@ fn construct(
         None => source.queue().clone(),
     };
     let target = allocate(py, &queue, kind, source.len_bytes(), alignment)?;
-    py.detach(|| target.copy_from(&source)).or_raise()?;
+    let to = target.clone();
+    interrupt::run(py, to.len_bytes(), move || to.copy_from(&source))?.or_raise()?;
     Ok(target)
 }
 

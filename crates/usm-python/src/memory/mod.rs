@@ -24,7 +24,11 @@ pub(crate) use self::transfer::copy_bytes;
 use crate::buffer_export;
 use crate::errors::{OrRaise, OrValueError, type_name};
 use crate::interface::{export, import};
+use crate::interrupt;
 use crate::sycl::{SyclContext, SyclDevice, SyclQueue, place_of};
+
+/// Bytes that are copied to the host between two looks at the signals.
+const PIECE_BYTES: usize = 16 << 20;
 
 /// What the three memory classes share: a range of bytes of USM.
 #[pyclass(frozen, subclass, weakref, mapping, name = "_Memory", module = "usm._usm")]
@@ -220,7 +224,8 @@ impl Memory {
     /// b'aa'
     #[pyo3(signature = (value=0))]
     fn memset(&self, py: Python<'_>, value: u8) -> PyResult<()> {
-        py.detach(|| self.buffer.fill(&[value])).or_raise()
+        let buffer = self.buffer.clone();
+        interrupt::run(py, buffer.len_bytes(), move || buffer.fill(&[value]))?.or_raise()
     }
 
     /// The content as bytes.
@@ -232,7 +237,14 @@ impl Memory {
     /// b'\x00\x00'
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         PyBytes::new_with(py, self.buffer.len_bytes(), |bytes| {
-            py.detach(|| self.buffer.copy_to_host(bytes, 0)).or_raise()
+            let mut offset_bytes = 0;
+            // Python's bytes cannot be lent to a thread that may outlast this call: Ctrl-C comes between pieces.
+            for piece in bytes.chunks_mut(PIECE_BYTES) {
+                py.detach(|| self.buffer.copy_to_host(piece, offset_bytes)).or_raise()?;
+                offset_bytes += piece.len();
+                py.check_signals()?;
+            }
+            Ok(())
         })
     }
 
@@ -251,7 +263,9 @@ impl Memory {
 
     /// A copy in new memory of the same kind on the same queue, writable even when this is not.
     fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        wrap(py, py.detach(|| self.buffer.try_clone()).or_raise()?)
+        let buffer = self.buffer.clone();
+        let copy = interrupt::run(py, buffer.len_bytes(), move || buffer.try_clone())?;
+        wrap(py, copy.or_raise()?)
     }
 
     fn __deepcopy__<'py>(&self, py: Python<'py>, _memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

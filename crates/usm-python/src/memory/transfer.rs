@@ -10,6 +10,7 @@ use super::construct::usm_argument;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::interface::import::array_if_usm;
+use crate::interrupt;
 
 fn too_long(name: &str, found: usize, allowed: usize) -> PyErr {
     PyValueError::new_err(format!("{name}: found {found} bytes, allowed are at most {allowed}"))
@@ -27,7 +28,7 @@ pub(super) fn to_host<'py>(
             Err(_) => PyByteArray::new_with(py, buffer.len_bytes(), |_| Ok(()))?.into_any(),
         },
     };
-    let mut bytes = HostBytes::writable("obj", &target)?;
+    let bytes = HostBytes::writable("obj", &target)?;
     if bytes.len() < buffer.len_bytes() {
         return Err(PyValueError::new_err(format!(
             "obj: found a buffer of {} bytes, allowed is one of at least {}",
@@ -35,8 +36,9 @@ pub(super) fn to_host<'py>(
             buffer.len_bytes()
         )));
     }
+    let from = buffer.clone();
     bytes
-        .with_mut(py, buffer, |bytes| buffer.copy_to_host(&mut bytes[..buffer.len_bytes()], 0))?
+        .lend_mut(py, buffer, move |bytes| from.copy_to_host(&mut bytes[..from.len_bytes()], 0))?
         .or_raise()?;
     Ok(target)
 }
@@ -46,7 +48,8 @@ pub(super) fn from_host(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResu
     if bytes.len() > buffer.len_bytes() {
         return Err(too_long("obj", bytes.len(), buffer.len_bytes()));
     }
-    bytes.with(source.py(), buffer, |bytes| buffer.copy_from_host(bytes, 0))?.or_raise()
+    let to = buffer.clone();
+    bytes.lend(source.py(), buffer, move |bytes| to.copy_from_host(bytes, 0))?.or_raise()
 }
 
 pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -60,7 +63,7 @@ pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResul
     }
     let target = buffer.sub_buffer(0, range.len()).or_raise()?;
     let source_bytes = array.buffer().sub_buffer(range.start, range.len()).or_raise()?;
-    source.py().detach(|| target.copy_from(&source_bytes)).or_raise()
+    interrupt::run(source.py(), range.len(), move || target.copy_from(&source_bytes))?.or_raise()
 }
 
 /// Copies the first `count` bytes of `src` to `dest`, each an object with the interface or the buffer protocol.
@@ -68,16 +71,18 @@ pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count:
     let py = dest.py();
     let (to, from) = (first_bytes("dest", dest, count)?, first_bytes("src", src, count)?);
     match (to, from) {
-        (Some(to), Some(from)) => py.detach(|| to.copy_from(&from)).or_raise(),
+        (Some(to), Some(from)) => interrupt::run(py, count, move || to.copy_from(&from))?.or_raise(),
         (Some(to), None) => {
             let bytes = HostBytes::readable("src", src)?;
             bytes.check_len("src", count)?;
-            bytes.with(py, &to, |bytes| to.copy_from_host(&bytes[..count], 0))?.or_raise()
+            let into = to.clone();
+            bytes.lend(py, &to, move |bytes| into.copy_from_host(&bytes[..count], 0))?.or_raise()
         }
         (None, Some(from)) => {
-            let mut bytes = HostBytes::writable("dest", dest)?;
+            let bytes = HostBytes::writable("dest", dest)?;
             bytes.check_len("dest", count)?;
-            bytes.with_mut(py, &from, |bytes| from.copy_to_host(&mut bytes[..count], 0))?.or_raise()
+            let out_of = from.clone();
+            bytes.lend_mut(py, &from, move |bytes| out_of.copy_to_host(&mut bytes[..count], 0))?.or_raise()
         }
         (None, None) => Err(PyTypeError::new_err("dest, src: at least one of them must be USM memory")),
     }

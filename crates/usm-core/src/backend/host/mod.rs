@@ -11,7 +11,7 @@ mod arena;
 mod classes;
 mod device;
 mod event;
-mod fork;
+pub(super) mod fork;
 mod graph;
 mod job;
 mod mapping;

@@ -226,6 +226,7 @@ macro_rules! methods {
             code: $crate::KernelCode<'_>,
             options: &::std::ffi::CStr,
         ) -> Result<$crate::backend::RawBundle> {
+            self.check_process()?;
             // SAFETY: the caller's promises are the same.
             unsafe {
                 kernel::create_bundle(&self.api, context(in_context), device(for_device), code, options)
@@ -242,6 +243,7 @@ macro_rules! methods {
         }
 
         unsafe fn kernel_info(&self, raw: $crate::backend::RawKernel) -> Result<$crate::KernelInfo> {
+            self.check_process()?;
             // SAFETY: the caller's promise is the same.
             unsafe { kernel::info(&self.api, raw) }
         }
@@ -254,6 +256,7 @@ macro_rules! methods {
             range: &$crate::ExecutionRange,
             dependencies: &[RawEvent],
         ) -> Result<RawEvent> {
+            self.check_process()?;
             // SAFETY: the caller's promises are the same.
             unsafe { kernel::submit(&self.api, queue(on_queue), raw, arguments, range, dependencies) }
         }

@@ -26,6 +26,7 @@ use sycl_sys::{
 };
 
 use self::foreign_types::ForeignTypes;
+use super::host::fork;
 use super::{
     Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess, PlatformInfo,
     PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform,
@@ -51,6 +52,9 @@ pub struct SyclBackend {
     peers: Mutex<Vec<[RawDevice; 2]>>,
     /// Whether device USM is left to queues even where host code reaches it.
     strict_device: bool,
+    /// The process that loaded the runtime, as far as forks go. A forked child has no threads of the runtime, and maybe locks that
+    /// nobody opens: nothing is called there.
+    generation: u64,
 }
 
 impl SyclBackend {
@@ -61,7 +65,8 @@ impl SyclBackend {
     #[must_use]
     pub fn new(api: Api) -> Self {
         let strict_device = env::var_os(STRICT_DEVICE).is_some_and(|value| value == "1");
-        Self { api, types: OnceLock::new(), peers: Mutex::default(), strict_device }
+        let (types, peers) = (OnceLock::new(), Mutex::default());
+        Self { api, types, peers, strict_device, generation: fork::generation() }
     }
 
     /// Version of the DPC++ compiler that the library was built with; empty where it does not tell.
@@ -74,6 +79,10 @@ impl SyclBackend {
     #[must_use]
     pub fn library(&self) -> &Path {
         self.api.path()
+    }
+
+    fn is_forked(&self) -> bool {
+        fork::generation() != self.generation
     }
 
     fn failed(call: &'static str) -> Error {
@@ -108,7 +117,9 @@ fn some<T>(pointer: *mut T, call: &'static str) -> Result<NonNull<c_void>> {
 
 impl Drop for SyclBackend {
     fn drop(&mut self) {
-        self.forget_peers();
+        if !self.is_forked() {
+            self.forget_peers();
+        }
     }
 }
 
@@ -120,7 +131,12 @@ unsafe impl Backend for SyclBackend {
         BackendId::Sycl
     }
 
+    fn check_process(&self) -> Result<()> {
+        if self.is_forked() { Err(Error::ForkedRuntime) } else { Ok(()) }
+    }
+
     fn root_devices(&self) -> Result<Vec<RawDevice>> {
+        self.check_process()?;
         self.list_root_devices()
     }
 
@@ -130,6 +146,7 @@ unsafe impl Backend for SyclBackend {
     }
 
     fn platforms(&self) -> Result<Vec<RawPlatform>> {
+        self.check_process()?;
         self.list_platforms()
     }
 
@@ -139,22 +156,26 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn platform_devices(&self, raw: RawPlatform) -> Result<Vec<RawDevice>> {
+        self.check_process()?;
         // SAFETY: the handle is live.
         unsafe { self.devices_of_platform(platform(raw)) }
     }
 
     unsafe fn device_platform(&self, raw: RawDevice) -> Result<RawPlatform> {
+        self.check_process()?;
         // SAFETY: the handle is live.
         let platform = unsafe { (self.api.DPCTLDevice_GetPlatform)(device(raw)) };
         some(platform, "Device_GetPlatform").map(RawPlatform::new)
     }
 
     unsafe fn parent_device(&self, raw: RawDevice) -> Result<Option<RawDevice>> {
+        self.check_process()?;
         // SAFETY: the handle is live.
         unsafe { self.parent(device(raw)) }
     }
 
     unsafe fn sub_devices(&self, raw: RawDevice, how: &Partition) -> Result<Vec<RawDevice>> {
+        self.check_process()?;
         // SAFETY: the handle is live.
         unsafe { self.partition(device(raw), how) }
     }
@@ -166,21 +187,27 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn can_access_peer(&self, raw: RawDevice, peer: RawDevice, access: PeerAccess) -> bool {
+        if self.is_forked() {
+            return false;
+        }
         // SAFETY: the handles are live.
         unsafe { self.supports_peer(device(raw), device(peer), access) }
     }
 
     unsafe fn set_peer_access(&self, raw: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool> {
+        self.check_process()?;
         // SAFETY: the handles are live, and access is supported.
         unsafe { self.switch_peer(raw, peer, enabled) }
     }
 
     unsafe fn default_context(&self, raw: RawDevice) -> Result<RawContext> {
+        self.check_process()?;
         // SAFETY: the handle is live.
         unsafe { self.cached_context(device(raw)) }
     }
 
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
+        self.check_process()?;
         // SAFETY: the handles are live.
         unsafe { self.new_context(devices) }
     }
@@ -192,6 +219,7 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn context_devices(&self, raw: RawContext) -> Result<Vec<RawDevice>> {
+        self.check_process()?;
         // SAFETY: the handle is live.
         unsafe { self.devices_of_context(context(raw)) }
     }
@@ -202,6 +230,7 @@ unsafe impl Backend for SyclBackend {
         on_device: RawDevice,
         properties: QueueProperties,
     ) -> Result<RawQueue> {
+        self.check_process()?;
         let mut bits = 0;
         if properties.in_order {
             bits |= DPCTLQueuePropertyType::IN_ORDER.0;
@@ -216,6 +245,7 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn queue_parts(&self, raw: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {
+        self.check_process()?;
         // SAFETY: the handle is live, for which the call does not throw.
         let context = unsafe { (self.api.DPCTLQueue_GetContext)(queue(raw)) };
         let context = some(context, "Queue_GetContext").map(RawContext::new)?;
@@ -255,6 +285,9 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn release(&self, handle: RawHandle) {
+        if self.is_forked() {
+            return;
+        }
         match handle {
             // SAFETY: the caller's own heap copy, for which the call does not throw.
             RawHandle::Platform(raw) => unsafe { (self.api.DPCTLPlatform_Delete)(platform(raw)) },
@@ -280,6 +313,9 @@ unsafe impl Backend for SyclBackend {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<NonNull<u8>> {
+        if self.is_forked() {
+            return None;
+        }
         let (api, queue) = (&self.api, queue(raw));
         let block = match (kind, align_bytes) {
             // SAFETY: the queue is live; that the device has the aspect was checked, so the call does not throw.
@@ -299,12 +335,15 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn free(&self, raw: RawContext, block: NonNull<u8>) {
+        if self.is_forked() {
+            return;
+        }
         // SAFETY: a live block of this context (the caller's promise), for which the call does not throw.
         unsafe { (self.api.DPCTLfree_with_context)(block.as_ptr().cast(), context(raw)) };
     }
 
     unsafe fn pointer_info(&self, raw: RawContext, address: usize) -> Option<PointerInfo> {
-        if address == 0 {
+        if address == 0 || self.is_forked() {
             return None;
         }
         let pointer = ptr::without_provenance_mut(address);
@@ -319,6 +358,7 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn pointer_device(&self, raw: RawContext, address: usize) -> Result<RawDevice> {
+        self.check_process()?;
         let pointer = ptr::without_provenance_mut(address);
         // SAFETY: the context is live and knows the address, for which the call does not throw.
         let device = unsafe { (self.api.DPCTLUSM_GetPointerDevice)(pointer, context(raw)) };
@@ -333,6 +373,7 @@ unsafe impl Backend for SyclBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
+        self.check_process()?;
         // SAFETY: the caller's promises are the same.
         unsafe { submit::memcpy(&self.api, queue(raw), dst, src, len_bytes, dependencies) }
     }
@@ -345,6 +386,7 @@ unsafe impl Backend for SyclBackend {
         count: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
+        self.check_process()?;
         // SAFETY: the caller's promises are the same.
         unsafe { fill::fill(&self.api, queue(raw), dst, pattern, count, dependencies) }
     }
@@ -356,6 +398,7 @@ unsafe impl Backend for SyclBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
+        self.check_process()?;
         // SAFETY: the caller's promises are the same.
         unsafe { submit::prefetch(&self.api, queue(raw), address, len_bytes, dependencies) }
     }
@@ -368,36 +411,45 @@ unsafe impl Backend for SyclBackend {
         advice: i32,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
+        self.check_process()?;
         // SAFETY: the caller's promises are the same.
         unsafe { submit::mem_advise(&self.api, queue(raw), address, len_bytes, advice, dependencies) }
     }
 
     unsafe fn barrier(&self, raw: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
+        self.check_process()?;
         // SAFETY: the caller's promises are the same.
         unsafe { submit::barrier(&self.api, queue(raw), events) }
     }
 
     unsafe fn wait(&self, raw: RawEvent) -> Result<()> {
+        self.check_process()?;
         // SAFETY: the event is live.
         unsafe { event::wait(&self.api, event(raw)) }
     }
 
     unsafe fn event_status(&self, raw: RawEvent) -> EventStatus {
+        if self.is_forked() {
+            return EventStatus::Complete; // as far as it ever is here
+        }
         // SAFETY: the event is live.
         unsafe { event::status(&self.api, event(raw)) }
     }
 
     unsafe fn event_times(&self, raw: RawEvent) -> Result<ProfilingTimes> {
+        self.check_process()?;
         // SAFETY: the event is live.
         unsafe { event::times(&self.api, event(raw)) }
     }
 
     unsafe fn event_dependencies(&self, raw: RawEvent) -> Result<Vec<RawEvent>> {
+        self.check_process()?;
         // SAFETY: the event is live.
         unsafe { event::dependencies(&self.api, event(raw)) }
     }
 
     unsafe fn import_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<RawHandle> {
+        self.check_process()?;
         self.check_foreign(kind, pointer)?;
         match kind {
             ForeignKind::Context => {
@@ -414,6 +466,7 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
+        self.check_process()?;
         match handle {
             RawHandle::Context(raw) => {
                 // SAFETY: the handle is live.
@@ -430,6 +483,9 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn delete_foreign(&self, kind: ForeignKind, pointer: NonNull<c_void>) {
+        if self.is_forked() {
+            return;
+        }
         match kind {
             // SAFETY: from `export_foreign`, deleted once (the caller's promise).
             ForeignKind::Context => unsafe { (self.api.DPCTLContext_Delete)(pointer.as_ptr().cast()) },

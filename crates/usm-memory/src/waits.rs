@@ -1,0 +1,40 @@
+//! How guards wait for work that others have submitted, which a program may want to do in its own way.
+
+use std::sync::OnceLock;
+
+use usm_core::{Event, Queue};
+
+use crate::Result;
+
+type Wait = fn(&Event) -> Result<()>;
+
+static WAIT: OnceLock<Wait> = OnceLock::new();
+
+/// Lets guards wait for foreign work through `wait` in place of [`Event::wait`]. The first call of the process counts; `false` for
+/// later ones.
+///
+/// This is for programs in which the user may break off a wait: `wait` then returns [`Error::Interrupted`](crate::Error::Interrupted), and no guard is given.
+/// The work goes on, and the next guard waits for it again.
+///
+/// ```
+/// use usm_memory::{Error, wait_for_others_with};
+///
+/// wait_for_others_with(|event| {
+///     while !event.is_complete() {
+///         // return Err(Error::Interrupted) when the user wants that
+///         std::thread::yield_now();
+///     }
+///     Ok(event.wait()?)
+/// });
+/// ```
+pub fn wait_for_others_with(wait: Wait) -> bool {
+    WAIT.set(wait).is_ok()
+}
+
+/// Waits for what was submitted to a queue.
+pub(crate) fn wait_for(queue: &Queue) -> Result<()> {
+    match WAIT.get() {
+        None => Ok(queue.wait()?),
+        Some(wait) => wait(&queue.barrier(&[])?),
+    }
+}

@@ -1,0 +1,56 @@
+"""Programs in processes of their own, on a queue of each backend, with a time limit: what must neither hang nor crash."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from . import requirements
+
+PRELUDE = """
+import faulthandler, gc, os, signal, sys, threading, time
+faulthandler.enable()
+import usm, usm.memory as um, usm.tensor as ut
+
+BACKEND = {backend!r}
+DEVICE = "host:cpu:0" if BACKEND == "host" else next(d for d in usm.get_devices() if str(d.backend) != "host")
+QUEUE = usm.SyclQueue(DEVICE, property="in_order")
+
+
+def array(shape, dtype="f8", usm_type="device"):
+    return ut.zeros(shape, dtype, usm_type=usm_type, sycl_queue=QUEUE)
+
+
+def live():
+    gc.collect()
+    return usm.live_allocations()["count"]
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.005)
+"""
+
+
+def run(backend: str, code: str, seconds: float = 60) -> str:
+    """What `code` prints on that backend. It must end well and in time, and print nothing to stderr."""
+    requirements.device_of(backend)  # skips or fails here where there is none
+    program = PRELUDE.format(backend=backend) + textwrap.dedent(code)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-X", "dev", "-W", "ignore", "-c", program],
+            env=dict(os.environ),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        pytest.fail(f"not over after {seconds} s\n{error.stdout}\n{error.stderr}")
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.stderr == "", done.stderr
+    return done.stdout
