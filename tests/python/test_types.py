@@ -84,6 +84,11 @@ def test_correct_use_is_accepted(tmp_path):
     assert code == 0, output
 
 
+def test_types_where_they_are_used(tmp_path):
+    code, output = run("mypy", "--strict", str(pathlib.Path(__file__).parent / "typed_use.py"), cwd=tmp_path)
+    assert code == 0, output
+
+
 def test_misuse_is_found(tmp_path):
     lines = ["import usm", "import usm.memory as um", "import usm.tensor as ut", *MISUSE]
     (tmp_path / "misuse.py").write_text("\n".join(lines) + "\n")

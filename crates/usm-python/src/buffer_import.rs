@@ -217,6 +217,19 @@ impl HostSpan {
         Self { start: buffer.address().wrapping_sub(below), len_bytes, buffer }
     }
 
+    /// The lowest byte, to be used only while this lives.
+    pub(crate) fn start(&self) -> *const u8 {
+        self.buffer.view.buf.cast::<u8>().with_addr(self.start).cast_const()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len_bytes
+    }
+
+    pub(crate) fn overlaps(&self, other: &UsmBuffer) -> bool {
+        overlap(self.start, self.len_bytes, other)
+    }
+
     /// As [`HostBytes::with`], on the bytes of the span.
     pub(crate) fn with<T: Send>(
         &self,
@@ -224,9 +237,8 @@ impl HostSpan {
         target: &UsmBuffer,
         job: impl FnOnce(&[u8]) -> T + Send,
     ) -> PyResult<T> {
-        let start = self.buffer.view.buf.cast::<u8>().with_addr(self.start).cast_const();
         // SAFETY: P1, P3: bytes between items of the buffer, held as long as this.
-        unsafe { with_bytes(py, start, self.len_bytes, target, job) }
+        unsafe { with_bytes(py, self.start(), self.len_bytes, target, job) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::slice;
 use pyo3::prelude::*;
 use usm_array::usm_memory::UsmBuffer;
 
-use crate::buffer_import::HostBytes;
+use crate::buffer_import::{HostBytes, HostSpan};
 use crate::interrupt::{self, is_long};
 
 impl HostBytes {
@@ -40,6 +40,25 @@ impl HostBytes {
         interrupt::run(py, self.len(), move || {
             // SAFETY: as in `lend`, of a buffer that said it is writable.
             let bytes = unsafe { slice::from_raw_parts_mut(self.start(), self.len()) };
+            job(bytes)
+        })
+    }
+}
+
+impl HostSpan {
+    /// As [`HostBytes::lend`], on the bytes of the span.
+    pub(crate) fn lend<T: Send + 'static>(
+        self,
+        py: Python<'_>,
+        target: &UsmBuffer,
+        job: impl FnOnce(&[u8]) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        if !is_long(self.len()) || self.overlaps(target) {
+            return self.with(py, target, job);
+        }
+        interrupt::run(py, self.len(), move || {
+            // SAFETY: P1, P3 of the span, which this job owns; otherwise as for `HostBytes`.
+            let bytes = unsafe { slice::from_raw_parts(self.start(), self.len()) };
             job(bytes)
         })
     }

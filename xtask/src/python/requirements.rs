@@ -9,8 +9,9 @@ pub(crate) const PEERS: &[&str] = &["dpnp>=0.20"];
 /// The test runner.
 pub(crate) const PYTEST: &[&str] = &["pytest>=8"];
 
-/// The checker of the type stubs; `tests/python/test_types.py` runs it where it is installed.
-pub(crate) const TYPES: &[&str] = &["mypy>=1.18"];
+/// The checkers of the type stubs; `tests/python/test_types*.py` run them where they are installed. basedpyright is pyright with node
+/// in its wheels, so that no other registry is needed.
+pub(crate) const TYPES: &[&str] = &["mypy>=1.18", "basedpyright>=1.40"];
 
 /// The checker of the Python style. One minor version, since each formats a little differently.
 pub(crate) const STYLE: &[&str] = &["ruff>=0.17.5,<0.18"];

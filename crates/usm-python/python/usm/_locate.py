@@ -96,7 +96,7 @@ def _folders_of(distribution: str, library: str) -> list[tuple[str, str]]:
     # Not `files`: from Python 3.12 on it leaves out what is missing, which is what to tell of.
     record = (found.read_text("RECORD") or "").splitlines()
     installed = [line.split(",", 1)[0] for line in record]
-    folders = []
+    folders: list[tuple[str, str]] = []
     for file in installed:
         if file.rsplit("/", 1)[-1] != library:
             continue

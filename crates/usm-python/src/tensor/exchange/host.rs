@@ -65,7 +65,10 @@ impl HostElements {
         let packed = self.layout.packed(order).or_raise()?;
         let builder = UsmArray::builder(packed.shape(), dtype).strides(Some(packed.strides()));
         let array = py.detach(|| builder.build(BufferSource::Allocate { kind, queue })).or_raise()?;
-        self.copy_to(py, &array)?;
+        let Self { dtype, span, layout } = self;
+        let target = array.clone();
+        let job = move |bytes: &[u8]| target.copy_from_host_strided(bytes, dtype, &layout);
+        span.lend(py, array.buffer(), job)?.or_raise()?;
         Ok(array)
     }
 }

@@ -83,7 +83,8 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     let shape = PyTuple::new(py, array.shape())?;
     let numpy = py.import(intern!(py, "numpy"))?;
     let result = numpy.call_method1(intern!(py, "empty"), (shape, array.dtype().name()))?;
-    let mut bytes = HostBytes::writable("numpy.empty", &result)?;
-    bytes.with_mut(py, array.buffer(), |bytes| array.copy_to_host_contiguous(bytes))?.or_raise()?;
+    let bytes = HostBytes::writable("numpy.empty", &result)?;
+    let source = array.clone();
+    bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))?.or_raise()?;
     Ok(result)
 }

@@ -6,6 +6,7 @@ use usm_array::usm_core::{Device, Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
 
 use crate::errors::OrRaise;
+use crate::interrupt;
 use crate::memory::kind_argument;
 use crate::sycl::{Target, queue_argument, target};
 use crate::tensor::arguments;
@@ -68,14 +69,23 @@ impl<'a, 'py> Wanted<'a, 'py> {
     /// The array as it was asked for.
     pub(super) fn convert(&self, py: Python<'py>, array: &UsmArray) -> PyResult<UsmArray> {
         let stays = |place: &&Place| !(place.is_device && place.queue.device() == array.device());
-        let conversion = Conversion {
-            dtype: self.dtype_on(self.queue().unwrap_or(array.queue()).device())?,
-            kind: self.kind,
-            queue: self.place.as_ref().filter(stays).map(|place| &place.queue),
-            order: self.order,
-            copy: self.copy,
+        let queue = self.place.as_ref().filter(stays).map(|place| place.queue.clone());
+        let dtype = self.dtype_on(self.queue().unwrap_or(array.queue()).device())?;
+        let size_bytes = array.size_bytes();
+        let (array, kind, order) = (array.clone(), self.kind, self.order);
+        let convert = move |copy| {
+            let conversion = Conversion { dtype, kind, queue: queue.as_ref(), order, copy };
+            array.converted(&conversion)
         };
-        py.detach(|| array.converted(&conversion)).or_raise()
+        // Only a copy takes long.
+        if self.copy == CopyMode::IfNeeded
+            && let Ok(same) = py.detach(|| convert(CopyMode::Never))
+        {
+            return Ok(same);
+        }
+        let copy = self.copy;
+        let work_bytes = if copy == CopyMode::Never { 0 } else { size_bytes };
+        interrupt::run(py, work_bytes, move || convert(copy))?.or_raise()
     }
 
     /// As [`convert`](Self::convert), of an array that nobody else has.

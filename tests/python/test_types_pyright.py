@@ -1,0 +1,74 @@
+"""The type stubs with pyright (basedpyright, which comes with its own node): complete, strict, and right where they are used."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import usm
+
+from support import requirements
+
+PACKAGE = pathlib.Path(usm.__file__).parent
+USE = pathlib.Path(__file__).parent / "typed_use.py"
+
+
+@pytest.fixture(autouse=True)
+def pyright():
+    return requirements.module("basedpyright", required=False)
+
+
+def run(*arguments, cwd):
+    # The tool asks this Python where packages are.
+    folder = pathlib.Path(sys.executable).parent
+    environment = {**os.environ, "VIRTUAL_ENV": str(folder.parent), "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "basedpyright", *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_every_public_name_has_a_complete_type(tmp_path):
+    code, output = run("--ignoreexternal", "--verifytypes", "usm", cwd=tmp_path)
+    assert code == 0 and "Type completeness score: 100%" in output, output
+
+
+def configuration(tmp_path, include):
+    # Names with an underscore are private to the package, whose modules are all of its own.
+    rules = '"typeCheckingMode": "strict", "reportPrivateUsage": false'
+    (tmp_path / "pyrightconfig.json").write_text(f'{{{rules}, "include": ["{include}"], "exclude": []}}')
+
+
+def test_the_package_is_strictly_typed(tmp_path):
+    configuration(tmp_path, PACKAGE)
+    code, output = run(cwd=tmp_path)
+    assert code == 0, output
+
+
+def test_types_where_they_are_used(tmp_path):
+    configuration(tmp_path, USE)
+    code, output = run(cwd=tmp_path)
+    assert code == 0, output
+
+
+def test_a_wrong_type_is_found(tmp_path):
+    (tmp_path / "wrong.py").write_text(
+        USE.read_text() + 'assert_type(a.shape, list[int])\nut.zeros(3, usm_type="gpu")\n'
+    )
+    configuration(tmp_path, tmp_path / "wrong.py")
+    code, output = run(cwd=tmp_path)
+    last = len(USE.read_text().splitlines())
+    assert code == 1 and f"wrong.py:{last + 1}:" in output and f"wrong.py:{last + 2}:" in output, output
+
+
+def test_the_program_is_true():
+    done = subprocess.run([sys.executable, str(USE)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
