@@ -145,6 +145,17 @@ fn facts_and_platform_devices() {
         assert_eq!(call!(api, DPCTLDevice_GetPreferredVectorWidthChar, cpu), 1);
         assert_eq!(call!(api, DPCTLDevice_GetNativeVectorWidthHalf, cpu), 17);
         assert_eq!(call!(api, DPCTLDevice_GetGlobalMemCacheType, cpu), DPCTLGlobalMemCacheType::READ_WRITE);
+        assert!(call!(api, DPCTLDevice_GetSubGroupIndependentForwardProgress, cpu));
+        let images = [
+            call!(api, DPCTLDevice_GetImage2dMaxWidth, gpu),
+            call!(api, DPCTLDevice_GetImage2dMaxHeight, gpu),
+            call!(api, DPCTLDevice_GetImage3dMaxWidth, gpu),
+            call!(api, DPCTLDevice_GetImage3dMaxHeight, gpu),
+            call!(api, DPCTLDevice_GetImage3dMaxDepth, gpu),
+        ];
+        assert_eq!(images, [8192, 4096, 2048, 1024, 512]);
+        assert_eq!(call!(api, DPCTLDevice_GetMaxReadImageArgs, gpu), 128);
+        assert_eq!(call!(api, DPCTLDevice_GetMaxWriteImageArgs, gpu), 64);
         let platform = call!(api, DPCTLDevice_GetPlatform, gpu);
         let devices = take(api, call!(api, DPCTLPlatform_GetDevices, platform, DPCTLSyclDeviceType::ALL));
         assert!(devices.len() == 1 && call!(api, DPCTLDevice_AreEq, devices[0], gpu));

@@ -65,7 +65,9 @@ pub mod testing;
 
 pub use allocation::Allocation;
 pub use backend::host::HostDevice;
-pub use backend::{AffinityDomain, Aspects, CacheType, Partition, PeerAccess, PlatformInfo, VectorWidths};
+pub use backend::{
+    AffinityDomain, Aspects, CacheType, ImageLimits, Partition, PeerAccess, PlatformInfo, VectorWidths,
+};
 pub use backend::{
     BackendId, DeviceInfo, DeviceType, EventStatus, PointerInfo, ProfilingTimes, QueueProperties,
 };

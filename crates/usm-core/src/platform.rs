@@ -54,8 +54,12 @@ impl Platform {
         Ok(backend.platforms()?.into_iter().map(wrap).collect())
     }
 
-    fn backend(&self) -> &Arc<dyn Backend> {
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
         self.inner.handle.backend()
+    }
+
+    pub(crate) fn raw(&self) -> RawPlatform {
+        self.inner.handle.raw()
     }
 
     /// The backend that implements the platform.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use sycl_loopback::{Kind, Loopback};
 use usm_core::backend::sycl::SyclBackend;
 use usm_core::{
-    AffinityDomain, Aspects, BackendId, CacheType, Context, Error, Partition, QueueProperties, Runtime,
-    UsmKind, VectorWidths,
+    AffinityDomain, Aspects, BackendId, CacheType, Context, Error, ImageLimits, Partition, QueueProperties,
+    Runtime, UsmKind, VectorWidths,
 };
 
 fn with_runtime(test: impl FnOnce(&Loopback, &Runtime)) {
@@ -121,6 +121,20 @@ fn an_operation_is_over_before_its_wait_fails() {
 }
 
 #[test]
+fn composite_devices_and_their_components() {
+    with_runtime(|_, runtime| {
+        let [cpu, gpu, host] = runtime.devices().try_into().unwrap();
+        assert_eq!(cpu.component_devices().unwrap(), [gpu.clone()]);
+        assert_eq!(gpu.composite_device().unwrap().as_ref(), Some(&cpu));
+        assert_eq!(cpu.platform().unwrap().composite_devices().unwrap(), [cpu.clone()]);
+        assert_eq!(gpu.platform().unwrap().composite_devices().unwrap(), []);
+        assert_eq!((gpu.component_devices().unwrap(), cpu.composite_device().unwrap()), (vec![], None));
+        assert_eq!((host.component_devices().unwrap(), host.composite_device().unwrap()), (vec![], None));
+        assert_eq!(host.platform().unwrap().composite_devices().unwrap(), []);
+    });
+}
+
+#[test]
 fn peer_access_that_is_still_on_goes_with_the_backend() {
     with_runtime(|loopback, runtime| {
         let gpu = runtime.default_device();
@@ -141,6 +155,13 @@ fn facts_are_those_of_the_device() {
         assert_eq!(info.global_cache_type, Some(CacheType::ReadWrite));
         assert_eq!((info.max_clock_mhz, info.profiling_timer_resolution_ns), (2000, 10));
         assert_eq!((info.max_sub_groups, info.max_sub_devices), (64, 64));
+        assert!(info.independent_sub_groups);
+        let mut images = ImageLimits::default();
+        (images.max_read_args, images.max_write_args) = (128, 64);
+        (images.max_2d, images.max_3d) = ([8192, 4096], [2048, 1024, 512]);
+        assert_eq!(info.images, images);
+        let scores = runtime.devices().into_iter().map(|device| device.info().default_selector_score);
+        assert_eq!(scores.collect::<Vec<_>>(), [300, 500, 3], "CPU, GPU, host device");
         let widths = |first| VectorWidths {
             char: first,
             short: first + 1,

@@ -23,6 +23,24 @@ export! {
         Some(state.array(sizes))
     }
 
+    fn DPCTLDevice_GetSubGroupIndependentForwardProgress(state, device: Handle) -> bool {
+        state.device(device).map(|_| true)
+    }
+
+    fn DPCTLDevice_GetMaxReadImageArgs(state, device: Handle) -> u32 { state.device(device).map(|_| 128) }
+
+    fn DPCTLDevice_GetMaxWriteImageArgs(state, device: Handle) -> u32 { state.device(device).map(|_| 64) }
+
+    fn DPCTLDevice_GetImage2dMaxWidth(state, device: Handle) -> usize { state.device(device).map(|_| 8192) }
+
+    fn DPCTLDevice_GetImage2dMaxHeight(state, device: Handle) -> usize { state.device(device).map(|_| 4096) }
+
+    fn DPCTLDevice_GetImage3dMaxWidth(state, device: Handle) -> usize { state.device(device).map(|_| 2048) }
+
+    fn DPCTLDevice_GetImage3dMaxHeight(state, device: Handle) -> usize { state.device(device).map(|_| 1024) }
+
+    fn DPCTLDevice_GetImage3dMaxDepth(state, device: Handle) -> usize { state.device(device).map(|_| 512) }
+
     fn DPCTLDevice_GetMaxClockFrequency(state, device: Handle) -> u32 { state.device(device).map(|_| 2000) }
 
     fn DPCTLDevice_GetProfilingTimerResolution(state, device: Handle) -> usize { state.device(device).map(|_| 10) }

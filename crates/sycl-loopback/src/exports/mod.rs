@@ -1,5 +1,6 @@
 //! The C functions, a file per topic. Their contracts are those of the C headers of the real library.
 
+mod composite;
 mod context;
 mod control;
 mod device;

@@ -193,6 +193,22 @@ super::api! {
         DPCTLDevice_GetGlobalMemCacheLineSize: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> u32;
         /// What the cache of global memory is for.
         DPCTLDevice_GetGlobalMemCacheType: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> DPCTLGlobalMemCacheType;
+        /// Whether sub-groups of a work-group go on independently of each other.
+        DPCTLDevice_GetSubGroupIndependentForwardProgress: "C" fn(device: DPCTLSyclDeviceRef) -> bool;
+        /// The largest number of images that a kernel can read.
+        DPCTLDevice_GetMaxReadImageArgs: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// The largest number of images that a kernel can write.
+        DPCTLDevice_GetMaxWriteImageArgs: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// The largest width of a 2-D image, in pixels.
+        DPCTLDevice_GetImage2dMaxWidth: "C" fn(device: DPCTLSyclDeviceRef) -> usize;
+        /// The largest height of a 2-D image, in pixels.
+        DPCTLDevice_GetImage2dMaxHeight: "C" fn(device: DPCTLSyclDeviceRef) -> usize;
+        /// The largest width of a 3-D image, in pixels.
+        DPCTLDevice_GetImage3dMaxWidth: "C" fn(device: DPCTLSyclDeviceRef) -> usize;
+        /// The largest height of a 3-D image, in pixels.
+        DPCTLDevice_GetImage3dMaxHeight: "C" fn(device: DPCTLSyclDeviceRef) -> usize;
+        /// The largest depth of a 3-D image, in pixels.
+        DPCTLDevice_GetImage3dMaxDepth: "C" fn(device: DPCTLSyclDeviceRef) -> usize;
         /// Elements of a vector of `char` that the device prefers; 0 without support.
         DPCTLDevice_GetPreferredVectorWidthChar: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
         /// Elements of a vector of `short` that the device prefers; 0 without support.
@@ -352,6 +368,12 @@ super::api! {
         DPCTLService_GetDPCPPVersion: "C" fn() -> *const c_char;
     }
     optional {
+        /// The composite devices of the platform; not in old libraries.
+        DPCTLPlatform_GetCompositeDevices: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLDeviceVectorRef;
+        /// The composite device that the device is a component of; NULL if it is none. Not in old libraries.
+        DPCTLDevice_GetCompositeDevice: "C" fn(device: DPCTLSyclDeviceRef) -> DPCTLSyclDeviceRef;
+        /// The components of a composite device, none of another one; not in old libraries.
+        DPCTLDevice_GetComponentDevices: "C" fn(device: DPCTLSyclDeviceRef) -> DPCTLDeviceVectorRef;
         /// Submits setting `count_bytes` bytes to a value after the events; newer than dpctl 0.22.
         DPCTLQueue_MemsetWithEvents: "C" fn(queue: DPCTLSyclQueueRef, usm: *mut c_void, value: u8, count_bytes: usize, events: *const DPCTLSyclEventRef, event_count: usize) -> DPCTLSyclEventRef;
     }

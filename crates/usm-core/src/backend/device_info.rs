@@ -40,6 +40,19 @@ pub struct VectorWidths {
     pub half: u32,
 }
 
+/// Images that kernels can use; all 0 without [`Aspects::IMAGE`], though runtimes may tell numbers without it, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ImageLimits {
+    /// Most images that a kernel can read.
+    pub max_read_args: u32,
+    /// Most images that a kernel can write.
+    pub max_write_args: u32,
+    /// Largest width and height of a 2-D image, in pixels.
+    pub max_2d: [usize; 2],
+    /// Largest width, height and depth of a 3-D image, in pixels.
+    pub max_3d: [usize; 3],
+}
+
 /// What is known about a device; read once for each [`Device`](crate::Device), when somebody asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -82,6 +95,13 @@ pub struct DeviceInfo {
     pub max_sub_groups: u32,
     /// Sizes that a sub-group can have, in work-items.
     pub sub_group_sizes: Vec<usize>,
+    /// Whether the sub-groups of a work-group go on independently of each other.
+    pub independent_sub_groups: bool,
+    /// Images that kernels can use.
+    pub images: ImageLimits,
+    /// How much SYCL's default selector is for the device: the highest score is the default device, and one with a negative
+    /// score never is. A host device has a low one above 0 by its type, a GPU's before a CPU's before an accelerator's.
+    pub default_selector_score: i32,
     /// Vectors that the device prefers.
     pub preferred_vector_widths: VectorWidths,
     /// Vectors of the device's instructions.
@@ -119,6 +139,14 @@ impl DeviceInfo {
             max_work_item_sizes: [0; 3],
             max_sub_groups: 0,
             sub_group_sizes: Vec::new(),
+            independent_sub_groups: false,
+            images: ImageLimits { max_read_args: 0, max_write_args: 0, max_2d: [0; 2], max_3d: [0; 3] },
+            default_selector_score: match device_type {
+                DeviceType::Gpu => 4,
+                DeviceType::Cpu => 3,
+                DeviceType::Accelerator => 2,
+                DeviceType::Custom => 1,
+            },
             preferred_vector_widths: NO_VECTORS,
             native_vector_widths: NO_VECTORS,
             max_clock_mhz: 0,

@@ -18,10 +18,10 @@ use std::fmt::Debug;
 use std::ptr::NonNull;
 
 pub use aspects::Aspects;
-pub use device_info::{CacheType, DeviceInfo, PlatformInfo, VectorWidths};
+pub use device_info::{CacheType, DeviceInfo, ImageLimits, PlatformInfo, VectorWidths};
 pub use event::{EventStatus, ProfilingTimes};
 pub use info::{BackendId, DeviceType, PointerInfo, QueueProperties};
-pub use partition::{AffinityDomain, Partition, PeerAccess};
+pub use partition::{AffinityDomain, Composites, Partition, PeerAccess};
 pub use raw::{RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue};
 
 use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind};
@@ -124,6 +124,18 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// # Errors
     /// When the runtime cannot tell.
     unsafe fn parent_device(&self, device: RawDevice) -> Result<Option<RawDevice>>;
+
+    /// Composite devices or their components; none for a runtime that does not combine devices.
+    ///
+    /// # Safety
+    /// 1. The platform or device that is asked about is live.
+    ///
+    /// # Errors
+    /// When the runtime cannot list them.
+    unsafe fn composites(&self, asked: Composites) -> Result<Vec<RawDevice>> {
+        let _ = asked;
+        Ok(Vec::new())
+    }
 
     /// New sub-devices of a device. Counts of compute units are above 0 and together at most those of the device.
     ///

@@ -1,6 +1,8 @@
-//! How a device is parted into sub-devices, and what peers may do with each other's memory.
+//! How a device is parted into sub-devices, which are combined, and what peers may do with each other's memory.
 
 use std::fmt;
+
+use super::{RawDevice, RawPlatform};
 
 /// How a device is parted into sub-devices, SYCL 2020 `info::partition_property`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -71,4 +73,15 @@ impl fmt::Display for PeerAccess {
             Self::AtomicsSupported => "atomics_supported",
         })
     }
+}
+
+/// Which devices of those that a runtime combines are asked for, the extension `sycl_ext_oneapi_composite_device`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Composites {
+    /// The composite devices of a platform.
+    OfPlatform(RawPlatform),
+    /// The components of a composite device; none of another one.
+    ComponentsOf(RawDevice),
+    /// The composite device that the device is a component of, or none.
+    WithComponent(RawDevice),
 }

@@ -1,5 +1,6 @@
 //! A device: who runs operations and whose memory device USM is.
 
+mod composite;
 mod partition;
 mod peer;
 

@@ -4,8 +4,8 @@ use std::ffi::CString;
 use std::fmt;
 
 use crate::backend::{
-    ForeignKind, Partition, PeerAccess, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent,
-    RawHandle, RawKernel, RawPlatform, RawQueue,
+    Composites, ForeignKind, Partition, PeerAccess, QueueProperties, RawBundle, RawContext, RawDevice,
+    RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue,
 };
 use crate::{ExecutionRange, KernelArgument, UsmKind};
 
@@ -87,6 +87,7 @@ methods!(
     PlatformInfo, "platform_info", false;
     PlatformDevices, "platform_devices", true;
     DevicePlatform, "device_platform", true;
+    Composites, "composites", true;
     ParentDevice, "parent_device", true;
     SubDevices, "sub_devices", true;
     CanAccessPeer, "can_access_peer", false;
@@ -146,6 +147,7 @@ pub enum Call {
     PlatformInfo { platform: RawPlatform },
     PlatformDevices { platform: RawPlatform },
     DevicePlatform { device: RawDevice },
+    Composites { asked: Composites },
     ParentDevice { device: RawDevice },
     SubDevices { device: RawDevice, partition: Partition },
     CanAccessPeer { device: RawDevice, peer: RawDevice, access: PeerAccess },

@@ -6,9 +6,9 @@ pub(super) mod signatures {
     pub(in crate::testing) use std::ptr::NonNull;
 
     pub(in crate::testing) use crate::backend::{
-        Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess, PlatformInfo,
-        PointerInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle,
-        RawKernel, RawPlatform, RawQueue,
+        Backend, BackendId, Composites, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess,
+        PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext, RawDevice,
+        RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue,
     };
     pub(in crate::testing) use crate::{
         ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind,
@@ -24,7 +24,7 @@ macro_rules! forward {
             queue_parts, same, release, allocate, free, pointer_info, pointer_device, memcpy, fill, prefetch,
             mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign,
             export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,
-            platform_info, platform_devices, device_platform, parent_device, sub_devices, can_access_peer,
+            platform_info, platform_devices, device_platform, composites, parent_device, sub_devices, can_access_peer,
             set_peer_access, host_reachable,
         );
     };
@@ -189,6 +189,9 @@ macro_rules! forward {
     };
     (@ device_platform) => {
         forward!(@ device_platform(device: RawDevice) -> Result<RawPlatform>, DevicePlatform { device });
+    };
+    (@ composites) => {
+        forward!(@ composites(asked: Composites) -> Result<Vec<RawDevice>>, Composites { asked });
     };
     (@ parent_device) => {
         forward!(@ parent_device(device: RawDevice) -> Result<Option<RawDevice>>, ParentDevice { device });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::{Answer, Call, Record};
-use crate::backend::RawHandle;
+use crate::backend::{Composites, RawHandle};
 
 /// The numbers of handles, in the order of their appearance.
 #[derive(Debug, Default)]
@@ -102,6 +102,10 @@ impl Names {
             Call::PlatformInfo { platform } | Call::PlatformDevices { platform } => {
                 self.name(Platform(*platform))
             }
+            Call::Composites { asked: Composites::OfPlatform(platform) } => self.name(Platform(*platform)),
+            Call::Composites {
+                asked: Composites::ComponentsOf(device) | Composites::WithComponent(device),
+            } => self.name(Device(*device)),
             Call::DevicePlatform { device } | Call::ParentDevice { device } => self.name(Device(*device)),
             Call::SubDevices { device, partition } => format!("{}, {partition}", self.name(Device(*device))),
             Call::CanAccessPeer { device, peer, access } => {

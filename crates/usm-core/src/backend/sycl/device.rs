@@ -9,7 +9,7 @@ use sycl_sys::{
 
 use super::SyclBackend;
 use crate::Result;
-use crate::backend::{AffinityDomain, Backend, Partition, RawDevice, RawHandle};
+use crate::backend::{AffinityDomain, Backend, Composites, Partition, RawDevice, RawHandle};
 
 impl SyclBackend {
     /// Takes the devices out of a vector and deletes it.
@@ -97,6 +97,33 @@ impl SyclBackend {
             return Err(Self::failed(call));
         }
         Ok(parts)
+    }
+
+    /// Libraries that lack the functions know no composite devices.
+    ///
+    /// # Safety
+    /// 1. The platform or device that is asked about is live.
+    pub(super) unsafe fn list_composites(&self, asked: Composites) -> Result<Vec<RawDevice>> {
+        let (vector, call) = match asked {
+            Composites::OfPlatform(platform) => {
+                let Some(list) = self.api.DPCTLPlatform_GetCompositeDevices else { return Ok(Vec::new()) };
+                // SAFETY: the caller's promise 1.
+                (unsafe { list(super::platform(platform)) }, "Platform_GetCompositeDevices")
+            }
+            Composites::ComponentsOf(device) => {
+                let Some(list) = self.api.DPCTLDevice_GetComponentDevices else { return Ok(Vec::new()) };
+                // SAFETY: the caller's promise 1.
+                (unsafe { list(super::device(device)) }, "Device_GetComponentDevices")
+            }
+            Composites::WithComponent(device) => {
+                let Some(get) = self.api.DPCTLDevice_GetCompositeDevice else { return Ok(Vec::new()) };
+                // SAFETY: the caller's promise 1.
+                let whole = unsafe { get(super::device(device)) };
+                return Ok(NonNull::new(whole.cast()).map(RawDevice::new).into_iter().collect());
+            }
+        };
+        // SAFETY: the vector was made for us.
+        unsafe { self.take_devices(vector, call) }
     }
 
     /// # Safety

@@ -8,7 +8,7 @@ use sycl_sys::{
 };
 
 use crate::DeviceType;
-use crate::backend::{Aspects, CacheType, DeviceInfo, PlatformInfo, VectorWidths};
+use crate::backend::{Aspects, CacheType, DeviceInfo, ImageLimits, PlatformInfo, VectorWidths};
 
 /// Each aspect with its name in the C interface.
 const ASPECTS: [(Aspects, DPCTLSyclAspectType); 22] = [
@@ -127,6 +127,22 @@ pub(super) unsafe fn device(api: &Api, device: DPCTLSyclDeviceRef) -> DeviceInfo
             // SAFETY: an array of that length that the call just made for us, or null.
             unsafe { take_sizes(api, sizes, len) }
         },
+        independent_sub_groups: asked.guarded(api.DPCTLDevice_GetSubGroupIndependentForwardProgress),
+        images: ImageLimits {
+            max_read_args: asked.guarded(api.DPCTLDevice_GetMaxReadImageArgs),
+            max_write_args: asked.guarded(api.DPCTLDevice_GetMaxWriteImageArgs),
+            max_2d: [
+                asked.guarded(api.DPCTLDevice_GetImage2dMaxWidth),
+                asked.guarded(api.DPCTLDevice_GetImage2dMaxHeight),
+            ],
+            max_3d: [
+                asked.guarded(api.DPCTLDevice_GetImage3dMaxWidth),
+                asked.guarded(api.DPCTLDevice_GetImage3dMaxHeight),
+                asked.guarded(api.DPCTLDevice_GetImage3dMaxDepth),
+            ],
+        },
+        // SAFETY: F1.
+        default_selector_score: unsafe { default_selector_score(api, device) },
         preferred_vector_widths: VectorWidths {
             char: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthChar),
             short: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthShort),
@@ -149,6 +165,23 @@ pub(super) unsafe fn device(api: &Api, device: DPCTLSyclDeviceRef) -> DeviceInfo
         profiling_timer_resolution_ns: asked.unguarded(api.DPCTLDevice_GetProfilingTimerResolution),
         ..DeviceInfo::new(backend_name(asked.guarded(api.DPCTLDevice_GetBackend)), device_type, number)
     }
+}
+
+/// The score that SYCL's default selector gives to a device.
+///
+/// # Safety
+/// 1. `device` is live.
+unsafe fn default_selector_score(api: &Api, device: DPCTLSyclDeviceRef) -> i32 {
+    // SAFETY: takes nothing.
+    let selector = unsafe { (api.DPCTLDefaultSelector_Create)() };
+    if selector.is_null() {
+        return -1;
+    }
+    // SAFETY: both are live: the selector as just made, the device by the caller's promise 1.
+    let score = unsafe { (api.DPCTLDeviceSelector_Score)(selector, device) };
+    // SAFETY: ours, and used no more.
+    unsafe { (api.DPCTLDeviceSelector_Delete)(selector) };
+    score
 }
 
 /// Reads all facts of a platform.

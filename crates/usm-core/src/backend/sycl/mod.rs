@@ -28,9 +28,9 @@ use sycl_sys::{
 use self::foreign_types::ForeignTypes;
 use super::host::fork;
 use super::{
-    Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess, PlatformInfo,
-    PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform,
-    RawQueue,
+    Backend, BackendId, Composites, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess,
+    PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
+    RawPlatform, RawQueue,
 };
 use crate::{Error, Result, UsmKind};
 
@@ -166,6 +166,11 @@ unsafe impl Backend for SyclBackend {
         // SAFETY: the handle is live.
         let platform = unsafe { (self.api.DPCTLDevice_GetPlatform)(device(raw)) };
         some(platform, "Device_GetPlatform").map(RawPlatform::new)
+    }
+
+    unsafe fn composites(&self, asked: Composites) -> Result<Vec<RawDevice>> {
+        // SAFETY: the handle is live.
+        unsafe { self.list_composites(asked) }
     }
 
     unsafe fn parent_device(&self, raw: RawDevice) -> Result<Option<RawDevice>> {

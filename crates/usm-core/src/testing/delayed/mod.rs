@@ -219,6 +219,7 @@ unsafe impl Backend for DelayedBackend {
         platform_info,
         platform_devices,
         device_platform,
+        composites,
         parent_device,
         sub_devices,
         host_reachable,

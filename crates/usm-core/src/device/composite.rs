@@ -1,0 +1,54 @@
+//! Composite devices: what a runtime combines from several devices, the extension `sycl_ext_oneapi_composite_device`.
+
+use std::sync::Arc;
+
+use super::Device;
+use crate::backend::{Backend, Composites, RawDevice};
+use crate::{Platform, Result};
+
+impl Device {
+    /// The components of a composite device; none of another one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Backend`] when the runtime cannot list them.
+    pub fn component_devices(&self) -> Result<Vec<Self>> {
+        // SAFETY: the handle is live (H1).
+        let found = unsafe { self.backend().composites(Composites::ComponentsOf(self.raw())) }?;
+        // SAFETY: fresh handles of this backend.
+        Ok(unsafe { wrap(self.backend(), found) })
+    }
+
+    /// The composite device that this device is a component of, if it is one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Backend`] when the runtime cannot tell.
+    pub fn composite_device(&self) -> Result<Option<Self>> {
+        // SAFETY: the handle is live (H1).
+        let found = unsafe { self.backend().composites(Composites::WithComponent(self.raw())) }?;
+        // SAFETY: fresh handles of this backend.
+        Ok(unsafe { wrap(self.backend(), found) }.pop())
+    }
+}
+
+impl Platform {
+    /// The composite devices of the platform, which are not among its [`devices`](Self::devices).
+    ///
+    /// # Errors
+    /// [`crate::Error::Backend`] when the runtime cannot list them.
+    pub fn composite_devices(&self) -> Result<Vec<Device>> {
+        // SAFETY: the handle is live (H1).
+        let found = unsafe { self.backend().composites(Composites::OfPlatform(self.raw())) }?;
+        // SAFETY: fresh handles of this backend.
+        Ok(unsafe { wrap(self.backend(), found) })
+    }
+}
+
+/// # Safety
+/// 1. `found` are live handles of `backend` whose references the caller gives away.
+unsafe fn wrap(backend: &Arc<dyn Backend>, found: Vec<RawDevice>) -> Vec<Device> {
+    let one = |raw| {
+        // SAFETY: the caller's promise 1.
+        unsafe { Device::from_raw(Arc::clone(backend), raw) }
+    };
+    found.into_iter().map(one).collect()
+}
