@@ -2,11 +2,13 @@
 
 use pyo3::PyTypeInfo;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyBufferError, PyException, PyIndexError, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyBufferError, PyException, PyIndexError, PyMemoryError, PyTypeError, PyValueError, PyZeroDivisionError,
+};
 use pyo3::prelude::*;
-use usm_array::LayoutError;
 use usm_array::dlpack::DlpackError;
 use usm_array::usm_memory::{self, usm_core};
+use usm_array::{CreateError, LayoutError, ManipulateError};
 
 use crate::interrupt;
 
@@ -20,6 +22,12 @@ create_exception!(usm, SyclDeviceCreationError, UsmError, "No device is what was
 create_exception!(usm, SyclSubDeviceCreationError, UsmError, "The device cannot be parted like that.");
 create_exception!(usm, SyclContextCreationError, UsmError, "The context cannot be made.");
 create_exception!(usm, SyclQueueCreationError, UsmError, "The queue cannot be made.");
+create_exception!(
+    usm.tensor,
+    ExecutionPlacementError,
+    PyValueError,
+    "The arrays of an operation do not say where to compute: they have different queues."
+);
 create_exception!(usm, USMAllocationError, PyMemoryError, "The runtime did not give the memory asked for.");
 
 /// What host code does with device memory instead.
@@ -116,9 +124,14 @@ impl ToPyErr for usm_array::Error {
                 I::OutOfBounds { .. } | I::MaskSize { .. } | I::NotAnIndex { .. } | I::NotIntegers { .. },
             ) => PyIndexError::new_err(self.to_string()),
             E::Memory(error) => error.to_py_err(),
-            E::DtypeMismatch { .. } | E::ScalarKind { .. } | E::NotComplex { .. } => {
-                PyTypeError::new_err(self.to_string())
+            E::Manipulate(ManipulateError::QueuesDiffer { .. }) => {
+                ExecutionPlacementError::new_err(self.to_string())
             }
+            E::Create(CreateError::ZeroStep { .. }) => PyZeroDivisionError::new_err(self.to_string()),
+            E::DtypeMismatch { .. }
+            | E::ScalarKind { .. }
+            | E::NotComplex { .. }
+            | E::CastNotAllowed { .. } => PyTypeError::new_err(self.to_string()),
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),
             E::Dlpack(

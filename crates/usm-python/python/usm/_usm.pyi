@@ -11,6 +11,8 @@ from typing import (
     Never,
     Protocol,
     Self,
+    SupportsComplex,
+    SupportsFloat,
     SupportsIndex,
     TypeAlias,
     TypedDict,
@@ -26,7 +28,9 @@ from .tensor._dlpack import DLDeviceType
 __all__ = [
     "DType",
     "Device",
+    "ExecutionPlacementError",
     "Flags",
+    "Info",
     "LiveMemory",
     "MemoryPool",
     "MemorySnapshot",
@@ -45,42 +49,118 @@ __all__ = [
     "USMAllocationError",
     "UsmError",
     "_Memory",
+    "__array_namespace_info__",
     "_array_from_pickle",
     "_c_api",
     "_dtype",
     "_memory_from_pickle",
+    "all",
+    "allclose",
+    "any",
+    "arange",
     "as_usm_memory",
     "asarray",
     "asnumpy",
+    "astype",
     "backends",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_or",
+    "bitwise_xor",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "can_cast",
+    "concat",
+    "copy",
+    "count_nonzero",
     "doctor",
     "empty",
+    "empty_like",
+    "equal",
+    "expand_dims",
+    "extract",
+    "eye",
+    "finfo",
+    "finfo_object",
+    "flip",
     "from_dlpack",
     "from_numpy",
+    "full",
+    "full_like",
+    "get_coerced_usm_type",
     "get_device_cached_queue",
     "get_devices",
+    "get_execution_queue",
     "get_num_devices",
     "get_platforms",
     "get_print_options",
+    "greater",
+    "greater_equal",
     "has_accelerator_devices",
     "has_cpu_devices",
     "has_gpu_devices",
+    "iinfo",
+    "iinfo_object",
+    "isclose",
+    "isdtype",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "linspace",
     "live_allocations",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
     "lsplatform",
+    "matrix_transpose",
+    "max",
     "memory_stats",
+    "meshgrid",
+    "min",
+    "moveaxis",
+    "nonzero",
+    "not_equal",
+    "ones",
+    "ones_like",
+    "permute_dims",
+    "place",
+    "put",
+    "put_along_axis",
+    "repeat",
+    "reshape",
+    "result_type",
+    "roll",
     "select_accelerator_device",
     "select_cpu_device",
     "select_default_device",
     "select_device_with_aspects",
     "select_gpu_device",
     "set_print_options",
+    "signbit",
     "snapshot",
+    "squeeze",
+    "stack",
+    "sum",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tile",
     "to_numpy",
+    "tril",
+    "triu",
+    "unstack",
     "use_pool",
     "usm_ndarray",
     "usm_ndarray_repr",
     "usm_ndarray_str",
+    "validate_usm_type",
+    "where",
     "zeros",
+    "zeros_like",
 ]
 
 _UsmKind: TypeAlias = Literal["host", "device", "shared"]
@@ -913,21 +993,441 @@ def from_dlpack(
     device: _SyclObject | tuple[SupportsIndex, SupportsIndex] | None = None,
     copy: bool | None = None,
 ) -> usm_ndarray: ...
+
+# The array API's Device of dpnp, or an array, which have a queue.
+@type_check_only
+class _HasQueue(Protocol):
+    @property
+    def sycl_queue(self) -> Any: ...
+
+_DeviceOrQueue: TypeAlias = _SyclObject | Device | _HasQueue
+_MemoryOrder: TypeAlias = Literal["C", "F", "A", "K"]
+_Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+_Mode: TypeAlias = Literal["raise", "wrap", "clip"]
+_Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+_Number: TypeAlias = _Scalar | SupportsIndex | SupportsFloat | SupportsComplex
+# Numbers, arrays, and what asarray takes.
+_Values: TypeAlias = Any
+
+@final
+class finfo_object:
+    @property
+    def bits(self) -> int: ...
+    @property
+    def eps(self) -> float: ...
+    @property
+    def epsneg(self) -> float: ...
+    @property
+    def max(self) -> float: ...
+    @property
+    def min(self) -> float: ...
+    @property
+    def smallest_normal(self) -> float: ...
+    @property
+    def tiny(self) -> float: ...
+    @property
+    def precision(self) -> float: ...
+    @property
+    def resolution(self) -> float: ...
+    @property
+    def dtype(self) -> Any: ...
+
+@final
+class iinfo_object:
+    @property
+    def bits(self) -> int: ...
+    @property
+    def max(self) -> int: ...
+    @property
+    def min(self) -> int: ...
+    @property
+    def dtype(self) -> Any: ...
+
+@final
+class Info:
+    def capabilities(self) -> dict[str, Any]: ...
+    def default_device(self) -> SyclDevice: ...
+    def default_dtypes(self, *, device: _DeviceOrQueue | None = None) -> dict[str, Any]: ...
+    def dtypes(
+        self, *, device: _DeviceOrQueue | None = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, Any]: ...
+    def devices(self) -> list[SyclDevice]: ...
+
+class ExecutionPlacementError(ValueError): ...
+
+def __array_namespace_info__() -> Info: ...
 def empty(
     shape: _Shape,
     dtype: _DtypeLike | None = None,
     order: _Order = "C",
     *,
+    device: _DeviceOrQueue | None = None,
     usm_type: _UsmKind = "device",
     sycl_queue: _SyclObject | None = None,
-    device: _SyclObject | None = None,
 ) -> usm_ndarray: ...
 def zeros(
     shape: _Shape,
     dtype: _DtypeLike | None = None,
     order: _Order = "C",
     *,
+    device: _DeviceOrQueue | None = None,
     usm_type: _UsmKind = "device",
     sycl_queue: _SyclObject | None = None,
-    device: _SyclObject | None = None,
 ) -> usm_ndarray: ...
+def ones(
+    shape: _Shape,
+    dtype: _DtypeLike | None = None,
+    order: _Order = "C",
+    *,
+    device: _DeviceOrQueue | None = None,
+    usm_type: _UsmKind = "device",
+    sycl_queue: _SyclObject | None = None,
+) -> usm_ndarray: ...
+def full(
+    shape: _Shape,
+    fill_value: _Values,
+    dtype: _DtypeLike | None = None,
+    order: _Order = "C",
+    *,
+    device: _DeviceOrQueue | None = None,
+    usm_type: _UsmKind | None = None,
+    sycl_queue: _SyclObject | None = None,
+) -> usm_ndarray: ...
+def eye(
+    n_rows: SupportsIndex,
+    n_cols: SupportsIndex | None = None,
+    /,
+    *,
+    k: SupportsIndex = 0,
+    dtype: _DtypeLike | None = None,
+    order: _Order = "C",
+    device: _DeviceOrQueue | None = None,
+    usm_type: _UsmKind = "device",
+    sycl_queue: _SyclObject | None = None,
+) -> usm_ndarray: ...
+def empty_like(
+    x: _HasInterface,
+    /,
+    *,
+    dtype: _DtypeLike | None = None,
+    order: _MemoryOrder = "K",
+    device: _DeviceOrQueue | None = None,
+    usm_type: _UsmKind | None = None,
+    sycl_queue: _SyclObject | None = None,
+) -> usm_ndarray: ...
+def zeros_like(
+    x: _HasInterface,
+    /,
+    *,
+    dtype: _DtypeLike | None = None,
+    order: _MemoryOrder = "K",
+    device: _DeviceOrQueue | None = None,
+    usm_type: _UsmKind | None = None,
+    sycl_queue: _SyclObject | None = None,
+) -> usm_ndarray: ...
+def ones_like(
+    x: _HasInterface,
+    /,
+    *,
+    dtype: _DtypeLike | None = None,
+    order: _MemoryOrder = "K",
+    device: _DeviceOrQueue | None = None,
+    usm_type: _UsmKind | None = None,
+    sycl_queue: _SyclObject | None = None,
+) -> usm_ndarray: ...
+def full_like(
+    x: _HasInterface,
+    /,
+    fill_value: _Values,
+    *,
+    dtype: _DtypeLike | None = None,
+    order: _MemoryOrder = "K",
+    device: _DeviceOrQueue | None = None,
+    usm_type: _UsmKind | None = None,
+    sycl_queue: _SyclObject | None = None,
+) -> usm_ndarray: ...
+def arange(
+    start: _Number,
+    /,
+    stop: _Number | None = None,
+    step: _Number = 1,
+    *,
+    dtype: _DtypeLike | None = None,
+    device: _DeviceOrQueue | None = None,
+    usm_type: _UsmKind = "device",
+    sycl_queue: _SyclObject | None = None,
+) -> usm_ndarray: ...
+def linspace(
+    start: _Number,
+    stop: _Number,
+    /,
+    num: SupportsIndex,
+    *,
+    dtype: _DtypeLike | None = None,
+    device: _DeviceOrQueue | None = None,
+    endpoint: bool = True,
+    usm_type: _UsmKind = "device",
+    sycl_queue: _SyclObject | None = None,
+) -> usm_ndarray: ...
+def tril(x: _HasInterface, /, *, k: SupportsIndex = 0) -> usm_ndarray: ...
+def triu(x: _HasInterface, /, *, k: SupportsIndex = 0) -> usm_ndarray: ...
+def meshgrid(*arrays: _HasInterface, indexing: Literal["xy", "ij"] = "xy") -> tuple[usm_ndarray, ...]: ...
+def concat(arrays: Sequence[_HasInterface], /, *, axis: SupportsIndex | None = 0) -> usm_ndarray: ...
+def stack(arrays: Sequence[_HasInterface], /, *, axis: SupportsIndex = 0) -> usm_ndarray: ...
+def unstack(x: _HasInterface, /, *, axis: SupportsIndex = 0) -> tuple[usm_ndarray, ...]: ...
+def repeat(
+    x: _HasInterface,
+    repeats: _Axes | _HasInterface,
+    /,
+    *,
+    axis: SupportsIndex | None = None,
+) -> usm_ndarray: ...
+def tile(x: _HasInterface, repetitions: _Axes, /) -> usm_ndarray: ...
+def roll(x: _HasInterface, /, shift: _Axes, *, axis: _Axes | None = None) -> usm_ndarray: ...
+def permute_dims(x: _HasInterface, /, axes: _Axes) -> usm_ndarray: ...
+def moveaxis(x: _HasInterface, source: _Axes, destination: _Axes, /) -> usm_ndarray: ...
+def swapaxes(X: _HasInterface, axis1: SupportsIndex, axis2: SupportsIndex) -> usm_ndarray: ...
+def matrix_transpose(x: _HasInterface) -> usm_ndarray: ...
+def expand_dims(x: _HasInterface, /, axis: _Axes = 0) -> usm_ndarray: ...
+def squeeze(x: _HasInterface, /, axis: _Axes | None = None) -> usm_ndarray: ...
+def flip(x: _HasInterface, /, *, axis: _Axes | None = None) -> usm_ndarray: ...
+def reshape(
+    x: _HasInterface,
+    /,
+    shape: _Shape,
+    *,
+    order: _Order = "C",
+    copy: bool | None = None,
+) -> usm_ndarray: ...
+def broadcast_to(x: _HasInterface, /, shape: _Shape) -> usm_ndarray: ...
+def broadcast_arrays(*arrays: _HasInterface) -> tuple[usm_ndarray, ...]: ...
+def broadcast_shapes(*shapes: _Shape) -> tuple[int, ...]: ...
+def astype(
+    x: _HasInterface,
+    dtype: _DtypeLike,
+    /,
+    *,
+    order: _MemoryOrder = "K",
+    casting: _Casting = "unsafe",
+    copy: bool = True,
+    device: _DeviceOrQueue | None = None,
+) -> usm_ndarray: ...
+def copy(x: _HasInterface, /, *, order: _MemoryOrder = "K") -> usm_ndarray: ...
+def take(
+    x: _HasInterface,
+    indices: _HasInterface,
+    /,
+    *,
+    axis: SupportsIndex | None = None,
+    out: _HasInterface | None = None,
+    mode: _Mode = "raise",
+) -> Any: ...
+def put(
+    x: _HasInterface,
+    indices: _HasInterface,
+    vals: _Values,
+    /,
+    *,
+    axis: SupportsIndex | None = None,
+    mode: _Mode = "raise",
+) -> None: ...
+def take_along_axis(
+    x: _HasInterface,
+    indices: _HasInterface,
+    /,
+    *,
+    axis: SupportsIndex = -1,
+    mode: _Mode = "raise",
+) -> usm_ndarray: ...
+def put_along_axis(
+    x: _HasInterface,
+    indices: _HasInterface,
+    vals: _Values,
+    /,
+    *,
+    axis: SupportsIndex = -1,
+    mode: _Mode = "raise",
+) -> None: ...
+def nonzero(arr: _HasInterface) -> tuple[usm_ndarray, ...]: ...
+def extract(condition: _HasInterface, arr: _HasInterface) -> usm_ndarray: ...
+def place(arr: _HasInterface, mask: _HasInterface, vals: _Values) -> None: ...
+def where(
+    condition: _HasInterface,
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    order: _MemoryOrder = "K",
+    out: _HasInterface | None = None,
+) -> Any: ...
+def can_cast(from_: _HasInterface | _DtypeLike, to: _DtypeLike, /, *, casting: _Casting = "safe") -> bool: ...
+def result_type(*arrays_and_dtypes: _HasInterface | _DtypeLike | _Number) -> Any: ...
+def isdtype(dtype: _DtypeLike, kind: _DtypeLike | tuple[_DtypeLike, ...]) -> bool: ...
+def finfo(dtype: _HasInterface | _DtypeLike, /) -> finfo_object: ...
+def iinfo(dtype: _HasInterface | _DtypeLike, /) -> iinfo_object: ...
+def equal(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def not_equal(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def less(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def less_equal(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def greater(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def greater_equal(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def logical_and(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def logical_or(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def logical_xor(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def bitwise_and(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def bitwise_or(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def bitwise_xor(
+    x1: _HasInterface | _Number,
+    x2: _HasInterface | _Number,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def logical_not(
+    x: _HasInterface,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def bitwise_invert(
+    x: _HasInterface,
+    /,
+    *,
+    out: _HasInterface | None = None,
+    order: _MemoryOrder = "K",
+) -> Any: ...
+def isnan(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _MemoryOrder = "K") -> Any: ...
+def isfinite(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _MemoryOrder = "K") -> Any: ...
+def isinf(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _MemoryOrder = "K") -> Any: ...
+def signbit(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _MemoryOrder = "K") -> Any: ...
+def all(x: _HasInterface, /, *, axis: _Axes | None = None, keepdims: bool = False) -> usm_ndarray: ...
+def any(x: _HasInterface, /, *, axis: _Axes | None = None, keepdims: bool = False) -> usm_ndarray: ...
+def min(
+    x: _HasInterface,
+    /,
+    *,
+    axis: _Axes | None = None,
+    keepdims: bool = False,
+    out: _HasInterface | None = None,
+) -> Any: ...
+def max(
+    x: _HasInterface,
+    /,
+    *,
+    axis: _Axes | None = None,
+    keepdims: bool = False,
+    out: _HasInterface | None = None,
+) -> Any: ...
+def count_nonzero(
+    x: _HasInterface,
+    /,
+    *,
+    axis: _Axes | None = None,
+    keepdims: bool = False,
+    out: _HasInterface | None = None,
+) -> Any: ...
+def sum(
+    x: _HasInterface,
+    /,
+    *,
+    axis: _Axes | None = None,
+    dtype: _DtypeLike | None = None,
+    keepdims: bool = False,
+    out: _HasInterface | None = None,
+) -> Any: ...
+def allclose(
+    a1: _HasInterface,
+    a2: _HasInterface | _Number,
+    atol: float = 1e-08,
+    rtol: float = 1e-05,
+    equal_nan: bool = False,
+) -> usm_ndarray: ...
+def isclose(
+    a1: _HasInterface,
+    a2: _HasInterface | _Number,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> usm_ndarray: ...
+def get_execution_queue(qs: list[Any] | tuple[Any, ...], /) -> Any: ...
+def get_coerced_usm_type(usm_types: list[Any] | tuple[Any, ...], /) -> _UsmKind | None: ...
+def validate_usm_type(usm_type: str | None, /, *, allow_none: bool = True) -> None: ...

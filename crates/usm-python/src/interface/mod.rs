@@ -5,4 +5,4 @@ pub(crate) mod import;
 mod keys;
 mod number;
 
-pub(crate) use number::{index, index_sequence, sequence};
+pub(crate) use number::{index, index_sequence, item, sequence};

@@ -1,12 +1,11 @@
 //! New arrays.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{BufferSource, Dtype, UsmArray};
 
-use super::UsmNdarray;
 use super::arguments;
 use crate::errors::{OrRaise, type_name};
 use crate::interface::{import::import_array, index, index_sequence};
@@ -126,55 +125,4 @@ impl Options {
         }
         Ok(Self { queue: queue_argument(py, "queue", queue.as_ref())?, align_bytes })
     }
-}
-
-/// empty(shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None)
-///
-/// A new array whose elements have no particular value.
-///
-/// `shape` is an integer or a tuple of integers; `dtype` None the widest real type of the device; `sycl_queue` or `device` says
-/// where, by default the default device.
-///
-/// Raises USMAllocationError when the memory cannot be allocated.
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None))]
-pub(crate) fn empty(
-    py: Python<'_>,
-    shape: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    usm_type: &str,
-    sycl_queue: Option<&Bound<'_, PyAny>>,
-    device: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UsmNdarray> {
-    if sycl_queue.is_some() && device.is_some() {
-        return Err(PyValueError::new_err("sycl_queue, device: found both, allowed is one of them"));
-    }
-    let name = if device.is_some() { "device" } else { "sycl_queue" };
-    let queue = queue_argument(py, name, sycl_queue.or(device))?;
-    let shape = arguments::shape(shape)?;
-    let dtype = arguments::dtype(dtype, queue.device())?;
-    let kind = kind_argument("usm_type", usm_type)?;
-    let builder = UsmArray::builder(&shape, dtype).order(arguments::order(order)?);
-    let array = builder.build(BufferSource::Allocate { kind, queue: &queue });
-    array.or_raise().map(UsmNdarray::from_array)
-}
-
-/// zeros(shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None)
-///
-/// A new array of zeros. Arguments as of empty.
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, order="C", *, usm_type="device", sycl_queue=None, device=None))]
-pub(crate) fn zeros(
-    py: Python<'_>,
-    shape: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    usm_type: &str,
-    sycl_queue: Option<&Bound<'_, PyAny>>,
-    device: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UsmNdarray> {
-    let zeros = empty(py, shape, dtype, order, usm_type, sycl_queue, device)?;
-    py.detach(|| zeros.array().fill_zero()).or_raise()?;
-    Ok(zeros)
 }

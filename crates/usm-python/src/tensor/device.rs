@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use usm_array::usm_core::Queue;
 
-use crate::sycl::{SyclContext, SyclDevice, SyclQueue, queue_argument};
+use super::functions::device_queue;
+use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
 
 /// Where an array is, as the array API understands it: a queue. Devices are equal when their queues are.
 ///
@@ -31,13 +32,15 @@ impl PyDevice {
     /// The device of an argument `device`: a queue, a device, a filter string, or None for the default device. Devices stand for
     /// their cached queue.
     ///
+    /// Raises ValueError for a device that is a part of another one, SyclDeviceCreationError when there is no such device.
+    ///
     /// >>> import usm, usm.tensor as ut
     /// >>> ut.Device.create_device(usm.SyclDevice("host")).sycl_queue == usm.get_device_cached_queue("host")
     /// True
     #[classmethod]
     #[pyo3(signature = (device=None))]
     fn create_device(class: &Bound<'_, PyType>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        queue_argument(class.py(), "device", device).map(|queue| Self { queue })
+        device_queue(class.py(), "device", device).map(|queue| Self { queue })
     }
 
     /// The queue used for what is computed and copied there.

@@ -9,6 +9,7 @@ mod dlpack;
 pub(crate) mod dtype;
 mod exchange;
 mod flags;
+pub(crate) mod functions;
 mod indexing;
 mod numbers;
 mod operand;
@@ -19,7 +20,6 @@ mod print;
 mod transfer;
 
 pub use array::UsmNdarray;
-pub(crate) use construct::{empty, zeros};
 pub(crate) use device::PyDevice;
 pub(crate) use dlpack::from_dlpack;
 pub(crate) use dtype::{PyDtype, named as dtype_named};

@@ -37,6 +37,14 @@ impl<'a> From<&'a Operand> for ArrayOrScalar<'a> {
 }
 
 impl Operand {
+    /// The array, unless it is a number.
+    pub(super) fn array(&self) -> Option<&UsmArray> {
+        match self {
+            Self::Array(array) => Some(array),
+            Self::Scalar(_) => None,
+        }
+    }
+
     /// A number, an object with the interface, or an array of NumPy, of which a copy is made; `None` for anything else.
     pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Some(number) = arguments::python_number(object)? {

@@ -17,4 +17,4 @@ mod wanted;
 pub(crate) use numpy::{asnumpy, from_numpy, to_numpy};
 pub(crate) use object::asarray;
 pub(super) use object::on_host;
-pub(super) use wanted::copy_mode;
+pub(super) use wanted::{copy_mode, copy_order};

@@ -114,7 +114,7 @@ pub(in crate::tensor) fn copy_mode(copy: Option<bool>) -> CopyMode {
     }
 }
 
-fn copy_order(text: &str) -> PyResult<CopyOrder> {
+pub(in crate::tensor) fn copy_order(text: &str) -> PyResult<CopyOrder> {
     match text {
         "C" | "c" => Ok(CopyOrder::C),
         "F" | "f" => Ok(CopyOrder::F),

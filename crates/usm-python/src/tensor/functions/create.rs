@@ -1,0 +1,200 @@
+//! New arrays of one value, or of ones on a diagonal.
+
+use pyo3::prelude::*;
+use usm_array::usm_core::UsmKind;
+use usm_array::{Casting, CreateOptions, Dtype, Scalar, UsmArray, default_dtypes};
+
+use super::super::operand::Operand;
+use super::super::{UsmNdarray, arguments};
+use super::operands;
+use super::{place, results};
+use crate::interface::index;
+use crate::memory::kind_argument;
+
+/// empty(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+///
+/// A new array whose elements have no particular value.
+///
+/// `shape` is an integer or a tuple of integers, `dtype` by default the widest real type of the device, `order` ``"C"`` or
+/// ``"F"``. `device` is a filter string, a device or a queue, and says where; so does `sycl_queue`.
+///
+/// Raises USMAllocationError when the memory cannot be allocated, TypeError when `device` and `sycl_queue` name two queues.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.empty((2, 3), dtype="i4", usm_type="shared", device="host").nbytes
+/// 24
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
+pub(crate) fn empty(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: &str,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    let shape = arguments::shape(shape)?;
+    create(py, (device, sycl_queue, usm_type), dtype, order, |new| new.empty(&shape))
+}
+
+/// zeros(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+///
+/// A new array of zeros. Arguments as of empty.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.zeros(3, dtype="i4", device="host").tolist()
+/// [0, 0, 0]
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
+pub(crate) fn zeros(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: &str,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    let shape = arguments::shape(shape)?;
+    create(py, (device, sycl_queue, usm_type), dtype, order, |new| new.zeros(&shape))
+}
+
+/// ones(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+///
+/// A new array of ones. Arguments as of empty.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.ones((1, 2), dtype="f4", device="host").tolist()
+/// [[1.0, 1.0]]
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
+pub(crate) fn ones(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: &str,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    let shape = arguments::shape(shape)?;
+    create(py, (device, sycl_queue, usm_type), dtype, order, |new| new.ones(&shape))
+}
+
+/// full(shape, fill_value, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None)
+///
+/// A new array of one value: a number, or an array or a sequence that broadcasts to the shape. Without a dtype that of the value:
+/// of a Python number the default one of its kind. Without a place that of an array, else as of empty.
+///
+/// Raises ValueError for an integer that the dtype does not hold, or an array that does not broadcast.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.full(2, 7, device="host").tolist(), ut.full((1, 2), 0.5, dtype="f4", device="host").tolist()
+/// ([7, 7], [[0.5, 0.5]])
+#[pyfunction]
+#[pyo3(signature = (shape, fill_value, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None))]
+#[expect(clippy::too_many_arguments, reason = "dpctl's arguments")]
+pub(crate) fn full(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: Option<&str>,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    let shape = arguments::shape(shape)?;
+    match operands::value("fill_value", fill_value, None)? {
+        Operand::Scalar(value) => {
+            let target = operands::dtype("dtype", dtype)?;
+            let value = target.map_or(value, |dtype| as_python_casts(value, dtype));
+            let place = (device, sycl_queue, usm_type.unwrap_or("device"));
+            create(py, place, dtype, order, |new| new.full(&shape, value))
+        }
+        Operand::Array(values) => {
+            let queue = place::named_queue(py, sycl_queue, device)?;
+            let queue = queue.as_ref().unwrap_or(values.queue());
+            let kind = place::kind(usm_type)?.unwrap_or(values.kind());
+            let dtype = operands::dtype("dtype", dtype)?.unwrap_or(values.dtype());
+            let new = CreateOptions::new(queue, kind).dtype(Some(dtype)).order(arguments::order(order)?);
+            results::array(py, || {
+                let array = new.empty(&shape)?;
+                array.assign_cast(&values, Casting::Unsafe)?;
+                Ok(array)
+            })
+        }
+    }
+}
+
+/// eye(n_rows, n_cols=None, /, *, k=0, dtype=None, order="C", device=None, usm_type="device", sycl_queue=None)
+///
+/// A matrix of zeros with ones on the diagonal that is `k` elements to the right of the main one, or to the left if negative;
+/// square without `n_cols`. The other arguments as of empty.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.eye(2, 3, k=1, dtype="u1", device="host").tolist()
+/// [[0, 1, 0], [0, 0, 1]]
+#[pyfunction]
+#[pyo3(signature = (
+    n_rows, n_cols=None, /, *, k=0, dtype=None, order="C", device=None, usm_type="device", sycl_queue=None
+))]
+#[expect(clippy::too_many_arguments, reason = "dpctl's arguments")]
+pub(crate) fn eye(
+    py: Python<'_>,
+    n_rows: &Bound<'_, PyAny>,
+    n_cols: Option<&Bound<'_, PyAny>>,
+    k: isize,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: &str,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    let rows = size("n_rows", n_rows)?;
+    let columns = n_cols.map(|columns| size("n_cols", columns)).transpose()?;
+    create(py, (device, sycl_queue, usm_type), dtype, order, |new| new.eye(rows, columns, k))
+}
+
+/// `device`, `sycl_queue` and `usm_type`.
+pub(super) type Place<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, &'a str);
+
+/// An array with the arguments that all functions have.
+pub(super) fn create(
+    py: Python<'_>,
+    (device, sycl_queue, usm_type): Place<'_, '_>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send,
+) -> PyResult<UsmNdarray> {
+    let order = arguments::order(order)?;
+    let kind: UsmKind = kind_argument("usm_type", usm_type)?;
+    let queue = place::queue(py, sycl_queue, device)?;
+    let dtype =
+        dtype.map(|dtype| arguments::explicit_dtype(dtype, default_dtypes(queue.device()))).transpose()?;
+    let new = CreateOptions::new(&queue, kind).dtype(dtype).order(order);
+    results::array(py, || function(new))
+}
+
+/// A number as Python's casts have it: real numbers lose their fraction to be integers, complex ones their imaginary part.
+pub(super) fn as_python_casts(value: Scalar, dtype: Dtype) -> Scalar {
+    let real = match value {
+        Scalar::Complex(value) if matches!(dtype.kind(), 'i' | 'u' | 'f') => Scalar::Float(value.re),
+        other => other,
+    };
+    match real {
+        Scalar::Float(real) if matches!(dtype.kind(), 'i' | 'u') && real.is_finite() => {
+            Scalar::Int(real as i128)
+        }
+        other => other,
+    }
+}
+
+/// A number of rows, columns or elements.
+pub(super) fn size(name: &str, object: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let size: isize = index(name, object)?;
+    usize::try_from(size).map_err(|_| {
+        pyo3::exceptions::PyValueError::new_err(format!("{name}: found {size}, allowed are 0 and more"))
+    })
+}

@@ -1,0 +1,50 @@
+//! What elementwise functions of one and of two operands have in common.
+
+use pyo3::prelude::*;
+use usm_array::{Rhs, UsmArray};
+
+use super::super::exchange::copy_order;
+use super::super::operand::Operand;
+use super::operands;
+use super::results;
+use crate::errors::ExecutionPlacementError;
+
+/// A function of two operands, one of which may be a number; `reversed` is the one to call when that is the first.
+pub(super) fn binary<'py>(
+    (x1, x2): (&Bound<'py, PyAny>, &Bound<'py, PyAny>),
+    out: Option<&Bound<'py, PyAny>>,
+    order: &str,
+    function: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send,
+    reversed: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let order = copy_order(order)?;
+    let (a, b) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
+    results::same_queue(&[("x1", a.array()), ("x2", b.array())])?;
+    if a.array().or(b.array()).is_none() {
+        return Err(ExecutionPlacementError::new_err(
+            "x1, x2: found two numbers, allowed is at least one array, which says where to compute",
+        ));
+    }
+    results::give(x1.py(), out, || {
+        let arrays: Vec<&UsmArray> = [a.array(), b.array()].into_iter().flatten().collect();
+        let result = match (&a, &b) {
+            (Operand::Array(a), b) => function(a, b.into())?,
+            (a, Operand::Array(b)) => reversed(b, a.into())?,
+            (Operand::Scalar(_), Operand::Scalar(_)) => {
+                return Err(usm_array::ManipulateError::NoArrays.into());
+            }
+        };
+        results::in_order(results::follow(result, &arrays)?, order, &arrays)
+    })
+}
+
+/// A function of one array.
+pub(super) fn unary<'py>(
+    x: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    order: &str,
+    function: impl FnOnce(&UsmArray) -> usm_array::Result<UsmArray> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (array, order) = (operands::array("x", x)?, copy_order(order)?);
+    results::give(x.py(), out, || results::in_order(function(&array)?, order, &[&array]))
+}

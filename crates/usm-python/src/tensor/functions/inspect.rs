@@ -1,0 +1,125 @@
+//! What the array API's namespace can do and has.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use usm_array::usm_core::Device;
+use usm_array::{Dtype, DtypeKind, MAX_NDIM, default_dtypes};
+
+use super::dtype_object;
+use super::dtypes::kind_argument;
+use super::place;
+use crate::runtime;
+use crate::sycl::SyclDevice;
+
+/// What the namespace can do and has, made by ``__array_namespace_info__``.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.__array_namespace_info__().capabilities()["max dimensions"]
+/// 64
+#[pyclass(frozen, name = "Info", module = "usm.tensor")]
+#[derive(Debug)]
+pub(crate) struct NamespaceInfo;
+
+#[pymethods]
+impl NamespaceInfo {
+    /// A dict: ``"boolean indexing"``, ``"data-dependent shapes"``, and the largest number of axes, ``"max dimensions"``.
+    #[allow(clippy::unused_self, reason = "a method of the standard")]
+    fn capabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("boolean indexing", true)?;
+        dict.set_item("data-dependent shapes", true)?;
+        dict.set_item("max dimensions", MAX_NDIM)?;
+        Ok(dict)
+    }
+
+    /// The device used when none is named.
+    #[allow(clippy::unused_self, reason = "a method of the standard")]
+    fn default_device(&self, py: Python<'_>) -> PyResult<SyclDevice> {
+        let runtime = runtime::get(py)?;
+        Ok(SyclDevice::from_device(py.detach(|| runtime.default_device())))
+    }
+
+    /// The dtypes that a device gives to what has none, by ``"real floating"``, ``"complex floating"``, ``"integral"`` and
+    /// ``"indexing"``.
+    #[allow(clippy::unused_self, reason = "a method of the standard")]
+    #[pyo3(signature = (*, device=None))]
+    fn default_dtypes<'py>(
+        &self,
+        py: Python<'py>,
+        device: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let defaults = default_dtypes(&device_of(py, device)?);
+        let dict = PyDict::new(py);
+        for (kind, dtype) in [
+            ("real floating", defaults.real_floating),
+            ("complex floating", defaults.complex_floating),
+            ("integral", defaults.integral),
+            ("indexing", defaults.indexing),
+        ] {
+            dict.set_item(kind, dtype_object(py, dtype)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// The standard's dtypes that a device computes with, by their names: all, or those of a kind or of a tuple of kinds, as for
+    /// isdtype.
+    #[allow(clippy::unused_self, reason = "a method of the standard")]
+    #[pyo3(signature = (*, device=None, kind=None))]
+    fn dtypes<'py>(
+        &self,
+        py: Python<'py>,
+        device: Option<&Bound<'py, PyAny>>,
+        kind: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let doubles = default_dtypes(&device_of(py, device)?).real_floating == Dtype::F64;
+        let kinds: Option<Vec<DtypeKind>> = match kind {
+            None => None,
+            Some(kind) => Some(match kind.cast::<PyTuple>() {
+                Ok(kinds) => {
+                    kinds.iter().map(|kind| kind_argument("kind", &kind)).collect::<PyResult<_>>()?
+                }
+                Err(_) => vec![kind_argument("kind", kind)?],
+            }),
+        };
+        let is_there = |dtype: &Dtype| match dtype {
+            Dtype::F16 => false, // no dtype of the standard
+            Dtype::F64 | Dtype::C128 => doubles,
+            _ => true,
+        };
+        let dict = PyDict::new(py);
+        for dtype in Dtype::ALL.into_iter().filter(is_there) {
+            if kinds.as_ref().is_none_or(|kinds| usm_array::isdtype(dtype, kinds)) {
+                dict.set_item(dtype.to_string(), dtype_object(py, dtype)?)?;
+            }
+        }
+        Ok(dict)
+    }
+
+    /// All devices.
+    #[allow(clippy::unused_self, reason = "a method of the standard")]
+    fn devices(&self, py: Python<'_>) -> PyResult<Vec<SyclDevice>> {
+        let runtime = runtime::get(py)?;
+        Ok(py.detach(|| runtime.devices()).into_iter().map(SyclDevice::from_device).collect())
+    }
+
+    #[allow(clippy::unused_self, reason = "as Python wants it")]
+    fn __repr__(&self) -> &'static str {
+        "<usm.tensor namespace of the array API 2025.12>"
+    }
+}
+
+fn device_of(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Device> {
+    place::device_queue(py, "device", device).map(|queue| queue.device().clone())
+}
+
+/// __array_namespace_info__()
+///
+/// What the namespace can do and has: `capabilities`, `default_device`, `default_dtypes`, `dtypes` and `devices`.
+///
+/// >>> import usm.tensor as ut
+/// >>> sorted(ut.__array_namespace_info__().dtypes(device="host", kind="signed integer"))
+/// ['int16', 'int32', 'int64', 'int8']
+#[pyfunction]
+pub(crate) fn __array_namespace_info__() -> NamespaceInfo {
+    NamespaceInfo
+}

@@ -1,0 +1,139 @@
+//! New arrays after the model of another one.
+
+use pyo3::prelude::*;
+use usm_array::{Casting, Dtype, LikeOptions, UsmArray};
+
+use super::super::UsmNdarray;
+use super::super::exchange::copy_order;
+use super::super::operand::Operand;
+use super::create::as_python_casts;
+use super::operands;
+use super::{place, results};
+
+/// empty_like(x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
+///
+/// A new array whose elements have no particular value, with the shape of `x`, and with its dtype, USM type and queue unless said otherwise. `order` is
+/// ``"C"``, ``"F"``, ``"A"`` (column-major if `x` is) or ``"K"`` (the axes lie in memory as those of `x`).
+///
+/// Raises USMAllocationError when the memory cannot be allocated, TypeError when `device` and `sycl_queue` name two queues.
+///
+/// >>> import usm.tensor as ut
+/// >>> model = ut.zeros((2, 3), "i4", usm_type="shared", device="host")
+/// >>> like = ut.empty_like(model, dtype="f4")
+/// >>> like.shape, like.usm_type, like.itemsize
+/// ((2, 3), 'shared', 4)
+#[pyfunction]
+#[pyo3(signature = (x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None))]
+pub(crate) fn empty_like(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: Option<&str>,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    like(py, x, (device, sycl_queue, usm_type), dtype, order, |model, options| model.empty_like(options))
+}
+
+/// zeros_like(x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
+///
+/// A new array of zeros. Arguments as of empty_like.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.zeros_like(ut.ones(3, "i4", device="host")).tolist()
+/// [0, 0, 0]
+#[pyfunction]
+#[pyo3(signature = (x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None))]
+pub(crate) fn zeros_like(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: Option<&str>,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    like(py, x, (device, sycl_queue, usm_type), dtype, order, |model, options| model.zeros_like(options))
+}
+
+/// ones_like(x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
+///
+/// A new array of ones. Arguments as of empty_like.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.ones_like(ut.zeros(3, "f4", device="host"), dtype="i1").tolist()
+/// [1, 1, 1]
+#[pyfunction]
+#[pyo3(signature = (x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None))]
+pub(crate) fn ones_like(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: Option<&str>,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    like(py, x, (device, sycl_queue, usm_type), dtype, order, |model, options| model.ones_like(options))
+}
+
+/// full_like(x, /, fill_value, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
+///
+/// A new array of one value, or of an array or a sequence that broadcasts to the shape. The value does not change the dtype.
+/// The other arguments as of empty_like.
+///
+/// Raises ValueError for an integer that the dtype does not hold, or an array that does not broadcast.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.full_like(ut.zeros(2, "u1", device="host"), 7).tolist()
+/// [7, 7]
+#[pyfunction]
+#[pyo3(signature = (x, /, fill_value, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None))]
+#[expect(clippy::too_many_arguments, reason = "dpctl's arguments")]
+pub(crate) fn full_like(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: Option<&str>,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    let place = (device, sycl_queue, usm_type);
+    match operands::value("fill_value", fill_value, None)? {
+        Operand::Scalar(value) => like(py, x, place, dtype, order, |model, options| {
+            let dtype: Dtype = options.dtype.unwrap_or(model.dtype());
+            model.full_like(as_python_casts(value, dtype), options)
+        }),
+        Operand::Array(values) => like(py, x, place, dtype, order, |model, options| {
+            let array = model.empty_like(options)?;
+            array.assign_cast(&values, Casting::Unsafe)?;
+            Ok(array)
+        }),
+    }
+}
+
+/// `device`, `sycl_queue` and `usm_type`.
+type Place<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, Option<&'a str>);
+
+fn like(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    (device, sycl_queue, usm_type): Place<'_, '_>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    function: impl FnOnce(&UsmArray, &LikeOptions<'_>) -> usm_array::Result<UsmArray> + Send,
+) -> PyResult<UsmNdarray> {
+    let model = operands::array("x", x)?;
+    let queue = place::named_queue(py, sycl_queue, device)?;
+    let options = LikeOptions {
+        shape: None,
+        dtype: operands::dtype("dtype", dtype)?,
+        kind: place::kind(usm_type)?,
+        queue: queue.as_ref(),
+        order: copy_order(order)?,
+    };
+    results::array(py, || function(&model, &options))
+}

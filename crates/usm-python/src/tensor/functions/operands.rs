@@ -1,0 +1,160 @@
+//! Arguments of the functions: arrays, numbers, axes, shapes, memory orders.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use usm_array::{DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
+
+use super::super::arguments;
+use super::super::operand::Operand;
+use crate::errors::type_name;
+use crate::interface::import::{INTERFACE, array_if_usm};
+use crate::interface::{index, index_sequence, item, sequence};
+use crate::sycl::SyclQueue;
+
+/// Any object with the interface. Errors start with the name of the argument.
+pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+    array_if_named(name, object)?.ok_or_else(|| {
+        let found = type_name(object);
+        PyTypeError::new_err(format!("{name}: found {found}, allowed is an object with {INTERFACE}"))
+    })
+}
+
+/// As [`array`], but `None` for an object without the interface.
+pub(super) fn array_if_named(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+    let py = object.py();
+    array_if_usm(object).map_err(|error| {
+        let message = format!("{name}: {}", error.value(py));
+        if error.is_instance_of::<PyTypeError>(py) {
+            PyTypeError::new_err(message)
+        } else if error.is_instance_of::<PyValueError>(py) {
+            PyValueError::new_err(message)
+        } else {
+            error
+        }
+    })
+}
+
+/// A tuple or list of arrays.
+pub(super) fn arrays(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<UsmArray>> {
+    numbered(name, &sequence(name, object)?)
+}
+
+/// The arrays of `*arguments`.
+pub(super) fn variadic(name: &str, arguments: &Bound<'_, PyTuple>) -> PyResult<Vec<UsmArray>> {
+    numbered(name, &arguments.iter().collect::<Vec<_>>())
+}
+
+fn numbered(name: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<UsmArray>> {
+    objects.iter().enumerate().map(|(i, object)| array(&item(name, i), object)).collect()
+}
+
+/// A number or an array.
+pub(super) fn operand(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Operand> {
+    match arguments::scalar(object)? {
+        Some(scalar) => Ok(Operand::Scalar(scalar)),
+        None => array(name, object).map(Operand::Array),
+    }
+}
+
+/// A Python or NumPy number.
+pub(super) fn number(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    arguments::scalar(object)?.ok_or_else(|| {
+        PyTypeError::new_err(format!("{name}: found {}, allowed is a number", type_name(object)))
+    })
+}
+
+/// A dtype, or `None` to leave it to the function.
+pub(super) fn dtype(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Dtype>> {
+    object.map(|object| named_dtype(name, object)).transpose()
+}
+
+/// A dtype. Python's number types are those of a device with 64-bit floats.
+pub(super) fn named_dtype(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Dtype> {
+    let py = object.py();
+    arguments::explicit_dtype(object, DefaultDtypes::WITH_FP64).map_err(|error| {
+        let message = error.value(py).to_string();
+        let Some(rest) = message.strip_prefix("dtype: ") else { return error };
+        let message = format!("{name}: {rest}");
+        if error.is_instance_of::<PyTypeError>(py) {
+            PyTypeError::new_err(message)
+        } else {
+            PyValueError::new_err(message)
+        }
+    })
+}
+
+/// One integer or a tuple or list of them.
+pub(super) fn indices(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
+    if is_sequence(object) { index_sequence(name, object) } else { Ok(vec![index(name, object)?]) }
+}
+
+/// As [`indices`], or `None`.
+pub(super) fn axes(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<isize>>> {
+    object.map(|object| indices(name, object)).transpose()
+}
+
+/// An integer or `None`.
+pub(super) fn axis(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<isize>> {
+    object.map(|object| index(name, object)).transpose()
+}
+
+/// One number of at least 0, or a tuple or list of them.
+pub(super) fn counts(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    let checked = indices(name, object)?.into_iter().enumerate().map(|(i, count)| {
+        usize::try_from(count).map_err(|_| {
+            let name = if is_sequence(object) { item(name, i) } else { name.to_owned() };
+            PyValueError::new_err(format!("{name}: found {count}, allowed are 0 and more"))
+        })
+    });
+    checked.collect()
+}
+
+pub(super) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>()
+}
+
+/// What becomes of indices outside of their axis: `"raise"`, `"wrap"` or `"clip"`.
+pub(super) fn mode(text: &str) -> PyResult<IndexMode> {
+    match text {
+        "raise" => Ok(IndexMode::Raise),
+        "wrap" => Ok(IndexMode::Wrap),
+        "clip" => Ok(IndexMode::Clip),
+        _ => Err(PyValueError::new_err(format!(
+            "mode: found {text:?}, allowed are \"raise\", \"wrap\" and \"clip\""
+        ))),
+    }
+}
+
+/// Which casts are allowed.
+pub(super) fn casting(text: &str) -> PyResult<usm_array::Casting> {
+    use usm_array::Casting as C;
+    match text {
+        "no" => Ok(C::No),
+        "equiv" => Ok(C::Equiv),
+        "safe" => Ok(C::Safe),
+        "same_kind" => Ok(C::SameKind),
+        "unsafe" => Ok(C::Unsafe),
+        _ => Err(PyValueError::new_err(format!(
+            "casting: found {text:?}, allowed are \"no\", \"equiv\", \"safe\", \"same_kind\" and \"unsafe\""
+        ))),
+    }
+}
+
+/// A number, an array, or what asarray makes of another object, in memory as that of another array if there is one.
+pub(super) fn value(name: &str, object: &Bound<'_, PyAny>, beside: Option<&UsmArray>) -> PyResult<Operand> {
+    if let Some(value) = arguments::scalar(object)? {
+        return Ok(Operand::Scalar(value));
+    }
+    if let Some(array) = array_if_named(name, object)? {
+        return Ok(Operand::Array(array));
+    }
+    let py = object.py();
+    let keywords = PyDict::new(py);
+    if let Some(beside) = beside {
+        keywords.set_item("sycl_queue", SyclQueue::from_queue(beside.queue().clone()))?;
+        keywords.set_item("usm_type", beside.kind().as_str())?;
+    }
+    let made = py.import("usm.tensor")?.getattr("asarray")?.call((object,), Some(&keywords))?;
+    array(name, &made).map(Operand::Array)
+}

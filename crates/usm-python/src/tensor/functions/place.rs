@@ -1,0 +1,56 @@
+//! Where new arrays are made: `device=`, `sycl_queue=`, `usm_type=`.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use usm_array::usm_core::{Queue, UsmKind};
+
+use crate::errors::OrRaise;
+use crate::memory::kind_argument;
+use crate::sycl::{SyclDevice, queue_argument};
+
+/// The queue that `sycl_queue` or `device` name, or the default one.
+pub(super) fn queue(
+    py: Python<'_>,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Queue> {
+    match named_queue(py, sycl_queue, device)? {
+        Some(queue) => Ok(queue),
+        None => queue_argument(py, "sycl_queue", None),
+    }
+}
+
+/// The queue that `sycl_queue` or `device` name. Both are allowed if they name the same.
+pub(super) fn named_queue(
+    py: Python<'_>,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Queue>> {
+    let asked = sycl_queue.map(|queue| queue_argument(py, "sycl_queue", Some(queue))).transpose()?;
+    let on_device = device.map(|device| device_queue(py, "device", Some(device))).transpose()?;
+    match (asked, on_device) {
+        (Some(asked), Some(on_device)) if asked != on_device => Err(PyTypeError::new_err(format!(
+            "sycl_queue, device: found {asked:?} and {on_device:?}, allowed is one of them, or the same queue twice"
+        ))),
+        (asked, on_device) => Ok(asked.or(on_device)),
+    }
+}
+
+/// What [`queue_argument`] takes, but no devices that are parts of others: for those a queue says which context is meant.
+pub(super) fn device_queue(py: Python<'_>, name: &str, device: Option<&Bound<'_, PyAny>>) -> PyResult<Queue> {
+    let Some(device) = device else { return queue_argument(py, name, None) };
+    if let Ok(part) = device.cast::<SyclDevice>()
+        && part.get().device().parent().or_raise()?.is_some()
+    {
+        return Err(PyValueError::new_err(format!(
+            "{name}: found a {}, allowed are root devices, and queues on parts of them",
+            part.get().device().filter_string()
+        )));
+    }
+    queue_argument(py, name, Some(device))
+}
+
+/// A kind of memory by its word, or `None`.
+pub(super) fn kind(usm_type: Option<&str>) -> PyResult<Option<UsmKind>> {
+    usm_type.map(|text| kind_argument("usm_type", text)).transpose()
+}

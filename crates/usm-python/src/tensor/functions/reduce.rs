@@ -1,0 +1,140 @@
+//! Reductions along axes.
+
+use pyo3::prelude::*;
+
+use super::super::UsmNdarray;
+use super::{operands, results};
+
+/// all(x, /, *, axis=None, keepdims=False)
+///
+/// Whether all elements along axes are true, that is not zero: along one axis, several, or all of them.
+/// With `keepdims` the axes stay with size 1.
+///
+/// Raises ValueError when there is no such axis, or one is named twice.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.all(ut.arange(3, device="host")).item()
+/// False
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=None, keepdims=false))]
+pub(crate) fn all(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    axis: Option<&Bound<'_, PyAny>>,
+    keepdims: bool,
+) -> PyResult<UsmNdarray> {
+    let (x, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
+    results::array(py, || x.all(axes.as_deref(), keepdims))
+}
+
+/// any(x, /, *, axis=None, keepdims=False)
+///
+/// Whether any element along axes is true, that is not zero: along one axis, several, or all of them.
+/// With `keepdims` the axes stay with size 1.
+///
+/// Raises ValueError when there is no such axis, or one is named twice.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.any(ut.arange(3, device="host")).item()
+/// True
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=None, keepdims=false))]
+pub(crate) fn any(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    axis: Option<&Bound<'_, PyAny>>,
+    keepdims: bool,
+) -> PyResult<UsmNdarray> {
+    let (x, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
+    results::array(py, || x.any(axes.as_deref(), keepdims))
+}
+
+/// min(x, /, *, axis=None, keepdims=False, out=None)
+///
+/// The least elements along axes. NaN is the least where there is one. Arguments as of all, and `out`, an array of the result's shape
+/// and dtype to write it to.
+///
+/// Raises ValueError for complex numbers, and when an axis to reduce has no elements.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.min(ut.arange(3, device="host")).item()
+/// 0
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=None, keepdims=false, out=None))]
+pub(crate) fn min<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
+    results::give(x.py(), out, || array.min(axes.as_deref(), keepdims))
+}
+
+/// max(x, /, *, axis=None, keepdims=False, out=None)
+///
+/// The greatest elements along axes. NaN is the greatest where there is one. Arguments as of all, and `out`, an array of the result's shape
+/// and dtype to write it to.
+///
+/// Raises ValueError for complex numbers, and when an axis to reduce has no elements.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.max(ut.eye(2, 3, device="host"), axis=0).tolist()
+/// [1.0, 1.0, 0.0]
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=None, keepdims=false, out=None))]
+pub(crate) fn max<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
+    results::give(x.py(), out, || array.max(axes.as_deref(), keepdims))
+}
+
+/// count_nonzero(x, /, *, axis=None, keepdims=False, out=None)
+///
+/// How many elements along axes are not zero, as ``int64``. Arguments as of all, and `out`, an array of the result's shape
+/// and dtype to write it to.
+///
+/// Raises ValueError when there is no such axis.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.count_nonzero(ut.arange(3, device="host")).item()
+/// 2
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=None, keepdims=false, out=None))]
+pub(crate) fn count_nonzero<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
+    results::give(x.py(), out, || array.count_nonzero(axes.as_deref(), keepdims))
+}
+
+/// sum(x, /, *, axis=None, dtype=None, keepdims=False, out=None)
+///
+/// The sums of elements along axes. Without a dtype that of real and complex numbers stays; signed integers and booleans give
+/// ``int64``, unsigned ones ``uint64``. With one the elements are cast to it first. The other arguments as of max.
+///
+/// Raises ValueError when there is no such axis, and for a sum of booleans as booleans.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.sum(ut.eye(2, 3, dtype="u1", device="host"), axis=0).tolist()
+/// [1, 1, 0]
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=None, dtype=None, keepdims=false, out=None))]
+pub(crate) fn sum<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<&Bound<'py, PyAny>>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
+    let dtype = operands::dtype("dtype", dtype)?;
+    results::give(x.py(), out, || array.sum(axes.as_deref(), keepdims, dtype))
+}

@@ -1,0 +1,100 @@
+//! From the operands of a function to where its result is, and into the array that the caller gave for it.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use usm_array::{Conversion, CopyOrder, UsmArray, coerced_kind};
+
+use super::super::UsmNdarray;
+use super::operands;
+use crate::errors::{ExecutionPlacementError, OrRaise, ToPyErr};
+
+/// Runs without the interpreter.
+pub(super) fn run<T, E>(py: Python<'_>, function: impl FnOnce() -> Result<T, E> + Send) -> PyResult<T>
+where
+    T: Send,
+    E: ToPyErr + Send,
+{
+    py.detach(function).or_raise()
+}
+
+/// As [`run`], for a function that gives one array.
+pub(super) fn array(
+    py: Python<'_>,
+    function: impl FnOnce() -> usm_array::Result<UsmArray> + Send,
+) -> PyResult<UsmNdarray> {
+    run(py, function).map(UsmNdarray::from_array)
+}
+
+/// A tuple of arrays.
+pub(super) fn tuple<'py>(
+    py: Python<'py>,
+    arrays: impl IntoIterator<Item = UsmArray, IntoIter: ExactSizeIterator>,
+) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+    let arrays: Vec<_> = arrays.into_iter().map(UsmNdarray::from_array).collect();
+    pyo3::types::PyTuple::new(py, arrays)
+}
+
+/// Refuses operands of different queues: where to compute would be a guess.
+pub(super) fn same_queue(operands: &[(&str, Option<&UsmArray>)]) -> PyResult<()> {
+    let mut placed = operands.iter().filter_map(|&(name, array)| Some((name, array?)));
+    let Some((first_name, first)) = placed.next() else { return Ok(()) };
+    match placed.find(|(_, array)| array.queue() != first.queue()) {
+        None => Ok(()),
+        Some((name, array)) => Err(ExecutionPlacementError::new_err(format!(
+            "{name}: found {:?}, allowed is the queue of {first_name}, {:?}; array.to_device moves an array",
+            array.queue(),
+            first.queue()
+        ))),
+    }
+}
+
+/// The result in memory of the kind that follows from the operands.
+pub(super) fn follow(result: UsmArray, operands: &[&UsmArray]) -> usm_array::Result<UsmArray> {
+    match coerced_kind(operands.iter().map(|array| array.kind())) {
+        Some(kind) if kind != result.kind() => result.copy_to(result.queue(), kind),
+        _ => Ok(result),
+    }
+}
+
+/// The result with the axes in an order of memory. What the operands have in common is kept: column-major, if all are that only.
+pub(super) fn in_order(
+    result: UsmArray,
+    order: CopyOrder,
+    operands: &[&UsmArray],
+) -> usm_array::Result<UsmArray> {
+    let column_major = match order {
+        CopyOrder::C => false,
+        CopyOrder::F => true,
+        CopyOrder::Any | CopyOrder::Keep => operands.iter().all(|array| array.is_f_contiguous_only()),
+    };
+    let order = if column_major { CopyOrder::F } else { CopyOrder::C };
+    result.converted(&Conversion { order, ..Conversion::default() })
+}
+
+/// The result, or `out` with the elements of it.
+pub(super) fn give<'py>(
+    py: Python<'py>,
+    out: Option<&Bound<'py, PyAny>>,
+    function: impl FnOnce() -> usm_array::Result<UsmArray> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Some(out) = out else {
+        return Ok(Bound::new(py, array(py, function)?)?.into_any());
+    };
+    let target = operands::array("out", out)?;
+    if !target.is_writable() {
+        return Err(PyValueError::new_err("out: found a read-only array, allowed are writable ones"));
+    }
+    let result = run(py, function)?;
+    same_queue(&[("the operands", Some(&result)), ("out", Some(&target))])?;
+    if target.shape() != result.shape() || target.dtype() != result.dtype() {
+        return Err(PyValueError::new_err(format!(
+            "out: found shape {:?} of {}, allowed is shape {:?} of {}",
+            target.shape(),
+            target.dtype(),
+            result.shape(),
+            result.dtype()
+        )));
+    }
+    run(py, || target.assign(&result))?;
+    Ok(out.clone())
+}

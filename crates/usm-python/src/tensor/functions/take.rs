@@ -1,0 +1,154 @@
+//! Elements by integers along an axis.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use usm_array::UsmArray;
+
+use super::super::UsmNdarray;
+use super::super::operand::Operand;
+use super::create::as_python_casts;
+use super::operands;
+use super::results;
+
+/// take(x, indices, /, *, axis=None, out=None, mode="raise")
+///
+/// The elements at the places `indices` of an axis, a copy in which the axes of the integer array `indices` take the place of that
+/// axis. An array of one axis needs none named. Negative indices count from the end; of those outside of the axis `mode` makes an
+/// error (``"raise"``), their remainder (``"wrap"``), or the first or last place (``"clip"``).
+///
+/// The result is written to `out`, an array of its shape and dtype, where there is one.
+///
+/// Raises IndexError for an index outside of the axis, ValueError without an axis for several axes.
+///
+/// >>> import usm.tensor as ut
+/// >>> a = ut.arange(5, device="host")
+/// >>> ut.take(a, a[3:]).tolist(), ut.take(a, ut.full(1, 7, device="host"), mode="wrap").tolist()
+/// ([3, 4], [2])
+#[pyfunction]
+#[pyo3(signature = (x, indices, /, *, axis=None, out=None, mode="raise"))]
+pub(crate) fn take<'py>(
+    x: &Bound<'py, PyAny>,
+    indices: &Bound<'py, PyAny>,
+    axis: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    mode: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let array = operands::array("x", x)?;
+    let indices = operands::array("indices", indices)?;
+    let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
+    results::same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
+    results::give(x.py(), out, || results::follow(array.take(&indices, axis, mode)?, &[&array, &indices]))
+}
+
+/// put(x, indices, vals, /, *, axis=None, mode="raise")
+///
+/// Change the elements that take gives. The values, numbers or arrays, are cast to the dtype of `x` and broadcast to the shape of
+/// what take gives; the last of several values for one element wins. Nothing is written when an index is refused.
+///
+/// Raises IndexError and ValueError as take, and ValueError for a read-only array.
+///
+/// >>> import usm.tensor as ut
+/// >>> a = ut.zeros(4, "i4", device="host")
+/// >>> ut.put(a, ut.arange(2, device="host"), 7)
+/// >>> a.tolist()
+/// [7, 7, 0, 0]
+#[pyfunction]
+#[pyo3(signature = (x, indices, vals, /, *, axis=None, mode="raise"))]
+pub(crate) fn put(
+    x: &Bound<'_, PyAny>,
+    indices: &Bound<'_, PyAny>,
+    vals: &Bound<'_, PyAny>,
+    axis: Option<&Bound<'_, PyAny>>,
+    mode: &str,
+) -> PyResult<()> {
+    let array = operands::array("x", x)?;
+    let indices = operands::array("indices", indices)?;
+    let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
+    let values = cast_value("vals", vals, &array)?;
+    check_queues(&array, &indices, &values)?;
+    results::run(x.py(), || match axis {
+        Some(axis) => array.put_on_axis(&indices, &values, axis, mode),
+        None => array.put(&indices, &values, mode),
+    })
+}
+
+/// take_along_axis(x, indices, /, *, axis=-1, mode="raise")
+///
+/// For each element of the integer array `indices`, which has as many axes as `x`, the element at that place of the axis and at
+/// the same index of the other axes; along these the two are broadcast. `mode` is as for take.
+///
+/// Raises IndexError for an index outside of the axis, ValueError for another number of axes.
+///
+/// >>> import usm.tensor as ut
+/// >>> a = ut.reshape(ut.arange(6, device="host"), (2, 3))
+/// >>> ut.take_along_axis(a, ut.full((2, 1), 2, device="host")).tolist()
+/// [[2], [5]]
+#[pyfunction]
+#[pyo3(signature = (x, indices, /, *, axis=-1, mode="raise"),
+    text_signature = "(x, indices, /, *, axis=-1, mode='raise')")]
+pub(crate) fn take_along_axis(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    indices: &Bound<'_, PyAny>,
+    axis: isize,
+    mode: &str,
+) -> PyResult<UsmNdarray> {
+    let (array, indices) = (operands::array("x", x)?, operands::array("indices", indices)?);
+    let mode = operands::mode(mode)?;
+    results::same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
+    results::array(py, || {
+        results::follow(array.take_along_axis(&indices, Some(axis), mode)?, &[&array, &indices])
+    })
+}
+
+/// put_along_axis(x, indices, vals, /, *, axis=-1, mode="raise")
+///
+/// Change the elements that take_along_axis gives. The values, numbers or arrays, are cast to the dtype of `x` and broadcast to
+/// the shape of what it gives; the last of several values for one element wins. Nothing is written when an index is refused.
+///
+/// Raises IndexError and ValueError as take_along_axis, and ValueError for a read-only array.
+///
+/// >>> import usm.tensor as ut
+/// >>> a = ut.zeros((2, 2), "i4", device="host")
+/// >>> ut.put_along_axis(a, ut.full((2, 1), 1, device="host"), 7)
+/// >>> a.tolist()
+/// [[0, 7], [0, 7]]
+#[pyfunction]
+#[pyo3(signature = (x, indices, vals, /, *, axis=-1, mode="raise"),
+    text_signature = "(x, indices, vals, /, *, axis=-1, mode='raise')")]
+pub(crate) fn put_along_axis(
+    x: &Bound<'_, PyAny>,
+    indices: &Bound<'_, PyAny>,
+    vals: &Bound<'_, PyAny>,
+    axis: isize,
+    mode: &str,
+) -> PyResult<()> {
+    let (array, indices) = (operands::array("x", x)?, operands::array("indices", indices)?);
+    let (mode, values) = (operands::mode(mode)?, cast_value("vals", vals, &array)?);
+    check_queues(&array, &indices, &values)?;
+    results::run(x.py(), || array.put_along_axis(&indices, &values, Some(axis), mode))
+}
+
+/// Values for elements of an array: a number is cast as Python casts.
+pub(super) fn cast_value(name: &str, object: &Bound<'_, PyAny>, target: &UsmArray) -> PyResult<Operand> {
+    Ok(match operands::value(name, object, Some(target))? {
+        Operand::Scalar(value) => Operand::Scalar(as_python_casts(value, target.dtype())),
+        array => array,
+    })
+}
+
+fn check_queues(array: &UsmArray, indices: &UsmArray, values: &Operand) -> PyResult<()> {
+    results::same_queue(&[("x", Some(array)), ("indices", Some(indices)), ("vals", values.array())])
+}
+
+/// Without an axis that of an array of one. An array without axes has one element, at place 0 of axis 0.
+fn only_axis(array: &UsmArray, axis: Option<isize>) -> PyResult<Option<isize>> {
+    match (array.ndim(), axis) {
+        (0, Some(0) | None) => Ok(None),
+        (1, None) => Ok(Some(0)),
+        (ndim, None) => {
+            Err(PyValueError::new_err(format!("axis: found None, allowed is one of {ndim} axes")))
+        }
+        (_, axis) => Ok(axis),
+    }
+}
