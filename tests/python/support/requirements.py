@@ -51,3 +51,13 @@ def module(name: str, *, required: bool) -> ModuleType:
             raise
         missing(name, str(error), required=required)
         raise AssertionError("unreachable") from error
+
+
+def needed(name: str, *, required: bool = REQUIRE_SYCL or REQUIRE_PEERS) -> ModuleType:
+    """A module without which a whole file of tests cannot be read."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.split(".")[0] or required:
+            raise
+        pytest.skip(f"{name} is missing: {error}", allow_module_level=True)

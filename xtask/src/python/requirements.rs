@@ -3,11 +3,11 @@
 /// A SYCL device on any x86-64 machine: the extras `sycl-cpu` and `numpy`.
 pub(crate) const SYCL: &[&str] = &["dpctl>=0.22", "intel-opencl-rt", "numpy"];
 
-/// The neighbours that the exchange is tested with.
-pub(crate) const PEERS: &[&str] = &["dpnp>=0.20"];
+/// The neighbours that the exchange is tested with, and the standard's oracle.
+pub(crate) const PEERS: &[&str] = &["array-api-strict>=2.6", "dpnp>=0.20"];
 
-/// The test runner.
-pub(crate) const PYTEST: &[&str] = &["pytest>=8"];
+/// The test runner, and the maker of random examples.
+pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=8"];
 
 /// The checkers of the type stubs; `tests/python/test_types*.py` run them where they are installed. basedpyright is pyright with node
 /// in its wheels, so that no other registry is needed.

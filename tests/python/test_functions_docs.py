@@ -1,0 +1,31 @@
+"""Docstrings of the functions of usm.tensor: every name has a runnable example, and it is true."""
+
+import doctest
+
+import pytest
+
+import usm.tensor as ut
+
+EXCHANGE = {"asarray", "asnumpy"}
+NAMES = [
+    name
+    for name in ut.__all__
+    if type(getattr(ut, name)).__name__ == "builtin_function_or_method" and name not in EXCHANGE
+]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "Device"])
+def test_examples(name):
+    text = getattr(ut, name).__doc__
+    test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    assert test.examples, "no example"
+    told = []
+    outcome = doctest.DocTestRunner(verbose=False).run(test, out=told.append)
+    assert outcome.failed == 0, "".join(told)
+
+
+def test_the_limits_and_the_namespace_have_examples():
+    for kind in (type(ut.finfo("f4")), type(ut.iinfo("i4")), type(ut.__array_namespace_info__())):
+        test = doctest.DocTestParser().get_doctest(kind.__doc__, {}, kind.__name__, None, 0)
+        assert test.examples
+        assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
