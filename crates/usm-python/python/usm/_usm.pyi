@@ -768,7 +768,7 @@ def _dtype(name: str) -> Any: ...
 @final
 class Device:
     @classmethod
-    def create_device(cls, device: _SyclObject | None = None) -> Device: ...
+    def create_device(cls, device: _Where | None = None) -> Device: ...
     @property
     def sycl_queue(self) -> SyclQueue: ...
     @property
@@ -994,20 +994,28 @@ def from_dlpack(
     copy: bool | None = None,
 ) -> usm_ndarray: ...
 
-# The array API's Device of dpnp, or an array, which have a queue.
-@type_check_only
-class _HasQueue(Protocol):
-    @property
-    def sycl_queue(self) -> Any: ...
-
-_DeviceOrQueue: TypeAlias = _SyclObject | Device | _HasQueue
-_MemoryOrder: TypeAlias = Literal["C", "F", "A", "K"]
 _Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 _Mode: TypeAlias = Literal["raise", "wrap", "clip"]
 _Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Number: TypeAlias = _Scalar | SupportsIndex | SupportsFloat | SupportsComplex
 # Numbers, arrays, and what asarray takes.
 _Values: TypeAlias = Any
+
+@final
+class Device:
+    @classmethod
+    def create_device(cls, device: _Where | None = None) -> Device: ...
+    @property
+    def sycl_queue(self) -> SyclQueue: ...
+    @property
+    def sycl_context(self) -> SyclContext: ...
+    @property
+    def sycl_device(self) -> SyclDevice: ...
+    def print_device_info(self) -> None: ...
+    def wait(self) -> None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class finfo_object:
@@ -1047,9 +1055,9 @@ class iinfo_object:
 class Info:
     def capabilities(self) -> dict[str, Any]: ...
     def default_device(self) -> SyclDevice: ...
-    def default_dtypes(self, *, device: _DeviceOrQueue | None = None) -> dict[str, Any]: ...
+    def default_dtypes(self, *, device: _Where | None = None) -> dict[str, Any]: ...
     def dtypes(
-        self, *, device: _DeviceOrQueue | None = None, kind: str | tuple[str, ...] | None = None
+        self, *, device: _Where | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, Any]: ...
     def devices(self) -> list[SyclDevice]: ...
 
@@ -1061,7 +1069,7 @@ def empty(
     dtype: _DtypeLike | None = None,
     order: _Order = "C",
     *,
-    device: _DeviceOrQueue | None = None,
+    device: _Where | None = None,
     usm_type: _UsmKind = "device",
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1070,7 +1078,7 @@ def zeros(
     dtype: _DtypeLike | None = None,
     order: _Order = "C",
     *,
-    device: _DeviceOrQueue | None = None,
+    device: _Where | None = None,
     usm_type: _UsmKind = "device",
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1079,7 +1087,7 @@ def ones(
     dtype: _DtypeLike | None = None,
     order: _Order = "C",
     *,
-    device: _DeviceOrQueue | None = None,
+    device: _Where | None = None,
     usm_type: _UsmKind = "device",
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1089,7 +1097,7 @@ def full(
     dtype: _DtypeLike | None = None,
     order: _Order = "C",
     *,
-    device: _DeviceOrQueue | None = None,
+    device: _Where | None = None,
     usm_type: _UsmKind | None = None,
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1101,7 +1109,7 @@ def eye(
     k: SupportsIndex = 0,
     dtype: _DtypeLike | None = None,
     order: _Order = "C",
-    device: _DeviceOrQueue | None = None,
+    device: _Where | None = None,
     usm_type: _UsmKind = "device",
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1110,8 +1118,8 @@ def empty_like(
     /,
     *,
     dtype: _DtypeLike | None = None,
-    order: _MemoryOrder = "K",
-    device: _DeviceOrQueue | None = None,
+    order: _CopyOrder = "K",
+    device: _Where | None = None,
     usm_type: _UsmKind | None = None,
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1120,8 +1128,8 @@ def zeros_like(
     /,
     *,
     dtype: _DtypeLike | None = None,
-    order: _MemoryOrder = "K",
-    device: _DeviceOrQueue | None = None,
+    order: _CopyOrder = "K",
+    device: _Where | None = None,
     usm_type: _UsmKind | None = None,
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1130,8 +1138,8 @@ def ones_like(
     /,
     *,
     dtype: _DtypeLike | None = None,
-    order: _MemoryOrder = "K",
-    device: _DeviceOrQueue | None = None,
+    order: _CopyOrder = "K",
+    device: _Where | None = None,
     usm_type: _UsmKind | None = None,
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1141,8 +1149,8 @@ def full_like(
     fill_value: _Values,
     *,
     dtype: _DtypeLike | None = None,
-    order: _MemoryOrder = "K",
-    device: _DeviceOrQueue | None = None,
+    order: _CopyOrder = "K",
+    device: _Where | None = None,
     usm_type: _UsmKind | None = None,
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1153,7 +1161,7 @@ def arange(
     step: _Number = 1,
     *,
     dtype: _DtypeLike | None = None,
-    device: _DeviceOrQueue | None = None,
+    device: _Where | None = None,
     usm_type: _UsmKind = "device",
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
@@ -1164,7 +1172,7 @@ def linspace(
     num: SupportsIndex,
     *,
     dtype: _DtypeLike | None = None,
-    device: _DeviceOrQueue | None = None,
+    device: _Where | None = None,
     endpoint: bool = True,
     usm_type: _UsmKind = "device",
     sycl_queue: _SyclObject | None = None,
@@ -1207,12 +1215,12 @@ def astype(
     dtype: _DtypeLike,
     /,
     *,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
     casting: _Casting = "unsafe",
     copy: bool = True,
-    device: _DeviceOrQueue | None = None,
+    device: _Where | None = None,
 ) -> usm_ndarray: ...
-def copy(x: _HasInterface, /, *, order: _MemoryOrder = "K") -> usm_ndarray: ...
+def copy(x: _HasInterface, /, *, order: _CopyOrder = "K") -> usm_ndarray: ...
 def take(
     x: _HasInterface,
     indices: _HasInterface,
@@ -1257,7 +1265,7 @@ def where(
     x2: _HasInterface | _Number,
     /,
     *,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
     out: _HasInterface | None = None,
 ) -> Any: ...
 def can_cast(from_: _HasInterface | _DtypeLike, to: _DtypeLike, /, *, casting: _Casting = "safe") -> bool: ...
@@ -1271,7 +1279,7 @@ def equal(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def not_equal(
     x1: _HasInterface | _Number,
@@ -1279,7 +1287,7 @@ def not_equal(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def less(
     x1: _HasInterface | _Number,
@@ -1287,7 +1295,7 @@ def less(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def less_equal(
     x1: _HasInterface | _Number,
@@ -1295,7 +1303,7 @@ def less_equal(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def greater(
     x1: _HasInterface | _Number,
@@ -1303,7 +1311,7 @@ def greater(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def greater_equal(
     x1: _HasInterface | _Number,
@@ -1311,7 +1319,7 @@ def greater_equal(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def logical_and(
     x1: _HasInterface | _Number,
@@ -1319,7 +1327,7 @@ def logical_and(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def logical_or(
     x1: _HasInterface | _Number,
@@ -1327,7 +1335,7 @@ def logical_or(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def logical_xor(
     x1: _HasInterface | _Number,
@@ -1335,7 +1343,7 @@ def logical_xor(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def bitwise_and(
     x1: _HasInterface | _Number,
@@ -1343,7 +1351,7 @@ def bitwise_and(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def bitwise_or(
     x1: _HasInterface | _Number,
@@ -1351,7 +1359,7 @@ def bitwise_or(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def bitwise_xor(
     x1: _HasInterface | _Number,
@@ -1359,26 +1367,26 @@ def bitwise_xor(
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def logical_not(
     x: _HasInterface,
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
 def bitwise_invert(
     x: _HasInterface,
     /,
     *,
     out: _HasInterface | None = None,
-    order: _MemoryOrder = "K",
+    order: _CopyOrder = "K",
 ) -> Any: ...
-def isnan(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _MemoryOrder = "K") -> Any: ...
-def isfinite(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _MemoryOrder = "K") -> Any: ...
-def isinf(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _MemoryOrder = "K") -> Any: ...
-def signbit(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _MemoryOrder = "K") -> Any: ...
+def isnan(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _CopyOrder = "K") -> Any: ...
+def isfinite(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _CopyOrder = "K") -> Any: ...
+def isinf(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _CopyOrder = "K") -> Any: ...
+def signbit(x: _HasInterface, /, *, out: _HasInterface | None = None, order: _CopyOrder = "K") -> Any: ...
 def all(x: _HasInterface, /, *, axis: _Axes | None = None, keepdims: bool = False) -> usm_ndarray: ...
 def any(x: _HasInterface, /, *, axis: _Axes | None = None, keepdims: bool = False) -> usm_ndarray: ...
 def min(

@@ -37,7 +37,7 @@ mod shape;
 mod take;
 
 use super::dtype::object as dtype_object;
-pub(super) use place::device_queue;
+pub(in crate::tensor) use place::device_queue;
 
 /// All that goes into the native module.
 pub(crate) mod exported {

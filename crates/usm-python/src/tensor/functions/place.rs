@@ -37,7 +37,11 @@ pub(super) fn named_queue(
 }
 
 /// What [`queue_argument`] takes, but no devices that are parts of others: for those a queue says which context is meant.
-pub(super) fn device_queue(py: Python<'_>, name: &str, device: Option<&Bound<'_, PyAny>>) -> PyResult<Queue> {
+pub(in crate::tensor) fn device_queue(
+    py: Python<'_>,
+    name: &str,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Queue> {
     let Some(device) = device else { return queue_argument(py, name, None) };
     if let Ok(part) = device.cast::<SyclDevice>()
         && part.get().device().parent().or_raise()?.is_some()
