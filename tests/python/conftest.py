@@ -12,8 +12,8 @@ import usm.tensor
 
 from support import requirements
 
-# Hooks: every test is checked for leaks.
-pytest_plugins = ["support.leaks"]
+# Hooks: every test is checked for leaks; fixtures of other libraries.
+pytest_plugins = ["support.leaks", "support.peers"]
 
 MEMORY_CLASSES = {
     "host": usm.memory.MemoryUSMHost,

@@ -209,11 +209,11 @@ pub(crate) struct HostSpan {
 }
 
 impl HostSpan {
-    /// The span of a buffer whose items a layout, counted from the lowest one, describes: its shape and strides are the buffer's.
-    pub(crate) fn of(buffer: HostBuffer, layout: &Layout) -> Self {
+    /// The span of a buffer whose items, of so many bytes, a layout describes, counted from the lowest one.
+    pub(crate) fn of(buffer: HostBuffer, layout: &Layout, itemsize_bytes: usize) -> Self {
         // P3: the exporter's address is that of the first item, `offset` items above the lowest.
-        let below = layout.offset().unsigned_abs() * buffer.itemsize_bytes();
-        let len_bytes = layout.extent().map_or(0, |extent| extent.len() * buffer.itemsize_bytes());
+        let below = layout.offset().unsigned_abs() * itemsize_bytes;
+        let len_bytes = layout.extent().map_or(0, |extent| extent.len() * itemsize_bytes);
         Self { start: buffer.address().wrapping_sub(below), len_bytes, buffer }
     }
 

@@ -34,13 +34,13 @@ impl HostElements {
         let shape = buffer.shape();
         if let Some(strides) = buffer.strides_in_items() {
             let layout = Layout::with_automatic_offset(&shape, strides.as_deref(), Order::C).or_raise()?;
-            return Ok(Self { dtype, span: HostSpan::of(buffer, &layout), layout });
+            return Ok(Self { dtype, span: HostSpan::of(buffer, &layout, dtype.itemsize_bytes()), layout });
         }
         // Items that are no whole number of items apart, or behind pointers: Python puts them side by side.
         let view = object.py().import("builtins")?.getattr("memoryview")?.call1((object,))?;
         let layout = Layout::contiguous(&shape, Order::C).or_raise()?;
         let buffer = HostBuffer::get(name, &view.call_method0("tobytes")?)?;
-        Ok(Self { dtype, span: HostSpan::of(buffer, &layout), layout })
+        Ok(Self { dtype, span: HostSpan::of(buffer, &layout, dtype.itemsize_bytes()), layout })
     }
 
     pub(super) fn shape(&self) -> &[usize] {

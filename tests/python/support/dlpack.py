@@ -1,0 +1,122 @@
+"""Producers of DLPack tensors: our arrays in other clothes, and structs made by hand with a deleter that counts."""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from . import capsules
+
+CPU = (1, 0)
+ONE_API = (14, 0)
+LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
+
+
+class Exporter:
+    """An object of no known class with the two methods of another one."""
+
+    def __init__(self, array: Any, dl_device: tuple[int, int] | None = None) -> None:
+        self.array = array
+        self.dl_device = dl_device
+        self.asked: list[dict[str, Any]] = []
+
+    def __dlpack_device__(self) -> Any:
+        return self.dl_device or self.array.__dlpack_device__()
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        self.asked.append(keywords)
+        if self.dl_device is not None and keywords.get("dl_device") is None:
+            keywords = {**keywords, "dl_device": self.dl_device}
+        return self.array.__dlpack__(**keywords)
+
+
+class OldExporter(Exporter):
+    """As before DLPack 1: no keywords but `stream`."""
+
+    def __dlpack__(self, stream: Any = None) -> Any:  # type: ignore[override]
+        return super().__dlpack__(stream=stream)
+
+
+class CapsuleExporter:
+    """Gives the capsules that a function makes."""
+
+    def __init__(self, make: Callable[[], Any], device: Any = CPU) -> None:
+        self.make = make
+        self.device = device
+
+    def __dlpack_device__(self) -> Any:
+        return self.device
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.make()
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class Managed(ctypes.Structure):
+    _fields_ = [("tensor", DLTensor), ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class ManagedVersioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", DLTensor),
+    ]
+
+
+class Foreign:
+    """A tensor of two 32-bit integers in plain host memory; tests spoil its fields. `deleted` counts its deleter."""
+
+    def __init__(self, name: bytes = VERSIONED) -> None:
+        self.name = name
+        self.deleted = 0
+        self.data = (ctypes.c_int32 * 2)(5, 6)
+        self.shape = (ctypes.c_int64 * 1)(2)
+        self.strides = (ctypes.c_int64 * 1)(1)
+        self.managed = Managed() if name == LEGACY else ManagedVersioned(major=1, minor=0)
+        # Kept, since C calls it.
+        self.delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._delete)
+        self.managed.deleter = ctypes.cast(self.delete, ctypes.c_void_p).value
+        tensor = self.managed.tensor
+        tensor.data, tensor.ndim = ctypes.addressof(self.data), 1
+        tensor.device_type, tensor.code, tensor.bits, tensor.lanes = 1, 0, 32, 1
+        tensor.shape = ctypes.cast(self.shape, ctypes.POINTER(ctypes.c_int64))
+        tensor.strides = ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64))
+
+    def _delete(self, _: int) -> None:
+        self.deleted += 1
+
+    @property
+    def tensor(self) -> DLTensor:
+        return self.managed.tensor
+
+    def capsule(self) -> Any:
+        return capsules.make(ctypes.addressof(self.managed), self.name)
+
+    def exporter(self) -> CapsuleExporter:
+        return CapsuleExporter(self.capsule)
+
+
+def tensor_in(capsule: Any) -> tuple[DLTensor, int]:
+    """The tensor in a capsule and its flags; a legacy one has none."""
+    pointer = capsules.pointer_of(capsule)
+    if capsules.name_of(capsule) == LEGACY:
+        return Managed.from_address(pointer).tensor, 0
+    managed = ManagedVersioned.from_address(pointer)
+    return managed.tensor, managed.flags

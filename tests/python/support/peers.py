@@ -1,0 +1,38 @@
+"""Fixtures for the libraries we exchange memory with, and which of them must be there."""
+
+import os
+from types import ModuleType
+
+import pytest
+
+from . import requirements
+
+# The heavy ones: `cargo xtask test --all-peers` installs them and sets this.
+REQUIRE_ALL_PEERS = os.environ.get("USM_REQUIRE_ALL_PEERS") == "1"
+
+
+@pytest.fixture
+def sklearnex() -> ModuleType:
+    found = requirements.module("sklearnex", required=requirements.REQUIRE_PEERS)
+    requirements.module("dpctl", required=requirements.REQUIRE_PEERS)
+    return found
+
+
+@pytest.fixture
+def strict() -> ModuleType:
+    return requirements.module("array_api_strict", required=requirements.REQUIRE_PEERS)
+
+
+@pytest.fixture
+def tvm_ffi() -> ModuleType:
+    return requirements.module("tvm_ffi", required=requirements.REQUIRE_PEERS)
+
+
+@pytest.fixture
+def jax() -> ModuleType:
+    return requirements.module("jax", required=REQUIRE_ALL_PEERS)
+
+
+@pytest.fixture
+def torch() -> ModuleType:
+    return requirements.module("torch", required=REQUIRE_ALL_PEERS)

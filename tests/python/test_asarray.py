@@ -1,0 +1,330 @@
+"""`asarray` of everything that has elements, with what each keyword asks for."""
+
+import array as array_module
+import itertools
+
+import pytest
+
+import usm
+import usm.tensor as ut
+
+from support.dlpack import CPU, Exporter
+from support.interface import Producer
+from support.layouts import STRIDED, strided_array
+from support.values import DTYPES, counting, flattened, nested, pack
+
+
+def lists(obj):
+    return [lists(item) for item in obj] if isinstance(obj, list | tuple | range) else obj
+
+
+@pytest.mark.parametrize(
+    ("obj", "shape", "dtype"),
+    [
+        (True, (), "bool"),
+        (7, (), "int64"),
+        (2.5, (), "float64"),
+        (1 - 2j, (), "complex128"),
+        (2**63, (), "uint64"),
+        (-(2**63), (), "int64"),
+        ([], (0,), "float64"),
+        ([[], []], (2, 0), "float64"),
+        ([1, 2, 3], (3,), "int64"),
+        ((True, 2), (2,), "int64"),
+        ([1, 2.5], (2,), "float64"),
+        ([[1], [2j]], (2, 1), "complex128"),
+        ([2**64 - 1, 0], (2,), "uint64"),
+        (range(3, 9, 2), (3,), "int64"),
+        ([range(2), (3, 4)], (2, 2), "int64"),
+        ([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], (2, 2, 2), "int64"),
+    ],
+    ids=repr,
+)
+def test_numbers_and_sequences(queue, usm_type, obj, shape, dtype):
+    if not queue.sycl_device.has_aspect_fp64:
+        pytest.skip("the defaults are of devices with 64-bit floats")
+    a = ut.asarray(obj, usm_type=usm_type, sycl_queue=queue)
+    assert (a.shape, a.dtype, a.usm_type, a.sycl_queue) == (shape, dtype, usm_type, queue)
+    if a.size:
+        assert flattened(a.tolist()) == flattened(lists(obj))
+    assert a.flags.writable and a.flags.c_contiguous
+
+
+def test_sequences_are_as_dpnp_has_them(dpt, numpy):
+    cases = [[1, 2], [[1.5, True], [2, 3]], [1j, 0], [], [[]], ((1, 2), [3, 4]), [numpy.float32(1), 2]]
+    cases += [[numpy.int8(1), numpy.uint8(2)], [numpy.arange(3), [4, 5, 6]], [numpy.ones(2, "f4"), numpy.ones(2, "i2")]]
+    for case in cases:
+        theirs, ours = dpt.asarray(case), ut.asarray(case)
+        assert (ours.shape, ours.dtype, ours.usm_type) == (theirs.shape, theirs.dtype, theirs.usm_type), case
+        assert ours.tolist() == dpt.asnumpy(theirs).tolist()
+
+
+def test_signature_is_that_of_dpnp(dpt):
+    import inspect
+
+    theirs, ours = inspect.signature(dpt.asarray).parameters, inspect.signature(ut.asarray).parameters
+    assert set(ours) == set(theirs)
+    assert {name: p.default for name, p in ours.items()} == {name: p.default for name, p in theirs.items()}
+    for name in ("from_numpy", "from_dlpack", "to_numpy", "asnumpy"):
+        theirs, ours = inspect.signature(getattr(dpt, name)), inspect.signature(getattr(ut, name))
+        assert {n: p.default for n, p in ours.parameters.items()} == {n: p.default for n, p in theirs.parameters.items()}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_asked_of_numbers_and_arrays(queue, dtype):
+    kind = DTYPES[dtype][0][0]
+    numbers = counting(dtype, 4)
+    a = ut.asarray(numbers, dtype=dtype, sycl_queue=queue)
+    assert a.dtype == dtype and a.tolist() == numbers
+    assert ut.asarray(numbers, dtype, sycl_queue=queue).tolist() == numbers
+    if kind in "iu":
+        assert ut.asarray([1.9, 2], dtype, sycl_queue=queue).tolist() == [1, 2]
+    again = ut.asarray(ut.asarray([0, 1, 2], sycl_queue=queue), dtype)
+    assert again.dtype == dtype and [complex(x) for x in again.tolist()] in ([0, 1, 2], [0, 1, 1])
+
+
+def test_numbers_that_no_element_holds(queue):
+    for obj, dtype in (([256], "u1"), ([-1], "u8"), ([2**64], None), (2**70, None), ([2**63, -1], None)):
+        with pytest.raises((ValueError, OverflowError)):
+            ut.asarray(obj, dtype, sycl_queue=queue)
+    for dtype in ("f4", "i2"):
+        with pytest.raises(TypeError):
+            ut.asarray([1j], dtype, sycl_queue=queue)
+
+
+def test_ragged_sequences_name_the_item(queue):
+    for obj, where in (([1, [2]], r"obj\[1\]"), ([[1, 2], [3]], r"obj\[1\]"), ([[[1], [2]], [[1], [2, 3]]], r"obj\[1\]\[1\]")):
+        with pytest.raises(ValueError, match=f"^{where}"):
+            ut.asarray(obj, sycl_queue=queue)
+    with pytest.raises(TypeError, match=r"^obj\[1\]\[0\]: found str"):
+        ut.asarray([[1], ["a"]], sycl_queue=queue)
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="64"):
+        ut.asarray(endless, sycl_queue=queue)
+
+
+def test_sequences_of_arrays(queue, usm_type, numpy):
+    a = ut.asarray([[1, 2], [3, 4]], "i2", usm_type=usm_type, sycl_queue=queue)
+    stacked = ut.asarray([a, a.T])
+    assert (stacked.dtype, stacked.usm_type, stacked.sycl_queue) == ("int16", usm_type, queue)
+    assert stacked.tolist() == [[[1, 2], [3, 4]], [[1, 3], [2, 4]]]
+    mixed = ut.asarray([a[0], [5, 6.5], numpy.array([7, 8], "f4"), Producer(a[1].__sycl_usm_array_interface__, a)])
+    assert (mixed.dtype, mixed.usm_type, mixed.shape) == ("float64", usm_type, (4, 2))
+    assert mixed.tolist() == [[1, 2], [5, 6.5], [7, 8], [3, 4]]
+    assert ut.asarray([a[0, 0], 9], "u1", order="F").tolist() == [1, 9]
+    host = ut.asarray(a, usm_type="host")
+    assert ut.asarray([host, a]).usm_type == usm_type
+    for order in "CFAK":
+        assert ut.asarray([a, a], order=order).tolist() == [a.tolist(), a.tolist()]
+
+
+def test_arrays_of_several_queues_need_a_place(host_queue, queue):
+    a = ut.asarray([1, 2], sycl_queue=host_queue)
+    b = ut.asarray([3, 4], sycl_queue=usm.SyclQueue(queue.sycl_device))
+    with pytest.raises(Exception, match="queue"):
+        ut.asarray([a, b])
+    assert ut.asarray([a, b], sycl_queue=queue).tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_conversions_of_every_layout(allocate, usm_type, name, queue):
+    a, expected = strided_array(allocate, usm_type, name)
+    for dtype, order in itertools.product((None, "float32"), "CFAK"):
+        converted = ut.asarray(a, dtype, order=order)
+        flags = converted.flags
+        assert converted.tolist() == expected
+        assert {"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, True)
+    copy = ut.asarray(a, copy=True)
+    assert copy.tolist() == expected and copy.flags.writable
+    assert not a.size or copy._pointer != a._pointer
+    for kind in ("host", "device", "shared"):
+        assert ut.asarray(a, usm_type=kind).tolist() == expected
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_buffers_of_every_layout(allocate, queue, name, host_accessible):
+    a, expected = strided_array(allocate, host_accessible, name)
+    with memoryview(a) as view:
+        for kind, order in itertools.product(("host", "device", "shared"), "CFAK"):
+            copied = ut.asarray(view, usm_type=kind, sycl_queue=queue, order=order)
+            assert copied.tolist() == expected
+            assert {"C": copied.flags.c_contiguous, "F": copied.flags.f_contiguous}.get(order, True)
+        cast = ut.asarray(view, "f8", sycl_queue=queue)
+        assert cast.dtype == "float64" and cast.tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numpy_arrays_and_scalars(queue, usm_type, numpy, dtype):
+    values = numpy.array(counting(dtype, 12), dtype).reshape(3, 4)
+    for n in (values, values.T, values[::-1, ::2], numpy.asfortranarray(values), values[1, 2], values[:0]):
+        a = ut.asarray(n, usm_type=usm_type, sycl_queue=queue)
+        assert (a.shape, a.dtype) == (n.shape, dtype)
+        assert a.tolist() == n.tolist()
+        b = ut.from_numpy(n, usm_type=usm_type, sycl_queue=queue)
+        assert (b.shape, b.dtype, b.usm_type, b.sycl_queue, b.tolist()) == (n.shape, dtype, usm_type, queue, n.tolist())
+    assert ut.asarray(values.T, sycl_queue=queue).strides == (1, 4)
+
+
+def test_numpy_arrays_that_have_odd_layouts(queue, numpy):
+    record = numpy.zeros(5, dtype=[("a", "i1"), ("b", "<f4")])
+    record["b"] = [1, 2, 3, 4, 5]
+    assert not record["b"].flags.aligned
+    assert ut.asarray(record["b"], sycl_queue=queue).tolist() == [1, 2, 3, 4, 5]
+    frozen = numpy.arange(3)
+    frozen.flags.writeable = False
+    assert ut.asarray(frozen, sycl_queue=queue).flags.writable
+    big = numpy.arange(3, dtype=">i4")
+    for wrong in (big, record, numpy.array(["a"]), numpy.array([None]), numpy.zeros(2, "M8[s]"), numpy.longdouble(1)):
+        with pytest.raises((TypeError, ValueError)):
+            ut.asarray(wrong, sycl_queue=queue)
+        with pytest.raises((TypeError, ValueError)):
+            ut.from_numpy(wrong, sycl_queue=queue)
+
+
+def test_from_numpy_of_what_numpy_takes(queue, numpy):
+    assert ut.from_numpy([[1, 2]], sycl_queue=queue).tolist() == [[1, 2]]
+    assert ut.from_numpy(3.5, sycl_queue=queue).tolist() == 3.5
+    with pytest.raises(TypeError):
+        ut.from_numpy(None, sycl_queue=queue)
+    device = ut.asarray([1], usm_type="device", sycl_queue=queue)
+    with pytest.raises(TypeError, match="asnumpy"):
+        ut.from_numpy(device)
+
+
+def test_column_major_arrays_stay_so_in_numpy(queue, usm_type, numpy):
+    a = ut.asarray([[1, 2, 3], [4, 5, 6]], order="F", usm_type=usm_type, sycl_queue=queue)
+    for n in (ut.asnumpy(a), ut.to_numpy(a)):
+        assert n.flags.f_contiguous and not n.flags.c_contiguous and n.tolist() == a.tolist()
+
+
+def test_buffers_of_the_standard_library(queue):
+    assert ut.asarray(array_module.array("h", [1, -2]), sycl_queue=queue).tolist() == [1, -2]
+    assert ut.asarray(bytearray(b"ab"), sycl_queue=queue).tolist() == [97, 98]
+
+
+def test_objects_that_only_numpy_understands(queue, numpy):
+    class Old:
+        def __array__(self, dtype=None, copy=None):
+            return numpy.arange(3, dtype="i2")
+
+    class Older:
+        def __init__(self):
+            self.array = numpy.arange(3, dtype="i2")
+            self.__array_interface__ = self.array.__array_interface__
+
+    for obj in (Old(), Older()):
+        assert ut.asarray(obj, sycl_queue=queue).tolist() == [0, 1, 2]
+        assert ut.asarray([obj, obj], sycl_queue=queue).tolist() == [[0, 1, 2]] * 2
+
+
+def test_objects_that_hold_an_array():
+    class Holder:
+        def __init__(self, array):
+            self.__usm_ndarray__ = array
+
+    a = ut.asarray([1, 2], usm_type="shared")
+    assert ut.asarray(Holder(a))._pointer == a._pointer
+
+
+def test_dlpack_objects(queue, host_accessible):
+    a = ut.asarray([[1, 2], [3, 4]], usm_type=host_accessible, sycl_queue=queue)
+    same = ut.asarray(Exporter(a))
+    assert same._pointer == a._pointer and same.tolist() == a.tolist()
+    assert ut.asarray(Exporter(a), copy=False)._pointer == a._pointer
+    copy = ut.asarray(Exporter(a), copy=True)
+    assert copy._pointer != a._pointer and copy.tolist() == a.tolist()
+    assert ut.asarray(Exporter(a), "f4", usm_type="device").tolist() == a.tolist()
+    assert ut.asarray([Exporter(a), a.T], sycl_queue=queue).shape == (2, 2, 2)
+    with pytest.raises(ValueError, match="copy"):
+        ut.asarray(Exporter(a), "f4", copy=False)
+    assert ut.asarray(Exporter(a, CPU), copy=False)._pointer == a._pointer
+
+
+def test_copy_never_never_copies(queue, usm_type, numpy):
+    a = ut.asarray([[1, 2], [3, 4]], usm_type=usm_type, sycl_queue=queue)
+    assert ut.asarray(a, copy=False) is a and ut.asarray(a) is a
+    assert ut.asarray(a, "int64", usm_type=usm_type, sycl_queue=queue, order="C", copy=False) is a
+    view = ut.asarray(Producer(a.__sycl_usm_array_interface__, a), copy=False)
+    assert view._pointer == a._pointer
+    other = "host" if usm_type == "shared" else "shared"
+    for keywords in ({"dtype": "f4"}, {"order": "F"}, {"usm_type": other}, {"sycl_queue": usm.SyclQueue(queue.sycl_device)}):
+        with pytest.raises(ValueError, match="copy"):
+            ut.asarray(a, copy=False, **keywords)
+        assert ut.asarray(a, copy=None, **keywords).tolist() == a.tolist()
+    for obj in ([1], 1, range(3), (a,), b"a", numpy.arange(2), numpy.float32(2)):
+        with pytest.raises(ValueError, match="copy"):
+            ut.asarray(obj, copy=False)
+    before = usm.live_allocations()
+    with pytest.raises(ValueError):
+        ut.asarray([1], copy=False)
+    assert usm.live_allocations() == before
+
+
+def test_read_only_arrays_stay_so_and_copies_do_not(queue, usm_type):
+    a = ut.asarray([1, 2], usm_type=usm_type, sycl_queue=queue)
+    frozen = ut.asarray(Producer({**a.__sycl_usm_array_interface__, "data": (a._pointer, True)}, a))
+    assert not ut.asarray(frozen).flags.writable and ut.asarray(frozen) is frozen
+    assert ut.asarray(frozen, copy=True).flags.writable
+    assert ut.asarray([frozen]).flags.writable
+
+
+def test_places(host_queue, queue):
+    a = ut.asarray([1, 2], device=queue)
+    assert a.sycl_queue == queue
+    # A device is kept by an array that is on it, on whatever queue.
+    assert ut.asarray(a, device=queue.sycl_device) is a
+    assert ut.asarray(a, device=queue.sycl_device.filter_string, copy=False) is a
+    moved = ut.asarray(a, device="host")
+    assert moved.sycl_device == host_queue.sycl_device and moved.tolist() == [1, 2]
+    assert ut.asarray([1], device=queue, sycl_queue=queue).sycl_queue == queue
+    with pytest.raises(TypeError, match="device, sycl_queue"):
+        ut.asarray([1], device=queue, sycl_queue=usm.SyclQueue(queue.sycl_device))
+
+    class Place:
+        sycl_queue = queue
+
+    assert ut.asarray([1], device=Place()).sycl_queue == queue
+
+
+def test_wrong_arguments(queue):
+    for keywords, error in (
+        ({"copy": "a"}, TypeError),
+        ({"order": "Z"}, ValueError),
+        ({"order": 3}, TypeError),
+        ({"usm_type": "x"}, ValueError),
+        ({"usm_type": 3}, TypeError),
+        ({"device": "nope"}, (usm.SyclDeviceCreationError, ValueError)),
+        ({"device": 3}, TypeError),
+        ({"sycl_queue": object()}, TypeError),
+        ({"dtype": "S3"}, (TypeError, ValueError)),
+        ({"dtype": object()}, TypeError),
+    ):
+        with pytest.raises(error):
+            ut.asarray([1, 2], **keywords)
+
+
+def test_errors_of_foreign_code_come_through(queue):
+    class Broken:
+        @property
+        def __sycl_usm_array_interface__(self):
+            raise RuntimeError("mine")
+
+    for obj in (Broken(), [Broken()]):
+        with pytest.raises(RuntimeError, match="mine"):
+            ut.asarray(obj)
+
+
+def test_a_failure_leaves_nothing(queue, usm_type, at_start):
+    a = ut.asarray([1, 2], usm_type=usm_type, sycl_queue=queue)
+    for obj in ([a, [1]], [a, "x"], [a, [1, 2, 3]]):
+        with pytest.raises((TypeError, ValueError)):
+            ut.asarray(obj)
+    assert usm.live_allocations()["count"] == at_start["count"] + 1
+
+
+def test_values_are_packed_as_the_elements_say(queue, usm_type):
+    for dtype in DTYPES:
+        values = counting(dtype, 6)
+        a = ut.asarray(nested(values, (2, 3)), dtype, usm_type=usm_type, sycl_queue=queue)
+        assert a.usm_data.tobytes() == pack(dtype, values)

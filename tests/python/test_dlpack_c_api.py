@@ -1,0 +1,194 @@
+"""The C exchange API as compiled code uses it, through ctypes."""
+
+import ctypes
+import gc
+
+import pytest
+
+import usm
+import usm.tensor as ut
+
+from support import capsules
+from support.dlpack import DLTensor, Foreign, ManagedVersioned
+from support.interface import Producer, settled
+from support.layouts import STRIDED, strided_array
+
+SET_ERROR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+
+
+class Api(ctypes.Structure):
+    # With `PyDLL`'s kind of function, which stays attached to the interpreter and raises what is set.
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("prev_api", ctypes.c_void_p),
+        (
+            "allocate",
+            ctypes.CFUNCTYPE(
+                ctypes.c_int, ctypes.POINTER(DLTensor), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, SET_ERROR
+            ),
+        ),
+        ("from_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))),
+        ("to_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))),
+        ("lend", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))),
+        (
+            "current_stream",
+            ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)),
+        ),
+    ]
+
+
+# DLPack has no device for the host backend's device memory: see test_what_cannot_be_handed_out.
+@pytest.fixture(params=["host-host", "host-shared", "sycl-host", "sycl-device", "sycl-shared"])
+def place(request):
+    backend, usm_type = request.param.split("-")
+    return request.getfixturevalue(f"{backend}_queue"), usm_type
+
+
+@pytest.fixture
+def queue(place):
+    return place[0]
+
+
+@pytest.fixture
+def usm_type(place):
+    return place[1]
+
+
+@pytest.fixture
+def api():
+    capsule = ut.usm_ndarray.__dlpack_c_exchange_api__
+    assert capsules.name_of(capsule) == b"dlpack_exchange_api"
+    return Api.from_address(capsules.pointer_of(capsule))
+
+
+def delete(pointer):
+    managed = ManagedVersioned.from_address(pointer)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(managed.deleter)(pointer)
+
+
+def array(queue, usm_type):
+    return ut.asarray([[1, 2, 3], [4, 5, 6]], "i2", usm_type=usm_type, sycl_queue=queue)
+
+
+def test_the_table(api):
+    assert (api.major, api.minor, api.prev_api) == (1, 3, None)
+    for name in ("allocate", "from_object", "to_object", "lend", "current_stream"):
+        assert ctypes.cast(getattr(api, name), ctypes.c_void_p).value
+    assert ut.usm_ndarray.__dlpack_c_exchange_api__ is ut.asarray(1).__dlpack_c_exchange_api__
+
+
+def test_from_object_and_back(api, queue, usm_type, at_start):
+    a = array(queue, usm_type)
+    out = ctypes.c_void_p()
+    assert api.from_object(a, ctypes.byref(out)) == 0
+    managed = ManagedVersioned.from_address(out.value)
+    assert (managed.major, managed.flags, managed.tensor.data) == (1, 0, a._pointer)
+    pointer = a._pointer
+    del a
+    gc.collect()
+    assert usm.live_allocations()["count"] == at_start["count"] + 1
+    result = ctypes.py_object()
+    assert api.to_object(out, ctypes.byref(result)) == 0
+    b = result.value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(b))  # the reference that C would own
+    assert (b._pointer, b.tolist(), b.usm_type, b.flags.writable) == (pointer, [[1, 2, 3], [4, 5, 6]], usm_type, True)
+    del b, result, managed
+    assert settled() == at_start
+
+
+def test_a_tensor_that_is_deleted(api, queue, usm_type, at_start):
+    a = array(queue, usm_type)
+    out = ctypes.c_void_p()
+    api.from_object(a, ctypes.byref(out))
+    del a
+    delete(out.value)
+    assert settled() == at_start
+
+
+def test_foreign_tensors(api):
+    foreign = Foreign()
+    result = ctypes.py_object()
+    assert api.to_object(ctypes.addressof(foreign.managed), ctypes.byref(result)) == 0
+    assert result.value.tolist() == [5, 6] and foreign.deleted == 1
+    ctypes.pythonapi.Py_DecRef(result)
+    foreign = Foreign()
+    foreign.tensor.code = 99
+    with pytest.raises(ValueError, match="^code"):
+        api.to_object(ctypes.addressof(foreign.managed), ctypes.byref(ctypes.py_object()))
+    # A tensor that is refused was given away all the same.
+    assert foreign.deleted == 1
+    with pytest.raises(TypeError, match="null"):
+        api.to_object(None, ctypes.byref(ctypes.py_object()))
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_lent_tensors(api, allocate, usm_type, name):
+    a, _ = strided_array(allocate, usm_type, name)
+    tensor = DLTensor()
+    assert api.lend(a, ctypes.byref(tensor)) == 0
+    assert tensor.data == (a._pointer if a.size else None)
+    assert tuple(tensor.shape[i] for i in range(a.ndim)) == a.shape
+    assert tuple(tensor.strides[i] for i in range(a.ndim)) == a.strides
+    assert (tensor.ndim, tensor.device_type, tensor.byte_offset) == (a.ndim, a.__dlpack_device__()[0], 0)
+
+
+def test_what_cannot_be_handed_out(api, queue, usm_type, host_queue):
+    a = array(queue, usm_type)
+    frozen = ut.asarray(Producer({**a.__sycl_usm_array_interface__, "data": (a._pointer, True)}, a))
+    with pytest.raises(BufferError, match="read-only"):
+        api.lend(frozen, ctypes.byref(DLTensor()))
+    out = ctypes.c_void_p()
+    assert api.from_object(frozen, ctypes.byref(out)) == 0
+    assert ManagedVersioned.from_address(out.value).flags == 1
+    delete(out.value)
+    nowhere = ut.asarray([1], usm_type="device", sycl_queue=host_queue)
+    for function, target in ((api.lend, DLTensor()), (api.from_object, ctypes.c_void_p())):
+        with pytest.raises(BufferError, match="__sycl_usm_array_interface__"):
+            function(nowhere, ctypes.byref(target))
+        for wrong in (None, 3, [1], memoryview(b"a")):
+            with pytest.raises(TypeError, match="usm_ndarray"):
+                function(wrong, ctypes.byref(target))
+
+
+def test_streams_are_queues(api, queue):
+    out = ctypes.c_void_p(77)
+    assert api.current_stream(1, 0, ctypes.byref(out)) == 0 and out.value is None
+    if queue.sycl_device.backend != "host":
+        assert api.current_stream(14, 0, ctypes.byref(out)) == 0 and out.value
+        first = out.value
+        assert api.current_stream(14, 0, ctypes.byref(out)) == 0 and out.value == first
+        taken = usm.SyclQueue(capsules.make(first, capsules.QUEUE))
+        assert taken == usm.get_device_cached_queue(queue.sycl_device)
+    for device in ((2, 0), (14, 99), (14, -1)):
+        with pytest.raises(ValueError, match="^device"):
+            api.current_stream(*device, ctypes.byref(out))
+
+
+def test_allocation(api, queue, at_start):
+    errors = []
+    set_error = SET_ERROR(lambda context, kind, message: errors.append((context, kind, message)))
+    shape = (ctypes.c_int64 * 2)(3, 4)
+    prototype = DLTensor(device_type=1, ndim=2, code=2, bits=32, lanes=1)
+    prototype.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
+    devices = [1] if queue.sycl_device.backend == "host" else [1, 14]
+    for device in devices:
+        prototype.device_type = device
+        out = ctypes.c_void_p()
+        assert api.allocate(ctypes.byref(prototype), ctypes.byref(out), None, set_error) == 0
+        tensor = ManagedVersioned.from_address(out.value).tensor
+        assert (tensor.device_type, tensor.ndim, tensor.code, tensor.bits) == (device, 2, 2, 32)
+        assert tuple(tensor.shape[i] for i in range(2)) == (3, 4) and tensor.data
+        if device == 1:
+            ctypes.memset(tensor.data, 0, 48)
+        delete(out.value)
+    assert errors == []
+    for spoil in ({"device_type": 2}, {"device_id": 9}, {"code": 99}, {"ndim": -1}, {"lanes": 2}):
+        bad = DLTensor.from_buffer_copy(prototype)
+        for name, value in spoil.items():
+            setattr(bad, name, value)
+        assert api.allocate(ctypes.byref(bad), ctypes.byref(out), 1234, set_error) == -1
+    assert [(context, kind) for context, kind, _ in errors] == [(1234, b"BufferError")] * 5
+    assert all(message for _, _, message in errors)
+    assert api.allocate(None, ctypes.byref(out), None, set_error) == -1
+    assert settled() == at_start

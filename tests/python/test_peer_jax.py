@@ -1,0 +1,36 @@
+"""JAX on the CPU, each direction: it refuses gaps and negative strides, and never says that arrays are read-only."""
+
+import pytest
+
+import usm.tensor as ut
+
+from support.dlpack import CPU, Exporter
+from support.layouts import STRIDED, strided_array
+from support.values import DTYPES, counting
+
+
+@pytest.mark.parametrize("layout", STRIDED)
+def test_ours_to_jax(allocate, jax, numpy, host_accessible, layout):
+    a, expected = strided_array(allocate, host_accessible, layout)
+    assert jax.numpy.asarray(numpy.asarray(a)).tolist() == expected
+    if not a.flags.c_contiguous or not a.size:
+        a = ut.asarray(a, order="C", copy=True)
+    theirs = jax.dlpack.from_dlpack(Exporter(a, CPU))
+    assert theirs.shape == a.shape and theirs.tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", [name for name in DTYPES if "64" not in name and name != "complex128"])
+def test_jax_to_ours(jax, queue, dtype):
+    theirs = jax.numpy.asarray(counting(dtype, 6), dtype=dtype)
+    for a in (ut.asarray(theirs, sycl_queue=queue), ut.from_dlpack(theirs, device=queue)):
+        assert (a.dtype, a.tolist(), a.flags.writable) == (dtype, counting(dtype, 6), True)
+    assert ut.asarray(theirs.reshape(2, 3).T, sycl_queue=queue).tolist() == theirs.reshape(2, 3).T.tolist()
+    with pytest.raises(BufferError):
+        ut.from_dlpack(theirs, copy=False)
+
+
+def test_dtypes_that_only_jax_has(jax, queue):
+    theirs = jax.numpy.arange(3, dtype="bfloat16")
+    for convert in (ut.asarray, ut.from_dlpack):
+        with pytest.raises((TypeError, ValueError), match="(?i)bf"):
+            convert(theirs)

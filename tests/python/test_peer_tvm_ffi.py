@@ -1,0 +1,74 @@
+"""Apache TVM's FFI, compiled code that uses the C exchange API: our arrays in, and its results as our arrays."""
+
+import gc
+
+import pytest
+
+import usm
+import usm.tensor as ut
+
+from support.interface import settled
+from support.layouts import STRIDED, strided_array
+from support.values import DTYPES, counting
+
+
+@pytest.fixture(params=["host-host", "host-shared", "sycl-host", "sycl-device", "sycl-shared"])
+def place(request):
+    backend, usm_type = request.param.split("-")
+    return request.getfixturevalue(f"{backend}_queue"), usm_type
+
+
+@pytest.fixture
+def queue(place):
+    return place[0]
+
+
+@pytest.fixture
+def usm_type(place):
+    return place[1]
+
+
+@pytest.fixture
+def echo(tvm_ffi):
+    """A function in C++ that takes a tensor and gives it back."""
+    return tvm_ffi.get_global_func("testing.echo")
+
+
+@pytest.mark.parametrize("layout", STRIDED)
+def test_there_and_back_through_compiled_code(echo, allocate, usm_type, layout):
+    a, expected = strided_array(allocate, usm_type, layout)
+    b = echo(a)
+    assert type(b) is ut.usm_ndarray
+    assert (b.shape, b.dtype, b.tolist()) == (a.shape, a.dtype, expected)
+    if a.size:
+        assert (b._pointer, b.strides, b.usm_type) == (a._pointer, a.strides, usm_type)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype(echo, tvm_ffi, queue, usm_type, dtype):
+    if dtype.startswith("complex"):
+        pytest.skip("their dtypes have no complex numbers")
+    a = ut.asarray(counting(dtype, 6), dtype, usm_type=usm_type, sycl_queue=queue)
+    b = echo(a)
+    assert (b.dtype, b.tolist(), b._pointer) == (dtype, a.tolist(), a._pointer)
+    theirs = tvm_ffi.from_dlpack(a)
+    assert theirs.shape == (6,)
+    back = ut.from_dlpack(theirs)
+    assert (back._pointer, back.dtype, back.tolist()) == (a._pointer, dtype, a.tolist())
+
+
+def test_their_tensors_keep_our_memory(tvm_ffi, queue, usm_type, at_start):
+    a = ut.asarray([1, 2, 3], usm_type=usm_type, sycl_queue=queue)
+    theirs = tvm_ffi.from_dlpack(a)
+    del a
+    gc.collect()
+    assert usm.live_allocations()["count"] == at_start["count"] + 1
+    assert ut.from_dlpack(theirs).tolist() == [1, 2, 3]
+    del theirs
+    assert settled() == at_start
+
+
+def test_memory_without_a_device_is_an_error_of_ours(echo, host_queue):
+    a = ut.asarray([1, 2], usm_type="device", sycl_queue=host_queue)
+    with pytest.raises(BufferError, match="__sycl_usm_array_interface__"):
+        echo(a)
