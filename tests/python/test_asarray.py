@@ -67,7 +67,9 @@ def test_signature_is_that_of_dpnp(dpt):
     assert {name: p.default for name, p in ours.items()} == {name: p.default for name, p in theirs.items()}
     for name in ("from_numpy", "from_dlpack", "to_numpy", "asnumpy"):
         theirs, ours = inspect.signature(getattr(dpt, name)), inspect.signature(getattr(ut, name))
-        assert {n: p.default for n, p in ours.parameters.items()} == {n: p.default for n, p in theirs.parameters.items()}
+        assert {n: p.default for n, p in ours.parameters.items()} == {
+            n: p.default for n, p in theirs.parameters.items()
+        }
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -93,7 +95,11 @@ def test_numbers_that_no_element_holds(queue):
 
 
 def test_ragged_sequences_name_the_item(queue):
-    for obj, where in (([1, [2]], r"obj\[1\]"), ([[1, 2], [3]], r"obj\[1\]"), ([[[1], [2]], [[1], [2, 3]]], r"obj\[1\]\[1\]")):
+    for obj, where in (
+        ([1, [2]], r"obj\[1\]"),
+        ([[1, 2], [3]], r"obj\[1\]"),
+        ([[[1], [2]], [[1], [2, 3]]], r"obj\[1\]\[1\]"),
+    ):
         with pytest.raises(ValueError, match=f"^{where}"):
             ut.asarray(obj, sycl_queue=queue)
     with pytest.raises(TypeError, match=r"^obj\[1\]\[0\]: found str"):
@@ -248,7 +254,12 @@ def test_copy_never_never_copies(queue, usm_type, numpy):
     view = ut.asarray(Producer(a.__sycl_usm_array_interface__, a), copy=False)
     assert view._pointer == a._pointer
     other = "host" if usm_type == "shared" else "shared"
-    for keywords in ({"dtype": "f4"}, {"order": "F"}, {"usm_type": other}, {"sycl_queue": usm.SyclQueue(queue.sycl_device)}):
+    for keywords in (
+        {"dtype": "f4"},
+        {"order": "F"},
+        {"usm_type": other},
+        {"sycl_queue": usm.SyclQueue(queue.sycl_device)},
+    ):
         with pytest.raises(ValueError, match="copy"):
             ut.asarray(a, copy=False, **keywords)
         assert ut.asarray(a, copy=None, **keywords).tolist() == a.tolist()

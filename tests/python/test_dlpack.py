@@ -195,7 +195,13 @@ def test_devices_that_are_not_there(small):
             small.__dlpack__(dl_device=device)
         with pytest.raises((BufferError, ValueError), match=r"^device"):
             ut.from_dlpack(small, device=device)
-    for wrong, error in (("cpu", TypeError), (1, TypeError), ((1,), ValueError), ((1, "a"), TypeError), ((1, 2, 3), ValueError)):
+    for wrong, error in (
+        ("cpu", TypeError),
+        (1, TypeError),
+        ((1,), ValueError),
+        ((1, "a"), TypeError),
+        ((1, 2, 3), ValueError),
+    ):
         with pytest.raises(error, match=r"^dl_device"):
             small.__dlpack__(dl_device=wrong)
 

@@ -12,7 +12,9 @@ from support import capsules
 from support.dlpack import CPU, LEGACY, VERSIONED, CapsuleExporter, Foreign
 
 
-@pytest.mark.parametrize("name", [None, b"", b"dltensor_", b"DLTENSOR", b"used_dltensor", b"used_dltensor_versioned", b"SyclQueueRef"])
+@pytest.mark.parametrize(
+    "name", [None, b"", b"dltensor_", b"DLTENSOR", b"used_dltensor", b"used_dltensor_versioned", b"SyclQueueRef"]
+)
 def test_capsules_of_other_names(name):
     foreign = Foreign()
     capsule = capsules.make(ctypes.addressof(foreign.managed), name)
@@ -161,7 +163,13 @@ def test_the_tensor_counts_not_the_method(sycl_queue):
 
 
 def test_devices_that_are_no_pairs():
-    for device, error in ((None, TypeError), (1, TypeError), ("a", TypeError), ((1,), ValueError), ((1, 2, 3), ValueError)):
+    for device, error in (
+        (None, TypeError),
+        (1, TypeError),
+        ("a", TypeError),
+        ((1,), ValueError),
+        ((1, 2, 3), ValueError),
+    ):
         foreign = Foreign()
         with pytest.raises(error, match="^__dlpack_device__"):
             ut.from_dlpack(CapsuleExporter(foreign.capsule, device))

@@ -25,6 +25,11 @@ def queue(sycl_queue):
 
 def test_ours_to_dpnp(dpt, allocate, usm_type, layout):
     a, expected = strided_array(allocate, usm_type, layout)
+    if not a.size:
+        # DLPack wants null for `data` of an empty tensor; they fail on that.
+        with pytest.raises(TypeError, match="__cinit__"):
+            dpt.from_dlpack(a)
+        return
     theirs = dpt.from_dlpack(a)
     assert (theirs.shape, theirs.dtype, dpt.asnumpy(theirs).tolist()) == (a.shape, "int32", expected)
     assert theirs.__dlpack_device__() == a.__dlpack_device__()
@@ -40,7 +45,8 @@ def test_dpnp_to_ours(dpt, usm_type, layout):
     for source in (theirs, Exporter(theirs)):
         a = ut.from_dlpack(source)
         assert (a.shape, a.dtype, a.tolist()) == (shape, "int32", expected)
-        assert a.flags.writable
+        # They publish arrays without axes as read-only.
+        assert a.flags.writable == (theirs.ndim > 0)
         if a.size:
             assert (a._pointer, a.strides, a.usm_type) == (theirs._pointer, strides, usm_type)
     assert ut.from_dlpack(OldExporter(theirs)).tolist() == expected
@@ -86,7 +92,9 @@ def test_pending_work_is_waited_for_when_we_produce(dpt, usm_type):
     for _ in range(100):
         theirs += 1
     other = usm.SyclQueue(ours.sycl_device)
-    assert dpt.asnumpy(dpt.from_dlpack(ours, device=dpt.Device.create_device(other._get_capsule() and "cpu")))[-1] == 100
+    assert (
+        dpt.asnumpy(dpt.from_dlpack(ours, device=dpt.Device.create_device(other._get_capsule() and "cpu")))[-1] == 100
+    )
 
 
 def test_devices(dpt, sycl_queue, usm_type):

@@ -37,9 +37,12 @@ enum Task {
     },
     /// Run every test: Rust, doctests, pytest on the installed wheel, with and without SYCL
     Test {
-        /// Test the exchange with dpnp too (about 3 GB on disk)
+        /// Test the exchange with other libraries too: dpnp, scikit-learn-intelex, JAX and more (about 4 GB on disk)
         #[arg(long)]
         peers: bool,
+        /// As --peers, with PyTorch, whose package brings CUDA along (several GB more)
+        #[arg(long)]
+        all_peers: bool,
     },
     /// What continuous integration runs: formatting, clippy, docs, `test --peers`, the wheel's checks
     Ci,
@@ -79,7 +82,9 @@ fn run(cli: Cli) -> Outcome<()> {
     let project = Project::open(cli.python)?;
     match cli.task {
         Task::Demo { sycl } => tasks::demo::run(&project, sycl),
-        Task::Test { peers } => tasks::test::run(&project, peers),
+        Task::Test { peers, all_peers } => {
+            tasks::test::run(&project, tasks::test::Peers::asked(peers, all_peers))
+        }
         Task::Ci => tasks::ci::run(&project),
         Task::Doctor => tasks::doctor::run(&project),
         Task::Dist => tasks::dist::run(&project),

@@ -1,14 +1,10 @@
 """Fixtures for the libraries we exchange memory with, and which of them must be there."""
 
-import os
 from types import ModuleType
 
 import pytest
 
 from . import requirements
-
-# The heavy ones: `cargo xtask test --all-peers` installs them and sets this.
-REQUIRE_ALL_PEERS = os.environ.get("USM_REQUIRE_ALL_PEERS") == "1"
 
 
 @pytest.fixture
@@ -30,9 +26,9 @@ def tvm_ffi() -> ModuleType:
 
 @pytest.fixture
 def jax() -> ModuleType:
-    return requirements.module("jax", required=REQUIRE_ALL_PEERS)
+    return requirements.module("jax", required=requirements.REQUIRE_PEERS)
 
 
 @pytest.fixture
 def torch() -> ModuleType:
-    return requirements.module("torch", required=REQUIRE_ALL_PEERS)
+    return requirements.module("torch", required=requirements.REQUIRE_ALL_PEERS)

@@ -1,7 +1,8 @@
-"""What this machine must offer, decided by two environment variables, and the skip or failure that follows.
+"""What this machine must offer, decided by environment variables, and the skip or failure that follows.
 
 ``USM_REQUIRE_SYCL=1``: a missing SYCL device, dpctl or NumPy is a failure.
-``USM_REQUIRE_PEERS=1``: a missing dpnp is a failure too.
+``USM_REQUIRE_PEERS=1``: a missing neighbour (dpnp, scikit-learn-intelex, JAX, …) is a failure too.
+``USM_REQUIRE_ALL_PEERS=1``: so is a missing PyTorch.
 ``USM_TEST_NO_SYCL=1``: use the host backend only.
 """
 
@@ -15,6 +16,7 @@ import usm
 
 NO_SYCL = os.environ.get("USM_TEST_NO_SYCL") == "1"
 REQUIRE_PEERS = os.environ.get("USM_REQUIRE_PEERS") == "1"
+REQUIRE_ALL_PEERS = os.environ.get("USM_REQUIRE_ALL_PEERS") == "1"
 REQUIRE_SYCL = os.environ.get("USM_REQUIRE_SYCL") == "1"
 
 if NO_SYCL and REQUIRE_SYCL:

@@ -3,8 +3,18 @@
 /// A SYCL device on any x86-64 machine: the extras `sycl-cpu` and `numpy`.
 pub(crate) const SYCL: &[&str] = &["dpctl>=0.22", "intel-opencl-rt", "numpy"];
 
-/// The neighbours that the exchange is tested with, and the standard's oracle.
-pub(crate) const PEERS: &[&str] = &["array-api-strict>=2.6", "dpnp>=0.20"];
+/// The neighbours that the exchange is tested with. scikit-learn-intelex works on SYCL devices with its second package only.
+pub(crate) const PEERS: &[&str] = &[
+    "dpnp>=0.20",
+    "array-api-strict>=2.6",
+    "apache-tvm-ffi>=0.1.10",
+    "jax>=0.7",
+    "scikit-learn-intelex>=2026",
+    "scikit-learn-intelex-gpu>=2026",
+];
+
+/// The neighbours whose packages are large: that of PyTorch brings CUDA along, several gigabytes.
+pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 
 /// The test runner, and the maker of random examples.
 pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=8"];

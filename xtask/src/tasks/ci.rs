@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::test::LIBRARIES;
+use super::test::{LIBRARIES, Peers};
 use super::{dist, docs, test};
 use crate::failure::Outcome;
 use crate::project::{Project, openly};
@@ -43,7 +43,7 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
         openly(clippy.args(["--", "-D", "warnings"]))
     })?;
     steps.step("documentation", || docs::run(project))?;
-    test::all(project, true, steps)?;
+    test::all(project, Peers::Light, steps)?;
     steps.step("contents of the wheel", || dist::run(project))
 }
 

@@ -5,7 +5,7 @@ use xshell::Cmd;
 use super::demo::EXAMPLE;
 use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
-use crate::python::{PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::python::{HEAVY_PEERS, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
 use crate::wheel;
 
@@ -41,18 +41,58 @@ const EXTENSION_TESTS: &str = "examples/pyext/tests";
 /// Variables that make a search for SYCL succeed outside of a venv.
 const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "ONEAPI_ROOT"];
 
+/// Which other libraries must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Peers {
+    /// None but dpctl and NumPy
+    None,
+    /// Those of [`PEERS`]
+    Light,
+    /// Those of [`HEAVY_PEERS`] as well
+    All,
+}
+
+impl Peers {
+    /// What the flags `--peers` and `--all-peers` ask for.
+    pub(crate) fn asked(peers: bool, all_peers: bool) -> Self {
+        match (peers, all_peers) {
+            (_, true) => Self::All,
+            (true, false) => Self::Light,
+            (false, false) => Self::None,
+        }
+    }
+
+    /// What is installed for them.
+    fn requirements(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::None => &[],
+            Self::Light => &[PEERS],
+            Self::All => &[PEERS, HEAVY_PEERS],
+        }
+    }
+
+    /// The variables that make a missing one a failure.
+    fn variables(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::Light => &["USM_REQUIRE_PEERS"],
+            Self::All => &["USM_REQUIRE_PEERS", "USM_REQUIRE_ALL_PEERS"],
+        }
+    }
+}
+
 /// Runs all tests and prints the table of steps.
-pub(crate) fn run(project: &Project, peers: bool) -> Outcome<()> {
+pub(crate) fn run(project: &Project, peers: Peers) -> Outcome<()> {
     let mut steps = Steps::default();
     let outcome = all(project, peers, &mut steps);
     steps.finish(outcome)
 }
 
 /// Runs all tests as steps of a bigger command. They stop at the first that fails.
-pub(super) fn all(project: &Project, peers: bool, steps: &mut Steps) -> Outcome<()> {
+pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome<()> {
     let sycl = steps.step("venv with SYCL", || {
         let venv = Venv::ensure(project, "venv")?;
-        venv.require(&[PYTEST, TYPES, SYCL, if peers { PEERS } else { &[] }].concat())?;
+        venv.require(&[&[PYTEST, TYPES, SYCL], peers.requirements()].concat().concat())?;
         Ok(venv)
     })?;
     let bare = steps.step("venv without SYCL and NumPy", || {
@@ -85,7 +125,7 @@ pub(super) fn all(project: &Project, peers: bool, steps: &mut Steps) -> Outcome<
     for (name, tests) in [("pytest", WHEEL_TESTS), ("pytest of the extension", EXTENSION_TESTS)] {
         steps.step(&format!("{name} with SYCL"), || {
             let pytest = pytest(project, &sycl, tests).env("USM_REQUIRE_SYCL", "1");
-            elsewhere(project, if peers { pytest.env("USM_REQUIRE_PEERS", "1") } else { pytest })
+            elsewhere(project, peers.variables().iter().fold(pytest, |pytest, name| pytest.env(name, "1")))
         })?;
         steps.step(&format!("{name} with queues for all device memory"), || {
             let pytest = pytest(project, &sycl, tests).env("USM_REQUIRE_SYCL", "1");

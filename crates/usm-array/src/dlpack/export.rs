@@ -67,8 +67,8 @@ impl UsmArray {
     ///
     /// The memory of a kDLOneAPI tensor is that of the array. Host and shared memory goes to kDLCPU without a copy too, after
     /// work that others have submitted to the queue has ended; device memory is copied to host memory. `data` is the address of
-    /// index zero with a `byte_offset` of 0, and null without elements. Strides are always there; they may be negative, which some
-    /// consumers refuse: a copy has none.
+    /// the lowest element, null without elements, and `byte_offset` leads to index zero: it is 0 without negative strides. Strides
+    /// are always there; some consumers refuse negative ones: a copy has none.
     ///
     /// Whoever gets the tensor may use the memory, so from now on access to it waits for the queue first
     /// ([`UsmBuffer::publish`](usm_memory::UsmBuffer::publish)).
@@ -175,9 +175,11 @@ impl UsmArray {
 
     /// The tensor without its shape and strides.
     fn bare_tensor(&self, device: DLDevice) -> DLTensor {
-        let data = match self.is_empty() {
-            true => ptr::null_mut(),
-            false => ptr::with_exposed_provenance_mut::<c_void>(self.address()),
+        // From the lowest element on, since dpnp takes memory that lies above `data` only.
+        let lowest = self.buffer().address() + self.byte_range().start; // inside the buffer, by A1
+        let (data, byte_offset) = match self.is_empty() {
+            true => (ptr::null_mut(), 0),
+            false => (ptr::with_exposed_provenance_mut::<c_void>(lowest), self.address() - lowest),
         };
         DLTensor {
             data,
@@ -186,7 +188,7 @@ impl UsmArray {
             dtype: self.dtype().into(),
             shape: ptr::null_mut(),
             strides: ptr::null_mut(),
-            byte_offset: 0,
+            byte_offset: byte_offset as u64,
         }
     }
 
