@@ -8,6 +8,7 @@ use super::operand::Rhs;
 use super::relation::Relation;
 use crate::array::UsmArray;
 use crate::error::Result;
+use crate::scalar::modulus;
 
 /// How far from the second operand elements may be: `|a - b| <= absolute + relative * |b|`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +59,7 @@ impl UsmArray {
             return map_pairs::<Complex64, Complex64>(self, other, |a, b| {
                 let is_nan = |z: Complex64| z.re.is_nan() | z.im.is_nan();
                 let is_finite = b.re.is_finite() & b.im.is_finite();
-                (is_finite & ((a - b).re.hypot((a - b).im) <= absolute + relative * b.re.hypot(b.im)))
+                (is_finite & (modulus(a - b) <= absolute + relative * modulus(b)))
                     | (a == b)
                     | (equal_nan & is_nan(a) & is_nan(b))
             });

@@ -2,7 +2,7 @@
 
 use super::{ArrayView, bytes_of};
 use crate::dtype::Element;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, modulus};
 
 /// Equal shapes and equal elements; a NaN is equal to nothing.
 impl<T: Element> PartialEq<ArrayView<'_, T>> for ArrayView<'_, T> {
@@ -40,7 +40,7 @@ fn difference<T: Element>(a: T, b: T) -> Option<f64> {
         (Scalar::Bool(a), Scalar::Bool(b)) => f64::from(u8::from(a != b)),
         (Scalar::Int(a), Scalar::Int(b)) => a.abs_diff(b) as f64,
         (Scalar::Float(a), Scalar::Float(b)) => (a - b).abs(),
-        (Scalar::Complex(a), Scalar::Complex(b)) => (a.re - b.re).hypot(a.im - b.im),
+        (Scalar::Complex(a), Scalar::Complex(b)) => modulus(a - b),
         _ => return None, // both are of one dtype
     })
 }
