@@ -59,7 +59,8 @@ impl UsmArray {
     /// let queue = runtime.default_queue(runtime.host_device())?;
     /// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2, 3], Dtype::F32)?;
     /// let published = array.flip(None)?.interface()?;
-    /// assert_eq!(published.address, array.address(), "of the first element, from which strides lead down");
+    /// assert_eq!(published.address, array.address() as u64, "the offset leads to the last element");
+    /// assert_eq!(published.offset, 5);
     /// assert_eq!((published.typestr.as_str(), published.strides), ("|f4", Some(vec![-3, -1])));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
