@@ -83,9 +83,10 @@ mod tests {
             for order in [CopyOrder::C, CopyOrder::F, CopyOrder::Any, CopyOrder::Keep] {
                 let packed = layout.packed(order).unwrap();
                 prop_assert_eq!(packed.shape(), layout.shape());
-                prop_assert_eq!(packed.required_len(), layout.size());
+                prop_assert_eq!(packed.required_len(), layout.size().max(1)); // nothing has the room of one element
                 prop_assert!(order.is_of(&packed));
-                prop_assert_eq!(&packed.packed(order).unwrap(), &packed);
+                // Strides of axes of size 1 do not matter.
+                prop_assert!(packed.packed(order).unwrap().offsets().eq(packed.offsets()));
             }
             let kept = layout.packed(CopyOrder::Keep).unwrap();
             for a in 0..layout.ndim() {
