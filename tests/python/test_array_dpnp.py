@@ -24,7 +24,7 @@ def test_special_methods(dpt):
     """Those that are missing belong to arithmetic, or to how Cython makes classes."""
     arithmetic = "add floordiv matmul mod mul pow sub truediv lshift rshift".split()
     absent = {f"__{prefix}{name}__" for name in arithmetic for prefix in ("", "r", "i")}
-    absent |= {"__abs__", "__neg__", "__pos__", "__pyx_vtable__", "__setstate__", "__dlpack__", "__dlpack_device__"}
+    absent |= {"__abs__", "__neg__", "__pos__", "__pyx_vtable__", "__setstate__"}
     here = {name for name in dir(dpt.usm_ndarray) if name.startswith("__")}
     assert here - set(dir(ut.usm_ndarray)) <= absent
     text = README.read_text()

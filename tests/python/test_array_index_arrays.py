@@ -309,3 +309,37 @@ def test_arrays_of_dpnp(dpt, sycl_queue, usm_type):
     for key in ((0, slice(None)), dpt.asarray([1, 2]), (slice(None), dpt.asarray([3, 3])), dpt.asarray([False] * 3)):
         model = ut.asarray(theirs)
         assert model[key].tolist() == dpt.asnumpy(theirs[key]).tolist()
+
+
+def test_errors_of_other_code_come_through(array):
+    class Broken:
+        def __init__(self, error):
+            self.error = error
+
+        def __getattr__(self, name):
+            raise self.error
+
+        def __index__(self):
+            raise self.error
+
+    a = array((3,), "i4")
+    for error in (RuntimeError("mine"), KeyboardInterrupt()):
+        for act in (
+            lambda e=error: a[Broken(e)],
+            lambda e=error: a.__setitem__(0, Broken(e)),
+            lambda e=error: a == Broken(e),
+        ):
+            with pytest.raises(type(error)):
+                act()
+
+
+def test_messages_name_what_is_wrong(array):
+    a = array((3,), "i4")
+    for act, start in (
+        (lambda: a["x"], "index: found str"),
+        (lambda: a[[1, "x"]], "index"),
+        (lambda: a.__setitem__(..., {}), "value: found dict"),
+        (lambda: a.__setitem__(..., [1, {}]), "value"),
+    ):
+        with pytest.raises((IndexError, TypeError), match=f"^{start}"):
+            act()

@@ -108,7 +108,7 @@ fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
             other => return other.map(Item::Basic),
         }
     }
-    match operand::is_numpy(object) {
+    match operand::is_numpy(object)? {
         true => operand::index_array(object).map(Item::Array),
         false => Err(PyIndexError::new_err(format!(
             "index: found {}, allowed are integers, slices, ..., None, booleans, and arrays and lists of integers or booleans",

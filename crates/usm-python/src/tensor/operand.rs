@@ -1,6 +1,6 @@
 //! Python objects beside an array: numbers, arrays of any library, nested lists.
 
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
@@ -56,7 +56,7 @@ impl Operand {
         if let Some(number) = arguments::scalar(object)? {
             return Ok(Some(Self::Scalar(number)));
         }
-        match is_numpy(object) {
+        match is_numpy(object)? {
             true => on_host(object).map(|array| Some(Self::Array(array))),
             false => Ok(None),
         }
@@ -71,35 +71,39 @@ impl Operand {
                 Self::of(&whole)?.ok_or_else(|| PyTypeError::new_err("value: int() gave no integer"))
             }
             Some(operand) => Ok(operand),
-            None => on_host(object)
-                .map(Self::Array)
-                .map_err(|error| renamed(object.py(), &error, "value").unwrap_or(error)),
+            None => on_host(object).map(Self::Array).map_err(|error| match is_refusal(object.py(), &error) {
+                true => PyErr::from_type(error.get_type(object.py()), renamed(object.py(), &error, "value")),
+                false => error,
+            }),
         }
     }
 }
 
 /// Whether an object is an array of NumPy, or calls itself one.
-pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> bool {
-    object.hasattr(intern!(object.py(), "__array_interface__")).unwrap_or(false)
-}
-
-/// A refusal of `on_host`, which knows its argument as `obj`, about an argument of another name.
-fn renamed(py: Python<'_>, error: &PyErr, name: &str) -> Option<PyErr> {
-    let text = error.value(py).to_string();
-    let rest = text.strip_prefix("obj")?;
-    Some(PyErr::from_type(error.get_type(py), format!("{name}{rest}")))
+pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    object.hasattr(intern!(object.py(), "__array_interface__"))
 }
 
 /// As an index: an array of integers or booleans from nested lists, or from an array of NumPy.
 pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
-    let array = on_host(object).map_err(|error| {
-        let text = error.value(object.py()).to_string();
-        let rest = text.strip_prefix("obj").unwrap_or(&text);
-        PyIndexError::new_err(format!("index{rest}"))
+    let py = object.py();
+    let array = on_host(object).map_err(|error| match is_refusal(py, &error) {
+        true => PyIndexError::new_err(renamed(py, &error, "index")),
+        false => error,
     })?;
     // A list of nothing picks nothing, though its dtype is that of real numbers.
     if array.is_empty() && object.is_instance_of::<PyList>() {
         return UsmArray::from_slice::<i64>(array.queue(), array.kind(), array.shape(), &[]).or_raise();
     }
     Ok(array)
+}
+
+fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py)
+}
+
+/// The text of a refusal by `on_host`, which knows its argument as `obj`, about an argument of another name.
+fn renamed(py: Python<'_>, error: &PyErr, name: &str) -> String {
+    let text = error.value(py).to_string();
+    text.strip_prefix("obj").map_or_else(|| text.clone(), |rest| format!("{name}{rest}"))
 }
