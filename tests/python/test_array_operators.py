@@ -75,14 +75,27 @@ def test_the_kind_of_the_result(array, first, second):
 
 
 @pytest.mark.parametrize("compare", COMPARISONS, ids=lambda compare: compare.__name__)
-def test_other_libraries(array, dpt, usm_type, compare):
+def test_other_libraries(dpt, usm_type, compare):
     n = [[1, 2], [3, 4]]
-    ours = ut.zeros((2, 2), "i8", usm_type=usm_type)
-    ours[...] = n
-    theirs = dpt.asarray([[1, 3], [3, 3]], usm_type=usm_type, sycl_queue=None)
-    expected = dpt.asnumpy(compare(dpt.asarray(n), theirs)).tolist()
-    assert compare(ours, theirs).tolist() == expected
-    assert compare(ours, usm.memory.MemoryUSMShared(2)[:1].__class__(2)).shape == (2, 2)
+    theirs = dpt.asarray([[1, 3], [3, 3]], usm_type=usm_type)
+    ours = ut.asarray(n, usm_type=usm_type, sycl_queue=theirs.sycl_queue)
+    assert compare(ours, theirs).tolist() == dpt.asnumpy(compare(dpt.asarray(n), theirs)).tolist()
+
+
+def test_where_to_compute_is_no_guess(array, queue, usm_type):
+    """As in dpnp: arrays of several queues are refused."""
+    a, _ = made(array, usm_type, [1, 2])
+    other = ut.asarray([1, 2], usm_type=usm_type, sycl_queue=usm.SyclQueue(queue.sycl_device))
+    for compare in COMPARISONS:
+        with pytest.raises(ut.ExecutionPlacementError, match="to_device"):
+            compare(a, other)
+        assert compare(a, other.to_device(queue)).shape == (2,)
+    for operate in LOGIC + IN_PLACE:
+        with pytest.raises(ut.ExecutionPlacementError):
+            operate(a > 1, other > 1)
+    # Membership gives no array, and assignment says where.
+    assert other in a
+    a[...] = other
 
 
 def test_what_is_no_operand(array, usm_type):

@@ -8,6 +8,7 @@ use usm_array::{ArrayOrScalar, Dtype, Rhs, Scalar, UsmArray};
 
 use super::arguments;
 use super::exchange::on_host;
+use super::functions::results::same_queue;
 use crate::errors::OrRaise;
 use crate::interface::import::array_if_usm;
 
@@ -60,6 +61,19 @@ impl Operand {
             true => on_host(object).map(|array| Some(Self::Array(array))),
             false => Ok(None),
         }
+    }
+
+    /// As [`Operand::of`], to compute with an array: one in USM must be on its queue.
+    pub(super) fn beside(array: &UsmArray, object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let operand = Self::of(object)?;
+        match &operand {
+            // Copies of host memory are not where the caller put them.
+            Some(Self::Array(other)) if !is_numpy(object)? => {
+                same_queue(&[("the array", Some(array)), ("the other operand", Some(other))])?;
+            }
+            _ => {}
+        }
+        Ok(operand)
     }
 
     /// What is assigned to elements of a dtype: an operand, or any other object of which `asarray` makes an array.

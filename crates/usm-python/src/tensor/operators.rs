@@ -69,7 +69,7 @@ impl Operator {
         other: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = other.py();
-        let Some(other) = Operand::of(other)? else {
+        let Some(other) = Operand::beside(array, other)? else {
             return Ok(py.NotImplemented().into_bound(py));
         };
         let result = py.detach(|| match &other {
@@ -84,7 +84,7 @@ impl Operator {
 
     /// The result in the memory of the array.
     pub(super) fn assign(self, array: &UsmArray, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        let Some(operand) = Operand::of(other)? else {
+        let Some(operand) = Operand::beside(array, other)? else {
             return Err(PyTypeError::new_err(format!(
                 "found {}, allowed are booleans and arrays of them",
                 type_name(other)

@@ -31,7 +31,7 @@ mod place;
 mod placement;
 mod ranges;
 mod reduce;
-mod results;
+pub(super) mod results;
 mod select;
 mod shape;
 mod take;

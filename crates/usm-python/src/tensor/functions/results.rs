@@ -35,7 +35,7 @@ pub(super) fn tuple<'py>(
 }
 
 /// Refuses operands of different queues: where to compute would be a guess.
-pub(super) fn same_queue(operands: &[(&str, Option<&UsmArray>)]) -> PyResult<()> {
+pub(in crate::tensor) fn same_queue(operands: &[(&str, Option<&UsmArray>)]) -> PyResult<()> {
     let mut placed = operands.iter().filter_map(|&(name, array)| Some((name, array?)));
     let Some((first_name, first)) = placed.next() else { return Ok(()) };
     match placed.find(|(_, array)| array.queue() != first.queue()) {
