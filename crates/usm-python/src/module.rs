@@ -65,7 +65,9 @@ pub mod _usm {
     #[pymodule_export]
     use crate::tensor::{Flags, PyDevice, PyDtype, UsmNdarray, array_from_pickle, dtype_named};
     #[pymodule_export]
-    use crate::tensor::{asarray, asnumpy, from_dlpack, from_numpy, to_numpy};
+    use crate::tensor::{
+        asarray, asnumpy, dldevice_to_sycl_device, from_dlpack, from_numpy, sycl_device_to_dldevice, to_numpy,
+    };
     #[pymodule_export]
     use crate::tensor::{get_print_options, set_print_options, usm_ndarray_repr, usm_ndarray_str};
 }

@@ -27,6 +27,22 @@ pub fn device_with_number(runtime: &Runtime, wanted: DLDevice) -> Result<Device>
     }
 }
 
+/// The kDLOneAPI number of a root device of the SYCL runtime.
+///
+/// ```
+/// use usm_array::dlpack::number_of_device;
+/// use usm_array::usm_core::Runtime;
+///
+/// let runtime = Runtime::global();
+/// assert_eq!(number_of_device(runtime, runtime.host_device()), None);
+/// ```
+#[must_use]
+pub fn number_of_device(runtime: &Runtime, device: &Device) -> Option<DLDevice> {
+    let index = one_api_devices(runtime).position(|root| root == *device)?;
+    // There are not more devices than that.
+    Some(DLDevice { device_type: DLDeviceType::ONE_API, device_id: index as i32 })
+}
+
 /// The device with a number.
 pub(super) fn one_api_device(runtime: &Runtime, wanted: DLDevice) -> Result<Device> {
     let index = usize::try_from(wanted.device_id).ok();
@@ -62,14 +78,13 @@ impl UsmArray {
         if device.backend_id() != BackendId::Sycl {
             return refused("not a SYCL device");
         }
-        let Some(index) = one_api_devices(runtime).position(|root| root == *device) else {
+        let Some(number) = number_of_device(runtime, device) else {
             return refused("not a root device");
         };
         let default = runtime.default_queue(device).map_err(usm_memory::Error::from)?;
         if default.context() != self.context() {
             return refused("not in the default context");
         }
-        // There are not more devices than that.
-        Ok(DLDevice { device_type: DLDeviceType::ONE_API, device_id: index as i32 })
+        Ok(number)
     }
 }

@@ -47,7 +47,7 @@ pub use abi::{
     DLPackExchangeAPIHeader, DLPackVersion, DLTensor, SetError,
 };
 pub use codes::{DLDataTypeCode, DLDeviceType};
-pub use device::device_with_number;
+pub use device::{device_with_number, number_of_device};
 pub use error::DlpackError;
 pub use export::{DlpackExport, TensorForm};
 pub use import::DlpackImport;

@@ -74,6 +74,7 @@ __all__ = [
     "concat",
     "copy",
     "count_nonzero",
+    "dldevice_to_sycl_device",
     "doctor",
     "empty",
     "empty_like",
@@ -146,6 +147,7 @@ __all__ = [
     "stack",
     "sum",
     "swapaxes",
+    "sycl_device_to_dldevice",
     "take",
     "take_along_axis",
     "tile",
@@ -989,6 +991,8 @@ def from_numpy(
     usm_type: _UsmKind = "device",
     sycl_queue: _SyclObject | None = None,
 ) -> usm_ndarray: ...
+def dldevice_to_sycl_device(dl_dev: tuple[SupportsIndex, SupportsIndex]) -> SyclDevice: ...
+def sycl_device_to_dldevice(dev: SyclDevice | _HasFilterString) -> tuple[Any, int]: ...
 def from_dlpack(
     x: _HasDlpack,
     /,

@@ -21,7 +21,7 @@ mod transfer;
 
 pub use array::UsmNdarray;
 pub(crate) use device::PyDevice;
-pub(crate) use dlpack::from_dlpack;
+pub(crate) use dlpack::{dldevice_to_sycl_device, from_dlpack, sycl_device_to_dldevice};
 pub(crate) use dtype::{PyDtype, named as dtype_named};
 pub(crate) use exchange::{asarray, asnumpy, from_numpy, to_numpy};
 pub(crate) use flags::Flags;

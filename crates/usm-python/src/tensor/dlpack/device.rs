@@ -3,13 +3,14 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use usm_array::UsmArray;
-use usm_array::dlpack::{DLDevice, DLDeviceType};
+use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number, number_of_device};
 
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, SyclDeviceCreationError, type_name};
 use crate::interface::{index, sequence};
 use crate::runtime;
+use crate::sycl::{SyclDevice, Target, target};
 
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
@@ -18,6 +19,10 @@ pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, devi
 pub(in crate::tensor) fn device_of<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
     let runtime = runtime::get(py)?;
     let device = py.detach(|| array.dlpack_device(runtime)).or_raise()?;
+    as_python(py, device)
+}
+
+fn as_python(py: Python<'_>, device: DLDevice) -> PyResult<Bound<'_, PyTuple>> {
     let kinds = py.import(intern!(py, "usm.tensor"))?.getattr(intern!(py, "DLDeviceType"))?;
     let kind = kinds.call1((device.device_type.0,))?;
     PyTuple::new(py, [kind, device.device_id.into_pyobject(py)?.into_any()])
@@ -47,4 +52,72 @@ pub(super) fn pair(name: &str, object: &Bound<'_, PyAny>) -> PyResult<DLDevice> 
         device_type: DLDeviceType(index(&format!("{name}[0]"), &kind)?),
         device_id: index(&format!("{name}[1]"), number)?,
     })
+}
+
+/// dldevice_to_sycl_device(dl_dev)
+///
+/// The root device that a pair of numbers of DLPack stands for: ``kDLOneAPI``, and the number of the device among those of the
+/// SYCL runtime.
+///
+/// Raises TypeError for what is no tuple, ValueError for another kind of device, SyclDeviceCreationError for a number that none has.
+///
+/// >>> import usm, usm.tensor as ut
+/// >>> device = usm.select_default_device()
+/// >>> device.backend == "host" or ut.dldevice_to_sycl_device(ut.sycl_device_to_dldevice(device)) == device
+/// True
+#[pyfunction]
+pub(crate) fn dldevice_to_sycl_device(dl_dev: &Bound<'_, PyAny>) -> PyResult<SyclDevice> {
+    let py = dl_dev.py();
+    if !dl_dev.is_instance_of::<PyTuple>() {
+        return Err(PyTypeError::new_err(format!(
+            "dl_dev: found {}, allowed is a tuple of a device type and a number",
+            type_name(dl_dev)
+        )));
+    }
+    let (wanted, runtime) = (pair("dl_dev", dl_dev)?, runtime::get(py)?);
+    let found = py.detach(|| device_with_number(runtime, wanted));
+    found.map(SyclDevice::from_device).map_err(|error| {
+        let message = format!("dl_dev: {error}");
+        match wanted.device_type {
+            DLDeviceType::ONE_API => SyclDeviceCreationError::new_err(message),
+            _ => PyValueError::new_err(message),
+        }
+    })
+}
+
+/// sycl_device_to_dldevice(dev)
+///
+/// The pair of numbers that stands for a device in DLPack: ``kDLOneAPI``, and the number of the device, or of the root device that
+/// it is a part of, among those of the SYCL runtime.
+///
+/// Raises TypeError for what is no device, ValueError for a device that SYCL does not know.
+///
+/// >>> import usm, usm.tensor as ut
+/// >>> device = usm.select_default_device()
+/// >>> device.backend == "host" or ut.sycl_device_to_dldevice(device)[0] == ut.DLDeviceType.kDLOneAPI
+/// True
+#[pyfunction]
+pub(crate) fn sycl_device_to_dldevice<'py>(dev: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    let py = dev.py();
+    let device = match dev.is_instance_of::<PyString>() {
+        true => None,
+        false => match target(py, "dev", Some(dev)) {
+            Ok(Target::Device(device)) => Some(device),
+            _ => None,
+        },
+    };
+    let mut device = device.ok_or_else(|| {
+        PyTypeError::new_err(format!("dev: found {}, allowed is a SyclDevice", type_name(dev)))
+    })?;
+    while let Some(whole) = device.parent().or_raise()? {
+        device = whole;
+    }
+    let runtime = runtime::get(py)?;
+    let number = py.detach(|| number_of_device(runtime, &device)).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "dev: found {}, allowed are devices of the SYCL runtime",
+            device.filter_string()
+        ))
+    })?;
+    as_python(py, number)
 }

@@ -16,6 +16,7 @@ mod import;
 
 pub(super) use c_api::exchange_api;
 pub(super) use device::device_of;
+pub(crate) use device::{dldevice_to_sycl_device, sycl_device_to_dldevice};
 pub(super) use export::export;
 pub(crate) use import::from_dlpack;
 pub(super) use import::{as_value_error, import};

@@ -1,0 +1,52 @@
+"""Devices as the pairs of numbers of DLPack."""
+
+import pytest
+
+import usm
+import usm.tensor as ut
+
+
+def test_every_root_device_has_a_number(sycl_queue):
+    roots = [device for device in usm.get_devices() if device.backend != "host"]
+    for number, device in enumerate(roots):
+        pair = ut.sycl_device_to_dldevice(device)
+        assert pair == (ut.DLDeviceType.kDLOneAPI, number)
+        assert isinstance(pair[0], ut.DLDeviceType)
+        assert ut.dldevice_to_sycl_device(pair) == device
+        assert ut.dldevice_to_sycl_device((14, number)) == device
+    part = sycl_queue.sycl_device.create_sub_devices(partition=1)[0]
+    assert ut.sycl_device_to_dldevice(part) == ut.sycl_device_to_dldevice(sycl_queue.sycl_device)
+
+
+def test_the_numbers_are_dpnps(dpctl, dpt, sycl_queue):
+    theirs = dpctl.SyclDevice(sycl_queue.sycl_device.filter_string)
+    expected = dpt.sycl_device_to_dldevice(theirs)
+    assert ut.sycl_device_to_dldevice(theirs) == expected
+    assert ut.sycl_device_to_dldevice(sycl_queue.sycl_device) == expected
+    assert ut.dldevice_to_sycl_device(expected).filter_string == theirs.filter_string
+
+
+@pytest.mark.parametrize(
+    ("pair", "error"),
+    [
+        ([14, 0], TypeError),
+        (3, TypeError),
+        ((14,), ValueError),
+        ((14, 0, 0), ValueError),
+        ((1, 0), ValueError),
+        ((14, 1000), usm.SyclDeviceCreationError),
+        ((14, -1), usm.SyclDeviceCreationError),
+        ((14, "0"), TypeError),
+    ],
+)
+def test_pairs_that_are_refused(pair, error):
+    with pytest.raises(error, match="dl_dev"):
+        ut.dldevice_to_sycl_device(pair)
+
+
+def test_devices_that_are_refused():
+    with pytest.raises(ValueError, match="dev: found host:cpu:0"):
+        ut.sycl_device_to_dldevice(usm.SyclDevice("host"))
+    for other in (3, "host", None):
+        with pytest.raises(TypeError, match="dev: found"):
+            ut.sycl_device_to_dldevice(other)
