@@ -1,4 +1,4 @@
-"""The type stubs with pyright (basedpyright, which comes with its own node): complete, strict, and right where they are used."""
+"""The type stubs with pyright (as basedpyright, which has node in its wheels): complete, strict, right where used."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Programs in processes of their own, on a queue of each backend, with a time limit: what must neither hang nor crash."""
+"""Programs in processes of their own, on a queue of each backend, with a time limit: for what might hang or crash."""
 
 import os
 import subprocess

@@ -19,6 +19,7 @@ use super::{convert, dlpack, dtype, indexing, numbers, parts, pickle, print, tra
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise};
 use crate::interface::{export, import::visit_producer};
+use crate::interrupt;
 use crate::memory;
 use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
 
@@ -374,7 +375,9 @@ impl UsmNdarray {
     }
 
     fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {
-        py.detach(|| self.array().bitwise_invert()).or_raise().map(Self::from_array)
+        let array = self.array().clone();
+        let result = interrupt::run(py, array.size_bytes(), move || array.bitwise_invert())?;
+        result.or_raise().map(Self::from_array)
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
@@ -422,7 +425,9 @@ impl UsmNdarray {
     /// >>> a.T.copy().strides
     /// (2, 1)
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        py.detach(|| self.array().copy()).or_raise().map(Self::from_array)
+        let array = self.array().clone();
+        let copy = interrupt::run(py, array.size_bytes(), move || array.copy())?;
+        copy.or_raise().map(Self::from_array)
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {

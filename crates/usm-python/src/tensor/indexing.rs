@@ -10,6 +10,7 @@ use super::{UsmNdarray, numbers};
 use crate::errors::{OrRaise, type_name};
 use crate::interface::import::array_if_usm;
 use crate::interface::index;
+use crate::interrupt;
 
 /// One item between the brackets, with the array that it names.
 enum Item {
@@ -34,16 +35,45 @@ pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<UsmArray
         return array.slice(&items).or_raise();
     }
     let items = items(key)?;
-    let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
-    key.py().detach(|| array.get_index(&indices)).or_raise()
+    let array = array.clone();
+    interrupt::run(key.py(), work_bytes(&array, &items), move || {
+        let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
+        array.get_index(&indices)
+    })?
+    .or_raise()
 }
 
 /// Changes the elements of a key.
 pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let items = items(key)?;
     let value = Operand::assigned(value, array.dtype())?;
-    let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
-    key.py().detach(|| array.set_index(&indices, &value)).or_raise()
+    let array = array.clone();
+    interrupt::run(key.py(), work_bytes(&array, &items), move || {
+        let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
+        array.set_index(&indices, &value)
+    })?
+    .or_raise()
+}
+
+/// About how many bytes an operation on these elements touches.
+fn work_bytes(array: &UsmArray, items: &[Item]) -> usize {
+    let of_arrays = items.iter().map(|item| match item {
+        Item::Array(array) => array.size_bytes(),
+        _ => 0,
+    });
+    let most = of_arrays.fold(array.size_bytes(), usize::max);
+    if !interrupt::is_long(most) {
+        return 0; // not worth a closer look
+    }
+    let basic: Option<Vec<SliceItem>> = items
+        .iter()
+        .map(|item| match item {
+            Item::Basic(item) => Some(*item),
+            _ => None,
+        })
+        .collect();
+    let view = basic.and_then(|basic| array.slice(&basic).ok());
+    view.map_or(most, |view| view.size_bytes())
 }
 
 /// An iterator of the views along the first axis.

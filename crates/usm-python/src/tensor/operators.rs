@@ -8,6 +8,7 @@ use usm_array::{Result, Rhs, UsmArray, coerced_kind};
 use super::UsmNdarray;
 use super::operand::Operand;
 use crate::errors::{OrRaise, type_name};
+use crate::interrupt;
 
 /// What stands between two operands.
 #[derive(Clone, Copy, Debug)]
@@ -72,13 +73,14 @@ impl Operator {
         let Some(other) = Operand::beside(array, other)? else {
             return Ok(py.NotImplemented().into_bound(py));
         };
-        let result = py.detach(|| match &other {
+        let (array, bytes) = (array.clone(), work_bytes(array, &other));
+        let result = interrupt::run(py, bytes, move || match &other {
             // The result is in memory of the first operand's kind: the one that is furthest from the host comes first.
             Operand::Array(second) if coerced_kind([second.kind(), array.kind()]) != Some(array.kind()) => {
-                self.turned().run(second, array.into())
+                self.turned().run(second, (&array).into())
             }
-            other => self.run(array, other.into()),
-        });
+            other => self.run(&array, other.into()),
+        })?;
         Ok(Bound::new(py, UsmNdarray::from_array(result.or_raise()?))?.into_any())
     }
 
@@ -90,12 +92,20 @@ impl Operator {
                 type_name(other)
             )));
         };
-        other.py().detach(|| array.assign(&self.run(array, (&operand).into())?)).or_raise()
+        let (array, bytes) = (array.clone(), work_bytes(array, &operand));
+        let job = move || array.assign(&self.run(&array, (&operand).into())?);
+        interrupt::run(other.py(), bytes, job)?.or_raise()
     }
 }
 
 /// Whether some element is equal to a value, which is broadcast.
 pub(super) fn contains(array: &UsmArray, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Some(operand) = Operand::of(value)? else { return Ok(false) };
-    value.py().detach(|| array.equal(&operand)?.is_any()).or_raise()
+    let (array, bytes) = (array.clone(), work_bytes(array, &operand));
+    interrupt::run(value.py(), bytes, move || array.equal(&operand)?.is_any())?.or_raise()
+}
+
+/// The larger of both operands.
+fn work_bytes(array: &UsmArray, other: &Operand) -> usize {
+    other.array().map_or(0, UsmArray::size_bytes).max(array.size_bytes())
 }

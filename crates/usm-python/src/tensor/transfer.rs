@@ -6,6 +6,7 @@ use usm_array::UsmArray;
 
 use super::UsmNdarray;
 use crate::errors::{OrRaise, type_name};
+use crate::interrupt;
 use crate::sycl::{SyclQueue, queue_argument};
 
 /// The array itself where it is there already, a view for another queue of its context, otherwise a copy.
@@ -25,7 +26,10 @@ pub(super) fn to_device<'py>(
     }
     let there = match queue.context() == ours.context() {
         true => ours.on_queue(&queue),
-        false => py.detach(|| ours.copy_to(&queue, ours.kind())),
+        false => {
+            let ours = ours.clone();
+            interrupt::run(py, ours.size_bytes(), move || ours.copy_to(&queue, ours.kind()))?
+        }
     };
     Bound::new(py, UsmNdarray::from_array(there.or_raise()?))
 }

@@ -11,6 +11,7 @@ use usm_array::{Conversion, CopyMode, UsmArray};
 use super::capsule;
 use super::device::{self, CPU};
 use crate::errors::{OrRaise, type_name};
+use crate::interrupt;
 use crate::runtime;
 use crate::sycl::{queue_argument, queue_object};
 use crate::tensor::UsmNdarray;
@@ -96,9 +97,14 @@ fn of_ours(py: Python<'_>, array: &UsmArray, wanted: &Wanted, copy: CopyMode) ->
         Wanted::HostCode if !array.is_host_accessible() => Some(UsmKind::Host),
         _ => None,
     };
-    let queue = wanted.queue().filter(|queue| queue.context() != array.context());
-    let conversion = Conversion { kind, queue, copy, ..Conversion::default() };
-    py.detach(|| array.converted(&conversion)).or_raise().map_err(as_buffer_error)
+    let queue = wanted.queue().filter(|queue| queue.context() != array.context()).cloned();
+    let copies = copy == CopyMode::Always || kind.is_some() || queue.is_some();
+    let (array, bytes) = (array.clone(), if copies { array.size_bytes() } else { 0 });
+    let convert = move || {
+        let conversion = Conversion { kind, queue: queue.as_ref(), copy, ..Conversion::default() };
+        array.converted(&conversion)
+    };
+    interrupt::run(py, bytes, convert)?.or_raise().map_err(as_buffer_error)
 }
 
 /// An array over the memory of an object with DLPack, for `asarray`: on the queue, or where the memory is.

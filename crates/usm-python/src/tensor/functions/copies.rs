@@ -6,7 +6,9 @@ use usm_array::{Conversion, CopyMode, can_cast, default_dtypes};
 
 use super::super::exchange::copy_order;
 use super::super::{UsmNdarray, arguments};
-use super::{operands, place, results};
+use super::{operands, place};
+use crate::errors::OrRaise;
+use crate::interrupt;
 
 /// astype(x, dtype, /, *, order="K", casting="unsafe", copy=True, device=None)
 ///
@@ -42,14 +44,13 @@ pub(crate) fn astype<'py>(
             array.dtype()
         )));
     }
-    let conversion = Conversion {
-        dtype: Some(dtype),
-        queue: Some(queue),
-        order,
-        copy: if copy { CopyMode::Always } else { CopyMode::IfNeeded },
-        ..Conversion::default()
-    };
-    let cast = results::array(py, || array.converted(&conversion))?;
+    let (source, queue) = (array.clone(), queue.clone());
+    let copy = if copy { CopyMode::Always } else { CopyMode::IfNeeded };
+    let cast = interrupt::run(py, array.size_bytes(), move || {
+        let (dtype, queue) = (Some(dtype), Some(&queue));
+        source.converted(&Conversion { dtype, queue, order, copy, ..Conversion::default() })
+    })?;
+    let cast = UsmNdarray::from_array(cast.or_raise()?);
     if x.is_instance_of::<UsmNdarray>() && cast.array().buffer().address() == array.buffer().address() {
         return Ok(x.clone()); // nothing was needed
     }
@@ -72,5 +73,7 @@ pub(crate) fn copy(py: Python<'_>, x: &Bound<'_, PyAny>, order: &str) -> PyResul
     let array = operands::array("x", x)?;
     let conversion =
         Conversion { order: copy_order(order)?, copy: CopyMode::Always, ..Conversion::default() };
-    results::array(py, || array.converted(&conversion))
+    let bytes = array.size_bytes();
+    let copy = interrupt::run(py, bytes, move || array.converted(&conversion))?;
+    copy.or_raise().map(UsmNdarray::from_array)
 }
