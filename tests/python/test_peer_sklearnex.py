@@ -55,8 +55,6 @@ def test_what_they_publish_comes_back(sklearnex, dpctl, numpy, sycl_queue, usm_t
     from onedal import _default_backend
     from onedal.datatypes import to_table
 
-    import onedal.datatypes  # noqa: F401
-
     a = ut.asarray([[1, 2, 3], [4, 5, 6]], "f4", usm_type=usm_type, sycl_queue=sycl_queue)
     if not getattr(_default_backend, "is_dpc", False):
         pytest.skip("their build has no SYCL")
