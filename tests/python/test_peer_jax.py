@@ -15,8 +15,13 @@ def test_ours_to_jax(allocate, jax, numpy, host_accessible, layout):
     assert jax.numpy.asarray(numpy.asarray(a)).tolist() == expected
     if not a.flags.c_contiguous or not a.size:
         a = ut.asarray(a, order="C", copy=True)
+        assert a._pointer % 64 == 0
     theirs = jax.dlpack.from_dlpack(Exporter(a, CPU))
     assert theirs.shape == a.shape and theirs.tolist() == expected
+    # It copies what is not aligned to 64 bytes, as new arrays of ours are.
+    if a.size and a._pointer % 64 == 0:
+        for theirs in (theirs, jax.dlpack.from_dlpack(numpy.asarray(a))):
+            assert theirs.unsafe_buffer_pointer() == a._pointer
 
 
 @pytest.mark.parametrize("dtype", [name for name in DTYPES if "64" not in name and name != "complex128"])

@@ -44,10 +44,9 @@ def test_there_and_back_through_compiled_code(echo, allocate, usm_type, layout):
         assert (b._pointer, b.strides, b.usm_type) == (a._pointer, a.strides, usm_type)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+# Their dtypes have no complex numbers.
+@pytest.mark.parametrize("dtype", [name for name in DTYPES if not name.startswith("complex")])
 def test_every_dtype(echo, tvm_ffi, queue, usm_type, dtype):
-    if dtype.startswith("complex"):
-        pytest.skip("their dtypes have no complex numbers")
     a = ut.asarray(counting(dtype, 6), dtype, usm_type=usm_type, sycl_queue=queue)
     b = echo(a)
     assert (b.dtype, b.tolist(), b._pointer) == (dtype, a.tolist(), a._pointer)

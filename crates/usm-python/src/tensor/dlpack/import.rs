@@ -66,8 +66,7 @@ impl Wanted {
     fn parse(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(object) = device else { return Ok(Self::Anywhere) };
         if !object.is_instance_of::<PyTuple>() {
-            let queue = object.getattr_opt(intern!(py, "sycl_queue"))?;
-            return queue_argument(py, "device", Some(queue.as_ref().unwrap_or(object))).map(Self::At);
+            return queue_argument(py, "device", Some(object)).map(Self::At);
         }
         match device::pair("device", object)? {
             CPU => Ok(Self::HostCode),
