@@ -128,7 +128,7 @@ def test_sequences_of_arrays(queue, usm_type, numpy):
 def test_arrays_of_several_queues_need_a_place(host_queue, queue):
     a = ut.asarray([1, 2], sycl_queue=host_queue)
     b = ut.asarray([3, 4], sycl_queue=usm.SyclQueue(queue.sycl_device))
-    with pytest.raises(Exception, match="queue"):
+    with pytest.raises(ut.ExecutionPlacementError, match="sycl_queue"):
         ut.asarray([a, b])
     assert ut.asarray([a, b], sycl_queue=queue).tolist() == [[1, 2], [3, 4]]
 

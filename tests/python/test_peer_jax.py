@@ -20,8 +20,8 @@ def test_ours_to_jax(allocate, jax, numpy, host_accessible, layout):
     assert theirs.shape == a.shape and theirs.tolist() == expected
     # It copies what is not aligned to 64 bytes, as new arrays of ours are.
     if a.size and a._pointer % 64 == 0:
-        for theirs in (theirs, jax.dlpack.from_dlpack(numpy.asarray(a))):
-            assert theirs.unsafe_buffer_pointer() == a._pointer
+        for view in (theirs, jax.dlpack.from_dlpack(numpy.asarray(a))):
+            assert view.unsafe_buffer_pointer() == a._pointer
 
 
 @pytest.mark.parametrize("dtype", [name for name in DTYPES if "64" not in name and name != "complex128"])

@@ -12,7 +12,7 @@ use usm_array::{
 use super::host::HostElements;
 use super::object::{Source, source};
 use super::wanted::Wanted;
-use crate::errors::OrRaise;
+use crate::errors::{ExecutionPlacementError, OrRaise};
 use crate::interface::sequence;
 use crate::runtime;
 
@@ -34,7 +34,7 @@ pub(super) fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>)
         (None, None) => wanted.queue_or_default(py)?,
         (None, Some(first)) => {
             if arrays.iter().any(|array| array.queue() != first.queue()) {
-                return Err(PyValueError::new_err(
+                return Err(ExecutionPlacementError::new_err(
                     "sycl_queue: found arrays of several queues, allowed without this argument, or device, are arrays of one",
                 ));
             }

@@ -33,7 +33,8 @@ use crate::tensor::dlpack;
 /// keeps what there is. `copy` True copies in any case, None where it is needed, False never.
 ///
 /// Raises ValueError when `copy` is False and a copy is needed, TypeError for objects without elements and elements without a
-/// dtype, TypeError or ValueError that starts with the key of the interface that is wrong, and USMAllocationError.
+/// dtype, TypeError or ValueError that starts with the key of the interface that is wrong, ExecutionPlacementError for a sequence of
+/// arrays of several queues without a place, and USMAllocationError.
 ///
 /// >>> import usm.tensor as ut
 /// >>> array = ut.asarray([[1, 2.5], (3, 4)], usm_type="shared")
