@@ -8,7 +8,7 @@ import pytest
 import usm
 import usm.tensor as ut
 
-from support import capsules
+from support import capsules, process
 from support.dlpack import (
     CPU,
     LEGACY,
@@ -304,6 +304,23 @@ def test_whoever_is_last_ends_it(queue, host_accessible, at_start):
         else:
             del capsule
         assert settled() == at_start
+
+
+def test_capsules_that_live_until_the_interpreter_ends():
+    script = '''
+        import usm.tensor as ut
+        kept = []
+        for usm_type in ("host", "shared", "device"):
+            a = ut.asarray([1, 2], usm_type=usm_type)
+            for device in (None, (1, 0)):
+                try:
+                    kept += [a.__dlpack__(dl_device=device), a.__dlpack__(max_version=(1, 0), dl_device=device)]
+                except BufferError:
+                    pass
+            view = ut.from_dlpack(a)
+        print(len(kept) >= 10)
+    '''
+    assert process.check(script) == "True\n"
 
 
 def test_an_exception_survives_the_end_of_a_capsule(queue, host_accessible):

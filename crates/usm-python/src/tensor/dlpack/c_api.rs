@@ -66,20 +66,15 @@ pub(in crate::tensor) fn exchange_api(py: Python<'_>) -> PyResult<Bound<'_, PyCa
 
 /// Runs the body of a function of the table with its caller's interpreter: 0, or −1 with the exception set.
 fn answer(body: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        Python::attach(|py| match body(py) {
-            Ok(()) => 0,
-            Err(error) => {
-                error.restore(py);
-                -1
-            }
-        })
-    }));
-    outcome.unwrap_or_else(|payload| {
-        std::mem::forget(payload);
-        Python::attach(|py| PyRuntimeError::new_err("a defect in usm").restore(py));
-        -1
-    })
+    // Attached already, but for an interpreter that ends: there is nobody to tell then.
+    let outcome = Python::try_attach(|py| {
+        let outcome = catch_unwind(AssertUnwindSafe(|| body(py))).unwrap_or_else(|payload| {
+            std::mem::forget(payload);
+            Err(PyRuntimeError::new_err("a defect in usm"))
+        });
+        outcome.map_err(|error| error.restore(py))
+    });
+    if outcome == Some(Ok(())) { 0 } else { -1 }
 }
 
 /// The array of a Python object.

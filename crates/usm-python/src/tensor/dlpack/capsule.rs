@@ -32,11 +32,9 @@ pub(super) fn wrap(py: Python<'_>, tensor: ManagedTensor) -> PyResult<Bound<'_, 
     capsule
 }
 
-/// Ends the tensor of a capsule that nobody consumed.
+/// Ends the tensor of a capsule that nobody consumed, also while the interpreter ends or an exception is under way: no Python code is
+/// called here.
 unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
-    // A capsule may die while an exception is under way, which must survive.
-    // SAFETY: Python calls destructors with the interpreter attached.
-    let pending = Python::attach(PyErr::take);
     for name in [VERSIONED, LEGACY] {
         // SAFETY: the capsule that Python destroys.
         if unsafe { ffi::PyCapsule_IsValid(capsule, name.as_ptr()) } == 0 {
@@ -48,9 +46,6 @@ unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
             // SAFETY: 1. by its name still the tensor that `wrap` put there. 2. and 3. it is one of ours.
             drop(unsafe { ManagedTensor::from_raw(raw) });
         }
-    }
-    if let Some(pending) = pending {
-        Python::attach(|py| pending.restore(py));
     }
 }
 
