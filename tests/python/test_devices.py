@@ -122,8 +122,12 @@ def test_in_order_queues(queue):
     device = queue.sycl_device
     assert usm.SyclQueue(device, property="in_order").is_in_order is True
     assert type(usm.SyclQueue(device).is_in_order) is bool
-    with pytest.raises((ValueError, TypeError)):
-        usm.SyclQueue(device, property="sideways")
+    for bits, words in ((0, "default"), (1, "enable_profiling"), (2, ["in_order", 0]), (3, ("in_order", 1))):
+        for queue in (usm.SyclQueue(device, property=bits), usm.SyclQueue(device, property=words)):
+            assert (queue.has_enable_profiling, queue.is_in_order) == (bool(bits & 1), bool(bits & 2))
+    for wrong in ("sideways", 4, -1, 4.5, ["in_order", ()], b"in_order"):
+        with pytest.raises(ValueError, match="property"):
+            usm.SyclQueue(device, property=wrong)
 
 
 def test_exceptions():

@@ -25,7 +25,6 @@ def call(request):
 
 def test_names_of_dpctl(dpctl):
     absent = {
-        "__name__",
         "__pyx_vtable__",
         "__setstate__",
         "addressof_ref",
@@ -34,6 +33,25 @@ def test_names_of_dpctl(dpctl):
         "_submit_keep_args_alive",
     }
     assert set(dir(dpctl.SyclQueue)) - set(dir(usm.SyclQueue)) == absent
+
+
+def test_memcpy_between_buffers(queue, call):
+    for keywords in ({}, {"property": "in_order"}):
+        queue = usm.SyclQueue(queue.sycl_device, **keywords)
+        source, target = bytearray(CONTENT[:100]), bytearray(100)
+        call(queue, "memcpy", target, source, 60)
+        assert target == CONTENT[:60] + bytes(40)
+        call(queue, "memcpy", memoryview(source)[1:], memoryview(source)[:99], 99)
+        assert source == CONTENT[:1] + CONTENT[:99]
+        memory = um.MemoryUSMShared(100, queue=queue)
+        before = queue.memcpy_async(memory, CONTENT, 100)
+        event = queue.memcpy_async(target, source, 100, [before])
+        assert before.execution_status == event.execution_status == "complete" and target == source
+        for count, error in ((101, ValueError), (-1, ValueError)):
+            with pytest.raises(error):
+                call(queue, "memcpy", target, source, count)
+        with pytest.raises(BufferError):
+            call(queue, "memcpy", bytes(8), source, 8)
 
 
 @pytest.mark.parametrize("count", [0, 1, 99, 100])
@@ -130,8 +148,8 @@ def test_refused(queue, usm_type, call):
     for count in ("x", None, 1.5, True):
         with pytest.raises(TypeError, match="^count"):
             call(queue, "memcpy", a, b"abc", count)
-    for operands in ((a, 3), (None, a), (bytearray(8), bytes(8))):
-        with pytest.raises(TypeError, match="^(dest|src)"):
+    for operands in ((a, 3), (None, a), (bytearray(8), None), (3, bytes(8))):
+        with pytest.raises(TypeError, match=r"^(dest|src): .*_Memory"):
             call(queue, "memcpy", *operands, 8)
     with pytest.raises(BufferError, match="^dest"):
         call(queue, "memcpy", bytes(8), a, 8)

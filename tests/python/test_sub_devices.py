@@ -29,6 +29,13 @@ def test_parts(device):
     assert [p.max_compute_units for p in device.create_sub_devices(partition=(1, 1))] == [1, 1]
 
 
+def test_counts_may_be_whole_floats(device):
+    half = device.max_compute_units / 2
+    if half.is_integer():
+        assert [p.max_compute_units for p in device.create_sub_devices(partition=(half, half))] == [half, half]
+        assert len(device.create_sub_devices(partition=half)) == 2
+
+
 def test_parts_have_no_filter_string(device):
     part = device.create_sub_devices(partition=1)[0]
     with pytest.raises(ValueError, match="root device"):
@@ -45,6 +52,10 @@ def test_parts_have_no_filter_string(device):
         (100_000, usm.SyclSubDeviceCreationError),
         ([1, 0], usm.SyclSubDeviceCreationError),
         ("L1_cache", usm.SyclSubDeviceCreationError),
+        ("not_applicable", usm.SyclSubDeviceCreationError),
+        (1.5, usm.SyclSubDeviceCreationError),
+        ([1, 0.5], usm.SyclSubDeviceCreationError),
+        (float("nan"), usm.SyclSubDeviceCreationError),
         ("sideways", ValueError),
         ([], ValueError),
         (-1, (ValueError, OverflowError)),

@@ -129,6 +129,16 @@ impl HostBytes {
         Err(PyValueError::new_err(format!("{name}: found a strided buffer, allowed is a C-contiguous one")))
     }
 
+    /// The bytes of an operand that is no USM memory.
+    pub(crate) fn source(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::readable(name, object).map_err(|error| no_operand(name, object, error))
+    }
+
+    /// As `source`, of a buffer that is writable.
+    pub(crate) fn target(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::writable(name, object).map_err(|error| no_operand(name, object, error))
+    }
+
     pub(crate) fn writable(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let bytes = Self::readable(name, object)?;
         if bytes.buffer.is_read_only() {
@@ -195,9 +205,26 @@ impl HostBytes {
         Ok(py.detach(|| job(bytes)))
     }
 
+    /// Copies the first `count` bytes, which both have; the two may overlap.
+    pub(crate) fn copy_from(&mut self, source: &Self, count: usize) {
+        // SAFETY: P1, P2, of a buffer that said it is writable; that no other thread uses the bytes meanwhile is up to the
+        // Python program, as in `with_bytes`.
+        unsafe { std::ptr::copy(source.start().cast_const(), self.start(), count) };
+    }
+
     pub(crate) fn overlaps(&self, other: &UsmBuffer) -> bool {
         overlap(self.buffer.address(), self.len(), other)
     }
+}
+
+fn no_operand(name: &str, object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyTypeError>(object.py()) {
+        return error;
+    }
+    PyTypeError::new_err(format!(
+        "{name}: found {}, allowed are USM memory (such as usm.memory._Memory) and objects with the buffer protocol",
+        type_name(object)
+    ))
 }
 
 /// The bytes from the lowest to the highest item of a buffer, gaps included.

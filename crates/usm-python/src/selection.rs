@@ -8,7 +8,10 @@ use usm_array::usm_core::{Aspects, Device, DeviceType};
 use crate::errors::{OrRaise, type_name};
 use crate::interface::sequence;
 use crate::runtime;
-use crate::sycl::{Selection, SyclDevice, SyclPlatform, SyclQueue, cached_queue, describe_platform, print};
+use crate::sycl::{
+    Selection, SyclDevice, SyclPlatform, SyclQueue, cached_queue, describe_platform, print,
+    verbosity as verbosity_of,
+};
 
 fn devices(py: Python<'_>) -> PyResult<Vec<Device>> {
     let runtime = runtime::get(py)?;
@@ -73,17 +76,38 @@ pub(crate) fn get_platforms(py: Python<'_>) -> PyResult<Vec<SyclPlatform>> {
     Ok(platforms.into_iter().map(SyclPlatform::from_platform).collect())
 }
 
+/// get_composite_devices()
+///
+/// All composite devices: those that the SYCL runtime combines from several devices.
+///
+/// >>> import usm
+/// >>> all(device.has_aspect_is_composite for device in usm.get_composite_devices())
+/// True
+#[pyfunction]
+pub(crate) fn get_composite_devices(py: Python<'_>) -> PyResult<Vec<SyclDevice>> {
+    let runtime = runtime::get(py)?;
+    let found = py.detach(|| {
+        let platforms = runtime.platforms()?;
+        let devices: Result<Vec<_>, _> =
+            platforms.iter().map(|platform| platform.composite_devices()).collect();
+        devices.map(|devices| devices.concat())
+    });
+    Ok(found.or_raise()?.into_iter().map(SyclDevice::from_device).collect())
+}
+
 /// lsplatform(verbosity=0)
 ///
-/// Print all platforms: name and version; with `verbosity` 1 more about each, with 2 about its devices, too.
+/// Print all platforms: name and version; with `verbosity` 1 more about each, with 2 about its devices, too. For another
+/// verbosity a UserWarning, and it is 0.
 ///
 /// >>> import usm
 /// >>> usm.lsplatform(verbosity=2)  # doctest: +ELLIPSIS
 /// Platform 0 ::
 ///     Name        ...
 #[pyfunction]
-#[pyo3(signature = (verbosity=0))]
-pub(crate) fn lsplatform(py: Python<'_>, verbosity: u8) -> PyResult<()> {
+#[pyo3(signature = (verbosity=None), text_signature = "(verbosity=0)")]
+pub(crate) fn lsplatform(py: Python<'_>, verbosity: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let verbosity = verbosity_of(py, verbosity)?;
     let runtime = runtime::get(py)?;
     for (number, platform) in py.detach(|| runtime.platforms()).or_raise()?.iter().enumerate() {
         let text = describe_platform(platform, verbosity)?;

@@ -30,6 +30,7 @@ _locate.announce_cpu_driver()
 
 from . import memory, tensor
 from ._enums import backend_type, device_type, event_status_type, global_mem_cache_type
+from ._timer import SyclTimer
 from ._usm import (
     SyclContext,
     SyclContextCreationError,
@@ -44,6 +45,7 @@ from ._usm import (
     UsmError,
     backends,
     doctor,
+    get_composite_devices,
     get_device_cached_queue,
     get_devices,
     get_num_devices,
@@ -70,6 +72,7 @@ __all__ = [
     "SyclQueue",
     "SyclQueueCreationError",
     "SyclSubDeviceCreationError",
+    "SyclTimer",
     "USMAllocationError",
     "UsmError",
     "backend_type",
@@ -77,6 +80,7 @@ __all__ = [
     "device_type",
     "doctor",
     "event_status_type",
+    "get_composite_devices",
     "get_device_cached_queue",
     "get_devices",
     "get_num_devices",

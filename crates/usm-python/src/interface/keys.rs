@@ -24,10 +24,14 @@ pub(super) fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Entries<'py>> {
             .ok_or_else(|| PyValueError::new_err(format!("{key}: the entry is missing, but it is required")))
     };
     let version = version(&required(intern!(py, "version"))?)?;
-    let typestr = typestr(&required(intern!(py, "typestr"))?)?;
-    let shape = index_sequence("shape", &required(intern!(py, "shape"))?)?;
+    let malformed = |error: PyErr| match error.is_instance_of::<PyTypeError>(py) {
+        true => PyValueError::new_err(error.value(py).to_string()), // as in dpctl
+        false => error,
+    };
+    let typestr = typestr(&required(intern!(py, "typestr"))?).map_err(malformed)?;
+    let shape = index_sequence("shape", &required(intern!(py, "shape"))?).map_err(malformed)?;
     let strides = match dict.get_item(intern!(py, "strides"))? {
-        Some(strides) if !strides.is_none() => Some(index_sequence("strides", &strides)?),
+        Some(strides) if !strides.is_none() => Some(index_sequence("strides", &strides).map_err(malformed)?),
         _ => None,
     };
     let offset = match dict.get_item(intern!(py, "offset"))? {
@@ -36,7 +40,7 @@ pub(super) fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Entries<'py>> {
     };
     let data = dict.get_item(intern!(py, "data"))?;
     let has_data = data.is_some();
-    let (address, read_only) = data.map_or(Ok((0, false)), |pair| data_pair(&pair))?;
+    let (address, read_only) = data.map_or(Ok((0, false)), |pair| data_pair(&pair)).map_err(malformed)?;
     let syclobj = required(intern!(py, "syclobj"))?;
     let interface = UsmArrayInterface { shape, typestr, address, read_only, strides, offset, version };
     Ok(Entries { interface, has_data, syclobj })

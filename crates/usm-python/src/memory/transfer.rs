@@ -1,6 +1,6 @@
 //! Copies between memory objects and whatever Python has.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
@@ -73,18 +73,23 @@ pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count:
     match (to, from) {
         (Some(to), Some(from)) => interrupt::run(py, count, move || to.copy_from(&from))?.or_raise(),
         (Some(to), None) => {
-            let bytes = HostBytes::readable("src", src)?;
+            let bytes = HostBytes::source("src", src)?;
             bytes.check_len("src", count)?;
             let into = to.clone();
             bytes.lend(py, &to, move |bytes| into.copy_from_host(&bytes[..count], 0))?.or_raise()
         }
         (None, Some(from)) => {
-            let bytes = HostBytes::writable("dest", dest)?;
+            let bytes = HostBytes::target("dest", dest)?;
             bytes.check_len("dest", count)?;
             let out_of = from.clone();
             bytes.lend_mut(py, &from, move |bytes| out_of.copy_to_host(&mut bytes[..count], 0))?.or_raise()
         }
-        (None, None) => Err(PyTypeError::new_err("dest, src: at least one of them must be USM memory")),
+        (None, None) => {
+            let (mut to, from) = (HostBytes::target("dest", dest)?, HostBytes::source("src", src)?);
+            to.check_len("dest", count)?;
+            from.check_len("src", count)?;
+            interrupt::run(py, count, move || to.copy_from(&from, count))
+        }
     }
 }
 

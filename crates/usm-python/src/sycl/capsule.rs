@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -107,7 +107,7 @@ pub(super) fn import(name: &str, capsule: &Bound<'_, PyCapsule>) -> PyResult<Pla
         Err(error) => return Err(PyTypeError::new_err(format!("{name}: found a broken capsule: {error}"))),
     };
     let used = if found.starts_with("used_") { ", which another library has consumed" } else { "" };
-    Err(PyValueError::new_err(format!(
+    Err(PyTypeError::new_err(format!(
         "{name}: found a capsule named {found:?}{used}; allowed are \"SyclQueueRef\" and \"SyclContextRef\""
     )))
 }

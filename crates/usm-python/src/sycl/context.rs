@@ -13,9 +13,9 @@ use crate::interface::sequence;
 
 /// SyclContext(arg=None)
 ///
-/// A SYCL context, the scope in which USM pointers have a meaning. From a device, a filter string or nothing (the default
-/// device) a new context; from a list of devices of one platform a new context over all of them; from a context, a queue, a
-/// capsule or an object with ``_get_capsule()`` the context of that.
+/// A SYCL context, the scope in which USM pointers have a meaning. From a root device, a filter string or nothing (the default
+/// device) the default context of its platform; from a sub-device, or a list of devices of one platform, a new context over
+/// these; from a context, a queue, a capsule or an object with ``_get_capsule()`` the context of that.
 ///
 /// Raises SyclContextCreationError when there is no such device, or when the devices do not belong together.
 ///
@@ -47,17 +47,20 @@ impl SyclContext {
     #[new]
     #[pyo3(signature = (arg=None))]
     fn new(py: Python<'_>, arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let failed = |error: usm_array::usm_core::Error| SyclContextCreationError::new_err(error.to_string());
         let devices = match arg {
             Some(list) if list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>() => {
                 devices_of(list).map_err(instead::<SyclContextCreationError>(py))?
             }
             _ => match target(py, "arg", arg).map_err(instead::<SyclContextCreationError>(py))? {
-                Target::Device(device) => vec![device],
+                Target::Device(device) if device.filter_selector().is_none() => vec![device],
+                Target::Device(device) => {
+                    return py.detach(|| device.default_context()).map_err(failed).map(Self::from_context);
+                }
                 Target::Place(place) => return Ok(Self { context: place.context().clone() }),
             },
         };
-        let context = py.detach(|| Context::new(&devices));
-        context.map(Self::from_context).map_err(|error| SyclContextCreationError::new_err(error.to_string()))
+        py.detach(|| Context::new(&devices)).map(Self::from_context).map_err(failed)
     }
 
     /// The first device of the context.
@@ -90,6 +93,12 @@ impl SyclContext {
 
     fn __hash__(&self) -> u64 {
         super::hash_of(&self.context.id())
+    }
+
+    /// Name of the class.
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        "SyclContext"
     }
 
     fn __repr__(&self) -> PyResult<String> {

@@ -216,6 +216,25 @@ device_methods! {
         max_num_sub_groups: u32 = |info| info.max_sub_groups;
         /// Sizes that a sub-group can have, in work-items.
         sub_group_sizes: Vec<usize> = |info| info.sub_group_sizes.clone();
+        /// True when the sub-groups of a work-group go on independently of each other.
+        sub_group_independent_forward_progress: bool = |info| info.independent_sub_groups;
+        /// Most images that a kernel can read.
+        max_read_image_args: u32 = |info| info.images.max_read_args;
+        /// Most images that a kernel can write.
+        max_write_image_args: u32 = |info| info.images.max_write_args;
+        /// Largest width of a 2-D image, in pixels.
+        image_2d_max_width: usize = |info| info.images.max_2d[0];
+        /// Largest height of a 2-D image, in pixels.
+        image_2d_max_height: usize = |info| info.images.max_2d[1];
+        /// Largest width of a 3-D image, in pixels.
+        image_3d_max_width: usize = |info| info.images.max_3d[0];
+        /// Largest height of a 3-D image, in pixels.
+        image_3d_max_height: usize = |info| info.images.max_3d[1];
+        /// Largest depth of a 3-D image, in pixels.
+        image_3d_max_depth: usize = |info| info.images.max_3d[2];
+        /// How much SYCL's default selector is for the device; negative for a device that it never selects. The host device has a
+        /// low one above 0.
+        default_selector_score: i32 = |info| info.default_selector_score;
         /// Elements of the vectors of char that the device prefers.
         preferred_vector_width_char: u32 = |info| info.preferred_vector_widths.char;
         /// Elements of the vectors of short that the device prefers.
@@ -351,6 +370,18 @@ device_methods! {
             Ok(parts.into_iter().map(Self::from_device).collect())
         }
 
+        /// The composite device that this device is a component of, or None.
+        #[getter]
+        fn composite_device(&self, py: Python<'_>) -> PyResult<Option<Self>> {
+            Ok(py.detach(|| self.device.composite_device()).or_raise()?.map(Self::from_device))
+        }
+
+        /// The components of a composite device; an empty list for another one.
+        fn component_devices(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
+            let found = py.detach(|| self.device.component_devices()).or_raise()?;
+            Ok(found.into_iter().map(Self::from_device).collect())
+        }
+
         /// The platform of the device.
         #[getter]
         fn sycl_platform(&self) -> PyResult<SyclPlatform> {
@@ -388,6 +419,12 @@ device_methods! {
         /// Print name, driver version, vendor and filter string.
         fn print_device_info(&self, py: Python<'_>) -> PyResult<()> {
             listing::print(py, &listing::device(&self.device))
+        }
+
+        /// Name of the class.
+        #[getter]
+        fn __name__(&self) -> &'static str {
+            "SyclDevice"
         }
 
         fn __repr__(&self) -> String {

@@ -51,6 +51,11 @@ impl SyclEvent {
         Self { events: vec![event], dependencies, flight: None }
     }
 
+    /// An operation that has ended.
+    pub(super) fn ended() -> Self {
+        Self { events: Vec::new(), dependencies: Vec::new(), flight: None }
+    }
+
     pub(super) fn of_flight(flight: Arc<Flight>) -> Self {
         let (events, dependencies) = (flight.events().to_vec(), vec![flight.dependency().clone()]);
         Self { events, dependencies, flight: Some(flight) }
@@ -116,7 +121,7 @@ impl SyclEvent {
     #[pyo3(signature = (arg=None))]
     fn new(arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(arg) = arg else {
-            return Ok(Self { events: Vec::new(), dependencies: Vec::new(), flight: None });
+            return Ok(Self::ended());
         };
         let Ok(event) = arg.cast::<Self>() else {
             let found = type_name(arg);

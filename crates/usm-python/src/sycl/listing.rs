@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Device, Platform};
 
@@ -24,12 +24,20 @@ pub(super) fn device(device: &Device) -> String {
     )
 }
 
+/// The argument `verbosity`: 0, 1 or 2. Other values are 0, with a warning.
+pub(crate) fn verbosity(py: Python<'_>, argument: Option<&Bound<'_, PyAny>>) -> PyResult<u8> {
+    let Some(argument) = argument else { return Ok(0) };
+    if let Some(known) = argument.extract().ok().filter(|&number: &u8| number <= 2) {
+        return Ok(known);
+    }
+    let category = py.get_type::<PyUserWarning>();
+    PyErr::warn(py, &category, c"verbosity: allowed are 0, 1 and 2; it is taken as 0", 1)?;
+    Ok(0)
+}
+
 /// The platform's name and version at verbosity 0, more about it at 1, and its devices at 2.
 pub(crate) fn platform(platform: &Platform, verbosity: u8) -> PyResult<String> {
     let info = platform.info();
-    if verbosity > 2 {
-        return Err(PyValueError::new_err(format!("verbosity: found {verbosity}, allowed are 0, 1 and 2")));
-    }
     if verbosity == 0 {
         return Ok(format!("{} {}", info.name, info.version));
     }

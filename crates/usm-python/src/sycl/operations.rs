@@ -5,11 +5,13 @@ use pyo3::prelude::*;
 use usm_array::usm_core::Queue;
 use usm_array::usm_memory::{self, Dependency, HostMemory, HostMemoryMut, Transfer, UsmBuffer};
 
-use super::event::{SyclEvent, dependencies};
+use super::event::{self, SyclEvent, dependencies};
 use super::flight::{self, Flight};
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, ToPyErr, type_name};
 use crate::interface::import::array_if_usm;
+use crate::interrupt;
+use crate::memory::copy_bytes;
 
 /// Bytes of a Python buffer that a transfer keeps.
 struct KeptBytes {
@@ -119,15 +121,25 @@ pub(super) fn memcpy(
         }
         (Some(to), None) => {
             let to = first("dest", &to, count)?;
-            let bytes = kept("src", HostBytes::readable("src", src)?, count, &to)?;
+            let bytes = kept("src", HostBytes::source("src", src)?, count, &to)?;
             submit(py, queue, events, |after| Ok(to.copy_from_owned_async(bytes, 0, after)?))
         }
         (None, Some(from)) => {
             let from = first("src", &from, count)?;
-            let bytes = KeptTarget(kept("dest", HostBytes::writable("dest", dest)?, count, &from)?);
+            let bytes = KeptTarget(kept("dest", HostBytes::target("dest", dest)?, count, &from)?);
             submit(py, queue, events, |after| Ok(from.copy_to_owned_async(bytes, 0, after)?))
         }
-        (None, None) => Err(PyTypeError::new_err("dest, src: at least one of them must be USM memory")),
+        (None, None) => {
+            let mut before =
+                events.map_or(PyResult::Ok(Vec::new()), |asked| Ok(event::events("dEvents", asked)?.0))?;
+            if queue.properties().in_order {
+                before.push(py.detach(|| queue.barrier(&[])).or_raise()?);
+            }
+            interrupt::wait_all(py, &before)?;
+            py.detach(flight::sweep);
+            copy_bytes(dest, src, count)?;
+            Ok(SyclEvent::ended())
+        }
     }
 }
 
@@ -135,7 +147,7 @@ pub(super) fn memcpy(
 pub(super) fn equal_length(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<usize> {
     let length = |name: &str, object: &Bound<'_, PyAny>| match array_if_usm(object)? {
         Some(array) => Ok(array.byte_range().len()),
-        None => HostBytes::readable(name, object).map(|bytes| bytes.len()),
+        None => HostBytes::source(name, object).map(|bytes| bytes.len()),
     };
     let (to, from) = (length("dest", dest)?, length("src", src)?);
     if to == from {

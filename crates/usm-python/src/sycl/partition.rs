@@ -1,12 +1,13 @@
 //! The argument `partition`: how a device is parted into sub-devices.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyFloat, PyList, PyString, PyTuple};
 use usm_array::usm_core::{AffinityDomain, Partition};
 
-use crate::errors::type_name;
-use crate::interface::{index, index_sequence};
+use crate::errors::{SyclSubDeviceCreationError, type_name};
+use crate::interface::{index, item, sequence};
 
 const DOMAINS: [AffinityDomain; 6] = [
     AffinityDomain::Numa,
@@ -20,6 +21,11 @@ const DOMAINS: [AffinityDomain; 6] = [
 pub(super) fn argument(name: &str, partition: &Bound<'_, PyAny>) -> PyResult<Partition> {
     if let Ok(text) = partition.cast::<PyString>() {
         let text = text.to_string_lossy();
+        if text == "not_applicable" {
+            return Err(SyclSubDeviceCreationError::new_err(format!(
+                "{name}: by {text:?} nothing is parted"
+            )));
+        }
         let found = DOMAINS.into_iter().find(|domain| domain.to_string() == text);
         return found.map(Partition::ByAffinity).ok_or_else(|| {
             let allowed = DOMAINS.map(|domain| domain.to_string()).join(", ");
@@ -27,13 +33,15 @@ pub(super) fn argument(name: &str, partition: &Bound<'_, PyAny>) -> PyResult<Par
         });
     }
     if partition.is_instance_of::<PyList>() || partition.is_instance_of::<PyTuple>() {
-        let counts = index_sequence(name, partition)?;
+        let items = sequence(name, partition)?;
+        let counts = items.iter().enumerate().map(|(i, count)| units(&item(name, i), count));
+        let counts = counts.collect::<PyResult<Vec<_>>>()?;
         if counts.is_empty() {
             return Err(PyValueError::new_err(format!("{name}: found no count, allowed is at least one")));
         }
         return Ok(Partition::ByCounts(counts));
     }
-    index(name, partition).map(Partition::Equally).map_err(|error| {
+    units(name, partition).map(Partition::Equally).map_err(|error| {
         if !error.is_instance_of::<PyTypeError>(partition.py()) {
             return error;
         }
@@ -42,4 +50,16 @@ pub(super) fn argument(name: &str, partition: &Bound<'_, PyAny>) -> PyResult<Par
             type_name(partition)
         ))
     })
+}
+
+/// A number of compute units. `device.max_compute_units / 2` is a float, and may be whole.
+fn units(name: &str, object: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let Ok(number) = object.cast::<PyFloat>() else { return index(name, object) };
+    let whole = number.call_method0(intern!(object.py(), "is_integer"))?.is_truthy()?;
+    if !whole {
+        return Err(SyclSubDeviceCreationError::new_err(format!(
+            "{name}: found {object}, allowed is a whole number of compute units"
+        )));
+    }
+    index(name, &number.call_method0(intern!(object.py(), "__int__"))?)
 }

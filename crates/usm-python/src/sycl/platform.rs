@@ -98,9 +98,17 @@ impl SyclPlatform {
         Ok(devices.into_iter().filter(|d| selection.has(d)).map(SyclDevice::from_device).collect())
     }
 
-    /// Print name and version; with `verbosity` 1 more about the platform, with 2 about its devices, too.
-    #[pyo3(signature = (verbosity=0))]
-    fn print_platform_info(&self, py: Python<'_>, verbosity: u8) -> PyResult<()> {
+    /// The composite devices of the platform.
+    fn get_composite_devices(&self, py: Python<'_>) -> PyResult<Vec<SyclDevice>> {
+        let devices = py.detach(|| self.platform.composite_devices()).or_raise()?;
+        Ok(devices.into_iter().map(SyclDevice::from_device).collect())
+    }
+
+    /// Print name and version; with `verbosity` 1 more about the platform, with 2 about its devices, too. For another verbosity
+    /// a UserWarning, and it is 0.
+    #[pyo3(signature = (verbosity=None), text_signature = "($self, /, verbosity=0)")]
+    fn print_platform_info(&self, py: Python<'_>, verbosity: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let verbosity = listing::verbosity(py, verbosity)?;
         listing::print(py, &listing::platform(&self.platform, verbosity)?)
     }
 
@@ -111,6 +119,12 @@ impl SyclPlatform {
     // Equal platforms have one name; many platforms of one name are rare.
     fn __hash__(&self) -> u64 {
         super::hash_of(&self.platform.info().name)
+    }
+
+    /// Name of the class.
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        "SyclPlatform"
     }
 
     fn __repr__(&self) -> String {

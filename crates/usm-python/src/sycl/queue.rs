@@ -20,7 +20,7 @@ use crate::memory::copy_bytes;
 ///
 /// A SYCL queue. From nothing, a filter string or a device a new queue in the default context of the device's platform; from
 /// a context a new queue on `device`, or on its first one; from a queue, a capsule or an object with ``_get_capsule()`` that
-/// queue. `property` is ``"in_order"``, ``"enable_profiling"``, ``"default"`` or a sequence of these.
+/// queue. `property` is ``"in_order"`` (or 2), ``"enable_profiling"`` (1), ``"default"`` (0), 3 for both, or a sequence of these.
 ///
 /// Raises SyclQueueCreationError when there is no such device, or when it is not of the context.
 ///
@@ -51,23 +51,23 @@ impl SyclQueue {
 fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> {
     let mut properties = QueueProperties::OUT_OF_ORDER;
     let Some(property) = property else { return Ok(properties) };
-    let names = if property.is_instance_of::<PyString>() {
-        vec![property.clone()]
-    } else {
-        sequence("property", property)?
-    };
-    for name in names {
-        let name = name.str()?;
-        match &*name.to_string_lossy() {
-            "in_order" => properties.in_order = true,
-            "enable_profiling" => properties = properties.with_profiling(true),
-            "default" => {}
+    let asked = sequence("property", property).unwrap_or_else(|_| vec![property.clone()]);
+    for one in asked {
+        let word = one.cast::<PyString>().map(|word| word.to_string_lossy().into_owned());
+        // The bits of dpctl, for programs that write 0 for no property.
+        let bits = match (word.as_deref(), one.extract::<u8>()) {
+            (Ok("default"), _) | (Err(_), Ok(0)) => 0,
+            (Ok("enable_profiling"), _) | (Err(_), Ok(1)) => 1,
+            (Ok("in_order"), _) | (Err(_), Ok(2)) => 2,
+            (Err(_), Ok(3)) => 3,
             _ => {
                 return Err(PyValueError::new_err(format!(
-                    "property: found {name}, allowed are \"in_order\", \"enable_profiling\" and \"default\""
+                    "property: found {one}, allowed are \"in_order\", \"enable_profiling\", \"default\" and 0 to 3"
                 )));
             }
-        }
+        };
+        properties.in_order |= bits & 2 != 0;
+        properties.profiling |= bits & 1 != 0;
     }
     Ok(properties)
 }
@@ -211,7 +211,8 @@ impl SyclQueue {
 
     /// As memcpy, but return when the copy is submitted, to be done after the events `dEvents`.
     ///
-    /// The operation owns both sides until it has ended; who uses them earlier gets BufferError.
+    /// The operation owns both sides until it has ended; who uses them earlier gets BufferError. Between two objects with the
+    /// buffer protocol only, the copy is done when this returns.
     #[allow(non_snake_case, reason = "dpctl's name")]
     #[pyo3(signature = (dest, src, count, dEvents=None))]
     fn memcpy_async(
@@ -349,6 +350,12 @@ impl SyclQueue {
 
     fn __hash__(&self) -> u64 {
         super::hash_of(&(self.queue.context().id(), self.device()))
+    }
+
+    /// Name of the class.
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        "SyclQueue"
     }
 
     fn __repr__(&self) -> String {
