@@ -3,7 +3,8 @@
 use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyBufferError, PyException, PyIndexError, PyMemoryError, PyTypeError, PyValueError, PyZeroDivisionError,
+    PyBufferError, PyException, PyIndexError, PyMemoryError, PyOverflowError, PyTypeError, PyValueError,
+    PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use usm_array::dlpack::DlpackError;
@@ -29,6 +30,9 @@ create_exception!(
     "The arrays of an operation do not say where to compute: they have different queues."
 );
 create_exception!(usm, USMAllocationError, PyMemoryError, "The runtime did not give the memory asked for.");
+
+// Of two built-in exceptions, which a class made here cannot be.
+pyo3::import_exception!(usm.tensor._errors, AxisError);
 
 /// What host code does with device memory instead.
 pub(crate) const DEVICE_HINT: &str = "USM-device memory is not accessible to host code; copy it to the host with \
@@ -109,6 +113,7 @@ impl ToPyErr for LayoutError {
             Self::IndexOutOfBounds { .. } | Self::TooManyIndices { .. } | Self::RepeatedEllipsis { .. } => {
                 PyIndexError::new_err(self.to_string())
             }
+            Self::AxisOutOfBounds { .. } => AxisError::new_err(self.to_string()),
             _ => PyValueError::new_err(self.to_string()),
         }
     }
@@ -128,6 +133,7 @@ impl ToPyErr for usm_array::Error {
                 ExecutionPlacementError::new_err(self.to_string())
             }
             E::Create(CreateError::ZeroStep { .. }) => PyZeroDivisionError::new_err(self.to_string()),
+            E::ScalarRange { .. } => PyOverflowError::new_err(self.to_string()),
             E::DtypeMismatch { .. }
             | E::ScalarKind { .. }
             | E::NotComplex { .. }

@@ -2,12 +2,13 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::Device;
 use usm_array::{DefaultDtypes, Dtype, Order, Scalar, WeakScalar, default_dtypes};
 
-use crate::errors::{OrValueError, type_name};
+use super::dtype::numpy_name;
+use crate::errors::type_name;
 use crate::interface::{index, index_sequence};
 
 /// An integer or a tuple or list of integers, none negative.
@@ -35,9 +36,21 @@ pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyRes
 
 /// A dtype in every form but `None`; Python number types stand for the defaults of their kind.
 pub(super) fn explicit_dtype(object: &Bound<'_, PyAny>, defaults: DefaultDtypes) -> PyResult<Dtype> {
-    let parse = |text: &str| text.parse::<Dtype>().or_value_error("dtype");
+    let parse = |text: &str| {
+        text.parse::<Dtype>().or_else(|error| {
+            let message = format!("dtype: {error}");
+            match (numpy_name(text), text.starts_with('>')) {
+                (Some(dtype), _) => Ok(dtype),
+                (None, true) => Err(PyValueError::new_err(message)),
+                (None, false) => Err(PyTypeError::new_err(message)),
+            }
+        })
+    };
     if let Ok(text) = object.cast::<PyString>() {
         return parse(&text.to_string_lossy());
+    }
+    if let Ok(text) = object.cast::<PyBytes>() {
+        return parse(&String::from_utf8_lossy(text.as_bytes()));
     }
     if let Ok(class) = object.cast::<PyType>() {
         let py = object.py();

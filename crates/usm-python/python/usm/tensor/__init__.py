@@ -104,6 +104,7 @@ from .._usm import (
     zeros_like,
 )
 from ._dlpack import DLDeviceType
+from ._errors import AxisError
 from ._print import print_options
 
 USMArray = usm_ndarray
@@ -112,6 +113,7 @@ __array_api_version__ = "2025.12"
 newaxis = None
 
 __all__ = [
+    "AxisError",
     "DLDeviceType",
     "DType",
     "Device",
