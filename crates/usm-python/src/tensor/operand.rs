@@ -1,6 +1,6 @@
 //! Python objects beside an array: numbers, arrays of any library, nested lists.
 
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
@@ -113,11 +113,16 @@ pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
 }
 
 fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py)
+    error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyOverflowError>(py)
 }
 
 /// The text of a refusal by `on_host`, which knows its argument as `obj`, about an argument of another name.
 fn renamed(py: Python<'_>, error: &PyErr, name: &str) -> String {
     let text = error.value(py).to_string();
-    text.strip_prefix("obj").map_or_else(|| text.clone(), |rest| format!("{name}{rest}"))
+    match text.strip_prefix("obj") {
+        Some(rest) => format!("{name}{rest}"),
+        None => format!("{name}: {text}"),
+    }
 }
