@@ -31,7 +31,8 @@ pub(crate) fn allclose(
     let tolerance = Tolerance { relative: rtol, absolute: atol, equal_nan };
     let (a1, a2) = (operands::array("a1", a1)?, operands::operand("a2", a2)?);
     results::same_queue(&[("a1", Some(&a1)), ("a2", a2.array())])?;
-    results::array(py, || is_close(&a1, &a2, tolerance)?.all(None, false))
+    let work = results::work_bytes([Some(&a1), a2.array()].into_iter().flatten());
+    results::array(py, work, move || is_close(&a1, &a2, tolerance)?.all(None, false))
 }
 
 /// isclose(a1, a2, rtol=1e-05, atol=1e-08, equal_nan=False)
@@ -57,7 +58,8 @@ pub(crate) fn isclose(
     let tolerance = Tolerance { relative: rtol, absolute: atol, equal_nan };
     let (a1, a2) = (operands::array("a1", a1)?, operands::operand("a2", a2)?);
     results::same_queue(&[("a1", Some(&a1)), ("a2", a2.array())])?;
-    results::array(py, || is_close(&a1, &a2, tolerance))
+    let work = results::work_bytes([Some(&a1), a2.array()].into_iter().flatten());
+    results::array(py, work, move || is_close(&a1, &a2, tolerance))
 }
 
 fn is_close(a1: &UsmArray, a2: &Operand, tolerance: Tolerance) -> usm_array::Result<UsmArray> {

@@ -6,9 +6,7 @@ use usm_array::{Conversion, CopyMode, can_cast, default_dtypes};
 
 use super::super::exchange::copy_order;
 use super::super::{UsmNdarray, arguments};
-use super::{operands, place};
-use crate::errors::OrRaise;
-use crate::interrupt;
+use super::{operands, place, results};
 
 /// astype(x, dtype, /, *, order="K", casting="unsafe", copy=True, device=None)
 ///
@@ -36,7 +34,7 @@ pub(crate) fn astype<'py>(
     let py = x.py();
     let (array, order) = (operands::array("x", x)?, copy_order(order)?);
     let queue = place::named_queue(py, None, device)?;
-    let queue = queue.as_ref().unwrap_or(array.queue());
+    let queue = queue.unwrap_or_else(|| array.queue().clone());
     let dtype = arguments::explicit_dtype(dtype, default_dtypes(queue.device()))?;
     if !can_cast(array.dtype(), dtype, operands::casting(casting)?) {
         return Err(PyTypeError::new_err(format!(
@@ -44,13 +42,16 @@ pub(crate) fn astype<'py>(
             array.dtype()
         )));
     }
-    let (source, queue) = (array.clone(), queue.clone());
-    let copy = if copy { CopyMode::Always } else { CopyMode::IfNeeded };
-    let cast = interrupt::run(py, array.size_bytes(), move || {
-        let (dtype, queue) = (Some(dtype), Some(&queue));
-        source.converted(&Conversion { dtype, queue, order, copy, ..Conversion::default() })
+    let source = array.clone();
+    let cast = results::array(py, array.size_bytes(), move || {
+        source.converted(&Conversion {
+            dtype: Some(dtype),
+            queue: Some(&queue),
+            order,
+            copy: if copy { CopyMode::Always } else { CopyMode::IfNeeded },
+            ..Conversion::default()
+        })
     })?;
-    let cast = UsmNdarray::from_array(cast.or_raise()?);
     if x.is_instance_of::<UsmNdarray>() && cast.array().buffer().address() == array.buffer().address() {
         return Ok(x.clone()); // nothing was needed
     }
@@ -71,9 +72,8 @@ pub(crate) fn astype<'py>(
 #[pyo3(signature = (x, /, *, order="K"))]
 pub(crate) fn copy(py: Python<'_>, x: &Bound<'_, PyAny>, order: &str) -> PyResult<UsmNdarray> {
     let array = operands::array("x", x)?;
-    let conversion =
-        Conversion { order: copy_order(order)?, copy: CopyMode::Always, ..Conversion::default() };
-    let bytes = array.size_bytes();
-    let copy = interrupt::run(py, bytes, move || array.converted(&conversion))?;
-    copy.or_raise().map(UsmNdarray::from_array)
+    let order = copy_order(order)?;
+    results::array(py, array.size_bytes(), move || {
+        array.converted(&Conversion { order, copy: CopyMode::Always, ..Conversion::default() })
+    })
 }

@@ -35,7 +35,7 @@ pub(crate) fn empty(
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let shape = arguments::shape(shape)?;
-    create(py, (device, sycl_queue, usm_type), dtype, order, |new| new.empty(&shape))
+    create(py, (device, sycl_queue, usm_type), dtype, order, 0, move |new| new.empty(&shape))
 }
 
 /// zeros(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
@@ -57,7 +57,8 @@ pub(crate) fn zeros(
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let shape = arguments::shape(shape)?;
-    create(py, (device, sycl_queue, usm_type), dtype, order, |new| new.zeros(&shape))
+    let len = len_of(&shape);
+    create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.zeros(&shape))
 }
 
 /// ones(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
@@ -79,7 +80,8 @@ pub(crate) fn ones(
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let shape = arguments::shape(shape)?;
-    create(py, (device, sycl_queue, usm_type), dtype, order, |new| new.ones(&shape))
+    let len = len_of(&shape);
+    create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.ones(&shape))
 }
 
 /// full(shape, fill_value, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None)
@@ -111,15 +113,16 @@ pub(crate) fn full(
             let target = operands::dtype("dtype", dtype)?;
             let value = target.map_or(value, |dtype| as_python_casts(value, dtype));
             let place = (device, sycl_queue, usm_type.unwrap_or("device"));
-            create(py, place, dtype, order, |new| new.full(&shape, value))
+            create(py, place, dtype, order, len_of(&shape), move |new| new.full(&shape, value))
         }
         Operand::Array(values) => {
             let queue = place::named_queue(py, sycl_queue, device)?;
-            let queue = queue.as_ref().unwrap_or(values.queue());
+            let queue = queue.unwrap_or_else(|| values.queue().clone());
             let kind = place::kind(usm_type)?.unwrap_or(values.kind());
             let dtype = operands::dtype("dtype", dtype)?.unwrap_or(values.dtype());
-            let new = CreateOptions::new(queue, kind).dtype(Some(dtype)).order(arguments::order(order)?);
-            results::array(py, || {
+            let order = arguments::order(order)?;
+            results::array(py, len_of(&shape).saturating_mul(dtype.itemsize_bytes()), move || {
+                let new = CreateOptions::new(&queue, kind).dtype(Some(dtype)).order(order);
                 let array = new.empty(&shape)?;
                 array.assign_cast(&values, Casting::Unsafe)?;
                 Ok(array)
@@ -154,27 +157,36 @@ pub(crate) fn eye(
 ) -> PyResult<UsmNdarray> {
     let rows = size("n_rows", n_rows)?;
     let columns = n_cols.map(|columns| size("n_cols", columns)).transpose()?;
-    create(py, (device, sycl_queue, usm_type), dtype, order, |new| new.eye(rows, columns, k))
+    let len = len_of(&[rows, columns.unwrap_or(rows)]);
+    create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.eye(rows, columns, k))
 }
 
 /// `device`, `sycl_queue` and `usm_type`.
 pub(super) type Place<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, &'a str);
 
-/// An array with the arguments that all functions have.
+/// An array of about `len` elements to be written, with the arguments that all functions have.
 pub(super) fn create(
     py: Python<'_>,
     (device, sycl_queue, usm_type): Place<'_, '_>,
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
-    function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send,
+    len: usize,
+    function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
     let order = arguments::order(order)?;
     let kind: UsmKind = kind_argument("usm_type", usm_type)?;
     let queue = place::queue(py, sycl_queue, device)?;
     let dtype =
         dtype.map(|dtype| arguments::explicit_dtype(dtype, default_dtypes(queue.device()))).transpose()?;
-    let new = CreateOptions::new(&queue, kind).dtype(dtype).order(order);
-    results::array(py, || function(new))
+    let work_bytes = len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes));
+    results::array(py, work_bytes, move || {
+        function(CreateOptions::new(&queue, kind).dtype(dtype).order(order))
+    })
+}
+
+/// How many elements an array has; a shape that fits no memory is refused later.
+fn len_of(shape: &[usize]) -> usize {
+    shape.iter().fold(1, |len, &size| len.saturating_mul(size))
 }
 
 /// A number as Python's casts have it: real numbers lose their fraction to be integers, complex ones their imaginary part.

@@ -14,8 +14,8 @@ pub(super) fn binary<'py>(
     (x1, x2): (&Bound<'py, PyAny>, &Bound<'py, PyAny>),
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
-    function: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send,
-    reversed: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send,
+    function: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
+    reversed: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let order = copy_order(order)?;
     let (a, b) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
@@ -25,7 +25,8 @@ pub(super) fn binary<'py>(
             "x1, x2: found two numbers, allowed is at least one array, which says where to compute",
         ));
     }
-    results::give(x1.py(), out, || {
+    let work = results::work_bytes([a.array(), b.array()].into_iter().flatten());
+    results::give(x1.py(), out, work, move || {
         let arrays: Vec<&UsmArray> = [a.array(), b.array()].into_iter().flatten().collect();
         let result = match (&a, &b) {
             (Operand::Array(a), b) => function(a, b.into())?,
@@ -43,8 +44,10 @@ pub(super) fn unary<'py>(
     x: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
-    function: impl FnOnce(&UsmArray) -> usm_array::Result<UsmArray> + Send,
+    function: impl FnOnce(&UsmArray) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, order) = (operands::array("x", x)?, copy_order(order)?);
-    results::give(x.py(), out, || results::in_order(function(&array)?, order, &[&array]))
+    results::give(x.py(), out, array.size_bytes(), move || {
+        results::in_order(function(&array)?, order, &[&array])
+    })
 }

@@ -23,8 +23,9 @@ use crate::errors::OrRaise;
 #[pyo3(signature = (arrays, /, *, axis=Some(0)), text_signature = "(arrays, /, *, axis=0)")]
 pub(crate) fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> PyResult<UsmNdarray> {
     let arrays = operands::arrays("arrays", arrays)?;
-    let arrays: Vec<&UsmArray> = arrays.iter().collect();
-    results::array(py, || UsmArray::concat(&arrays, axis))
+    results::array(py, results::work_bytes(&arrays), move || {
+        UsmArray::concat(&arrays.iter().collect::<Vec<_>>(), axis)
+    })
 }
 
 /// stack(arrays, /, *, axis=0)
@@ -41,8 +42,9 @@ pub(crate) fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isi
 #[pyo3(signature = (arrays, /, *, axis=0))]
 pub(crate) fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<UsmNdarray> {
     let arrays = operands::arrays("arrays", arrays)?;
-    let arrays: Vec<&UsmArray> = arrays.iter().collect();
-    results::array(py, || UsmArray::stack(&arrays, axis))
+    results::array(py, results::work_bytes(&arrays), move || {
+        UsmArray::stack(&arrays.iter().collect::<Vec<_>>(), axis)
+    })
 }
 
 /// unstack(x, /, *, axis=0)
@@ -86,15 +88,18 @@ pub(crate) fn repeat(
     let (x, axis) = (operands::array("x", x)?, operands::axis("axis", axis)?);
     if operands::is_sequence(repeats) {
         let counts = operands::counts("repeats", repeats)?;
-        return results::array(py, || x.repeat(Repeats::Counts(&counts), axis));
+        let times = counts.iter().copied().max().unwrap_or(0);
+        let work = x.size_bytes().saturating_mul(times);
+        return results::array(py, work, move || x.repeat(Repeats::Counts(&counts), axis));
     }
     if !repeats.is_instance_of::<UsmNdarray>() && repeats.hasattr("__index__")? {
         let count = operands::counts("repeats", repeats)?.first().copied().unwrap_or(0);
-        return results::array(py, || x.repeat(Repeats::Each(count), axis));
+        let work = x.size_bytes().saturating_mul(count);
+        return results::array(py, work, move || x.repeat(Repeats::Each(count), axis));
     }
     let counts = operands::array("repeats", repeats)?;
     results::same_queue(&[("x", Some(&x)), ("repeats", Some(&counts))])?;
-    results::array(py, || x.repeat(Repeats::Array(&counts), axis))
+    results::array(py, x.size_bytes(), move || x.repeat(Repeats::Array(&counts), axis))
 }
 
 /// tile(x, repetitions, /)
@@ -115,7 +120,8 @@ pub(crate) fn tile(
     repetitions: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
     let (x, repetitions) = (operands::array("x", x)?, operands::counts("repetitions", repetitions)?);
-    results::array(py, || x.tile(&repetitions))
+    let work = repetitions.iter().fold(x.size_bytes(), |work, &times| work.saturating_mul(times));
+    results::array(py, work, move || x.tile(&repetitions))
 }
 
 /// roll(x, /, shift, *, axis=None)
@@ -138,5 +144,5 @@ pub(crate) fn roll(
 ) -> PyResult<UsmNdarray> {
     let (x, shifts) = (operands::array("x", x)?, operands::indices("shift", shift)?);
     let axes = operands::axes("axis", axis)?;
-    results::array(py, || x.roll(&shifts, axes.as_deref()))
+    results::array(py, x.size_bytes(), move || x.roll(&shifts, axes.as_deref()))
 }

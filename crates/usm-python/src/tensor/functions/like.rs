@@ -103,11 +103,11 @@ pub(crate) fn full_like(
 ) -> PyResult<UsmNdarray> {
     let place = (device, sycl_queue, usm_type);
     match operands::value("fill_value", fill_value, None)? {
-        Operand::Scalar(value) => like(py, x, place, dtype, order, |model, options| {
+        Operand::Scalar(value) => like(py, x, place, dtype, order, move |model, options| {
             let dtype: Dtype = options.dtype.unwrap_or(model.dtype());
             model.full_like(as_python_casts(value, dtype), options)
         }),
-        Operand::Array(values) => like(py, x, place, dtype, order, |model, options| {
+        Operand::Array(values) => like(py, x, place, dtype, order, move |model, options| {
             let array = model.empty_like(options)?;
             array.assign_cast(&values, Casting::Unsafe)?;
             Ok(array)
@@ -124,16 +124,14 @@ fn like(
     (device, sycl_queue, usm_type): Place<'_, '_>,
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
-    function: impl FnOnce(&UsmArray, &LikeOptions<'_>) -> usm_array::Result<UsmArray> + Send,
+    function: impl FnOnce(&UsmArray, &LikeOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
     let model = operands::array("x", x)?;
     let queue = place::named_queue(py, sycl_queue, device)?;
-    let options = LikeOptions {
-        shape: None,
-        dtype: operands::dtype("dtype", dtype)?,
-        kind: place::kind(usm_type)?,
-        queue: queue.as_ref(),
-        order: copy_order(order)?,
-    };
-    results::array(py, || function(&model, &options))
+    let (dtype, kind) = (operands::dtype("dtype", dtype)?, place::kind(usm_type)?);
+    let order = copy_order(order)?;
+    let work_bytes = model.size().saturating_mul(dtype.unwrap_or(model.dtype()).itemsize_bytes());
+    results::array(py, work_bytes, move || {
+        function(&model, &LikeOptions { shape: None, dtype, kind, queue: queue.as_ref(), order })
+    })
 }

@@ -21,7 +21,7 @@ use super::{operands, results};
 #[pyo3(signature = (x, /, *, k=0))]
 pub(crate) fn tril(py: Python<'_>, x: &Bound<'_, PyAny>, k: isize) -> PyResult<UsmNdarray> {
     let x = operands::array("x", x)?;
-    results::array(py, || x.tril(k))
+    results::array(py, x.size_bytes(), move || x.tril(k))
 }
 
 /// triu(x, /, *, k=0)
@@ -37,7 +37,7 @@ pub(crate) fn tril(py: Python<'_>, x: &Bound<'_, PyAny>, k: isize) -> PyResult<U
 #[pyo3(signature = (x, /, *, k=0))]
 pub(crate) fn triu(py: Python<'_>, x: &Bound<'_, PyAny>, k: isize) -> PyResult<UsmNdarray> {
     let x = operands::array("x", x)?;
-    results::array(py, || x.triu(k))
+    results::array(py, x.size_bytes(), move || x.triu(k))
 }
 
 /// meshgrid(*arrays, indexing="xy")
@@ -67,7 +67,9 @@ pub(crate) fn meshgrid<'py>(
         }
     };
     let arrays = operands::variadic("arrays", arrays)?;
-    let arrays: Vec<&UsmArray> = arrays.iter().collect();
-    let grids = results::run(py, || UsmArray::meshgrid(&arrays, indexing, true))?;
+    let points = arrays.iter().fold(1_usize, |points, array| points.saturating_mul(array.size()));
+    let grids = results::run(py, points.saturating_mul(8 * arrays.len()), move || {
+        UsmArray::meshgrid(&arrays.iter().collect::<Vec<_>>(), indexing, true)
+    })?;
     results::tuple(py, grids)
 }

@@ -37,7 +37,10 @@ pub(crate) fn arange(
         None => (Scalar::Int(0), first),
     };
     let step = step.map_or(Ok(Scalar::Int(1)), |step| operands::number("step", step))?;
-    create(py, (device, sycl_queue, usm_type), dtype, "C", |new| new.arange(start, stop, step))
+    let len = (real(stop) - real(start)) / real(step); // NaN and less than 0 become 0
+    create(py, (device, sycl_queue, usm_type), dtype, "C", len as usize, move |new| {
+        new.arange(start, stop, step)
+    })
 }
 
 /// linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True, usm_type="device", sycl_queue=None)
@@ -66,5 +69,18 @@ pub(crate) fn linspace(
 ) -> PyResult<UsmNdarray> {
     let (start, stop) = (operands::number("start", start)?, operands::number("stop", stop)?);
     let num = size("num", num)?;
-    create(py, (device, sycl_queue, usm_type), dtype, "C", |new| new.linspace(start, stop, num, endpoint))
+    create(py, (device, sycl_queue, usm_type), dtype, "C", num, move |new| {
+        new.linspace(start, stop, num, endpoint)
+    })
+}
+
+/// Nearly the number.
+fn real(number: Scalar) -> f64 {
+    match number {
+        Scalar::Bool(value) => f64::from(u8::from(value)),
+        Scalar::Int(value) => value as f64,
+        Scalar::Float(value) => value,
+        Scalar::Complex(value) => value.re,
+        _ => f64::NAN,
+    }
 }

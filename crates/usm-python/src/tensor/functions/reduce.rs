@@ -24,7 +24,7 @@ pub(crate) fn all(
     keepdims: bool,
 ) -> PyResult<UsmNdarray> {
     let (x, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::array(py, || x.all(axes.as_deref(), keepdims))
+    results::array(py, x.size_bytes(), move || x.all(axes.as_deref(), keepdims))
 }
 
 /// any(x, /, *, axis=None, keepdims=False)
@@ -46,7 +46,7 @@ pub(crate) fn any(
     keepdims: bool,
 ) -> PyResult<UsmNdarray> {
     let (x, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::array(py, || x.any(axes.as_deref(), keepdims))
+    results::array(py, x.size_bytes(), move || x.any(axes.as_deref(), keepdims))
 }
 
 /// min(x, /, *, axis=None, keepdims=False, out=None)
@@ -68,7 +68,7 @@ pub(crate) fn min<'py>(
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::give(x.py(), out, || array.min(axes.as_deref(), keepdims))
+    results::give(x.py(), out, array.size_bytes(), move || array.min(axes.as_deref(), keepdims))
 }
 
 /// max(x, /, *, axis=None, keepdims=False, out=None)
@@ -90,7 +90,7 @@ pub(crate) fn max<'py>(
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::give(x.py(), out, || array.max(axes.as_deref(), keepdims))
+    results::give(x.py(), out, array.size_bytes(), move || array.max(axes.as_deref(), keepdims))
 }
 
 /// count_nonzero(x, /, *, axis=None, keepdims=False, out=None)
@@ -112,7 +112,7 @@ pub(crate) fn count_nonzero<'py>(
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::give(x.py(), out, || array.count_nonzero(axes.as_deref(), keepdims))
+    results::give(x.py(), out, array.size_bytes(), move || array.count_nonzero(axes.as_deref(), keepdims))
 }
 
 /// sum(x, /, *, axis=None, dtype=None, keepdims=False, out=None)
@@ -136,5 +136,5 @@ pub(crate) fn sum<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
     let dtype = operands::dtype("dtype", dtype)?;
-    results::give(x.py(), out, || array.sum(axes.as_deref(), keepdims, dtype))
+    results::give(x.py(), out, array.size_bytes(), move || array.sum(axes.as_deref(), keepdims, dtype))
 }

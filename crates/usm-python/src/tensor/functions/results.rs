@@ -6,23 +6,31 @@ use usm_array::{Conversion, CopyOrder, UsmArray, coerced_kind};
 
 use super::super::UsmNdarray;
 use super::operands;
-use crate::errors::{ExecutionPlacementError, OrRaise, ToPyErr};
+use crate::errors::{ExecutionPlacementError, OrRaise};
+use crate::interrupt;
 
-/// Runs without the interpreter.
-pub(super) fn run<T, E>(py: Python<'_>, function: impl FnOnce() -> Result<T, E> + Send) -> PyResult<T>
-where
-    T: Send,
-    E: ToPyErr + Send,
-{
-    py.detach(function).or_raise()
+/// Runs a job on about `work_bytes` bytes without the interpreter. It owns its operands, since it may go on when Ctrl-C ends the
+/// waiting for a long one.
+pub(super) fn run<T: Send + 'static>(
+    py: Python<'_>,
+    work_bytes: usize,
+    job: impl FnOnce() -> usm_array::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    interrupt::run(py, work_bytes, job)?.or_raise()
+}
+
+/// The bytes of the elements of some arrays.
+pub(super) fn work_bytes<'a>(arrays: impl IntoIterator<Item = &'a UsmArray>) -> usize {
+    arrays.into_iter().fold(0, |sum, array| sum.saturating_add(array.size_bytes()))
 }
 
 /// As [`run`], for a function that gives one array.
 pub(super) fn array(
     py: Python<'_>,
-    function: impl FnOnce() -> usm_array::Result<UsmArray> + Send,
+    work_bytes: usize,
+    job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
-    run(py, function).map(UsmNdarray::from_array)
+    run(py, work_bytes, job).map(UsmNdarray::from_array)
 }
 
 /// A tuple of arrays.
@@ -75,16 +83,17 @@ pub(super) fn in_order(
 pub(super) fn give<'py>(
     py: Python<'py>,
     out: Option<&Bound<'py, PyAny>>,
-    function: impl FnOnce() -> usm_array::Result<UsmArray> + Send,
+    work_bytes: usize,
+    job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(out) = out else {
-        return Ok(Bound::new(py, array(py, function)?)?.into_any());
+        return Ok(Bound::new(py, array(py, work_bytes, job)?)?.into_any());
     };
     let target = operands::array("out", out)?;
     if !target.is_writable() {
         return Err(PyValueError::new_err("out: found a read-only array, allowed are writable ones"));
     }
-    let result = run(py, function)?;
+    let result = run(py, work_bytes, job)?;
     same_queue(&[("the operands", Some(&result)), ("out", Some(&target))])?;
     if target.shape() != result.shape() || target.dtype() != result.dtype() {
         return Err(PyValueError::new_err(format!(
@@ -95,6 +104,6 @@ pub(super) fn give<'py>(
             result.dtype()
         )));
     }
-    run(py, || target.assign(&result))?;
+    run(py, result.size_bytes(), move || target.assign(&result))?;
     Ok(out.clone())
 }

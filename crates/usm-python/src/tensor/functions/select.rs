@@ -23,7 +23,7 @@ use super::take::cast_value;
 #[pyfunction]
 pub(crate) fn nonzero<'py>(arr: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     let array = operands::array("arr", arr)?;
-    let indices = results::run(arr.py(), || array.nonzero())?;
+    let indices = results::run(arr.py(), array.size_bytes(), move || array.nonzero())?;
     results::tuple(arr.py(), indices)
 }
 
@@ -45,7 +45,9 @@ pub(crate) fn extract(
 ) -> PyResult<UsmNdarray> {
     let (condition, array) = (operands::array("condition", condition)?, operands::array("arr", arr)?);
     results::same_queue(&[("condition", Some(&condition)), ("arr", Some(&array))])?;
-    results::array(py, || results::follow(array.extract(&condition)?, &[&condition, &array]))
+    results::array(py, results::work_bytes([&array, &condition]), move || {
+        results::follow(array.extract(&condition)?, &[&condition, &array])
+    })
 }
 
 /// place(arr, mask, vals)
@@ -69,7 +71,7 @@ pub(crate) fn place(
     let (array, mask) = (operands::array("arr", arr)?, operands::array("mask", mask)?);
     let values = cast_value("vals", vals, &array)?;
     results::same_queue(&[("arr", Some(&array)), ("mask", Some(&mask)), ("vals", values.array())])?;
-    results::run(arr.py(), || array.place(&mask, &values))
+    results::run(arr.py(), results::work_bytes([&array, &mask]), move || array.place(&mask, &values))
 }
 
 /// where(condition, x1, x2, /, *, order="K", out=None)
@@ -97,7 +99,8 @@ pub(crate) fn where_<'py>(
     let (condition, order) = (operands::array("condition", condition)?, copy_order(order)?);
     let (x1, x2) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
     results::same_queue(&[("condition", Some(&condition)), ("x1", x1.array()), ("x2", x2.array())])?;
-    results::give(py, out, || {
+    let work = results::work_bytes([Some(&condition), x1.array(), x2.array()].into_iter().flatten());
+    results::give(py, out, work, move || {
         let arrays: Vec<&UsmArray> =
             [Some(&condition), x1.array(), x2.array()].into_iter().flatten().collect();
         let chosen = results::follow(usm_array::where_(&condition, &x1, &x2)?, &arrays)?;

@@ -32,7 +32,7 @@ pub(crate) fn reshape(
     let (x, shape) = (operands::array("x", x)?, operands::indices("shape", shape)?);
     let order = arguments::order(order)?;
     let mode = copy_mode(copy);
-    results::array(py, || x.reshape(&shape, order, mode))
+    results::array(py, x.size_bytes(), move || x.reshape(&shape, order, mode))
 }
 
 /// broadcast_to(x, /, shape)

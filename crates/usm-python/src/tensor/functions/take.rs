@@ -37,7 +37,10 @@ pub(crate) fn take<'py>(
     let indices = operands::array("indices", indices)?;
     let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
     results::same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
-    results::give(x.py(), out, || results::follow(array.take(&indices, axis, mode)?, &[&array, &indices]))
+    let work = results::work_bytes([&array, &indices]);
+    results::give(x.py(), out, work, move || {
+        results::follow(array.take(&indices, axis, mode)?, &[&array, &indices])
+    })
 }
 
 /// put(x, indices, vals, /, *, axis=None, mode="raise")
@@ -66,7 +69,7 @@ pub(crate) fn put(
     let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
     let values = cast_value("vals", vals, &array)?;
     check_queues(&array, &indices, &values)?;
-    results::run(x.py(), || match axis {
+    results::run(x.py(), results::work_bytes([&array, &indices]), move || match axis {
         Some(axis) => array.put_on_axis(&indices, &values, axis, mode),
         None => array.put(&indices, &values, mode),
     })
@@ -96,7 +99,7 @@ pub(crate) fn take_along_axis(
     let (array, indices) = (operands::array("x", x)?, operands::array("indices", indices)?);
     let mode = operands::mode(mode)?;
     results::same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
-    results::array(py, || {
+    results::array(py, results::work_bytes([&array, &indices]), move || {
         results::follow(array.take_along_axis(&indices, Some(axis), mode)?, &[&array, &indices])
     })
 }
@@ -126,7 +129,9 @@ pub(crate) fn put_along_axis(
     let (array, indices) = (operands::array("x", x)?, operands::array("indices", indices)?);
     let (mode, values) = (operands::mode(mode)?, cast_value("vals", vals, &array)?);
     check_queues(&array, &indices, &values)?;
-    results::run(x.py(), || array.put_along_axis(&indices, &values, Some(axis), mode))
+    results::run(x.py(), results::work_bytes([&array, &indices]), move || {
+        array.put_along_axis(&indices, &values, Some(axis), mode)
+    })
 }
 
 /// Values for elements of an array: a number is cast as Python casts.

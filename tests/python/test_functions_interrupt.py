@@ -1,0 +1,43 @@
+"""Ctrl-C during the functions of usm.tensor: they return, and own their operands until the work has ended."""
+
+import pytest
+from test_robust_interrupt import BACKENDS, INTERRUPTED
+
+from support import children
+
+
+@BACKENDS
+@pytest.mark.parametrize("kind", ["shared", "device"])
+def test_long_functions(backend, kind):
+    print(
+        children.run(
+            backend,
+            INTERRUPTED
+            + """
+a = array(1 << 23, "f4", KIND)
+at_start = live()
+here = {"sycl_queue": QUEUE, "usm_type": KIND}
+works = {
+    "copy": lambda: ut.copy(a[::-1]),
+    "astype": lambda: ut.astype(a, "f8"),
+    "full": lambda: ut.full(1 << 24, 1.5, **here),
+    "arange": lambda: ut.arange(1 << 24, **here),
+    "ones_like": lambda: ut.ones_like(a, dtype="c16"),
+    "concat": lambda: ut.concat([a[::-1], a]),
+    "where": lambda: ut.where(a, a, 1),
+    "equal": lambda: ut.equal(a, a[::-1]),
+    "nonzero": lambda: ut.nonzero(ut.logical_not(a)),
+    "sum": lambda: ut.sum(a),
+}
+for name, work in works.items():
+    def forever():
+        while True:
+            work()
+
+    took = interrupted(forever, 0.2)
+    until(lambda: live() == at_start)
+    print(f"{BACKEND} {KIND} {name}: back {took * 1e3:.0f} ms after Ctrl-C")
+""".replace("KIND", repr(kind)),
+            seconds=120,
+        )
+    )
