@@ -6,11 +6,16 @@ import pytest
 
 import usm.tensor as ut
 
+from support import requirements
+
+WITH_NUMPY = {"asnumpy", "from_numpy", "to_numpy"}
 NAMES = [name for name in ut.__all__ if type(getattr(ut, name)).__name__ == "builtin_function_or_method"]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "Device"])
 def test_examples(name):
+    if name in WITH_NUMPY:
+        requirements.module("numpy", required=requirements.REQUIRE_SYCL)
     text = getattr(ut, name).__doc__
     test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
     assert test.examples, "no example"

@@ -35,6 +35,11 @@ def of_dpnp(dpt):
     return [name for name in dpt.__all__ if name not in outside]
 
 
+def of_the_standard():
+    requirements.module("numpy", required=requirements.REQUIRE_PEERS)
+    return requirements.module("array_api_strict", required=requirements.REQUIRE_PEERS)
+
+
 def test_the_lists_outside_are_exact(dpt):
     assert outside <= set(dpt.__all__)
     assert not outside & set(ut.__all__)
@@ -66,7 +71,7 @@ def test_parameters_are_those_of_dpnp(dpt):
 
 
 def test_parameters_are_those_of_the_standard():
-    strict = requirements.module("array_api_strict", required=requirements.REQUIRE_PEERS)
+    strict = of_the_standard()
     for name in strict.__all__:
         if name in outside or not callable(getattr(strict, name)) or not hasattr(ut, name) or name in ELSEWHERE:
             continue
@@ -83,7 +88,7 @@ def test_parameters_are_those_of_the_standard():
 
 
 def test_the_namespace_of_the_standard_is_complete():
-    strict = requirements.module("array_api_strict", required=requirements.REQUIRE_PEERS)
+    strict = of_the_standard()
     own = {"ArrayAPIStrictFlags", "__version__", "get_array_api_strict_flags", "reset_array_api_strict_flags"}
     own |= {"set_array_api_strict_flags", "fft", "linalg", "Device"}
     assert set(strict.__all__) - own - outside <= set(ut.__all__)
