@@ -60,7 +60,7 @@ enum Task {
     },
     /// Build the kernels of usm-array: OpenCL C to SPIR-V modules, which are committed
     Spirv,
-    /// The long campaign: the property tests of usm-array, optimized, with many cases
+    /// The long campaign: the property tests of usm-array, optimized, with many cases, and those of the wheel with 10,000
     Verify {
         /// Cases per property
         #[arg(long, default_value_t = 1_000_000)]

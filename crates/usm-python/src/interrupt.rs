@@ -1,6 +1,7 @@
 //! Waiting for operations and long work so that Ctrl-C gets through.
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -20,6 +21,9 @@ const SIGNALS: Duration = Duration::from_millis(50);
 
 /// Bytes of work from which on a job runs on a thread of its own: some milliseconds.
 const LARGE_BYTES: usize = 4 << 20;
+
+/// Threads of `elsewhere` that have not ended.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     /// What a signal handler raised while a guard waited on this thread.
@@ -60,11 +64,32 @@ fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(job: F) -> Re
         if let Some(job) = job {
             drop(done.send(job()));
         }
+        RUNNING.fetch_sub(1, Ordering::Release);
     };
+    RUNNING.fetch_add(1, Ordering::Relaxed);
     match thread::Builder::new().name("usm-wait".to_owned()).spawn(run) {
         Ok(_) => Ok(result),
-        Err(_) => take(&shared).map_or(Ok(result), Err),
+        Err(_) => {
+            RUNNING.fetch_sub(1, Ordering::Release);
+            take(&shared).map_or(Ok(result), Err)
+        }
     }
+}
+
+/// Lets the end of the interpreter wait for threads whose result nobody wants any more: the SYCL runtime goes down after it, and
+/// must not do so under a wait. Ctrl-C ends this, too.
+pub(crate) fn finish_at_exit(py: Python<'_>) -> PyResult<()> {
+    let finish = wrap_pyfunction!(finish, py)?;
+    py.import("atexit")?.call_method1("register", (finish,)).map(drop)
+}
+
+#[pyfunction]
+fn finish(py: Python<'_>) -> PyResult<()> {
+    while RUNNING.load(Ordering::Acquire) > 0 {
+        py.detach(|| thread::sleep(Duration::from_millis(1)));
+        py.check_signals()?;
+    }
+    Ok(())
 }
 
 /// What another thread sends, with Python's signal handlers running meanwhile; `None` when it sends nothing.

@@ -15,6 +15,7 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
         .get_or_try_init(py, || {
             around_waits_in_drops(detached);
             wait_for_others_with(interrupt::wait_in_guard);
+            interrupt::finish_at_exit(py)?;
             let roots: Vec<(String, String)> = py.import("usm._locate")?.call_method0("roots")?.extract()?;
             let options = roots
                 .into_iter()

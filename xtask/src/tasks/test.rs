@@ -35,7 +35,7 @@ const OVER_MEMORY: [&str; 6] =
 const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
 
 /// Tests of the wheel, seen from the root, and of the example of an extension.
-const WHEEL_TESTS: &str = "tests/python";
+pub(super) const WHEEL_TESTS: &str = "tests/python";
 const EXTENSION_TESTS: &str = "examples/pyext/tests";
 
 /// Variables that make a search for SYCL succeed outside of a venv.
@@ -164,13 +164,13 @@ fn without_sycl(mut command: Cmd<'_>) -> Cmd<'_> {
 }
 
 /// pytest on the tests in a folder.
-fn pytest<'p>(project: &Project, venv: &Venv<'p>, tests: &str) -> Cmd<'p> {
+pub(super) fn pytest<'p>(project: &Project, venv: &Venv<'p>, tests: &str) -> Cmd<'p> {
     let options = ["-P", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"];
     venv.python().args(options).arg(project.root().join(tests))
 }
 
 /// Runs a command in an empty folder, so that only the installed wheel can be imported.
-fn elsewhere(project: &Project, command: Cmd<'_>) -> Outcome<()> {
+pub(super) fn elsewhere(project: &Project, command: Cmd<'_>) -> Outcome<()> {
     let folder = project.shell().create_dir(project.target().join("elsewhere"))?;
     let _back_at_the_end = project.shell().push_dir(folder);
     openly(command)
