@@ -12,6 +12,7 @@ mod kernel;
 pub(crate) mod one_waits;
 mod peer;
 mod platform;
+mod process;
 mod submit;
 
 use std::env;
@@ -26,7 +27,7 @@ use sycl_sys::{
 };
 
 use self::foreign_types::ForeignTypes;
-use super::host::fork;
+use self::process::Process;
 use super::{
     Backend, BackendId, Composites, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess,
     PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
@@ -52,9 +53,7 @@ pub struct SyclBackend {
     peers: Mutex<Vec<[RawDevice; 2]>>,
     /// Whether device USM is left to queues even where host code reaches it.
     strict_device: bool,
-    /// The process that loaded the runtime, as far as forks go. A forked child has no threads of the runtime, and maybe locks that
-    /// nobody opens: nothing is called there.
-    generation: u64,
+    process: Process,
 }
 
 impl SyclBackend {
@@ -66,7 +65,7 @@ impl SyclBackend {
     pub fn new(api: Api) -> Self {
         let strict_device = env::var_os(STRICT_DEVICE).is_some_and(|value| value == "1");
         let (types, peers) = (OnceLock::new(), Mutex::default());
-        Self { api, types, peers, strict_device, generation: fork::generation() }
+        Self { api, types, peers, strict_device, process: Process::this() }
     }
 
     /// Version of the DPC++ compiler that the library was built with; empty where it does not tell.
@@ -79,10 +78,6 @@ impl SyclBackend {
     #[must_use]
     pub fn library(&self) -> &Path {
         self.api.path()
-    }
-
-    fn is_forked(&self) -> bool {
-        fork::generation() != self.generation
     }
 
     fn failed(call: &'static str) -> Error {
@@ -132,7 +127,7 @@ unsafe impl Backend for SyclBackend {
     }
 
     fn check_process(&self) -> Result<()> {
-        if self.is_forked() { Err(Error::ForkedRuntime) } else { Ok(()) }
+        self.check_not_forked()
     }
 
     fn root_devices(&self) -> Result<Vec<RawDevice>> {
