@@ -39,9 +39,7 @@ fn histogram(py: Python<'_>, x: PyUsmArray, bins: usize, low: f64, high: f64) ->
     }
     let counted = py.detach(|| -> Result<_, Error> {
         let values: Vec<f64> = match host_side(&x)? {
-            x if x.dtype() == Dtype::F32 => {
-                x.view::<f32>()?.iter().map(f64::from).collect()
-            }
+            x if x.dtype() == Dtype::F32 => x.view::<f32>()?.iter().map(f64::from).collect(),
             x => x.view::<f64>()?.to_vec()?,
         };
         let mut counts = vec![0_i64; bins];
