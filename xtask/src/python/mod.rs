@@ -8,5 +8,5 @@ mod venv;
 mod version;
 
 pub(crate) use find::Interpreter;
-pub(crate) use requirements::{HEAVY_PEERS, KERNELS, MAKE, PEERS, PYTEST, STYLE, SYCL, TYPES};
+pub(crate) use requirements::{COMPARED, HEAVY_PEERS, KERNELS, MAKE, PEERS, PYTEST, STYLE, SYCL, TYPES};
 pub(crate) use venv::Venv;

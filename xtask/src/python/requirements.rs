@@ -13,6 +13,9 @@ pub(crate) const PEERS: &[&str] = &[
     "scikit-learn-intelex-gpu>=2026",
 ];
 
+/// The neighbour that speed is compared with; its package has the former `dpctl.tensor`.
+pub(crate) const COMPARED: &[&str] = &["dpnp>=0.20"];
+
 /// The neighbours whose packages are large: that of PyTorch brings CUDA along, several gigabytes.
 pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 

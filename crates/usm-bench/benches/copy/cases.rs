@@ -1,7 +1,7 @@
-//! The cases, and the table of their ratios
+//! The strided copies, each with the loops that were written by hand for it.
 
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{Casting, Dtype, SliceItem, UsmArray};
+use usm_array::{Dtype, SliceItem, UsmArray};
 
 use super::limit::{self, Transpose};
 
@@ -9,93 +9,49 @@ const BACK: SliceItem = SliceItem::Slice { start: None, stop: None, step: -1 };
 const HALF: SliceItem = SliceItem::Slice { start: None, stop: None, step: 2 };
 const TRIM: SliceItem = SliceItem::Slice { start: Some(1), stop: Some(-1), step: 1 };
 
-type Run<'a> = Box<dyn FnMut() + 'a>;
+/// A loop by hand, called with the addresses of target and source.
+pub(crate) type Loop<'a> = Box<dyn Fn(usize, usize) + 'a>;
 
-struct Table {
-    filter: Vec<String>,
-    rounds: usize,
-    clock: libc::clockid_t,
+/// Who takes the cases.
+pub(crate) trait Sink {
+    /// Whether to set the case up.
+    fn wants(&self, name: &str) -> bool;
+
+    /// A copy from `src` to `dst`, both filled; `loops` are the candidates for the limit.
+    fn copy(&self, name: &str, dst: &UsmArray, src: &UsmArray, loops: Vec<Loop<'_>>);
 }
 
-/// Seconds on a clock: those of the wall, or those that the processor worked for this thread.
-fn seconds(clock: libc::clockid_t) -> f64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    unsafe { libc::clock_gettime(clock, &mut now) };
-    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+/// What all cases share.
+pub(crate) struct Bench<'s> {
+    pub(crate) queue: Queue,
+    pub(crate) sink: &'s dyn Sink,
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-impl Table {
-    fn wants(&self, name: &str) -> bool {
-        self.filter.is_empty() || self.filter.iter().any(|filter| name.contains(filter))
+impl Bench<'_> {
+    /// An array whose pages nobody has touched.
+    pub(crate) fn new_array(&self, shape: &[usize], dtype: Dtype) -> UsmArray {
+        UsmArray::empty(&self.queue, UsmKind::Shared, shape, dtype).unwrap()
     }
 
-    /// Runs all in turn and prints the medians. The first one is ours, the second one a contiguous copy of as much.
-    fn row(&self, name: &str, result_bytes: usize, mut runs: Vec<Run<'_>>) {
-        let mut times = vec![vec![]; runs.len()];
-        for round in 0..=self.rounds {
-            for (run, times) in runs.iter_mut().zip(&mut times) {
-                let start = seconds(self.clock);
-                run();
-                if round > 0 {
-                    times.push(seconds(self.clock) - start);
-                }
-            }
+    /// One copy between existing arrays.
+    fn case(&self, name: &str, dst: &UsmArray, src: &UsmArray, loops: Vec<Loop<'_>>) {
+        if self.sink.wants(name) {
+            fill(dst);
+            fill(src);
+            self.sink.copy(name, dst, src, loops);
         }
-        let medians: Vec<f64> = times.into_iter().map(median).collect();
-        let limits = medians[2..].iter().copied().enumerate();
-        let (best, limit) = limits.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-        println!(
-            "{name:34} {:8.3} ms {:6.1} GB/s  {:5.2} x limit (loop {best})  {:5.2} x contiguous",
-            medians[0] * 1e3,
-            result_bytes as f64 / medians[0] / 1e9,
-            medians[0] / limit,
-            medians[0] / medians[1],
-        );
     }
 }
 
-struct Bench {
-    queue: Queue,
-    table: Table,
-}
-
-impl Bench {
-    fn new_array(&self, shape: &[usize], dtype: Dtype) -> UsmArray {
-        let array = UsmArray::empty(&self.queue, UsmKind::Shared, shape, dtype).unwrap();
-        let bytes: Vec<u8> = (0..array.size_bytes()).map(|i| ((i * 31) >> 3) as u8 & 0x3f).collect();
-        array.copy_from_host_contiguous(&bytes).unwrap();
-        array
-    }
-
-    /// One copy between existing arrays; `loops` are the candidates for the limit, called with threads, target and source.
-    fn case(&self, name: &str, dst: &UsmArray, src: &UsmArray, loops: Vec<Box<dyn Fn(usize, usize) + '_>>) {
-        if !self.table.wants(name) {
-            return;
-        }
-        let bytes = dst.size_bytes();
-        let from = src.buffer().address();
-        let spare = self.new_array(&[bytes], Dtype::U8);
-        let spare_from = self.new_array(&[bytes], Dtype::U8);
-        let to = spare.address();
-        let mut runs: Vec<Run<'_>> = vec![
-            Box::new(|| dst.assign_cast(src, Casting::Unsafe).unwrap()),
-            Box::new(|| spare.assign(&spare_from).unwrap()),
-        ];
-        for run in loops {
-            runs.push(Box::new(move || run(to, from)));
-        }
-        self.table.row(name, bytes, runs);
-    }
+/// Writes all of the memory that an array is a view of.
+pub(crate) fn fill(array: &UsmArray) {
+    let bytes: Vec<u8> = (0..array.buffer().len_bytes()).map(|i| ((i * 31) >> 3) as u8 & 0x3f).collect();
+    array.buffer().copy_from_host(&bytes, 0).unwrap();
 }
 
 macro_rules! candidates {
     ($(|$threads:ident, $nt:ident, $to:ident, $from:ident| $body:expr),+) => {{
-        let mut loops: Vec<Box<dyn Fn(usize, usize) + '_>> = vec![];
+        let mut loops: Vec<Loop<'_>> = vec![];
         $(for $threads in [1, 2] {
             for $nt in [false, true] {
                 loops.push(Box::new(move |$to, $from| $body));
@@ -110,39 +66,23 @@ fn tables(from: Vec<usize>, to: Vec<usize>) -> Transpose {
 }
 
 /// Steps of some axes, the last one fastest.
-fn offsets(shape: &[usize], strides: &[usize]) -> Vec<usize> {
+pub(crate) fn offsets(shape: &[usize], strides: &[usize]) -> Vec<usize> {
     shape.iter().zip(strides).fold(vec![0], |all, (&n, &stride)| {
         all.into_iter().flat_map(|start| (0..n).map(move |i| start + i * stride)).collect()
     })
 }
 
-pub(crate) fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
-    let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(15);
-    // On a busy machine: one thread, and its own time.
-    let busy = std::env::var_os("ONE_THREAD").is_some();
-    let clock = if busy { libc::CLOCK_THREAD_CPUTIME_ID } else { libc::CLOCK_MONOTONIC };
-    if busy {
-        usm_array::set_num_threads(1);
-        limit::ONE_THREAD.store(true, std::sync::atomic::Ordering::Relaxed);
-    }
-    let (_, queue) = usm_bench::queues().into_iter().find(|(name, _)| *name == "host").unwrap();
-    let bench = Bench { queue, table: Table { filter: arguments, rounds, clock } };
-    contiguous(&bench);
-    strided(&bench);
-    transposes(&bench);
-    permutes(&bench);
-    halos(&bench);
-    broadcasts_and_casts(&bench);
-    if bench.table.wants("small") {
-        small(&bench);
-    }
-    if bench.table.wants("device") {
-        device();
-    }
+/// All of them, one after the other.
+pub(crate) fn all(bench: &Bench<'_>) {
+    contiguous(bench);
+    strided(bench);
+    transposes(bench);
+    permutes(bench);
+    halos(bench);
+    broadcasts_and_casts(bench);
 }
 
-fn contiguous(bench: &Bench) {
+fn contiguous(bench: &Bench<'_>) {
     for mib in [1_usize, 4, 8, 16, 32, 64] {
         let a = bench.new_array(&[mib << 20], Dtype::U8);
         let b = bench.new_array(&[mib << 20], Dtype::U8);
@@ -158,7 +98,7 @@ fn contiguous(bench: &Bench) {
     }
 }
 
-fn strided(bench: &Bench) {
+fn strided(bench: &Bench<'_>) {
     let n = 64 << 20;
     macro_rules! halves {
         ($name:literal, $dtype:expr, $steps:ident) => {{
@@ -251,7 +191,7 @@ macro_rules! transpose {
         let batches: Vec<(usize, usize)> = $batches;
         let (tables, batches) = (&tables, &batches);
         let item = $dtype.itemsize_bytes();
-        let mut loops: Vec<Box<dyn Fn(usize, usize) + '_>> = vec![];
+        let mut loops: Vec<Loop<'_>> = vec![];
         for side in [32, 64, 128, 256].into_iter().filter(|side| (side + 32 / item) * side * item < 128 << 10)
         {
             for threads in [1, 2] {
@@ -280,7 +220,7 @@ macro_rules! transpose {
     }};
 }
 
-fn transposes(bench: &Bench) {
+fn transposes(bench: &Bench<'_>) {
     macro_rules! matrix {
         ($name:literal, $rows:expr, $columns:expr, $dtype:expr, $function:ident) => {{
             let (rows, columns): (usize, usize) = ($rows, $columns);
@@ -298,7 +238,7 @@ fn transposes(bench: &Bench) {
     matrix!("transpose f8 256x256", 256, 256, Dtype::F64, transpose_64);
 }
 
-fn permutes(bench: &Bench) {
+fn permutes(bench: &Bench<'_>) {
     let a = bench.new_array(&[128, 256, 256], Dtype::F64);
     let plane = 65536;
     let target = |axes: &[isize]| bench.new_array(a.permute(axes).unwrap().shape(), Dtype::F64);
@@ -357,7 +297,7 @@ fn permutes(bench: &Bench) {
     }
 }
 
-fn halos(bench: &Bench) {
+fn halos(bench: &Bench<'_>) {
     for (rank, side) in [(2_usize, 2048_usize), (4, 48), (6, 14), (8, 8)] {
         let a = bench.new_array(&vec![side; rank], Dtype::F64);
         let inner = side - 2;
@@ -419,7 +359,7 @@ fn halos(bench: &Bench) {
     }
 }
 
-fn broadcasts_and_casts(bench: &Bench) {
+fn broadcasts_and_casts(bench: &Bench<'_>) {
     let b = bench.new_array(&[2048, 2048], Dtype::F64);
     let row = bench.new_array(&[2048], Dtype::F64);
     bench.case(
@@ -449,59 +389,4 @@ fn broadcasts_and_casts(bench: &Bench) {
     casts!("cast f4 to f8", Dtype::F32, Dtype::F64, f4_f8);
     casts!("cast i4 to f4", Dtype::I32, Dtype::F32, i4_f4);
     casts!("cast f8 to f4", Dtype::F64, Dtype::F32, f8_f4);
-}
-
-/// What a copy costs that is too small for its bytes to count.
-fn small(bench: &Bench) {
-    let time = |name: &str, mut run: Run<'_>| {
-        let times = (0..31).map(|_| {
-            let start = seconds(bench.table.clock);
-            (0..1000).for_each(|_| run());
-            seconds(bench.table.clock) - start
-        });
-        println!("small {name:28} {:8.1} ns", median(times.collect()) * 1e6);
-    };
-    let a = bench.new_array(&[4, 4], Dtype::F64);
-    let b = bench.new_array(&[4, 4], Dtype::F64);
-    let turned = a.transpose();
-    let page = bench.new_array(&[512], Dtype::F64);
-    let mut bytes = vec![0; 4096];
-    time("copy (4, 4)", Box::new(|| drop(a.copy().unwrap())));
-    time(
-        "empty (4, 4)",
-        Box::new(|| drop(UsmArray::empty(a.queue(), a.kind(), &[4, 4], Dtype::F64).unwrap())),
-    );
-    time("assign (4, 4)", Box::new(|| b.assign(&a).unwrap()));
-    time("assign (4, 4) transposed", Box::new(|| b.assign(&turned).unwrap()));
-    time("to_vec (4, 4)", Box::new(|| drop(a.to_vec::<f64>().unwrap())));
-    time("4 KiB to the host", Box::new(|| page.copy_to_host_contiguous(&mut bytes).unwrap()));
-}
-
-/// Device memory that host code cannot touch: staged beside contiguous.
-fn device() {
-    for (name, queue) in usm_bench::queues() {
-        let array = UsmArray::zeros(&queue, UsmKind::Device, &[2048, 2048], Dtype::F64).unwrap();
-        let mut bytes = vec![0; 32 << 20];
-        let mut time = |view: &UsmArray, write: bool| {
-            let size = view.size_bytes();
-            let times = (0..11).map(|_| {
-                let start = seconds(libc::CLOCK_MONOTONIC);
-                match write {
-                    true => view.copy_from_host_contiguous(&bytes[..size]).unwrap(),
-                    false => view.copy_to_host_contiguous(&mut bytes[..size]).unwrap(),
-                }
-                seconds(libc::CLOCK_MONOTONIC) - start
-            });
-            size as f64 / median(times.collect()) / 1e9
-        };
-        for write in [false, true] {
-            let whole = time(&array, write);
-            let turned = time(&array.transpose(), write);
-            let halved = time(&array.slice(&[SliceItem::FULL, HALF]).unwrap(), write);
-            let way = if write { "host to device" } else { "device to host" };
-            println!(
-                "device {name} {way}: {whole:.1} GB/s contiguous, {turned:.1} transposed, {halved:.1} of [:, ::2]"
-            );
-        }
-    }
 }

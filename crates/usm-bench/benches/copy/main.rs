@@ -7,10 +7,12 @@
 mod cases;
 #[cfg(target_arch = "x86_64")]
 mod limit;
+#[cfg(target_arch = "x86_64")]
+mod table;
 
 #[cfg(target_arch = "x86_64")]
 fn main() {
-    cases::main();
+    table::main();
 }
 
 #[cfg(not(target_arch = "x86_64"))]

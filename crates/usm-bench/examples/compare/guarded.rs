@@ -1,0 +1,40 @@
+//! Device memory of the host backend beside memory of the C library.
+
+use std::hint::black_box;
+
+use usm_array::usm_core::UsmKind;
+use usm_array::{Dtype, UsmArray};
+use usm_memory::UsmBuffer;
+
+use super::contender::{Case, Contender, OURS, Stage};
+use super::serve::Server;
+
+pub(crate) fn all(stage: &Server) {
+    let (_, queue) = usm_bench::queues().into_iter().find(|(name, _)| *name == "host").unwrap();
+    for (label, bytes) in [("64 B", 64), ("4 KiB", 4096), ("1 MiB", 1 << 20), ("64 MiB", 64_usize << 20)] {
+        stage.case(&Case::new(&format!("guarded/allocate {label}"), bytes), || {
+            let allocate = |kind| {
+                let queue = &queue;
+                move || drop(black_box(UsmBuffer::allocate(queue, kind, bytes).unwrap()))
+            };
+            let malloc = move || unsafe { libc::free(black_box(libc::malloc(bytes))) };
+            vec![
+                Contender::timed(OURS, allocate(UsmKind::Device)),
+                Contender::timed("shared memory", allocate(UsmKind::Shared)),
+                Contender::timed("malloc", malloc),
+            ]
+        });
+    }
+    let bytes = 64 << 20;
+    stage.case(&Case::new("guarded/copy 64 MiB", bytes), || {
+        let copy = |kind| {
+            let array = |()| UsmArray::zeros(&queue, kind, &[bytes], Dtype::U8).unwrap();
+            let [from, to] = [(); 2].map(array);
+            move || to.assign(&from).unwrap()
+        };
+        vec![
+            Contender::timed(OURS, copy(UsmKind::Device)),
+            Contender::timed("shared memory", copy(UsmKind::Shared)),
+        ]
+    });
+}

@@ -1,0 +1,77 @@
+//! Allocation while very many buffers are live, and the memory they take.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
+use usm_memory::usm_core::UsmKind;
+use usm_memory::{MemoryResource, UsmBuffer};
+
+use super::contender::{Case, Contender, OURS, Run, Stage};
+use super::serve::Server;
+
+/// A small generator: the same sizes and the same order in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % end
+    }
+
+    /// 64 B … 4 KiB, each doubling as likely as the others.
+    fn bytes(&mut self) -> usize {
+        let low = 64 << self.below(6);
+        low + self.below(low) + 1
+    }
+}
+
+/// One buffer goes, whichever it is, and another one of another size takes its place.
+fn replace<'a>(count: usize) -> Contender<'a> {
+    let (_, queue) = usm_bench::queues().swap_remove(0);
+    let pool: Arc<dyn MemoryResource> =
+        Arc::new(PoolResource::new(Arc::new(DirectResource), PoolOptions::new()));
+    let mut random = Random(1);
+    let new = move |random: &mut Random| {
+        UsmBuffer::allocate_in(&*pool, &queue, UsmKind::Shared, random.bytes()).unwrap()
+    };
+    let mut live: Vec<UsmBuffer> = (0..count).map(|_| new(&mut random)).collect();
+    Contender::timed(OURS, move || {
+        let index = random.below(count);
+        live[index] = new(&mut random);
+    })
+}
+
+/// Resident bytes of a process full of buffers for each byte asked for, by the example `resident`.
+fn resident() -> Result<f64, String> {
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let example: PathBuf = this.with_file_name("resident");
+    let output = Command::new(&example).args(["sycl", "1000000", "6"]).output();
+    let output = output.map_err(|error| format!("{}: {error}", example.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let number = text.split("resident ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+    number.ok_or_else(|| format!("the example `resident` said: {text}"))
+}
+
+pub(crate) fn all(stage: &Server) {
+    for count in [100, 10_000, 1_000_000_usize] {
+        let name = format!("live/replace one of many/{count}");
+        let case = Case::new(&name, 0).at(count as f64).long_if(count > 10_000);
+        stage.case(&case, || vec![replace(count)]);
+    }
+    let case = Case { unit: "×", ..Case::new("live/resident bytes for each byte asked for", 0) };
+    stage.case(&case.long_if(true), || {
+        vec![match resident() {
+            Ok(first) => {
+                // Measured anew each time, the first one is not lost.
+                let mut first = Some(first);
+                let value = move || first.take().or_else(|| resident().ok()).unwrap_or(f64::NAN);
+                Contender { name: OURS, run: Run::Value(Box::new(value)) }
+            }
+            Err(reason) => Contender::missing(OURS, reason),
+        }]
+    });
+}

@@ -1,0 +1,91 @@
+//! Copies of ever more bytes, and of equal bytes in ever more axes.
+
+use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::{Casting, Dtype, SliceItem, UsmArray};
+
+use super::contender::{Case, Contender, OURS, Stage};
+use super::serve::Server;
+
+const HALF: SliceItem = SliceItem::Slice { start: None, stop: None, step: 2 };
+const TRIM: SliceItem = SliceItem::Slice { start: Some(1), stop: Some(-1), step: 1 };
+
+fn array(queue: &Queue, shape: &[usize], dtype: Dtype) -> UsmArray {
+    UsmArray::zeros(queue, UsmKind::Shared, shape, dtype).unwrap()
+}
+
+/// Target and source of a copy, of which the target has `bytes` bytes, or nearly.
+fn operands(queue: &Queue, series: &str, bytes: usize) -> (UsmArray, UsmArray) {
+    let numbers = bytes / 8;
+    // 1 MiB and each fourfold: twice as many rows and columns.
+    let side = numbers.isqrt();
+    let (rows, columns) = (numbers / side, side);
+    let matrix = |rows, columns| array(queue, &[rows, columns], Dtype::F64);
+    match series {
+        "contiguous u1" => (array(queue, &[bytes], Dtype::U8), array(queue, &[bytes], Dtype::U8)),
+        "a[::2] f8" => {
+            let all = array(queue, &[2 * numbers], Dtype::F64);
+            (array(queue, &[numbers], Dtype::F64), all.slice(&[HALF]).unwrap())
+        }
+        "transpose f8" => (matrix(columns, rows), matrix(rows, columns).transpose()),
+        "a[1:-1, 1:-1] f8" => {
+            let trimmed = matrix(rows + 2, columns + 2).slice(&[TRIM, TRIM]).unwrap();
+            (matrix(rows, columns), trimmed)
+        }
+        "row into a matrix f8" => (matrix(rows, columns), array(queue, &[columns], Dtype::F64)),
+        _ => (array(queue, &[numbers], Dtype::F64), array(queue, &[numbers], Dtype::F32)),
+    }
+}
+
+/// Bytes that can be had without swapping.
+fn available_bytes() -> usize {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok()).map_or(0, |kib| kib << 10)
+}
+
+pub(crate) fn all(stage: &Server) {
+    let (_, queue) = usm_bench::queues().into_iter().find(|(name, _)| *name == "host").unwrap();
+    let series = [
+        "contiguous u1",
+        "a[::2] f8",
+        "transpose f8",
+        "a[1:-1, 1:-1] f8",
+        "row into a matrix f8",
+        "cast f4 to f8",
+    ];
+    for series in series {
+        for mib in [1_usize, 4, 16, 64, 256, 1024, 4096] {
+            let bytes = mib << 20;
+            let name = format!("bytes/{series}/{mib} MiB");
+            stage.case(&Case::new(&name, bytes).at(bytes as f64).long_if(mib > 64), || {
+                // The source of a[::2] is twice as long as the result.
+                let (needed, there) = (3 * bytes + bytes / 4, available_bytes());
+                if needed > there {
+                    let reason = format!("{} MiB of memory are needed, {} free", needed >> 20, there >> 20);
+                    return vec![Contender::missing(OURS, reason)];
+                }
+                let (dst, src) = operands(&queue, series, bytes);
+                vec![Contender::timed(OURS, move || dst.assign_cast(&src, Casting::Unsafe).unwrap())]
+            });
+        }
+    }
+    ranks(stage, &queue);
+}
+
+/// `a[..., ::2]` of 32 MiB: whatever the rank, the axes before merge into one.
+fn ranks(stage: &Server, queue: &Queue) {
+    let numbers = 4 << 20;
+    for rank in 1..=8_usize {
+        let name = format!("rank/a[..., ::2] f8/{rank}");
+        stage.case(&Case::new(&name, 8 * numbers).at(rank as f64), || {
+            let mut shape = vec![4; rank - 1];
+            shape.push((2 * numbers) >> (2 * (rank - 1)));
+            let all = array(queue, &shape, Dtype::F64);
+            let mut items = vec![SliceItem::FULL; rank - 1];
+            items.push(HALF);
+            let src = all.slice(&items).unwrap();
+            let dst = array(queue, src.shape(), Dtype::F64);
+            vec![Contender::timed(OURS, move || dst.assign(&src).unwrap())]
+        });
+    }
+}

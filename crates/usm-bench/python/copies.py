@@ -1,0 +1,56 @@
+"""Strided copies into existing arrays, under the names that they have in Rust."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from case import Case, timed
+from sides import NUMPY, PEER, USM, names
+
+MIB = 1 << 20
+
+
+def copies() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
+    """Name, shape and dtype of `a`, the view of it that is copied, and the dtype of the target."""
+    for mib in [1, 4, 8, 16, 32, 64]:
+        yield f"contiguous {mib} MiB", (mib * MIB,), "u1", "a", "u1"
+    for dtype, itemsize in [("u1", 1), ("f4", 4), ("f8", 8), ("c16", 16)]:
+        yield f"a[::2] {dtype}", (64 * MIB // itemsize,), dtype, "a[::2]", dtype
+    for view in ["a[::-1, ::-1]", "a[::-1]", "a[:, ::2]", "a[::2, :]", "a[1:-1, 1:-1]"]:
+        yield f"{view} f8", (2048, 2048), "f8", view, "f8"
+    for view in ["[:, ::2]", "[:, :3]", "[:, 1]"]:
+        yield f"(n, 4){view} f8", (2 * MIB, 4), "f8", f"a{view}", "f8"
+    matrices = [("u1", 8192, 8192), ("f4", 4096, 4096), ("f8", 4096, 2048), ("c16", 2048, 2048)]
+    for dtype, rows, columns in [*matrices, ("f8", 3000, 2700), ("f8", 256, 256)]:
+        yield f"transpose {dtype} {rows}x{columns}", (rows, columns), dtype, "a.T", dtype
+    for axes in ["(2, 0, 1)", "(0, 2, 1)", "(1, 0, 2)", "(2, 1, 0)"]:
+        yield f"permute {axes}", (128, 256, 256), "f8", f"xp.permute_dims(a, {axes})", "f8"
+    for rank, side in [(3, 256), (4, 64), (6, 16), (8, 8)]:
+        axes = tuple(reversed(range(rank)))
+        yield f"all axes reversed f4 rank {rank}", (side,) * rank, "f4", f"xp.permute_dims(a, {axes})", "f4"
+    for rank, side in [(2, 2048), (4, 48), (6, 14), (8, 8)]:
+        trimmed = ", ".join(["1:-1"] * rank)
+        yield f"halo trimmed f8 rank {rank}", (side,) * rank, "f8", f"a[{trimmed}]", "f8"
+    yield "row into a matrix f8", (2048,), "f8", "xp.broadcast_to(a, (2048, 2048))", "f8"
+    yield "column into a matrix f8", (2048, 1), "f8", "xp.broadcast_to(a, (2048, 2048))", "f8"
+    for source, target in [("f4", "f8"), ("i4", "f4"), ("f8", "f4")]:
+        yield f"cast {source} to {target}", (8 * MIB,), source, "a", target
+
+
+def operands(side: str, shape: tuple[int, ...], dtype: str, view: str, target: str) -> dict[str, Any]:
+    made = names(side, a=(shape, dtype))
+    # Touched: pages that were never written are one page of zeros.
+    made["a"][...] = 1
+    made["v"] = eval(view, {"a": made["a"], "xp": made["xp"]})
+    made |= names(side, b=(made["v"].shape, target))
+    made["b"][...] = 0
+    return made
+
+
+def cases() -> Iterator[Case]:
+    for name, *what in copies():
+        contenders = []
+        for side in (USM, NUMPY, PEER):
+            # The neighbour returns before the copy has ended.
+            statement = "b[...] = v; b.sycl_queue.wait()" if side == PEER else "b[...] = v"
+            contenders.append(timed(side, statement, lambda side=side, what=what: operands(side, *what), 1))
+        yield Case(f"copy/{name}", contenders)

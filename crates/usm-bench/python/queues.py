@@ -1,0 +1,55 @@
+"""Small operations on device memory that host code may not reach: each is an operation of a queue."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from calls import SMALL, small
+from case import Case, timed
+from sides import PEER, USM, names
+
+
+def memory() -> dict[str, Any]:
+    import usm
+    import usm.memory
+
+    queue = usm.SyclQueue(property="in_order")
+    return {"m": usm.memory.MemoryUSMDevice(4096, queue=queue), "host": bytearray(4096)}
+
+
+def peer_memory() -> dict[str, Any]:
+    import dpctl
+    import dpctl.memory
+
+    queue = dpctl.SyclQueue(property="in_order")
+    return {"m": dpctl.memory.MemoryUSMDevice(4096, queue=queue), "host": bytearray(4096)}
+
+
+def cases() -> Iterator[Case]:
+    for name, (statement, _, shape) in SMALL.items():
+        sides = [timed(side, statement, small(side, "device", shape)) for side in (USM, PEER)]
+        yield Case(f"queue/{name}", sides)
+    for way in ["copy_from_host", "copy_to_host"]:
+        statement = f"m.{way}(host)"
+        sides = [timed(USM, statement, memory), timed("dpctl", statement, peer_memory)]
+        yield Case(f"queue/{way}, 4 KiB", sides, bytes=4096)
+    yield from strided()
+
+
+def strided() -> Iterator[Case]:
+    """Strided copies by kernels, beside the same copies of shared memory by host code."""
+    shape = (4096, 2048)
+    for view in ["a", "a.T", "a[:, ::2]", "a[::-1, ::-1]"]:
+        statement = f"b[...] = {view}"
+
+        def on(side: str, kind: str, view: str = view) -> dict[str, Any]:
+            made = names(side, kind, a=(shape, "f8"))
+            result = eval(view, {"a": made["a"]}).shape
+            return made | names(side, kind, b=(result, "f8"))
+
+        contenders = [
+            timed(USM, statement, lambda on=on: on(USM, "device"), 1),
+            timed("usm on shared memory", statement, lambda on=on: on(USM, "shared"), 1),
+            timed(PEER, statement + "; a.sycl_queue.wait()", lambda on=on: on(PEER, "device"), 1),
+        ]
+        halves = 2 if "::2" in view else 1
+        yield Case(f"kernel/{view} f8 4096x2048", contenders, bytes=8 * shape[0] * shape[1] // halves)

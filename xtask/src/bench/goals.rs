@@ -1,0 +1,143 @@
+//! goals.toml: what is wanted of which case.
+
+use std::fs;
+
+use serde::Deserialize;
+
+use crate::failure::{Failure, Outcome};
+use crate::project::Project;
+
+/// The file, seen from the root.
+pub(super) const FILE: &str = "crates/usm-bench/goals.toml";
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Goals {
+    #[serde(rename = "goal")]
+    pub(super) goals: Vec<Goal>,
+    pub(super) growth: Vec<Growth>,
+}
+
+/// A row: each of its cases has to keep within `at_most`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Goal {
+    pub(super) row: String,
+    pub(super) cases: Vec<String>,
+    #[serde(default = "package")]
+    pub(super) contender: String,
+    pub(super) at_most: Bound,
+}
+
+/// A row about a series: how much more `to` may cost than `from`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Growth {
+    pub(super) row: String,
+    /// Names without their last part.
+    pub(super) series: Vec<String>,
+    pub(super) contender: String,
+    pub(super) from: String,
+    pub(super) to: String,
+    /// Compares times for each byte.
+    #[serde(default)]
+    pub(super) per_byte: bool,
+    pub(super) at_most: f64,
+}
+
+/// Who is meant where nobody is named.
+fn package() -> String {
+    "usm".to_owned()
+}
+
+/// "0.25 µs", "1.15 × limit", "20 ms over the interpreter", "1.15 ×".
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Bound {
+    /// As it is written.
+    pub(super) text: String,
+    /// In nanoseconds, bytes, or as a factor.
+    pub(super) value: f64,
+    pub(super) against: Against,
+}
+
+/// What a bound is measured from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Against {
+    Nothing,
+    /// The bound is a factor of what this contender needs.
+    Times(String),
+    /// The bound comes on top of what this contender needs.
+    Over(String),
+}
+
+impl TryFrom<String> for Bound {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not like \"0.25 µs\", \"1.15 × limit\" or \"20 ms over C\"");
+        let mut words = text.splitn(3, ' ');
+        let number: f64 = words.next().and_then(|word| word.parse().ok()).ok_or_else(wrong)?;
+        let unit = words.next().ok_or_else(wrong)?;
+        let rest = words.next();
+        let size = match unit {
+            "ns" | "B" | "×" => 1.0,
+            "µs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            "KiB" => 1024.0,
+            "MiB" => 1_048_576.0,
+            _ => return Err(wrong()),
+        };
+        let against = match (unit, rest) {
+            (_, None) => Against::Nothing,
+            ("×", Some(name)) => Against::Times(name.to_owned()),
+            (_, Some(rest)) => Against::Over(rest.strip_prefix("over ").ok_or_else(wrong)?.to_owned()),
+        };
+        Ok(Self { value: number * size, against, text })
+    }
+}
+
+impl Goals {
+    /// Reads the committed file.
+    pub(super) fn read(project: &Project) -> Outcome<Self> {
+        let text = fs::read_to_string(project.root().join(FILE))
+            .map_err(|error| Failure::new(format!("{FILE}: {error}")))?;
+        toml::from_str(&text).map_err(|error| Failure::new(format!("{FILE}: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(text: &str) -> Result<Bound, String> {
+        Bound::try_from(text.to_owned())
+    }
+
+    #[test]
+    fn bounds_are_read_as_they_are_written() {
+        let times = bound("1.15 × usm in Rust").unwrap();
+        assert_eq!((times.value, times.against), (1.15, Against::Times("usm in Rust".to_owned())));
+        let over = bound("20 ms over the interpreter").unwrap();
+        assert_eq!((over.value, over.against), (2e7, Against::Over("the interpreter".to_owned())));
+        assert_eq!(bound("0.25 µs").unwrap().value, 250.0);
+        assert_eq!(bound("20 MiB").unwrap().value, 20.0 * 1024.0 * 1024.0);
+        assert_eq!(bound("1.15 ×").unwrap().against, Against::Nothing);
+    }
+
+    #[test]
+    fn other_bounds_are_refused() {
+        for text in ["", "fast", "1.15", "3 parsecs", "20 ms under C"] {
+            assert!(bound(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_committed_file_is_read() {
+        let goals: Goals = toml::from_str(include_str!("../../../crates/usm-bench/goals.toml")).unwrap();
+        assert!(goals.goals.iter().all(|goal| !goal.cases.is_empty()));
+        assert!(goals.growth.iter().all(|growth| !growth.series.is_empty()));
+    }
+}

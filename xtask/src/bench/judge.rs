@@ -1,0 +1,181 @@
+//! Judging what was measured by the goals. Every goal gets a verdict, also those of cases that could not be measured.
+
+use super::goals::{Against, Goal, Goals, Growth};
+use super::measure::Measured;
+use super::record::{Case, Contender, State, Verdict};
+use super::statistics::{Summary, digits, readable};
+
+/// What was found as a share of what is allowed, and in words; or why not.
+type Finding = Result<(Summary, String), String>;
+
+/// One verdict for each case of each goal.
+pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
+    let of_goals = goals.goals.iter().flat_map(|goal| {
+        goal.cases.iter().map(|case| Verdict {
+            at_most: goal.at_most.text.clone(),
+            ..verdict(&goal.row, case, &goal.contender, measured, &[case], |cases| by_goal(goal, cases[0]))
+        })
+    });
+    let of_growth = goals.growth.iter().flat_map(|growth| {
+        growth.series.iter().map(|series| {
+            let [from, to] = [&growth.from, &growth.to].map(|end| format!("{series}/{end}"));
+            let ends = [from.as_str(), to.as_str()];
+            let per_byte = if growth.per_byte { " for each byte" } else { "" };
+            Verdict {
+                at_most: format!("{} × {}{per_byte}", growth.at_most, growth.from),
+                ..verdict(&growth.row, &to, &growth.contender, measured, &ends, |cases| {
+                    by_growth(growth, cases)
+                })
+            }
+        })
+    });
+    of_goals.chain(of_growth).collect()
+}
+
+/// Finds the cases that are needed and asks `judge`.
+fn verdict<'m>(
+    row: &str,
+    case: &str,
+    contender: &str,
+    measured: &'m Measured,
+    needed: &[impl AsRef<str>],
+    judge: impl FnOnce(&[&'m Case]) -> Finding,
+) -> Verdict {
+    let find = |name: &str| measured.cases.iter().find(|case| case.name == name);
+    let cases: Vec<&Case> = needed.iter().filter_map(|name| find(name.as_ref())).collect();
+    let unknown = needed.iter().find(|name| !measured.known.iter().any(|known| known == name.as_ref()));
+    let (state, share, found) = if let Some(unknown) = unknown {
+        (State::Unmeasured, None, format!("there is no case {:?} yet", unknown.as_ref()))
+    } else if cases.len() < needed.len() {
+        (State::LeftOut, None, "left out by the options".to_owned())
+    } else {
+        match judge(&cases) {
+            Ok((share, found)) if share.median <= 1.0 => (State::Reached, Some(share), found),
+            Ok((share, found)) => (State::Missed, Some(share), found),
+            Err(reason) => (State::Unmeasured, None, reason),
+        }
+    };
+    Verdict {
+        row: row.to_owned(),
+        case: case.to_owned(),
+        contender: contender.to_owned(),
+        at_most: String::new(),
+        state,
+        share,
+        found,
+    }
+}
+
+/// The samples of a contender, or why there are none.
+fn samples<'c>(case: &'c Case, name: &str) -> Result<&'c Contender, String> {
+    let contender = case.contender(name).ok_or_else(|| format!("{name} does not take part"))?;
+    match &contender.missing {
+        Some(reason) => Err(format!("{name}: {reason}")),
+        None => Ok(contender),
+    }
+}
+
+fn no_number(name: &str) -> String {
+    format!("{name} gave no number")
+}
+
+fn by_goal(goal: &Goal, case: &Case) -> Finding {
+    let ours = samples(case, &goal.contender)?;
+    let alone = ours.summary().ok_or_else(|| no_number(&ours.name))?;
+    let allowed = goal.at_most.value;
+    match &goal.at_most.against {
+        Against::Nothing => Ok((alone.scaled(1.0 / allowed), readable(alone.median, &case.unit))),
+        Against::Times(other) => {
+            let other = samples(case, other)?;
+            let ratio =
+                Summary::of_ratios(&ours.samples, &other.samples).ok_or_else(|| no_number(&other.name))?;
+            Ok((ratio.scaled(1.0 / allowed), format!("{} × {}", digits(ratio.median), other.name)))
+        }
+        Against::Over(other) => {
+            let other = samples(case, other)?;
+            let above: Vec<f64> = ours.samples.iter().zip(&other.samples).map(|(a, b)| a - b).collect();
+            let above = Summary::of(&above).ok_or_else(|| no_number(&other.name))?;
+            Ok((
+                above.scaled(1.0 / allowed),
+                format!("{} over {}", readable(above.median, &case.unit), other.name),
+            ))
+        }
+    }
+}
+
+fn by_growth(growth: &Growth, cases: &[&Case]) -> Finding {
+    let [from, to] = cases else { return Err("a series has two ends".to_owned()) };
+    let summary = |case: &Case| {
+        let summary = samples(case, &growth.contender)?.summary();
+        summary.ok_or_else(|| no_number(&growth.contender))
+    };
+    let (from_time, to_time) = (summary(from)?, summary(to)?);
+    #[expect(clippy::cast_precision_loss)]
+    let bytes = if growth.per_byte { to.bytes as f64 / from.bytes as f64 } else { 1.0 };
+    // The rounds of two cases do not belong together, so the noise of the start counts in full.
+    let ratio = to_time.scaled(1.0 / (from_time.median * bytes));
+    Ok((ratio.scaled(1.0 / growth.at_most), format!("{} × {}", digits(ratio.median), growth.from)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contender(name: &str, samples: &[f64]) -> Contender {
+        Contender {
+            name: name.to_owned(),
+            samples: samples.to_vec(),
+            missing: samples.is_empty().then(|| "no attribute".to_owned()),
+        }
+    }
+
+    fn case(name: &str, bytes: u64, contenders: Vec<Contender>) -> Case {
+        Case { name: name.to_owned(), bytes, unit: "ns".to_owned(), x: None, contenders }
+    }
+
+    fn judged(goals: &str, cases: Vec<Case>) -> Vec<Verdict> {
+        let known = cases.iter().map(|case| case.name.clone()).chain(["left/out".to_owned()]).collect();
+        all(&toml::from_str(goals).unwrap(), &Measured { known, cases })
+    }
+
+    const GOALS: &str = r#"
+        [[goal]]
+        row = "times"
+        cases = ["a/b", "a/none", "a/unknown", "left/out"]
+        at_most = "1 µs"
+        [[goal]]
+        row = "ratios"
+        cases = ["a/b"]
+        at_most = "1.5 × C"
+        [[goal]]
+        row = "differences"
+        cases = ["a/b"]
+        at_most = "900 ns over C"
+        [[growth]]
+        row = "series"
+        series = ["s/x"]
+        contender = "usm"
+        from = "1"
+        to = "4"
+        per_byte = true
+        at_most = 1.2
+    "#;
+
+    #[test]
+    fn every_goal_has_a_verdict() {
+        let cases = vec![
+            case("a/b", 0, vec![contender("usm", &[900.0, 1800.0]), contender("C", &[450.0, 900.0])]),
+            case("a/none", 0, vec![contender("usm", &[])]),
+            case("s/x/1", 10, vec![contender("usm", &[10.0])]),
+            case("s/x/4", 40, vec![contender("usm", &[44.0])]),
+        ];
+        let verdicts = judged(GOALS, cases);
+        let states: Vec<State> = verdicts.iter().map(|verdict| verdict.state).collect();
+        use State::{LeftOut, Missed, Reached, Unmeasured};
+        assert_eq!(states, [Missed, Unmeasured, Unmeasured, LeftOut, Missed, Reached, Reached]);
+        assert_eq!(verdicts[1].found, "usm: no attribute");
+        assert_eq!(verdicts[4].found, "2.00 × C");
+        assert_eq!(verdicts[6].at_most, "1.2 × 1 for each byte");
+        assert!((verdicts[6].share.unwrap().median - 1.1 / 1.2).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,164 @@
+//! Measuring: cases one after the other, the contenders of a case in turn, round by round.
+
+use std::time::{Duration, Instant};
+
+use super::progress::Progress;
+use super::record::{Case, Contender};
+use super::worker::{Listed, Worker};
+use crate::failure::Outcome;
+
+/// How much is spent on a case.
+pub(super) struct Effort {
+    /// One sample takes at least this, if one call does not take longer.
+    sample: Duration,
+    rounds: usize,
+    /// As soon as this is over and there were [`Effort::LEAST_ROUNDS`], a case ends.
+    time: Duration,
+    long_cases: bool,
+}
+
+impl Effort {
+    const LEAST_ROUNDS: usize = 3;
+
+    pub(super) fn full() -> Self {
+        Self { sample: Duration::from_millis(5), rounds: 31, time: Duration::from_secs(6), long_cases: true }
+    }
+
+    pub(super) fn quick() -> Self {
+        Self {
+            sample: Duration::from_millis(1),
+            rounds: 15,
+            time: Duration::from_millis(250),
+            long_cases: false,
+        }
+    }
+}
+
+/// What came out.
+pub(super) struct Measured {
+    /// The names of all cases there are.
+    pub(super) known: Vec<String>,
+    /// Those that were measured.
+    pub(super) cases: Vec<Case>,
+}
+
+/// A case and the workers that have contenders for it.
+struct Meeting {
+    listed: Listed,
+    workers: Vec<usize>,
+}
+
+/// Somebody in an open case.
+struct Entrant {
+    worker: usize,
+    calls: u64,
+    record: Contender,
+}
+
+/// Measures every case that fits.
+pub(super) fn all(mut workers: Vec<Worker>, pattern: Option<&str>, effort: &Effort) -> Outcome<Measured> {
+    let mut meetings: Vec<Meeting> = vec![];
+    for (index, worker) in workers.iter_mut().enumerate() {
+        for listed in worker.list()? {
+            match meetings.iter_mut().find(|meeting| meeting.listed.case == listed.case) {
+                Some(meeting) => meeting.workers.push(index),
+                None => meetings.push(Meeting { listed, workers: vec![index] }),
+            }
+        }
+    }
+    let known = meetings.iter().map(|meeting| meeting.listed.case.clone()).collect();
+    meetings.retain(|meeting| {
+        pattern.is_none_or(|pattern| meeting.listed.case.contains(pattern))
+            && (effort.long_cases || !meeting.listed.long)
+    });
+    let mut progress = Progress::new(meetings.len());
+    let measured = meetings.into_iter().map(|meeting| {
+        progress.begin(&meeting.listed.case);
+        let case = one(&mut workers, &meeting, effort);
+        progress.end(&case);
+        case
+    });
+    Ok(Measured { known, cases: measured.collect() })
+}
+
+/// One case. What fails is part of the record.
+fn one(workers: &mut [Worker], meeting: &Meeting, effort: &Effort) -> Case {
+    let Listed { case, bytes, unit, x, once, .. } = meeting.listed.clone();
+    let mut record = Case { name: case, bytes, unit, x, contenders: vec![] };
+    let mut entrants = vec![];
+    for &worker in &meeting.workers {
+        match workers[worker].open(&record.name) {
+            Ok(opened) => {
+                record.bytes = record.bytes.max(opened.bytes);
+                entrants.extend(opened.contenders.into_iter().map(|ready| Entrant {
+                    worker,
+                    calls: 1,
+                    record: Contender { name: ready.name, samples: vec![], missing: ready.missing },
+                }));
+            }
+            Err(failure) => entrants.push(Entrant {
+                worker,
+                calls: 1,
+                record: Contender {
+                    name: format!("worker {worker}"),
+                    samples: vec![],
+                    missing: Some(failure.to_string()),
+                },
+            }),
+        }
+    }
+    // Ours first, in tables and in each round.
+    entrants.sort_by_key(|entrant| !entrant.record.name.starts_with("usm"));
+    if !once {
+        calibrate(workers, &mut entrants, effort);
+    }
+    let start = Instant::now();
+    for round in 0..effort.rounds {
+        if round >= Effort::LEAST_ROUNDS && start.elapsed() > effort.time {
+            break;
+        }
+        for entrant in entrants.iter_mut().filter(|entrant| entrant.record.missing.is_none()) {
+            #[expect(clippy::cast_precision_loss)]
+            match workers[entrant.worker].run(&entrant.record.name, entrant.calls) {
+                Ok(value) => entrant.record.samples.push(value / entrant.calls as f64),
+                Err(failure) => entrant.fail(&failure),
+            }
+        }
+    }
+    for &worker in &meeting.workers {
+        // A worker that died has nothing open.
+        let _ = workers[worker].close();
+    }
+    record.contenders = entrants.into_iter().map(|entrant| entrant.record).collect();
+    record
+}
+
+/// Finds how many calls make a sample; this also warms everything up.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn calibrate(workers: &mut [Worker], entrants: &mut [Entrant], effort: &Effort) {
+    let wanted = effort.sample.as_nanos() as f64;
+    for entrant in entrants.iter_mut().filter(|entrant| entrant.record.missing.is_none()) {
+        loop {
+            match workers[entrant.worker].run(&entrant.record.name, entrant.calls) {
+                Ok(took) if took >= 0.5 * wanted || entrant.calls >= 1 << 24 => {
+                    let calls = wanted / (took / entrant.calls as f64).max(0.1);
+                    entrant.calls = (calls.ceil() as u64).max(1);
+                    break;
+                }
+                Ok(_) => entrant.calls *= 4,
+                Err(failure) => {
+                    entrant.fail(&failure);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl Entrant {
+    /// Samples of a contender that failed are no result.
+    fn fail(&mut self, failure: &crate::failure::Failure) {
+        self.record.samples.clear();
+        self.record.missing = Some(failure.to_string());
+    }
+}

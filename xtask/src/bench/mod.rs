@@ -1,0 +1,87 @@
+//! The comparison with neighbours and limits: setting it up, measuring in turn, judging by the goals, writing reports.
+
+mod changes;
+mod criterion;
+mod goals;
+mod judge;
+mod machine;
+mod measure;
+mod output;
+mod progress;
+mod record;
+mod setup;
+mod statistics;
+mod worker;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::{Failure, Outcome};
+use crate::project::Project;
+use crate::report::say;
+
+use goals::Goals;
+use machine::Machine;
+use measure::Effort;
+use record::Report;
+
+/// What the command line asks for.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only cases whose name contains this
+    #[arg(long, value_name = "PATTERN")]
+    case: Option<String>,
+    /// Few samples, no long cases, no criterion: under three minutes once everything is built
+    #[arg(long)]
+    quick: bool,
+    /// Tell what changed since a saved report.json
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+    /// Fail unless every goal of goals.toml that belongs to this run is reached
+    #[arg(long)]
+    check: bool,
+    /// A Python that has usm, NumPy, dpctl and dpnp, in place of a venv with a new wheel
+    #[arg(long, value_name = "PYTHON")]
+    installed: Option<PathBuf>,
+    /// Run criterion only, with this filter and these options
+    #[arg(last = true)]
+    criterion: Vec<String>,
+}
+
+/// Runs what the options ask for.
+pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
+    if !options.criterion.is_empty() {
+        return criterion::run(project, &options.criterion);
+    }
+    // Before anything takes long: a mistake in these files shows at once.
+    let goals = Goals::read(project)?;
+    let before = options.compare.as_deref().map(Report::read).transpose()?;
+
+    let installation = setup::install(project, options.installed.as_deref())?;
+    let mut machine = Machine::look(project, &installation)?;
+    let effort = if options.quick { Effort::quick() } else { Effort::full() };
+    let measured = measure::all(installation.workers(), options.case.as_deref(), &effort)?;
+    if measured.cases.is_empty() {
+        return Err(Failure::new(format!(
+            "no case contains {:?}",
+            options.case.as_deref().unwrap_or_default()
+        )));
+    }
+    let criterion = match (options.quick, options.case.as_deref()) {
+        (true, _) => vec![],
+        (false, filter) => criterion::measure(project, filter)?,
+    };
+    machine.look_again();
+
+    let verdicts = judge::all(&goals, &measured);
+    let report = Report::new(options.quick, machine, measured.cases, criterion, verdicts);
+    let changes = before.map(|before| changes::between(&before, &report));
+    let text = output::write(project, &report, changes.as_ref())?;
+    say(&text);
+    let failed = report.verdicts.iter().filter(|verdict| verdict.fails()).count();
+    if options.check && failed > 0 {
+        return Err(Failure::new(format!("{failed} goals were not reached, or not measured")));
+    }
+    Ok(())
+}
