@@ -33,6 +33,7 @@ def cases() -> Iterator[Case]:
         sides = [timed(USM, statement, memory), timed("dpctl", statement, peer_memory)]
         yield Case(f"queue/{way}, 4 KiB", sides, bytes=4096)
     yield from strided()
+    yield from transfers()
 
 
 def strided() -> Iterator[Case]:
@@ -53,3 +54,29 @@ def strided() -> Iterator[Case]:
         ]
         halves = 2 if "::2" in view else 1
         yield Case(f"kernel/{view} f8 4096x2048", contenders, bytes=8 * shape[0] * shape[1] // halves)
+
+
+def transfers() -> Iterator[Case]:
+    """Between the host and device memory, strided beside contiguous."""
+    # The first statement of a pair moves as many bytes as the second one.
+    shape = (4096, 2048)
+
+    def made(side: str) -> dict[str, Any]:
+        import numpy
+
+        square = numpy.ones((2048, 2048))
+        return names(side, "device", a=(shape, "f8"), b=((2048, 2048), "f8")) | {"host": square}
+
+    strided = {
+        "asnumpy(a.T)": ("xp.asnumpy(a.T)", "xp.asnumpy(a)", 8 * 4096 * 2048),
+        "asnumpy(a[::-1])": ("xp.asnumpy(a[::-1])", "xp.asnumpy(a)", 8 * 4096 * 2048),
+        "a[...] = host.T": ("b[...] = host.T", "b[...] = host", 8 * 2048 * 2048),
+    }
+    for name, (statement, contiguous, size) in strided.items():
+        theirs = f"{statement}; a.sycl_queue.wait()"
+        contenders = [
+            timed(USM, statement, lambda: made(USM), 1),
+            timed("usm contiguous", contiguous, lambda: made(USM), 1),
+            timed(PEER, theirs, lambda: made(PEER), 1),
+        ]
+        yield Case(f"transfer/{name}", contenders, bytes=size)

@@ -28,6 +28,9 @@ pub(super) struct Goal {
     #[serde(default = "package")]
     pub(super) contender: String,
     pub(super) at_most: Bound,
+    /// Why it is not reached, where that is known.
+    #[serde(default)]
+    pub(super) why: String,
 }
 
 /// A row about a series: how much more `to` may cost than `from`.
@@ -44,6 +47,8 @@ pub(super) struct Growth {
     #[serde(default)]
     pub(super) per_byte: bool,
     pub(super) at_most: f64,
+    #[serde(default)]
+    pub(super) why: String,
 }
 
 /// Who is meant where nobody is named.

@@ -13,6 +13,7 @@ pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
     let of_goals = goals.goals.iter().flat_map(|goal| {
         goal.cases.iter().map(|case| Verdict {
             at_most: goal.at_most.text.clone(),
+            why: goal.why.clone(),
             ..verdict(&goal.row, case, &goal.contender, measured, &[case], |cases| by_goal(goal, cases[0]))
         })
     });
@@ -23,6 +24,7 @@ pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
             let per_byte = if growth.per_byte { " for each byte" } else { "" };
             Verdict {
                 at_most: format!("{} × {}{per_byte}", growth.at_most, growth.from),
+                why: growth.why.clone(),
                 ..verdict(&growth.row, &to, &growth.contender, measured, &ends, |cases| {
                     by_growth(growth, cases)
                 })
@@ -63,6 +65,7 @@ fn verdict<'m>(
         state,
         share,
         found,
+        why: String::new(),
     }
 }
 

@@ -41,6 +41,9 @@ pub(crate) struct Options {
     /// Fail unless every goal of goals.toml that belongs to this run is reached
     #[arg(long)]
     check: bool,
+    /// Write guide/performance.md; only after a whole run on a quiet machine
+    #[arg(long, conflicts_with_all = ["quick", "case"])]
+    page: bool,
     /// A Python that has usm, NumPy, dpctl and dpnp, in place of a venv with a new wheel
     #[arg(long, value_name = "PYTHON")]
     installed: Option<PathBuf>,
@@ -79,6 +82,9 @@ pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
     let changes = before.map(|before| changes::between(&before, &report));
     let text = output::write(project, &report, changes.as_ref())?;
     say(&text);
+    if options.page {
+        output::write_page(project, &report, options.case.is_none())?;
+    }
     let failed = report.verdicts.iter().filter(|verdict| verdict.fails()).count();
     if options.check && failed > 0 {
         return Err(Failure::new(format!("{failed} goals were not reached, or not measured")));

@@ -71,6 +71,9 @@ pub(super) struct Verdict {
     pub(super) share: Option<Summary>,
     /// What was found in the words of the goal, or why nothing was.
     pub(super) found: String,
+    /// What the file of goals says to it.
+    #[serde(default)]
+    pub(super) why: String,
 }
 
 /// How it ended.
@@ -157,11 +160,49 @@ impl Report {
         Err(fail(format!("has version {}, this program reads {VERSION}", report.version)))
     }
 
+    /// The day it ended, in UTC.
+    pub(super) fn date(&self) -> String {
+        date(self.seconds_since_1970 / 86400)
+    }
+
     pub(super) fn json(&self) -> Outcome<String> {
         serde_json::to_string(self).map_err(|error| Failure::new(error.to_string()))
     }
 
     pub(super) fn count(&self, state: State) -> usize {
         self.verdicts.iter().filter(|verdict| verdict.state == state).count()
+    }
+}
+
+/// A day as `YYYY-MM-DD`, by counting years and months from 1970 on.
+fn date(mut days: u64) -> String {
+    let mut year = 1970;
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    format!("{year}-{month:02}-{:02}", days + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn days_have_dates() {
+        let days = [0, 58, 59, 11_016, 20_453, 20_778];
+        let dates = ["1970-01-01", "1970-02-28", "1970-03-01", "2000-02-29", "2025-12-31", "2026-11-21"];
+        assert_eq!(days.map(date), dates);
     }
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::super::changes::{Change, Changes};
-use super::super::record::{Report, State, Verdict};
+use super::super::record::{Report, State};
 use super::super::statistics::{digits, readable};
+use super::plot::spread;
+use super::rows::rows;
 
 /// The whole text.
 pub(super) fn summary(report: &Report, changes: Option<&Changes>) -> String {
@@ -29,39 +31,23 @@ pub(super) fn summary(report: &Report, changes: Option<&Changes>) -> String {
     text
 }
 
-/// Rows in the order of the file.
-fn rows(report: &Report) -> Vec<(&str, Vec<&Verdict>)> {
-    let mut rows: Vec<(&str, Vec<&Verdict>)> = vec![];
-    for verdict in report.verdicts.iter().filter(|verdict| verdict.state != State::LeftOut) {
-        match rows.iter_mut().find(|(row, _)| *row == verdict.row) {
-            Some((_, verdicts)) => verdicts.push(verdict),
-            None => rows.push((&verdict.row, vec![verdict])),
-        }
-    }
-    rows
-}
-
 fn goals(text: &mut String, report: &Report) {
     let _ = writeln!(text, "| goal | reached | farthest from it | goal | found | share of what is allowed |");
     let _ = writeln!(text, "|---|---|---|---|---|---|");
-    for (row, verdicts) in rows(report) {
-        let reached = verdicts.iter().filter(|verdict| verdict.state == State::Reached).count();
-        let share = |verdict: &Verdict| verdict.share.map(|share| share.median);
-        let worst =
-            verdicts.iter().max_by(|a, b| share(a).unwrap_or(-1.0).total_cmp(&share(b).unwrap_or(-1.0)));
-        let Some(worst) = worst else { continue };
-        let (found, share) = match worst.share {
-            Some(share) => (
-                worst.found.clone(),
-                format!("{} ({} … {})", digits(share.median), digits(share.low), digits(share.high)),
-            ),
-            None => ("not measured".to_owned(), "–".to_owned()),
+    for row in rows(report) {
+        let Some(worst) = row.worst() else { continue };
+        let (found, share) = match &worst.share {
+            Some(share) => (worst.found.as_str(), spread(share)),
+            None => ("not measured", "–".to_owned()),
         };
-        let all = verdicts.len();
         let _ = writeln!(
             text,
-            "| {row} | {reached} of {all} | {} | ≤ {} | {found} | {share} |",
-            worst.case, worst.at_most
+            "| {} | {} of {} | {} | ≤ {} | {found} | {share} |",
+            row.name,
+            row.count(State::Reached),
+            row.verdicts.len(),
+            worst.case,
+            worst.at_most
         );
     }
 }

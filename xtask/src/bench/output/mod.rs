@@ -1,8 +1,10 @@
-//! The files of a run: report.json, report.html and summary.md in target/bench.
+//! The files of a run: report.json, report.html and summary.md in target/bench, and the page of the guide.
 
 mod html;
 mod markdown;
+mod page;
 mod plot;
+mod rows;
 mod series;
 mod tables;
 #[cfg(test)]
@@ -12,6 +14,15 @@ use super::changes::Changes;
 use super::record::Report;
 use crate::failure::Outcome;
 use crate::project::Project;
+
+/// The performance page, seen from the root.
+const PAGE: &str = "guide/performance.md";
+
+/// Writes the performance page; `whole` says that no case was left out.
+pub(super) fn write_page(project: &Project, report: &Report, whole: bool) -> Outcome<()> {
+    page::worthy(report, whole)?;
+    Ok(project.shell().write_file(project.root().join(PAGE), page::page(report))?)
+}
 
 /// Writes all three and returns the summary, with the places at its end.
 pub(super) fn write(project: &Project, report: &Report, changes: Option<&Changes>) -> Outcome<String> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::changes::Changes;
-use super::super::record::{Case, Criterion, Report, Verdict};
+use super::super::record::{Case, Criterion, Report, State, Verdict};
 use super::super::statistics::{Summary, digits, readable};
 use super::plot::{boxes, escape, spread};
 
@@ -19,7 +19,7 @@ pub(super) fn goals(verdicts: &[Verdict]) -> String {
             table,
             "<tr class=\"{}\"><td>{}<td>{}<td>{}<td>{}<td>{}<td>{share}<td>{state}",
             state.replace(' ', "-"),
-            escape(&verdict.row),
+            escape(&verdict.row) + &why(verdict),
             escape(&verdict.case),
             escape(&verdict.contender),
             escape(&verdict.at_most),
@@ -27,6 +27,14 @@ pub(super) fn goals(verdicts: &[Verdict]) -> String {
         );
     }
     table + "</table>"
+}
+
+/// What the file of goals says to a missed one.
+fn why(verdict: &Verdict) -> String {
+    if verdict.state == State::Missed && !verdict.why.is_empty() {
+        return format!("<br><small>{}</small>", escape(&verdict.why));
+    }
+    String::new()
 }
 
 /// A table for each group, a column for each contender.
