@@ -44,6 +44,7 @@ def strided() -> Iterator[Case]:
 
         def on(side: str, kind: str, view: str = view) -> dict[str, Any]:
             made = names(side, kind, a=(shape, "f8"))
+            made["a"][...] = 1
             result = eval(view, {"a": made["a"]}).shape
             return made | names(side, kind, b=(result, "f8"))
 
@@ -65,7 +66,9 @@ def transfers() -> Iterator[Case]:
         import numpy
 
         square = numpy.ones((2048, 2048))
-        return names(side, "device", a=(shape, "f8"), b=((2048, 2048), "f8")) | {"host": square}
+        arrays = names(side, "device", a=(shape, "f8"), b=((2048, 2048), "f8"))
+        arrays["a"][...] = 1
+        return arrays | {"host": square}
 
     strided = {
         "asnumpy(a.T)": ("xp.asnumpy(a.T)", "xp.asnumpy(a)", 8 * 4096 * 2048),

@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
+use usm_array::UsmArray;
 use usm_array::usm_core::UsmKind;
-use usm_array::{Dtype, UsmArray};
 use usm_memory::UsmBuffer;
 
 use super::contender::{Case, Contender, OURS, Stage};
@@ -28,7 +28,7 @@ pub(crate) fn all(stage: &Server) {
     let bytes = 64 << 20;
     stage.case(&Case::new("guarded/copy 64 MiB", bytes), || {
         let copy = |kind| {
-            let array = |()| UsmArray::zeros(&queue, kind, &[bytes], Dtype::U8).unwrap();
+            let array = |()| UsmArray::full(&queue, kind, &[bytes], 1_u8).unwrap();
             let [from, to] = [(); 2].map(array);
             move || to.assign(&from).unwrap()
         };

@@ -9,8 +9,14 @@ use super::serve::Server;
 const HALF: SliceItem = SliceItem::Slice { start: None, stop: None, step: 2 };
 const TRIM: SliceItem = SliceItem::Slice { start: Some(1), stop: Some(-1), step: 1 };
 
+/// Written once: pages that never were are one page of zeros, which any cache holds.
 fn array(queue: &Queue, shape: &[usize], dtype: Dtype) -> UsmArray {
-    UsmArray::zeros(queue, UsmKind::Shared, shape, dtype).unwrap()
+    match dtype {
+        Dtype::U8 => UsmArray::full(queue, UsmKind::Shared, shape, 1_u8),
+        Dtype::F32 => UsmArray::full(queue, UsmKind::Shared, shape, 1.0_f32),
+        _ => UsmArray::full(queue, UsmKind::Shared, shape, 1.0_f64),
+    }
+    .unwrap()
 }
 
 /// Target and source of a copy, of which the target has `bytes` bytes, or nearly.
