@@ -307,7 +307,7 @@ def test_whoever_is_last_ends_it(queue, host_accessible, at_start):
 
 
 def test_capsules_that_live_until_the_interpreter_ends():
-    script = '''
+    script = """
         import usm.tensor as ut
         kept = []
         for usm_type in ("host", "shared", "device"):
@@ -319,7 +319,7 @@ def test_capsules_that_live_until_the_interpreter_ends():
                     pass
             view = ut.from_dlpack(a)
         print(len(kept) >= 10)
-    '''
+    """
     assert process.check(script) == "True\n"
 
 

@@ -90,8 +90,6 @@ class SyclTimer:
         >>> usm.SyclTimer().dt.device_dt
         0.0
         """
-        ticks_ns = sum(
-            last.profiling_info_start - first.profiling_info_end for first, last in self.bracketing_events
-        )
+        ticks_ns = sum(last.profiling_info_start - first.profiling_info_end for first, last in self.bracketing_events)
         seconds = sum(end - start for start, end in self.host_times)
         return HostDeviceDuration(float(seconds * self.time_scale), ticks_ns * 1e-9 * self.time_scale)
