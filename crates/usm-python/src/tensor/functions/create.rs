@@ -89,7 +89,7 @@ pub(crate) fn ones(
 /// A new array of one value: a number, or an array or a sequence that broadcasts to the shape. Without a dtype that of the value:
 /// of a Python number the default one of its kind. Without a place that of an array, else as of empty.
 ///
-/// Raises ValueError for an integer that the dtype does not hold, or an array that does not broadcast.
+/// Raises OverflowError for an integer that the dtype does not hold, ValueError for an array that does not broadcast.
 ///
 /// >>> import usm.tensor as ut
 /// >>> ut.full(2, 7, device="host").tolist(), ut.full((1, 2), 0.5, dtype="f4", device="host").tolist()

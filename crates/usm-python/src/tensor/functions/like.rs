@@ -83,7 +83,7 @@ pub(crate) fn ones_like(
 /// A new array of one value, or of an array or a sequence that broadcasts to the shape. The value does not change the dtype.
 /// The other arguments as of empty_like.
 ///
-/// Raises ValueError for an integer that the dtype does not hold, or an array that does not broadcast.
+/// Raises OverflowError for an integer that the dtype does not hold, ValueError for an array that does not broadcast.
 ///
 /// >>> import usm.tensor as ut
 /// >>> ut.full_like(ut.zeros(2, "u1", device="host"), 7).tolist()

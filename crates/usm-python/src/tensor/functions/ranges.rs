@@ -12,7 +12,7 @@ use super::operands;
 /// The numbers `start + i * step` from `start` to before `stop`; with one argument those from 0 to before it. Without a dtype
 /// integers, if all three are, else real numbers. The other arguments as of empty.
 ///
-/// Raises ZeroDivisionError for a step of 0, ValueError for complex numbers, and for integers that the dtype does not hold.
+/// Raises ZeroDivisionError for a step of 0, ValueError for complex numbers, OverflowError for integers that the dtype does not hold.
 ///
 /// >>> import usm.tensor as ut
 /// >>> ut.arange(3, device="host").tolist(), ut.arange(5, 0, -2, dtype="f4", device="host").tolist()
@@ -48,7 +48,7 @@ pub(crate) fn arange(
 /// `num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint` and would be the next one
 /// without: by default real numbers, or complex ones if one of the ends is. The other arguments as of empty.
 ///
-/// Raises ValueError for a negative number of them, and for ends that the dtype does not hold.
+/// Raises ValueError for a negative number of them, OverflowError for ends that an integer dtype does not hold.
 ///
 /// >>> import usm.tensor as ut
 /// >>> ut.linspace(0, 1, 5, device="host").tolist()
