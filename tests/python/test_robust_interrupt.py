@@ -67,7 +67,6 @@ WAITS = {
     "astype": "ut.astype(a, 'i4')",
     "dlpack": "shared.__dlpack__(max_version=(1, 0), dl_device=(1, 0))",
     "comparison": "a == b",
-    "index array": "a[places]",
     "function": "ut.concat([a, b])",
     "memoryview": "memoryview(shared)",
 }
@@ -84,7 +83,6 @@ def test_waiting_for_pending_work(backend):
             + PENDING
             + f"""
 a, b = array(8), array(8)
-places = ut.asarray([1, 2], sycl_queue=QUEUE)
 shared = array(8, "f8", "shared")
 own, other = um.MemoryUSMDevice(64, queue=QUEUE), um.MemoryUSMDevice(64, queue=QUEUE)
 known = [x.__sycl_usm_array_interface__ for x in (a, b, shared, own, other)]

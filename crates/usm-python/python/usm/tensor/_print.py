@@ -1,6 +1,6 @@
 """Print options for the lines of a ``with`` statement."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,7 +8,7 @@ from .._usm import get_print_options, set_print_options
 
 
 @contextmanager
-def print_options(*args: Any, **kwargs: Any) -> Iterator[dict[str, Any]]:
+def print_options(*args: Any, **kwargs: Any) -> Generator[dict[str, Any]]:
     """Print options for the lines of a ``with`` statement.
 
     Arguments are those of :func:`set_print_options`, ``as`` gives a dict of all
