@@ -9,7 +9,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use usm_array::dlpack::DlpackError;
 use usm_array::usm_memory::{self, usm_core};
-use usm_array::{CreateError, LayoutError, ManipulateError};
+use usm_array::{CreateError, LayoutError, ManipulateError, Scalar};
 
 use crate::interrupt;
 
@@ -133,6 +133,10 @@ impl ToPyErr for usm_array::Error {
                 ExecutionPlacementError::new_err(self.to_string())
             }
             E::Create(CreateError::ZeroStep { .. }) => PyZeroDivisionError::new_err(self.to_string()),
+            // Not a number is in no range: ValueError, as of int(nan).
+            E::ScalarRange { found: Scalar::Float(found), .. } if found.is_nan() => {
+                PyValueError::new_err(self.to_string())
+            }
             E::ScalarRange { .. } => PyOverflowError::new_err(self.to_string()),
             E::DtypeMismatch { .. }
             | E::ScalarKind { .. }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::Device;
-use usm_array::{DefaultDtypes, Dtype, Order, Scalar, WeakScalar, default_dtypes};
+use usm_array::{DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes};
 
 use super::dtype::numpy_name;
 use crate::errors::type_name;
@@ -39,10 +39,10 @@ pub(super) fn explicit_dtype(object: &Bound<'_, PyAny>, defaults: DefaultDtypes)
     let parse = |text: &str| {
         text.parse::<Dtype>().or_else(|error| {
             let message = format!("dtype: {error}");
-            match (numpy_name(text), text.starts_with('>')) {
+            match (numpy_name(text), error) {
                 (Some(dtype), _) => Ok(dtype),
-                (None, true) => Err(PyValueError::new_err(message)),
-                (None, false) => Err(PyTypeError::new_err(message)),
+                (None, DtypeError::UnknownName { .. }) => Err(PyTypeError::new_err(message)),
+                (None, _) => Err(PyValueError::new_err(message)),
             }
         })
     };
