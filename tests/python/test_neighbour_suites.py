@@ -223,4 +223,3 @@ def test_lists_are_compared_in_both_directions() -> None:
         "is listed and matches nothing: a.py::three",
     ]
     assert matches("a[*]", "a[b]") and not matches("a[*]", "ab") and not matches("a.b", "axb")
-

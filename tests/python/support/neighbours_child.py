@@ -12,7 +12,7 @@ import pytest
 
 import usm.tensor
 
-# Modules that their tests import at the top, private ones mostly: the other tests of the file are to be run all the same.
+# Modules that their tests import at the top, private ones mostly: the other tests of a file are run all the same.
 ABSENT_MODULES = [
     "usm._sycl_queue_manager",
     "usm.program",
