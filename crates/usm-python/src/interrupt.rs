@@ -13,6 +13,7 @@ use usm_array::usm_core::Event;
 use usm_array::usm_memory;
 
 use crate::errors::{OrRaise, UsmError};
+use crate::sycl::events_under_way;
 
 /// Operations that end within this time are waited for without another thread.
 const SHORT: Duration = Duration::from_micros(200);
@@ -76,8 +77,8 @@ fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(job: F) -> Re
     }
 }
 
-/// Lets the end of the interpreter wait for threads whose result nobody wants any more: the SYCL runtime goes down after it, and
-/// must not do so under a wait. Ctrl-C ends this, too.
+/// Lets the end of the interpreter wait for operations and threads whose result nobody wants any more: the SYCL runtime goes down
+/// after it, and must not do so under an operation or a wait. Ctrl-C ends this, too.
 pub(crate) fn finish_at_exit(py: Python<'_>) -> PyResult<()> {
     let finish = wrap_pyfunction!(finish, py)?;
     py.import("atexit")?.call_method1("register", (finish,)).map(drop)
@@ -85,6 +86,11 @@ pub(crate) fn finish_at_exit(py: Python<'_>) -> PyResult<()> {
 
 #[pyfunction]
 fn finish(py: Python<'_>) -> PyResult<()> {
+    match wait_all(py, &events_under_way(py)) {
+        // There is nobody left to be told of a failed operation.
+        Err(error) if !error.is_instance_of::<UsmError>(py) => return Err(error),
+        _ => {}
+    }
     while RUNNING.load(Ordering::Acquire) > 0 {
         py.detach(|| thread::sleep(Duration::from_millis(1)));
         py.check_signals()?;

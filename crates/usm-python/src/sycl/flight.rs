@@ -21,6 +21,11 @@ enum State {
     Ended(Result<()>),
 }
 
+/// The events of all operations that may be under way.
+pub(crate) fn events_under_way(py: Python<'_>) -> Vec<Event> {
+    py.detach(|| lock(&FLIGHTS).iter().flat_map(|flight| flight.events.clone()).collect())
+}
+
 /// A transfer under way.
 pub(super) struct Flight {
     queue: Queue,

@@ -21,6 +21,7 @@ pub use device::SyclDevice;
 pub(crate) use dpctl::queue_object;
 pub(crate) use enums::Selection;
 pub use event::SyclEvent;
+pub(crate) use flight::events_under_way;
 pub(crate) use listing::{platform as describe_platform, print, verbosity};
 pub use platform::SyclPlatform;
 pub use queue::SyclQueue;

@@ -54,7 +54,7 @@ fn error(code: i32) -> Error {
 }
 
 /// Takes the error that arrived while nobody waited.
-fn take() -> Result<()> {
+pub(super) fn take() -> Result<()> {
     // A plain load first: waits are frequent and errors are not.
     if LAST.load(Ordering::Acquire) == NONE {
         return Ok(());

@@ -4,7 +4,8 @@ use std::ptr::NonNull;
 
 use sycl_sys::{Api, DPCTLSyclEventRef, DPCTLSyclEventStatusType};
 
-use super::{SyclBackend, async_errors, one_waits};
+use super::one_waits::{self, Next};
+use super::{SyclBackend, async_errors};
 use crate::backend::{EventStatus, ProfilingTimes, RawEvent};
 use crate::{Error, Result};
 
@@ -14,7 +15,10 @@ use crate::{Error, Result};
 /// 1. `event` is live.
 pub(super) unsafe fn wait(api: &Api, event: DPCTLSyclEventRef) -> Result<()> {
     // SAFETY: the caller's promise 1.
-    let turn = unsafe { one_waits::turn(api, event) };
+    let turn = match unsafe { one_waits::turn(api, event) } {
+        Next::Wait(turn) => turn,
+        Next::Return => return async_errors::take(),
+    };
     let reported = async_errors::during(|| {
         // Plain `Event_Wait` would leave asynchronous errors in the queue.
         // SAFETY: the caller's promise 1.

@@ -2,7 +2,8 @@
 //!
 //! A thread that waits inside Intel's CPU driver works off tasks of the driver meanwhile. When two threads do so, one may take up
 //! the other's wait on top of the very task that this wait is for, and neither ever returns. So one thread of the process waits inside
-//! the driver, and the others look at their events until they are over or it is their turn.
+//! the driver, and the others look at their events until they are over or it is their turn. Events that are over are not waited for
+//! any more, since the driver may work off tasks even then.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +34,8 @@ impl Turn {
     fn take() -> Option<Self> {
         let flag = THEIRS.get().copied().unwrap_or(&INSIDE);
         let taken = flag.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
-        taken.is_ok().then_some(Self(flag))
+        // Made only when taken: one that is dropped ends the turn.
+        taken.is_ok().then(|| Self(flag))
     }
 }
 
@@ -49,36 +51,60 @@ const LOOKS: u32 = 64;
 const SHORTEST: Duration = Duration::from_micros(10);
 const LONGEST: Duration = Duration::from_micros(500);
 
-/// Returns when it is the thread's turn to wait for `event` inside the driver, which lasts as long as the value lives, or when
-/// the operation is over, whichever is first.
+/// What is left to do for a wait.
+pub(super) enum Next {
+    /// To wait inside the driver, in this turn if it takes turns.
+    Wait(Option<Turn>),
+    /// Nothing: the operation has ended, and did not fail.
+    Return,
+}
+
+/// Returns when it is the thread's turn to wait for `event` inside the driver, or when the operation is over, whichever is first.
 ///
 /// # Safety
 /// 1. `event` is live.
-pub(super) unsafe fn turn(api: &Api, event: DPCTLSyclEventRef) -> Option<Turn> {
+pub(super) unsafe fn turn(api: &Api, event: DPCTLSyclEventRef) -> Next {
     // SAFETY: the caller's promise 1.
     if unsafe { (api.DPCTLEvent_GetBackend)(event) } != DPCTLSyclBackendType::OPENCL {
-        return None;
+        return Next::Wait(None);
     }
     let mut pause = SHORTEST;
-    for look in 0_u32.. {
+    let mut look = 0_u32;
+    loop {
         if let Some(turn) = Turn::take() {
-            return Some(turn);
+            return Next::Wait(Some(turn));
         }
+        // A failed operation has no name here: for that one the thread waits until it is its turn.
         // SAFETY: the caller's promise 1.
-        if !is_under_way(unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) }) {
-            break;
+        if unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) } == DPCTLSyclEventStatusType::COMPLETE
+        {
+            return Next::Return;
         }
         if look < LOOKS {
+            look += 1;
             thread::yield_now();
         } else {
             thread::sleep(pause);
             pause = LONGEST.min(pause * 2);
         }
     }
-    None
 }
 
 /// One that is neither submitted nor running has ended, or failed (which has no name in this interface).
 pub(super) fn is_under_way(status: DPCTLSyclEventStatusType) -> bool {
     matches!(status, DPCTLSyclEventStatusType::SUBMITTED | DPCTLSyclEventStatusType::RUNNING)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_turn_makes_room_for_another() {
+        let turn = Turn::take();
+        assert!(turn.is_some());
+        assert!((0..3).all(|_| Turn::take().is_none()), "who asks in vain takes nothing away");
+        drop(turn);
+        assert!(Turn::take().is_some());
+    }
 }
