@@ -11,10 +11,11 @@ type Finding = Result<(Summary, String), String>;
 /// One verdict for each case of each goal.
 pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
     let of_goals = goals.goals.iter().flat_map(|goal| {
-        goal.cases.iter().map(|case| Verdict {
+        let pairs = goal.cases.iter().flat_map(|case| goal.contenders.iter().map(move |name| (case, name)));
+        pairs.map(|(case, name)| Verdict {
             at_most: goal.at_most.text.clone(),
             why: goal.why.clone(),
-            ..verdict(&goal.row, case, &goal.contender, measured, &[case], |cases| by_goal(goal, cases[0]))
+            ..verdict(&goal.row, case, name, measured, &[case], |cases| by_goal(goal, name, cases[0]))
         })
     });
     let of_growth = goals.growth.iter().flat_map(|growth| {
@@ -23,7 +24,7 @@ pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
             let ends = [from.as_str(), to.as_str()];
             let per_byte = if growth.per_byte { " for each byte" } else { "" };
             Verdict {
-                at_most: format!("{} × {}{per_byte}", growth.at_most, growth.from),
+                at_most: format!("{} × that at {}{per_byte}", growth.at_most, growth.from),
                 why: growth.why.clone(),
                 ..verdict(&growth.row, &to, &growth.contender, measured, &ends, |cases| {
                     by_growth(growth, cases)
@@ -82,8 +83,8 @@ fn no_number(name: &str) -> String {
     format!("{name} gave no number")
 }
 
-fn by_goal(goal: &Goal, case: &Case) -> Finding {
-    let ours = samples(case, &goal.contender)?;
+fn by_goal(goal: &Goal, name: &str, case: &Case) -> Finding {
+    let ours = samples(case, name)?;
     let alone = ours.summary().ok_or_else(|| no_number(&ours.name))?;
     let allowed = goal.at_most.value;
     match &goal.at_most.against {
@@ -117,7 +118,7 @@ fn by_growth(growth: &Growth, cases: &[&Case]) -> Finding {
     let bytes = if growth.per_byte { to.bytes as f64 / from.bytes as f64 } else { 1.0 };
     // The rounds of two cases do not belong together, so the noise of the start counts in full.
     let ratio = to_time.scaled(1.0 / (from_time.median * bytes));
-    Ok((ratio.scaled(1.0 / growth.at_most), format!("{} × {}", digits(ratio.median), growth.from)))
+    Ok((ratio.scaled(1.0 / growth.at_most), format!("{} × that at {}", digits(ratio.median), growth.from)))
 }
 
 #[cfg(test)]
@@ -178,7 +179,7 @@ mod tests {
         assert_eq!(states, [Missed, Unmeasured, Unmeasured, LeftOut, Missed, Reached, Reached]);
         assert_eq!(verdicts[1].found, "usm: no attribute");
         assert_eq!(verdicts[4].found, "2.00 × C");
-        assert_eq!(verdicts[6].at_most, "1.2 × 1 for each byte");
+        assert_eq!(verdicts[6].at_most, "1.2 × that at 1 for each byte");
         assert!((verdicts[6].share.unwrap().median - 1.1 / 1.2).abs() < 1e-9);
     }
 }

@@ -15,13 +15,21 @@ pub(super) struct Effort {
     /// As soon as this is over and there were [`Effort::LEAST_ROUNDS`], a case ends.
     time: Duration,
     long_cases: bool,
+    /// What all cases share; the last ones get less when others took longer.
+    all: Duration,
 }
 
 impl Effort {
     const LEAST_ROUNDS: usize = 3;
 
     pub(super) fn full() -> Self {
-        Self { sample: Duration::from_millis(5), rounds: 31, time: Duration::from_secs(6), long_cases: true }
+        Self {
+            sample: Duration::from_millis(5),
+            rounds: 31,
+            time: Duration::from_secs(6),
+            long_cases: true,
+            all: Duration::MAX,
+        }
     }
 
     pub(super) fn quick() -> Self {
@@ -30,6 +38,7 @@ impl Effort {
             rounds: 15,
             time: Duration::from_millis(250),
             long_cases: false,
+            all: Duration::from_secs(140),
         }
     }
 }
@@ -72,9 +81,13 @@ pub(super) fn all(mut workers: Vec<Worker>, pattern: Option<&str>, effort: &Effo
             && (effort.long_cases || !meeting.listed.long)
     });
     let mut progress = Progress::new(meetings.len());
+    let start = Instant::now();
+    let mut left = u32::try_from(meetings.len()).unwrap_or(u32::MAX);
     let measured = meetings.into_iter().map(|meeting| {
         progress.begin(&meeting.listed.case);
-        let case = one(&mut workers, &meeting, effort);
+        let share = effort.all.saturating_sub(start.elapsed()) / left;
+        left -= 1;
+        let case = one(&mut workers, &meeting, effort, effort.time.min(share));
         progress.end(&case);
         case
     });
@@ -82,7 +95,7 @@ pub(super) fn all(mut workers: Vec<Worker>, pattern: Option<&str>, effort: &Effo
 }
 
 /// One case. What fails is part of the record.
-fn one(workers: &mut [Worker], meeting: &Meeting, effort: &Effort) -> Case {
+fn one(workers: &mut [Worker], meeting: &Meeting, effort: &Effort, time: Duration) -> Case {
     let Listed { case, bytes, unit, x, once, .. } = meeting.listed.clone();
     let mut record = Case { name: case, bytes, unit, x, contenders: vec![] };
     let mut entrants = vec![];
@@ -114,7 +127,7 @@ fn one(workers: &mut [Worker], meeting: &Meeting, effort: &Effort) -> Case {
     }
     let start = Instant::now();
     for round in 0..effort.rounds {
-        if round >= Effort::LEAST_ROUNDS && start.elapsed() > effort.time {
+        if round >= Effort::LEAST_ROUNDS && start.elapsed() > time {
             break;
         }
         for entrant in entrants.iter_mut().filter(|entrant| entrant.record.missing.is_none()) {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::worker::Worker;
 use crate::failure::Outcome;
-use crate::project::{Project, openly};
+use crate::project::{Project, openly, quietly};
 use crate::python::{COMPARED, SYCL, Venv};
 use crate::report::say;
 use crate::wheel;
@@ -14,10 +14,19 @@ use crate::wheel;
 const PYTHON: &str = "crates/usm-bench/python/worker.py";
 const RUST: &str = "release/examples/compare";
 
+/// Prints the folder that has dpctl's `lib`, which is another one than that of the Python where packages come from elsewhere.
+const PREFIX: &str = "\
+import importlib.util, pathlib, sys
+spec = importlib.util.find_spec('dpctl')
+print(pathlib.Path(spec.origin).parents[4] if spec else sys.prefix)
+";
+
 /// Everything is built and installed.
 pub(super) struct Installation<'p> {
     project: &'p Project,
     python: PathBuf,
+    /// Where the Rust cases look for SYCL.
+    prefix: String,
 }
 
 /// Builds and installs what is missing.
@@ -29,17 +38,22 @@ pub(super) fn install<'p>(project: &'p Project, python: Option<&Path>) -> Outcom
     if let Some(python) = python {
         // Not canonical: the name of a link tells which venv is meant.
         let python = std::path::absolute(python).unwrap_or_else(|_| python.to_owned());
-        return Ok(Installation { project, python });
+        return Installation::new(project, python);
     }
     // The venv of the tests, since these packages are big.
     let venv = Venv::ensure(project, "venv")?;
     venv.require(&[SYCL, COMPARED].concat())?;
     say("building the wheel (the first time some minutes)");
     venv.install_wheel(&wheel::build(project)?)?;
-    Ok(Installation { project, python: venv.executable() })
+    Installation::new(project, venv.executable())
 }
 
-impl Installation<'_> {
+impl<'p> Installation<'p> {
+    fn new(project: &'p Project, python: PathBuf) -> Outcome<Self> {
+        let prefix = quietly(project.command(&python).args(["-P", "-c", PREFIX]))?.trim().to_owned();
+        Ok(Self { project, python, prefix })
+    }
+
     /// The Python that has everything.
     pub(super) fn python(&self) -> &Path {
         &self.python
@@ -54,10 +68,8 @@ impl Installation<'_> {
         };
         let mut queues = python("queues");
         queues.env("USM_STRICT_DEVICE", "1");
-        // The folder above `bin/python`, where the SYCL runtime is.
-        let venv = self.python.parent().and_then(Path::parent).unwrap_or(&self.python);
         let mut rust = Command::from(self.project.command(self.project.target().join(RUST)));
-        rust.env("VIRTUAL_ENV", venv);
+        rust.env("VIRTUAL_ENV", &self.prefix);
         vec![Worker::new(python("python")), Worker::new(queues), Worker::new(rust)]
     }
 }

@@ -3,7 +3,7 @@
 use usm_array::{Casting, Dtype, Element, UsmArray, num_complex::Complex};
 
 use super::cases::{self, Bench, Loop, Sink, fill};
-use super::contender::{Case, Contender, OURS, Stage, limit};
+use super::contender::{Case, Contender, OURS, Stage, limit, queue};
 use super::limit;
 use super::serve::Server;
 
@@ -69,6 +69,6 @@ fn neighbour<'a>(dst: &'a UsmArray, src: &'a UsmArray) -> Contender<'a> {
 }
 
 pub(crate) fn all(stage: &Server) {
-    let (_, queue) = usm_bench::queues().into_iter().find(|(name, _)| *name == "host").unwrap();
+    let queue = queue();
     cases::all(&Bench { queue, sink: &Copies { stage } });
 }

@@ -8,7 +8,7 @@ use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::UsmKind;
 use usm_memory::{MemoryResource, UsmBuffer};
 
-use super::contender::{Case, Contender, OURS, Run, Stage};
+use super::contender::{Case, Contender, OURS, Run, Stage, queue};
 use super::serve::Server;
 
 /// A small generator: the same sizes and the same order in each run.
@@ -31,7 +31,7 @@ impl Random {
 
 /// One buffer goes, whichever it is, and another one of another size takes its place.
 fn replace<'a>(count: usize) -> Contender<'a> {
-    let (_, queue) = usm_bench::queues().swap_remove(0);
+    let queue = queue();
     let pool: Arc<dyn MemoryResource> =
         Arc::new(PoolResource::new(Arc::new(DirectResource), PoolOptions::new()));
     let mut random = Random(1);

@@ -6,7 +6,7 @@ use usm_array::usm_core::UsmKind;
 use usm_array::{CopyMode, Dtype, SliceItem, UsmArray};
 
 use super::cases::{fill, offsets};
-use super::contender::{Case, Contender, OURS, Stage, limit};
+use super::contender::{Case, Contender, OURS, Stage, limit, queue};
 use super::copies::contiguous;
 use super::limit::{self, Transpose};
 use super::ramp::ramp;
@@ -42,7 +42,7 @@ fn same<'a>(to: usize, value: f64) -> Loops<'a> {
 }
 
 pub(crate) fn all(stage: &Server) {
-    let (_, queue) = usm_bench::queues().into_iter().find(|(name, _)| *name == "host").unwrap();
+    let queue = queue();
     let numbers = || {
         let array = UsmArray::empty(&queue, UsmKind::Shared, &[NUMBERS], Dtype::F64).unwrap();
         fill(&array);

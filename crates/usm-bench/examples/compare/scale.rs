@@ -3,7 +3,7 @@
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Casting, Dtype, SliceItem, UsmArray};
 
-use super::contender::{Case, Contender, OURS, Stage};
+use super::contender::{Case, Contender, OURS, Stage, queue};
 use super::serve::Server;
 
 const HALF: SliceItem = SliceItem::Slice { start: None, stop: None, step: 2 };
@@ -50,7 +50,7 @@ fn available_bytes() -> usize {
 }
 
 pub(crate) fn all(stage: &Server) {
-    let (_, queue) = usm_bench::queues().into_iter().find(|(name, _)| *name == "host").unwrap();
+    let queue = queue();
     let series = [
         "contiguous u1",
         "a[::2] f8",
@@ -63,7 +63,7 @@ pub(crate) fn all(stage: &Server) {
         for mib in [1_usize, 4, 16, 64, 256, 1024, 4096] {
             let bytes = mib << 20;
             let name = format!("bytes/{series}/{mib} MiB");
-            stage.case(&Case::new(&name, bytes).at(bytes as f64).long_if(mib > 64), || {
+            stage.case(&Case::new(&name, bytes).at(bytes as f64).long_if(mib > 16), || {
                 // The source of a[::2] is twice as long as the result.
                 let (needed, there) = (3 * bytes + bytes / 4, available_bytes());
                 if needed > there {

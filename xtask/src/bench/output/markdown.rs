@@ -42,11 +42,12 @@ fn goals(text: &mut String, report: &Report) {
         };
         let _ = writeln!(
             text,
-            "| {} | {} of {} | {} | ≤ {} | {found} | {share} |",
+            "| {} | {} of {} | {}, {} | ≤ {} | {found} | {share} |",
             row.name,
             row.count(State::Reached),
             row.verdicts.len(),
             worst.case,
+            worst.contender,
             worst.at_most
         );
     }
@@ -111,7 +112,9 @@ mod tests {
         let text = summary(&report(), None);
         assert!(text.contains("2 goals: 1 missed, 1 not measured"), "{text}");
         assert!(
-            text.contains("| views | 0 of 2 | view/a.T | ≤ 1 × NumPy | 2.00 × NumPy | 2.00 (1.90 … 2.10) |"),
+            text.contains(
+                "| views | 0 of 2 | view/a.T, usm | ≤ 1 × NumPy | 2.00 × NumPy | 2.00 (1.90 … 2.10) |"
+            ),
             "{text}"
         );
         assert!(text.contains("- view/a[3]: usm: no attribute"), "{text}");

@@ -52,7 +52,11 @@ fn section(text: &mut String, title: &str, rows: &[&Row<'_>]) {
     for row in rows {
         if let Some(worst) = row.worst() {
             let found = worst.found.lines().next().unwrap_or_default();
-            let _ = writeln!(text, "| {} | ≤ {} | `{}` | {found} |", row.name, worst.at_most, worst.case);
+            let _ = writeln!(
+                text,
+                "| {} | ≤ {} | `{}`, {} | {found} |",
+                row.name, worst.at_most, worst.case, worst.contender
+            );
         }
     }
     text.push('\n');
@@ -96,7 +100,7 @@ mod tests {
     fn what_is_missed_has_its_reason() {
         let page = page(&report());
         assert!(page.contains("## What does not, and why"), "{page}");
-        assert!(page.contains("| views | ≤ 1 × NumPy | `view/a.T` | 2.00 × NumPy |"), "{page}");
+        assert!(page.contains("| views | ≤ 1 × NumPy | `view/a.T`, usm | 2.00 × NumPy |"), "{page}");
         assert!(page.contains("**views**: the reason"), "{page}");
         assert!(page.contains("| `view/a.T` | 100 ns | 0.50 |"), "{page}");
     }

@@ -68,14 +68,15 @@ pub(super) fn shares(verdicts: &[&Verdict]) -> String {
         let y = LINE * (index as f64 + 1.7);
         let class = if verdict.state == State::Reached { "reached" } else { "missed" };
         let [low, median, high] = [share.low, share.median, share.high].map(|value| scale.at(value));
-        let title = format!("{}: {} (goal {})", verdict.case, verdict.found, verdict.at_most);
+        let title =
+            format!("{}, {}: {} (goal {})", verdict.case, verdict.contender, verdict.found, verdict.at_most);
         let _ = write!(
             svg,
             r#"<g class="{class}"><title>{}</title><text class="label" x="{:.1}" y="{:.1}">{}</text><line x1="{low:.1}" x2="{high:.1}" y1="{y:.1}" y2="{y:.1}"/><circle cx="{median:.1}" cy="{y:.1}" r="3.5"/></g>"#,
             escape(&title),
             LABELS - 8.0,
             y + 4.0,
-            escape(&verdict.case),
+            escape(&format!("{}, {}", verdict.case, verdict.contender)),
         );
     }
     svg + "</svg>"
@@ -129,7 +130,7 @@ mod tests {
         let report = report();
         let verdicts: Vec<&Verdict> = report.verdicts.iter().collect();
         let svg = shares(&verdicts);
-        assert!(svg.contains("view/a.T: 2.00 × NumPy") && !svg.contains("a[3]"), "{svg}");
+        assert!(svg.contains("view/a.T, usm: 2.00 × NumPy") && !svg.contains("a[3]"), "{svg}");
         assert_eq!(shares(&verdicts[1..]), "");
     }
 }
