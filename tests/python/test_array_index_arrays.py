@@ -289,11 +289,11 @@ def test_lists_that_contain_themselves(array):
         a[endless]
 
 
-def test_the_array_itself_as_value_and_index(array, usm_type):
+def test_the_array_itself_as_value_and_index(array, numpy, usm_type):
     a = array((5,), "i8", buffer=usm_type)
     a[...] = [4, 3, 2, 1, 0]
     a[a] = a[::-1]
-    n = __import__("numpy").asarray([4, 3, 2, 1, 0])
+    n = numpy.asarray([4, 3, 2, 1, 0])
     n[n.copy()] = n[::-1].copy()
     assert a.tolist() == n.tolist()
 

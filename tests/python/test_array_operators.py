@@ -7,6 +7,7 @@ import pytest
 import usm
 import usm.tensor as ut
 
+from support import requirements
 from support.values import DTYPES, counting
 
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
@@ -16,8 +17,7 @@ KINDS = ["host", "shared", "device"]
 
 
 def made(array, kind, values, dtype=None):
-    import numpy
-
+    numpy = requirements.module("numpy", required=requirements.REQUIRE_SYCL or requirements.REQUIRE_PEERS)
     n = numpy.asarray(values, dtype)
     a = array(n.shape, n.dtype, buffer=kind)
     a[...] = n
