@@ -164,6 +164,9 @@ impl Queue {
     /// Copies `len_bytes` bytes after the `dependencies`; USM of this context or host memory on either side. Host
     /// and shared USM of another context is host memory here.
     ///
+    /// Between device or shared USM of two devices of one OpenCL context the SYCL runtime may never end the copy: go through host
+    /// USM there, as the copies of `usm-memory` do.
+    ///
     /// # Safety
     /// 1. Both ranges are valid for the copy, do not overlap, and stay valid and unshared until the event has ended.
     ///

@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::each;
+use common::{each, parts};
 use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind};
 use usm_memory::{Error, Ownership, UsmBuffer};
 
@@ -229,4 +229,17 @@ fn another_context_does_not_know_the_memory() {
     // SAFETY: refused; nothing is touched.
     let refused = unsafe { UsmBuffer::borrow(&elsewhere, owner.address(), 2, true, Arc::clone(&owner) as _) };
     assert!(matches!(refused, Err(Error::NotUsm { end: "first", .. })));
+}
+
+#[test]
+fn kernels_reach_memory_of_their_context_and_device() {
+    each(|queue, kind| {
+        let [one, other] = parts(queue.device()).try_into().unwrap();
+        let memory = buffer(&one, kind, &[1, 2, 3]);
+        assert!(memory.is_reachable_by(&one));
+        assert_eq!(memory.is_reachable_by(&other), kind == UsmKind::Host);
+        // Where transfers are submitted to does not move it.
+        assert!(memory.on_queue(&other).unwrap().is_reachable_by(&one));
+        assert!(!memory.is_reachable_by(queue), "another context");
+    });
 }

@@ -15,7 +15,7 @@ const MIN_BYTES: usize = 1 << 20;
 /// False when nothing was done.
 pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan) -> Result<bool> {
     let queue = target.queue();
-    if !is_worth_it(target, plan) || source.buffer().context() != queue.context() {
+    if !is_worth_it(target, plan) || !source.buffer().is_reachable_by(queue) {
         return Ok(false);
     }
     let from = source.buffer().read_range(source.byte_range())?;
@@ -24,7 +24,7 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan) -> R
     let dst = to.as_mut_ptr().wrapping_offset(plan.dst_start * item_bytes.cast_signed());
     let src = from.as_ptr().wrapping_offset(plan.src_start * item_bytes.cast_signed());
     // SAFETY: by P1 the plan visits elements of the two arrays, counted from the lowest ones, where the guarded memory begins;
-    // what lies between them is memory of their buffers. Both are of the queue's context. 1. `is_worth_it` has seen that no
+    // what lies between them is memory of their buffers. The queue reaches both. 1. `is_worth_it` has seen that no
     // element of the target is visited twice. 1 and 2: the guards admit nobody else until the wait below has ended, and the
     // arrays do not overlap.
     let launch =
@@ -47,7 +47,8 @@ pub(super) fn fill(target: &UsmArray, element: &[u8], plan: &CopyPlan) -> Result
 }
 
 fn is_worth_it(target: &UsmArray, plan: &CopyPlan) -> bool {
-    target.size_bytes() >= MIN_BYTES && visits_each_target_once(plan)
+    let is_reachable = target.buffer().is_reachable_by(target.queue());
+    is_reachable && target.size_bytes() >= MIN_BYTES && visits_each_target_once(plan)
 }
 
 /// True when no two steps of a plan lead to one element of the target: each loop goes on behind all that those inside it reach.

@@ -165,6 +165,19 @@ impl UsmBuffer {
         self.queue().device()
     }
 
+    /// Whether kernels on a queue may touch the memory: host USM of its context, and memory of its device. (SYCL 2020, 4.8.2:
+    /// other device memory needs peer access, and not all shared memory migrates between devices.)
+    #[must_use]
+    pub fn is_reachable_by(&self, queue: &Queue) -> bool {
+        self.context() == queue.context()
+            && (self.kind() == UsmKind::Host || self.home_device() == queue.device())
+    }
+
+    /// The device that the memory was allocated on, or borrowed with, whatever queue transfers are submitted to.
+    pub(crate) fn home_device(&self) -> &Device {
+        self.block.queue().device()
+    }
+
     /// Who frees the memory.
     #[must_use]
     pub fn ownership(&self) -> &Ownership {

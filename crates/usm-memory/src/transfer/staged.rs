@@ -28,12 +28,14 @@ pub(super) enum Route<'a> {
 }
 
 impl<'a> Route<'a> {
-    /// The way from `src` to `dst`. A queue reaches USM of its context, and host-accessible memory of any.
+    /// The way from `src` to `dst`. A queue copies between USM of its context, and host-accessible memory of any.
     pub(super) fn between(dst: &'a UsmBuffer, src: &'a UsmBuffer, order: Order) -> Self {
         let (write, read) = (dst.queue(), src.queue());
         if order != Order::Any {
             Self::Staged { read, write }
-        } else if src.is_host_accessible() || write.context() == read.context() {
+        } else if write.context() == read.context() {
+            if copies_at_once(dst, src) { Self::Direct(write) } else { Self::Staged { read, write } }
+        } else if src.is_host_accessible() {
             Self::Direct(write)
         } else if dst.is_host_accessible() {
             Self::Direct(read)
@@ -41,6 +43,17 @@ impl<'a> Route<'a> {
             Self::Staged { read, write }
         }
     }
+}
+
+/// Whether a copy between memory of one context is one operation of a queue.
+///
+/// Not between devices of OpenCL: there the SYCL runtime copies through memory of its own, which it frees in a callback of the
+/// driver before the second half has read it. The driver then waits for itself, for ever.
+fn copies_at_once(dst: &UsmBuffer, src: &UsmBuffer) -> bool {
+    let (to, from) = (dst.home_device(), src.home_device());
+    to.info().backend_name != "opencl"
+        || [dst, src].iter().any(|buffer| buffer.kind() == UsmKind::Host)
+        || to == from
 }
 
 /// Submits a copy.

@@ -5,7 +5,8 @@ use std::slice::from_ref;
 
 use usm_memory::UsmBuffer;
 use usm_memory::usm_core::{
-    BackendId, Context, DeviceType, HostDevice, Queue, QueueProperties, Runtime, RuntimeOptions, UsmKind,
+    BackendId, Context, Device, DeviceType, HostDevice, Partition, Queue, QueueProperties, Runtime,
+    RuntimeOptions, UsmKind,
 };
 
 /// The default queue of a SYCL device, or `None` with the reason printed. With `USM_REQUIRE_SYCL=1` a missing device fails.
@@ -41,17 +42,26 @@ pub(crate) fn each(test: impl Fn(&Queue, UsmKind)) {
     }
 }
 
-/// Queues of every place that copies can go to: for each backend two contexts on one device, and two more host devices.
+/// Queues of every place that copies can go to: for each backend two contexts on one device and two parts of that device in one
+/// context, and two more host devices.
 pub(crate) fn places() -> Vec<Queue> {
     let mut places = queues();
     for queue in queues() {
         let context = Context::new(from_ref(queue.device())).unwrap();
         places.push(context.create_queue(queue.device(), QueueProperties::OUT_OF_ORDER).unwrap());
+        places.extend(parts(queue.device()));
     }
     let gpus = [HostDevice::new(DeviceType::Gpu), HostDevice::new(DeviceType::Gpu)];
     let simulated = Runtime::new(RuntimeOptions::new().without_sycl().host_devices(gpus));
     places.extend(simulated.devices().iter().map(|device| simulated.default_queue(device).unwrap()));
     places
+}
+
+/// In-order queues of one context on two parts of a device.
+pub(crate) fn parts(device: &Device) -> Vec<Queue> {
+    let parts = device.create_sub_devices(&Partition::ByCounts(vec![1, 1])).unwrap();
+    let context = Context::new(&parts).unwrap();
+    parts.iter().map(|part| context.create_queue(part, QueueProperties::IN_ORDER).unwrap()).collect()
 }
 
 /// New memory with this content.
