@@ -184,9 +184,7 @@ DPNP = Suite(
             "test_usm_ndarray_indexing.py::test_take_0d_data*",
             "test_usm_ndarray_indexing.py::test_take_arg_validation",
             # axes and shifts
-            "test_usm_ndarray_manipulation.py::test_moveaxis_move_multiples[*5]",
             "test_usm_ndarray_manipulation.py::test_roll_out_bounds_shifts",
-            "test_usm_ndarray_manipulation.py::test_squeeze_0d",
             # where two parts of the text stand
             "test_usm_ndarray_print.py::TestPrintFns::test_print_repr_abbreviated",
             # numbers of ctypes

@@ -61,6 +61,7 @@ WAITS = {
     "assignment of an array": "a.__setitem__(..., b)",
     "tolist": "a.tolist()",
     "item": "float(a[0])",
+    "index array": "a[indices]",
     "asarray": "ut.asarray(a, usm_type='host')",
     "asnumpy": "ut.asnumpy(a) if numpy else a.tolist()",
     "copy": "a.copy()",
@@ -72,20 +73,32 @@ WAITS = {
 }
 
 
+# What host code does with memory that nobody else knows needs no queue.
+BY_HOST_CODE = ["dlpack", "memoryview"]
+
+
 @BACKENDS
-def test_waiting_for_pending_work(backend):
-    """The memory is known to others, so that whoever uses it waits for the queue."""
-    functions = "".join(f"    {name!r}: lambda: {code},\n" for name, code in WAITS.items())
+@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+def test_waiting_for_pending_work(backend, known, monkeypatch):
+    """Memory that is known to others waits for the queue; any other device memory waits for its turn in it."""
+    if not known:
+        monkeypatch.setenv("USM_STRICT_DEVICE", "1")
+    waits = {name: code for name, code in WAITS.items() if known or name not in BY_HOST_CODE}
+    functions = "".join(f"    {name!r}: lambda: {code},\n" for name, code in waits.items())
     print(
         children.run(
             backend,
             INTERRUPTED
             + PENDING
             + f"""
-a, b = array(8), array(8)
-shared = array(8, "f8", "shared")
-own, other = um.MemoryUSMDevice(64, queue=QUEUE), um.MemoryUSMDevice(64, queue=QUEUE)
-known = [x.__sycl_usm_array_interface__ for x in (a, b, shared, own, other)]
+def renew():
+    # What was interrupted keeps its memory until the work has ended.
+    global a, b, indices, shared, own, other
+    a, b, indices = array(8), array(8), array(2, "i8")
+    shared = array(8, "f8", "shared")
+    own, other = um.MemoryUSMDevice(64, queue=QUEUE), um.MemoryUSMDevice(64, queue=QUEUE)
+    if {known}:
+        [x.__sycl_usm_array_interface__ for x in (a, b, indices, shared, own, other)]
 complete = usm.event_status_type.complete
 try:
     import numpy
@@ -95,6 +108,7 @@ works = {{
 {functions}}}
 for name, work in works.items():
     while True:
+        renew()
         event = keep_busy()
         took = interrupted(work, 0.02)
         if event.execution_status != complete:

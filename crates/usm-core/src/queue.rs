@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::{Backend, ForeignKind, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue};
 use crate::{Allocation, BackendId, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
@@ -19,6 +20,10 @@ struct Inner {
     context: Context,
     device: Device,
     properties: QueueProperties,
+    /// Whether others have it, too, and may submit to it.
+    is_known_elsewhere: AtomicBool,
+    /// Of the operations submitted through this value, which all clones share.
+    last: Mutex<Option<Event>>,
 }
 
 /// A SYCL queue: one device within one context. Clones name the same queue.
@@ -35,8 +40,18 @@ impl Queue {
         let raw = unsafe { backend.create_queue(context.raw(), device.raw(), properties) }?;
         // SAFETY: a fresh handle of this backend.
         let handle = unsafe { QueueHandle::from_raw(Arc::clone(backend), raw) };
-        let (context, device) = (context.clone(), device.clone());
-        Ok(Self { inner: Arc::new(Inner { handle, context, device, properties }) })
+        Ok(Self::of_parts(handle, context.clone(), device.clone(), properties, false))
+    }
+
+    fn of_parts(
+        handle: QueueHandle,
+        context: Context,
+        device: Device,
+        properties: QueueProperties,
+        is_known_elsewhere: bool,
+    ) -> Self {
+        let (is_known_elsewhere, last) = (AtomicBool::new(is_known_elsewhere), Mutex::new(None));
+        Self { inner: Arc::new(Inner { handle, context, device, properties, is_known_elsewhere, last }) }
     }
 
     /// A queue behind a foreign `sycl::queue*`, which is copied and stays the producer's.
@@ -67,7 +82,7 @@ impl Queue {
         let context = unsafe { Context::from_raw(Arc::clone(backend), context) };
         // SAFETY: a fresh handle of this backend.
         let device = unsafe { Device::from_raw(Arc::clone(backend), device) };
-        Ok(Self { inner: Arc::new(Inner { handle, context, device, properties }) })
+        Ok(Self::of_parts(handle, context, device, properties, true))
     }
 
     /// A heap `sycl::queue` of its own for another SYCL library.
@@ -75,6 +90,7 @@ impl Queue {
     /// # Errors
     /// [`Error::NoForeignHandle`] from a backend without SYCL objects.
     pub fn to_foreign(&self) -> Result<ForeignHandle> {
+        self.inner.is_known_elsewhere.store(true, Ordering::Release);
         ForeignHandle::new(self.backend(), RawHandle::Queue(self.raw()))
     }
 
@@ -292,6 +308,16 @@ impl Queue {
         })
     }
 
+    /// Whether what is submitted next to this in-order queue surely has nothing to wait for. Not known of queues that foreign code
+    /// has, too, of those that are not in order, and of other values for the same queue.
+    #[must_use]
+    pub fn is_surely_idle(&self) -> bool {
+        let last = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
+        self.properties().in_order
+            && !self.inner.is_known_elsewhere.load(Ordering::Acquire)
+            && last.as_ref().is_none_or(Event::is_complete)
+    }
+
     /// Waits until all that was submitted before has ended.
     ///
     /// # Errors
@@ -318,7 +344,14 @@ impl Queue {
         }
         let event = operation(&**backend, &raw)?;
         // SAFETY: a fresh handle of this backend.
-        Ok(unsafe { Event::from_raw(self.context(), event) })
+        let event = unsafe { Event::from_raw(self.context(), event) };
+        if self.properties().in_order {
+            let last = Some(event.clone());
+            // What is dropped here is a handle, after the lock.
+            let _before =
+                std::mem::replace(&mut *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner), last);
+        }
+        Ok(event)
     }
 }
 

@@ -95,6 +95,26 @@ fn a_wait_that_fails_has_waited() {
 }
 
 #[test]
+fn in_order_queues_know_when_nothing_is_before_the_next_operation() {
+    for base in bases::all() {
+        let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 1).with_max_delay(1 << 40));
+        let queue = queue_over(delayed.clone(), QueueProperties::IN_ORDER);
+        assert!(queue.is_surely_idle(), "{}", base.name);
+        let block = queue.allocate(UsmKind::Device, 64).unwrap();
+        let event = set(&queue, &block, 3, &[]);
+        assert_eq!(delayed.pending(), 1);
+        assert!(!queue.clone().is_surely_idle(), "{}", base.name);
+        event.wait().unwrap();
+        assert!(queue.is_surely_idle(), "{}", base.name);
+        // With the queue in foreign hands anything may be before the next operation, also when they have given it back.
+        if queue.to_foreign().is_ok() {
+            assert!(!queue.is_surely_idle(), "{}", base.name);
+        }
+        assert!(!queue_over(delayed, QueueProperties::OUT_OF_ORDER).is_surely_idle(), "{}", base.name);
+    }
+}
+
+#[test]
 fn records_tell_every_call_in_order() {
     for base in bases::all() {
         let recording = Arc::new(RecordingBackend::new(base.backend.clone()));

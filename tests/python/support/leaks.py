@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import time
 from collections.abc import Generator
 
 import pytest
@@ -10,6 +11,8 @@ from .interface import settled
 
 AT_START = pytest.StashKey[dict[str, int]]()
 _FAILED = pytest.StashKey[bool]()
+# Other libraries let go of memory on threads of their own: JAX does.
+_PATIENCE_S = 10
 
 
 def pytest_collection_finish() -> None:
@@ -42,6 +45,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             vars(sys).pop(name, None)
     else:
+        deadline = time.monotonic() + _PATIENCE_S
+        while settled() != item.stash[AT_START] and time.monotonic() < deadline:
+            time.sleep(0.01)
         assert settled() == item.stash[AT_START], "the test leaks"
         # What survives now, above all pytest's reports, would make every later collection longer.
         gc.freeze()

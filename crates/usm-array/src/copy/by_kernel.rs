@@ -18,6 +18,7 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan) -> R
     if !is_worth_it(target, plan) || !source.buffer().is_reachable_by(queue) {
         return Ok(false);
     }
+    target.buffer().wait_for_turn()?;
     let from = source.buffer().read_range(source.byte_range())?;
     let to = target.buffer().write_range(target.byte_range())?;
     let item_bytes = target.itemsize_bytes();
@@ -38,6 +39,7 @@ pub(super) fn fill(target: &UsmArray, element: &[u8], plan: &CopyPlan) -> Result
     if !is_worth_it(target, plan) {
         return Ok(false);
     }
+    target.buffer().wait_for_turn()?;
     let to = target.buffer().write_range(target.byte_range())?;
     let dst = to.as_mut_ptr().wrapping_offset(plan.dst_start * element.len().cast_signed());
     // SAFETY: as for `assign`, without a source.

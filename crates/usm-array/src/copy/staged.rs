@@ -32,6 +32,7 @@ pub(super) unsafe fn read(source: &UsmArray, plan: CopyPlan, cast: Cast, dst: *m
         unsafe { execute(plan, cast, dst, from.as_ptr()) };
         return Ok(());
     }
+    source.buffer().wait_for_turn()?;
     let guard = source.buffer().read_range(source.byte_range())?;
     // SAFETY: 1 and 2; the guard begins at the lowest element and keeps all of them.
     unsafe { pull(source.queue(), plan, cast, dst, guard.as_ptr()) }
@@ -50,6 +51,7 @@ pub(super) unsafe fn write(target: &UsmArray, plan: CopyPlan, cast: Cast, src: *
         unsafe { execute(plan, cast, to.as_mut_ptr(), src) };
         return Ok(());
     }
+    target.buffer().wait_for_turn()?;
     // One guard from the first byte read to the last one written, so that nobody else's write between the elements gets lost.
     let guard = target.buffer().write_range(target.byte_range())?;
     // SAFETY: 1 and 2; the guard begins at the lowest element and keeps all of them.
@@ -69,6 +71,8 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: CopyPlan, cast:
         // SAFETY: as above.
         return unsafe { write(target, plan, cast, from.as_ptr()) };
     }
+    source.buffer().wait_for_turn()?;
+    target.buffer().wait_for_turn()?;
     let from = source.buffer().read_range(source.byte_range())?;
     let to = target.buffer().write_range(target.byte_range())?;
     let mut pieces = Vec::new();

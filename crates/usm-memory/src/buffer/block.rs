@@ -217,6 +217,12 @@ impl Block {
         }
     }
 
+    /// Waits for the turn of an operation on a queue, as a guard of the memory has already done for foreign work.
+    pub(crate) fn wait_for_turn(&self, queue: &Queue) -> Result<()> {
+        let has_waited = self.pending.load(Ordering::Acquire) != 0 && same_queue(queue, &self.queue);
+        if has_waited { Ok(()) } else { waits::for_turn(queue) }
+    }
+
     /// The pointer to a byte of the block, or one past its end.
     pub(crate) fn pointer_at(&self, offset_bytes: usize) -> NonNull<u8> {
         debug_assert!(offset_bytes <= self.len_bytes);

@@ -153,6 +153,15 @@ impl UsmBuffer {
         Ok(Self { queue: Some(queue.clone()), ..self.clone() })
     }
 
+    /// Waits for what was submitted to the queue before, through [`wait_for_others_with`](crate::wait_for_others_with): only when that
+    /// was called, as all blocking operations here do, for a program whose user may break off a wait, but not an operation.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], [`Error::Core`].
+    pub fn wait_for_turn(&self) -> Result<()> {
+        self.block.wait_for_turn(self.queue())
+    }
+
     /// The context the memory is bound to.
     #[must_use]
     pub fn context(&self) -> &Context {

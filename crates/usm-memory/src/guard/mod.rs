@@ -84,12 +84,8 @@ impl ReadGuard {
         self.0.id
     }
 
-    pub(crate) fn queue(&self) -> &Queue {
-        self.0.block.queue()
-    }
-
-    pub(crate) fn is_host_reachable(&self) -> bool {
-        self.0.block.is_host_reachable()
+    pub(crate) fn block(&self) -> &Block {
+        &self.0.block
     }
 
     /// Start of the range. Host code may follow it only when the memory is
@@ -143,6 +139,10 @@ impl WriteGuard {
 
     pub(crate) fn queue(&self) -> &Queue {
         self.0.block.queue()
+    }
+
+    pub(crate) fn block(&self) -> &Block {
+        &self.0.block
     }
 
     pub(crate) fn is_host_reachable(&self) -> bool {

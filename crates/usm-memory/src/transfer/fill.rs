@@ -44,12 +44,14 @@ impl UsmBuffer {
     /// Fills with a pattern of any length but 0 that divides the buffer's.
     pub(crate) fn fill_any(&self, pattern: &[u8]) -> Result<()> {
         if !self.is_host_reachable() && !is_queue_pattern(pattern) {
+            self.wait_for_turn()?;
             return self.fill_any_async(pattern, &[])?.wait();
         }
         let guard = self.write_range(0..self.len_bytes())?;
         if !self.is_host_reachable() {
             let count = self.len_bytes() / pattern.len();
             if count > 0 {
+                self.wait_for_turn()?;
                 // SAFETY: the guard's range is ours, and the wait ends the operation before the guard does.
                 unsafe { self.queue().fill(guard.as_mut_ptr(), pattern, count, &[]) }?.wait()?;
             }

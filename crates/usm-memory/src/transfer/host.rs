@@ -1,8 +1,7 @@
 //! Blocking copies between host slices and USM of any kind.
 
-use usm_core::Queue;
-
 use super::memcpy;
+use crate::buffer::Block;
 use crate::typed::zeroed;
 use crate::{Error, ReadGuard, Result, UsmBuffer, WriteGuard};
 
@@ -31,7 +30,7 @@ impl WriteGuard {
             return Ok(());
         }
         // SAFETY: the guard's range is ours, `bytes` is borrowed, and host memory is no device memory.
-        unsafe { memcpy(self.queue(), self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) }
+        unsafe { memcpy(self.block(), self.queue(), self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) }
     }
 
     /// Copies the whole range to `bytes`, whatever the kind of the memory.
@@ -40,7 +39,7 @@ impl WriteGuard {
     /// As [`copy_from_host`](Self::copy_from_host).
     pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
         // SAFETY: the guard's range is kept for us: nobody writes it meanwhile.
-        unsafe { read(self.queue(), self.is_host_reachable(), self.as_mut_ptr(), self.len_bytes(), bytes) }
+        unsafe { read(self.block(), self.as_mut_ptr(), self.len_bytes(), bytes) }
     }
 }
 
@@ -51,33 +50,26 @@ impl ReadGuard {
     /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
     pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
         // SAFETY: the guard's range is kept for us: nobody writes it meanwhile.
-        unsafe { read(self.queue(), self.is_host_reachable(), self.as_ptr(), self.len_bytes(), bytes) }
+        unsafe { read(self.block(), self.as_ptr(), self.len_bytes(), bytes) }
     }
 }
 
 /// Copies a borrowed range to the host.
 ///
 /// # Safety
-/// 1. `src` leads to `src_bytes` bytes of live USM of the queue's context, which nobody writes meanwhile; reachable by host code if
-///    said so.
-unsafe fn read(
-    queue: &Queue,
-    is_host_reachable: bool,
-    src: *const u8,
-    src_bytes: usize,
-    bytes: &mut [u8],
-) -> Result<()> {
+/// 1. `src` leads to `src_bytes` bytes of the block, which nobody writes meanwhile.
+unsafe fn read(block: &Block, src: *const u8, src_bytes: usize, bytes: &mut [u8]) -> Result<()> {
     let dst_bytes = bytes.len();
     if dst_bytes != src_bytes {
         return Err(Error::LengthMismatch { dst_bytes, src_bytes });
     }
-    if is_host_reachable {
+    if block.is_host_reachable() {
         // SAFETY: the caller's promise 1; the ranges may overlap.
         unsafe { std::ptr::copy(src, bytes.as_mut_ptr(), src_bytes) };
         return Ok(());
     }
     // SAFETY: the caller's promise 1; `bytes` is borrowed, and host memory is no device memory.
-    unsafe { memcpy(queue, bytes.as_mut_ptr(), src, src_bytes) }
+    unsafe { memcpy(block, block.queue(), bytes.as_mut_ptr(), src, src_bytes) }
 }
 
 impl UsmBuffer {

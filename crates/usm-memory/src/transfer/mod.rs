@@ -21,13 +21,15 @@ pub use self::handle::{Dependency, Refused, Transfer};
 pub use self::host_memory::{HostMemory, HostMemoryMut};
 pub use self::shape::Copy2d;
 use crate::Result;
+use crate::buffer::Block;
 
-/// Copies through a queue and waits.
+/// Copies from or to guarded memory of `block` through a queue and waits.
 ///
 /// # Safety
 /// 1. Both ranges are valid for the copy and do not overlap; neither is borrowed by somebody else meanwhile.
-unsafe fn memcpy(queue: &Queue, dst: *mut u8, src: *const u8, len_bytes: usize) -> Result<()> {
+unsafe fn memcpy(block: &Block, queue: &Queue, dst: *mut u8, src: *const u8, len_bytes: usize) -> Result<()> {
     if len_bytes > 0 {
+        block.wait_for_turn(queue)?;
         // SAFETY: the caller's promise 1; the wait below ends the operation before the ranges can go away.
         unsafe { queue.memcpy(dst, src, len_bytes, &[]) }?.wait()?;
     }

@@ -51,6 +51,7 @@ impl UsmBuffer {
             unsafe { copy(to, from, shape, shape.order(to.addr(), from.addr())) };
             return Ok(());
         }
+        self.wait_for_turn()?;
         let route = Route::Direct(self.queue());
         // SAFETY: 1. The caller's promise: `flight` ends before this returns. 2. The guard admits nobody. 3. Host memory is no
         // device memory, so that nothing overlaps.

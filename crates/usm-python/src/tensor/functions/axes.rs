@@ -99,8 +99,10 @@ pub(crate) fn expand_dims(x: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>)
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=None))]
 pub(crate) fn squeeze(x: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<UsmNdarray> {
-    let axes = operands::axes("axis", axis)?;
-    view(operands::array("x", x)?.squeeze(axes.as_deref()))
+    let (x, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
+    // NumPy and dpnp let these pass where there is no axis at all.
+    let is_scalar = x.ndim() == 0 && matches!(axes.as_deref(), Some([0 | -1]));
+    view(x.squeeze(axes.as_deref().filter(|_| !is_scalar)))
 }
 
 /// matrix_transpose(x)

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PySequence, PyString, PyTuple};
 use usm_array::{DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
 
 use super::super::arguments;
@@ -84,9 +84,15 @@ pub(super) fn named_dtype(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Dty
     })
 }
 
-/// One integer or a tuple or list of them.
+/// One integer or a sequence of them.
 pub(super) fn indices(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
-    if is_sequence(object) { index_sequence(name, object) } else { Ok(vec![index(name, object)?]) }
+    if is_tuple_or_list(object) {
+        return index_sequence(name, object);
+    }
+    match is_sequence(object) {
+        true => index_sequence(name, object.cast::<PySequence>()?.to_list()?.as_any()),
+        false => Ok(vec![index(name, object)?]),
+    }
 }
 
 /// As [`indices`], or `None`.
@@ -99,7 +105,7 @@ pub(super) fn axis(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<Op
     object.map(|object| index(name, object)).transpose()
 }
 
-/// One number of at least 0, or a tuple or list of them.
+/// One number of at least 0, or a sequence of them.
 pub(super) fn counts(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     let checked = indices(name, object)?.into_iter().enumerate().map(|(i, count)| {
         usize::try_from(count).map_err(|_| {
@@ -110,7 +116,13 @@ pub(super) fn counts(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<usiz
     checked.collect()
 }
 
+/// Whether it is what Python calls a sequence, such as a `range`, but for text.
 pub(super) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
+    let is_one = object.is_instance_of::<PyInt>() || object.is_instance_of::<PyString>();
+    is_tuple_or_list(object) || (!is_one && object.cast::<PySequence>().is_ok())
+}
+
+fn is_tuple_or_list(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>()
 }
 
