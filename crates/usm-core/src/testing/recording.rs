@@ -39,7 +39,6 @@ pub struct Record {
 /// assert_eq!(recording.to_string(), "\
 /// barrier(queue#0, after []) -> event#1
 /// wait(event#1) -> done
-/// release(event#1) -> done
 /// ");
 /// # Ok(())
 /// # }
