@@ -16,10 +16,10 @@ use usm_array::{Casting, Dtype, Layout, Order, Overlap, Scalar, SliceItem, UsmAr
 /// Room for the largest layout of the largest elements, and for what must stay as it is around it.
 const MEMORY_BYTES: usize = 16 << 10;
 
-/// Two blocks of bytes in each place.
-static MEMORIES: LazyLock<Vec<[UsmArray; 2]>> = LazyLock::new(|| {
+/// Three blocks of bytes in each place: tests that run at the same time use different ones.
+static MEMORIES: LazyLock<Vec<[UsmArray; 3]>> = LazyLock::new(|| {
     let block = |(queue, kind)| UsmArray::zeros(queue, kind, &[MEMORY_BYTES], Dtype::U8).unwrap();
-    places().iter().map(|(queue, kind)| [block((queue, *kind)), block((queue, *kind))]).collect()
+    places().iter().map(|(queue, kind)| [(); 3].map(|()| block((queue, *kind)))).collect()
 });
 
 fn dtype() -> impl Strategy<Value = Dtype> {
@@ -139,7 +139,7 @@ proptest! {
     fn copies_within_one_memory(place in any::<prop::sample::Index>(), pair in pairs(), from in dtype(), to in dtype(), equal in any::<bool>(), seed in any::<u32>()) {
         let (target, source) = pair;
         let from = if equal { to } else { from };
-        let memory = &place.get(&MEMORIES)[0];
+        let memory = &place.get(&MEMORIES)[2];
         let len_bytes = used_bytes([(&target, to), (&source, from)]);
         let before = pattern(seed, len_bytes);
         head(memory, len_bytes).copy_from_host_contiguous(&before).unwrap();
