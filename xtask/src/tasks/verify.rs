@@ -13,7 +13,11 @@ pub(crate) fn run(project: &Project, cases: u32) -> Outcome<()> {
     venv.require(&[PYTEST, SYCL, PEERS].concat())?;
     let tests =
         project.cargo().args(["test", "--release", "--locked", "-p", "usm-array", "--features", "ndarray"]);
-    openly(require_sycl(tests, &venv).env("PROPTEST_CASES", cases.to_string()))?;
+    // What properties leave out grows with the cases.
+    let variables = ["PROPTEST_CASES", "PROPTEST_MAX_GLOBAL_REJECTS", "PROPTEST_MAX_LOCAL_REJECTS"];
+    let tests =
+        variables.iter().fold(require_sycl(tests, &venv), |tests, name| tests.env(name, cases.to_string()));
+    openly(tests)?;
     venv.install_wheel(&wheel::build(project)?)?;
     let pytest = pytest(project, &venv, WHEEL_TESTS).args(["-m", "hypothesis"]);
     elsewhere(project, pytest.env("USM_REQUIRE_SYCL", "1").env("USM_HYPOTHESIS", "verify"))
