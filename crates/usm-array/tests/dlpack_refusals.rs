@@ -253,16 +253,21 @@ proptest! {
     }
 }
 
+/// The axes that the tensor says it has.
+fn said_shape(foreign: &Foreign) -> &[i64] {
+    let ndim = usize::try_from(foreign.tensor.ndim).unwrap_or(0);
+    &foreign.shape[..ndim.min(foreign.shape.len())]
+}
+
 fn elements(foreign: &Foreign) -> i128 {
-    foreign.shape.iter().fold(1, |elements, &n| i128::from(n).max(0).saturating_mul(elements))
+    said_shape(foreign).iter().fold(1, |elements, &n| i128::from(n).max(0).saturating_mul(elements))
 }
 
 /// Whether the tensor certainly lies within `MEMORY`, in 128-bit arithmetic.
 fn is_inside(foreign: &Foreign) -> bool {
     let len_bytes = 8 * MEMORY.len() as i128;
     let itemsize = i128::from(foreign.tensor.dtype.bits) / 8;
-    let Ok(ndim) = usize::try_from(foreign.tensor.ndim) else { return false };
-    let shape = &foreign.shape[..ndim.min(foreign.shape.len())];
+    let shape = said_shape(foreign);
     let mut contiguous = vec![1_i128; shape.len()];
     for axis in (1..shape.len()).rev() {
         contiguous[axis - 1] = contiguous[axis].saturating_mul(i128::from(shape[axis]).max(1));
