@@ -132,10 +132,9 @@ def test_broken_pickles(arguments, error, match):
 
 
 def test_sub_devices_have_no_name_elsewhere(sycl_queue):
-    try:
-        part = sycl_queue.sycl_device.create_sub_devices(partition=1)[0]
-    except usm.SyclSubDeviceCreationError as error:
-        pytest.skip(f"the device has no parts: {error}")
+    if not sycl_queue.sycl_device.partition_max_sub_devices:
+        pytest.skip("the device has no parts")
+    part = sycl_queue.sycl_device.create_sub_devices(partition=1)[0]
     a = ut.zeros(3, "i4", sycl_queue=usm.SyclQueue(part))
     with pytest.raises(TypeError, match="root devices"):
         pickle.dumps(a)

@@ -29,10 +29,7 @@ pub(crate) fn allclose(
     equal_nan: bool,
 ) -> PyResult<UsmNdarray> {
     let tolerance = Tolerance { relative: rtol, absolute: atol, equal_nan };
-    let (a1, a2) = (operands::array("a1", a1)?, operands::operand("a2", a2)?);
-    results::same_queue(&[("a1", Some(&a1)), ("a2", a2.array())])?;
-    let work = results::work_bytes([Some(&a1), a2.array()].into_iter().flatten());
-    results::array(py, work, move || is_close(&a1, &a2, tolerance)?.all(None, false))
+    compared(py, a1, a2, tolerance, |close| close.all(None, false))
 }
 
 /// isclose(a1, a2, rtol=1e-05, atol=1e-08, equal_nan=False)
@@ -56,10 +53,21 @@ pub(crate) fn isclose(
     equal_nan: bool,
 ) -> PyResult<UsmNdarray> {
     let tolerance = Tolerance { relative: rtol, absolute: atol, equal_nan };
+    compared(py, a1, a2, tolerance, Ok)
+}
+
+/// What `finish` makes of where the elements are close.
+fn compared(
+    py: Python<'_>,
+    a1: &Bound<'_, PyAny>,
+    a2: &Bound<'_, PyAny>,
+    tolerance: Tolerance,
+    finish: fn(UsmArray) -> usm_array::Result<UsmArray>,
+) -> PyResult<UsmNdarray> {
     let (a1, a2) = (operands::array("a1", a1)?, operands::operand("a2", a2)?);
     results::same_queue(&[("a1", Some(&a1)), ("a2", a2.array())])?;
     let work = results::work_bytes([Some(&a1), a2.array()].into_iter().flatten());
-    results::array(py, work, move || is_close(&a1, &a2, tolerance))
+    results::array(py, work, move || finish(is_close(&a1, &a2, tolerance)?))
 }
 
 fn is_close(a1: &UsmArray, a2: &Operand, tolerance: Tolerance) -> usm_array::Result<UsmArray> {

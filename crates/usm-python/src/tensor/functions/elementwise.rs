@@ -51,3 +51,21 @@ pub(super) fn unary<'py>(
         results::in_order(function(&array)?, order, &[&array])
     })
 }
+
+/// Functions of two operands with their documentation: name, method of arrays, and the method with the operands exchanged.
+macro_rules! binary_functions {
+    ($($(#[$doc:meta])* $name:ident: $method:ident, $reversed:ident;)*) => {$(
+        $(#[$doc])*
+        #[pyfunction]
+        #[pyo3(signature = (x1, x2, /, *, out=None, order="K"))]
+        pub(crate) fn $name<'py>(
+            x1: &Bound<'py, PyAny>,
+            x2: &Bound<'py, PyAny>,
+            out: Option<&Bound<'py, PyAny>>,
+            order: &str,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            binary((x1, x2), out, order, |a, b| a.$method(b), |b, a| b.$reversed(a))
+        }
+    )*};
+}
+pub(super) use binary_functions;

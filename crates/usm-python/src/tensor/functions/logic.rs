@@ -2,25 +2,9 @@
 
 use pyo3::prelude::*;
 
-use super::elementwise::{binary, unary};
+use super::elementwise::{binary, binary_functions, unary};
 
-macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident: $method:ident, $reversed:ident;)*) => {$(
-        $(#[$doc])*
-        #[pyfunction]
-        #[pyo3(signature = (x1, x2, /, *, out=None, order="K"))]
-        pub(crate) fn $name<'py>(
-            x1: &Bound<'py, PyAny>,
-            x2: &Bound<'py, PyAny>,
-            out: Option<&Bound<'py, PyAny>>,
-            order: &str,
-        ) -> PyResult<Bound<'py, PyAny>> {
-            binary((x1, x2), out, order, |a, b| a.$method(b), |b, a| b.$reversed(a))
-        }
-    )*};
-}
-
-functions! {
+binary_functions! {
     /// logical_and(x1, x2, /, *, out=None, order="K")
     ///
     /// Where the elements of both are true, that is not zero.
