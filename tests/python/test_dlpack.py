@@ -129,6 +129,14 @@ def test_old_producers_are_asked_without_keywords(small):
     # They cannot say that memory is read-only, so it counts as that; copies do not.
     assert not b.flags.writable
     assert ut.from_dlpack(exporter, copy=True).flags.writable
+    # Nor do they know of other devices: what host code cannot touch where it is, is copied.
+    on_host = ut.from_dlpack(exporter, device=CPU)
+    assert on_host.tolist() == small.tolist() and on_host.usm_type in ("host", "shared")
+    assert (on_host._pointer == small._pointer) == (small.usm_type != "device")
+    assert ut.from_dlpack(exporter, device=CPU, copy=True)._pointer != small._pointer
+    if small.usm_type == "device":
+        with pytest.raises(BufferError, match="copy"):
+            ut.from_dlpack(exporter, device=CPU, copy=False)
 
 
 def test_consumers_ask_for_version_and_queue(small):

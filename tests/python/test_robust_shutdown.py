@@ -94,12 +94,10 @@ def test_modules_are_gone_before_objects(backend):
     )
 
 
-@pytest.mark.parametrize(("backend", "daemon"), [("host", True), ("host", False), ("sycl", False)])
-def test_threads_at_the_end(backend, daemon):
-    """Daemon threads are stopped wherever they are: with memory, in a copy, in a wait.
-
-    Not on SYCL: that runtime goes down under the calls of daemon threads, and crashes (SECURITY.md).
-    """
+@pytest.mark.parametrize(("backend", "daemon"), [(backend, daemon) for backend in ("host", "sycl") for daemon in (True, False)])
+@pytest.mark.parametrize("round", range(3))
+def test_threads_at_the_end(backend, daemon, round):
+    """Daemon threads are stopped wherever they are: with memory, in a copy, in a wait."""
     children.run(
         backend,
         f"""

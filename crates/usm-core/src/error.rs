@@ -106,6 +106,9 @@ pub enum Error {
          host:cpu:0"
     )]
     ForkedRuntime,
+    /// The process ends, and with it the SYCL runtime.
+    #[error("the process ends, and with it the SYCL runtime: wait for threads that use it before")]
+    ProcessEnding,
     /// The host backend of another copy of this library, which this one works on, failed and told why.
     #[error("{text}")]
     OfSharedHost {

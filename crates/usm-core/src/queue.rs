@@ -167,8 +167,11 @@ impl Queue {
             return Err(Error::TooLarge { len_bytes, max_bytes, kind, device: device() });
         }
         // SAFETY: the handle is live (H1) and the length is not 0.
-        let block = unsafe { self.backend().allocate(self.raw(), kind, len_bytes, align_bytes) }
-            .ok_or_else(|| Error::OutOfMemory { len_bytes, kind, device: device() })?;
+        let block = unsafe { self.backend().allocate(self.raw(), kind, len_bytes, align_bytes) };
+        let Some(block) = block else {
+            self.backend().check_process()?;
+            return Err(Error::OutOfMemory { len_bytes, kind, device: device() });
+        };
         // SAFETY: a fresh block of this queue's context, of that kind and length.
         let allocation = unsafe { Allocation::from_raw(self, block, len_bytes, kind) };
         if align_bytes != 0 && !allocation.address().is_multiple_of(align_bytes) {

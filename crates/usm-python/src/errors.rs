@@ -84,7 +84,7 @@ impl ToPyErr for usm_core::Error {
             }
             E::CannotPartition { .. } => SyclSubDeviceCreationError::new_err(text),
             E::DeviceNotInContext { .. } => SyclContextCreationError::new_err(text),
-            E::Asynchronous { .. } | E::Backend { .. } | E::Forked | E::ForkedRuntime => {
+            E::Asynchronous { .. } | E::Backend { .. } | E::Forked | E::ForkedRuntime | E::ProcessEnding => {
                 UsmError::new_err(text)
             }
             _ => PyValueError::new_err(text),

@@ -69,7 +69,8 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// Whether the backend can be used in this process.
     ///
     /// # Errors
-    /// [`crate::Error::ForkedRuntime`] in a child that was forked after the runtime was loaded.
+    /// [`crate::Error::ForkedRuntime`] in a child that was forked after the runtime was loaded, [`crate::Error::ProcessEnding`] when
+    /// the process ends.
     fn check_process(&self) -> Result<()> {
         Ok(())
     }

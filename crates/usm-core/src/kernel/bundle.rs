@@ -187,7 +187,11 @@ impl KernelBundle {
         let c_name = CString::new(name).map_err(|_| missing())?;
         let backend = self.inner.handle.backend();
         // SAFETY: the handle is live (H1).
-        let raw = unsafe { backend.bundle_kernel(self.inner.handle.raw(), &c_name) }.ok_or_else(missing)?;
+        let raw = unsafe { backend.bundle_kernel(self.inner.handle.raw(), &c_name) };
+        let Some(raw) = raw else {
+            backend.check_process()?;
+            return Err(missing());
+        };
         // SAFETY: a fresh handle of this backend.
         let handle = unsafe { KernelHandle::from_raw(Arc::clone(backend), raw) };
         // SAFETY: the handle is live (H1).

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use sycl_sys::{
-    DPCTLDeviceVectorRef, DPCTLPartitionAffinityDomainType, DPCTLSyclBackendType, DPCTLSyclDeviceRef,
+    Api, DPCTLDeviceVectorRef, DPCTLPartitionAffinityDomainType, DPCTLSyclBackendType, DPCTLSyclDeviceRef,
     DPCTLSyclDeviceType,
 };
 
@@ -18,6 +18,7 @@ impl SyclBackend {
     /// 1. `vector` is null or a live vector that the caller owns.
     pub(super) unsafe fn take_devices(
         &self,
+        api: &Api,
         vector: DPCTLDeviceVectorRef,
         call: &'static str,
     ) -> Result<Vec<RawDevice>> {
@@ -25,15 +26,15 @@ impl SyclBackend {
             return Err(Self::failed(call));
         }
         // SAFETY: the vector is live.
-        let len = unsafe { (self.api.DPCTLDeviceVector_Size)(vector) };
+        let len = unsafe { (api.DPCTLDeviceVector_Size)(vector) };
         let devices = (0..len).filter_map(|index| {
             // SAFETY: the vector is live and the index in range.
-            let device = unsafe { (self.api.DPCTLDeviceVector_GetAt)(vector, index) };
+            let device = unsafe { (api.DPCTLDeviceVector_GetAt)(vector, index) };
             NonNull::new(device.cast()).map(RawDevice::new)
         });
         let devices: Vec<_> = devices.collect();
         // SAFETY: ours, and used no more; the devices taken out are copies.
-        unsafe { (self.api.DPCTLDeviceVector_Delete)(vector) };
+        unsafe { (api.DPCTLDeviceVector_Delete)(vector) };
         if devices.len() == len {
             return Ok(devices);
         }
@@ -45,25 +46,26 @@ impl SyclBackend {
         Err(Self::failed("DeviceVector_GetAt"))
     }
 
-    pub(super) fn list_root_devices(&self) -> Result<Vec<RawDevice>> {
+    pub(super) fn list_root_devices(&self, api: &Api) -> Result<Vec<RawDevice>> {
         let all = DPCTLSyclBackendType::ALL.0 | DPCTLSyclDeviceType::ALL.0;
         // SAFETY: S1; any combination of bits may be asked for.
-        let vector = unsafe { (self.api.DPCTLDeviceMgr_GetDevices)(all.cast_signed()) };
+        let vector = unsafe { (api.DPCTLDeviceMgr_GetDevices)(all.cast_signed()) };
         // SAFETY: the vector was made for us.
-        unsafe { self.take_devices(vector, "DeviceMgr_GetDevices") }
+        unsafe { self.take_devices(api, vector, "DeviceMgr_GetDevices") }
     }
 
     /// # Safety
     /// 1. `device` is live.
     pub(super) unsafe fn partition(
         &self,
+        api: &Api,
         device: DPCTLSyclDeviceRef,
         partition: &Partition,
     ) -> Result<Vec<RawDevice>> {
         let (vector, call) = match partition {
             Partition::Equally(units) => {
                 // SAFETY: the caller's promise 1; a live device tells how it can be partitioned, so nothing is thrown.
-                let vector = unsafe { (self.api.DPCTLDevice_CreateSubDevicesEqually)(device, *units) };
+                let vector = unsafe { (api.DPCTLDevice_CreateSubDevicesEqually)(device, *units) };
                 (vector, "Device_CreateSubDevicesEqually")
             }
             Partition::ByCounts(counts) => {
@@ -75,7 +77,7 @@ impl SyclBackend {
                 }
                 let (first, len) = (counts.as_mut_ptr(), counts.len());
                 // SAFETY: as above; the array lives through the call and has an element.
-                (unsafe { (self.api.DPCTLDevice_CreateSubDevicesByCounts)(device, first, len) }, call)
+                (unsafe { (api.DPCTLDevice_CreateSubDevicesByCounts)(device, first, len) }, call)
             }
             Partition::ByAffinity(domain) => {
                 let domain = match domain {
@@ -87,12 +89,12 @@ impl SyclBackend {
                     AffinityDomain::NextPartitionable => DPCTLPartitionAffinityDomainType::NEXT_PARTITIONABLE,
                 };
                 // SAFETY: as above.
-                let vector = unsafe { (self.api.DPCTLDevice_CreateSubDevicesByAffinity)(device, domain) };
+                let vector = unsafe { (api.DPCTLDevice_CreateSubDevicesByAffinity)(device, domain) };
                 (vector, "Device_CreateSubDevicesByAffinity")
             }
         };
         // SAFETY: the vector was made for us.
-        let parts = unsafe { self.take_devices(vector, call) }?;
+        let parts = unsafe { self.take_devices(api, vector, call) }?;
         if parts.is_empty() {
             return Err(Self::failed(call));
         }
@@ -103,40 +105,40 @@ impl SyclBackend {
     ///
     /// # Safety
     /// 1. The platform or device that is asked about is live.
-    pub(super) unsafe fn list_composites(&self, asked: Composites) -> Result<Vec<RawDevice>> {
+    pub(super) unsafe fn list_composites(&self, api: &Api, asked: Composites) -> Result<Vec<RawDevice>> {
         let (vector, call) = match asked {
             Composites::OfPlatform(platform) => {
-                let Some(list) = self.api.DPCTLPlatform_GetCompositeDevices else { return Ok(Vec::new()) };
+                let Some(list) = api.DPCTLPlatform_GetCompositeDevices else { return Ok(Vec::new()) };
                 // SAFETY: the caller's promise 1.
                 (unsafe { list(super::platform(platform)) }, "Platform_GetCompositeDevices")
             }
             Composites::ComponentsOf(device) => {
-                let Some(list) = self.api.DPCTLDevice_GetComponentDevices else { return Ok(Vec::new()) };
+                let Some(list) = api.DPCTLDevice_GetComponentDevices else { return Ok(Vec::new()) };
                 // SAFETY: the caller's promise 1.
                 (unsafe { list(super::device(device)) }, "Device_GetComponentDevices")
             }
             Composites::WithComponent(device) => {
-                let Some(get) = self.api.DPCTLDevice_GetCompositeDevice else { return Ok(Vec::new()) };
+                let Some(get) = api.DPCTLDevice_GetCompositeDevice else { return Ok(Vec::new()) };
                 // SAFETY: the caller's promise 1.
                 let whole = unsafe { get(super::device(device)) };
                 return Ok(NonNull::new(whole.cast()).map(RawDevice::new).into_iter().collect());
             }
         };
         // SAFETY: the vector was made for us.
-        unsafe { self.take_devices(vector, call) }
+        unsafe { self.take_devices(api, vector, call) }
     }
 
     /// # Safety
     /// 1. `device` is live.
-    pub(super) unsafe fn parent(&self, device: DPCTLSyclDeviceRef) -> Result<Option<RawDevice>> {
+    pub(super) unsafe fn parent(api: &Api, device: DPCTLSyclDeviceRef) -> Result<Option<RawDevice>> {
         // SAFETY: the caller's promise 1.
-        let parent = unsafe { (self.api.DPCTLDevice_GetParentDevice)(device) };
+        let parent = unsafe { (api.DPCTLDevice_GetParentDevice)(device) };
         if let Some(parent) = NonNull::new(parent.cast()) {
             return Ok(Some(RawDevice::new(parent)));
         }
         // Null is a root device or a failure. Root devices have a number.
         // SAFETY: the caller's promise 1.
-        if unsafe { (self.api.DPCTLDeviceMgr_GetRelativeId)(device) } >= 0 {
+        if unsafe { (api.DPCTLDeviceMgr_GetRelativeId)(device) } >= 0 {
             return Ok(None);
         }
         Err(Self::failed("Device_GetParentDevice"))

@@ -226,11 +226,13 @@ macro_rules! methods {
             code: $crate::KernelCode<'_>,
             options: &::std::ffi::CStr,
         ) -> Result<$crate::backend::RawBundle> {
-            self.check_process()?;
+            let api = self.runtime.enter()?;
             // SAFETY: the caller's promises are the same.
-            unsafe {
-                kernel::create_bundle(&self.api, context(in_context), device(for_device), code, options)
-            }
+            let bundle = unsafe {
+                kernel::create_bundle(&api, context(in_context), device(for_device), code, options)
+            };
+            self.runtime.wait_at_exit(Loaded::Kernels);
+            bundle
         }
 
         unsafe fn bundle_kernel(
@@ -238,14 +240,15 @@ macro_rules! methods {
             bundle: $crate::backend::RawBundle,
             name: &::std::ffi::CStr,
         ) -> Option<$crate::backend::RawKernel> {
+            let api = self.runtime.enter().ok()?;
             // SAFETY: the caller's promise is the same.
-            unsafe { kernel::find(&self.api, bundle, name) }
+            unsafe { kernel::find(&api, bundle, name) }
         }
 
         unsafe fn kernel_info(&self, raw: $crate::backend::RawKernel) -> Result<$crate::KernelInfo> {
-            self.check_process()?;
+            let api = self.runtime.enter()?;
             // SAFETY: the caller's promise is the same.
-            unsafe { kernel::info(&self.api, raw) }
+            unsafe { kernel::info(&api, raw) }
         }
 
         unsafe fn submit_kernel(
@@ -256,9 +259,9 @@ macro_rules! methods {
             range: &$crate::ExecutionRange,
             dependencies: &[RawEvent],
         ) -> Result<RawEvent> {
-            self.check_process()?;
+            let api = self.runtime.enter()?;
             // SAFETY: the caller's promises are the same.
-            unsafe { kernel::submit(&self.api, queue(on_queue), raw, arguments, range, dependencies) }
+            unsafe { kernel::submit(&api, queue(on_queue), raw, arguments, range, dependencies) }
         }
     };
 }

@@ -12,7 +12,8 @@ mod kernel;
 pub(crate) mod one_waits;
 mod peer;
 mod platform;
-mod process;
+mod runtime;
+
 mod submit;
 
 use std::env;
@@ -27,7 +28,7 @@ use sycl_sys::{
 };
 
 use self::foreign_types::ForeignTypes;
-use self::process::Process;
+use self::runtime::{Loaded, Runtime};
 use super::{
     Backend, BackendId, Composites, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess,
     PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
@@ -44,7 +45,7 @@ const HANDLER: Option<error_handler_callback> = Some(async_errors::handler);
 #[derive(Debug)]
 pub struct SyclBackend {
     /// Invariant S1: a table whose functions do what their C declarations say; never unloaded.
-    api: Api,
+    runtime: Runtime,
     /// Virtual tables that identify a context and a queue, learned from objects of our own.
     types: OnceLock<ForeignTypes>,
     /// Each device with a peer whose memory it may reach, since we enabled it.
@@ -53,7 +54,6 @@ pub struct SyclBackend {
     peers: Mutex<Vec<[RawDevice; 2]>>,
     /// Whether device USM is left to queues even where host code reaches it.
     strict_device: bool,
-    process: Process,
 }
 
 impl SyclBackend {
@@ -65,19 +65,19 @@ impl SyclBackend {
     pub fn new(api: Api) -> Self {
         let strict_device = env::var_os(STRICT_DEVICE).is_some_and(|value| value == "1");
         let (types, peers) = (OnceLock::new(), Mutex::default());
-        Self { api, types, peers, strict_device, process: Process::this() }
+        Self { runtime: Runtime::new(api), types, peers, strict_device }
     }
 
     /// Version of the DPC++ compiler that the library was built with; empty where it does not tell.
     #[must_use]
     pub fn version(&self) -> String {
-        facts::version(&self.api)
+        facts::version(&self.runtime.look())
     }
 
     /// The library that the functions come from.
     #[must_use]
     pub fn library(&self) -> &Path {
-        self.api.path()
+        self.runtime.path()
     }
 
     fn failed(call: &'static str) -> Error {
@@ -112,9 +112,7 @@ fn some<T>(pointer: *mut T, call: &'static str) -> Result<NonNull<c_void>> {
 
 impl Drop for SyclBackend {
     fn drop(&mut self) {
-        if !self.is_forked() {
-            self.forget_peers();
-        }
+        self.forget_peers();
     }
 }
 
@@ -127,101 +125,105 @@ unsafe impl Backend for SyclBackend {
     }
 
     fn check_process(&self) -> Result<()> {
-        self.check_not_forked()
+        self.runtime.check()
     }
 
     fn root_devices(&self) -> Result<Vec<RawDevice>> {
-        self.check_process()?;
-        self.list_root_devices()
+        let api = self.runtime.enter()?;
+        let devices = self.list_root_devices(&api);
+        self.runtime.wait_at_exit(Loaded::Devices);
+        devices
     }
 
     unsafe fn device_info(&self, raw: RawDevice) -> DeviceInfo {
         // SAFETY: the handle is live.
-        unsafe { facts::device(&self.api, device(raw)) }
+        unsafe { facts::device(&self.runtime.look(), device(raw)) }
     }
 
     fn platforms(&self) -> Result<Vec<RawPlatform>> {
-        self.check_process()?;
-        self.list_platforms()
+        let api = self.runtime.enter()?;
+        let platforms = self.list_platforms(&api);
+        self.runtime.wait_at_exit(Loaded::Devices);
+        platforms
     }
 
     unsafe fn platform_info(&self, raw: RawPlatform) -> PlatformInfo {
         // SAFETY: the handle is live.
-        unsafe { facts::platform(&self.api, platform(raw)) }
+        unsafe { facts::platform(&self.runtime.look(), platform(raw)) }
     }
 
     unsafe fn platform_devices(&self, raw: RawPlatform) -> Result<Vec<RawDevice>> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.devices_of_platform(platform(raw)) }
+        unsafe { self.devices_of_platform(&api, platform(raw)) }
     }
 
     unsafe fn device_platform(&self, raw: RawDevice) -> Result<RawPlatform> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        let platform = unsafe { (self.api.DPCTLDevice_GetPlatform)(device(raw)) };
+        let platform = unsafe { (api.DPCTLDevice_GetPlatform)(device(raw)) };
         some(platform, "Device_GetPlatform").map(RawPlatform::new)
     }
 
     unsafe fn composites(&self, asked: Composites) -> Result<Vec<RawDevice>> {
+        let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.list_composites(asked) }
+        unsafe { self.list_composites(&api, asked) }
     }
 
     unsafe fn parent_device(&self, raw: RawDevice) -> Result<Option<RawDevice>> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.parent(device(raw)) }
+        unsafe { Self::parent(&api, device(raw)) }
     }
 
     unsafe fn sub_devices(&self, raw: RawDevice, how: &Partition) -> Result<Vec<RawDevice>> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.partition(device(raw), how) }
+        unsafe { self.partition(&api, device(raw), how) }
     }
 
     unsafe fn host_reachable(&self, raw: RawDevice, kind: UsmKind) -> bool {
         // SAFETY: the handle is live.
         kind.is_host_accessible()
-            || !self.strict_device && unsafe { facts::is_in_process(&self.api, device(raw)) }
+            || !self.strict_device && unsafe { facts::is_in_process(&self.runtime.look(), device(raw)) }
     }
 
     unsafe fn can_access_peer(&self, raw: RawDevice, peer: RawDevice, access: PeerAccess) -> bool {
-        if self.is_forked() {
-            return false;
-        }
+        let Ok(api) = self.runtime.enter() else { return false };
         // SAFETY: the handles are live.
-        unsafe { self.supports_peer(device(raw), device(peer), access) }
+        unsafe { Self::supports_peer(&api, device(raw), device(peer), access) }
     }
 
     unsafe fn set_peer_access(&self, raw: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the handles are live, and access is supported.
-        unsafe { self.switch_peer(raw, peer, enabled) }
+        unsafe { self.switch_peer(&api, raw, peer, enabled) }
     }
 
     unsafe fn default_context(&self, raw: RawDevice) -> Result<RawContext> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.cached_context(device(raw)) }
+        unsafe { Self::cached_context(&api, device(raw)) }
     }
 
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the handles are live.
-        unsafe { self.new_context(devices) }
+        unsafe { Self::new_context(&api, devices) }
     }
 
     unsafe fn context_id(&self, raw: RawContext) -> u64 {
+        let api = self.runtime.look();
         // SAFETY: the handle is live. It is the address of the runtime's object.
-        let hash = unsafe { (self.api.DPCTLContext_Hash)(context(raw)) };
+        let hash = unsafe { (api.DPCTLContext_Hash)(context(raw)) };
         u64::try_from(hash).unwrap_or(u64::MAX)
     }
 
     unsafe fn context_devices(&self, raw: RawContext) -> Result<Vec<RawDevice>> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.devices_of_context(context(raw)) }
+        unsafe { self.devices_of_context(&api, context(raw)) }
     }
 
     unsafe fn create_queue(
@@ -230,7 +232,7 @@ unsafe impl Backend for SyclBackend {
         on_device: RawDevice,
         properties: QueueProperties,
     ) -> Result<RawQueue> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         let mut bits = 0;
         if properties.in_order {
             bits |= DPCTLQueuePropertyType::IN_ORDER.0;
@@ -239,70 +241,69 @@ unsafe impl Backend for SyclBackend {
             bits |= DPCTLQueuePropertyType::ENABLE_PROFILING.0;
         }
         // SAFETY: the handles are live; the handler is a function that does not unwind.
-        let queue =
-            unsafe { (self.api.DPCTLQueue_Create)(context(in_context), device(on_device), HANDLER, bits) };
+        let queue = unsafe { (api.DPCTLQueue_Create)(context(in_context), device(on_device), HANDLER, bits) };
+        self.runtime.wait_at_exit(Loaded::Queue);
         some(queue, "Queue_Create").map(RawQueue::new)
     }
 
     unsafe fn queue_parts(&self, raw: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the handle is live, for which the call does not throw.
-        let context = unsafe { (self.api.DPCTLQueue_GetContext)(queue(raw)) };
+        let context = unsafe { (api.DPCTLQueue_GetContext)(queue(raw)) };
         let context = some(context, "Queue_GetContext").map(RawContext::new)?;
         // SAFETY: the handle is live.
-        let device = unsafe { (self.api.DPCTLQueue_GetDevice)(queue(raw)) };
+        let device = unsafe { (api.DPCTLQueue_GetDevice)(queue(raw)) };
         let device = some(device, "Queue_GetDevice").map(RawDevice::new).inspect_err(|_| {
             // SAFETY: ours, and used no more.
             unsafe { self.release(RawHandle::Context(context)) };
         })?;
         // SAFETY: the handle is live.
-        let in_order = unsafe { (self.api.DPCTLQueue_IsInOrder)(queue(raw)) };
+        let in_order = unsafe { (api.DPCTLQueue_IsInOrder)(queue(raw)) };
         // SAFETY: the handle is live.
-        let profiling = unsafe { (self.api.DPCTLQueue_HasEnableProfiling)(queue(raw)) };
+        let profiling = unsafe { (api.DPCTLQueue_HasEnableProfiling)(queue(raw)) };
         Ok((context, device, QueueProperties { in_order, profiling }))
     }
 
     unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
+        let api = self.runtime.look();
         match (a, b) {
             (RawHandle::Platform(a), RawHandle::Platform(b)) => {
                 // SAFETY: both handles are live, for which the call does not throw.
-                unsafe { (self.api.DPCTLPlatform_AreEq)(platform(a), platform(b)) }
+                unsafe { (api.DPCTLPlatform_AreEq)(platform(a), platform(b)) }
             }
             (RawHandle::Device(a), RawHandle::Device(b)) => {
                 // SAFETY: both handles are live, for which the call does not throw.
-                unsafe { (self.api.DPCTLDevice_AreEq)(device(a), device(b)) }
+                unsafe { (api.DPCTLDevice_AreEq)(device(a), device(b)) }
             }
             (RawHandle::Context(a), RawHandle::Context(b)) => {
                 // SAFETY: as above.
-                unsafe { (self.api.DPCTLContext_AreEq)(context(a), context(b)) }
+                unsafe { (api.DPCTLContext_AreEq)(context(a), context(b)) }
             }
             (RawHandle::Queue(a), RawHandle::Queue(b)) => {
                 // SAFETY: as above.
-                unsafe { (self.api.DPCTLQueue_AreEq)(queue(a), queue(b)) }
+                unsafe { (api.DPCTLQueue_AreEq)(queue(a), queue(b)) }
             }
             (a, b) => a == b,
         }
     }
 
     unsafe fn release(&self, handle: RawHandle) {
-        if self.is_forked() {
-            return;
-        }
+        let Ok(api) = self.runtime.enter() else { return };
         match handle {
             // SAFETY: the caller's own heap copy, for which the call does not throw.
-            RawHandle::Platform(raw) => unsafe { (self.api.DPCTLPlatform_Delete)(platform(raw)) },
+            RawHandle::Platform(raw) => unsafe { (api.DPCTLPlatform_Delete)(platform(raw)) },
             // SAFETY: as above.
-            RawHandle::Device(raw) => unsafe { (self.api.DPCTLDevice_Delete)(device(raw)) },
+            RawHandle::Device(raw) => unsafe { (api.DPCTLDevice_Delete)(device(raw)) },
             // SAFETY: as above.
-            RawHandle::Context(raw) => unsafe { (self.api.DPCTLContext_Delete)(context(raw)) },
+            RawHandle::Context(raw) => unsafe { (api.DPCTLContext_Delete)(context(raw)) },
             // SAFETY: as above.
-            RawHandle::Queue(raw) => unsafe { (self.api.DPCTLQueue_Delete)(queue(raw)) },
+            RawHandle::Queue(raw) => unsafe { (api.DPCTLQueue_Delete)(queue(raw)) },
             // SAFETY: as above.
-            RawHandle::Event(raw) => unsafe { (self.api.DPCTLEvent_Delete)(event(raw)) },
+            RawHandle::Event(raw) => unsafe { (api.DPCTLEvent_Delete)(event(raw)) },
             // SAFETY: as above.
-            RawHandle::Bundle(raw) => unsafe { kernel::release_bundle(&self.api, raw) },
+            RawHandle::Bundle(raw) => unsafe { kernel::release_bundle(&api, raw) },
             // SAFETY: as above.
-            RawHandle::Kernel(raw) => unsafe { kernel::release(&self.api, raw) },
+            RawHandle::Kernel(raw) => unsafe { kernel::release(&api, raw) },
         }
     }
 
@@ -313,10 +314,7 @@ unsafe impl Backend for SyclBackend {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<NonNull<u8>> {
-        if self.is_forked() {
-            return None;
-        }
-        let (api, queue) = (&self.api, queue(raw));
+        let (api, queue) = (self.runtime.enter().ok()?, queue(raw));
         let block = match (kind, align_bytes) {
             // SAFETY: the queue is live; that the device has the aspect was checked, so the call does not throw.
             (UsmKind::Host, 0) => unsafe { (api.DPCTLmalloc_host)(len_bytes, queue) },
@@ -335,20 +333,19 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn free(&self, raw: RawContext, block: NonNull<u8>) {
-        if self.is_forked() {
-            return;
-        }
+        let Ok(api) = self.runtime.enter() else { return };
         // SAFETY: a live block of this context (the caller's promise), for which the call does not throw.
-        unsafe { (self.api.DPCTLfree_with_context)(block.as_ptr().cast(), context(raw)) };
+        unsafe { (api.DPCTLfree_with_context)(block.as_ptr().cast(), context(raw)) };
     }
 
     unsafe fn pointer_info(&self, raw: RawContext, address: usize) -> Option<PointerInfo> {
-        if address == 0 || self.is_forked() {
+        if address == 0 {
             return None;
         }
+        let api = self.runtime.enter().ok()?;
         let pointer = ptr::without_provenance_mut(address);
         // SAFETY: the context is live; the runtime looks the address up and does not follow it.
-        let kind = match unsafe { (self.api.DPCTLUSM_GetPointerType)(pointer, context(raw)) } {
+        let kind = match unsafe { (api.DPCTLUSM_GetPointerType)(pointer, context(raw)) } {
             DPCTLSyclUSMType::HOST => UsmKind::Host,
             DPCTLSyclUSMType::DEVICE => UsmKind::Device,
             DPCTLSyclUSMType::SHARED => UsmKind::Shared,
@@ -358,10 +355,10 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn pointer_device(&self, raw: RawContext, address: usize) -> Result<RawDevice> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         let pointer = ptr::without_provenance_mut(address);
         // SAFETY: the context is live and knows the address, for which the call does not throw.
-        let device = unsafe { (self.api.DPCTLUSM_GetPointerDevice)(pointer, context(raw)) };
+        let device = unsafe { (api.DPCTLUSM_GetPointerDevice)(pointer, context(raw)) };
         some(device, "USM_GetPointerDevice").map(RawDevice::new)
     }
 
@@ -373,9 +370,9 @@ unsafe impl Backend for SyclBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the caller's promises are the same.
-        unsafe { submit::memcpy(&self.api, queue(raw), dst, src, len_bytes, dependencies) }
+        unsafe { submit::memcpy(&api, queue(raw), dst, src, len_bytes, dependencies) }
     }
 
     unsafe fn fill(
@@ -386,9 +383,9 @@ unsafe impl Backend for SyclBackend {
         count: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the caller's promises are the same.
-        unsafe { fill::fill(&self.api, queue(raw), dst, pattern, count, dependencies) }
+        unsafe { fill::fill(&api, queue(raw), dst, pattern, count, dependencies) }
     }
 
     unsafe fn prefetch(
@@ -398,9 +395,9 @@ unsafe impl Backend for SyclBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the caller's promises are the same.
-        unsafe { submit::prefetch(&self.api, queue(raw), address, len_bytes, dependencies) }
+        unsafe { submit::prefetch(&api, queue(raw), address, len_bytes, dependencies) }
     }
 
     unsafe fn mem_advise(
@@ -411,71 +408,74 @@ unsafe impl Backend for SyclBackend {
         advice: i32,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the caller's promises are the same.
-        unsafe { submit::mem_advise(&self.api, queue(raw), address, len_bytes, advice, dependencies) }
+        unsafe { submit::mem_advise(&api, queue(raw), address, len_bytes, advice, dependencies) }
     }
 
     unsafe fn barrier(&self, raw: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the caller's promises are the same.
-        unsafe { submit::barrier(&self.api, queue(raw), events) }
+        unsafe { submit::barrier(&api, queue(raw), events) }
     }
 
     unsafe fn wait(&self, raw: RawEvent) -> Result<()> {
-        self.check_process()?;
+        let api = self.runtime.enter_to_wait()?;
         // SAFETY: the event is live.
-        unsafe { event::wait(&self.api, event(raw)) }
+        unsafe { event::wait(&api, event(raw)) }
     }
 
     unsafe fn event_status(&self, raw: RawEvent) -> EventStatus {
-        if self.is_forked() {
-            return EventStatus::Complete; // as far as it ever is here
-        }
+        let api = match self.runtime.enter() {
+            Ok(api) => api,
+            // In a forked child it is over as far as it ever is.
+            Err(Error::ForkedRuntime) => return EventStatus::Complete,
+            Err(_) => return EventStatus::Running,
+        };
         // SAFETY: the event is live.
-        unsafe { event::status(&self.api, event(raw)) }
+        unsafe { event::status(&api, event(raw)) }
     }
 
     unsafe fn event_times(&self, raw: RawEvent) -> Result<ProfilingTimes> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the event is live.
-        unsafe { event::times(&self.api, event(raw)) }
+        unsafe { event::times(&api, event(raw)) }
     }
 
     unsafe fn event_dependencies(&self, raw: RawEvent) -> Result<Vec<RawEvent>> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         // SAFETY: the event is live.
-        unsafe { event::dependencies(&self.api, event(raw)) }
+        unsafe { event::dependencies(&api, event(raw)) }
     }
 
     unsafe fn import_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<RawHandle> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         self.check_foreign(kind, pointer)?;
         match kind {
             ForeignKind::Context => {
                 // SAFETY: a live context (the caller's promise, checked as far as can be); copied, not consumed.
-                let copy = unsafe { (self.api.DPCTLContext_Copy)(pointer.cast()) };
+                let copy = unsafe { (api.DPCTLContext_Copy)(pointer.cast()) };
                 some(copy, "Context_Copy").map(|copy| RawHandle::Context(RawContext::new(copy)))
             }
             ForeignKind::Queue => {
                 // SAFETY: a live queue (the caller's promise, checked as far as can be); copied, not consumed.
-                let copy = unsafe { (self.api.DPCTLQueue_Copy)(pointer.cast()) };
+                let copy = unsafe { (api.DPCTLQueue_Copy)(pointer.cast()) };
                 some(copy, "Queue_Copy").map(|copy| RawHandle::Queue(RawQueue::new(copy)))
             }
         }
     }
 
     unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
-        self.check_process()?;
+        let api = self.runtime.enter()?;
         match handle {
             RawHandle::Context(raw) => {
                 // SAFETY: the handle is live.
-                let copy = unsafe { (self.api.DPCTLContext_Copy)(context(raw)) };
+                let copy = unsafe { (api.DPCTLContext_Copy)(context(raw)) };
                 some(copy, "Context_Copy")
             }
             RawHandle::Queue(raw) => {
                 // SAFETY: the handle is live.
-                let copy = unsafe { (self.api.DPCTLQueue_Copy)(queue(raw)) };
+                let copy = unsafe { (api.DPCTLQueue_Copy)(queue(raw)) };
                 some(copy, "Queue_Copy")
             }
             _ => Err(Self::failed("export_foreign")),
@@ -483,14 +483,12 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn delete_foreign(&self, kind: ForeignKind, pointer: NonNull<c_void>) {
-        if self.is_forked() {
-            return;
-        }
+        let Ok(api) = self.runtime.enter() else { return };
         match kind {
             // SAFETY: from `export_foreign`, deleted once (the caller's promise).
-            ForeignKind::Context => unsafe { (self.api.DPCTLContext_Delete)(pointer.as_ptr().cast()) },
+            ForeignKind::Context => unsafe { (api.DPCTLContext_Delete)(pointer.as_ptr().cast()) },
             // SAFETY: as above.
-            ForeignKind::Queue => unsafe { (self.api.DPCTLQueue_Delete)(pointer.as_ptr().cast()) },
+            ForeignKind::Queue => unsafe { (api.DPCTLQueue_Delete)(pointer.as_ptr().cast()) },
         }
     }
 

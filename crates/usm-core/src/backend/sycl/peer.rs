@@ -2,7 +2,7 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-use sycl_sys::{DPCTLPeerAccessType, DPCTLSyclDeviceRef};
+use sycl_sys::{Api, DPCTLPeerAccessType, DPCTLSyclDeviceRef};
 
 use super::{SyclBackend, device, some};
 use crate::Result;
@@ -12,7 +12,7 @@ impl SyclBackend {
     /// # Safety
     /// 1. Both devices are live.
     pub(super) unsafe fn supports_peer(
-        &self,
+        api: &Api,
         device: DPCTLSyclDeviceRef,
         peer: DPCTLSyclDeviceRef,
         access: PeerAccess,
@@ -22,14 +22,20 @@ impl SyclBackend {
             PeerAccess::AtomicsSupported => DPCTLPeerAccessType::ATOMICS_SUPPORTED,
         };
         // SAFETY: the caller's promise 1.
-        unsafe { (self.api.DPCTLDevice_CanAccessPeer)(device, peer, access) }
+        unsafe { (api.DPCTLDevice_CanAccessPeer)(device, peer, access) }
     }
 
     /// Switches access on or off; false when that is how it was before.
     ///
     /// # Safety
     /// 1. Both devices are live, and access is supported.
-    pub(super) unsafe fn switch_peer(&self, on: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool> {
+    pub(super) unsafe fn switch_peer(
+        &self,
+        api: &Api,
+        on: RawDevice,
+        peer: RawDevice,
+        enabled: bool,
+    ) -> Result<bool> {
         let mut pairs = self.peers();
         let same = |a: RawDevice, b: RawDevice| {
             // SAFETY: the caller's handles and those of S2 are live.
@@ -39,14 +45,14 @@ impl SyclBackend {
         match (before, enabled) {
             (None, true) => {
                 // SAFETY: the caller's promise 1.
-                let pair = unsafe { self.copy_pair(on, peer) }?;
+                let pair = unsafe { self.copy_pair(api, on, peer) }?;
                 pairs.push(pair);
                 // SAFETY: the caller's promise 1.
-                unsafe { (self.api.DPCTLDevice_EnablePeerAccess)(device(on), device(peer)) };
+                unsafe { (api.DPCTLDevice_EnablePeerAccess)(device(on), device(peer)) };
             }
             (Some(index), false) => {
                 // SAFETY: the caller's promise 1.
-                unsafe { (self.api.DPCTLDevice_DisablePeerAccess)(device(on), device(peer)) };
+                unsafe { (api.DPCTLDevice_DisablePeerAccess)(device(on), device(peer)) };
                 self.delete_pair(pairs.swap_remove(index));
             }
             _ => return Ok(false),
@@ -67,12 +73,12 @@ impl SyclBackend {
 
     /// # Safety
     /// 1. Both devices are live.
-    unsafe fn copy_pair(&self, on: RawDevice, peer: RawDevice) -> Result<[RawDevice; 2]> {
+    unsafe fn copy_pair(&self, api: &Api, on: RawDevice, peer: RawDevice) -> Result<[RawDevice; 2]> {
         // SAFETY: the caller's promise 1.
-        let on = unsafe { (self.api.DPCTLDevice_Copy)(device(on)) };
+        let on = unsafe { (api.DPCTLDevice_Copy)(device(on)) };
         let on = some(on, "Device_Copy").map(RawDevice::new)?;
         // SAFETY: the caller's promise 1.
-        let peer = unsafe { (self.api.DPCTLDevice_Copy)(device(peer)) };
+        let peer = unsafe { (api.DPCTLDevice_Copy)(device(peer)) };
         let peer = some(peer, "Device_Copy").map(RawDevice::new).inspect_err(|_| {
             // SAFETY: ours, and used no more.
             unsafe { self.release(RawHandle::Device(on)) };

@@ -143,7 +143,14 @@ fn of_producer(
         }
         false => None,
     };
-    let tensor = producer.tensor(ask_for_cpu.then_some(CPU), copy, stream.as_ref())?;
+    let tensor = match producer.tensor(ask_for_cpu.then_some(CPU), copy, stream.as_ref()) {
+        // An old producer hands out USM where it is, and knows of no other places.
+        Err(error) if ask_for_cpu && is_usm && error.is_instance_of::<PyTypeError>(py) => {
+            let array = of_producer(object, &Wanted::Anywhere, kind, CopyMode::IfNeeded)?;
+            return of_ours(py, &array, wanted, copy);
+        }
+        tensor => tensor?,
+    };
     let queue = wanted.queue().or(stream.as_ref());
     let options = DlpackImport { queue, kind, copy, runtime };
     // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust line of SECURITY.md.

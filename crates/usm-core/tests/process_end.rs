@@ -1,0 +1,79 @@
+//! The end of a process whose threads are still inside of the SYCL runtime.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::env;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{self, Command};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use usm_core::{Error, Queue, UsmKind};
+
+const ROLE: &str = "USM_TEST_PROCESS_END";
+const ROUNDS: usize = 10;
+const EXIT_STATUS: i32 = 7;
+
+/// Copies, fills, allocates, asks and waits until the runtime lets no more calls in.
+fn work(queue: &Queue, started: &mpsc::Sender<()>) -> Result<(), Error> {
+    let block = queue.allocate(UsmKind::Device, 1 << 16)?;
+    let start = block.as_ptr().as_ptr();
+    started.send(()).unwrap();
+    loop {
+        // SAFETY: within the block, which is kept; waited for.
+        let filled = unsafe { queue.fill(start, &[1, 2], 1 << 14, &[]) }?;
+        // SAFETY: two halves of the block, ordered by the event.
+        let copied = unsafe { queue.memcpy(start, start.wrapping_add(1 << 15), 1 << 15, &[filled]) }?;
+        let other = queue.allocate(UsmKind::Shared, 100)?;
+        // At the end of the process nothing is known any more.
+        let known = queue.context().pointer_info(other.as_ptr().as_ptr().addr());
+        assert!(known.is_none_or(|known| known.kind == UsmKind::Shared));
+        copied.wait()?;
+    }
+}
+
+/// Ends the process with threads at work.
+fn end_with_threads() -> Option<()> {
+    let queue = common::sycl_queue()?;
+    let (sender, receiver) = mpsc::channel();
+    for _ in 0..3 {
+        let (queue, sender) = (queue.clone(), sender.clone());
+        thread::spawn(move || {
+            let error = work(&queue, &sender).unwrap_err();
+            assert!(matches!(error, Error::ProcessEnding), "{error}");
+        });
+    }
+    (0..3).for_each(|_| receiver.recv().unwrap());
+    thread::sleep(Duration::from_millis(50));
+    process::exit(EXIT_STATUS);
+}
+
+#[test]
+fn threads_inside_the_runtime_do_not_crash_a_process_that_ends() {
+    const NAME: &str = "threads_inside_the_runtime_do_not_crash_a_process_that_ends";
+    if env::var_os(ROLE).is_some() {
+        end_with_threads();
+        return;
+    }
+    if common::sycl_queue().is_none() {
+        return;
+    }
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let child = Command::new(env::current_exe().unwrap())
+            // The test then runs on the main thread, whose end is the process's.
+            .args([NAME, "--exact", "--nocapture", "--test-threads=1"])
+            .env(ROLE, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&child.stderr);
+        assert_eq!(child.status.code(), Some(EXIT_STATUS), "signal {:?}: {text}", child.status.signal());
+        assert!(!text.contains("panicked"), "{text}");
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "it waits for calls that end, not for its patience"
+        );
+    }
+}
