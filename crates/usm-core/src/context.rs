@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::backend::{Backend, ForeignKind, RawContext, RawHandle};
 use crate::queue::ForeignHandle;
-use crate::{BackendId, Device, Error, PointerInfo, Queue, QueueProperties, Result};
+use crate::{BackendId, Device, Error, PointerInfo, Queue, QueueProperties, Result, Runtime};
 
 owned_handle!(
     /// Owner of a raw context.
@@ -18,7 +18,13 @@ owned_handle!(
 /// USM is bound to the context it was allocated in and freed with it.
 #[derive(Clone)]
 pub struct Context {
-    inner: Arc<ContextHandle>,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    handle: ContextHandle,
+    /// Answered when somebody asks.
+    outlives_all: OnceLock<bool>,
 }
 
 impl Context {
@@ -47,7 +53,7 @@ impl Context {
     pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawContext) -> Self {
         // SAFETY: the caller's promise 1.
         let handle = unsafe { ContextHandle::from_raw(backend, raw) };
-        Self { inner: Arc::new(handle) }
+        Self { inner: Arc::new(Inner { handle, outlives_all: OnceLock::new() }) }
     }
 
     /// A context behind a foreign `sycl::context*`, which is copied and stays the producer's.
@@ -76,11 +82,11 @@ impl Context {
     }
 
     pub(crate) fn raw(&self) -> RawContext {
-        self.inner.raw()
+        self.inner.handle.raw()
     }
 
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
-        self.inner.backend()
+        self.inner.handle.backend()
     }
 
     /// The backend that implements the context.
@@ -94,6 +100,20 @@ impl Context {
     pub fn id(&self) -> u64 {
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().context_id(self.raw()) }
+    }
+
+    /// Whether the context lives as long as the process: a default context of the [global](Runtime::global) runtime. What is kept
+    /// for later use in such a context keeps nothing alive that would go.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        *self.inner.outlives_all.get_or_init(|| {
+            let default = || {
+                // A part of a device has a context of its own.
+                let first = self.devices().ok()?.into_iter().next()?;
+                if first.parent().ok()?.is_none() { first.default_context().ok() } else { None }
+            };
+            Runtime::is_global(self.backend()) && default().is_some_and(|default| default == *self)
+        })
     }
 
     /// The devices of the context.
@@ -147,7 +167,7 @@ impl Context {
 
 impl PartialEq for Context {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.same(&other.inner)
+        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.handle.same(&other.inner.handle)
     }
 }
 

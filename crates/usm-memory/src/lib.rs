@@ -68,11 +68,11 @@ mod waits;
 
 pub use usm_core;
 
-pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer};
+pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, pointer_info};
 pub use drops::around_waits_in_drops;
 pub use error::{Error, Result};
 pub use guard::{BorrowFunctions, ReadGuard, WriteGuard};
-pub use live::live_borrows;
+pub use live::{live_allocations, live_borrows};
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
 pub use transfer::{Copy2d, Dependency, HostMemory, HostMemoryMut, Refused, Transfer};

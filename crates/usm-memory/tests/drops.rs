@@ -31,9 +31,13 @@ fn drops_that_wait_do_so_inside() {
         plain.publish().unwrap();
         assert_eq!(waits_of(|| drop(plain)), 0);
 
-        let released = common::buffer(queue, kind, &[1; 100]);
+        let released = common::direct(queue, kind, 100);
+        released.fill(&[1]).unwrap();
         released.release_on(queue).unwrap();
         assert_eq!(waits_of(|| drop(released)), 1);
+        let pooled = common::buffer(queue, kind, &[1; 100]);
+        pooled.release_on(queue).unwrap();
+        assert_eq!(waits_of(|| drop(pooled)), 0, "the pool keeps it in the order of the queue");
 
         let buffer = common::buffer(queue, kind, &[1; 100]);
         let transfer = buffer.fill_async(&[2], &[]).unwrap();

@@ -5,8 +5,8 @@ mod common;
 
 use std::sync::Arc;
 
-use usm_memory::usm_core::{Context, QueueProperties, UsmKind, live_allocations};
-use usm_memory::{UsmBuffer, live_borrows};
+use usm_memory::usm_core::{Context, QueueProperties, UsmKind};
+use usm_memory::{UsmBuffer, live_allocations, live_borrows};
 
 #[test]
 fn memory_outlives_its_queue_and_context_and_is_freed_once() {

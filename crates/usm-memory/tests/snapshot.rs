@@ -6,7 +6,7 @@ mod common;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use common::each;
+use common::{direct, each};
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
 use usm_memory::snapshot::{Bar, Holder, LiveMemory, Snapshot, Tag, Timeline};
 use usm_memory::usm_core::{Context, QueueProperties, UsmKind};
@@ -32,7 +32,7 @@ fn entries_say_what_memory_is() {
         let context = Context::new(std::slice::from_ref(queue.device())).unwrap();
         let apart = context.create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
         let outer = Tag::enter("outer");
-        let owned = UsmBuffer::allocate(queue, kind, 1001).unwrap();
+        let owned = direct(queue, kind, 1001);
         let inner = Tag::enter("inner");
         let leased = UsmBuffer::allocate_in(&pool, queue, kind, 555).unwrap();
         drop(inner);
@@ -83,7 +83,7 @@ fn entries_say_what_memory_is() {
 fn drawings_of_snapshots_agree_with_the_data() {
     let _alone = alone();
     each(|queue, kind| {
-        let buffers = [100, 50, 200].map(|len| UsmBuffer::allocate(queue, kind, len).unwrap());
+        let buffers = [100, 50, 200].map(|len| direct(queue, kind, len));
         buffers[1].set_tag("a<b>&'c'\"d\"\u{1}");
         let seen = snapshot();
         let svg = elements(&seen.to_svg());
@@ -116,7 +116,7 @@ fn timelines_have_each_buffer_once_with_its_times() {
     let _alone = alone();
     each(|queue, kind| {
         let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
-        let early = UsmBuffer::allocate(queue, kind, 300).unwrap();
+        let early = direct(queue, kind, 300);
         early.set_tag("early");
         let recording = Timeline::record(1000);
         let _tag = Tag::enter("within");
@@ -127,18 +127,18 @@ fn timelines_have_each_buffer_once_with_its_times() {
         assert_eq!(second.address(), address);
         second.set_tag("renamed");
         drop(early);
-        let direct = UsmBuffer::allocate(queue, kind, 500).unwrap();
+        let alone = direct(queue, kind, 500);
         let halfway = recording.timeline();
         drop(second);
         let timeline = recording.finish();
-        let unseen = UsmBuffer::allocate(queue, kind, 123_457).unwrap();
+        let unseen = direct(queue, kind, 123_457);
 
         let within = of_tag(&timeline, "within");
         assert_eq!(within.iter().map(|bar| bar.len_bytes).collect::<Vec<_>>(), [1000, 500]);
         assert!(
             within[0].start < within[0].end
                 && within[1].end.is_none()
-                && within[1].address == direct.address()
+                && within[1].address == alone.address()
         );
         let renamed = of_tag(&timeline, "renamed")[0];
         assert!(renamed.address == address && renamed.start > within[0].end && renamed.end > within[1].start);
@@ -224,8 +224,7 @@ fn a_full_log_drops_the_oldest_and_says_so() {
     let _alone = alone();
     each(|queue, kind| {
         let recording = Timeline::record(6);
-        let buffers: Vec<_> =
-            (1..=5).map(|len| UsmBuffer::allocate(queue, kind, 100 * len).unwrap()).collect();
+        let buffers: Vec<_> = (1..=5).map(|len| direct(queue, kind, 100 * len)).collect();
         drop(buffers);
         let timeline = recording.finish();
         assert_eq!(timeline.dropped_count(), 4);

@@ -16,7 +16,9 @@ fn buffers_show_what_they_are() {
     common::each(|queue, kind| {
         let buffer = UsmBuffer::allocate(queue, kind, 8).unwrap();
         assert_eq!(buffer.device(), queue.device());
-        assert!(format!("{buffer:?}").contains("Owned"), "{buffer:?}");
+        assert!(format!("{buffer:?}").contains("Leased"), "{buffer:?}");
+        let direct = common::direct(queue, kind, 8);
+        assert!(format!("{direct:?}").contains("Owned"), "{direct:?}");
         let numbers = TypedBuffer::<u32>::from_buffer(buffer.clone()).unwrap();
         assert!(format!("{numbers:?}").contains("u32>(2 elements"), "{numbers:?}");
         assert!(numbers.into_buffer().same_allocation(&buffer));

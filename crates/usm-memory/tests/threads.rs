@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind, live_allocations};
-use usm_memory::{Error, Result, UsmBuffer};
+use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind};
+use usm_memory::{Error, Result, UsmBuffer, live_allocations};
 
 const THREADS: u8 = 8;
 const LEN: usize = 4096;

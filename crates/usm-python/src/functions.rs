@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use usm_array::usm_core::{BackendState, Runtime, live_allocations as live_core};
-use usm_array::usm_memory::live_borrows;
+use usm_array::usm_core::{BackendState, Runtime};
+use usm_array::usm_memory::{live_allocations as live_memory, live_borrows};
 
 use crate::runtime;
 
@@ -53,7 +53,7 @@ pub(crate) fn backends(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 /// ['borrowed', 'bytes', 'count']
 #[pyfunction]
 pub(crate) fn live_allocations(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let live = live_core();
+    let live = live_memory();
     let dict = PyDict::new(py);
     dict.set_item("count", live.count)?;
     dict.set_item("bytes", live.bytes)?;

@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use usm_memory::UsmBuffer;
 use usm_memory::usm_core::Queue;
+use usm_memory::{UsmBuffer, pointer_info};
 
 use super::UsmArray;
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ impl UsmArray {
     ) -> Result<Self> {
         let span = valid.span();
         let published = valid.address();
-        let info = |address| queue.context().pointer_info(address);
+        let info = |address| pointer_info(queue.context(), address);
         let from_published = published < span.start_address
             && info(published).is_some_and(|found| info(span.start_address) == Some(found));
         let start = if from_published { published } else { span.start_address };

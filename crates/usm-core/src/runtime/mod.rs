@@ -17,6 +17,7 @@ use side::SyclSide;
 pub use status::{BackendState, BackendStatus};
 pub use tree::{DeviceTree, PlatformBranch};
 
+use crate::backend::host::fork;
 use crate::backend::{Backend, BackendId};
 use crate::{Context, Device, Error, Queue, QueueProperties, Result};
 
@@ -68,6 +69,22 @@ impl Runtime {
         let side = SyclSide::plugged_in(backend)?;
         runtime.sycl.get_or_init(|| side);
         Ok(runtime)
+    }
+
+    /// A number that is another one in each forked child: for what must not be used in a child of the process that made it, as locks
+    /// that another thread of the parent may have held.
+    #[must_use]
+    pub fn fork_generation() -> u64 {
+        fork::generation()
+    }
+
+    /// Whether a backend belongs to the global runtime, without making that.
+    pub(crate) fn is_global(backend: &Arc<dyn Backend>) -> bool {
+        let is_it = |device: &Device| Arc::ptr_eq(device.backend(), backend);
+        GLOBAL.get().is_some_and(|runtime| {
+            let sycl = runtime.sycl.get().and_then(|side| side.backend.as_ref());
+            runtime.host.iter().any(is_it) || sycl.is_some_and(|sycl| Arc::ptr_eq(sycl, backend))
+        })
     }
 
     /// What became of each backend. Searches for the SYCL runtime if that did not happen yet.

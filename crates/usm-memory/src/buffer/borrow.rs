@@ -4,9 +4,10 @@ use std::any::Any;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use usm_core::{Queue, UsmKind};
+use usm_core::{Context, PointerInfo, Queue, UsmKind};
 
 use super::{Block, UsmBuffer};
+use crate::snapshot::{Lendable, block_at};
 use crate::{Error, Result};
 
 impl UsmBuffer {
@@ -38,13 +39,27 @@ impl UsmBuffer {
     }
 }
 
+/// What is known about an address in a context; `None` when it is not USM there, or memory that a pool holds and nobody uses. Of
+/// memory that a pool has lent the bounds are known, whatever the runtime tells.
+#[must_use]
+pub fn pointer_info(context: &Context, address: usize) -> Option<PointerInfo> {
+    let found = context.pointer_info(address)?;
+    match block_at(address) {
+        None => Some(found),
+        Some(Lendable::Lent(start, len_bytes)) => {
+            Some(PointerInfo::new(found.kind, Some((start, len_bytes))))
+        }
+        Some(Lendable::Free) => None,
+    }
+}
+
 fn check(queue: &Queue, address: usize, len_bytes: usize) -> Result<UsmKind> {
-    let context = queue.context();
+    let info = |address| pointer_info(queue.context(), address);
     let overflow = Error::AddressOverflow { address, len_bytes };
     let end =
         address.checked_add(len_bytes).filter(|_| isize::try_from(len_bytes).is_ok()).ok_or(overflow)?;
 
-    let first = context.pointer_info(address).ok_or(Error::NotUsm { end: "first", address })?;
+    let first = info(address).ok_or(Error::NotUsm { end: "first", address })?;
     if let Some((block_address, block_bytes)) = first.block {
         return if end - block_address <= block_bytes {
             Ok(first.kind)
@@ -53,7 +68,7 @@ fn check(queue: &Queue, address: usize, len_bytes: usize) -> Result<UsmKind> {
         };
     }
     if len_bytes > 1 {
-        let last = context.pointer_info(end - 1).ok_or(Error::NotUsm { end: "last", address: end - 1 })?;
+        let last = info(end - 1).ok_or(Error::NotUsm { end: "last", address: end - 1 })?;
         if last.kind != first.kind {
             return Err(Error::MixedKinds { address, len_bytes, first: first.kind, last: last.kind });
         }

@@ -15,11 +15,12 @@ use usm_core::{Context, Device, Queue, UsmKind};
 
 pub use self::block::Ownership;
 pub(crate) use self::block::{Block, same_queue};
+pub use self::borrow::pointer_info;
 pub(crate) use self::home::{Home, Lent, Place};
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 use crate::snapshot::TagId;
-use crate::{Error, ReadGuard, Result, WriteGuard, resource};
+use crate::{Error, MemoryResource, ReadGuard, Result, WriteGuard, resource};
 
 /// A byte range of one USM allocation, owned or borrowed.
 ///
@@ -36,14 +37,18 @@ pub struct UsmBuffer {
 }
 
 impl UsmBuffer {
-    /// Allocates `len_bytes` bytes, aligned for every element type, with the default resource of the device if there is one
-    /// ([`set_default_resource`](crate::resource::set_default_resource)), else from the runtime. The content is undefined.
+    /// Allocates `len_bytes` bytes, aligned for every element type, with the resource that was set for the device
+    /// ([`set_default_resource`](crate::resource::set_default_resource)), else from the [pool of the
+    /// process](crate::resource::process_pool). The content is undefined.
     ///
     /// # Errors
     /// [`Error::Core`] with the errors of [`Queue::allocate`]; those of the resource.
     pub fn allocate(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Self> {
         match resource::chosen(queue.device()) {
-            None => Self::allocate_direct(queue, kind, len_bytes, None),
+            None => match resource::pool_for(queue) {
+                Some(pool) => pool.allocate(queue, kind, len_bytes, 1),
+                None => Self::allocate_direct(queue, kind, len_bytes, None),
+            },
             Some(resource) => Self::allocate_in(&*resource, queue, kind, len_bytes),
         }
     }
@@ -59,7 +64,10 @@ impl UsmBuffer {
         align_bytes: usize,
     ) -> Result<Self> {
         match resource::chosen(queue.device()) {
-            None => Self::allocate_direct(queue, kind, len_bytes, Some(align_bytes)),
+            None => match resource::pool_for(queue) {
+                Some(pool) => pool.allocate(queue, kind, len_bytes, align_bytes),
+                None => Self::allocate_direct(queue, kind, len_bytes, Some(align_bytes)),
+            },
             Some(resource) => Self::allocate_aligned_in(&*resource, queue, kind, len_bytes, align_bytes),
         }
     }

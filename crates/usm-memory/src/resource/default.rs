@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use usm_core::Device;
 
-use super::{DirectResource, MemoryResource};
+use super::MemoryResource;
+use super::process::StandardResource;
 
 /// A resource for a device: the one that was set, first in the list, or that of a scope.
 struct Entry {
@@ -22,7 +23,7 @@ static IS_ANY: AtomicBool = AtomicBool::new(false);
 /// before it.
 ///
 /// [`UsmBuffer::allocate`](crate::UsmBuffer::allocate) and all that is made with it take their memory there. A resource of
-/// one's own takes memory of the runtime from [`DirectResource`], which asks for no default.
+/// one's own takes memory of the runtime from [`DirectResource`](super::DirectResource), which asks for no default.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -58,13 +59,14 @@ pub fn set_default_resource(
     }
 }
 
-/// The resource to use on a device when nobody names one: [`DirectResource`] unless another was set.
+/// The resource to use on a device when nobody names one: unless another was set, the [pool of the process](super::process_pool) in
+/// contexts that live as long as that, and the runtime in others.
 #[must_use]
 pub fn default_resource(device: &Device) -> Arc<dyn MemoryResource> {
-    chosen(device).unwrap_or_else(|| Arc::new(DirectResource))
+    chosen(device).unwrap_or_else(|| Arc::new(StandardResource))
 }
 
-/// Lets [`DirectResource`] be the default of a device again. Returns the one that was set before.
+/// Lets what nobody has set be the default of a device again. Returns the one that was set before.
 pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>> {
     let mut entries = lock();
     let index = entries.iter().position(|entry| entry.scope.is_none() && entry.device == *device)?;

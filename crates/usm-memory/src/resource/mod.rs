@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `device_memory_resource` | | [`MemoryResource`] |
 //! | `cuda_memory_resource` | `sycl::aligned_alloc`, `sycl::free` | [`DirectResource`] |
-//! | `pool_memory_resource`, `binning_memory_resource` | | [`PoolResource`] |
+//! | `pool_memory_resource`, `binning_memory_resource` | | [`PoolResource`], [`process_pool`] |
 //! | `limiting_resource_adaptor` | | [`LimitingResource`] |
 //! | `statistics_resource_adaptor` | | [`StatisticsResource`] |
 //! | `logging_resource_adaptor` | | [`LoggingResource`] |
@@ -42,6 +42,7 @@ mod limiting;
 mod logging;
 mod meter;
 mod pool;
+mod process;
 mod statistics;
 mod usage;
 
@@ -57,6 +58,8 @@ pub use self::failure::{AllocationFailure, FailureCallbackResource, OnFailure};
 pub use self::limiting::LimitingResource;
 pub use self::logging::{LoggingResource, MemoryAction, MemoryEvent};
 pub use self::pool::{PoolOptions, PoolResource, PoolStatistics};
+pub(crate) use self::process::{census, pool_for};
+pub use self::process::{process_pool, use_process_pool};
 pub use self::statistics::{Statistics, StatisticsResource};
 pub use self::usage::Usage;
 use crate::{Error, Result, UsmBuffer};

@@ -20,7 +20,7 @@ use usm_core::{Queue, UsmKind};
 
 pub(crate) use self::clock::Moment;
 pub use self::list::{LiveMemory, Snapshot, Totals, snapshot};
-pub(crate) use self::registry::{Registration, add_lender};
+pub(crate) use self::registry::{Registration, add_lender, block_at};
 pub use self::tag::Tag;
 pub(crate) use self::tag::TagId;
 pub use self::timeline::{Bar, Recording, Timeline};
@@ -78,4 +78,16 @@ impl Facts {
 pub(crate) trait Lender: Send + Sync {
     /// Adds what is lent at the moment.
     fn report(&self, facts: &mut Vec<Facts>);
+
+    /// What is known of an address: `None` where it is in no memory of this one.
+    fn block_at(&self, address: usize) -> Option<Lendable>;
+}
+
+/// Memory of a pool around an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lendable {
+    /// Lent: first address and length in bytes.
+    Lent(usize, usize),
+    /// Of no buffer at the moment.
+    Free,
 }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
 use super::clock::Moment;
 use super::tag::TagId;
-use super::{Facts, Lender};
+use super::{Facts, Lendable, Lender};
 use crate::buffer::Block;
 
 static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { entries: Vec::new(), vacant: Vec::new() });
@@ -68,6 +68,13 @@ pub(crate) fn add_lender(lender: Weak<dyn Lender>) {
     let mut lenders = lock(&LENDERS);
     lenders.retain(|known| known.strong_count() > 0);
     lenders.push(lender);
+}
+
+/// What the pools know of an address: `None` where it is in no memory of theirs.
+pub(crate) fn block_at(address: usize) -> Option<Lendable> {
+    // A pool that goes takes no lock of this list.
+    let lenders: Vec<_> = lock(&LENDERS).iter().filter_map(Weak::upgrade).collect();
+    lenders.iter().find_map(|lender| lender.block_at(address))
 }
 
 /// All live memory, in no order.

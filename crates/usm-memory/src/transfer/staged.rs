@@ -4,7 +4,6 @@ use usm_core::{Event, Queue, UsmKind};
 
 use super::flight::Flight;
 use super::shape::{Order, Piece, Shape};
-use crate::resource::default_resource;
 use crate::{Result, UsmBuffer, WriteGuard};
 
 /// Most bytes that are read at once while as many are written.
@@ -164,15 +163,14 @@ fn take_batch(
 
 /// Host USM for two chunks, or for all if that is one, and the length of a chunk. Less memory makes shorter chunks.
 ///
-/// New pages cost more than the copy, so the memory comes from the device's resource: the application may have set a pool.
+/// New pages cost more than the copy, so the memory comes from a pool unless the application has chosen otherwise.
 fn staging(queue: &Queue, total_bytes: usize, order: Order) -> Result<(WriteGuard, usize)> {
     let needs_all = order == Order::ReadAllFirst;
     let wanted_bytes = (total_bytes / CHUNKS).clamp(SMALL_CHUNK_BYTES, MAX_CHUNK_BYTES);
     let mut chunk_bytes = if needs_all { total_bytes } else { total_bytes.min(wanted_bytes) };
-    let resource = default_resource(queue.device());
     loop {
         let len_bytes = if chunk_bytes < total_bytes { 2 * chunk_bytes } else { chunk_bytes };
-        match UsmBuffer::allocate_in(&*resource, queue, UsmKind::Host, len_bytes) {
+        match UsmBuffer::allocate(queue, UsmKind::Host, len_bytes) {
             Ok(memory) => return Ok((memory.write_range(0..len_bytes)?, chunk_bytes)),
             Err(error) if needs_all || chunk_bytes <= MIN_CHUNK_BYTES => return Err(error),
             Err(_) => chunk_bytes = (chunk_bytes / 2).max(MIN_CHUNK_BYTES),

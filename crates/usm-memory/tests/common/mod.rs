@@ -4,6 +4,7 @@
 use std::slice::from_ref;
 
 use usm_memory::UsmBuffer;
+use usm_memory::resource::DirectResource;
 use usm_memory::usm_core::{
     BackendId, Context, Device, DeviceType, HostDevice, Partition, Queue, QueueProperties, Runtime,
     RuntimeOptions, UsmKind,
@@ -31,6 +32,11 @@ pub(crate) fn host_queue() -> Queue {
 /// Queues of all backends.
 pub(crate) fn queues() -> Vec<Queue> {
     std::iter::once(host_queue()).chain(sycl_queue()).collect()
+}
+
+/// Memory of the runtime, not of a pool.
+pub(crate) fn direct(queue: &Queue, kind: UsmKind, len_bytes: usize) -> UsmBuffer {
+    UsmBuffer::allocate_in(&DirectResource, queue, kind, len_bytes).unwrap()
 }
 
 /// Runs a test for every kind of memory on the queues of all backends.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// A number that is another one in each forked child.
-pub(in crate::backend) fn generation() -> u64 {
+pub(crate) fn generation() -> u64 {
     static REGISTER: Once = Once::new();
     REGISTER.call_once(|| {
         // SAFETY: the handler only adds to a number, which is allowed after a fork; it lives as long as this code.

@@ -11,7 +11,7 @@ mod arena;
 mod classes;
 mod device;
 mod event;
-pub(super) mod fork;
+pub(crate) mod fork;
 mod graph;
 mod job;
 mod mapping;

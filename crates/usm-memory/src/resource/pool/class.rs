@@ -141,8 +141,8 @@ impl Class {
         (ended.iter().map(|parked| parked.slab).collect(), gone)
     }
 
-    /// Adds a slab with free blocks only.
-    pub(super) fn add(&mut self, memory: UsmBuffer) {
+    /// Adds a slab with free blocks only, and tells its number.
+    pub(super) fn add(&mut self, memory: UsmBuffer) -> u32 {
         let mut slab = Slab::new(memory, self.size);
         slab.position = self.partial.len();
         let index = self.vacant.pop().unwrap_or(self.slabs.len() as u32);
@@ -151,6 +151,7 @@ impl Class {
         }
         self.slabs[index as usize] = Some(slab);
         self.partial.push(index);
+        index
     }
 
     /// Takes a slab out of which all blocks are free.
@@ -168,6 +169,10 @@ impl Class {
 
     pub(super) fn slab(&mut self, slab: u32) -> Option<&mut Slab> {
         self.slabs.get_mut(slab as usize)?.as_mut()
+    }
+
+    pub(super) fn slab_ref(&self, slab: u32) -> Option<&Slab> {
+        self.slabs.get(slab as usize)?.as_ref()
     }
 
     pub(super) fn slabs(&self) -> impl Iterator<Item = (u32, &Slab)> {

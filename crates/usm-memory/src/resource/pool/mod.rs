@@ -9,7 +9,7 @@ mod stock;
 
 use std::sync::{Arc, Weak};
 
-use usm_core::{Error as CoreError, Queue, UsmKind};
+use usm_core::{Error as CoreError, LiveAllocations, Queue, UsmKind};
 
 use self::classes::SizeClass;
 pub use self::options::{PoolOptions, PoolStatistics};
@@ -73,6 +73,11 @@ impl PoolResource {
         Self { upstream, options, stock }
     }
 
+    /// Its slabs, and what is lent of them.
+    pub(crate) fn census(&self) -> [LiveAllocations; 2] {
+        self.stock.census()
+    }
+
     /// What the pool has at the moment, and did so far.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
@@ -127,6 +132,9 @@ impl PoolResource {
     /// A buffer of its own from upstream.
     fn exact(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<UsmBuffer> {
         let buffer = self.upstream.allocate(queue, kind, len_bytes, align_bytes)?;
+        if self.stock.is_forked() {
+            return Ok(buffer);
+        }
         self.stock.count_used(len_bytes, true);
         let stock = Arc::clone(&self.stock);
         buffer.before_release(move || stock.count_used(len_bytes, false));
@@ -134,6 +142,9 @@ impl PoolResource {
     }
 
     fn explain(&self, error: Error) -> Error {
+        if self.stock.is_forked() {
+            return Usage::default().explain(error);
+        }
         let statistics = self.statistics();
         let (used_bytes, peak_bytes) = (Some(statistics.used_bytes), Some(statistics.peak_bytes));
         Usage { used_bytes, peak_bytes, limit_bytes: None }.explain(error)
@@ -158,6 +169,9 @@ impl MemoryResource for PoolResource {
     }
 
     fn trim(&self) -> usize {
+        if self.stock.is_forked() {
+            return 0;
+        }
         for wait in self.stock.waits_to_trim() {
             // What cannot be waited for stays.
             self.stock.settle(&wait).ok();
@@ -180,6 +194,8 @@ impl PoolResource {
         align_bytes: usize,
         size: Option<SizeClass>,
     ) -> Result<UsmBuffer> {
+        // In a forked child the pool's memory is the parent's.
+        let size = size.filter(|_| !self.stock.is_forked());
         let allocate = || match size {
             Some(size) => self.pooled(queue, kind, len_bytes, size),
             None => self.exact(queue, kind, len_bytes, align_bytes),
@@ -207,7 +223,9 @@ impl PoolResource {
 
 impl Drop for PoolResource {
     fn drop(&mut self) {
-        self.stock.close();
+        if !self.stock.is_forked() {
+            self.stock.close();
+        }
     }
 }
 

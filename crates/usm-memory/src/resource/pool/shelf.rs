@@ -1,5 +1,7 @@
 //! The part of a pool for one context, device and kind, and how much of it is idle.
 
+use std::collections::BTreeMap;
+
 use usm_core::{Queue, UsmKind};
 
 use super::class::{Class, Stream, Taken, Time};
@@ -7,6 +9,7 @@ use super::classes::SizeClass;
 use super::slab::{Record, Slab};
 use crate::UsmBuffer;
 use crate::buffer::{Place, same_queue};
+use crate::snapshot::Lendable;
 
 /// Slabs and free blocks that any queue of one context and device may use.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub(super) struct Shelf {
     pub(super) kind: UsmKind,
     /// By number, up to the largest that was asked for.
     pub(super) classes: Vec<Option<Class>>,
+    /// Where each slab starts: its class and its number there.
+    starts: BTreeMap<usize, (u32, u32)>,
     pub(super) slab_bytes: usize,
     /// Invariant: bytes of the slabs of which no block is lent.
     pub(super) idle_bytes: usize,
@@ -37,7 +42,8 @@ impl Garbage {
 
 impl Shelf {
     pub(super) fn new(queue: &Queue, kind: UsmKind) -> Self {
-        Self { queue: queue.clone(), kind, classes: Vec::new(), slab_bytes: 0, idle_bytes: 0 }
+        let (classes, starts) = (Vec::new(), BTreeMap::new());
+        Self { queue: queue.clone(), kind, classes, starts, slab_bytes: 0, idle_bytes: 0 }
     }
 
     /// Whether buffers of that queue and kind come from here.
@@ -124,6 +130,7 @@ impl Shelf {
             return;
         }
         if let Some(gone) = self.class_mut(class).and_then(|class| class.remove_free(slab)) {
+            self.starts.remove(&gone.memory.address());
             self.idle_bytes -= gone.memory.len_bytes();
             self.slab_bytes -= gone.memory.len_bytes();
             garbage.slabs.push(gone);
@@ -147,7 +154,15 @@ impl Shelf {
         }
         self.slab_bytes += size.slab_bytes();
         self.idle_bytes += size.slab_bytes();
-        self.classes[index].get_or_insert_with(|| Class::new(size)).add(memory);
+        let start = memory.address();
+        let slab = self.classes[index].get_or_insert_with(|| Class::new(size)).add(memory);
+        self.starts.insert(start, (index as u32, slab));
+    }
+
+    /// What is known of an address, where it is in a slab of this shelf.
+    pub(super) fn block_at(&self, address: usize) -> Option<Lendable> {
+        let (_, &(class, slab)) = self.starts.range(..=address).next_back()?;
+        self.classes.get(class as usize)?.as_ref()?.slab_ref(slab)?.block_at(address)
     }
 
     pub(super) fn class_mut(&mut self, index: usize) -> Option<&mut Class> {

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use super::classes::SizeClass;
 use crate::UsmBuffer;
-use crate::snapshot::{Moment, TagId};
+use crate::snapshot::{Lendable, Moment, TagId};
 
 /// What is known of a lent block.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +81,17 @@ impl Slab {
 
     pub(super) fn record_mut(&mut self, index: u32) -> Option<&mut Record> {
         self.records.get_mut(index as usize)
+    }
+
+    /// What is known of an address, where it is in the slab.
+    pub(super) fn block_at(&self, address: usize) -> Option<Lendable> {
+        let start = self.memory.address();
+        let offset_bytes = address.checked_sub(start).filter(|offset| *offset < self.memory.len_bytes())?;
+        let index = offset_bytes / self.block_bytes;
+        Some(match self.lent >> index & 1 {
+            1 => Lendable::Lent(start + index * self.block_bytes, self.records[index].len_bytes),
+            _ => Lendable::Free,
+        })
     }
 
     /// The lent blocks, with their addresses.

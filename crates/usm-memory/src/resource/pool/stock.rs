@@ -2,20 +2,23 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use usm_core::{Queue, UsmKind};
+use usm_core::{LiveAllocations, Queue, Runtime, UsmKind};
 
 use super::class::{Stream, Taken, Time};
 use super::classes::SizeClass;
 use super::shelf::{Garbage, Shelf};
 use super::slab::{Record, Slab};
 use crate::buffer::{Home, Lent, Place, hand_down};
-use crate::snapshot::{Facts, Holder, Lender, Moment, TagId};
+use crate::snapshot::{Facts, Holder, Lendable, Lender, Moment, TagId};
 use crate::{Result, UsmBuffer};
 
 /// The memory of a pool.
 #[derive(Debug)]
 pub(super) struct Stock {
     state: Mutex<State>,
+    /// Of the process that made it. In a forked child the lock may be closed for ever: nothing is lent there, and what comes back is
+    /// the parent's.
+    generation: u64,
 }
 
 /// What the lock keeps.
@@ -51,7 +54,32 @@ impl Stock {
             peak_bytes: 0,
             reused_count: 0,
         };
-        Arc::new(Self { state: Mutex::new(state) })
+        Arc::new(Self { state: Mutex::new(state), generation: Runtime::fork_generation() })
+    }
+
+    /// Whether this is a forked child of the process that made the pool.
+    pub(super) fn is_forked(&self) -> bool {
+        self.generation != Runtime::fork_generation()
+    }
+
+    /// The slabs, and what is lent of them.
+    pub(super) fn census(&self) -> [LiveAllocations; 2] {
+        let [mut slabs, mut lent] = [LiveAllocations::default(); 2];
+        if self.is_forked() {
+            return [slabs, lent];
+        }
+        let state = self.lock();
+        for (_, slab) in
+            state.shelves.iter().flatten().flat_map(Shelf::classes).flat_map(|(_, class)| class.slabs())
+        {
+            slabs.count += 1;
+            slabs.bytes += slab.memory.len_bytes();
+            slab.lent().for_each(|(_, record)| {
+                lent.count += 1;
+                lent.bytes += record.len_bytes;
+            });
+        }
+        [slabs, lent]
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -69,6 +97,9 @@ impl Stock {
         size: SizeClass,
         is_reuse: bool,
     ) -> Option<UsmBuffer> {
+        if self.is_forked() {
+            return None;
+        }
         let record = Record { len_bytes, born: Moment::now_coarse(), tag: TagId::current() };
         let mut state = self.lock();
         let index = state.shelf(queue, kind)?;
@@ -305,6 +336,9 @@ impl State {
 
 impl Home for Stock {
     fn take_back(&self, place: Place, len_bytes: usize, mut pending: Option<&Queue>) {
+        if self.is_forked() {
+            return;
+        }
         let mut state = self.lock();
         if state.is_closed
             && let Some(queue) = pending.take()
@@ -350,5 +384,12 @@ impl Lender for Stock {
                 tag: record.tag,
             }));
         }
+    }
+
+    fn block_at(&self, address: usize) -> Option<Lendable> {
+        if self.is_forked() {
+            return None;
+        }
+        self.lock().shelves.iter().flatten().find_map(|shelf| shelf.block_at(address))
     }
 }

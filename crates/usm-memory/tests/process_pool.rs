@@ -1,0 +1,171 @@
+//! The pool of the process: whose memory comes from it, what is counted, how far its blocks reach, and what a forked child does.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::slice::from_ref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use usm_memory::resource::{
+    DirectResource, default_resource, process_pool, reset_default_resource, set_default_resource,
+    use_process_pool,
+};
+use usm_memory::usm_core::{Context, LiveAllocations, QueueProperties, Runtime, RuntimeOptions, UsmKind};
+use usm_memory::{Error, MemoryResource, Ownership, UsmBuffer, live_allocations, pointer_info};
+
+/// The pool is that of the whole process: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_pooled(buffer: &UsmBuffer) -> bool {
+    matches!(buffer.ownership(), Ownership::Leased(_))
+}
+
+#[test]
+fn memory_of_permanent_contexts_is_handed_out_again() {
+    let _alone = alone();
+    common::each(|queue, kind| {
+        assert!(queue.context().is_permanent());
+        for len_bytes in [1, 100, 4096, 1 << 20, 5 << 20] {
+            let first = UsmBuffer::allocate(queue, kind, len_bytes).unwrap();
+            assert!(is_pooled(&first));
+            let address = first.address();
+            drop(first);
+            let second = UsmBuffer::allocate_aligned(queue, kind, len_bytes, 16).unwrap();
+            assert_eq!((second.address(), second.len_bytes()), (address, len_bytes));
+        }
+        let other = queue.context().create_queue(queue.device(), QueueProperties::OUT_OF_ORDER).unwrap();
+        assert!(is_pooled(&UsmBuffer::allocate(&other, kind, 100).unwrap()), "another queue of the context");
+    });
+    assert!(process_pool().trim() > 0);
+    assert_eq!(process_pool().statistics().slab_bytes, 0);
+}
+
+#[test]
+fn memory_of_contexts_that_go_is_not() {
+    let _alone = alone();
+    let own = Runtime::new(RuntimeOptions::new().without_sycl());
+    let mut queues = vec![own.default_queue(own.host_device()).unwrap()];
+    queues.extend(common::queues().iter().map(|queue| {
+        let context = Context::new(from_ref(queue.device())).unwrap();
+        context.create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap()
+    }));
+    queues.extend(common::queues().iter().flat_map(|queue| common::parts(queue.device())));
+    for queue in queues {
+        assert!(!queue.context().is_permanent());
+        let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 100).unwrap();
+        assert!(!is_pooled(&buffer), "{queue:?}");
+        let buffer = default_resource(queue.device()).allocate(&queue, UsmKind::Device, 100, 1).unwrap();
+        assert!(!is_pooled(&buffer), "{queue:?}");
+    }
+}
+
+#[test]
+fn it_can_be_switched_off_and_replaced() {
+    let _alone = alone();
+    common::each(|queue, kind| {
+        let allocate = || UsmBuffer::allocate(queue, kind, 100).unwrap();
+        let before = allocate();
+        assert!(use_process_pool(false));
+        assert!(!is_pooled(&allocate()));
+        assert!(!use_process_pool(true));
+        assert!(is_pooled(&before) && is_pooled(&allocate()));
+
+        set_default_resource(queue.device(), Arc::new(DirectResource));
+        assert!(!is_pooled(&allocate()));
+        reset_default_resource(queue.device());
+        assert!(is_pooled(&allocate()));
+        assert!(is_pooled(&default_resource(queue.device()).allocate(queue, kind, 100, 1).unwrap()));
+    });
+}
+
+#[test]
+fn what_is_lent_counts_and_slabs_do_not() {
+    let _alone = alone();
+    common::each(|queue, kind| {
+        let LiveAllocations { count, bytes } = live_allocations();
+        let buffers = [100, 5000, 3 << 20].map(|len| UsmBuffer::allocate(queue, kind, len).unwrap());
+        let direct = common::direct(queue, kind, 77);
+        let expected = LiveAllocations { count: count + 4, bytes: bytes + 5100 + (3 << 20) + 77 };
+        assert_eq!(live_allocations(), expected);
+        drop((buffers, direct));
+        assert_eq!(live_allocations(), LiveAllocations { count, bytes });
+    });
+}
+
+#[test]
+fn a_borrow_reaches_no_further_than_the_block() {
+    let _alone = alone();
+    common::each(|queue, kind| {
+        let buffers = [100; 3].map(|len| UsmBuffer::allocate(queue, kind, len).unwrap());
+        let address = buffers[1].address();
+        let borrow = |address, len_bytes| {
+            // SAFETY: a buffer that the owner keeps; nobody touches it.
+            unsafe { UsmBuffer::borrow(queue, address, len_bytes, true, Arc::new(buffers[1].clone())) }
+        };
+        assert_eq!(borrow(address + 1, 99).unwrap().len_bytes(), 99);
+        for (start, len_bytes) in [(address, 101), (address + 50, 51), (address, 1000)] {
+            let error = borrow(start, len_bytes).unwrap_err();
+            assert!(matches!(error, Error::BeyondAllocation { block_bytes: 100, .. }), "{error}");
+        }
+        let info = pointer_info(queue.context(), address + 99).unwrap();
+        assert_eq!((info.kind, info.block), (kind, Some((address, 100))));
+        drop(buffers);
+        assert!(queue.context().pointer_info(address).is_some(), "the pool keeps it");
+        assert_eq!(pointer_info(queue.context(), address), None);
+    });
+}
+
+/// The child of a process whose other threads hold the pool's lock now and then.
+#[test]
+fn a_forked_child_has_memory_of_its_own() {
+    let _alone = alone();
+    let queue = common::host_queue();
+    let mine = UsmBuffer::allocate(&queue, UsmKind::Shared, 100).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let is_stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_stopped() {
+                    drop(UsmBuffer::allocate(&queue, UsmKind::Host, 4096).unwrap());
+                }
+            });
+        }
+        for _ in 0..50 {
+            // SAFETY: the child only does what this library promises to do in a child, and ends without handlers.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let works = {
+                    let own = UsmBuffer::allocate(&queue, UsmKind::Shared, 100);
+                    drop(mine);
+                    process_pool().trim() == 0
+                        && own.is_ok_and(|own| own.fill(&[7]).is_ok() && !is_pooled(&own))
+                };
+                // SAFETY: ends the child.
+                unsafe { libc::_exit(if works { 0 } else { 1 }) };
+            }
+            assert_eq!(status_of(child), 0);
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+fn status_of(child: libc::pid_t) -> i32 {
+    let start = Instant::now();
+    let mut status = 0;
+    // SAFETY: waits for our own child.
+    while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
+        if start.elapsed() > Duration::from_secs(20) {
+            // SAFETY: ends our own child, which was not waited for.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            panic!("the child hangs");
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    status
+}
