@@ -6,7 +6,7 @@ type Around = fn(&mut (dyn FnMut() + Send));
 
 static AROUND: OnceLock<Around> = OnceLock::new();
 
-/// Lets every wait for a queue that a drop in this crate makes run inside `around`, which must call what it is given once. The first
+/// Lets every wait for a queue that a drop in this crate makes, or a pool without free memory, run inside `around`, which must call what it is given once. The first
 /// call of the process counts; `false` for later ones.
 ///
 /// This is for languages with a lock that pending work may need: a binding gives up its interpreter's lock meanwhile, at no cost

@@ -36,6 +36,20 @@ pub(crate) fn is_long(work_bytes: usize) -> bool {
     work_bytes >= LARGE_BYTES
 }
 
+/// Bytes of work up to which it takes less time than giving the interpreter up and taking it again.
+const SMALL_BYTES: usize = 4 << 10;
+
+/// As [`run`]. A small job on memory that this thread itself touches keeps the interpreter: where it has to wait after all, for work of
+/// others on memory that is known to them, [`wait_in_guard`] gives it up.
+pub(crate) fn run_at<T: Send + 'static>(
+    py: Python<'_>,
+    work_bytes: usize,
+    is_host_reachable: bool,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    if is_host_reachable && work_bytes <= SMALL_BYTES { Ok(job()) } else { run(py, work_bytes, job) }
+}
+
 /// Runs a job on about `work_bytes` bytes with other Python threads running meanwhile. An exception of a signal handler ends the
 /// waiting for a long one; the job goes on, and so it owns all that it works on.
 pub(crate) fn run<T: Send + 'static>(

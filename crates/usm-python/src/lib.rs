@@ -18,7 +18,9 @@
 mod buffer_export;
 mod buffer_import;
 mod buffer_lend;
+mod builtin;
 mod doctor;
+
 mod errors;
 mod extension;
 mod functions;

@@ -119,7 +119,8 @@ impl UsmArray {
     }
 
     /// Whether host code of this library may follow pointers to the elements, under guards.
-    pub(crate) fn is_host_reachable(&self) -> bool {
+    #[must_use]
+    pub fn is_host_reachable(&self) -> bool {
         self.buffer.is_host_reachable()
     }
 

@@ -39,6 +39,8 @@ pub struct Runtime {
     host_side: HostSide,
     sycl: OnceLock<SyclSide>,
     default_queues: Mutex<Vec<Queue>>,
+    /// Of the default device, once it was asked for.
+    default_queue: OnceLock<Queue>,
 }
 
 impl Runtime {
@@ -57,7 +59,14 @@ impl Runtime {
     #[must_use]
     pub fn new(options: RuntimeOptions) -> Self {
         let (host_side, host) = HostSide::own(&options);
-        Self { options, host, host_side, sycl: OnceLock::new(), default_queues: Mutex::default() }
+        Self {
+            options,
+            host,
+            host_side,
+            sycl: OnceLock::new(),
+            default_queues: Mutex::default(),
+            default_queue: OnceLock::new(),
+        }
     }
 
     /// A runtime whose devices, beside the host device, are those of `backend`: where a test backend plugs in.
@@ -133,6 +142,18 @@ impl Runtime {
         let queue = Queue::new(&device.default_context()?, device, QueueProperties::IN_ORDER)?;
         queues.push(queue.clone());
         Ok(queue)
+    }
+
+    /// The [default queue](Self::default_queue) of the [default device](Self::default_device).
+    ///
+    /// # Errors
+    /// [`Error::Backend`] when the runtime cannot make it.
+    pub fn default_device_queue(&self) -> Result<Queue> {
+        if let Some(queue) = self.default_queue.get() {
+            return Ok(queue.clone());
+        }
+        let queue = self.default_queue(&self.default_device())?;
+        Ok(self.default_queue.get_or_init(|| queue).clone())
     }
 
     /// A queue in `context` to use on a device of it when nobody gave one: the default queue where that is of this context, else

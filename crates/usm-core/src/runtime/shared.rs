@@ -53,7 +53,14 @@ impl Runtime {
             return Err(crate::Error::Backend { backend: backend.id(), call: "root_devices" }); // R1
         }
         let host_side = HostSide::Shared(shared);
-        Ok(Self { options, host, host_side, sycl: OnceLock::new(), default_queues: Mutex::default() })
+        Ok(Self {
+            options,
+            host,
+            host_side,
+            sycl: OnceLock::new(),
+            default_queues: Mutex::default(),
+            default_queue: OnceLock::new(),
+        })
     }
 
     /// Makes `make()` the runtime of this process, unless there is one.

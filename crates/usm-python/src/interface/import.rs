@@ -13,6 +13,7 @@ use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
 
 use super::keys;
 use crate::buffer_import::HostBuffer;
+use crate::builtin::is_builtin;
 use crate::errors::{ToPyErr, type_name};
 use crate::memory::Memory;
 use crate::sycl::place_of;
@@ -51,6 +52,9 @@ pub(crate) const INTERFACE: &str = "__sycl_usm_array_interface__";
 
 /// The object's interface, or `None` when it has none.
 fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    if is_builtin(object) {
+        return Ok(None);
+    }
     let Some(found) = object.getattr_opt(intern!(object.py(), INTERFACE))? else { return Ok(None) };
     match found.cast_into::<PyDict>() {
         Ok(dict) => Ok(Some(dict)),

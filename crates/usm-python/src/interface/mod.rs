@@ -4,5 +4,6 @@ pub(crate) mod export;
 pub(crate) mod import;
 mod keys;
 mod number;
+pub(crate) mod slice;
 
 pub(crate) use number::{index, index_sequence, item, sequence};

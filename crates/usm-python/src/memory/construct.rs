@@ -128,6 +128,11 @@ fn allocate(
     len_bytes: usize,
     alignment: usize,
 ) -> PyResult<UsmBuffer> {
+    if alignment == 0
+        && let Some(buffer) = UsmBuffer::allocate_at_once(queue, kind, len_bytes)
+    {
+        return Ok(buffer);
+    }
     // A pool without free memory may have to wait for some.
     py.detach(|| match alignment {
         0 => UsmBuffer::allocate(queue, kind, len_bytes),

@@ -100,6 +100,9 @@ pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyA
         let runtime = runtime::get(py)?;
         return Ok(Target::Device(py.detach(|| runtime.default_device())));
     };
+    if let Ok(queue) = argument.cast::<SyclQueue>() {
+        return Ok(Target::Place(Place::Queue(queue.get().queue().clone())));
+    }
     if let Some(device) = device::device_of(py, argument)? {
         return Ok(Target::Device(device));
     }
@@ -143,7 +146,10 @@ pub(crate) fn queue_argument(
     argument: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Queue> {
     let runtime = runtime::get(py)?;
-    match target(py, name, argument.filter(|argument| !argument.is_none()))? {
+    let Some(argument) = argument.filter(|argument| !argument.is_none()) else {
+        return runtime.default_device_queue().or_raise();
+    };
+    match target(py, name, Some(argument))? {
         Target::Device(device) => py.detach(|| runtime.default_queue(&device)).or_raise(),
         Target::Place(Place::Queue(queue)) => Ok(queue),
         Target::Place(Place::Context(context)) => {

@@ -1,6 +1,7 @@
 //! Arguments of the array functions: shapes, dtypes, orders, indices.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
 use usm_array::num_complex::Complex64;
@@ -8,12 +9,15 @@ use usm_array::usm_core::Device;
 use usm_array::{DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes};
 
 use super::dtype::numpy_name;
+use crate::builtin::is_builtin;
 use crate::errors::type_name;
 use crate::interface::{index, index_sequence};
 
 /// An integer or a tuple or list of integers, none negative.
 pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    let sizes: Vec<isize> = match object.hasattr("__index__")? {
+    let is_number = object.is_exact_instance_of::<PyInt>()
+        || !is_builtin(object) && object.hasattr(intern!(object.py(), "__index__"))?;
+    let sizes: Vec<isize> = match is_number {
         true => vec![index("shape", object)?],
         false => index_sequence("shape", object)?,
     };

@@ -426,7 +426,8 @@ impl UsmNdarray {
     /// (2, 1)
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let array = self.array().clone();
-        let copy = interrupt::run(py, array.size_bytes(), move || array.copy())?;
+        let (size_bytes, is_near) = (array.size_bytes(), array.is_host_reachable());
+        let copy = interrupt::run_at(py, size_bytes, is_near, move || array.copy())?;
         copy.or_raise().map(Self::from_array)
     }
 

@@ -9,7 +9,7 @@ use super::operand::{self, Operand};
 use super::{UsmNdarray, numbers};
 use crate::errors::{OrRaise, type_name};
 use crate::interface::import::array_if_usm;
-use crate::interface::index;
+use crate::interface::{index, slice};
 use crate::interrupt;
 
 /// One item between the brackets, with the array that it names.
@@ -48,7 +48,8 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
     let items = items(key)?;
     let value = Operand::assigned(value, array.dtype())?;
     let array = array.clone();
-    interrupt::run(key.py(), work_bytes(&array, &items), move || {
+    let is_near = array.is_host_reachable() && value.array().is_none_or(UsmArray::is_host_reachable);
+    interrupt::run_at(key.py(), work_bytes(&array, &items), is_near, move || {
         let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
         array.set_index(&indices, &value)
     })?
@@ -62,8 +63,9 @@ fn work_bytes(array: &UsmArray, items: &[Item]) -> usize {
         _ => 0,
     });
     let most = of_arrays.fold(array.size_bytes(), usize::max);
-    if !interrupt::is_long(most) {
-        return 0; // not worth a closer look
+    let is_basic = items.iter().all(|item| matches!(item, Item::Basic(_)));
+    if !is_basic && !interrupt::is_long(most) {
+        return most; // not worth a closer look
     }
     let basic: Option<Vec<SliceItem>> = items
         .iter()
@@ -156,6 +158,10 @@ fn one_or_several(py: Python<'_>, array: UsmArray) -> PyResult<Item> {
 }
 
 fn slice_item(slice: &Bound<'_, PySlice>) -> PyResult<SliceItem> {
+    if let Ok((start, stop, step)) = slice::unpack(slice) {
+        return Ok(SliceItem::Slice { start: Some(start), stop: Some(stop), step });
+    }
+    // What is wrong, in words that name it.
     let bound = |name: &str| {
         let bound = slice.getattr(name)?;
         if bound.is_none() { Ok(None) } else { slice_bound(name, &bound).map(Some) }

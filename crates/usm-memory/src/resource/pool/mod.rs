@@ -92,6 +92,24 @@ impl PoolResource {
         }
     }
 
+    /// The class of a request that the pool may keep.
+    fn size(&self, len_bytes: usize, align_bytes: usize) -> Option<SizeClass> {
+        SizeClass::of(len_bytes, align_bytes)
+            .filter(|size| size.block_bytes <= self.options.max_retained_bytes)
+    }
+
+    /// A buffer in a block that nothing uses and that is there.
+    #[inline]
+    pub(crate) fn allocate_at_once(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<UsmBuffer> {
+        self.stock.lend(queue, kind, len_bytes, self.size(len_bytes, align_bytes)?, true)
+    }
+
     /// A buffer in a block of a slab.
     fn pooled(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, size: SizeClass) -> Result<UsmBuffer> {
         // Another thread may take all blocks of the slab that this one has added, so it may take a few attempts.
@@ -159,13 +177,11 @@ impl MemoryResource for PoolResource {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Result<UsmBuffer> {
-        let size = SizeClass::of(len_bytes, align_bytes)
-            .filter(|size| size.block_bytes <= self.options.max_retained_bytes);
         // What happens nearly always, before errors take their room.
-        if let Some(buffer) = size.and_then(|size| self.stock.lend(queue, kind, len_bytes, size, true)) {
-            return Ok(buffer);
+        match self.allocate_at_once(queue, kind, len_bytes, align_bytes) {
+            Some(buffer) => Ok(buffer),
+            None => self.allocate_slowly(queue, kind, len_bytes, align_bytes),
         }
-        self.allocate_slowly(queue, kind, len_bytes, align_bytes, size)
     }
 
     fn trim(&self) -> usize {
@@ -192,10 +208,9 @@ impl PoolResource {
         kind: UsmKind,
         len_bytes: usize,
         align_bytes: usize,
-        size: Option<SizeClass>,
     ) -> Result<UsmBuffer> {
         // In a forked child the pool's memory is the parent's.
-        let size = size.filter(|_| !self.stock.is_forked());
+        let size = self.size(len_bytes, align_bytes).filter(|_| !self.stock.is_forked());
         let allocate = || match size {
             Some(size) => self.pooled(queue, kind, len_bytes, size),
             None => self.exact(queue, kind, len_bytes, align_bytes),

@@ -10,7 +10,7 @@ use super::shelf::{Garbage, Shelf};
 use super::slab::{Record, Slab};
 use crate::buffer::{Home, Lent, Place, hand_down};
 use crate::snapshot::{Facts, Holder, Lendable, Lender, Moment, TagId};
-use crate::{Result, UsmBuffer};
+use crate::{Result, UsmBuffer, drops};
 
 /// The memory of a pool.
 #[derive(Debug)]
@@ -187,7 +187,7 @@ impl Stock {
     /// # Errors
     /// Those of the queue. The blocks stay parked.
     pub(super) fn settle(&self, wait: &Wait) -> Result<()> {
-        wait.queue.wait()?;
+        drops::wait(|| wait.queue.wait())?;
         let mut garbage = Garbage::default();
         self.lock().absorb(wait, &mut garbage);
         Ok(())

@@ -73,7 +73,8 @@ pub(crate) fn astype<'py>(
 pub(crate) fn copy(py: Python<'_>, x: &Bound<'_, PyAny>, order: &str) -> PyResult<UsmNdarray> {
     let array = operands::array("x", x)?;
     let order = copy_order(order)?;
-    results::array(py, array.size_bytes(), move || {
-        array.converted(&Conversion { order, copy: CopyMode::Always, ..Conversion::default() })
+    let source = array.clone();
+    results::like(py, &array, move || {
+        source.converted(&Conversion { order, copy: CopyMode::Always, ..Conversion::default() })
     })
 }

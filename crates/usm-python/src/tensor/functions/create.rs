@@ -179,8 +179,9 @@ pub(super) fn create(
     let dtype =
         dtype.map(|dtype| arguments::explicit_dtype(dtype, default_dtypes(queue.device()))).transpose()?;
     let work_bytes = len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes));
-    results::array(py, work_bytes, move || {
-        function(CreateOptions::new(&queue, kind).dtype(dtype).order(order))
+    let target = queue.clone();
+    results::new(py, work_bytes, &queue, kind, move || {
+        function(CreateOptions::new(&target, kind).dtype(dtype).order(order))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Conversion, CopyOrder, UsmArray, coerced_kind};
 
 use super::super::UsmNdarray;
@@ -22,6 +23,28 @@ pub(super) fn run<T: Send + 'static>(
 /// The bytes of the elements of some arrays.
 pub(super) fn work_bytes<'a>(arrays: impl IntoIterator<Item = &'a UsmArray>) -> usize {
     arrays.into_iter().fold(0, |sum, array| sum.saturating_add(array.size_bytes()))
+}
+
+/// As [`run`], of an array and into memory of the same kind and device.
+pub(super) fn like(
+    py: Python<'_>,
+    array: &UsmArray,
+    job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
+) -> PyResult<UsmNdarray> {
+    let result = interrupt::run_at(py, array.size_bytes(), array.is_host_reachable(), job)?;
+    result.or_raise().map(UsmNdarray::from_array)
+}
+
+/// As [`run`], for a new array on that queue.
+pub(super) fn new(
+    py: Python<'_>,
+    work_bytes: usize,
+    queue: &Queue,
+    kind: UsmKind,
+    job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
+) -> PyResult<UsmNdarray> {
+    let result = interrupt::run_at(py, work_bytes, queue.device().host_reachable(kind), job)?;
+    result.or_raise().map(UsmNdarray::from_array)
 }
 
 /// As [`run`], for a function that gives one array.
