@@ -85,6 +85,7 @@ pub use dtype::{
 pub use error::{Error, Result};
 pub use half;
 pub use index::{ArrayOrScalar, Index, IndexError, IndexMode, where_};
+pub use interface::VERSION as INTERFACE_VERSION;
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
 pub use kit::{Rhs, Tolerance};
 pub use layout::{

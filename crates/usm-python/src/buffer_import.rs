@@ -10,6 +10,7 @@ use usm_array::Layout;
 use usm_array::usm_memory::UsmBuffer;
 
 use crate::errors::type_name;
+use crate::interrupt;
 
 /// A buffer, held as long as this lives.
 pub(crate) struct HostBuffer {
@@ -202,7 +203,7 @@ impl HostBytes {
             // SAFETY: P1, P2, of a buffer that said it is writable; else as in `with`.
             unsafe { std::slice::from_raw_parts_mut(start, self.len()) }
         };
-        Ok(py.detach(|| job(bytes)))
+        Ok(interrupt::detach_unless_small(py, self.len(), source.is_host_reachable(), || job(bytes)))
     }
 
     /// Copies the first `count` bytes, which both have; the two may overlap.
@@ -290,7 +291,7 @@ unsafe fn with_bytes<T: Send>(
     }
     // SAFETY: promise 1.
     let bytes = unsafe { std::slice::from_raw_parts(start, len_bytes) };
-    Ok(py.detach(|| job(bytes)))
+    Ok(interrupt::detach_unless_small(py, len_bytes, target.is_host_reachable(), || job(bytes)))
 }
 
 fn overlap(start: usize, len_bytes: usize, other: &UsmBuffer) -> bool {

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use usm_array::usm_core::Event;
 use usm_array::usm_memory;
 
+use crate::called;
 use crate::errors::{OrRaise, UsmError};
 use crate::sycl::events_under_way;
 
@@ -50,6 +51,16 @@ pub(crate) fn run_at<T: Send + 'static>(
     if is_host_reachable && work_bytes <= SMALL_BYTES { Ok(job()) } else { run(py, work_bytes, job) }
 }
 
+/// Runs a job that is not long with other Python threads running meanwhile, but a small one as [`run_at`] does.
+pub(crate) fn detach_unless_small<T: Send>(
+    py: Python<'_>,
+    work_bytes: usize,
+    is_host_reachable: bool,
+    job: impl FnOnce() -> T + Send,
+) -> T {
+    if is_host_reachable && work_bytes <= SMALL_BYTES { job() } else { py.detach(job) }
+}
+
 /// Runs a job on about `work_bytes` bytes with other Python threads running meanwhile. An exception of a signal handler ends the
 /// waiting for a long one; the job goes on, and so it owns all that it works on.
 pub(crate) fn run<T: Send + 'static>(
@@ -65,6 +76,12 @@ pub(crate) fn run<T: Send + 'static>(
             .ok_or_else(|| UsmError::new_err("an operation ended without a result; this is a bug of usm")),
         Err(job) => Ok(py.detach(job)),
     }
+}
+
+/// Lets signal handlers run now and then in a loop over Python objects, which is at step `i`.
+pub(crate) fn check_now_and_then(py: Python<'_>, i: usize) -> PyResult<()> {
+    const STEPS: usize = 1 << 16;
+    if i % STEPS == STEPS - 1 { py.check_signals() } else { Ok(()) }
 }
 
 /// Runs a job on another thread; gives it back when there is none.
@@ -100,6 +117,7 @@ pub(crate) fn finish_at_exit(py: Python<'_>) -> PyResult<()> {
 
 #[pyfunction]
 fn finish(py: Python<'_>) -> PyResult<()> {
+    called::wait_for_calls(py)?;
     match wait_all(py, &events_under_way(py)) {
         // There is nobody left to be told of a failed operation.
         Err(error) if !error.is_instance_of::<UsmError>(py) => return Err(error),

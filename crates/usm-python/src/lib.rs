@@ -19,11 +19,12 @@ mod buffer_export;
 mod buffer_import;
 mod buffer_lend;
 mod builtin;
+mod called;
 mod doctor;
-
 mod errors;
 mod extension;
 mod functions;
+mod imported;
 mod interface;
 mod interrupt;
 mod memory;

@@ -116,7 +116,9 @@ impl<'a> UsmArrayBuilder<'a> {
             .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or_else(|| Error::TooManyBytes { shape: self.shape.to_vec(), len, dtype: self.dtype })?;
         // Before anything is allocated: a given offset may leave elements below the start.
-        check_bounds(&layout, self.dtype, len_bytes)?;
+        if self.offset.is_some() {
+            check_bounds(&layout, self.dtype, len_bytes)?;
+        }
         let buffer = match self.align_bytes {
             None => UsmBuffer::allocate(queue, kind, len_bytes)?,
             Some(align_bytes) => UsmBuffer::allocate_aligned(queue, kind, len_bytes, align_bytes)?,

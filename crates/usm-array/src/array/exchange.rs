@@ -48,6 +48,13 @@ impl UsmArray {
         self.offset() - self.origin // in range by A4
     }
 
+    /// The address that the interface names: the start of the memory, or of what it was imported from. Element `[0, ..., 0]` is
+    /// [`published_offset`](Self::published_offset) elements further.
+    #[must_use]
+    pub fn published_address(&self) -> usize {
+        address_of(self.buffer.address(), self.origin, self.dtype).unwrap_or(self.buffer.address())
+    }
+
     /// The entries of the interface: of an imported array those it was imported from, except that
     /// strides are `None` exactly when the array is C-contiguous.
     ///
@@ -74,11 +81,10 @@ impl UsmArray {
         self.buffer.publish()?;
         // All of these are in range: sizes by L2, the address and the offset from it by A4.
         let strides = self.strides().iter().map(|&stride| stride as i64);
-        let address = address_of(self.buffer.address(), self.origin, self.dtype);
         Ok(UsmArrayInterface {
             shape: self.shape().iter().map(|&n| n as i64).collect(),
-            typestr: self.dtype.typestr(),
-            address: address.unwrap_or(self.buffer.address()) as u64,
+            typestr: self.dtype.typestr().to_owned(),
+            address: self.published_address() as u64,
             read_only: !self.is_writable(),
             strides: (!self.is_c_contiguous()).then(|| strides.collect()),
             offset: self.published_offset() as i64,

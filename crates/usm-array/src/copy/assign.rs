@@ -2,7 +2,7 @@
 
 use super::by_kernel;
 use super::cast::Cast;
-use super::executor::{Executor, addresses, is_reachable, overlap};
+use super::executor::{Executor, addresses, is_reachable, overlap, small_run};
 use super::host::execute;
 use super::overlap::assign_overlapping;
 use super::plan::CopyPlan;
@@ -86,6 +86,15 @@ impl UsmArray {
     fn assign_elements(&self, source: &Self) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
+        }
+        if source.dtype() == self.dtype()
+            && source.shape() == self.shape()
+            && source.strides() == self.strides()
+            && let (Some(from), Some(to)) = (small_run(source), small_run(self))
+        {
+            // Buffers copy overlapping bytes correctly.
+            let from = source.buffer().sub_buffer(from.start, from.len())?;
+            return Ok(self.buffer().sub_buffer(to.start, to.len())?.copy_from(&from)?);
         }
         let broadcast = source.layout_from_lowest()?;
         let broadcast = without_leading_unit_axes(&broadcast, self.ndim())?.broadcast_to(self.shape())?;

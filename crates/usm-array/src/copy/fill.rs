@@ -1,7 +1,7 @@
 //! One value for all elements
 
 use super::by_kernel;
-use super::executor::is_reachable;
+use super::executor::{is_reachable, small_run};
 use super::plan::CopyPlan;
 use crate::array::UsmArray;
 use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
@@ -48,6 +48,12 @@ impl UsmArray {
     pub(crate) fn fill_bytes(&self, element: &[u8]) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
+        }
+        if let Some(range) = small_run(self) {
+            return match self.size() {
+                1 => Ok(self.buffer().copy_from_host(element, range.start)?),
+                _ => Ok(self.buffer().sub_buffer(range.start, range.len())?.fill(element)?),
+            };
         }
         let layout = self.layout_from_lowest()?;
         let plan = CopyPlan::new(&layout, &layout).filter(|_| !is_reachable(self));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::cast::Cast;
-use super::executor::{Executor, addresses, is_reachable, overlap};
+use super::executor::{Executor, addresses, is_reachable, overlap, small_run};
 use super::host::execute;
 use super::plan::CopyPlan;
 use super::staged;
@@ -53,6 +53,9 @@ impl UsmArray {
 
     /// Copies the elements in row-major order, cast to a dtype, to bytes of the host: as many as the elements have in that dtype.
     pub(crate) fn read_as(&self, dtype: Dtype, bytes: &mut [u8]) -> Result<()> {
+        if let Some(range) = small_run(self).filter(|_| dtype == self.dtype() && self.is_c_contiguous()) {
+            return Ok(self.buffer().copy_to_host(bytes, range.start)?);
+        }
         let contiguous = Layout::contiguous(self.shape(), Order::C)?;
         check_bounds(&contiguous, dtype, bytes.len())?;
         let Some(plan) = CopyPlan::new(&contiguous, &self.layout_from_lowest()?) else {
@@ -106,6 +109,9 @@ impl UsmArray {
     /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
     pub fn copy_from_host_contiguous(&self, bytes: &[u8]) -> Result<()> {
         self.check_len_bytes(bytes.len())?;
+        if let Some(range) = small_run(self).filter(|_| self.is_writable() && self.is_c_contiguous()) {
+            return Ok(self.buffer().copy_from_host(bytes, range.start)?);
+        }
         self.copy_from_host_strided(bytes, self.dtype(), &Layout::contiguous(self.shape(), Order::C)?)
     }
 

@@ -55,7 +55,7 @@ pub(super) unsafe fn describe(tensor: &DLTensor, read_only: bool) -> Result<Desc
     };
     let interface = UsmArrayInterface {
         shape,
-        typestr: dtype.typestr(),
+        typestr: dtype.typestr().to_owned(),
         address: address as u64,
         read_only,
         // Of an empty array they mean nothing.

@@ -19,8 +19,23 @@ impl Dtype {
     /// assert_eq!(Dtype::from_typestr("=f8"), Ok(Dtype::F64));
     /// ```
     #[must_use]
-    pub fn typestr(self) -> String {
-        format!("|{}{}", self.kind(), self.itemsize_bytes())
+    pub const fn typestr(self) -> &'static str {
+        match self {
+            Self::Bool => "|b1",
+            Self::I8 => "|i1",
+            Self::I16 => "|i2",
+            Self::I32 => "|i4",
+            Self::I64 => "|i8",
+            Self::U8 => "|u1",
+            Self::U16 => "|u2",
+            Self::U32 => "|u4",
+            Self::U64 => "|u8",
+            Self::F16 => "|f2",
+            Self::F32 => "|f4",
+            Self::F64 => "|f8",
+            Self::C64 => "|c8",
+            Self::C128 => "|c16",
+        }
     }
 
     /// Reads a typestr. The byte order may be `|`, `=`, the machine's own, or left out; `"?"`
@@ -103,7 +118,7 @@ mod tests {
     fn typestrs_round_trip_with_every_native_order() {
         for dtype in Dtype::ALL {
             let typestr = dtype.typestr();
-            assert_eq!(Dtype::from_typestr(&typestr), Ok(dtype));
+            assert_eq!(Dtype::from_typestr(typestr), Ok(dtype));
             for order in ["", "=", &native_order().to_string()] {
                 let text = typestr.replace('|', order);
                 assert_eq!(Dtype::from_typestr(&text), Ok(dtype), "{text}");

@@ -9,7 +9,7 @@ mod error;
 mod validate;
 
 pub use error::InterfaceError;
-pub(crate) use validate::VERSION;
+pub use validate::VERSION;
 pub use validate::{ByteSpan, ValidInterface};
 
 /// The entries of `__sycl_usm_array_interface__` as they came, types checked but not values.

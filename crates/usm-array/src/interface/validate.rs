@@ -5,7 +5,7 @@ use crate::dtype::Dtype;
 use crate::layout::{Extent, Layout, LayoutError, Order};
 
 /// The one version of the protocol.
-pub(crate) const VERSION: i64 = 1;
+pub const VERSION: i64 = 1;
 
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -55,7 +55,7 @@ impl Layout {
         order: Order,
     ) -> Result<Self, LayoutError> {
         let mut layout = Self::new(shape, strides, 0, order)?;
-        if let Some(extent) = layout.extent() {
+        if let Some(extent) = layout.extent().filter(|extent| extent.min != 0) {
             layout = layout.with_offset(-extent.min)?;
         }
         Ok(layout)

@@ -14,7 +14,9 @@ use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
 use super::keys;
 use crate::buffer_import::HostBuffer;
 use crate::builtin::is_builtin;
+use crate::called;
 use crate::errors::{ToPyErr, type_name};
+use crate::imported;
 use crate::memory::Memory;
 use crate::sycl::place_of;
 use crate::tensor::UsmNdarray;
@@ -55,7 +57,9 @@ fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, P
     if is_builtin(object) {
         return Ok(None);
     }
-    let Some(found) = object.getattr_opt(intern!(object.py(), INTERFACE))? else { return Ok(None) };
+    let py = object.py();
+    let found = called::python(py, || object.getattr_opt(intern!(py, INTERFACE)))?;
+    let Some(found) = found else { return Ok(None) };
     match found.cast_into::<PyDict>() {
         Ok(dict) => Ok(Some(dict)),
         Err(error) => Err(PyTypeError::new_err(format!(
@@ -118,11 +122,8 @@ fn check_span(valid: &ValidInterface, buffer: &HostBuffer) -> PyResult<()> {
 
 /// `dpctl.memory` publishes its objects as read-only although they are writable. They, and only they, are taken as writable.
 fn is_dpctl_memory(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let modules = object.py().import("sys")?.getattr(intern!(object.py(), "modules"))?;
-    let Some(module) = modules.cast::<PyDict>()?.get_item("dpctl.memory")? else { return Ok(false) };
-    if module.is_none() {
-        return Ok(false); // how a program forbids an import
-    }
+    let py = object.py();
+    let Some(module) = imported::module(py, intern!(py, "dpctl.memory"))? else { return Ok(false) };
     for class in ["MemoryUSMDevice", "MemoryUSMShared", "MemoryUSMHost"] {
         let class = module.getattr(class)?;
         // A subclass that publishes a dictionary of its own means what it says.

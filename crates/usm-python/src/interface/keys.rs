@@ -73,7 +73,10 @@ fn data_pair(object: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
             items.len()
         )));
     };
-    let address = index(&item("data", 0), address)?;
+    let address = match address.is_exact_instance_of::<PyInt>().then(|| address.extract().ok()).flatten() {
+        Some(address) => address,
+        None => index(&item("data", 0), address)?,
+    };
     // NumPy's bool is not Python's.
     let is_bool = flag.is_instance_of::<PyBool>() || matches!(type_name(flag).as_str(), "bool" | "bool_");
     if !is_bool {

@@ -2,8 +2,9 @@
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyList, PyTuple};
+use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
 
+use crate::called;
 use crate::errors::type_name;
 
 /// Characters of an integer that a message shows.
@@ -18,7 +19,7 @@ where
     if object.is_instance_of::<PyBool>() {
         return Err(wrong_type(name, object));
     }
-    object.extract().map_err(|error: PyErr| {
+    called::python(py, || object.extract()).map_err(|error: PyErr| {
         if error.is_instance_of::<PyTypeError>(py) {
             return wrong_type(name, object);
         }
@@ -67,7 +68,16 @@ where
     T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
 {
     let items = sequence(name, object)?;
-    items.iter().enumerate().map(|(i, item)| index(&self::item(name, i), item)).collect()
+    let one = |(i, item): (usize, &Bound<'py, PyAny>)| {
+        // What happens nearly always, before the item gets a name.
+        if item.is_exact_instance_of::<PyInt>()
+            && let Ok(value) = item.extract()
+        {
+            return Ok(value);
+        }
+        index(&self::item(name, i), item)
+    };
+    items.iter().enumerate().map(one).collect()
 }
 
 /// How messages call an item of a sequence.

@@ -1,5 +1,6 @@
 //! `MemoryUSMHost`, `MemoryUSMDevice`, `MemoryUSMShared` and what they share.
 
+mod bytes;
 mod construct;
 mod pickle;
 mod pool;
@@ -26,9 +27,6 @@ use crate::errors::{OrRaise, OrValueError, type_name};
 use crate::interface::{export, import};
 use crate::interrupt;
 use crate::sycl::{SyclContext, SyclDevice, SyclQueue, place_of};
-
-/// Bytes that are copied to the host between two looks at the signals.
-const PIECE_BYTES: usize = 16 << 20;
 
 /// What the three memory classes share: a range of bytes of USM.
 #[pyclass(frozen, subclass, weakref, mapping, name = "_Memory", module = "usm._usm")]
@@ -209,11 +207,11 @@ impl Memory {
     /// >>> target.copy_from_device(source)
     /// >>> target.tobytes()
     /// b'hi'
-    fn copy_from_device(&self, obj: &Bound<'_, PyAny>) -> PyResult<()> {
-        transfer::from_usm(&self.buffer, obj)
+    fn copy_from_device(&self, sycl_usm_ary: &Bound<'_, PyAny>) -> PyResult<()> {
+        transfer::from_usm(&self.buffer, sycl_usm_ary)
     }
 
-    /// Set every byte to `value`, 0 to 255.
+    /// Set every byte to `val`, 0 to 255.
     ///
     /// Raises OverflowError for another value, ValueError for read-only memory.
     ///
@@ -222,10 +220,10 @@ impl Memory {
     /// >>> memory.memset(97)
     /// >>> bytes(memory)
     /// b'aa'
-    #[pyo3(signature = (value=0))]
-    fn memset(&self, py: Python<'_>, value: u8) -> PyResult<()> {
+    #[pyo3(signature = (val=0))]
+    fn memset(&self, py: Python<'_>, val: u8) -> PyResult<()> {
         let buffer = self.buffer.clone();
-        interrupt::run(py, buffer.len_bytes(), move || buffer.fill(&[value]))?.or_raise()
+        interrupt::run(py, buffer.len_bytes(), move || buffer.fill(&[val]))?.or_raise()
     }
 
     /// The content as bytes.
@@ -236,16 +234,7 @@ impl Memory {
     /// >>> memory.tobytes()
     /// b'\x00\x00'
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        PyBytes::new_with(py, self.buffer.len_bytes(), |bytes| {
-            let mut offset_bytes = 0;
-            // Python's bytes cannot be lent to a thread that may outlast this call: Ctrl-C comes between pieces.
-            for piece in bytes.chunks_mut(PIECE_BYTES) {
-                py.detach(|| self.buffer.copy_to_host(piece, offset_bytes)).or_raise()?;
-                offset_bytes += piece.len();
-                py.check_signals()?;
-            }
-            Ok(())
-        })
+        bytes::content(py, &self.buffer)
     }
 
     /// The bytes of a slice with step 1: an object of the same kind over the same memory, read-only where this one is.

@@ -1,6 +1,6 @@
 //! Memory objects as pickles, which keep their kind, device and content.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use usm_array::usm_memory::UsmBuffer;
@@ -14,7 +14,7 @@ use crate::sycl::queue_argument;
 /// The first protocol with buffers beside the pickle.
 const OUT_OF_BAND: i32 = 5;
 
-type State<'py> = (&'static str, String, bool, Bound<'py, PyAny>);
+type State<'py> = (&'static str, String, bool, Bound<'py, PyAny>, usize);
 
 /// What makes the object again, and its arguments. Memory that host code reaches goes beside the pickle without a copy.
 pub(super) fn reduce<'py>(
@@ -36,32 +36,39 @@ pub(super) fn reduce<'py>(
     if protocol >= OUT_OF_BAND {
         data = py.import("pickle")?.getattr("PickleBuffer")?.call1((data,))?;
     }
-    let state = (buffer.kind().as_str(), device.to_string(), !buffer.is_writable(), data);
+    let state = (buffer.kind().as_str(), device.to_string(), !buffer.is_writable(), data, buffer.len_bytes());
     Ok((py.import("usm._usm")?.getattr("_memory_from_pickle")?, state))
 }
 
-/// _memory_from_pickle(usm_type, device, readonly, data)
+/// _memory_from_pickle(usm_type, device, readonly, data, nbytes=None)
 ///
-/// New memory of that kind on the default queue of that device, with the bytes of `data`: how pickles are read.
+/// New memory of that kind on the default queue of that device, with the bytes of `data`, of which there must be `nbytes`: how
+/// pickles are read.
 ///
 /// >>> from usm._usm import _memory_from_pickle
 /// >>> _memory_from_pickle("shared", "host:cpu:0", False, b"usm").tobytes()
 /// b'usm'
 #[pyfunction]
-#[pyo3(name = "_memory_from_pickle")]
+#[pyo3(name = "_memory_from_pickle", signature = (usm_type, device, readonly, data, nbytes=None))]
 pub(crate) fn from_pickle<'py>(
     py: Python<'py>,
     usm_type: &str,
     device: &Bound<'py, PyString>,
     readonly: bool,
     data: &Bound<'py, PyAny>,
+    nbytes: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let kind = kind_argument("usm_type", usm_type)?;
     let queue = queue_argument(py, "device", Some(device.as_any()))?;
     let bytes = HostBytes::readable("data", data)?;
+    if let Some(nbytes) = nbytes.filter(|&nbytes| nbytes != bytes.len()) {
+        let message = format!("data: found {} bytes, allowed are {nbytes}", bytes.len());
+        return Err(PyValueError::new_err(message));
+    }
     // There are no allocations of no bytes.
     let whole = py.detach(|| UsmBuffer::allocate(&queue, kind, bytes.len().max(1))).or_raise()?;
     let buffer = whole.sub_buffer(0, bytes.len()).or_raise()?;
-    bytes.with(py, &buffer, |bytes| buffer.copy_from_host(bytes, 0))?.or_raise()?;
+    let target = buffer.clone();
+    bytes.lend(py, &buffer, move |bytes| target.copy_from_host(bytes, 0))?.or_raise()?;
     wrap(py, if readonly { buffer.read_only() } else { buffer })
 }

@@ -2,10 +2,10 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use usm_array::usm_core::{BackendId, Queue};
 
 use super::SyclQueue;
+use crate::imported;
 
 /// The queue as a `dpctl.SyclQueue` where the program has imported dpctl, otherwise as ours.
 ///
@@ -15,9 +15,8 @@ pub(crate) fn queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Boun
     if queue.backend_id() != BackendId::Sycl {
         return Ok(ours);
     }
-    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
-    let dpctl = modules.cast::<PyDict>()?.get_item(intern!(py, "dpctl"))?;
-    // `None` is how a program forbids an import, and an import may be half done.
+    // An import may be half done.
+    let dpctl = imported::module(py, intern!(py, "dpctl"))?;
     let class = dpctl.map(|dpctl| dpctl.getattr_opt(intern!(py, "SyclQueue"))).transpose()?.flatten();
     match class {
         Some(class) => class.call1((ours.call_method0(intern!(py, "_get_capsule"))?,)),

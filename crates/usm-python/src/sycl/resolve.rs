@@ -10,6 +10,7 @@ use super::capsule;
 use super::context::SyclContext;
 use super::device;
 use super::queue::SyclQueue;
+use crate::called;
 use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, type_name};
 use crate::runtime;
 
@@ -82,7 +83,7 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
             type_name(object)
         )));
     };
-    let made = method.call0()?;
+    let made = called::python(py, || method.call0())?;
     match made.cast::<PyCapsule>() {
         Ok(capsule) => capsule::import(name, capsule),
         Err(_) => Err(PyTypeError::new_err(format!(

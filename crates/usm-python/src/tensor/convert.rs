@@ -5,6 +5,7 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyList};
 use usm_array::{Scalar, UsmArray};
 
 use crate::errors::OrRaise;
+use crate::interrupt;
 
 /// A Python number.
 pub(super) fn to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
@@ -22,7 +23,8 @@ pub(super) fn to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyA
 
 /// Nested lists of Python numbers; of an array without axes the number itself.
 pub(super) fn to_list<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = py.detach(|| array.to_bytes()).or_raise()?;
+    let source = array.clone();
+    let bytes = interrupt::run(py, array.size_bytes(), move || source.to_bytes())?.or_raise()?;
     nest(py, array, array.shape(), &bytes)
 }
 
@@ -39,6 +41,7 @@ fn nest<'py>(
     let list = PyList::empty(py);
     let step = bytes.len().checked_div(size).unwrap_or(0);
     for i in 0..size {
+        interrupt::check_now_and_then(py, i)?;
         list.append(nest(py, array, inner, &bytes[i * step..(i + 1) * step])?)?;
     }
     Ok(list.into_any())

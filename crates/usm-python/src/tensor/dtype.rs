@@ -7,6 +7,7 @@ use pyo3::types::{PyString, PyType};
 use usm_array::{DefaultDtypes, Dtype};
 
 use super::arguments;
+use crate::called;
 
 /// The objects of all dtypes and their class.
 struct Objects {
@@ -20,7 +21,7 @@ impl Objects {
     fn get(py: Python<'_>) -> PyResult<&'static Self> {
         static OBJECTS: PyOnceLock<Objects> = PyOnceLock::new();
         OBJECTS.get_or_try_init(py, || {
-            let class = match py.import("numpy") {
+            let class = match called::python(py, || py.import("numpy")) {
                 Ok(numpy) => numpy.getattr("dtype")?.cast_into::<PyType>()?,
                 Err(error) if error.is_instance_of::<PyImportError>(py) => py.get_type::<PyDtype>(),
                 Err(error) => return Err(error),

@@ -10,6 +10,7 @@ use usm_array::{Dtype, UsmArray};
 use super::UsmNdarray;
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
+use crate::interrupt;
 use crate::memory::kind_argument;
 use crate::sycl::queue_argument;
 
@@ -35,11 +36,16 @@ pub(super) fn reduce<'py>(
     let data = if protocol >= OUT_OF_BAND && array.is_host_accessible() {
         let dense = match ordered.is_c_contiguous() {
             true => ordered.clone(),
-            false => py.detach(|| ordered.copy()).or_raise()?,
+            false => {
+                let source = ordered.clone();
+                interrupt::run(py, ordered.size_bytes(), move || source.copy())?.or_raise()?
+            }
         };
         Bound::new(py, UsmNdarray::from_array(dense))?.into_any()
     } else {
-        PyBytes::new(py, &py.detach(|| ordered.to_bytes()).or_raise()?).into_any()
+        let source = ordered.clone();
+        let bytes = interrupt::run(py, ordered.size_bytes(), move || source.to_bytes())?.or_raise()?;
+        PyBytes::new(py, &bytes).into_any()
     };
     let data = match protocol >= OUT_OF_BAND {
         true => py.import("pickle")?.getattr("PickleBuffer")?.call1((data,))?,
@@ -83,7 +89,8 @@ pub(crate) fn array_from_pickle(
     let dtype: Dtype = dtype.parse().or_value_error("dtype")?;
     let bytes = HostBytes::readable("data", data)?;
     let array = py.detach(|| UsmArray::empty(&queue, kind, &shape, dtype)).or_raise()?;
-    bytes.with(py, array.buffer(), |bytes| array.copy_from_host_contiguous(bytes))?.or_raise()?;
+    let target = array.clone();
+    bytes.lend(py, array.buffer(), move |bytes| target.copy_from_host_contiguous(bytes))?.or_raise()?;
     // The place of each axis of the array.
     let places: Option<Vec<isize>> = (0..axes.len().cast_signed())
         .map(|axis| axes.iter().position(|&found| found == axis).map(usize::cast_signed))

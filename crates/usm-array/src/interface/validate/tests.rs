@@ -124,7 +124,7 @@ proptest! {
         let numbers = |values: &[isize]| values.iter().map(|&v| v as i64).collect::<Vec<_>>();
         let interface = UsmArrayInterface {
             shape: layout.shape().iter().map(|&n| n as i64).collect(),
-            typestr: dtype.typestr(),
+            typestr: dtype.typestr().to_owned(),
             address: ADDRESS,
             read_only,
             strides: Some(numbers(layout.strides())),
@@ -158,7 +158,7 @@ proptest! {
         let (shape, strides): (Vec<i64>, Vec<i64>) = axes.into_iter().unzip();
         let interface = UsmArrayInterface {
             shape,
-            typestr: dtype.typestr(),
+            typestr: dtype.typestr().to_owned(),
             address: address & !15,
             read_only: false,
             strides: with_strides.then_some(strides),

@@ -4,12 +4,13 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use usm_array::dlpack::{DlpackError, DlpackExport, ManagedTensor, TensorForm};
-use usm_array::{Error, UsmArray};
+use usm_array::{CopyMode, Error, UsmArray};
 
 use super::capsule;
 use super::device;
 use crate::errors::{OrRaise, ToPyErr, type_name};
 use crate::interface::index;
+use crate::interrupt;
 use crate::runtime;
 use crate::sycl::{Place, place_of};
 use crate::tensor::exchange::copy_mode;
@@ -32,17 +33,20 @@ pub(in crate::tensor) fn export<'py>(
         form: form(max_version)?,
         runtime: runtime::get(py)?,
     };
-    let tensor = py.detach(|| settled(array, &options)).map_err(|error| export_error(&error))?;
-    capsule::wrap(py, tensor)
+    // Only a copy takes long.
+    let copies = options.copy == CopyMode::Always || dl_device.is_some() && !array.is_host_accessible();
+    let (array, work_bytes) = (array.clone(), if copies { array.size_bytes() } else { 0 });
+    let is_near = array.is_host_reachable();
+    let tensor = interrupt::run_at(py, work_bytes, is_near, move || settled(&array, &options))?;
+    capsule::wrap(py, tensor.map_err(|error| export_error(&error))?)
 }
 
 /// The tensor, after work that others have submitted has ended: then it does not matter which queue the consumer uses.
 pub(super) fn settled(array: &UsmArray, options: &DlpackExport<'_>) -> usm_array::Result<ManagedTensor> {
-    let tensor = array.to_dlpack(options)?;
     if !array.is_empty() {
         drop(array.buffer().read_range(array.byte_range())?);
     }
-    Ok(tensor)
+    array.to_dlpack(options)
 }
 
 /// A device that is not there is a reason why the array cannot be handed out.

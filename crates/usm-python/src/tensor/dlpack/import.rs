@@ -10,6 +10,7 @@ use usm_array::{Conversion, CopyMode, UsmArray};
 
 use super::capsule;
 use super::device::{self, CPU};
+use crate::called;
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
 use crate::runtime;
@@ -173,7 +174,10 @@ impl<'a, 'py> Producer<'a, 'py> {
                 type_name(object)
             )));
         };
-        Ok(Self { object, device: device::pair("__dlpack_device__", &device.call0()?)? })
+        Ok(Self {
+            object,
+            device: device::pair("__dlpack_device__", &called::python(py, || device.call0())?)?,
+        })
     }
 
     /// The tensor, asked for with everything that DLPack 1 knows, else as before.
@@ -198,10 +202,9 @@ impl<'a, 'py> Producer<'a, 'py> {
             keywords.set_item(intern!(py, "copy"), false)?;
         }
         let method = intern!(py, "__dlpack__");
-        let capsule = match self.object.call_method(method, (), Some(&keywords)) {
-            Err(error) if device.is_none() && error.is_instance_of::<PyTypeError>(py) => {
-                self.object.call_method(method, (), Some(&old_keywords))
-            }
+        let call = |keywords| called::python(py, || self.object.call_method(method, (), Some(keywords)));
+        let capsule = match call(&keywords) {
+            Err(error) if device.is_none() && error.is_instance_of::<PyTypeError>(py) => call(&old_keywords),
             called => called,
         }?;
         capsule::take(&capsule)

@@ -14,6 +14,7 @@ use super::object::{Source, source};
 use super::wanted::Wanted;
 use crate::errors::{ExecutionPlacementError, OrRaise};
 use crate::interface::sequence;
+use crate::interrupt;
 use crate::runtime;
 
 /// True for what is taken as a sequence of elements.
@@ -50,7 +51,18 @@ pub(super) fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>)
     let array = elements.into_array(py, &shape, &queue, kind, dtype)?;
     let wanted =
         Conversion { kind: Some(kind), queue: Some(&queue), order: wanted.order, ..Conversion::default() };
-    py.detach(|| array.converted(&wanted)).or_raise()
+    let is_near = array.is_host_reachable() && queue.device().host_reachable(kind);
+    let convert = || array.converted(&wanted);
+    interrupt::detach_unless_small(py, array.size_bytes(), is_near, convert).or_raise()
+}
+
+fn numbers_of<'py>(range: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let mut numbers = Vec::new();
+    for number in range.try_iter()? {
+        interrupt::check_now_and_then(range.py(), numbers.len())?;
+        numbers.push(number?);
+    }
+    Ok(numbers)
 }
 
 /// The elements in row-major order: each with its place, counted in elements.
@@ -72,11 +84,12 @@ impl Elements {
             )));
         }
         let items = match object.is_instance_of::<PyRange>() {
-            true => object.try_iter()?.collect::<PyResult<Vec<_>>>()?,
+            true => numbers_of(object)?,
             false => sequence("obj", object)?,
         };
         let mut first: Option<Vec<usize>> = None;
         for (i, item) in items.iter().enumerate() {
+            interrupt::check_now_and_then(object.py(), self.len)?;
             path.push(i);
             let shape = match is_sequence(item) {
                 true => self.collect(item, path)?,
@@ -148,8 +161,11 @@ impl Elements {
         dtype: Dtype,
     ) -> PyResult<UsmArray> {
         if self.buffers.is_empty() && self.arrays.is_empty() {
-            let new = CreateOptions::new(queue, kind).dtype(Some(dtype));
-            return py.detach(|| new.numbers(shape, &self.numbers)).or_raise();
+            let (queue, shape, numbers) = (queue.clone(), shape.to_vec(), self.numbers);
+            let work_bytes = numbers.len().saturating_mul(size_of::<Scalar>());
+            let is_near = queue.device().host_reachable(kind);
+            let make = move || CreateOptions::new(&queue, kind).dtype(Some(dtype)).numbers(&shape, &numbers);
+            return interrupt::run_at(py, work_bytes, is_near, make)?.or_raise();
         }
         // Many small pieces go to their places in host memory first, arrays by the queue where they are.
         let runtime = runtime::get(py)?;

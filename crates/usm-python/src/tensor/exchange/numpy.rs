@@ -2,6 +2,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use usm_array::usm_core::UsmKind;
 use usm_array::{CopyOrder, UsmArray};
@@ -9,9 +10,10 @@ use usm_array::{CopyOrder, UsmArray};
 use super::host::HostElements;
 use super::wanted::Wanted;
 use crate::buffer_import::HostBytes;
+use crate::called;
 use crate::errors::OrRaise;
 use crate::interface::import::import_array;
-use crate::tensor::UsmNdarray;
+use crate::tensor::{UsmNdarray, dtype};
 
 /// asnumpy(usm_ary)
 ///
@@ -81,8 +83,9 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
         return numpy_copy(py, &array.transpose())?.getattr(intern!(py, "T"));
     }
     let shape = PyTuple::new(py, array.shape())?;
-    let numpy = py.import(intern!(py, "numpy"))?;
-    let result = numpy.call_method1(intern!(py, "empty"), (shape, array.dtype().name()))?;
+    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let result = called::python(py, || EMPTY.import(py, "numpy", "empty"))?
+        .call1((shape, dtype::object(py, array.dtype())?))?;
     let bytes = HostBytes::writable("numpy.empty", &result)?;
     let source = array.clone();
     bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))?.or_raise()?;
