@@ -23,6 +23,9 @@ unsafe impl Send for Allocation {}
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
+    /// Bytes of a huge page, and what the address of a block should be a multiple of to have them from its start on.
+    pub const HUGE_PAGE_BYTES: usize = 2 << 20;
+
     /// # Safety
     /// 1. A1 holds for the arguments: the caller gives the block away.
     pub(crate) unsafe fn from_raw(
@@ -57,6 +60,19 @@ impl Allocation {
     #[must_use]
     pub fn kind(&self) -> UsmKind {
         self.kind
+    }
+
+    /// Asks the system to back the whole huge pages in the block ([`HUGE_PAGE_BYTES`](Self::HUGE_PAGE_BYTES)) by such, where host code
+    /// reaches it: touching new small pages takes several times as long as a copy of them. The content stays; the system may refuse.
+    pub fn advise_huge_pages(&self) {
+        let start = self.address().next_multiple_of(Self::HUGE_PAGE_BYTES);
+        let end = (self.address() + self.len_bytes) & !(Self::HUGE_PAGE_BYTES - 1);
+        if start >= end || !self.device().host_reachable(self.kind) {
+            return;
+        }
+        let first = self.block.as_ptr().wrapping_add(start - self.address()).cast();
+        // SAFETY: A1: pages within the block, mapped into this process. How pages are backed changes nothing that can be seen.
+        unsafe { libc::madvise(first, end - start, libc::MADV_HUGEPAGE) };
     }
 
     /// The queue it was allocated with.

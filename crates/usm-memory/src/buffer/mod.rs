@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use usm_core::{Context, Device, Queue, UsmKind};
+use usm_core::{Allocation, Context, Device, Queue, UsmKind};
 
 pub use self::block::Ownership;
 pub(crate) use self::block::{Block, same_queue};
@@ -21,6 +21,9 @@ pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 use crate::snapshot::TagId;
 use crate::{Error, MemoryResource, ReadGuard, Result, WriteGuard, resource};
+
+/// Bytes of memory from which on huge pages pay.
+const LARGE_BYTES: usize = 2 * Allocation::HUGE_PAGE_BYTES;
 
 /// A byte range of one USM allocation, owned or borrowed.
 ///
@@ -89,11 +92,19 @@ impl UsmBuffer {
         len_bytes: usize,
         align_bytes: Option<usize>,
     ) -> Result<Self> {
+        let is_large = len_bytes >= LARGE_BYTES && queue.device().host_reachable(kind);
+        let align_bytes = match is_large {
+            true => Some(align_bytes.unwrap_or(1).max(Allocation::HUGE_PAGE_BYTES)),
+            false => align_bytes,
+        };
         let allocation = match align_bytes {
             None => queue.allocate(kind, len_bytes),
             Some(align_bytes) => queue.allocate_aligned(kind, len_bytes, align_bytes),
-        };
-        Ok(Self::over(Block::owned(allocation?), true))
+        }?;
+        if is_large {
+            allocation.advise_huge_pages();
+        }
+        Ok(Self::over(Block::owned(allocation), true))
     }
 
     fn over(block: Block, writable: bool) -> Self {
