@@ -94,7 +94,9 @@ def test_modules_are_gone_before_objects(backend):
     )
 
 
-@pytest.mark.parametrize(("backend", "daemon"), [(backend, daemon) for backend in ("host", "sycl") for daemon in (True, False)])
+@pytest.mark.parametrize(
+    ("backend", "daemon"), [(backend, daemon) for backend in ("host", "sycl") for daemon in (True, False)]
+)
 @pytest.mark.parametrize("round", range(3))
 def test_threads_at_the_end(backend, daemon, round):
     """Daemon threads are stopped wherever they are: with memory, in a copy, in a wait."""
@@ -124,6 +126,40 @@ def test_threads_at_the_end(backend, daemon, round):
         time.sleep(0.2)
         if not {daemon}:
             stop.set()
+        """,
+    )
+
+
+@BACKENDS
+@pytest.mark.parametrize(
+    "work", ["ut.asnumpy(a)", "a.dtype", "um.as_usm_memory(slow)", "ut.empty(slow)", "ut.from_dlpack(slow)"]
+)
+def test_a_daemon_thread_in_python_code_that_we_call(backend, work):
+    """The first use imports NumPy, and foreign objects have methods: the interpreter must not end under them."""
+    children.run(
+        backend,
+        f"""
+        a = array(4)
+        class Slow:
+            def __index__(self):
+                time.sleep(0.3)
+                return 1
+            def __dlpack_device__(self):
+                time.sleep(0.3)
+                return (1, 0)
+            __dlpack__ = None
+            @property
+            def __sycl_usm_array_interface__(self):
+                time.sleep(0.3)
+                raise AttributeError
+        slow = Slow()
+        def run():
+            try:
+                {work}
+            except (ImportError, TypeError, ValueError):
+                pass
+        threading.Thread(target=run, daemon=True).start()
+        time.sleep(0.05)
         """,
     )
 

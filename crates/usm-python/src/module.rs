@@ -40,7 +40,8 @@ pub mod _usm {
     #[pymodule_export]
     use crate::memory::{
         LiveMemory, Memory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
-        as_usm_memory, from_pickle, memory_stats, take_snapshot, use_pool,
+        as_usm_memory, default_pool_stats, from_pickle, memory_stats, take_snapshot, trim_default_pool,
+        use_default_pool, use_pool,
     };
     #[pymodule_export]
     use crate::selection::{

@@ -74,6 +74,7 @@ __all__ = [
     "concat",
     "copy",
     "count_nonzero",
+    "default_pool_stats",
     "dldevice_to_sycl_device",
     "doctor",
     "empty",
@@ -154,8 +155,10 @@ __all__ = [
     "tile",
     "to_numpy",
     "tril",
+    "trim_default_pool",
     "triu",
     "unstack",
+    "use_default_pool",
     "use_pool",
     "usm_ndarray",
     "usm_ndarray_repr",
@@ -741,6 +744,9 @@ class MemoryPool:
     def __enter__(self) -> Self: ...
     def __exit__(self, _type: object, _value: object, _traceback: object) -> None: ...
 
+def default_pool_stats() -> dict[str, int]: ...
+def trim_default_pool() -> int: ...
+def use_default_pool(enabled: bool) -> bool: ...
 def use_pool(
     device: _SyclObject | None = None,
     *,

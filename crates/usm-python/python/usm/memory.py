@@ -2,8 +2,9 @@
 
 ``MemoryUSMHost`` and ``MemoryUSMShared`` support the buffer protocol;
 ``MemoryUSMDevice`` is out of reach of host code, copy it with ``copy_to_host``.
-A slice of memory is an object over a part of it. ``use_pool`` lets new memory
-come from a pool, ``memory_stats`` and ``snapshot`` tell what is live.
+A slice of memory is an object over a part of it. New memory comes from a pool,
+which ``use_default_pool`` switches off and ``use_pool`` replaces; ``memory_stats``
+and ``snapshot`` tell what is live.
 """
 
 from ._usm import (
@@ -15,8 +16,11 @@ from ._usm import (
     MemoryUSMShared,
     USMAllocationError,
     as_usm_memory,
+    default_pool_stats,
     memory_stats,
     snapshot,
+    trim_default_pool,
+    use_default_pool,
     use_pool,
 )
 
@@ -29,7 +33,10 @@ __all__ = [
     "MemoryUSMShared",
     "USMAllocationError",
     "as_usm_memory",
+    "default_pool_stats",
     "memory_stats",
     "snapshot",
+    "trim_default_pool",
+    "use_default_pool",
     "use_pool",
 ]

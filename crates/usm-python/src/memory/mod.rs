@@ -2,6 +2,7 @@
 
 mod bytes;
 mod construct;
+mod default_pool;
 mod pickle;
 mod pool;
 mod snapshot;
@@ -18,6 +19,7 @@ use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, Order, UsmArray};
 
 pub(crate) use self::construct::{MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, wrap};
+pub(crate) use self::default_pool::{default_pool_stats, trim_default_pool, use_default_pool};
 pub(crate) use self::pickle::from_pickle;
 pub(crate) use self::pool::{MemoryPool, use_pool};
 pub(crate) use self::snapshot::{LiveMemory, MemorySnapshot, memory_stats, take_snapshot};
@@ -152,7 +154,7 @@ impl Memory {
     /// >>> import usm.memory as um
     /// >>> memory = um.MemoryUSMHost(8)
     /// >>> memory.set_tag("input")
-    /// >>> [row.tag for row in um.snapshot() if row.address == memory._pointer]
+    /// >>> [row.tag for row in um.snapshot() if row.address == memory._pointer and row.tag]
     /// ['input']
     fn set_tag(&self, label: &str) {
         self.buffer.set_tag(label);

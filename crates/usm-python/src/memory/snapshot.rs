@@ -12,9 +12,9 @@ use usm_array::usm_memory::snapshot::{self, Snapshot, Totals};
 /// >>> import usm.memory as um
 /// >>> memory = um.MemoryUSMShared(100, queue="host:cpu:0")
 /// >>> memory.set_tag("weights")
-/// >>> [row] = [row for row in um.snapshot() if row.address == memory._pointer]
+/// >>> [row] = [row for row in um.snapshot() if row.address == memory._pointer and not row.is_reserve]
 /// >>> row.nbytes, row.usm_type, row.holder, row.tag, row.device
-/// (100, 'shared', 'owned', 'weights', 'host:cpu:0')
+/// (100, 'shared', 'leased', 'weights', 'host:cpu:0')
 #[pyclass(frozen, weakref, module = "usm.memory")]
 #[derive(Debug)]
 pub struct LiveMemory(snapshot::LiveMemory);
@@ -39,7 +39,7 @@ impl LiveMemory {
         self.0.kind.as_str()
     }
 
-    /// Who frees it: ``"owned"`` memory this package, ``"borrowed"`` memory a foreign owner, ``"leased"`` memory a pool, whose own
+    /// Who frees it: ``"owned"`` memory this package, ``"borrowed"`` memory a foreign owner, ``"leased"`` memory a pool, as the default one, whose own
     /// memory is listed, too.
     #[getter]
     fn holder(&self) -> &'static str {
@@ -183,9 +183,9 @@ pub(crate) fn take_snapshot(py: Python<'_>) -> MemorySnapshot {
 /// of what the pools own). MemoryPool.stats() has the numbers of a pool over time.
 ///
 /// >>> import usm.memory as um
-/// >>> before = um.memory_stats()["shared"]["owned_bytes"]
+/// >>> before = um.memory_stats()["shared"]["leased_bytes"]
 /// >>> memory = um.MemoryUSMShared(100, queue="host:cpu:0")
-/// >>> um.memory_stats()["shared"]["owned_bytes"] - before
+/// >>> um.memory_stats()["shared"]["leased_bytes"] - before
 /// 100
 #[pyfunction]
 pub(crate) fn memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {

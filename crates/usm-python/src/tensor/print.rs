@@ -11,6 +11,7 @@ use usm_array::{FloatMode, PrintOptions, Sign, UsmArray};
 use super::UsmNdarray;
 use crate::errors::{OrRaise, type_name};
 use crate::interface::index;
+use crate::interrupt;
 
 /// Those that `set_print_options` has set.
 static OPTIONS: RwLock<Option<PrintOptions>> = RwLock::new(None);
@@ -219,7 +220,9 @@ pub(crate) fn usm_ndarray_str(
     };
     let options = options.apply(py)?;
     let (prefix, suffix) = (prefix.chars().count(), suffix.chars().count());
-    py.detach(|| array.array2string(&options, separator, prefix, suffix)).or_raise()
+    let (source, separator) = (array.clone(), separator.to_owned());
+    let job = move || source.array2string(&options, &separator, prefix, suffix);
+    interrupt::run(py, work_bytes(array), job)?.or_raise()
 }
 
 /// usm_ndarray_repr(x, line_width=None, precision=None, suppress=None, prefix="usm_ndarray")
@@ -242,7 +245,13 @@ pub(crate) fn usm_ndarray_repr(
 ) -> PyResult<String> {
     let array = array_argument(x)?;
     let options = Changes { linewidth: line_width, precision, suppress, ..Changes::default() }.apply(py)?;
-    py.detach(|| array.repr(prefix, &options)).or_raise()
+    let (source, prefix) = (array.clone(), prefix.to_owned());
+    interrupt::run(py, work_bytes(array), move || source.repr(&prefix, &options))?.or_raise()
+}
+
+/// The text of an element takes as long as a copy of some hundred bytes.
+fn work_bytes(array: &UsmArray) -> usize {
+    array.size().saturating_mul(256)
 }
 
 fn array_argument<'a>(x: &'a Bound<'_, PyAny>) -> PyResult<&'a UsmArray> {
@@ -255,11 +264,13 @@ fn array_argument<'a>(x: &'a Bound<'_, PyAny>) -> PyResult<&'a UsmArray> {
 /// `str(array)`.
 pub(super) fn text(py: Python<'_>, array: &UsmArray) -> PyResult<String> {
     let options = current();
-    py.detach(|| array.array2string(&options, " ", 0, 0)).or_raise()
+    let source = array.clone();
+    interrupt::run(py, work_bytes(array), move || source.array2string(&options, " ", 0, 0))?.or_raise()
 }
 
 /// `repr(array)`.
 pub(super) fn repr(py: Python<'_>, array: &UsmArray) -> PyResult<String> {
     let options = current();
-    py.detach(|| array.repr("usm_ndarray", &options)).or_raise()
+    let source = array.clone();
+    interrupt::run(py, work_bytes(array), move || source.repr("usm_ndarray", &options))?.or_raise()
 }
