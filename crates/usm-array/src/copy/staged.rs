@@ -16,6 +16,12 @@ use crate::view::{HostRead, HostWrite, zeroed_vec};
 /// The most bytes of a piece.
 pub(super) const PIECE_BYTES: usize = 4 << 20;
 
+/// The most bytes of a piece whose elements are all over the target.
+const PACKED_BYTES: usize = 256 << 20;
+
+/// How many times as long as its elements the target of a piece is that counts as all over it.
+const SCATTERED: usize = 4;
+
 /// Gaps of more bytes are not copied: an operation of a queue costs about as much as this many bytes.
 const GAP_BYTES: usize = 64 << 10;
 
@@ -75,9 +81,7 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: CopyPlan, cast:
     target.buffer().wait_for_turn()?;
     let from = source.buffer().read_range(source.byte_range())?;
     let to = target.buffer().write_range(target.byte_range())?;
-    let mut pieces = Vec::new();
-    cut(plan, Side::Source, cast.src.itemsize_bytes(), &mut pieces);
-    for piece in pieces {
+    for piece in packed_pieces(plan, cast.src.itemsize_bytes()) {
         let (pack, unpack) = piece.through_packed();
         let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
         let same = Cast::new(cast.src, cast.src);
@@ -89,8 +93,23 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: CopyPlan, cast:
     Ok(())
 }
 
-/// Cuts a plan into parts that span at most [`PIECE_BYTES`] on a side, without large gaps.
-fn cut(plan: CopyPlan, side: Side, itemsize_bytes: usize, pieces: &mut Vec<CopyPlan>) {
+/// The pieces of a source that go through host memory as a whole, on their way to a target that goes through it in pieces, too.
+///
+/// In a transposing copy each piece of the source has elements in all of the target. So there are few, then: the target goes through
+/// the host once for each.
+fn packed_pieces(plan: CopyPlan, itemsize_bytes: usize) -> Vec<CopyPlan> {
+    let cut_at = |plan, limit_bytes| {
+        let mut pieces = Vec::new();
+        cut(plan, Side::Source, itemsize_bytes, limit_bytes, &mut pieces);
+        pieces
+    };
+    let pieces = cut_at(plan.clone(), PIECE_BYTES);
+    let is_scattered = |piece: &CopyPlan| piece.span(Side::Target).len() / SCATTERED > piece.size();
+    if pieces.len() > 1 && pieces.iter().any(is_scattered) { cut_at(plan, PACKED_BYTES) } else { pieces }
+}
+
+/// Cuts a plan into parts that span at most so many bytes on a side, without large gaps.
+fn cut(plan: CopyPlan, side: Side, itemsize_bytes: usize, limit_bytes: usize, pieces: &mut Vec<CopyPlan>) {
     let span = plan.span(side).len() * itemsize_bytes;
     let gap = plan.farthest(side).map_or(0, |axis| {
         let axis = plan.loops[axis];
@@ -103,13 +122,15 @@ fn cut(plan: CopyPlan, side: Side, itemsize_bytes: usize, pieces: &mut Vec<CopyP
         plan.loops.iter().filter(|axis| axis.stride(side) != 0).map(|axis| axis.count).product::<usize>();
     let parts = if gap > GAP_BYTES {
         plan.steps(side)
-    } else if span.max(copied.saturating_mul(itemsize_bytes)) > PIECE_BYTES {
+    } else if span.max(copied.saturating_mul(itemsize_bytes)) > limit_bytes {
         plan.halves(side).map(Vec::from)
     } else {
         None
     };
     match parts {
-        Some(parts) => parts.into_iter().for_each(|part| cut(part, side, itemsize_bytes, pieces)),
+        Some(parts) => {
+            parts.into_iter().for_each(|part| cut(part, side, itemsize_bytes, limit_bytes, pieces))
+        }
         None => pieces.push(plan),
     }
 }
@@ -169,7 +190,7 @@ impl Drop for Staging {
 unsafe fn pull(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
     let itemsize = cast.src.itemsize_bytes();
     let mut pieces = Vec::new();
-    cut(plan, Side::Source, itemsize, &mut pieces);
+    cut(plan, Side::Source, itemsize, PIECE_BYTES, &mut pieces);
     let mut stagings = [Staging::default(), Staging::default()];
     let mut waiting: Option<(CopyPlan, usize)> = None;
     for (number, piece) in pieces.into_iter().map(Some).chain([None]).enumerate() {
@@ -204,7 +225,7 @@ unsafe fn pull(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *co
 unsafe fn push(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
     let itemsize = cast.dst.itemsize_bytes();
     let mut pieces = Vec::new();
-    cut(plan, Side::Target, itemsize, &mut pieces);
+    cut(plan, Side::Target, itemsize, PIECE_BYTES, &mut pieces);
     let mut stagings = [Staging::default(), Staging::default()];
     let mut last: Option<Event> = None;
     for (number, piece) in pieces.into_iter().enumerate() {

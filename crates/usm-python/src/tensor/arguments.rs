@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::Device;
 use usm_array::{DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes};
@@ -15,6 +15,9 @@ use crate::interface::{index, index_sequence};
 
 /// An integer or a tuple or list of integers, none negative.
 pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    if let Some(sizes) = plain_shape(object) {
+        return Ok(sizes);
+    }
     let is_number = object.is_exact_instance_of::<PyInt>()
         || !is_builtin(object) && object.hasattr(intern!(object.py(), "__index__"))?;
     let sizes: Vec<isize> = match is_number {
@@ -27,6 +30,23 @@ pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         })
     };
     sizes.into_iter().enumerate().map(check).collect()
+}
+
+/// A shape of Python's own integers in a tuple, as nearly all are.
+fn plain_shape(object: &Bound<'_, PyAny>) -> Option<Vec<usize>> {
+    let size = |item: &Bound<'_, PyAny>| {
+        if item.is_exact_instance_of::<PyInt>() { item.extract().ok() } else { None }
+    };
+    match object.cast_exact::<PyTuple>() {
+        Ok(tuple) => {
+            let mut sizes = Vec::with_capacity(tuple.len());
+            for item in tuple.iter_borrowed() {
+                sizes.push(size(&item)?);
+            }
+            Some(sizes)
+        }
+        Err(_) => size(object).map(|size| vec![size]),
+    }
 }
 
 /// A dtype by its name or typestr, as a NumPy dtype or scalar type, or as a Python number type. `None` is the widest real type

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
-use usm_array::{Index, SliceItem, UsmArray};
+use usm_array::{Casting, Error, Index, SliceItem, UsmArray};
 
 use super::operand::{self, Operand};
 use super::{UsmNdarray, numbers};
@@ -31,8 +31,8 @@ impl Item {
 
 /// The elements of a key: a view where it has neither arrays nor lists, otherwise a copy.
 pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
-    if let Some(items) = basic_items(key)? {
-        return array.slice(&items).or_raise();
+    if let Some(view) = basic_view(array, key)? {
+        return Ok(view);
     }
     let items = items(key)?;
     let array = array.clone();
@@ -45,11 +45,22 @@ pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<UsmArray
 
 /// Changes the elements of a key.
 pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    if !array.is_writable() {
+        return Err(Error::ReadOnly).or_raise();
+    }
+    if let Some(target) = basic_view(array, key)? {
+        let value = Operand::assigned(value, array.dtype())?;
+        let is_near = target.is_host_reachable() && value.array().is_none_or(UsmArray::is_host_reachable);
+        return interrupt::run_at(key.py(), target.size_bytes(), is_near, move || match &value {
+            Operand::Scalar(value) => target.fill_scalar(*value),
+            Operand::Array(source) => target.assign_cast(source, Casting::Unsafe),
+        })?
+        .or_raise();
+    }
     let items = items(key)?;
     let value = Operand::assigned(value, array.dtype())?;
     let array = array.clone();
-    let is_near = array.is_host_reachable() && value.array().is_none_or(UsmArray::is_host_reachable);
-    interrupt::run_at(key.py(), work_bytes(&array, &items), is_near, move || {
+    interrupt::run(key.py(), work_bytes(&array, &items), move || {
         let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
         array.set_index(&indices, &value)
     })?
@@ -63,8 +74,7 @@ fn work_bytes(array: &UsmArray, items: &[Item]) -> usize {
         _ => 0,
     });
     let most = of_arrays.fold(array.size_bytes(), usize::max);
-    let is_basic = items.iter().all(|item| matches!(item, Item::Basic(_)));
-    if !is_basic && !interrupt::is_long(most) {
+    if !interrupt::is_long(most) {
         return most; // not worth a closer look
     }
     let basic: Option<Vec<SliceItem>> = items
@@ -99,17 +109,37 @@ fn items(key: &Bound<'_, PyAny>) -> PyResult<Vec<Item>> {
     }
 }
 
-/// The items of a key without arrays and lists; `None` for other keys.
-fn basic_items(key: &Bound<'_, PyAny>) -> PyResult<Option<Vec<SliceItem>>> {
-    match key.cast::<PyTuple>() {
-        Ok(items) => items.iter().map(|item| basic(&item).transpose()).collect::<Option<_>>().transpose(),
-        Err(_) => Ok(basic(key)?.map(|item| vec![item])),
+/// The view of a key without arrays and lists; `None` for other keys.
+fn basic_view(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+    let Ok(tuple) = key.cast::<PyTuple>() else {
+        return Ok(match basic(key)? {
+            Some(item) => Some(array.slice(&[item]).or_raise()?),
+            None => None,
+        });
+    };
+    // Few keys have more items.
+    const INLINE: usize = 6;
+    let (mut inline, mut heap) = ([SliceItem::Ellipsis; INLINE], Vec::new());
+    let count = tuple.len();
+    if count > INLINE {
+        heap.resize(count, SliceItem::Ellipsis);
     }
+    let items = if count > INLINE { &mut heap[..] } else { &mut inline[..count] };
+    for (item, object) in items.iter_mut().zip(tuple.iter_borrowed()) {
+        match basic(&object)? {
+            Some(found) => *item = found,
+            None => return Ok(None),
+        }
+    }
+    array.slice(items).or_raise().map(Some)
 }
 
 fn basic(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
     if object.is_exact_instance_of::<PyInt>() {
-        return integer(object).map(Some);
+        return match object.extract() {
+            Ok(index) => Ok(Some(SliceItem::Index(index))),
+            Err(_) => integer(object).map(Some),
+        };
     }
     if let Ok(slice) = object.cast::<PySlice>() {
         return slice_item(slice).map(Some);
