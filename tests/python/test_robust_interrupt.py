@@ -154,6 +154,27 @@ print(f"{BACKEND} {KIND}: back {took * 1e3:.0f} ms after Ctrl-C, {owned} of 2 op
 
 
 @BACKENDS
+def test_a_wait_for_the_queue_waits_for_what_was_broken_off(backend):
+    children.run(
+        backend,
+        INTERRUPTED
+        + """
+large = ut.zeros(1 << 26, "f4", usm_type="shared", sycl_queue=QUEUE)
+for attempt in range(20):
+    try:
+        interrupted(lambda: ut.astype(large, "f8"), 0.01)
+        break
+    except AssertionError:
+        continue    # it was over before
+QUEUE.wait()
+large[...] = 2.0
+assert float(large[-1]) == 2.0
+""",
+        seconds=120,
+    )
+
+
+@BACKENDS
 def test_buffers_are_owned_until_the_work_ends(backend):
     children.run(
         backend,

@@ -22,8 +22,8 @@
 //! # }
 //! ```
 //!
-//! A [`TypedBuffer`] knows the type of its elements. Memory comes from the runtime, or from a [`MemoryResource`]: a pool, limits,
-//! statistics, stacked as in [`resource`].
+//! A [`TypedBuffer`] knows the type of its elements. Memory comes from the [pool of the process](resource::process_pool), or from a
+//! [`MemoryResource`]: another pool, limits, statistics, stacked as in [`resource`].
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Waiting for operations and long work so that Ctrl-C gets through.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -71,11 +71,48 @@ pub(crate) fn run<T: Send + 'static>(
     if !is_long(work_bytes) {
         return Ok(py.detach(job));
     }
+    // Says whether the job has ended, or nobody waits for it any more.
+    let state = Arc::new(AtomicU8::new(UNDER_WAY));
+    let theirs = Arc::clone(&state);
+    let job = move || {
+        let result = job();
+        if theirs.swap(ENDED, Ordering::AcqRel) == BROKEN_OFF {
+            LEFT_ALONE.fetch_sub(1, Ordering::Release);
+        }
+        result
+    };
     match elsewhere(job) {
-        Ok(result) => received(py, result)?
+        Ok(result) => received(py, result)
+            .inspect_err(|_| leave_alone(&state))?
             .ok_or_else(|| UsmError::new_err("an operation ended without a result; this is a bug of usm")),
         Err(job) => Ok(py.detach(job)),
     }
+}
+
+/// States of a job.
+const UNDER_WAY: u8 = 0;
+const ENDED: u8 = 1;
+const BROKEN_OFF: u8 = 2;
+
+/// Jobs that go on although nobody waits for them any more.
+static LEFT_ALONE: AtomicUsize = AtomicUsize::new(0);
+
+fn leave_alone(state: &AtomicU8) {
+    // Counted before it is marked, since the job counts down.
+    LEFT_ALONE.fetch_add(1, Ordering::Relaxed);
+    let marked = state.compare_exchange(UNDER_WAY, BROKEN_OFF, Ordering::AcqRel, Ordering::Acquire);
+    if marked.is_err() {
+        LEFT_ALONE.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Waits until the jobs that Ctrl-C has broken off have ended; once more it ends the waiting.
+pub(crate) fn wait_for_broken_off(py: Python<'_>) -> PyResult<()> {
+    while LEFT_ALONE.load(Ordering::Acquire) > 0 {
+        py.detach(|| thread::sleep(Duration::from_millis(1)));
+        py.check_signals()?;
+    }
+    Ok(())
 }
 
 /// Lets signal handlers run now and then in a loop over Python objects, which is at step `i`.

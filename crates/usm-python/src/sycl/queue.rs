@@ -164,12 +164,13 @@ impl SyclQueue {
         self.queue.properties().in_order
     }
 
-    /// Wait for all that was submitted.
+    /// Wait for all that was submitted, and for operations of any queue that Ctrl-C has broken off: they go on, and keep their operands.
     ///
     /// Raises UsmError when an operation failed. Ctrl-C ends the waiting, not the operations.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
         let barrier = py.detach(|| self.queue.barrier(&[])).or_raise()?;
         interrupt::wait_all(py, &[barrier])?;
+        interrupt::wait_for_broken_off(py)?;
         py.detach(|| flight::settle(&self.queue)).or_raise()
     }
 
