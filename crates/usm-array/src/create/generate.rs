@@ -20,13 +20,31 @@ const DEVICE_CHUNK_BYTES: usize = 4 << 20;
 ///
 /// `T` has the item size of the array; its bytes are what is stored.
 pub(super) fn generate<T: Element>(array: &UsmArray, mut value: impl FnMut(usize) -> T) -> Result<()> {
+    in_chunks(array, |start, part: &mut [T]| {
+        part.iter_mut().enumerate().for_each(|(i, element)| *element = value(start + i));
+    })
+}
+
+/// As [`generate`], by functions of the number as a real one, which it exactly is: arrays have fewer than 2⁵³ elements. Small integers
+/// become real numbers several at a time, large ones do not.
+fn generate_reals<T: Element>(array: &UsmArray, value: impl Fn(f64) -> T) -> Result<()> {
+    in_chunks(array, |start, part: &mut [T]| {
+        let start = start as f64;
+        // A chunk is short.
+        let number = |i: usize| start + f64::from(i as i32);
+        part.iter_mut().enumerate().for_each(|(i, element)| *element = value(number(i)));
+    })
+}
+
+/// Sets the elements of a C-contiguous array chunk by chunk; the function is told the number of the first one.
+fn in_chunks<T: Element>(array: &UsmArray, mut fill: impl FnMut(usize, &mut [T])) -> Result<()> {
     let chunk_bytes = if array.is_host_reachable() { HOST_CHUNK_BYTES } else { DEVICE_CHUNK_BYTES };
     let (size, len) = (array.size(), chunk_bytes / size_of::<T>());
     let flat = array.reshape_view(&[-1], Order::C)?;
     let mut chunk = zeroed_vec::<T>(len.min(size))?;
     for start in (0..size).step_by(len) {
         let part = &mut chunk[..len.min(size - start)];
-        part.iter_mut().enumerate().for_each(|(i, element)| *element = value(start + i));
+        fill(start, part);
         let target = flat.slice(&[SliceItem::between(start, start + part.len())])?;
         target.copy_from_host_contiguous(bytes_of(part))?;
     }
@@ -36,15 +54,15 @@ pub(super) fn generate<T: Element>(array: &UsmArray, mut value: impl FnMut(usize
 /// As [`generate`], for floating-point dtypes: numbers with these real and, if complex, imaginary parts.
 pub(super) fn generate_floating(
     array: &UsmArray,
-    re: impl Fn(usize) -> f64,
-    im: impl Fn(usize) -> f64,
+    re: impl Fn(f64) -> f64,
+    im: impl Fn(f64) -> f64,
 ) -> Result<()> {
     match array.dtype() {
-        Dtype::F16 => generate::<f16>(array, |i| half_from_f64(re(i))),
-        Dtype::F32 => generate(array, |i| re(i) as f32),
-        Dtype::F64 => generate(array, re),
-        Dtype::C64 => generate(array, |i| Complex32::new(re(i) as f32, im(i) as f32)),
-        Dtype::C128 => generate(array, |i| Complex64::new(re(i), im(i))),
+        Dtype::F16 => generate_reals::<f16>(array, |i| half_from_f64(re(i))),
+        Dtype::F32 => generate_reals(array, |i| re(i) as f32),
+        Dtype::F64 => generate_reals(array, re),
+        Dtype::C64 => generate_reals(array, |i| Complex32::new(re(i) as f32, im(i) as f32)),
+        Dtype::C128 => generate_reals(array, |i| Complex64::new(re(i), im(i))),
         found @ (Dtype::Bool
         | Dtype::I8
         | Dtype::I16
@@ -88,7 +106,7 @@ mod tests {
         for dtype in Dtype::ALL {
             let array = UsmArray::zeros(&queue, UsmKind::Shared, &[3], dtype).expect("small");
             let whole = generate_integers(&array, |i| i as u64 + 1);
-            let floating = generate_floating(&array, |i| i as f64 + 1.0, |_| 0.0);
+            let floating = generate_floating(&array, |i| i + 1.0, |_| 0.0);
             let is_refused = |result: Result<()>| matches!(result, Err(Error::DtypeNotAllowed { found, .. }) if found == dtype);
             let is_whole = matches!(dtype.kind(), 'i' | 'u');
             let is_floating = matches!(dtype.kind(), 'f' | 'c');

@@ -71,7 +71,7 @@ impl CreateOptions<'_> {
         }
         let array = self.vector(num, dtype)?;
         // Between the ends, which are small enough.
-        generate_integers(&array, |i| floor(line.at(i)).unwrap_or_default() as u64)?;
+        generate_integers(&array, |i| floor(line.at(i as f64)).unwrap_or_default() as u64)?;
         Ok(array)
     }
 }
@@ -81,27 +81,33 @@ struct Line {
     start: f64,
     stop: f64,
     /// Number of steps from the start to the stop
-    steps: usize,
+    steps: f64,
     /// Distance of two points; `None` if their distance has no `f64`, or is too small for it
     step: Option<f64>,
-    has_end: bool,
+    /// Number of the point that is the stop, whatever the step makes of it; none is NaN
+    end: f64,
 }
 
 impl Line {
     fn new(start: f64, stop: f64, steps: usize, has_end: bool) -> Self {
         let step = (stop - start) / steps.max(1) as f64;
         let step = (step.is_finite() && (step != 0.0 || stop == start)).then_some(step);
-        Self { start, stop, steps, step, has_end }
+        let end = if has_end { steps as f64 } else { f64::NAN };
+        Self { start, stop, steps: steps.max(1) as f64, step, end }
     }
 
-    fn at(&self, i: usize) -> f64 {
-        if self.has_end && i == self.steps {
-            return self.stop;
-        }
-        if let Some(step) = self.step {
-            return i as f64 * step + self.start;
-        }
-        let part = i as f64 / self.steps.max(1) as f64;
+    /// The point of that number. Without a branch for each, where there is a step.
+    #[inline]
+    fn at(&self, i: f64) -> f64 {
+        let point = match self.step {
+            Some(step) => i * step + self.start,
+            None => self.part(i),
+        };
+        if i == self.end { self.stop } else { point }
+    }
+
+    fn part(&self, i: f64) -> f64 {
+        let part = i / self.steps;
         if part == 0.0 {
             return self.start;
         }
@@ -142,11 +148,11 @@ mod tests {
     #[test]
     fn lines_too_long_or_too_short_for_a_step() {
         let longest = Line::new(f64::MIN, f64::MAX, 2, true);
-        assert_eq!([0, 1, 2].map(|i| longest.at(i)), [f64::MIN, 0.0, f64::MAX]);
+        assert_eq!([0.0, 1.0, 2.0].map(|i| longest.at(i)), [f64::MIN, 0.0, f64::MAX]);
         let shortest = Line::new(0.0, 5e-324, 4, true);
-        assert_eq!([0, 1, 3, 4].map(|i| shortest.at(i)), [0.0, 0.0, 5e-324, 5e-324]);
-        assert_eq!(Line::new(1.0, f64::INFINITY, 2, true).at(0), 1.0);
-        assert!(f64::is_nan(Line::new(f64::NAN, 0.0, 2, true).at(1)));
+        assert_eq!([0.0, 1.0, 3.0, 4.0].map(|i| shortest.at(i)), [0.0, 0.0, 5e-324, 5e-324]);
+        assert_eq!(Line::new(1.0, f64::INFINITY, 2, true).at(0.0), 1.0);
+        assert!(f64::is_nan(Line::new(f64::NAN, 0.0, 2, true).at(1.0)));
     }
 
     #[test]

@@ -73,7 +73,8 @@ fn labels() -> MutexGuard<'static, Labels> {
 /// let buffer = UsmBuffer::allocate(&queue, UsmKind::Shared, 100)?;
 /// drop(loading);
 /// let snapshot = usm_memory::snapshot();
-/// let found = snapshot.iter().find(|found| found.address == buffer.address()).unwrap();
+/// let is_it = |found: &&snapshot::LiveMemory| found.address == buffer.address() && !found.is_reserve;
+/// let found = snapshot.iter().find(is_it).unwrap();
 /// assert_eq!(found.tag.as_deref(), Some("loading"));
 /// # Ok(())
 /// # }

@@ -8,8 +8,8 @@ use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 
 use super::capsule;
 use super::context::SyclContext;
-use super::device;
 use super::queue::SyclQueue;
+use super::{device, dpctl};
 use crate::called;
 use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, type_name};
 use crate::runtime;
@@ -64,6 +64,9 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
     if let Ok(context) = object.cast::<SyclContext>() {
         return Ok(Place::Context(context.get().context().clone()));
     }
+    if let Some(queue) = dpctl::known_queue(object) {
+        return Ok(Place::Queue(queue));
+    }
     if let Ok(text) = object.cast::<PyString>() {
         let selector = text.to_string_lossy().parse::<FilterSelector>().or_value_error(name)?;
         let runtime = runtime::get(py)?;
@@ -85,7 +88,13 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
     };
     let made = called::python(py, || method.call0())?;
     match made.cast::<PyCapsule>() {
-        Ok(capsule) => capsule::import(name, capsule),
+        Ok(capsule) => {
+            let place = capsule::import(name, capsule)?;
+            if let Place::Queue(queue) = &place {
+                dpctl::remember_import(object, queue)?;
+            }
+            Ok(place)
+        }
         Err(_) => Err(PyTypeError::new_err(format!(
             "{name}: _get_capsule() of {} gave {}, allowed is a capsule named \"SyclContextRef\" or \"SyclQueueRef\"",
             type_name(object),
