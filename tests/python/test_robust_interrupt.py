@@ -301,29 +301,32 @@ def test_conversions(backend):
             INTERRUPTED
             + """
 import pickle
-numbers = list(range(4_000_000))
+numbers = list(range(2_000_000))
 large = ut.zeros(1 << 25, "f8", usm_type="shared", sycl_queue=QUEUE)
 pickled = pickle.dumps(large, protocol=5)
-few = ut.asarray([0.1] * 300_000, sycl_queue=QUEUE)
+few = ut.asarray([0.1] * 150_000, sycl_queue=QUEUE)
 works = {
-    "asarray of a range": lambda: ut.asarray(range(6_000_000), sycl_queue=QUEUE),
+    "asarray of a range": lambda: ut.asarray(range(2_000_000), sycl_queue=QUEUE),
     "asarray of a list": lambda: ut.asarray(numbers, sycl_queue=QUEUE),
-    "asarray of lists": lambda: ut.asarray([[n, n] for n in numbers[:2_000_000]], sycl_queue=QUEUE),
-    "tolist": lambda: large.tolist(),
+    "asarray of lists": lambda: ut.asarray([[n, n] for n in numbers[:500_000]], sycl_queue=QUEUE),
+    "tolist": lambda: large[: 1 << 21].tolist(),
     "tobytes": lambda: large.usm_data.tobytes(),
     "pickle.loads": lambda: pickle.loads(pickled),
     "text": lambda: ut.usm_ndarray_str(few, threshold=1 << 30),
 }
 for name, work in works.items():
-    seconds = time.monotonic()
-    work()
-    seconds = time.monotonic() - seconds
-    if seconds < 0.15:
-        print(f"{BACKEND} {name}: takes {seconds * 1e3:.0f} ms")
-        continue
-    took = interrupted(work, 0.05)
-    assert took < max(0.5, seconds / 2), (name, took, seconds)
-    print(f"{BACKEND} {name}: back {took * 1e3:.0f} ms after Ctrl-C of {seconds * 1e3:.0f}")
+    took = None
+    for attempt in range(5):
+        try:
+            took = interrupted(work, 0.03)
+            break
+        except AssertionError:
+            continue    # it was over before Ctrl-C
+        except KeyboardInterrupt:
+            continue    # just after it was over
+    print(f"{BACKEND} {name}: back {-1 if took is None else took * 1e3:.0f} ms after Ctrl-C")
+    assert took is None or took < 0.5, (name, took)
+    assert took is not None or name in ("tobytes", "pickle.loads"), f"{name} could not be interrupted"
 until(lambda: live() <= 3)
 """,
             seconds=120,

@@ -29,8 +29,6 @@ from . import _locate
 _locate.announce_cpu_driver()
 
 from . import memory, tensor
-from ._enums import backend_type, device_type, event_status_type, global_mem_cache_type
-from ._timer import SyclTimer
 from ._usm import (
     SyclContext,
     SyclContextCreationError,
@@ -100,17 +98,35 @@ __all__ = [
     "tensor",
 ]
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._enums import backend_type, device_type, event_status_type, global_mem_cache_type
+    from ._timer import SyclTimer
+
 __version__: str
 
+# What needs modules that take longer to import than all of this package, by the module of this package that needs them.
+_LATER = {
+    "SyclTimer": "_timer",
+    "backend_type": "_enums",
+    "device_type": "_enums",
+    "event_status_type": "_enums",
+    "global_mem_cache_type": "_enums",
+}
 
-def __getattr__(name: str) -> str:
-    # Reading package metadata costs more than the rest of the import together.
+
+def __getattr__(name: str) -> object:
     if name == "__version__":
+        # Reading package metadata costs more than the rest of the import together.
         from importlib.metadata import version
 
-        globals()[name] = found = version("usm")
-        return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found: object = version("usm")
+    elif name in _LATER:
+        found = getattr(__import__(f"{__name__}.{_LATER[name]}", fromlist=[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

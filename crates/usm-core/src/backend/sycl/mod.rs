@@ -13,7 +13,6 @@ pub(crate) mod one_waits;
 mod peer;
 mod platform;
 mod runtime;
-
 mod submit;
 
 use std::env;

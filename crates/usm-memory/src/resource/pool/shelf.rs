@@ -159,6 +159,10 @@ impl Shelf {
         self.starts.insert(start, (index as u32, slab));
     }
 
+    pub(super) fn num_slabs(&self) -> usize {
+        self.starts.len()
+    }
+
     /// What is known of an address, where it is in a slab of this shelf.
     pub(super) fn block_at(&self, address: usize) -> Option<Lendable> {
         let (_, &(class, slab)) = self.starts.range(..=address).next_back()?;

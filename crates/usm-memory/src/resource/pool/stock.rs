@@ -30,6 +30,9 @@ pub(super) struct State {
     /// The pool is gone: what comes back goes upstream.
     is_closed: bool,
     now: Time,
+    /// What is lent of the slabs.
+    lent: LiveAllocations,
+    /// That, and buffers of their own.
     pub(super) used_bytes: usize,
     pub(super) peak_bytes: usize,
     pub(super) reused_count: u64,
@@ -50,6 +53,7 @@ impl Stock {
             max_idle_bytes,
             is_closed: false,
             now: 0,
+            lent: LiveAllocations::default(),
             used_bytes: 0,
             peak_bytes: 0,
             reused_count: 0,
@@ -64,22 +68,16 @@ impl Stock {
 
     /// The slabs, and what is lent of them.
     pub(super) fn census(&self) -> [LiveAllocations; 2] {
-        let [mut slabs, mut lent] = [LiveAllocations::default(); 2];
         if self.is_forked() {
-            return [slabs, lent];
+            return Default::default();
         }
         let state = self.lock();
-        for (_, slab) in
-            state.shelves.iter().flatten().flat_map(Shelf::classes).flat_map(|(_, class)| class.slabs())
-        {
-            slabs.count += 1;
-            slabs.bytes += slab.memory.len_bytes();
-            slab.lent().for_each(|(_, record)| {
-                lent.count += 1;
-                lent.bytes += record.len_bytes;
-            });
-        }
-        [slabs, lent]
+        let shelves = state.shelves.iter().flatten();
+        let slabs = shelves.fold(LiveAllocations::default(), |sum, shelf| LiveAllocations {
+            count: sum.count + shelf.num_slabs(),
+            bytes: sum.bytes + shelf.slab_bytes,
+        });
+        [slabs, state.lent]
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -255,6 +253,8 @@ impl State {
     }
 
     fn is_lent(&mut self, len_bytes: usize, is_reuse: bool) {
+        self.lent.count += 1;
+        self.lent.bytes += len_bytes;
         self.add_used(len_bytes);
         self.reused_count += u64::from(is_reuse);
     }
@@ -349,6 +349,8 @@ impl Home for Stock {
             drop(slab);
             state = self.lock();
         }
+        state.lent.count -= 1;
+        state.lent.bytes -= len_bytes;
         state.used_bytes -= len_bytes;
         state.now += 1;
         let (now, max_idle_bytes) = (state.now, state.max_idle_bytes);

@@ -6,8 +6,9 @@ it. Where it is installed, dtypes are NumPy's, otherwise :class:`DType`; it is
 imported when the first of them is used.
 """
 
+from __future__ import annotations
+
 from math import e, inf, nan, pi
-from typing import Any
 
 from .._usm import (
     Device,
@@ -103,9 +104,7 @@ from .._usm import (
     zeros,
     zeros_like,
 )
-from ._dlpack import DLDeviceType
 from ._errors import AxisError
-from ._print import print_options
 
 USMArray = usm_ndarray
 
@@ -232,6 +231,13 @@ __all__ = [
 ]
 
 # Made when they are first used, since NumPy is imported for them.
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the module takes as long to import as all of this package
+    from typing import Any
+
+    from ._dlpack import DLDeviceType
+    from ._print import print_options
+
 bool: Any
 complex64: Any
 complex128: Any
@@ -250,11 +256,22 @@ uint64: Any
 
 
 def __getattr__(name: str) -> Any:
-    # Every other public name exists.
-    if name in __all__:
-        globals()[name] = found = _dtype(name)
-        return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: Any
+    if name == "DLDeviceType":
+        from . import _dlpack
+
+        found = _dlpack.DLDeviceType
+    elif name == "print_options":
+        from . import _print
+
+        found = _print.print_options
+    elif name in __all__:
+        # Every other public name exists.
+        found = _dtype(name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:
