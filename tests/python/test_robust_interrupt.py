@@ -78,7 +78,9 @@ BY_HOST_CODE = ["dlpack", "memoryview"]
 
 
 @BACKENDS
-@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+@pytest.mark.parametrize(
+    "known", [pytest.param(True, id="known"), pytest.param(False, id="unknown", marks=pytest.mark.indifferent)]
+)
 def test_waiting_for_pending_work(backend, known, monkeypatch):
     """Memory that is known to others waits for the queue; any other device memory waits for its turn in it."""
     if not known:
@@ -293,6 +295,7 @@ stop.set()
 
 
 @BACKENDS
+@pytest.mark.indifferent
 def test_conversions(backend):
     """What is done by host code, element by element or at one go."""
     print(
@@ -326,7 +329,8 @@ for name, work in works.items():
             continue    # just after it was over
     print(f"{BACKEND} {name}: back {-1 if took is None else took * 1e3:.0f} ms after Ctrl-C")
     assert took is None or took < 0.5, (name, took)
-    assert took is not None or name in ("tobytes", "pickle.loads"), f"{name} could not be interrupted"
+    # The others may be over too soon on a fast machine.
+    assert took is not None or not name.startswith("asarray"), f"{name} could not be interrupted"
 until(lambda: live() <= 3)
 """,
             seconds=120,

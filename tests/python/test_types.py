@@ -18,6 +18,8 @@ import usm
 import usm.memory as um
 import usm.tensor as ut
 
+pytestmark = pytest.mark.indifferent
+
 memory = um.MemoryUSMShared(64, alignment=64, queue="host:cpu:0")
 a = ut.usm_ndarray((2, 3), dtype="f4", buffer=memory)
 b: ut.USMArray = a[::-1, None, ..., 0].T

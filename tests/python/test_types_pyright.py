@@ -11,6 +11,8 @@ import usm
 
 from support import requirements
 
+pytestmark = pytest.mark.indifferent
+
 PACKAGE = pathlib.Path(usm.__file__).parent
 USE = pathlib.Path(__file__).parent / "typed_use.py"
 

@@ -27,9 +27,9 @@ pub(super) const LIBRARIES: [&str; 10] = [
 const ALL_BUT_PYTHON: [&str; 5] =
     ["--workspace", "--exclude", "usm-python", "--features", "usm-core/testing,usm-array/ndarray"];
 
-/// The crates that take a short cut to device memory of a CPU, with the features of the run before.
-const OVER_MEMORY: [&str; 6] =
-    ["-p", "usm-memory", "-p", "usm-array", "--features", "usm-core/testing,usm-array/ndarray"];
+/// The crates that take a short cut to device memory of a CPU. Chosen out of the programs of the run before: with
+/// `-p` the features of their dependencies are others, and everything is built and kept a second time.
+const OVER_MEMORY: &str = "package(usm-memory) | package(usm-array)";
 
 /// Takes the short cut away, so that the path of other devices is tested.
 const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
@@ -102,7 +102,7 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
     })?;
     steps.step("Rust tests", || openly(require_sycl(tests(project).args(ALL_BUT_PYTHON), &sycl)))?;
     steps.step("Rust tests with queues for all device memory", || {
-        let tests = tests(project).args(OVER_MEMORY).env(STRICT_DEVICE, "1");
+        let tests = tests_of(project, OVER_MEMORY).args(ALL_BUT_PYTHON).env(STRICT_DEVICE, "1");
         openly(require_sycl(tests, &sycl))
     })?;
     steps.step("doctests", || {
@@ -129,7 +129,7 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
         })?;
         steps.step(&format!("{name} with queues for all device memory"), || {
             let pytest = pytest(project, &sycl, tests).env("USM_REQUIRE_SYCL", "1");
-            elsewhere(project, pytest.env(STRICT_DEVICE, "1"))
+            elsewhere(project, pytest.args(["-m", "not indifferent"]).env(STRICT_DEVICE, "1"))
         })?;
         steps.step(&format!("{name} without SYCL and NumPy"), || {
             let pytest = without_sycl(pytest(project, &bare, tests)).env("USM_TEST_NO_SYCL", "1");
@@ -142,9 +142,22 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
 
 /// nextest where it is installed, else `cargo test` without doctests.
 fn tests(project: &Project) -> Cmd<'_> {
+    tests_of(project, "all()")
+}
+
+/// The tests that a filterset of nextest chooses; `cargo test` runs them all.
+fn tests_of<'p>(project: &'p Project, filterset: &str) -> Cmd<'p> {
     let nextest = project.cargo().args(["nextest", "--version"]);
     if quietly(nextest).is_ok() {
-        project.cargo().args(["nextest", "run", "--locked", "--status-level", "slow"])
+        project.cargo().args([
+            "nextest",
+            "run",
+            "--locked",
+            "--status-level",
+            "slow",
+            "--filterset",
+            filterset,
+        ])
     } else {
         project.cargo().args(["test", "--quiet", "--locked", "--lib", "--bins", "--tests"])
     }
