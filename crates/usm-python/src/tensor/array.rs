@@ -46,8 +46,8 @@ use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
 #[derive(Debug)]
 pub struct UsmNdarray {
     array: UsmArray,
-    /// The same array without write access, once that was taken away.
-    read_only: OnceLock<UsmArray>,
+    /// The same array without write access, once that was taken away. In a box, as every view is moved into its object.
+    read_only: OnceLock<Box<UsmArray>>,
 }
 
 impl UsmNdarray {
@@ -60,12 +60,12 @@ impl UsmNdarray {
     /// The array.
     #[must_use]
     pub fn array(&self) -> &UsmArray {
-        self.read_only.get().unwrap_or(&self.array)
+        self.read_only.get().map_or(&self.array, |array| array)
     }
 
     /// From now on nothing can be written through this object, nor through views that are made of it.
     pub fn make_read_only(&self) {
-        self.read_only.get_or_init(|| self.array.read_only());
+        self.read_only.get_or_init(|| Box::new(self.array.read_only()));
     }
 }
 
