@@ -48,6 +48,23 @@ def test_asnumpy_of_views(array, numpy, usm_type, key):
         assert (n == theirs).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_asnumpy_of_much_memory(array, numpy, usm_type, dtype):
+    """Where the copy may be in memory of the pool: it is nobody else's, keeps its order, and outlives the array."""
+    base = (numpy.arange(3 * (2 << 20) // numpy.dtype(dtype).itemsize) % 100).astype(dtype).reshape(3, -1)
+    a = array(base.shape, dtype=dtype, buffer=usm_type)
+    a[...] = base
+    rows, columns, some = ut.asnumpy(a), ut.asnumpy(a.T), ut.asnumpy(a[::-1, 1:])
+    a[...] = 0
+    del a
+    for n, expected in ((rows, base), (columns, base.T), (some, base[::-1, 1:])):
+        assert type(n) is numpy.ndarray and n.dtype == base.dtype and n.flags.writeable
+        assert n.shape == expected.shape and n.strides == expected.copy("A").strides
+        assert (n == expected).all()
+    rows[...] = 1
+    assert (columns == base.T).all()
+
+
 def test_numpy_asarray_views_host_accessible_memory(array, numpy, host_accessible):
     a = array((3,), dtype="f4", buffer=host_accessible)
     a.usm_data.copy_from_host(pack("float32", [1, 2, 3]))

@@ -10,6 +10,8 @@ import usm
 
 from support import requirements
 
+pytestmark = pytest.mark.indifferent
+
 PACKAGE = pathlib.Path(usm.__file__).parent
 ALLOWED = pathlib.Path(__file__).parent / "stubtest.allow"
 
@@ -17,8 +19,6 @@ USE = """
 import usm
 import usm.memory as um
 import usm.tensor as ut
-
-pytestmark = pytest.mark.indifferent
 
 memory = um.MemoryUSMShared(64, alignment=64, queue="host:cpu:0")
 a = ut.usm_ndarray((2, 3), dtype="f4", buffer=memory)

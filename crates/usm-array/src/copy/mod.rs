@@ -18,11 +18,13 @@
 //! | `converted.rs` | arrays of another dtype, kind, queue or order, copied where that is needed |
 //! | `host_bytes.rs` | arrays to and from host slices |
 //! | `fill.rs` | one value for all elements |
+//! | `computed.rs` | elements that a function computes |
 
 mod assign;
 mod astype;
 mod by_kernel;
 mod cast;
+mod computed;
 mod converted;
 mod executor;
 mod fill;
@@ -35,5 +37,6 @@ mod staged;
 
 pub use astype::CopyMode;
 pub(crate) use cast::half_from_f64;
+pub(crate) use computed::compute;
 pub use converted::Conversion;
 pub use host::{num_threads, set_num_threads};

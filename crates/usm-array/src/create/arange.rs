@@ -1,6 +1,6 @@
 //! Numbers from a start to before a stop, by steps
 
-use super::generate::{generate_floating, generate_integers};
+use super::generate::{generate_floating, generate_steps};
 use super::options::kind_of;
 use super::{CreateError, CreateOptions};
 use crate::array::UsmArray;
@@ -69,7 +69,7 @@ impl CreateOptions<'_> {
         let array = self.vector(len, dtype)?;
         // All numbers fit the dtype, so their lowest bytes are right whatever the sums above them are.
         let (start, step) = (start as u64, step as u64);
-        generate_integers(&array, |i| start.wrapping_add(step.wrapping_mul(i as u64)))?;
+        generate_steps(&array, start, step)?;
         Ok(array)
     }
 

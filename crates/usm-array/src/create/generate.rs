@@ -1,13 +1,14 @@
 //! Elements computed by their number in row-major order, for any kind of memory
 //!
-//! They are computed on the host, a chunk at a time, and copied: small chunks stay in the cache where host code reaches the
-//! memory, large ones keep the number of queue operations small where it does not.
+//! They are computed on the host: where host code reaches the memory by several threads at their place, if they depend on nothing but
+//! their number; else a chunk at a time, and copied. Small chunks stay in the cache, large ones keep the number of queue operations
+//! small.
 
 use half::f16;
 use num_complex::{Complex32, Complex64};
 
 use crate::array::UsmArray;
-use crate::copy::half_from_f64;
+use crate::copy::{compute, half_from_f64};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Order, SliceItem};
@@ -27,13 +28,49 @@ pub(super) fn generate<T: Element>(array: &UsmArray, mut value: impl FnMut(usize
 
 /// As [`generate`], by functions of the number as a real one, which it exactly is: arrays have fewer than 2⁵³ elements. Small integers
 /// become real numbers several at a time, large ones do not.
-fn generate_reals<T: Element>(array: &UsmArray, value: impl Fn(f64) -> T) -> Result<()> {
-    in_chunks(array, |start, part: &mut [T]| {
+fn generate_reals<T: Element>(array: &UsmArray, value: impl Fn(f64) -> T + Sync) -> Result<()> {
+    in_any_order(array, |start, part: &mut [T]| {
         let start = start as f64;
-        // A chunk is short.
+        // A part is short.
         let number = |i: usize| start + f64::from(i as i32);
         part.iter_mut().enumerate().for_each(|(i, element)| *element = value(number(i)));
     })
+}
+
+/// As [`generate`], for integer dtypes: the lowest bytes of `first + number * step`.
+pub(super) fn generate_steps(array: &UsmArray, first: u64, step: u64) -> Result<()> {
+    // A function for each, not a pointer to one: the loop computes several at a time.
+    fn steps<T: Element>(
+        array: &UsmArray,
+        first: u64,
+        step: u64,
+        cast: impl Fn(u64) -> T + Sync,
+    ) -> Result<()> {
+        in_any_order(array, |start, part: &mut [T]| {
+            let mut next = first.wrapping_add(step.wrapping_mul(start as u64));
+            for element in part {
+                *element = cast(next);
+                next = next.wrapping_add(step);
+            }
+        })
+    }
+    match array.dtype() {
+        Dtype::I8 | Dtype::U8 => steps(array, first, step, |value| value as u8),
+        Dtype::I16 | Dtype::U16 => steps(array, first, step, |value| value as u16),
+        Dtype::I32 | Dtype::U32 => steps(array, first, step, |value| value as u32),
+        Dtype::I64 | Dtype::U64 => steps(array, first, step, |value| value),
+        found @ (Dtype::Bool | Dtype::F16 | Dtype::F32 | Dtype::F64 | Dtype::C64 | Dtype::C128) => {
+            Err(not_allowed(found, "integer dtypes"))
+        }
+    }
+}
+
+/// Sets the elements of a C-contiguous array; the function computes those from a number on, in no particular order.
+fn in_any_order<T: Element>(array: &UsmArray, fill: impl Fn(usize, &mut [T]) + Sync) -> Result<()> {
+    match compute(array, &fill)? {
+        true => Ok(()),
+        false => in_chunks(array, fill),
+    }
 }
 
 /// Sets the elements of a C-contiguous array chunk by chunk; the function is told the number of the first one.
@@ -54,8 +91,8 @@ fn in_chunks<T: Element>(array: &UsmArray, mut fill: impl FnMut(usize, &mut [T])
 /// As [`generate`], for floating-point dtypes: numbers with these real and, if complex, imaginary parts.
 pub(super) fn generate_floating(
     array: &UsmArray,
-    re: impl Fn(f64) -> f64,
-    im: impl Fn(f64) -> f64,
+    re: impl Fn(f64) -> f64 + Sync,
+    im: impl Fn(f64) -> f64 + Sync,
 ) -> Result<()> {
     match array.dtype() {
         Dtype::F16 => generate_reals::<f16>(array, |i| half_from_f64(re(i))),
@@ -106,13 +143,41 @@ mod tests {
         for dtype in Dtype::ALL {
             let array = UsmArray::zeros(&queue, UsmKind::Shared, &[3], dtype).expect("small");
             let whole = generate_integers(&array, |i| i as u64 + 1);
+            let steps = generate_steps(&array, 1, 1);
             let floating = generate_floating(&array, |i| i + 1.0, |_| 0.0);
             let is_refused = |result: Result<()>| matches!(result, Err(Error::DtypeNotAllowed { found, .. }) if found == dtype);
             let is_whole = matches!(dtype.kind(), 'i' | 'u');
             let is_floating = matches!(dtype.kind(), 'f' | 'c');
-            assert_eq!((is_refused(whole), is_refused(floating)), (!is_whole, !is_floating), "{dtype}");
+            assert_eq!(is_refused(whole), !is_whole, "{dtype}");
+            assert_eq!(is_refused(steps), !is_whole, "{dtype}");
+            assert_eq!(is_refused(floating), !is_floating, "{dtype}");
             if is_whole || is_floating {
                 assert_eq!(array.count_nonzero_total().expect("readable"), 3, "{dtype}");
+            }
+        }
+    }
+
+    /// Around the ends of blocks, of what a thread takes at a time, of what one thread does, and of what stays in the caches.
+    #[test]
+    fn every_element_gets_its_own_number_whoever_computes_it() {
+        let runtime = Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).expect("the host is always there");
+        for kind in [UsmKind::Shared, UsmKind::Device] {
+            for bytes in [0, 16 << 10, 512 << 10, 4 << 20, 8 << 20] {
+                for len in [bytes / 8, bytes / 8 + 3, (bytes / 8_usize).saturating_sub(1)] {
+                    let array = UsmArray::empty(&queue, kind, &[len], Dtype::I64).expect("a few megabytes");
+                    generate_steps(&array, 7, (-3_i64) as u64).expect("integers");
+                    let expected = |i: usize| 7 - 3 * i as i64;
+                    let found = array.to_vec::<i64>().expect("integers");
+                    assert!(found.iter().enumerate().all(|(i, &found)| found == expected(i)), "{kind} {len}");
+                    let array = UsmArray::empty(&queue, kind, &[len], Dtype::F64).expect("a few megabytes");
+                    generate_floating(&array, |i| 0.5 * i, |_| 0.0).expect("real numbers");
+                    let found = array.to_vec::<f64>().expect("real numbers");
+                    assert!(
+                        found.iter().enumerate().all(|(i, &found)| found == 0.5 * i as f64),
+                        "{kind} {len}"
+                    );
+                }
             }
         }
     }

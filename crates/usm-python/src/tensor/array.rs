@@ -45,16 +45,17 @@ use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
 #[pyclass(frozen, weakref, name = "usm_ndarray", module = "usm.tensor")]
 #[derive(Debug)]
 pub struct UsmNdarray {
-    array: UsmArray,
-    /// The same array without write access, once that was taken away. In a box, as every view is moved into its object.
+    // In a box, since what is returned to Python is moved half a dozen times.
+    array: Box<UsmArray>,
+    /// The same array without write access, once that was taken away.
     read_only: OnceLock<Box<UsmArray>>,
 }
 
 impl UsmNdarray {
     /// Wraps an array.
     #[must_use]
-    pub fn from_array(array: UsmArray) -> Self {
-        Self { array, read_only: OnceLock::new() }
+    pub fn from_array(array: impl Into<Box<UsmArray>>) -> Self {
+        Self { array: array.into(), read_only: OnceLock::new() }
     }
 
     /// The array.

@@ -30,15 +30,15 @@ impl Item {
 }
 
 /// The elements of a key: a view where it has neither arrays nor lists, otherwise a copy.
-pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
-    if let Some(view) = basic_view(array, key)? {
-        return Ok(view);
+pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
+    if let Some(view) = basic(key, |items| array.slice(items).map(Box::new))? {
+        return view.or_raise();
     }
     let items = items(key)?;
     let array = array.clone();
     interrupt::run(key.py(), work_bytes(&array, &items), move || {
         let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
-        array.get_index(&indices)
+        array.get_index(&indices).map(Box::new)
     })?
     .or_raise()
 }
@@ -48,7 +48,8 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
     if !array.is_writable() {
         return Err(Error::ReadOnly).or_raise();
     }
-    if let Some(target) = basic_view(array, key)? {
+    if let Some(target) = basic(key, |items| array.slice(items))? {
+        let target = target.or_raise()?;
         let value = Operand::assigned(value, array.dtype())?;
         let is_near = target.is_host_reachable() && value.array().is_none_or(UsmArray::is_host_reachable);
         return interrupt::run_at(key.py(), target.size_bytes(), is_near, move || match &value {
@@ -109,13 +110,10 @@ fn items(key: &Bound<'_, PyAny>) -> PyResult<Vec<Item>> {
     }
 }
 
-/// The view of a key without arrays and lists; `None` for other keys.
-fn basic_view(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+/// Does something with the items of a key without arrays and lists; `None` for other keys.
+fn basic<T>(key: &Bound<'_, PyAny>, job: impl FnOnce(&[SliceItem]) -> T) -> PyResult<Option<T>> {
     let Ok(tuple) = key.cast::<PyTuple>() else {
-        return Ok(match basic(key)? {
-            Some(item) => Some(array.slice(&[item]).or_raise()?),
-            None => None,
-        });
+        return Ok(basic_item(key)?.map(|item| job(&[item])));
     };
     // Few keys have more items.
     const INLINE: usize = 6;
@@ -126,15 +124,15 @@ fn basic_view(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<Option<UsmAr
     }
     let items = if count > INLINE { &mut heap[..] } else { &mut inline[..count] };
     for (item, object) in items.iter_mut().zip(tuple.iter_borrowed()) {
-        match basic(&object)? {
+        match basic_item(&object)? {
             Some(found) => *item = found,
             None => return Ok(None),
         }
     }
-    array.slice(items).or_raise().map(Some)
+    Ok(Some(job(items)))
 }
 
-fn basic(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
+fn basic_item(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
     if object.is_exact_instance_of::<PyInt>() {
         return match object.extract() {
             Ok(index) => Ok(Some(SliceItem::Index(index))),
@@ -151,7 +149,7 @@ fn basic(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
 }
 
 fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
-    if let Some(item) = basic(object)? {
+    if let Some(item) = basic_item(object)? {
         return Ok(Item::Basic(item));
     }
     if let Ok(value) = object.cast::<PyBool>() {

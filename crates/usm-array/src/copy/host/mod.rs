@@ -13,6 +13,7 @@
 //! | `tiles.rs` | plans that transpose, block by block |
 //! | `micro.rs` | one block of words, transposed |
 //! | `micro_avx2.rs` | the same with wider registers |
+//! | `produce.rs` | computed elements, which have no source |
 //! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
 //! | `stream.rs` | stores past the caches |
 //! | `ordered.rs` | overlapping copies, element after element |
@@ -26,6 +27,7 @@ mod micro;
 mod micro_avx2;
 mod ordered;
 mod plane;
+mod produce;
 mod rows;
 mod simd;
 mod sink;
@@ -35,6 +37,7 @@ mod tiles;
 mod word;
 
 pub(super) use ordered::execute_in_order;
+pub(super) use produce::produce;
 pub(super) use simd::has_avx2;
 pub use threads::{num_threads, set_num_threads};
 use word::Word;

@@ -1,5 +1,6 @@
 //! Parts of a large copy on several threads
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::tiles;
@@ -89,13 +90,44 @@ pub(super) fn for_each(
     }
     let ends = Ends(dst, src);
     let next = AtomicUsize::new(0);
-    let work = || {
+    on_threads(parts.len(), || {
         while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (dst, src) = ends.pointers();
             copy(part, dst, src);
         }
+    });
+}
+
+/// Calls `block` with each range of `step` numbers below `len`, on several threads if the result has so many bytes. Each thread makes
+/// a state for all of its calls.
+pub(super) fn for_each_range<S>(
+    len: usize,
+    step: usize,
+    bytes: usize,
+    state: impl Fn() -> S + Sync,
+    block: impl Fn(&mut S, Range<usize>) + Sync,
+) {
+    let ranges = len.div_ceil(step);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut state = state();
+        loop {
+            let start = next.fetch_add(1, Ordering::Relaxed).saturating_mul(step);
+            if start >= len {
+                break;
+            }
+            block(&mut state, start..len.min(start + step));
+        }
     };
-    let helpers = num_threads().min(parts.len()).saturating_sub(1);
+    if bytes < PARALLEL_BYTES { work() } else { on_threads(ranges, work) }
+}
+
+/// Calls `work` on as many threads as there may be for so many parts.
+fn on_threads(parts: usize, work: impl Fn() + Sync) {
+    let helpers = num_threads().min(parts).saturating_sub(1);
+    if helpers == 0 {
+        return work();
+    }
     rayon::in_place_scope(|scope| {
         for _ in 0..helpers {
             scope.spawn(|_| work());

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use usm_array::usm_core::UsmKind;
-use usm_array::{CopyOrder, UsmArray};
+use usm_array::{Conversion, CopyMode, CopyOrder, UsmArray};
 
 use super::host::HostElements;
 use super::wanted::Wanted;
@@ -13,12 +13,14 @@ use crate::buffer_import::HostBytes;
 use crate::called;
 use crate::errors::OrRaise;
 use crate::interface::import::import_array;
+use crate::interrupt;
 use crate::tensor::{UsmNdarray, dtype};
 
 /// asnumpy(usm_ary)
 ///
 /// A NumPy array with a copy of the elements of an array, or of any object with ``__sycl_usm_array_interface__``, in USM of any kind.
-/// A column-major array stays one.
+/// A column-major array stays one. More than 4 MiB of a CPU device are copied to host memory from the pool, whose pages are there
+/// already; then the result is a view of that, and has no ``resize``.
 ///
 /// Raises TypeError for other objects, ImportError without NumPy. ``numpy.asarray(array)`` views host and shared memory without a
 /// copy.
@@ -77,7 +79,15 @@ pub(crate) fn from_numpy<'py>(
     elements.into_array(py, &queue, kind, dtype, CopyOrder::Keep).map(UsmNdarray::from_array)
 }
 
+/// Bytes from which on new pages take longer than the copy into them.
+const LARGE_BYTES: usize = 4 << 20;
+
 fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
+    // Not on other devices, where host memory is pinned, and scarce; nor where it would keep a context alive.
+    let is_pooled = array.context().is_permanent() && array.device().host_reachable(UsmKind::Device);
+    if is_pooled && array.size_bytes() > LARGE_BYTES {
+        return pooled_copy(py, array);
+    }
     // Column-major elements are the row-major ones of the transposed array.
     if array.layout().is_f_contiguous_only() {
         return numpy_copy(py, &array.transpose())?.getattr(intern!(py, "T"));
@@ -90,4 +100,16 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     let source = array.clone();
     bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))?.or_raise()?;
     Ok(result)
+}
+
+/// A view of a copy in host memory from the pool.
+fn pooled_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
+    let source = array.clone();
+    let copy = interrupt::run(py, array.size_bytes(), move || {
+        let host = Conversion { kind: Some(UsmKind::Host), order: CopyOrder::Any, ..Conversion::default() };
+        source.converted(&Conversion { copy: CopyMode::Always, ..host })
+    })?;
+    let copy = Bound::new(py, UsmNdarray::from_array(copy.or_raise()?))?;
+    static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    called::python(py, || ASARRAY.import(py, "numpy", "asarray"))?.call1((copy,))
 }

@@ -1,0 +1,64 @@
+//! Results that are computed, not copied: a block at a time in the cache, and from there to its place
+//!
+//! So each byte of a large result goes to memory once, past the caches, and nothing of it is read.
+
+use super::{STREAM_BYTES, stream, threads};
+use crate::dtype::Element;
+use crate::view::{bytes_of, elements_of_mut};
+
+/// Bytes of a block: it fits into the first level of any cache.
+const BLOCK_BYTES: usize = 16 << 10;
+
+/// Bytes that a thread takes at a time.
+const PART_BYTES: usize = 512 << 10;
+
+#[repr(align(64))]
+struct Block([u8; BLOCK_BYTES]);
+
+#[derive(Clone, Copy)]
+struct Target(*mut u8);
+
+// SAFETY: only a pointer; who follows it has it for himself, part by part.
+unsafe impl Send for Target {}
+// SAFETY: as above.
+unsafe impl Sync for Target {}
+
+impl Target {
+    fn at(self, offset_bytes: usize) -> *mut u8 {
+        self.0.wrapping_add(offset_bytes)
+    }
+}
+
+/// Sets `len` elements from `dst` on to what `fill` makes of them, which is told the number of the first one: in no particular order, and
+/// on several threads if there are many.
+///
+/// # Safety
+/// So many elements are writable from `dst`, by nobody else meanwhile.
+pub(in crate::copy) unsafe fn produce<T: Element>(
+    dst: *mut u8,
+    len: usize,
+    fill: impl Fn(usize, &mut [T]) + Sync,
+) {
+    let itemsize = size_of::<T>();
+    let target = Target(dst);
+    let stream = len * itemsize >= STREAM_BYTES;
+    let new_block = || Block([0; BLOCK_BYTES]);
+    threads::for_each_range(len, PART_BYTES / itemsize, len * itemsize, new_block, |block, part| {
+        let room: &mut [T] = elements_of_mut(&mut block.0).unwrap_or_default(); // whole and aligned
+        for start in part.clone().step_by(BLOCK_BYTES / itemsize) {
+            let elements = &mut room[..(part.end - start).min(BLOCK_BYTES / itemsize)];
+            fill(start, elements);
+            let (to, bytes) = (target.at(start * itemsize), bytes_of(elements));
+            if stream {
+                // SAFETY: elements of the target that no other block has; the block is memory of our own.
+                unsafe { stream::copy(to, bytes.as_ptr(), bytes.len()) };
+            } else {
+                // SAFETY: as above.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+            }
+        }
+        if stream {
+            stream::fence();
+        }
+    });
+}
