@@ -2,8 +2,9 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
-use usm_array::{INTERFACE_VERSION, UsmArray};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use usm_array::{Dtype, INTERFACE_VERSION, UsmArray};
 
 use crate::errors::OrRaise;
 use crate::sycl::queue_object;
@@ -20,16 +21,36 @@ pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'p
 /// The interpreter is kept: where work is pending on memory of a pool, the wait for it gives it up.
 pub(crate) fn memory<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDict>> {
     array.buffer().publish().or_raise()?;
-    let dict = PyDict::new(py);
+    let dict = template(py)?;
     dict.set_item(intern!(py, "data"), (array.published_address(), !array.is_writable()))?;
     dict.set_item(intern!(py, "shape"), PyTuple::new(py, array.shape())?)?;
-    let strides = match array.is_c_contiguous() {
-        true => None,
-        false => Some(PyTuple::new(py, array.strides())?),
-    };
-    dict.set_item(intern!(py, "strides"), strides)?;
-    dict.set_item(intern!(py, "typestr"), array.dtype().typestr())?;
-    dict.set_item(intern!(py, "version"), INTERFACE_VERSION)?;
+    if !array.is_c_contiguous() {
+        dict.set_item(intern!(py, "strides"), PyTuple::new(py, array.strides())?)?;
+    }
+    dict.set_item(intern!(py, "typestr"), typestr(py, array.dtype()))?;
     dict.set_item(intern!(py, "syclobj"), queue_object(py, array.queue())?)?;
     Ok(dict)
+}
+
+/// A dictionary with the entries that are the same for nearly all, and room for the others: a copy takes less than as many insertions.
+fn template(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    static TEMPLATE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let make = || {
+        let dict = PyDict::new(py);
+        for key in ["data", "shape", "strides", "typestr"] {
+            dict.set_item(PyString::intern(py, key), py.None())?;
+        }
+        dict.set_item(intern!(py, "version"), INTERFACE_VERSION)?;
+        dict.set_item(intern!(py, "syclobj"), py.None())?;
+        Ok::<_, PyErr>(dict.unbind())
+    };
+    TEMPLATE.get_or_try_init(py, make)?.bind(py).copy()
+}
+
+/// The typestr of a dtype, which is made once.
+fn typestr<'py>(py: Python<'py>, dtype: Dtype) -> Bound<'py, PyString> {
+    static TYPESTRS: PyOnceLock<Vec<(Dtype, Py<PyString>)>> = PyOnceLock::new();
+    let make = || Dtype::ALL.map(|dtype| (dtype, PyString::new(py, dtype.typestr()).unbind())).into();
+    let known = TYPESTRS.get_or_init(py, make).iter().find(|(known, _)| *known == dtype);
+    known.map_or_else(|| PyString::new(py, dtype.typestr()), |(_, typestr)| typestr.bind(py).clone())
 }

@@ -9,6 +9,7 @@ use usm_array::{BufferSource, Dtype, UsmArray};
 use super::arguments;
 use crate::errors::{OrRaise, type_name};
 use crate::interface::{import::import_array, index, index_sequence};
+use crate::interrupt;
 use crate::memory::{Memory, kind_argument};
 use crate::sycl::queue_argument;
 
@@ -46,8 +47,12 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
             .offset(offset)
             .order(order)
             .align_bytes(align_bytes);
+        let is_at_once = match &source {
+            BufferSource::Allocate { kind, queue } => queue.device().host_reachable(*kind),
+            BufferSource::Existing(_) | BufferSource::SharedWith(_) => true,
+        };
         // A pool without free memory may have to wait for some.
-        py.detach(|| builder.build(source)).or_raise()
+        interrupt::detach_unless_small(py, 0, is_at_once, || builder.build(source)).or_raise()
     };
     let kind = match arguments.buffer {
         None => Some(UsmKind::Device),
