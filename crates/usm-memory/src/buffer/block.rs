@@ -68,6 +68,7 @@ unsafe impl Sync for Block {}
 
 impl Block {
     /// K1 holds for the arguments as long as `ownership` lives: the promise of each caller.
+    #[inline(always)]
     fn new(
         start: NonNull<u8>,
         len_bytes: usize,
@@ -102,6 +103,7 @@ impl Block {
     }
 
     /// A block that `lease` keeps. K1 is argued where it is made.
+    #[inline(always)]
     pub(super) fn lent(
         start: NonNull<u8>,
         len_bytes: usize,

@@ -49,7 +49,7 @@ impl UsmBuffer {
     /// # Safety
     /// 1. `start .. start + len_bytes` is live USM of `kind` in the context of `queue`, and of no other buffer, until `home` has
     ///    taken the block back.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn lent(lent: Lent, queue: &Queue) -> Self {
         let Lent { start, len_bytes, kind, is_pending, home, place } = lent;
         // K1: the caller's promise 1.
