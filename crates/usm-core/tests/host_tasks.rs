@@ -53,10 +53,9 @@ fn add(queue: &Queue, memory: TaskMemory, number: u8, after: &[Event]) -> Event 
     let task = HostTask::new(move |addresses| {
         let &[start] = addresses else { return Err("one range".to_owned()) };
         for i in 0..memory.len_bytes {
-            // SAFETY: so many bytes, as submitted.
-            let byte = unsafe { start.add(i) };
-            // SAFETY: as above; nobody else looks meanwhile.
-            unsafe { *byte = (*byte).wrapping_add(number) };
+            // SAFETY: so many bytes, as submitted; nobody else looks meanwhile.
+            let byte = unsafe { &mut *start.wrapping_add(i) };
+            *byte = byte.wrapping_add(number);
         }
         Ok(())
     });
@@ -202,7 +201,7 @@ fn memory_freed_under_a_task_stays_until_it_has_ended() {
         let task = HostTask::new(move |addresses| {
             started.recv().map_err(|error| error.to_string())?;
             // SAFETY: the backend keeps the bytes in their place, although the block was freed.
-            let last = unsafe { *addresses[0].add(4095) };
+            let last = unsafe { *addresses[0].wrapping_add(4095) };
             sender.send(last).map_err(|error| error.to_string())
         });
         // SAFETY: freed too early below, which the host backend bears: what others would get in that place waits for the end.
