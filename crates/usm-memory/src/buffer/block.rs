@@ -118,7 +118,7 @@ impl Block {
 
     /// The block in the list of all live ones.
     pub(super) fn registered(mut self) -> Arc<Self> {
-        self.record_start();
+        Self::record_start(self.start, self.len_bytes, self.kind);
         Arc::new_cyclic(|block| {
             self.registration = Some(Registration::new(block.clone()));
             self
@@ -127,9 +127,9 @@ impl Block {
 
     /// Tells those who record that the memory is there.
     #[inline]
-    pub(super) fn record_start(&self) {
+    pub(super) fn record_start(start: NonNull<u8>, len_bytes: usize, kind: UsmKind) {
         if snapshot::is_recording() {
-            snapshot::record(false, self.address(), self.len_bytes, self.kind, TagId::current());
+            snapshot::record(false, start.addr().get(), len_bytes, kind, TagId::current());
         }
     }
 
