@@ -4,9 +4,21 @@
 
 mod common;
 
-use common::places;
-use usm_array::usm_core::{Queue, UsmKind};
+use std::sync::Arc;
+
+use usm_array::usm_core::backend::host::HostBackend;
+use usm_array::usm_core::testing::RecordingBackend;
+use usm_array::usm_core::{Queue, Runtime, UsmKind};
 use usm_array::{Casting, CopyMode, Dtype, SliceItem, UsmArray};
+
+/// Also guarded memory that only copies of a queue reach, as that of a GPU without kernels.
+fn places() -> Vec<(Queue, UsmKind)> {
+    let backend = RecordingBackend::new(Arc::new(HostBackend::new())).without_host_tasks();
+    let runtime = Runtime::with_backend(Arc::new(backend)).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    assert!(!queue.runs_host_tasks());
+    common::places().into_iter().chain([(queue, UsmKind::Device)]).collect()
+}
 
 fn every(step: isize) -> SliceItem {
     SliceItem::Slice { start: None, stop: None, step }

@@ -105,7 +105,13 @@ impl Context {
     /// Whether the context lives as long as the process: a default context of the [global](Runtime::global) runtime. What is kept
     /// for later use in such a context keeps nothing alive that would go.
     #[must_use]
+    #[inline]
     pub fn is_permanent(&self) -> bool {
+        self.inner.outlives_all.get().copied().unwrap_or_else(|| self.find_out_whether_permanent())
+    }
+
+    #[cold]
+    fn find_out_whether_permanent(&self) -> bool {
         *self.inner.outlives_all.get_or_init(|| {
             let default = || {
                 // A part of a device has a context of its own.

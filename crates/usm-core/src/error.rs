@@ -211,6 +211,12 @@ pub enum Error {
         /// Why it is missing; in a box, since a report is long and errors are returned by value.
         state: Box<BackendState>,
     },
+    /// A host task said that it failed, or panicked.
+    #[error("a host task failed: {reason}")]
+    HostTask {
+        /// What it said.
+        reason: String,
+    },
     /// An error that the runtime reported after the call that caused it.
     #[error("the SYCL runtime reported asynchronous error {code} ({meaning})")]
     Asynchronous {

@@ -69,7 +69,8 @@ pub use backend::{
     AffinityDomain, Aspects, CacheType, ImageLimits, Partition, PeerAccess, PlatformInfo, VectorWidths,
 };
 pub use backend::{
-    BackendId, DeviceInfo, DeviceType, EventStatus, PointerInfo, ProfilingTimes, QueueProperties,
+    BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, PointerInfo, ProfilingTimes, QueueProperties,
+    TaskMemory,
 };
 pub use context::Context;
 pub use device::Device;

@@ -6,7 +6,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::{Backend, ForeignKind, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue};
+use crate::backend::{
+    Backend, ForeignKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
+};
 use crate::{Allocation, BackendId, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
 
 owned_handle!(
@@ -297,6 +299,43 @@ impl Queue {
             return Ok(address);
         }
         Err(Error::Unreachable { operation, address, len_bytes })
+    }
+
+    /// Whether [`host_task`](Self::host_task) is supported.
+    #[must_use]
+    pub fn runs_host_tasks(&self) -> bool {
+        self.backend().runs_host_tasks()
+    }
+
+    /// Runs host code after the `dependencies`, `sycl::handler::host_task`. It gets the native address of each range of `memory`, as from
+    /// a `sycl::interop_handle`: where host code reaches the bytes while the task runs, and only then. Host and shared USM of another
+    /// context is host memory here.
+    ///
+    /// The task runs on a thread of the backend, or on one that waits. When it says that it failed, or panics, it has ended: what depends
+    /// on it runs, and waiting for its event gives [`Error::HostTask`].
+    ///
+    /// # Safety
+    /// 1. Each range is valid for what the task does with it, and stays valid and, where the task writes, unshared until the event has
+    ///    ended.
+    /// 2. The task uses the addresses for these ranges only, and not after it has returned.
+    /// 3. Neither the task nor the drop of what it owns uses an object of the queue's backend, nor lets the last one go.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] where the backend cannot do this; [`Error::Unreachable`], [`Error::ForeignContext`] and
+    /// [`Error::Backend`] when the task cannot be submitted. Then it never runs.
+    pub unsafe fn host_task(
+        &self,
+        memory: &[TaskMemory],
+        task: HostTask,
+        dependencies: &[Event],
+    ) -> Result<Event> {
+        if !self.runs_host_tasks() {
+            return Err(Error::NotSupported { backend: self.backend_id(), what: "host tasks" });
+        }
+        self.submit(dependencies, |backend, raw| {
+            // SAFETY: handles are live (H1); the rest are the caller's promises.
+            unsafe { backend.host_task(self.raw(), memory, task, raw) }
+        })
     }
 
     /// An event that ends when all `events` have ended; with none, when all that was submitted to this queue before has ended.

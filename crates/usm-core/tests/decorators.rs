@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 use usm_core::backend::{Backend, RawHandle};
 use usm_core::testing::{Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, RecordingBackend};
-use usm_core::{Allocation, Error, Event, Kernel, KernelBundle, Queue, QueueProperties, Runtime, UsmKind};
+use usm_core::{
+    Allocation, Error, Event, HostTask, Kernel, KernelBundle, Queue, QueueProperties, Runtime, TaskMemory,
+    UsmKind,
+};
 
 fn queue_over(backend: Arc<dyn Backend>, properties: QueueProperties) -> Queue {
     let device = Runtime::with_backend(backend).unwrap().default_device();
@@ -379,5 +382,56 @@ fn events_of_another_context_are_waited_for() {
         assert!(!second.is_complete(), "the runtime orders within a context");
         third.wait().unwrap();
         assert_eq!((bytes(&queues[0], &a), bytes(&queues[1], &b)), (vec![1; 16], vec![3; 16]));
+    }
+}
+
+/// A task that sets every byte of a block.
+fn set_by_task(queue: &Queue, block: &Allocation, value: u8, after: &[Event]) -> usm_core::Result<Event> {
+    let len_bytes = block.len_bytes();
+    let task = HostTask::new(move |addresses| {
+        // SAFETY: the block's length.
+        unsafe { addresses[0].write_bytes(value, len_bytes) };
+        if value == 0 { Err("zero".to_owned()) } else { Ok(()) }
+    });
+    // SAFETY: within the block; tests wait, or look at what becomes of those who do not.
+    unsafe { queue.host_task(&[TaskMemory { start: block.as_ptr().as_ptr(), len_bytes }], task, after) }
+}
+
+#[test]
+fn host_tasks_pass_through_every_decorator() {
+    for base in bases::all() {
+        let recording = Arc::new(RecordingBackend::new(base.backend.clone()));
+        let faulty = Arc::new(FaultyBackend::new(recording.clone()));
+        let delayed = Arc::new(DelayedBackend::new(faulty.clone(), 3).with_max_delay(1000));
+        let queue = queue_over(delayed.clone(), QueueProperties::OUT_OF_ORDER);
+        let hidden = RecordingBackend::new(base.backend.clone()).without_host_tasks();
+        assert!(!queue_over(Arc::new(hidden), QueueProperties::IN_ORDER).runs_host_tasks());
+        let block = queue.allocate(UsmKind::Device, 64).unwrap();
+        if !queue.runs_host_tasks() {
+            assert!(matches!(set_by_task(&queue, &block, 1, &[]), Err(Error::NotSupported { .. })));
+            assert_eq!(delayed.pending(), 0, "{}", base.name);
+            continue;
+        }
+        let first = set_by_task(&queue, &block, 1, &[]).unwrap();
+        let second = set_by_task(&queue, &block, 2, &[first]).unwrap();
+        assert_eq!((delayed.pending(), recording.count(Method::HostTask)), (2, 0), "held back");
+        second.wait().unwrap();
+        assert_eq!(recording.count(Method::HostTask), 2);
+        assert!(recording.to_string().contains("host_task(queue#"), "{recording}");
+        assert_eq!(bytes(&queue, &block), [2; 64]);
+
+        // A failure of its own, and one of the submission.
+        let failed = set_by_task(&queue, &block, 0, &[]).unwrap();
+        assert!(matches!(failed.wait(), Err(Error::HostTask { reason }) if reason == "zero"));
+        faulty.arm(Fault::at(1).of(Method::HostTask));
+        let failed = set_by_task(&queue, &block, 3, &[]).unwrap();
+        assert!(matches!(failed.wait(), Err(Error::Backend { call: "host_task", .. })));
+        assert_eq!(bytes(&queue, &block), [0; 64], "a refused task writes nothing");
+
+        // Memory that goes too early.
+        let given_up = set_by_task(&queue, &block, 4, &[]).unwrap();
+        drop(block);
+        assert!(given_up.wait().is_err());
+        assert_eq!(delayed.faults()[0].operation, Method::HostTask);
     }
 }

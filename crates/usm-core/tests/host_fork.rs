@@ -4,7 +4,9 @@
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use usm_core::{Error, Event, Queue, QueueProperties, Runtime, RuntimeOptions, UsmKind};
+use usm_core::{
+    Error, Event, HostTask, Queue, QueueProperties, Runtime, RuntimeOptions, TaskMemory, UsmKind,
+};
 
 const ROLE: &str = "USM_TEST_FORK";
 
@@ -37,6 +39,18 @@ fn in_child(runtime: &Runtime, queue: &Queue, pending: &[Event]) {
     unsafe { queue.memcpy(bytes.as_mut_ptr(), block.as_ptr().as_ptr(), 4096, &[filled]) }.unwrap();
     queue.wait().unwrap();
     assert_eq!(bytes, [3; 4096]);
+
+    let memory = TaskMemory { start: block.as_ptr().as_ptr(), len_bytes: 4096 };
+    let task = HostTask::new(|addresses| {
+        // SAFETY: the block's length.
+        unsafe { addresses[0].write_bytes(5, 4096) };
+        Ok(())
+    });
+    // SAFETY: the block's length; waited for.
+    unsafe { queue.host_task(&[memory], task, &[]) }.unwrap().wait().unwrap();
+    // SAFETY: as above.
+    unsafe { queue.memcpy(bytes.as_mut_ptr(), memory.start, 4096, &[]) }.unwrap().wait().unwrap();
+    assert_eq!(bytes, [5; 4096]);
 
     let own = Runtime::new(RuntimeOptions::new().without_sycl());
     let own_queue = self::queue(&own);

@@ -13,8 +13,8 @@ use usm_core::testing::{
     Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, Record, RecordingBackend,
 };
 use usm_core::{
-    Context, Device, Error, Event, KernelArgument, KernelBundle, NdRange, Partition, Queue, QueueProperties,
-    Result, Runtime, UsmKind,
+    Context, Device, Error, Event, HostTask, KernelArgument, KernelBundle, NdRange, Partition, Queue,
+    QueueProperties, Result, Runtime, TaskMemory, UsmKind,
 };
 
 /// What scenarios work with, made before anything fails.
@@ -132,6 +132,28 @@ const SCENARIOS: &[Scenario] = &[
         let (first, second) = (first.profiling_times()?, second.profiling_times()?);
         assert!(first.end_ns <= second.end_ns);
         pending.wait()
+    }),
+    ("host task", |stage| {
+        let queue = &stage.out_of_order;
+        let block = queue.allocate(UsmKind::Device, 64)?;
+        if !queue.runs_host_tasks() {
+            return Ok(());
+        }
+        let memory = TaskMemory { start: block.as_ptr().as_ptr(), len_bytes: 64 };
+        let task = HostTask::new(|addresses| {
+            // SAFETY: the block's length.
+            unsafe { addresses[0].write_bytes(7, 64) };
+            Ok(())
+        });
+        let mut bytes = [0; 64];
+        let mut pending = Pending::default();
+        // SAFETY: within the block, waited for before it goes.
+        let written = pending.add(unsafe { queue.host_task(&[memory], task, &[]) }?);
+        // SAFETY: as above.
+        pending.add(unsafe { queue.memcpy(bytes.as_mut_ptr(), memory.start, 64, &[written]) }?);
+        pending.wait()?;
+        assert_eq!(bytes, [7; 64]);
+        Ok(())
     }),
     ("new context", |stage| {
         let context = Context::new(from_ref(&stage.device))?;

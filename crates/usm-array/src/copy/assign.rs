@@ -1,12 +1,12 @@
 //! Arrays to arrays, of any kinds, contexts and dtypes, overlapping or not
 
-use super::by_kernel;
 use super::cast::Cast;
 use super::executor::{Executor, addresses, is_reachable, overlap, small_run};
 use super::host::execute;
 use super::overlap::assign_overlapping;
 use super::plan::CopyPlan;
 use super::staged;
+use super::{by_kernel, by_task};
 use crate::array::UsmArray;
 use crate::dtype::{Casting, can_cast};
 use crate::error::{Error, Result};
@@ -103,7 +103,9 @@ impl UsmArray {
         };
         let cast = Cast::new(source.dtype(), self.dtype());
         let overlaps = overlap(&addresses(self), &addresses(source));
-        match Executor::choose(&plan, cast, is_reachable(self), is_reachable(source)) {
+        let (to_reachable, from_reachable) = (is_reachable(self), is_reachable(source));
+        let task_queue = if overlaps { None } else { by_task::queue(self, source) };
+        match Executor::choose(&plan, cast, to_reachable, from_reachable, task_queue.is_some()) {
             Executor::QueueCopy => {
                 // Both are exactly the bytes they span. Buffers copy overlapping bytes correctly.
                 let from = source.buffer().sub_buffer(source.byte_range().start, self.size_bytes())?;
@@ -119,9 +121,12 @@ impl UsmArray {
                 unsafe { execute(plan, cast, to.as_mut_ptr(), from.as_ptr()) };
                 Ok(())
             }
-            // Kernels do not cast.
-            Executor::Staged if cast.run().is_none() && by_kernel::assign(self, source, &plan)? => Ok(()),
-            Executor::Staged => staged::assign(self, source, plan, cast),
+            Executor::Indirect => match task_queue {
+                Some(queue) => by_task::assign(queue, self, source, plan, cast),
+                // Kernels do not cast.
+                None if cast.run().is_none() && by_kernel::assign(self, source, &plan)? => Ok(()),
+                None => staged::assign(self, source, plan, cast),
+            },
         }
     }
 }

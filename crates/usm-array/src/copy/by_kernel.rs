@@ -49,7 +49,9 @@ pub(super) fn fill(target: &UsmArray, element: &[u8], plan: &CopyPlan) -> Result
 }
 
 fn is_worth_it(target: &UsmArray, plan: &CopyPlan) -> bool {
-    let is_reachable = target.buffer().is_reachable_by(target.queue());
+    let queue = target.queue();
+    // Host code on that memory is better still, and no kernel is there.
+    let is_reachable = target.buffer().is_reachable_by(queue) && !queue.runs_host_tasks();
     is_reachable && target.size_bytes() >= MIN_BYTES && visits_each_target_once(plan)
 }
 

@@ -11,7 +11,10 @@ use crate::view::HostWrite;
 ///
 /// # Errors
 /// - [`Error::ReadOnly`](crate::Error::ReadOnly), [`Error::Memory`](crate::Error::Memory): those of a guard
-pub(crate) fn compute<T: Element>(array: &UsmArray, fill: impl Fn(usize, &mut [T]) + Sync) -> Result<bool> {
+pub(crate) fn compute<T: Element>(
+    array: &UsmArray,
+    fill: impl Fn(usize, &mut [T]) + Send + Sync + 'static,
+) -> Result<bool> {
     if array.itemsize_bytes() != size_of::<T>() || !array.is_c_contiguous() || !array.is_host_reachable() {
         return Ok(false);
     }

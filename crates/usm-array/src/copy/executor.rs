@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::cast::Cast;
+use super::host::STREAM_BYTES;
 use super::plan::CopyPlan;
 use crate::array::UsmArray;
 
@@ -13,19 +14,29 @@ pub(super) enum Executor {
     Host,
     /// One operation of a queue: both sides are the bytes they span.
     QueueCopy,
-    /// Host code, in copies of the pieces of memory that it cannot reach; from array to array a kernel where there is one.
-    Staged,
+    /// Host code in a task of a queue, where that reaches both sides; else in copies of the pieces of memory that it cannot reach, or
+    /// from array to array a kernel where there is one.
+    Indirect,
 }
 
 impl Executor {
-    /// For a plan whose sides are reachable or not.
-    pub(super) fn choose(plan: &CopyPlan, cast: Cast, dst_reachable: bool, src_reachable: bool) -> Self {
+    /// For a plan whose sides host code reaches or not, and tasks of a queue do or not.
+    pub(super) fn choose(
+        plan: &CopyPlan,
+        cast: Cast,
+        dst_reachable: bool,
+        src_reachable: bool,
+        task_reaches: bool,
+    ) -> Self {
+        let is_dense = || cast.run().is_none() && plan.is_one_run();
+        // A task shares a large copy among threads and stores past the caches; a small one is the same either way.
+        let is_small = || plan.size() * cast.dst.itemsize_bytes() < STREAM_BYTES;
         if dst_reachable && src_reachable {
             Self::Host
-        } else if cast.run().is_none() && plan.is_one_run() {
+        } else if is_dense() && (!task_reaches || is_small()) {
             Self::QueueCopy
         } else {
-            Self::Staged
+            Self::Indirect
         }
     }
 }

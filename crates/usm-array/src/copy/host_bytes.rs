@@ -73,7 +73,8 @@ impl UsmArray {
             return Ok(());
         }
         let cast = Cast::new(self.dtype(), dtype);
-        match Executor::choose(&plan, cast, true, is_reachable(self)) {
+        let task_reaches = self.queue().runs_host_tasks();
+        match Executor::choose(&plan, cast, true, is_reachable(self), task_reaches) {
             Executor::Host => {
                 let from = HostRead::lock(self)?;
                 // SAFETY: by P1 the plan visits elements of the array, counted from the lowest one, where the guarded memory
@@ -83,7 +84,7 @@ impl UsmArray {
             }
             Executor::QueueCopy => Ok(self.buffer().copy_to_host(bytes, self.byte_range().start)?),
             // SAFETY: as above, without a guard: that is taken there.
-            Executor::Staged => unsafe { staged::read(self, plan, cast, bytes.as_mut_ptr()) },
+            Executor::Indirect => unsafe { staged::read(self, plan, cast, bytes.as_mut_ptr()) },
         }
     }
 
@@ -153,7 +154,8 @@ impl UsmArray {
             bytes
         };
         let cast = Cast::new(dtype, self.dtype());
-        match Executor::choose(&plan, cast, is_reachable(self), true) {
+        let task_reaches = self.queue().runs_host_tasks();
+        match Executor::choose(&plan, cast, is_reachable(self), true, task_reaches) {
             Executor::Host => {
                 let to = HostWrite::lock(self)?;
                 // SAFETY: by P1 the plan visits elements of the array, counted from the lowest one, where the guarded memory
@@ -167,7 +169,7 @@ impl UsmArray {
                 Ok(self.buffer().copy_from_host(run, self.byte_range().start)?)
             }
             // SAFETY: as above, without a guard: that is taken there.
-            Executor::Staged => unsafe { staged::write(self, plan, cast, bytes.as_ptr()) },
+            Executor::Indirect => unsafe { staged::write(self, plan, cast, bytes.as_ptr()) },
         }
     }
 

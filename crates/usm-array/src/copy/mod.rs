@@ -11,6 +11,7 @@
 //! | `host/` | doing it in memory that host code can touch |
 //! | `kernel/` | strided copies of memory that host code cannot touch, by the device |
 //! | `by_kernel.rs` | arrays for which a kernel does it |
+//! | `by_task.rs` | the same by host code, where a queue runs such on that memory |
 //! | `staged.rs` | memory that host code cannot touch, piece by piece through the host |
 //! | `overlap.rs` | arrays that have bytes in common |
 //! | `assign.rs` | arrays to arrays |
@@ -23,6 +24,7 @@
 mod assign;
 mod astype;
 mod by_kernel;
+mod by_task;
 mod cast;
 mod computed;
 mod converted;

@@ -5,6 +5,7 @@
 
 use usm_memory::usm_core::{Event, Queue};
 
+use super::by_task;
 use super::cast::Cast;
 use super::executor::is_reachable;
 use super::host::execute;
@@ -188,6 +189,10 @@ impl Drop for Staging {
 /// Those of [`read`], with the lowest element at `src`; the bytes between the elements are live USM of the queue's context, too,
 /// and nobody writes any of them meanwhile.
 unsafe fn pull(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
+    if queue.runs_host_tasks() {
+        // SAFETY: the caller's promises.
+        return unsafe { by_task::execute(queue, plan, cast, dst, src) };
+    }
     let itemsize = cast.src.itemsize_bytes();
     let mut pieces = Vec::new();
     cut(plan, Side::Source, itemsize, PIECE_BYTES, &mut pieces);
@@ -223,6 +228,10 @@ unsafe fn pull(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *co
 /// Those of [`write`], with the lowest element at `dst`; the bytes between the elements are live USM of the queue's context, too,
 /// and nobody touches any of them meanwhile.
 unsafe fn push(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
+    if queue.runs_host_tasks() {
+        // SAFETY: the caller's promises.
+        return unsafe { by_task::execute(queue, plan, cast, dst, src) };
+    }
     let itemsize = cast.dst.itemsize_bytes();
     let mut pieces = Vec::new();
     cut(plan, Side::Target, itemsize, PIECE_BYTES, &mut pieces);

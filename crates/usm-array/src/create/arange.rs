@@ -83,7 +83,7 @@ impl CreateOptions<'_> {
         };
         let array = self.vector(len, dtype)?;
         let step = if step.is_finite() { step } else { 0.0 }; // then there is one number at most
-        let value = |i: f64| start + i * step;
+        let value = move |i: f64| start + i * step;
         generate_floating(&array, value, |_| 0.0)?;
         Ok(array)
     }

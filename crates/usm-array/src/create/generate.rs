@@ -28,8 +28,11 @@ pub(super) fn generate<T: Element>(array: &UsmArray, mut value: impl FnMut(usize
 
 /// As [`generate`], by functions of the number as a real one, which it exactly is: arrays have fewer than 2⁵³ elements. Small integers
 /// become real numbers several at a time, large ones do not.
-fn generate_reals<T: Element>(array: &UsmArray, value: impl Fn(f64) -> T + Sync) -> Result<()> {
-    in_any_order(array, |start, part: &mut [T]| {
+fn generate_reals<T: Element>(
+    array: &UsmArray,
+    value: impl Fn(f64) -> T + Copy + Send + Sync + 'static,
+) -> Result<()> {
+    in_any_order(array, move |start, part: &mut [T]| {
         let start = start as f64;
         // A part is short.
         let number = |i: usize| start + f64::from(i as i32);
@@ -44,9 +47,9 @@ pub(super) fn generate_steps(array: &UsmArray, first: u64, step: u64) -> Result<
         array: &UsmArray,
         first: u64,
         step: u64,
-        cast: impl Fn(u64) -> T + Sync,
+        cast: impl Fn(u64) -> T + Copy + Send + Sync + 'static,
     ) -> Result<()> {
-        in_any_order(array, |start, part: &mut [T]| {
+        in_any_order(array, move |start, part: &mut [T]| {
             let mut next = first.wrapping_add(step.wrapping_mul(start as u64));
             for element in part {
                 *element = cast(next);
@@ -66,8 +69,11 @@ pub(super) fn generate_steps(array: &UsmArray, first: u64, step: u64) -> Result<
 }
 
 /// Sets the elements of a C-contiguous array; the function computes those from a number on, in no particular order.
-fn in_any_order<T: Element>(array: &UsmArray, fill: impl Fn(usize, &mut [T]) + Sync) -> Result<()> {
-    match compute(array, &fill)? {
+fn in_any_order<T: Element>(
+    array: &UsmArray,
+    fill: impl Fn(usize, &mut [T]) + Copy + Send + Sync + 'static,
+) -> Result<()> {
+    match compute(array, fill)? {
         true => Ok(()),
         false => in_chunks(array, fill),
     }
@@ -91,15 +97,15 @@ fn in_chunks<T: Element>(array: &UsmArray, mut fill: impl FnMut(usize, &mut [T])
 /// As [`generate`], for floating-point dtypes: numbers with these real and, if complex, imaginary parts.
 pub(super) fn generate_floating(
     array: &UsmArray,
-    re: impl Fn(f64) -> f64 + Sync,
-    im: impl Fn(f64) -> f64 + Sync,
+    re: impl Fn(f64) -> f64 + Copy + Send + Sync + 'static,
+    im: impl Fn(f64) -> f64 + Copy + Send + Sync + 'static,
 ) -> Result<()> {
     match array.dtype() {
-        Dtype::F16 => generate_reals::<f16>(array, |i| half_from_f64(re(i))),
-        Dtype::F32 => generate_reals(array, |i| re(i) as f32),
+        Dtype::F16 => generate_reals::<f16>(array, move |i| half_from_f64(re(i))),
+        Dtype::F32 => generate_reals(array, move |i| re(i) as f32),
         Dtype::F64 => generate_reals(array, re),
-        Dtype::C64 => generate_reals(array, |i| Complex32::new(re(i) as f32, im(i) as f32)),
-        Dtype::C128 => generate_reals(array, |i| Complex64::new(re(i), im(i))),
+        Dtype::C64 => generate_reals(array, move |i| Complex32::new(re(i) as f32, im(i) as f32)),
+        Dtype::C128 => generate_reals(array, move |i| Complex64::new(re(i), im(i))),
         found @ (Dtype::Bool
         | Dtype::I8
         | Dtype::I16

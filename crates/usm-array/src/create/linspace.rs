@@ -46,7 +46,7 @@ impl CreateOptions<'_> {
             let re = Line::new(start.re, stop.re, steps, has_end);
             let im = Line::new(start.im, stop.im, steps, has_end);
             let array = self.vector(num, dtype)?;
-            generate_floating(&array, |i| re.at(i), |i| im.at(i))?;
+            generate_floating(&array, move |i| re.at(i), move |i| im.at(i))?;
             return Ok(array);
         }
         let (first, whole_first) = real("start", start)?;
@@ -54,7 +54,7 @@ impl CreateOptions<'_> {
         let line = Line::new(first, last, steps, has_end);
         if dtype.kind() == 'f' {
             let array = self.vector(num, dtype)?;
-            generate_floating(&array, |i| line.at(i), |_| 0.0)?;
+            generate_floating(&array, move |i| line.at(i), |_| 0.0)?;
             return Ok(array);
         }
         if let Some((first, last)) = whole_first.zip(whole_last) {
@@ -77,6 +77,7 @@ impl CreateOptions<'_> {
 }
 
 /// The points of a line.
+#[derive(Clone, Copy)]
 struct Line {
     start: f64,
     stop: f64,

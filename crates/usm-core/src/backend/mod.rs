@@ -6,7 +6,9 @@
 mod aspects;
 mod device_info;
 mod event;
+mod foreign_kind;
 pub mod host;
+mod host_task;
 mod info;
 mod partition;
 mod raw;
@@ -20,6 +22,8 @@ use std::ptr::NonNull;
 pub use aspects::Aspects;
 pub use device_info::{CacheType, DeviceInfo, ImageLimits, PlatformInfo, VectorWidths};
 pub use event::{EventStatus, ProfilingTimes};
+pub use foreign_kind::ForeignKind;
+pub use host_task::{HostTask, TaskMemory};
 pub use info::{BackendId, DeviceType, PointerInfo, QueueProperties};
 pub use partition::{AffinityDomain, Composites, Partition, PeerAccess};
 pub use raw::{RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue};
@@ -28,26 +32,6 @@ use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Resul
 
 /// Largest fill pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 16;
-
-/// Which SYCL object a foreign pointer stands for: the two that capsules carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForeignKind {
-    /// A heap `sycl::context`.
-    Context,
-    /// A heap `sycl::queue`.
-    Queue,
-}
-
-impl ForeignKind {
-    /// `"context"` or `"queue"`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Context => "context",
-            Self::Queue => "queue",
-        }
-    }
-}
 
 /// Who implements SYCL-like memory.
 ///
@@ -351,6 +335,33 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// # Errors
     /// When the operation cannot be submitted.
     unsafe fn barrier(&self, queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent>;
+
+    /// Whether [`host_task`](Self::host_task) is supported.
+    fn runs_host_tasks(&self) -> bool {
+        false
+    }
+
+    /// Runs host code, which gets native addresses of `memory` in that order.
+    ///
+    /// A task that fails or panics ends all the same, and its event with it: what depends on that runs. `wait` tells why.
+    ///
+    /// # Safety
+    /// 1. Queue and dependencies are live.
+    /// 2. Each range is valid for what the task does with it, and stays so until the event ends.
+    /// 3. The task uses the addresses for these ranges only, and not after it has returned. Neither the task nor the drop of what it
+    ///    owns uses an object of this backend: both may happen on one of its own threads.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`]. When the task cannot be submitted; then it never runs.
+    unsafe fn host_task(
+        &self,
+        _queue: RawQueue,
+        _memory: &[TaskMemory],
+        _task: HostTask,
+        _dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        Err(Error::NotSupported { backend: self.id(), what: "host tasks" })
+    }
 
     /// Waits until the event has ended.
     ///

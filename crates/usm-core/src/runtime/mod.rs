@@ -83,6 +83,7 @@ impl Runtime {
     /// A number that is another one in each forked child: for what must not be used in a child of the process that made it, as locks
     /// that another thread of the parent may have held.
     #[must_use]
+    #[inline]
     pub fn fork_generation() -> u64 {
         fork::generation()
     }

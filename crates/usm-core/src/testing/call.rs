@@ -71,6 +71,7 @@ methods!(
     Prefetch, "prefetch", true;
     MemAdvise, "mem_advise", true;
     Barrier, "barrier", true;
+    HostTask, "host_task", true;
     Wait, "wait", true;
     EventStatus, "event_status", false;
     EventTimes, "event_times", true;
@@ -126,6 +127,8 @@ pub enum Call {
     Prefetch { queue: RawQueue, address: usize, len_bytes: usize, dependencies: Vec<RawEvent> },
     MemAdvise { queue: RawQueue, address: usize, len_bytes: usize, advice: i32, dependencies: Vec<RawEvent> },
     Barrier { queue: RawQueue, events: Vec<RawEvent> },
+    /// Each range of memory as its address and length in bytes.
+    HostTask { queue: RawQueue, memory: Vec<(usize, usize)>, dependencies: Vec<RawEvent> },
     Wait { event: RawEvent },
     EventStatus { event: RawEvent },
     EventTimes { event: RawEvent },

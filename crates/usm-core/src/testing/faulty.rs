@@ -141,4 +141,5 @@ impl FaultyBackend {
 // `pointer_info` always comes from `inner` (promise 3). Counting does not panic (promise 5).
 unsafe impl Backend for FaultyBackend {
     forward!(all);
+    forward!(runs_host_tasks);
 }

@@ -6,9 +6,9 @@ pub(super) mod signatures {
     pub(in crate::testing) use std::ptr::NonNull;
 
     pub(in crate::testing) use crate::backend::{
-        Backend, BackendId, Composites, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess,
-        PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext, RawDevice,
-        RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue,
+        Backend, BackendId, Composites, DeviceInfo, EventStatus, ForeignKind, HostTask, Partition,
+        PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext,
+        RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue, TaskMemory,
     };
     pub(in crate::testing) use crate::{
         ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind,
@@ -16,7 +16,8 @@ pub(super) mod signatures {
 }
 
 /// Methods of an `unsafe impl Backend` that hand the call to `self.inner` with the same arguments, through
-/// `self.around(call, run)`, which decides when to run it, if at all. `all` stands for every method.
+/// `self.around(call, run)`, which decides when to run it, if at all. `all` stands for every method but
+/// `runs_host_tasks`, which is no call.
 macro_rules! forward {
     (all) => {
         forward!(
@@ -25,7 +26,7 @@ macro_rules! forward {
             mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign,
             export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,
             platform_info, platform_devices, device_platform, composites, parent_device, sub_devices, can_access_peer,
-            set_peer_access, host_reachable,
+            set_peer_access, host_reachable, host_task,
         );
     };
     ($($method:ident),+ $(,)?) => {
@@ -34,6 +35,11 @@ macro_rules! forward {
     (@ id) => {
         fn id(&self) -> BackendId {
             self.inner.id()
+        }
+    };
+    (@ runs_host_tasks) => {
+        fn runs_host_tasks(&self) -> bool {
+            self.inner.runs_host_tasks()
         }
     };
     (@ root_devices) => {
@@ -123,6 +129,14 @@ macro_rules! forward {
     (@ barrier) => {
         forward!(@ barrier(queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent>,
             Barrier { queue, events: events.to_vec() });
+    };
+    (@ host_task) => {
+        forward!(@ host_task(queue: RawQueue, memory: &[TaskMemory], task: HostTask, dependencies: &[RawEvent])
+            -> Result<RawEvent>,
+            HostTask {
+                queue, memory: memory.iter().map(|range| (range.start.addr(), range.len_bytes)).collect(),
+                dependencies: dependencies.to_vec(),
+            });
     };
     (@ wait) => {
         forward!(@ wait(event: RawEvent) -> Result<()>, Wait { event });

@@ -47,13 +47,20 @@ pub struct Record {
 pub struct RecordingBackend {
     inner: Arc<dyn Backend>,
     records: Mutex<Vec<Record>>,
+    hides_host_tasks: bool,
 }
 
 impl RecordingBackend {
     /// Records the calls of `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn Backend>) -> Self {
-        Self { inner, records: Mutex::default() }
+        Self { inner, records: Mutex::default(), hides_host_tasks: false }
+    }
+
+    /// The same, as if `inner` ran no host tasks: what is built on queues then has to do without.
+    #[must_use]
+    pub fn without_host_tasks(self) -> Self {
+        Self { hides_host_tasks: true, ..self }
     }
 
     /// All calls so far.
@@ -96,4 +103,8 @@ impl fmt::Display for RecordingBackend {
 // holds no reference and frees nothing, and writing it down does not panic (promise 5).
 unsafe impl Backend for RecordingBackend {
     forward!(all);
+
+    fn runs_host_tasks(&self) -> bool {
+        !self.hides_host_tasks && self.inner.runs_host_tasks()
+    }
 }

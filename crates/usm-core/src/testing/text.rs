@@ -77,6 +77,12 @@ impl Names {
                 let (queue, after) = (self.name(Queue(*queue)), self.list(dependencies, Event));
                 format!("{queue}, {dst:#x}, {pattern:?} * {count}, after {after}")
             }
+            Call::HostTask { queue, memory, dependencies } => {
+                let (queue, after) = (self.name(Queue(*queue)), self.list(dependencies, Event));
+                let range = |(start, len_bytes): &(usize, usize)| format!("{start:#x}, {len_bytes} bytes");
+                let memory: Vec<_> = memory.iter().map(range).collect();
+                format!("{queue}, [{}], after {after}", memory.join("; "))
+            }
             Call::Wait { event }
             | Call::EventStatus { event }
             | Call::EventTimes { event }

@@ -68,6 +68,7 @@ unsafe impl Sync for Block {}
 
 impl Block {
     /// K1 holds for the arguments as long as `ownership` lives: the promise of each caller.
+    #[inline(always)]
     fn new(
         start: NonNull<u8>,
         len_bytes: usize,
@@ -102,6 +103,7 @@ impl Block {
     }
 
     /// A block that `lease` keeps. K1 is argued where it is made.
+    #[inline(always)]
     pub(super) fn lent(
         start: NonNull<u8>,
         len_bytes: usize,
@@ -116,7 +118,7 @@ impl Block {
 
     /// The block in the list of all live ones.
     pub(super) fn registered(mut self) -> Arc<Self> {
-        self.record_start();
+        Self::record_start(self.start, self.len_bytes, self.kind);
         Arc::new_cyclic(|block| {
             self.registration = Some(Registration::new(block.clone()));
             self
@@ -125,9 +127,9 @@ impl Block {
 
     /// Tells those who record that the memory is there.
     #[inline]
-    pub(super) fn record_start(&self) {
+    pub(super) fn record_start(start: NonNull<u8>, len_bytes: usize, kind: UsmKind) {
         if snapshot::is_recording() {
-            snapshot::record(false, self.address(), self.len_bytes, self.kind, TagId::current());
+            snapshot::record(false, start.addr().get(), len_bytes, kind, TagId::current());
         }
     }
 

@@ -49,12 +49,13 @@ impl UsmBuffer {
     /// # Safety
     /// 1. `start .. start + len_bytes` is live USM of `kind` in the context of `queue`, and of no other buffer, until `home` has
     ///    taken the block back.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn lent(lent: Lent, queue: &Queue) -> Self {
         let Lent { start, len_bytes, kind, is_pending, home, place } = lent;
+        // Before there is a block, which so need not be anywhere but in its place.
+        Block::record_start(start, len_bytes, kind);
         // K1: the caller's promise 1.
         let block = Block::lent(start, len_bytes, kind, queue, is_pending, Lease::of_home(home, place));
-        block.record_start();
         Self { block: Arc::new(block), offset_bytes: 0, len_bytes, writable: true, queue: None }
     }
 }

@@ -68,6 +68,7 @@ enum Terms {
 }
 
 impl Lease {
+    #[inline(always)]
     pub(super) fn of_home(home: Arc<dyn Home>, place: Place) -> Self {
         Self(Terms::Home(home, place))
     }

@@ -76,10 +76,13 @@ pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>
 }
 
 /// What somebody chose for a device.
+#[inline]
 pub(crate) fn chosen(device: &Device) -> Option<Arc<dyn MemoryResource>> {
-    if !IS_ANY.load(Ordering::Acquire) {
-        return None;
-    }
+    if IS_ANY.load(Ordering::Acquire) { find(device) } else { None }
+}
+
+#[cold]
+fn find(device: &Device) -> Option<Arc<dyn MemoryResource>> {
     // The scope that was entered last counts, and what was set stands before all scopes.
     let entries = lock();
     entries.iter().rfind(|entry| entry.device == *device).map(|entry| Arc::clone(&entry.resource))

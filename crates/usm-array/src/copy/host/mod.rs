@@ -65,7 +65,7 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, dst: *mut u8, src: *con
     let stream = result_bytes >= STREAM_BYTES;
     let parts = threads::parts(plan, cast, size * cast.src.itemsize_bytes().max(cast.dst.itemsize_bytes()));
     // SAFETY: parts are made of the pairs of the plan (P1), for which 1 to 4 hold, and have no byte of the target in common.
-    threads::for_each(&parts, dst, src, |part, dst, src| unsafe {
+    threads::for_each(parts, dst, src, move |part, dst, src| unsafe {
         execute_part(part, cast, stream, dst, src)
     });
 }

@@ -2,6 +2,8 @@
 //!
 //! So each byte of a large result goes to memory once, past the caches, and nothing of it is read.
 
+use std::ops::Range;
+
 use super::{STREAM_BYTES, stream, threads};
 use crate::dtype::Element;
 use crate::view::{bytes_of, elements_of_mut};
@@ -37,28 +39,45 @@ impl Target {
 pub(in crate::copy) unsafe fn produce<T: Element>(
     dst: *mut u8,
     len: usize,
-    fill: impl Fn(usize, &mut [T]) + Sync,
+    fill: impl Fn(usize, &mut [T]) + Send + Sync + 'static,
+) {
+    let (itemsize, part_len) = (size_of::<T>(), PART_BYTES / size_of::<T>());
+    let target = Target(dst);
+    let bytes = len * itemsize;
+    let (parts, stream) = (len.div_ceil(part_len), bytes >= STREAM_BYTES);
+    let work = move |number: usize| {
+        let start = number * part_len;
+        let part = start..len.min(start + part_len);
+        // SAFETY: the caller's promise; each part is somebody else's.
+        unsafe { produce_part(target, part, stream, &fill) };
+    };
+    if threads::is_shared(bytes) { threads::share(parts, work) } else { (0..parts).for_each(work) }
+}
+
+/// # Safety
+/// The elements with these numbers are writable, by nobody else meanwhile.
+unsafe fn produce_part<T: Element>(
+    target: Target,
+    part: Range<usize>,
+    stream: bool,
+    fill: impl Fn(usize, &mut [T]),
 ) {
     let itemsize = size_of::<T>();
-    let target = Target(dst);
-    let stream = len * itemsize >= STREAM_BYTES;
-    let new_block = || Block([0; BLOCK_BYTES]);
-    threads::for_each_range(len, PART_BYTES / itemsize, len * itemsize, new_block, |block, part| {
-        let room: &mut [T] = elements_of_mut(&mut block.0).unwrap_or_default(); // whole and aligned
-        for start in part.clone().step_by(BLOCK_BYTES / itemsize) {
-            let elements = &mut room[..(part.end - start).min(BLOCK_BYTES / itemsize)];
-            fill(start, elements);
-            let (to, bytes) = (target.at(start * itemsize), bytes_of(elements));
-            if stream {
-                // SAFETY: elements of the target that no other block has; the block is memory of our own.
-                unsafe { stream::copy(to, bytes.as_ptr(), bytes.len()) };
-            } else {
-                // SAFETY: as above.
-                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
-            }
-        }
+    let mut block = Block([0; BLOCK_BYTES]);
+    let room: &mut [T] = elements_of_mut(&mut block.0).unwrap_or_default(); // whole and aligned
+    for start in part.clone().step_by(BLOCK_BYTES / itemsize) {
+        let elements = &mut room[..(part.end - start).min(BLOCK_BYTES / itemsize)];
+        fill(start, elements);
+        let (to, bytes) = (target.at(start * itemsize), bytes_of(elements));
         if stream {
-            stream::fence();
+            // SAFETY: elements of the part; the block is memory of our own.
+            unsafe { stream::copy(to, bytes.as_ptr(), bytes.len()) };
+        } else {
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         }
-    });
+    }
+    if stream {
+        stream::fence();
+    }
 }

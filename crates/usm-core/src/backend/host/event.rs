@@ -18,6 +18,8 @@ pub(super) struct HostEvent {
     slot: AtomicUsize,
     /// Of queues with profiling.
     times: Option<Times>,
+    /// Why the job failed.
+    failure: OnceLock<String>,
 }
 
 /// Nanoseconds of a clock that never goes back, common to all events of the process.
@@ -33,7 +35,12 @@ impl HostEvent {
     pub(super) fn submitted(profiling: bool) -> Self {
         let times = || Times { submit: AtomicU64::new(now_ns()), ..Times::default() };
         let times = profiling.then(times);
-        Self { progress: AtomicU8::new(SUBMITTED), slot: AtomicUsize::new(0), times }
+        Self {
+            progress: AtomicU8::new(SUBMITTED),
+            slot: AtomicUsize::new(0),
+            times,
+            failure: OnceLock::new(),
+        }
     }
 
     /// The job starts.
@@ -44,8 +51,12 @@ impl HostEvent {
         self.progress.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// The job's work is done: the time of its end.
-    pub(super) fn stop(&self) {
+    /// The job's work is done: the time of its end, and how it went.
+    pub(super) fn stop(&self, done: Result<(), String>) {
+        if let Err(reason) = done {
+            // Once, since a job runs once.
+            let _first = self.failure.set(reason);
+        }
         if let Some(times) = &self.times {
             times.end.store(now_ns(), Ordering::Relaxed);
         }
@@ -54,6 +65,11 @@ impl HostEvent {
     /// Tells everybody that the job has ended; what it wrote is visible to whoever sees the end.
     pub(super) fn end(&self) {
         self.progress.store(ENDED, Ordering::Release);
+    }
+
+    /// Why the job failed, if it has ended like that.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
     }
 
     pub(super) fn has_ended(&self) -> bool {

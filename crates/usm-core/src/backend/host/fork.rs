@@ -6,13 +6,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// A number that is another one in each forked child.
+#[inline]
 pub(crate) fn generation() -> u64 {
-    static REGISTER: Once = Once::new();
+    if !REGISTER.is_completed() {
+        register();
+    }
+    GENERATION.load(Ordering::Relaxed)
+}
+
+static REGISTER: Once = Once::new();
+
+#[cold]
+fn register() {
     REGISTER.call_once(|| {
         // SAFETY: the handler only adds to a number, which is allowed after a fork; it lives as long as this code.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
-    GENERATION.load(Ordering::Relaxed)
 }
 
 extern "C" fn in_child() {

@@ -37,8 +37,7 @@ impl Taken {
 
     /// Runs the job; gives what `Graph::finish` must be told.
     pub(super) fn run(self) -> usize {
-        self.work.run();
-        self.event.stop();
+        self.event.stop(self.work.run());
         self.slot
     }
 }

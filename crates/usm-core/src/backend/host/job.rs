@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::backend::HostTask;
+
 /// Longest piece that a fill copies at once, so that it is read from a near cache.
 const FILL_STEP_BYTES: usize = 16 * 1024;
 
@@ -21,23 +23,28 @@ pub(super) enum Work {
     Copy { dst: Operand, src: Operand, len_bytes: usize },
     /// Invariant J2: the range of `count * len` bytes is valid for writing until the job has ended; `len` is 1 to 16.
     Fill { dst: Operand, pattern: [u8; 16], len: usize, count: usize },
+    /// Invariant J3: each operand is valid for what the task does with it until the job has ended.
+    Task { memory: Vec<Operand>, len_bytes: usize, task: HostTask },
 }
 
-// SAFETY: J1 and J2 hold on every thread: the submitter promises valid memory until the end, wherever the job runs.
+// SAFETY: J1 to J3 hold on every thread: the submitter promises valid memory until the end, wherever the job runs.
 unsafe impl Send for Work {}
 
 impl Work {
-    /// Bytes that are written, which tells how long it takes.
+    /// Bytes that are written, or about as many, which tells how long it takes.
     pub(super) fn len_bytes(&self) -> usize {
         match self {
             Self::Nothing => 0,
-            Self::Copy { len_bytes, .. } => *len_bytes,
+            Self::Copy { len_bytes, .. } | Self::Task { len_bytes, .. } => *len_bytes,
             Self::Fill { len, count, .. } => len * count,
         }
     }
 
     /// Does it. The signs of use end with it.
-    pub(super) fn run(self) {
+    ///
+    /// # Errors
+    /// Why a task failed.
+    pub(super) fn run(self) -> Result<(), String> {
         match self {
             Self::Nothing => {}
             Self::Copy { dst, src, len_bytes } => {
@@ -48,7 +55,12 @@ impl Work {
                 // SAFETY: J2.
                 unsafe { fill(dst.bytes, &pattern[..len], count) };
             }
+            Self::Task { memory, task, .. } => {
+                let addresses: Vec<_> = memory.iter().map(|operand| operand.bytes).collect();
+                return task.run(&addresses);
+            }
         }
+        Ok(())
     }
 }
 

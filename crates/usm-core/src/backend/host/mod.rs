@@ -37,9 +37,9 @@ pub use self::shared::{HostTable, SharedHost, VERSION as SHARED_VERSION};
 pub use self::simulated::HostDevice;
 use self::worker::Executor;
 use super::{
-    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, Partition, PeerAccess,
+    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, HostTask, Partition, PeerAccess,
     PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
-    RawPlatform, RawQueue,
+    RawPlatform, RawQueue, TaskMemory,
 };
 use crate::{Device, Error, Result, UsmKind};
 
@@ -375,10 +375,26 @@ unsafe impl Backend for HostBackend {
         unsafe { submit::barrier(self, queue, after) }
     }
 
+    fn runs_host_tasks(&self) -> bool {
+        true
+    }
+
+    unsafe fn host_task(
+        &self,
+        queue: RawQueue,
+        memory: &[TaskMemory],
+        task: HostTask,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { submit::host_task(self, queue, memory, task, dependencies) }
+    }
+
     unsafe fn wait(&self, event: RawEvent) -> Result<()> {
         // SAFETY: the handle is live.
         let event = unsafe { HostEvent::clone_raw(event) };
-        self.executor.wait(&event)
+        self.executor.wait(&event)?;
+        event.failure().map_or(Ok(()), |reason| Err(Error::HostTask { reason: reason.to_owned() }))
     }
 
     unsafe fn event_status(&self, event: RawEvent) -> EventStatus {

@@ -8,7 +8,7 @@ use super::job::Work;
 use super::memory::Memory;
 use super::objects::Handle;
 use super::queue::HostQueue;
-use crate::backend::{MAX_PATTERN_BYTES, RawEvent, RawQueue};
+use crate::backend::{HostTask, MAX_PATTERN_BYTES, RawEvent, RawQueue, TaskMemory};
 use crate::{Error, Result};
 
 /// # Safety
@@ -69,6 +69,27 @@ pub(super) unsafe fn hint(
     let work = |memory: &mut Memory, queue: &HostQueue| {
         memory.operand(operation, range, len_bytes, false, queue)?;
         Ok(Work::Nothing)
+    };
+    // SAFETY: the caller's promise 1.
+    unsafe { submit(backend, queue, dependencies, work) }
+}
+
+/// # Safety
+/// 1. As for [`crate::backend::Backend::host_task`].
+pub(super) unsafe fn host_task(
+    backend: &HostBackend,
+    queue: RawQueue,
+    memory: &[TaskMemory],
+    task: HostTask,
+    dependencies: &[RawEvent],
+) -> Result<RawEvent> {
+    let work = |known: &mut Memory, queue: &HostQueue| {
+        let operand =
+            |range: &TaskMemory| known.operand("host task", range.start, range.len_bytes, true, queue);
+        let operands = memory.iter().map(operand).collect::<Result<_>>()?;
+        let len_bytes = memory.iter().map(|range| range.len_bytes).max().unwrap_or(0);
+        // J3 is the caller's promise, at the addresses that `operand` found.
+        Ok(Work::Task { memory: operands, len_bytes, task })
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(backend, queue, dependencies, work) }

@@ -78,8 +78,7 @@ impl Executor {
         }
         if self.is_forked() || (dependencies.is_empty() && matches!(work, Work::Nothing)) {
             event.start();
-            work.run();
-            event.stop();
+            event.stop(work.run());
             event.end();
             return Ok(event);
         }

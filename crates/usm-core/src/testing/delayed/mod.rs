@@ -4,6 +4,7 @@ mod random;
 mod schedule;
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +19,7 @@ const MAX_DELAY_CALLS: usize = 16;
 
 /// A backend that holds operations back and runs them later, in a random order that the seed decides.
 ///
-/// - `memcpy`, `fill`, `prefetch`, `mem_advise`, `barrier` and `submit_kernel` only note what is to do. An operation runs
+/// - `memcpy`, `fill`, `prefetch`, `mem_advise`, `barrier`, `host_task` and `submit_kernel` only note what is to do. An operation runs
 ///   after its dependencies; on an in-order queue
 ///   after all that was submitted to it before; a barrier after all of its queue, and before what follows it there.
 /// - It runs when somebody waits for it (operations that nobody waits for may run before it), at the latest after a random
@@ -67,7 +68,7 @@ impl DelayedBackend {
     pub fn flush(&self) {
         let mut schedule = self.lock();
         while let Some(operation) = schedule.take_any() {
-            self.run(&mut schedule, &operation);
+            self.run(&mut schedule, operation);
         }
         self.release_idle(&mut schedule);
     }
@@ -82,32 +83,41 @@ impl DelayedBackend {
     }
 
     /// Runs one operation and waits for its end.
-    fn run(&self, schedule: &mut Schedule, operation: &Operation) {
+    fn run(&self, schedule: &mut Schedule, operation: Operation) {
         let queue = operation.queue;
-        let submitted = match &operation.work {
+        let submitted = match operation.work {
             Work::Memcpy { dst, src, len_bytes } => {
-                let dst = ptr::with_exposed_provenance_mut(*dst);
-                let src = ptr::with_exposed_provenance(*src);
+                let dst = ptr::with_exposed_provenance_mut(dst);
+                let src = ptr::with_exposed_provenance(src);
                 // SAFETY: the queue is live, for its release waits for its operations (D1); the ranges are valid until the
                 // event ends, as the submitter promised, and it has not ended yet; dependencies have ended (D2).
-                unsafe { self.inner.memcpy(queue, dst, src, *len_bytes, &[]) }
+                unsafe { self.inner.memcpy(queue, dst, src, len_bytes, &[]) }
             }
             Work::Fill { dst, pattern, count } => {
-                let dst = ptr::with_exposed_provenance_mut(*dst);
+                let dst = ptr::with_exposed_provenance_mut(dst);
                 // SAFETY: as above.
-                unsafe { self.inner.fill(queue, dst, pattern, *count, &[]) }
+                unsafe { self.inner.fill(queue, dst, &pattern, count, &[]) }
             }
             // SAFETY: the queue is live, and the range USM until the event ends, as above.
             Work::Prefetch { address, len_bytes } => unsafe {
-                self.inner.prefetch(queue, *address, *len_bytes, &[])
+                self.inner.prefetch(queue, address, len_bytes, &[])
             },
             // SAFETY: as above.
             Work::MemAdvise { address, len_bytes, advice } => unsafe {
-                self.inner.mem_advise(queue, *address, *len_bytes, *advice, &[])
+                self.inner.mem_advise(queue, address, len_bytes, advice, &[])
             },
             Work::Kernel { kernel, arguments, range } => {
                 // SAFETY: queue and kernel are live, as above; the rest is what the submitter promised.
-                unsafe { self.inner.submit_kernel(queue, *kernel, arguments, range, &[]) }
+                unsafe { self.inner.submit_kernel(queue, kernel, &arguments, &range, &[]) }
+            }
+            Work::Task { memory, task } => {
+                let range = |range: Range<usize>| TaskMemory {
+                    start: ptr::with_exposed_provenance_mut(range.start),
+                    len_bytes: range.len(),
+                };
+                let memory: Vec<_> = memory.into_iter().map(range).collect();
+                // SAFETY: as above; what the task does is what the submitter promised.
+                unsafe { self.inner.host_task(queue, &memory, task, &[]) }
             }
             // SAFETY: the queue is live, as above.
             Work::Barrier { .. } => unsafe { self.inner.barrier(queue, &[]) },
@@ -132,7 +142,7 @@ impl DelayedBackend {
     fn run_until(&self, schedule: &mut Schedule, number: usize) {
         while schedule.is_pending(number) {
             let Some(operation) = schedule.take_any() else { break };
-            self.run(schedule, &operation);
+            self.run(schedule, operation);
         }
         self.release_idle(schedule);
     }
@@ -223,6 +233,7 @@ unsafe impl Backend for DelayedBackend {
         parent_device,
         sub_devices,
         host_reachable,
+        runs_host_tasks,
         can_access_peer,
         set_peer_access,
     );
@@ -344,6 +355,22 @@ unsafe impl Backend for DelayedBackend {
     unsafe fn barrier(&self, queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
         // SAFETY: the caller's promises are the same.
         unsafe { self.submit(queue, Work::Barrier { of_events: !events.is_empty() }, events) }
+    }
+
+    unsafe fn host_task(
+        &self,
+        queue: RawQueue,
+        memory: &[TaskMemory],
+        task: HostTask,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        let range = |range: &TaskMemory| {
+            let start = range.start.expose_provenance();
+            start..start + range.len_bytes
+        };
+        let memory = memory.iter().map(range).collect();
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.submit(queue, Work::Task { memory, task }, dependencies) }
     }
 
     unsafe fn wait(&self, event: RawEvent) -> Result<()> {

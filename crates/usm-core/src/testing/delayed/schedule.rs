@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::random::Random;
-use crate::backend::{ProfilingTimes, QueueProperties, RawHandle, RawKernel, RawQueue};
+use crate::backend::{HostTask, ProfilingTimes, QueueProperties, RawHandle, RawKernel, RawQueue};
 use crate::testing::Method;
 use crate::{Error, ExecutionRange, KernelArgument, Result};
 
@@ -23,7 +23,7 @@ pub struct PrematureFree {
 }
 
 /// What an operation does.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Work {
     Memcpy {
         dst: usize,
@@ -53,6 +53,10 @@ pub(super) enum Work {
         arguments: Vec<KernelArgument>,
         range: ExecutionRange,
     },
+    Task {
+        memory: Vec<Range<usize>>,
+        task: HostTask,
+    },
 }
 
 impl Work {
@@ -64,6 +68,7 @@ impl Work {
             Self::MemAdvise { .. } => Method::MemAdvise,
             Self::Barrier { .. } => Method::Barrier,
             Self::Kernel { .. } => Method::SubmitKernel,
+            Self::Task { .. } => Method::HostTask,
         }
     }
 
@@ -77,6 +82,7 @@ impl Work {
             Self::Prefetch { address, len_bytes } | Self::MemAdvise { address, len_bytes, .. } => {
                 overlaps(*address, *len_bytes)
             }
+            Self::Task { memory, .. } => memory.iter().any(|range| overlaps(range.start, range.len())),
             Self::Barrier { .. } => false,
             // How far a kernel goes from its pointers is not known: what they point into counts.
             Self::Kernel { arguments, .. } => {

@@ -59,7 +59,7 @@ impl Class {
     }
 
     /// A block that nothing uses.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_free(&mut self, record: Record) -> Option<Taken> {
         let slab = *self.partial.last()?;
         let found = self.slabs[slab as usize].as_mut()?;

@@ -1,5 +1,7 @@
 //! Size classes: eight steps to a doubling, so that at most a ninth of a block is waste; and how many blocks make a slab.
 
+use super::bits::Bits;
+
 /// Smallest block, and what all block sizes are multiples of: a cache line, so that no two buffers share one.
 const UNIT_BYTES: usize = 64;
 /// Largest alignment that slabs are made for.
@@ -7,7 +9,7 @@ const MAX_ALIGN_BYTES: usize = 4096;
 /// Bytes of a slab, unless one block has more or the most blocks have less.
 const SLAB_BYTES: usize = 1024 * 1024;
 /// Most blocks of a slab: a slab goes back only as a whole, and its blocks are the bits of one number.
-const MAX_BLOCKS: usize = 128;
+const MAX_BLOCKS: usize = Bits::MOST;
 /// Steps to a doubling, as a power of two.
 const STEPS_LOG: u32 = 3;
 

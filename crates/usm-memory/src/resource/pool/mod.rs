@@ -1,5 +1,6 @@
 //! A resource that keeps memory and hands it out again.
 
+mod bits;
 mod class;
 mod classes;
 mod options;
@@ -84,7 +85,7 @@ impl PoolResource {
         let state = self.stock.lock();
         let (slab_bytes, idle_bytes) = state.slab_bytes();
         PoolStatistics {
-            used_bytes: state.used_bytes,
+            used_bytes: state.used_bytes(),
             peak_bytes: state.peak_bytes,
             slab_bytes,
             idle_bytes,
@@ -178,10 +179,12 @@ impl MemoryResource for PoolResource {
         align_bytes: usize,
     ) -> Result<UsmBuffer> {
         // What happens nearly always, before errors take their room.
-        match self.allocate_at_once(queue, kind, len_bytes, align_bytes) {
-            Some(buffer) => Ok(buffer),
-            None => self.allocate_slowly(queue, kind, len_bytes, align_bytes),
+        if let Some(size) = self.size(len_bytes, align_bytes)
+            && let Some(found) = self.stock.find_free(queue, kind, len_bytes, size, true)
+        {
+            return Ok(self.stock.buffer(found, size, queue, kind, len_bytes));
         }
+        self.allocate_slowly(queue, kind, len_bytes, align_bytes)
     }
 
     fn trim(&self) -> usize {

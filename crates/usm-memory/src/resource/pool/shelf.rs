@@ -53,7 +53,7 @@ impl Shelf {
     }
 
     /// A block that nothing uses.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_free(&mut self, size: SizeClass, record: Record) -> Option<Taken> {
         let taken = self.classes.get_mut(size.index())?.as_mut()?.take_free(record)?;
         self.is_lent(&taken, size);

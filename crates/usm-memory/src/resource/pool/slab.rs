@@ -2,6 +2,7 @@
 
 use std::ptr::NonNull;
 
+use super::bits::Bits;
 use super::classes::SizeClass;
 use crate::UsmBuffer;
 use crate::snapshot::{Lendable, Moment, TagId};
@@ -23,11 +24,11 @@ impl Record {
 pub(super) struct Slab {
     pub(super) memory: UsmBuffer,
     block_bytes: usize,
-    all: u128,
+    all: Bits,
     /// Invariant S1: a bit for each block that may be lent; never one of `lent`.
-    free: u128,
+    free: Bits,
     /// Invariant S2: a bit for each block that a buffer uses.
-    lent: u128,
+    lent: Bits,
     /// Where the class has the slab in its list of those with free blocks.
     pub(super) position: usize,
     records: Box<[Record]>,
@@ -35,18 +36,18 @@ pub(super) struct Slab {
 
 impl Slab {
     pub(super) fn new(memory: UsmBuffer, size: SizeClass) -> Self {
-        let all = u128::MAX >> (u128::BITS as usize - size.blocks);
+        let all = Bits::first(size.blocks);
         let records = vec![Record::NOTHING; size.blocks].into_boxed_slice();
-        Self { memory, block_bytes: size.block_bytes, all, free: all, lent: 0, position: 0, records }
+        Self { memory, block_bytes: size.block_bytes, all, free: all, lent: Bits::NONE, position: 0, records }
     }
 
     pub(super) fn has_free(&self) -> bool {
-        self.free != 0
+        !self.free.is_empty()
     }
 
     /// No buffer uses a block.
     pub(super) fn is_idle(&self) -> bool {
-        self.lent == 0
+        self.lent.is_empty()
     }
 
     /// Nothing uses a block, so that the slab may be freed.
@@ -56,13 +57,13 @@ impl Slab {
 
     /// The free block with the lowest address.
     pub(super) fn lowest_free(&self) -> u32 {
-        self.free.trailing_zeros()
+        self.free.lowest()
     }
 
     /// Lends a block that is free or parked.
     pub(super) fn lend(&mut self, index: u32, record: Record) -> NonNull<u8> {
-        self.free &= !(1 << index);
-        self.lent |= 1 << index;
+        self.free.remove(index);
+        self.lent.insert(index);
         let index = index as usize;
         self.records[index] = record;
         self.memory.block_start(index * self.block_bytes)
@@ -70,13 +71,13 @@ impl Slab {
 
     /// A lent block is parked.
     pub(super) fn park(&mut self, index: u32) {
-        self.lent &= !(1 << index);
+        self.lent.remove(index);
     }
 
     /// A lent or parked block is free.
     pub(super) fn set_free(&mut self, index: u32) {
-        self.lent &= !(1 << index);
-        self.free |= 1 << index;
+        self.lent.remove(index);
+        self.free.insert(index);
     }
 
     pub(super) fn record_mut(&mut self, index: u32) -> Option<&mut Record> {
@@ -88,16 +89,20 @@ impl Slab {
         let start = self.memory.address();
         let offset_bytes = address.checked_sub(start).filter(|offset| *offset < self.memory.len_bytes())?;
         let index = offset_bytes / self.block_bytes;
-        Some(match self.lent >> index & 1 {
-            1 => Lendable::Lent(start + index * self.block_bytes, self.records[index].len_bytes),
-            _ => Lendable::Free,
+        Some(match self.lent.contains(index as u32) {
+            true => Lendable::Lent(start + index * self.block_bytes, self.records[index].len_bytes),
+            false => Lendable::Free,
         })
+    }
+
+    pub(super) fn num_lent(&self) -> usize {
+        self.lent.count()
     }
 
     /// The lent blocks, with their addresses.
     pub(super) fn lent(&self) -> impl Iterator<Item = (usize, Record)> {
         let start = self.memory.address();
-        let is_lent = |index: &usize| self.lent >> index & 1 == 1;
+        let is_lent = |index: &usize| self.lent.contains(*index as u32);
         let block = move |index: usize| (start + index * self.block_bytes, self.records[index]);
         (0..self.records.len()).filter(is_lent).map(block)
     }

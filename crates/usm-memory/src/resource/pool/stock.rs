@@ -31,11 +31,17 @@ pub(super) struct State {
     is_closed: bool,
     now: Time,
     /// What is lent of the slabs.
-    lent: LiveAllocations,
-    /// That, and buffers of their own.
-    pub(super) used_bytes: usize,
+    lent_bytes: usize,
+    /// Buffers that do not come from a slab.
+    own_bytes: usize,
     pub(super) peak_bytes: usize,
     pub(super) reused_count: u64,
+}
+
+/// A block to be lent, and its shelf.
+pub(super) struct Found {
+    taken: Taken,
+    shelf: usize,
 }
 
 /// What to wait for so that parked blocks are free.
@@ -53,8 +59,8 @@ impl Stock {
             max_idle_bytes,
             is_closed: false,
             now: 0,
-            lent: LiveAllocations::default(),
-            used_bytes: 0,
+            lent_bytes: 0,
+            own_bytes: 0,
             peak_bytes: 0,
             reused_count: 0,
         };
@@ -72,12 +78,15 @@ impl Stock {
             return Default::default();
         }
         let state = self.lock();
-        let shelves = state.shelves.iter().flatten();
-        let slabs = shelves.fold(LiveAllocations::default(), |sum, shelf| LiveAllocations {
+        let shelves = || state.shelves.iter().flatten();
+        let slabs = shelves().fold(LiveAllocations::default(), |sum, shelf| LiveAllocations {
             count: sum.count + shelf.num_slabs(),
             bytes: sum.bytes + shelf.slab_bytes,
         });
-        [slabs, state.lent]
+        // Counted here, where it is asked for, and not whenever a block comes and goes.
+        let count = shelves().flat_map(Shelf::classes).flat_map(|(_, class)| class.slabs());
+        let count = count.map(|(_, slab)| slab.num_lent()).sum();
+        [slabs, LiveAllocations { count, bytes: state.lent_bytes }]
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -86,7 +95,6 @@ impl Stock {
     }
 
     /// A buffer in a block that nothing uses.
-    #[inline]
     pub(super) fn lend(
         self: &Arc<Self>,
         queue: &Queue,
@@ -95,6 +103,20 @@ impl Stock {
         size: SizeClass,
         is_reuse: bool,
     ) -> Option<UsmBuffer> {
+        let found = self.find_free(queue, kind, len_bytes, size, is_reuse)?;
+        Some(self.buffer(found, size, queue, kind, len_bytes))
+    }
+
+    /// A block that nothing uses, for [`buffer`](Self::buffer). In the caller, so that it stays in registers.
+    #[inline(always)]
+    pub(super) fn find_free(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        size: SizeClass,
+        is_reuse: bool,
+    ) -> Option<Found> {
         if self.is_forked() {
             return None;
         }
@@ -104,7 +126,7 @@ impl Stock {
         let taken = state.shelves[index].as_mut()?.take_free(size, record)?;
         state.is_lent(len_bytes, is_reuse);
         drop(state);
-        Some(self.buffer(taken, index, size, queue, kind, len_bytes))
+        Some(Found { taken, shelf: index })
     }
 
     /// A buffer in a block that was parked, without waiting.
@@ -129,7 +151,7 @@ impl Stock {
         }
         drop(state);
         drop(garbage);
-        taken.map(|taken| self.buffer(taken, index, size, queue, kind, len_bytes))
+        taken.map(|taken| self.buffer(Found { taken, shelf: index }, size, queue, kind, len_bytes))
     }
 
     /// Adds a slab for that queue and kind, and lends a block of it.
@@ -151,16 +173,18 @@ impl Stock {
         self.lend(queue, kind, len_bytes, size, false)
     }
 
-    fn buffer(
+    /// The buffer of a block. It is made where the caller wants it: moved, it would be read as whole words soon after its parts were
+    /// written, for which a processor has to wait.
+    #[inline(always)]
+    pub(super) fn buffer(
         self: &Arc<Self>,
-        taken: Taken,
-        shelf: usize,
+        found: Found,
         size: SizeClass,
         queue: &Queue,
         kind: UsmKind,
         len_bytes: usize,
     ) -> UsmBuffer {
-        let Taken { slab, index, start, is_pending, .. } = taken;
+        let Found { taken: Taken { slab, index, start, is_pending, .. }, shelf } = found;
         let place = Place { shelf: shelf as u32, class: size.index() as u32, slab, index };
         let lent = Lent { start, len_bytes, kind, is_pending, home: Arc::clone(self) as _, place };
         // SAFETY: the block of a slab, which is live memory of the shelf's kind and context and at least as long. It is lent now
@@ -225,9 +249,10 @@ impl Stock {
     pub(super) fn count_used(&self, len_bytes: usize, is_new: bool) {
         let mut state = self.lock();
         if is_new {
-            state.add_used(len_bytes);
+            state.own_bytes = state.own_bytes.saturating_add(len_bytes);
+            state.note_peak();
         } else {
-            state.used_bytes -= len_bytes;
+            state.own_bytes -= len_bytes;
         }
     }
 }
@@ -247,15 +272,18 @@ impl State {
         index
     }
 
-    fn add_used(&mut self, len_bytes: usize) {
-        self.used_bytes = self.used_bytes.saturating_add(len_bytes);
-        self.peak_bytes = self.peak_bytes.max(self.used_bytes);
+    /// Bytes that buffers have.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.lent_bytes.saturating_add(self.own_bytes)
+    }
+
+    fn note_peak(&mut self) {
+        self.peak_bytes = self.peak_bytes.max(self.used_bytes());
     }
 
     fn is_lent(&mut self, len_bytes: usize, is_reuse: bool) {
-        self.lent.count += 1;
-        self.lent.bytes += len_bytes;
-        self.add_used(len_bytes);
+        self.lent_bytes += len_bytes;
+        self.note_peak();
         self.reused_count += u64::from(is_reuse);
     }
 
@@ -349,9 +377,7 @@ impl Home for Stock {
             drop(slab);
             state = self.lock();
         }
-        state.lent.count -= 1;
-        state.lent.bytes -= len_bytes;
-        state.used_bytes -= len_bytes;
+        state.lent_bytes -= len_bytes;
         state.now += 1;
         let (now, max_idle_bytes) = (state.now, state.max_idle_bytes);
         let shelf = state.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);

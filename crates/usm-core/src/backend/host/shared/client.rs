@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::super::device::{HostPlatform, SimulatedDevice};
 use super::super::simulated::HostDevice;
 use super::super::{
-    Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess, PlatformInfo,
+    Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, HostTask, Partition, PeerAccess, PlatformInfo,
     PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform,
-    RawQueue,
+    RawQueue, TaskMemory,
 };
 use super::table::{
     Facts, Failure, HostTable, List, Object, Pointer, QueueParts, Token, VERSION, kind_number, kind_of,
@@ -384,6 +384,21 @@ unsafe impl Backend for SharedHost {
     unsafe fn barrier(&self, queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
         // SAFETY: the caller's promises are the same.
         unsafe { self.submit_barrier(queue, events) }
+    }
+
+    fn runs_host_tasks(&self) -> bool {
+        true
+    }
+
+    unsafe fn host_task(
+        &self,
+        queue: RawQueue,
+        memory: &[TaskMemory],
+        task: HostTask,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.submit_task(queue, memory, task, dependencies) }
     }
 
     unsafe fn wait(&self, event: RawEvent) -> Result<()> {

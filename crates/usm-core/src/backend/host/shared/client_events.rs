@@ -1,8 +1,8 @@
 //! A backend whose methods call the functions of another copy's table: operations and events.
 
-use super::super::{EventStatus, ProfilingTimes, RawEvent, RawQueue};
+use super::super::{EventStatus, HostTask, ProfilingTimes, RawEvent, RawQueue, TaskMemory};
 use super::client::SharedHost;
-use super::table::{Failure, HostTable, Token, status_of};
+use super::table::{Failure, HostTable, Range, Task, Token, status_of};
 use crate::{BackendId, Error, Result};
 
 fn tokens(events: &[RawEvent]) -> Vec<Token> {
@@ -84,6 +84,28 @@ impl SharedHost {
             let (first, count) = (after.as_ptr(), after.len());
             // SAFETY: C1 and the caller's promises.
             unsafe { (table.barrier)(table.server, queue, first, count, failure) }
+        })
+    }
+
+    /// # Safety
+    /// 1. As for [`crate::backend::Backend::host_task`].
+    pub(super) unsafe fn submit_task(
+        &self,
+        queue: RawQueue,
+        memory: &[TaskMemory],
+        task: HostTask,
+        after: &[RawEvent],
+    ) -> Result<RawEvent> {
+        let (queue, after) = (queue.as_ptr(), tokens(after));
+        let memory: Vec<_> =
+            memory.iter().map(|range| Range { start: range.start, len_bytes: range.len_bytes }).collect();
+        let task = Task::give(task);
+        self.submitted("host_task", |table, failure| {
+            let (ranges, first, count) = (memory.as_ptr(), after.as_ptr(), after.len());
+            // SAFETY: C1 and the caller's promises; the other copy ends the task.
+            unsafe {
+                (table.host_task)(table.server, queue, ranges, memory.len(), task, first, count, failure)
+            }
         })
     }
 

@@ -11,11 +11,13 @@
 //! | `serve.rs` | the functions, on the side of the backend |
 //! | `client.rs` | a `Backend` whose methods call them |
 //! | `client_events.rs` | the same, operations and events |
+//! | `tasks.rs` | host code of one copy that the other runs |
 
 mod client;
 mod client_events;
 mod serve;
 mod table;
+mod tasks;
 
 pub use client::SharedHost;
 pub use table::{HostTable, VERSION};

@@ -12,11 +12,14 @@ use std::sync::atomic::AtomicBool;
 
 use super::super::objects::Handle;
 use super::super::queue::HostQueue;
-use super::super::{Backend, HostBackend, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform, RawQueue};
-use super::table::{
-    Facts, Failure, HostTable, List, Object, Pointer, QueueParts, Server, Token, VERSION, kind_number,
-    kind_of, properties_number, properties_of, status_number, type_number,
+use super::super::{
+    Backend, HostBackend, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform, RawQueue, TaskMemory,
 };
+use super::table::{
+    Facts, Failure, HostTable, List, Object, Pointer, QueueParts, Range, Server, Task, Token, VERSION,
+    kind_number, kind_of, properties_number, properties_of, status_number, type_number,
+};
+use super::tasks::Given;
 use crate::{Error, Result};
 
 impl HostBackend {
@@ -43,6 +46,7 @@ impl HostBackend {
             fill,
             hint,
             barrier,
+            host_task,
             wait,
             status,
             times,
@@ -376,6 +380,32 @@ unsafe extern "C" fn barrier(
     let after = unsafe { events(after, count) };
     // SAFETY: 2.
     let made = unsafe { backend.barrier(RawQueue::new(pointer(queue)), &after) };
+    // SAFETY: 3.
+    unsafe { event(made, failure) }
+}
+
+unsafe extern "C" fn host_task(
+    server: Server,
+    queue: Token,
+    memory: *const Range,
+    ranges: usize,
+    task: Task,
+    after: *const Token,
+    count: usize,
+    failure: *mut Failure,
+) -> Token {
+    // SAFETY: 4: a task of the copy that calls.
+    let task = unsafe { Given::new(task) };
+    // SAFETY: 1.
+    let backend = unsafe { backend(server) };
+    // SAFETY: 3.
+    let memory = unsafe { tokens(memory, ranges) };
+    let memory: Vec<_> =
+        memory.iter().map(|range| TaskMemory { start: range.start, len_bytes: range.len_bytes }).collect();
+    // SAFETY: 3.
+    let after = unsafe { events(after, count) };
+    // SAFETY: 2 and 4.
+    let made = unsafe { backend.host_task(RawQueue::new(pointer(queue)), &memory, task.into_task(), &after) };
     // SAFETY: 3.
     unsafe { event(made, failure) }
 }

@@ -8,7 +8,7 @@ use super::super::{EventStatus, QueueProperties};
 use crate::{BackendId, DeviceType, Error, Result, UsmKind};
 
 /// Version of [`HostTable`]. Any change of a function, a struct or a number in this file makes it another one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// An object of the backend, as a token.
 pub(super) type Token = *mut c_void;
@@ -65,6 +65,16 @@ pub struct HostTable {
     pub(super) hint:
         unsafe extern "C" fn(Server, Token, usize, usize, *const Token, usize, *mut Failure) -> Token,
     pub(super) barrier: unsafe extern "C" fn(Server, Token, *const Token, usize, *mut Failure) -> Token,
+    pub(super) host_task: unsafe extern "C" fn(
+        Server,
+        Token,
+        *const Range,
+        usize,
+        Task,
+        *const Token,
+        usize,
+        *mut Failure,
+    ) -> Token,
     pub(super) wait: unsafe extern "C" fn(Server, Token, *mut Failure),
     pub(super) status: unsafe extern "C" fn(Server, Token) -> u32,
     pub(super) times: unsafe extern "C" fn(Server, Token, *mut [u64; 3], *mut Failure),
@@ -127,14 +137,23 @@ impl Failure {
     }
 
     pub(super) fn of(error: &Error) -> Self {
-        let mut failure = Self::none();
-        failure.code = match error {
+        let code = match error {
             Error::Forked => Code::FORKED,
             Error::NoProfiling => Code::NO_PROFILING,
             Error::Backend { .. } => Code::UNKNOWN,
             _ => Code::TOLD,
         };
-        let text = error.to_string();
+        Self::with(code, &error.to_string())
+    }
+
+    /// That of a task.
+    pub(super) fn told(reason: &str) -> Self {
+        Self::with(Code::TOLD, reason)
+    }
+
+    fn with(code: Code, text: &str) -> Self {
+        let mut failure = Self::none();
+        failure.code = code;
         let most = text.len().min(failure.text.len());
         let end = (0..=most).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
         for (to, from) in failure.text.iter_mut().zip(&text.as_bytes()[..end]) {
@@ -144,17 +163,47 @@ impl Failure {
         failure
     }
 
+    /// How the task failed that told it, if it did.
+    pub(super) fn reason(&self) -> Result<(), String> {
+        match self.code {
+            Code::NONE => Ok(()),
+            _ => Err(self.text().unwrap_or_default().to_owned()),
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.text.get(..self.len_bytes as usize).and_then(|text| str::from_utf8(text).ok())
+    }
+
     /// The failure of `call` as an error.
     pub(super) fn result(&self, call: &'static str) -> Result<()> {
-        let text = self.text.get(..self.len_bytes as usize).and_then(|text| str::from_utf8(text).ok());
         match self.code {
             Code::NONE => Ok(()),
             Code::FORKED => Err(Error::Forked),
             Code::NO_PROFILING => Err(Error::NoProfiling),
             Code::UNKNOWN => Err(Error::Backend { backend: BackendId::Host, call }),
-            _ => Err(Error::OfSharedHost { text: text.unwrap_or(call).to_owned() }),
+            _ => Err(Error::OfSharedHost { text: self.text().unwrap_or(call).to_owned() }),
         }
     }
+}
+
+/// A range of memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    pub(super) start: *mut u8,
+    pub(super) len_bytes: usize,
+}
+
+/// A host task of the copy that calls. The other copy ends it by one of the functions, once, on any thread.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) state: *mut c_void,
+    /// Runs it, with as many addresses as it was submitted with ranges, and tells how it failed, if it did.
+    pub(super) run: unsafe extern "C" fn(*mut c_void, *const *mut u8, usize, *mut Failure),
+    /// For a task that never runs.
+    pub(super) discard: unsafe extern "C" fn(*mut c_void),
 }
 
 /// Facts about a device that are not the same for all devices of its type.

@@ -1,0 +1,73 @@
+//! Memory that host code cannot touch, by host code that a queue runs where it can
+//!
+//! The host backend guards its device memory, and runs tasks where that is open. One task carries out a whole plan, as host code
+//! does elsewhere, with nothing between the two sides.
+
+use usm_memory::usm_core::{HostTask, Queue, TaskMemory};
+
+use super::cast::Cast;
+use super::executor::is_reachable;
+use super::host;
+use super::plan::{CopyPlan, Side};
+use crate::array::UsmArray;
+use crate::error::Result;
+
+/// The queue whose tasks reach both arrays, one of which other host code does not.
+pub(super) fn queue<'a>(target: &'a UsmArray, source: &'a UsmArray) -> Option<&'a Queue> {
+    let queue = if is_reachable(target) { source.queue() } else { target.queue() };
+    let reaches = |array: &UsmArray| is_reachable(array) || array.buffer().context() == queue.context();
+    (queue.runs_host_tasks() && reaches(target) && reaches(source)).then_some(queue)
+}
+
+/// Copies elements from array to array by a plan that counts from the lowest elements, on a queue that reaches both. The two must not
+/// overlap.
+pub(super) fn assign(
+    queue: &Queue,
+    target: &UsmArray,
+    source: &UsmArray,
+    plan: CopyPlan,
+    cast: Cast,
+) -> Result<()> {
+    source.buffer().wait_for_turn()?;
+    target.buffer().wait_for_turn()?;
+    let from = source.buffer().read_range(source.byte_range())?;
+    let to = target.buffer().write_range(target.byte_range())?;
+    // SAFETY: by P1 the plan visits elements of the two arrays, counted from the lowest ones, where the guarded memory begins; the
+    // guards admit nobody else, and the memory does not overlap. The queue reaches it.
+    unsafe { execute(queue, plan, cast, to.as_mut_ptr(), from.as_ptr()) }
+}
+
+/// Carries out a plan in a task of a queue that runs such, and waits for it.
+///
+/// # Safety
+/// Those of [`host::execute`]; the bytes between the elements of a side are memory, too: USM of the queue's context, or, like what
+/// host code reaches, any.
+pub(super) unsafe fn execute(
+    queue: &Queue,
+    plan: CopyPlan,
+    cast: Cast,
+    dst: *mut u8,
+    src: *const u8,
+) -> Result<()> {
+    let (to, to_lowest) = spanned(&plan, Side::Target, cast.dst.itemsize_bytes(), dst);
+    let (from, from_lowest) = spanned(&plan, Side::Source, cast.src.itemsize_bytes(), src.cast_mut());
+    let task = HostTask::new(move |addresses| {
+        let &[dst, src] = addresses else { return Err("it needs two addresses".to_owned()) };
+        let (dst, src) = (dst.wrapping_offset(-to_lowest), src.wrapping_offset(-from_lowest));
+        // SAFETY: the caller's promises hold until the task has ended, at addresses that are moved as a whole.
+        unsafe { host::execute(plan, cast, dst, src) };
+        Ok(())
+    });
+    // SAFETY: 1. Valid and unshared by the caller's promises until the wait below has ended. 2. The task touches elements of the plan, all
+    // of which the two ranges span. 3. It owns numbers.
+    let event = unsafe { queue.host_task(&[to, from], task, &[]) }.map_err(usm_memory::Error::from)?;
+    Ok(event.wait().map_err(usm_memory::Error::from)?)
+}
+
+/// The memory that a side of a plan spans, from its first byte on, and how far that lies from `start`, in bytes.
+fn spanned(plan: &CopyPlan, side: Side, itemsize_bytes: usize, start: *mut u8) -> (TaskMemory, isize) {
+    let span = plan.span(side);
+    let lowest = span.start * itemsize_bytes.cast_signed();
+    let memory = TaskMemory { start: start.wrapping_offset(lowest), len_bytes: span.len() * itemsize_bytes };
+    (memory, lowest)
+}

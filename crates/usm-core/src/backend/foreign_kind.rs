@@ -1,0 +1,21 @@
+//! What capsules carry.
+
+/// Which SYCL object a foreign pointer stands for: the two that capsules carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignKind {
+    /// A heap `sycl::context`.
+    Context,
+    /// A heap `sycl::queue`.
+    Queue,
+}
+
+impl ForeignKind {
+    /// `"context"` or `"queue"`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Queue => "queue",
+        }
+    }
+}

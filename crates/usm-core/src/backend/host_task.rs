@@ -1,0 +1,73 @@
+//! Host code as an operation of a queue, with the memory it works on.
+
+use std::any::Any;
+use std::fmt;
+use std::mem;
+use std::panic::{self, AssertUnwindSafe};
+
+/// A range of memory that a host task works on: USM of the queue's context, or host memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskMemory {
+    /// First byte.
+    pub start: *mut u8,
+    /// Length in bytes.
+    pub len_bytes: usize,
+}
+
+type Run = dyn FnOnce(&[*mut u8]) -> Result<(), String> + Send;
+
+/// Host code that a queue runs: once, or never when what it was submitted to goes before.
+///
+/// It gets the native address of each [`TaskMemory`] that it was submitted with, where host code reaches the bytes while the task
+/// runs, and may say why it failed.
+pub struct HostTask(Box<Run>);
+
+impl HostTask {
+    /// A task that does what `run` does.
+    #[must_use]
+    pub fn new(run: impl FnOnce(&[*mut u8]) -> Result<(), String> + Send + 'static) -> Self {
+        Self(Box::new(run))
+    }
+
+    /// Runs it. For backends.
+    ///
+    /// # Errors
+    /// What the task says, or what it panicked with: nothing unwinds out of here.
+    pub fn run(self, addresses: &[*mut u8]) -> Result<(), String> {
+        match panic::catch_unwind(AssertUnwindSafe(|| (self.0)(addresses))) {
+            Ok(ended) => ended,
+            Err(payload) => {
+                let reason = format!("it panicked: {}", message(&*payload));
+                // Dropping it may panic, too.
+                mem::forget(payload);
+                Err(reason)
+            }
+        }
+    }
+}
+
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a text")
+}
+
+impl fmt::Debug for HostTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HostTask")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HostTask;
+
+    #[test]
+    fn panics_are_failures() {
+        assert_eq!(HostTask::new(|_| Ok(())).run(&[]), Ok(()));
+        assert_eq!(HostTask::new(|_| Err("no".to_owned())).run(&[]), Err("no".to_owned()));
+        let failed = HostTask::new(|addresses| panic!("{} addresses", addresses.len())).run(&[]);
+        assert_eq!(failed, Err("it panicked: 0 addresses".to_owned()));
+        let failed = HostTask::new(|_| std::panic::panic_any(7)).run(&[]);
+        assert_eq!(failed, Err("it panicked: without a text".to_owned()));
+    }
+}
