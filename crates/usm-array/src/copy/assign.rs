@@ -104,6 +104,7 @@ impl UsmArray {
         let cast = Cast::new(source.dtype(), self.dtype());
         let overlaps = overlap(&addresses(self), &addresses(source));
         match Executor::choose(&plan, cast, is_reachable(self), is_reachable(source)) {
+            Executor::QueueCopy if !overlaps && by_kernel::assign_run(self, source)? => Ok(()),
             Executor::QueueCopy => {
                 // Both are exactly the bytes they span. Buffers copy overlapping bytes correctly.
                 let from = source.buffer().sub_buffer(source.byte_range().start, self.size_bytes())?;
