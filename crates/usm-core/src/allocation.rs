@@ -62,12 +62,12 @@ impl Allocation {
         self.kind
     }
 
-    /// Asks the system to back the whole huge pages in the block ([`HUGE_PAGE_BYTES`](Self::HUGE_PAGE_BYTES)) by such, where host code
-    /// reaches it: touching new small pages takes several times as long as a copy of them. The content stays; the system may refuse.
+    /// Asks the system to back the whole huge pages in the block ([`HUGE_PAGE_BYTES`](Self::HUGE_PAGE_BYTES)) by such, where it lies
+    /// in this process: touching new small pages takes several times as long as a copy of them. The content stays; the system may refuse.
     pub fn advise_huge_pages(&self) {
         let start = self.address().next_multiple_of(Self::HUGE_PAGE_BYTES);
         let end = (self.address() + self.len_bytes) & !(Self::HUGE_PAGE_BYTES - 1);
-        if start >= end || !self.device().host_reachable(self.kind) {
+        if start >= end || !self.device().is_in_process(self.kind) {
             return;
         }
         let first = self.block.as_ptr().wrapping_add(start - self.address()).cast();

@@ -106,6 +106,7 @@ impl UsmArray {
         let (to_reachable, from_reachable) = (is_reachable(self), is_reachable(source));
         let task_queue = if overlaps { None } else { by_task::queue(self, source) };
         match Executor::choose(&plan, cast, to_reachable, from_reachable, task_queue.is_some()) {
+            Executor::QueueCopy if !overlaps && by_kernel::assign_run(self, source)? => Ok(()),
             Executor::QueueCopy => {
                 // Both are exactly the bytes they span. Buffers copy overlapping bytes correctly.
                 let from = source.buffer().sub_buffer(source.byte_range().start, self.size_bytes())?;

@@ -3,13 +3,19 @@
 //! Everything here may answer that it did nothing; the copy then goes through the host.
 
 use super::kernel::{Launch, StridedKernels};
-use super::plan::CopyPlan;
+use super::plan::{CopyPlan, Loop};
 use crate::array::UsmArray;
 use crate::error::Result;
 
 /// Copies of fewer bytes go through the host: the first use of a kernel builds it, which takes as long as staging hundreds of
 /// megabytes.
 const MIN_BYTES: usize = 1 << 20;
+
+/// The same for copies that a queue can do as they are: they save less.
+const MIN_RUN_BYTES: usize = 16 << 20;
+
+/// Dense runs are copied in words of so many bytes, whatever their elements are.
+const WORD_BYTES: usize = 8;
 
 /// Copies elements from array to array of one dtype, by a plan that counts from the lowest elements. The two must not overlap.
 /// False when nothing was done.
@@ -30,6 +36,30 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan) -> R
     // arrays do not overlap.
     let launch =
         unsafe { StridedKernels::global().copy_strided(queue, dst, src, &plan.loops, item_bytes, &[]) };
+    finish(launch)
+}
+
+/// Copies one dense run to another of the same length, which do not overlap, where a kernel is the faster way. False when nothing was
+/// done.
+pub(super) fn assign_run(target: &UsmArray, source: &UsmArray) -> Result<bool> {
+    let (queue, len_bytes) = (target.queue(), target.size_bytes());
+    if len_bytes < MIN_RUN_BYTES
+        || !len_bytes.is_multiple_of(WORD_BYTES)
+        || !target.buffer().is_reachable_by(queue)
+        || !source.buffer().is_reachable_by(queue)
+        || !StridedKernels::global().outdo_queue_copies(queue)
+    {
+        return Ok(false);
+    }
+    target.buffer().wait_for_turn()?;
+    let from = source.buffer().read_range(source.byte_range())?;
+    let to = target.buffer().write_range(target.byte_range())?;
+    let words = [Loop { count: len_bytes / WORD_BYTES, dst: 1, src: 1 }];
+    // SAFETY: all words of the two guarded ranges, which are dense runs of that length and do not overlap. The queue reaches both. The
+    // guards admit nobody else until the wait below has ended.
+    let launch = unsafe {
+        StridedKernels::global().copy_strided(queue, to.as_mut_ptr(), from.as_ptr(), &words, WORD_BYTES, &[])
+    };
     finish(launch)
 }
 

@@ -49,10 +49,11 @@ pub(super) fn is_reachable(array: &UsmArray) -> bool {
 /// Bytes up to which planning a copy takes longer than the copy.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// The bytes of a few elements without gaps between them, in any order of the axes, that host code reaches: to be copied as they are.
+/// The bytes of a few elements without gaps between them, in any order of the axes: to be copied as they are, by whoever reaches
+/// them.
 pub(super) fn small_run(array: &UsmArray) -> Option<Range<usize>> {
     let len_bytes = array.size_bytes();
-    let is_small = (1..=SMALL_BYTES).contains(&len_bytes) && is_reachable(array);
+    let is_small = (1..=SMALL_BYTES).contains(&len_bytes);
     is_small.then(|| array.byte_range()).filter(|range| range.len() == len_bytes)
 }
 

@@ -49,7 +49,7 @@ impl UsmArray {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
-        if let Some(range) = small_run(self) {
+        if let Some(range) = small_run(self).filter(|_| is_reachable(self)) {
             return match self.size() {
                 1 => Ok(self.buffer().copy_from_host(element, range.start)?),
                 _ => Ok(self.buffer().sub_buffer(range.start, range.len())?.fill(element)?),

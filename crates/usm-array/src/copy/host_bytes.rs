@@ -110,7 +110,11 @@ impl UsmArray {
     /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
     pub fn copy_from_host_contiguous(&self, bytes: &[u8]) -> Result<()> {
         self.check_len_bytes(bytes.len())?;
-        if let Some(range) = small_run(self).filter(|_| self.is_writable() && self.is_c_contiguous()) {
+        // `bytes` may be a view of this very memory that somebody else made, which queues do not expect.
+        let is_apart = || is_reachable(self) || !overlap(&addresses(self), &addresses_of(bytes));
+        if let Some(range) =
+            small_run(self).filter(|_| self.is_writable() && self.is_c_contiguous() && is_apart())
+        {
             return Ok(self.buffer().copy_from_host(bytes, range.start)?);
         }
         self.copy_from_host_strided(bytes, self.dtype(), &Layout::contiguous(self.shape(), Order::C)?)

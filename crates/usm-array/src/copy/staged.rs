@@ -3,19 +3,20 @@
 //! Each piece is the bytes that a part of the plan spans. There is memory for two of them at a time, so that a queue can copy
 //! one while host code works on the other.
 
-use usm_memory::usm_core::{Event, Queue};
+use usm_memory::usm_core::{Event, Queue, UsmKind};
+use usm_memory::{UsmBuffer, WriteGuard};
 
 use super::by_task;
 use super::cast::Cast;
 use super::executor::is_reachable;
-use super::host::execute;
+use super::host::{STREAM_BYTES, execute, execute_piece};
 use super::plan::{CopyPlan, Side};
 use crate::array::UsmArray;
 use crate::error::Result;
 use crate::view::{HostRead, HostWrite, zeroed_vec};
 
-/// The most bytes of a piece.
-pub(super) const PIECE_BYTES: usize = 4 << 20;
+/// The most bytes of a piece: it is still in the cache when the other side of the copy comes to it.
+pub(super) const PIECE_BYTES: usize = 1 << 20;
 
 /// The most bytes of a piece whose elements are all over the target.
 const PACKED_BYTES: usize = 256 << 20;
@@ -152,13 +153,49 @@ unsafe fn submit(
 }
 
 /// Host memory for one piece, and what a queue still does with it.
-#[derive(Default)]
-struct Staging {
-    bytes: Vec<u8>,
+struct Staging<'a> {
+    queue: &'a Queue,
+    room: Room,
     pending: Option<Event>,
 }
 
-impl Staging {
+/// Where a piece is.
+enum Room {
+    /// Host USM, mostly of a pool: touching new pages costs more than the copy, and devices copy from such memory at once.
+    Usm(WriteGuard),
+    /// Where there is no host USM.
+    Heap(Vec<u8>),
+}
+
+impl Room {
+    fn new(queue: &Queue, len_bytes: usize) -> Result<Self> {
+        let usm = UsmBuffer::allocate(queue, UsmKind::Host, len_bytes);
+        match usm.and_then(|memory| memory.write_range(0..len_bytes)) {
+            Ok(guard) => Ok(Self::Usm(guard)),
+            Err(_) => Ok(Self::Heap(zeroed_vec(len_bytes)?)),
+        }
+    }
+
+    fn len_bytes(&self) -> usize {
+        match self {
+            Self::Usm(guard) => guard.len_bytes(),
+            Self::Heap(bytes) => bytes.len(),
+        }
+    }
+
+    fn start(&mut self) -> *mut u8 {
+        match self {
+            Self::Usm(guard) => guard.as_mut_ptr(),
+            Self::Heap(bytes) => bytes.as_mut_ptr(),
+        }
+    }
+}
+
+impl<'a> Staging<'a> {
+    fn two(queue: &'a Queue) -> [Self; 2] {
+        [(); 2].map(|()| Self { queue, room: Room::Heap(Vec::new()), pending: None })
+    }
+
     fn settle(&mut self) -> Result<()> {
         match self.pending.take() {
             Some(event) => Ok(event.wait().map_err(usm_memory::Error::from)?),
@@ -169,14 +206,14 @@ impl Staging {
     /// Room for so many bytes, with which no queue works.
     fn room(&mut self, len_bytes: usize) -> Result<*mut u8> {
         self.settle()?;
-        if self.bytes.len() < len_bytes {
-            self.bytes = zeroed_vec(len_bytes)?;
+        if self.room.len_bytes() < len_bytes {
+            self.room = Room::new(self.queue, len_bytes)?;
         }
-        Ok(self.bytes.as_mut_ptr())
+        Ok(self.room.start())
     }
 }
 
-impl Drop for Staging {
+impl Drop for Staging<'_> {
     fn drop(&mut self) {
         // After an error: the queue must not work with memory that is gone. There is nobody to tell about a second one.
         let _ = self.settle();
@@ -195,8 +232,10 @@ unsafe fn pull(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *co
     }
     let itemsize = cast.src.itemsize_bytes();
     let mut pieces = Vec::new();
+    let size = plan.size();
+    let stream = size * cast.dst.itemsize_bytes() >= STREAM_BYTES;
     cut(plan, Side::Source, itemsize, PIECE_BYTES, &mut pieces);
-    let mut stagings = [Staging::default(), Staging::default()];
+    let mut stagings = Staging::two(queue);
     let mut waiting: Option<(CopyPlan, usize)> = None;
     for (number, piece) in pieces.into_iter().map(Some).chain([None]).enumerate() {
         let slot = number % stagings.len();
@@ -213,9 +252,9 @@ unsafe fn pull(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *co
         if let Some((piece, slot)) = waiting.take() {
             stagings[slot].settle()?;
             let skipped = piece.span(Side::Source).start * itemsize.cast_signed();
-            let from = stagings[slot].bytes.as_ptr().wrapping_offset(-skipped);
+            let from = stagings[slot].room.start().cast_const().wrapping_offset(-skipped);
             // SAFETY: the staging memory holds what the piece spans; the target is the caller's promise 2.
-            unsafe { execute(piece, cast, dst, from) };
+            unsafe { execute_piece(piece, cast, size, stream, dst, from) };
         }
         waiting = piece.map(|piece| (piece, slot));
     }
@@ -233,9 +272,10 @@ unsafe fn push(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *co
         return unsafe { by_task::execute(queue, plan, cast, dst, src) };
     }
     let itemsize = cast.dst.itemsize_bytes();
+    let size = plan.size();
     let mut pieces = Vec::new();
     cut(plan, Side::Target, itemsize, PIECE_BYTES, &mut pieces);
-    let mut stagings = [Staging::default(), Staging::default()];
+    let mut stagings = Staging::two(queue);
     let mut last: Option<Event> = None;
     for (number, piece) in pieces.into_iter().enumerate() {
         let staging = &mut stagings[number % 2];
@@ -251,7 +291,7 @@ unsafe fn push(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *co
             event.wait().map_err(usm_memory::Error::from)?;
         }
         // SAFETY: the staging memory is what the piece spans; the source is the caller's promise 2.
-        unsafe { execute(piece, cast, room.wrapping_offset(-skipped), src) };
+        unsafe { execute_piece(piece, cast, size, false, room.wrapping_offset(-skipped), src) };
         // SAFETY: as above, the other way round; `Staging` waits for the event before its memory is used again or goes away.
         let event = unsafe { submit(queue, to, room, len_bytes, before) }?;
         staging.pending = Some(event.clone());

@@ -140,6 +140,16 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `device` is live.
     unsafe fn host_reachable(&self, device: RawDevice, kind: UsmKind) -> bool;
 
+    /// Whether USM of that kind and device lies in pages of this process, whoever may touch them. How large those are matters to
+    /// the device, too, where it is a processor.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    unsafe fn is_in_process(&self, device: RawDevice, kind: UsmKind) -> bool {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.host_reachable(device, kind) }
+    }
+
     /// Whether `device` may do that with the memory of `peer`.
     ///
     /// # Safety

@@ -86,6 +86,14 @@ impl Device {
             })
     }
 
+    /// Whether USM of that kind and device lies in pages of this process. Unlike [`host_reachable`](Self::host_reachable) this does not
+    /// say that host code may touch it.
+    #[must_use]
+    pub fn is_in_process(&self, kind: UsmKind) -> bool {
+        // SAFETY: the handle is live (H1).
+        kind.is_host_accessible() || unsafe { self.backend().is_in_process(self.raw(), kind) }
+    }
+
     /// How the device is called in messages: `backend:device_type:number`, which selects a root device again, or `sub-device of …`,
     /// which selects nothing.
     #[must_use]

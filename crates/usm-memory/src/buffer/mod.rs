@@ -92,7 +92,7 @@ impl UsmBuffer {
         len_bytes: usize,
         align_bytes: Option<usize>,
     ) -> Result<Self> {
-        let is_large = len_bytes >= LARGE_BYTES && queue.device().host_reachable(kind);
+        let is_large = len_bytes >= LARGE_BYTES && queue.device().is_in_process(kind);
         let align_bytes = match is_large {
             true => Some(align_bytes.unwrap_or(1).max(Allocation::HUGE_PAGE_BYTES)),
             false => align_bytes,

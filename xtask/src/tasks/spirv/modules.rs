@@ -15,12 +15,13 @@ type Family = (&'static str, &'static str, &'static [&'static str], &'static [us
 const ALL: &[usize] = &[1, 2, 4, 8, 16];
 
 /// As in `copy/kernel/variant.rs` of usm-array.
-const FAMILIES: [Family; 9] = [
+const FAMILIES: [Family; 10] = [
     ("rows", "rows.cl", &[], ALL),
     ("dense", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=1"], ALL),
     ("reversed", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=-1"], ALL),
     ("repeated", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=0"], ALL),
     ("even", "even.cl", &[], &[1, 2, 4]),
+    ("stream", "stream.cl", &[], &[8]),
     ("transpose", "transpose.cl", &[], &[1, 2, 4, 8]),
     ("lanes", "lanes.cl", &[], ALL),
     ("fill", "fill.cl", &[], ALL),

@@ -61,9 +61,25 @@ const MIN_TILED_SIZE: usize = 64;
 /// 4. Nobody else touches the target or writes the source meanwhile.
 pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) {
     let size = plan.size();
-    let result_bytes = size * cast.dst.itemsize_bytes();
-    let stream = result_bytes >= STREAM_BYTES;
-    let parts = threads::parts(plan, cast, size * cast.src.itemsize_bytes().max(cast.dst.itemsize_bytes()));
+    let stream = size * cast.dst.itemsize_bytes() >= STREAM_BYTES;
+    // SAFETY: the caller's promises.
+    unsafe { execute_piece(plan, cast, size, stream, dst, src) };
+}
+
+/// Carries out a plan that is a piece of one with `whole_size` elements: threads pay for small pieces, too, where they are still
+/// awake from the piece before. `stream` says whether stores go past the caches.
+///
+/// # Safety
+/// Those of [`execute`].
+pub(super) unsafe fn execute_piece(
+    plan: CopyPlan,
+    cast: Cast,
+    whole_size: usize,
+    stream: bool,
+    dst: *mut u8,
+    src: *const u8,
+) {
+    let parts = threads::parts(plan, cast, whole_size);
     // SAFETY: parts are made of the pairs of the plan (P1), for which 1 to 4 hold, and have no byte of the target in common.
     threads::for_each(parts, dst, src, move |part, dst, src| unsafe {
         execute_part(part, cast, stream, dst, src)

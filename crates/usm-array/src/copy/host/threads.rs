@@ -57,13 +57,14 @@ pub(super) fn axis_to_cut(plan: &CopyPlan, cast: Cast) -> usize {
     plan.loops.iter().position(|axis| around.iter().any(|around| same(around, axis))).unwrap_or(0)
 }
 
-/// The parts to copy a plan in.
-pub(super) fn parts(plan: CopyPlan, cast: Cast, bytes: usize) -> Vec<CopyPlan> {
-    if !is_shared(bytes) {
+/// The parts to copy a plan in, which is one of `whole_size` elements or a piece of it.
+pub(super) fn parts(plan: CopyPlan, cast: Cast, whole_size: usize) -> Vec<CopyPlan> {
+    let itemsize = cast.src.itemsize_bytes().max(cast.dst.itemsize_bytes());
+    if !is_shared(whole_size * itemsize) {
         return vec![plan];
     }
     let threads = num_threads();
-    let min_size = plan.size() / (bytes / (PARALLEL_BYTES / PARTS_PER_THREAD));
+    let min_size = PARALLEL_BYTES / PARTS_PER_THREAD / itemsize;
     plan.parts(threads * PARTS_PER_THREAD, min_size, &|plan| axis_to_cut(plan, cast))
 }
 

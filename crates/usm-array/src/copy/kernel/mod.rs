@@ -74,6 +74,12 @@ impl StridedKernels {
         unsafe { launch(&place, queue, &nest, dst, Source::Elements(src), dependencies) }
     }
 
+    /// Whether a large copy between dense memory is faster by a kernel than by the queue: where stores past the caches are worth
+    /// more than what the runtime's own copy knows of the device.
+    pub(crate) fn outdo_queue_copies(&self, queue: &Queue) -> bool {
+        self.place(queue).sharing() == Sharing::Items
+    }
+
     /// Sets elements of 1, 2, 4, 8 or 16 bytes along up to eight loops to one value, after the dependencies. The loops' source
     /// strides mean nothing; otherwise as [`StridedKernels::copy_strided`].
     ///

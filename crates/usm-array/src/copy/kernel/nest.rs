@@ -1,6 +1,7 @@
 //! From the loops of a copy to the kernel that does it and the numbers it takes; only arithmetic
 
 use super::variant::{Family, Variant};
+use crate::copy::host::STREAM_BYTES;
 use crate::copy::plan::Loop;
 
 /// How many loops a kernel has.
@@ -10,6 +11,9 @@ const ONE: Loop = Loop { count: 1, dst: 0, src: 0 };
 
 /// About so many elements make a work-item, or a work-group of many, worth its start.
 const GROUP_ELEMENTS: usize = 16 << 10;
+
+/// So many elements of 8 bytes make the whole lines of a row worth looking for.
+const LONG_ROW: usize = 128;
 
 /// How work is shared out on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +132,10 @@ impl Nest {
             self.variant.family = if job == Job::Fill { Family::Fill } else { Family::Rows };
             self.cut(1024, 16);
         } else {
+            let is_large = self.size_bytes().is_none_or(|size_bytes| size_bytes >= STREAM_BYTES);
             self.variant.family = match (job, cols.dst, cols.src) {
                 (Job::Fill, ..) => Family::Fill,
+                (_, 1, _) if item_bytes == 8 && is_large && cols.count >= LONG_ROW => Family::Stream,
                 (_, 1, 1) => Family::Dense,
                 (_, 1, -1) => Family::Reversed,
                 (_, 1, 0) => Family::Repeated,
@@ -139,6 +145,11 @@ impl Nest {
             self.cut(GROUP_ELEMENTS, GROUP_ELEMENTS / cols.count.min(GROUP_ELEMENTS));
         }
         Ok(())
+    }
+
+    fn size_bytes(&self) -> Option<usize> {
+        let counts = self.loops.iter().map(|axis| axis.count);
+        counts.chain([self.variant.item_bytes]).try_fold(1_usize, usize::checked_mul)
     }
 
     /// The kernel for a device of [`Sharing::Groups`]. The elements of a block are counted in 32 bits.

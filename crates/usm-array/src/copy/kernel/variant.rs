@@ -13,6 +13,8 @@ pub(super) enum Family {
     Repeated,
     /// Every second source element to a row without gaps.
     Even,
+    /// Any source strides to rows without gaps, past the caches.
+    Stream,
     /// Columns without gaps in the target, rows without gaps in the source.
     Transpose,
     /// Any strides; a work-group for each block.
@@ -49,6 +51,7 @@ modules! {
     Reversed "reversed" [1 2 4 8 16];
     Repeated "repeated" [1 2 4 8 16];
     Even "even" [1 2 4];
+    Stream "stream" [8];
     Transpose "transpose" [1 2 4 8];
     Lanes "lanes" [1 2 4 8 16];
     Fill "fill" [1 2 4 8 16];

@@ -184,8 +184,12 @@ unsafe impl Backend for SyclBackend {
 
     unsafe fn host_reachable(&self, raw: RawDevice, kind: UsmKind) -> bool {
         // SAFETY: the handle is live.
-        kind.is_host_accessible()
-            || !self.strict_device && unsafe { facts::is_in_process(&self.runtime.look(), device(raw)) }
+        kind.is_host_accessible() || !self.strict_device && unsafe { self.is_in_process(raw, kind) }
+    }
+
+    unsafe fn is_in_process(&self, raw: RawDevice, kind: UsmKind) -> bool {
+        // SAFETY: the handle is live.
+        kind.is_host_accessible() || unsafe { facts::is_in_process(&self.runtime.look(), device(raw)) }
     }
 
     unsafe fn can_access_peer(&self, raw: RawDevice, peer: RawDevice, access: PeerAccess) -> bool {

@@ -18,7 +18,7 @@ fn nest(axes: &[Axis], item_bytes: usize) -> Nest {
 
 #[test]
 fn the_strides_choose_the_kernel() {
-    let families: [(&[Axis], usize, Family); 14] = [
+    let families: [(&[Axis], usize, Family); 18] = [
         (&[(1000, 1, 1)], 1, Family::Dense),
         (&[(1000, 1, -1)], 16, Family::Reversed),
         (&[(1000, -1, 1)], 8, Family::Reversed),
@@ -33,6 +33,10 @@ fn the_strides_choose_the_kernel() {
         (&[(300, 5, 1), (5, 1, 300)], 4, Family::Rows),
         (&[(300, 300, 400), (300, 1, 1)], 4, Family::Dense),
         (&[(1, 1, 1)], 4, Family::Rows),
+        (&[(1 << 20, 1, -3)], 8, Family::Stream),
+        (&[(1 << 20, 1, 1)], 16, Family::Dense),
+        (&[(1 << 12, 1 << 9, 1 << 10), (1 << 9, 1, 0)], 8, Family::Stream),
+        (&[((1 << 20) - 1, 1, 2)], 8, Family::Rows),
     ];
     for (axes, item_bytes, family) in families {
         assert_eq!(nest(axes, item_bytes).variant.family, family, "{axes:?} {item_bytes}");

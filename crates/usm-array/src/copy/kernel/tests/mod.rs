@@ -143,6 +143,18 @@ fn rows_around_the_edges_of_blocks_with_the_strides_that_have_kernels() {
     }
 }
 
+#[test]
+fn large_rows_that_begin_and_end_anywhere_in_a_line() {
+    let Some(queue) = sycl_queue() else { return };
+    for src in [1, -3] {
+        // Each row begins one element further in its line than the one before.
+        let loops = vec![Loop { count: 1025, dst: 1033, src: 7 }, Loop { count: 1031, dst: 1, src }];
+        let sharing = super::Sharing::Items;
+        let case = Case { loops, item_bytes: 8, sharing, dst: UsmKind::Device, src: UsmKind::Device };
+        case.check(&queue, Job::Copy);
+    }
+}
+
 /// Every module has been run by the tests above only if it can be chosen; this one builds all of them.
 #[test]
 fn every_module_builds() {
