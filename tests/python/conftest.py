@@ -23,6 +23,19 @@ MEMORY_CLASSES = {
 _queues: dict[str, usm.SyclQueue] = {}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what USM_STRICT_DEVICE does not change: the host backend, and tests of host and shared memory."""
+    for item in items:
+        parameters = getattr(item, "callspec", None) and item.callspec.params
+        if not parameters:
+            continue
+        kinds = [parameters[name] for name in ("usm_type", "host_accessible") if name in parameters]
+        on_host_backend = "host" in (parameters.get("queue"), parameters.get("backend"))
+        if on_host_backend or (kinds and "device" not in kinds):
+            item.add_marker(pytest.mark.indifferent)
+
+
 def _queue(backend: str) -> usm.SyclQueue:
     # One queue per backend for the whole run: they are not what most tests are about.
     device = requirements.device_of(backend)

@@ -50,6 +50,7 @@ mod macros;
 mod allocation;
 pub mod backend;
 mod context;
+mod copy_bytes;
 mod device;
 mod error;
 mod event;
@@ -73,6 +74,7 @@ pub use backend::{
     TaskMemory,
 };
 pub use context::Context;
+pub use copy_bytes::copy_bytes;
 pub use device::Device;
 pub use error::{Error, Result};
 pub use event::Event;

@@ -1,10 +1,12 @@
-//! Functions of the package `usm` that tell what is there: backends and live memory.
+//! Functions of the package `usm` that tell what is there, backends and live memory; and how many threads may work.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use usm_array::usm_core::{BackendState, Runtime};
 use usm_array::usm_memory::{live_allocations as live_memory, live_borrows};
+use usm_array::{num_threads, set_num_threads as set_limit};
 
+use crate::interface::index;
 use crate::runtime;
 
 /// backends()
@@ -59,4 +61,31 @@ pub(crate) fn live_allocations(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("bytes", live.bytes)?;
     dict.set_item("borrowed", live_borrows())?;
     Ok(dict)
+}
+
+/// set_num_threads(limit)
+///
+/// Limits the threads that one copy uses, the calling one included, from now on. Casts, fills and ranges of numbers count as copies. 0
+/// stands for all that there are: as many as processors, or as the environment variable ``RAYON_NUM_THREADS`` says when they are
+/// first needed. Less than some megabytes are copied by one thread anyway.
+///
+/// Raises TypeError for what is no integer, ValueError for a negative one.
+///
+/// >>> import usm
+/// >>> usm.set_num_threads(1)
+/// >>> usm.get_num_threads()
+/// 1
+/// >>> usm.set_num_threads(0)
+#[pyfunction]
+pub(crate) fn set_num_threads(limit: &Bound<'_, PyAny>) -> PyResult<()> {
+    set_limit(index::<usize>("limit", limit)?);
+    Ok(())
+}
+
+/// get_num_threads()
+///
+/// The most threads that one copy uses, the calling one included.
+#[pyfunction]
+pub(crate) fn get_num_threads() -> usize {
+    num_threads()
 }

@@ -36,7 +36,7 @@ pub mod _usm {
     #[pymodule_export]
     use crate::extension::_c_api;
     #[pymodule_export]
-    use crate::functions::{backends, live_allocations};
+    use crate::functions::{backends, get_num_threads, live_allocations, set_num_threads};
     #[pymodule_export]
     use crate::memory::{
         LiveMemory, Memory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,

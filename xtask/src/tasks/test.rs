@@ -23,6 +23,10 @@ pub(super) const LIBRARIES: [&str; 10] = [
     "usm-core/testing",
 ];
 
+/// Those of them that are others without their default features.
+const WITHOUT_DEFAULTS: [&str; 8] =
+    ["-p", "sycl-sys", "-p", "usm-core", "-p", "usm-memory", "--features", "usm-core/testing"];
+
 /// The layer over Python has no Rust tests: a test program would have to link libpython.
 const ALL_BUT_PYTHON: [&str; 5] =
     ["--workspace", "--exclude", "usm-python", "--features", "usm-core/testing,usm-array/ndarray"];
@@ -110,7 +114,7 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
         openly(require_sycl(doctests, &sycl))
     })?;
     steps.step("Rust tests without default features", || {
-        openly(tests(project).args(LIBRARIES).arg("--no-default-features"))
+        openly(tests(project).args(WITHOUT_DEFAULTS).arg("--no-default-features"))
     })?;
     steps.step("wheel", || {
         let wheel = wheel::build(project)?;

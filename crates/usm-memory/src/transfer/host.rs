@@ -1,5 +1,7 @@
 //! Blocking copies between host slices and USM of any kind.
 
+use usm_core::copy_bytes;
+
 use super::memcpy;
 use crate::buffer::Block;
 use crate::typed::zeroed;
@@ -26,7 +28,7 @@ impl WriteGuard {
         if self.is_host_reachable() {
             // `bytes` may be a view of this very memory that somebody else made, so let the ranges overlap.
             // SAFETY: live memory that host code reaches (K1, G1) that the guard keeps for us.
-            unsafe { std::ptr::copy(bytes.as_ptr(), self.as_mut_ptr(), bytes.len()) };
+            unsafe { copy_bytes(self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
             return Ok(());
         }
         // SAFETY: the guard's range is ours, `bytes` is borrowed, and host memory is no device memory.
@@ -65,7 +67,7 @@ unsafe fn read(block: &Block, src: *const u8, src_bytes: usize, bytes: &mut [u8]
     }
     if block.is_host_reachable() {
         // SAFETY: the caller's promise 1; the ranges may overlap.
-        unsafe { std::ptr::copy(src, bytes.as_mut_ptr(), src_bytes) };
+        unsafe { copy_bytes(bytes.as_mut_ptr(), src, src_bytes) };
         return Ok(());
     }
     // SAFETY: the caller's promise 1; `bytes` is borrowed, and host memory is no device memory.

@@ -1,5 +1,7 @@
 //! Blocking copies of rows between host slices and USM of any kind.
 
+use usm_core::copy_bytes;
+
 use super::flight::Flight;
 use super::shape::{Order, Shape};
 use super::staged::{self, Route};
@@ -68,6 +70,6 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, shape: Shape, order: Ord
     for piece in shape.pieces(usize::MAX, order) {
         let (to, from) = (to.wrapping_add(piece.dst_bytes), from.wrapping_add(piece.src_bytes));
         // SAFETY: the caller's promise 1; the ranges may overlap.
-        unsafe { std::ptr::copy(from, to, piece.len_bytes) };
+        unsafe { copy_bytes(to, from, piece.len_bytes) };
     }
 }

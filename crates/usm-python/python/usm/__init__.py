@@ -47,6 +47,7 @@ from ._usm import (
     get_device_cached_queue,
     get_devices,
     get_num_devices,
+    get_num_threads,
     get_platforms,
     has_accelerator_devices,
     has_cpu_devices,
@@ -58,6 +59,7 @@ from ._usm import (
     select_default_device,
     select_device_with_aspects,
     select_gpu_device,
+    set_num_threads,
 )
 
 __all__ = [
@@ -82,6 +84,7 @@ __all__ = [
     "get_device_cached_queue",
     "get_devices",
     "get_num_devices",
+    "get_num_threads",
     "get_platforms",
     "global_mem_cache_type",
     "has_accelerator_devices",
@@ -95,6 +98,7 @@ __all__ = [
     "select_default_device",
     "select_device_with_aspects",
     "select_gpu_device",
+    "set_num_threads",
     "tensor",
 ]
 

@@ -96,6 +96,7 @@ __all__ = [
     "get_devices",
     "get_execution_queue",
     "get_num_devices",
+    "get_num_threads",
     "get_platforms",
     "get_print_options",
     "greater",
@@ -142,6 +143,7 @@ __all__ = [
     "select_default_device",
     "select_device_with_aspects",
     "select_gpu_device",
+    "set_num_threads",
     "set_print_options",
     "signbit",
     "snapshot",
@@ -647,6 +649,8 @@ def has_accelerator_devices() -> bool: ...
 def backends() -> list[_Backend]: ...
 def doctor() -> _Doctor: ...
 def live_allocations() -> _LiveAllocations: ...
+def set_num_threads(limit: SupportsIndex) -> None: ...
+def get_num_threads() -> int: ...
 
 # What the three memory classes share; it cannot be made by itself.
 class _Memory:

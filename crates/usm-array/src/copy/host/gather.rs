@@ -1,5 +1,7 @@
 //! One row of words into a dense run
 
+use usm_memory::usm_core::copy_bytes;
+
 use super::simd::has_avx2;
 use super::word::Word;
 
@@ -40,7 +42,7 @@ pub(super) unsafe fn run<W: Word>(dst: *mut W, src: *const W, count: usize) {
     let len_bytes = count * size_of::<W>();
     if !(16..=256).contains(&len_bytes) {
         // SAFETY: the caller's promises; bytes have no alignment.
-        return unsafe { std::ptr::copy_nonoverlapping(src.cast::<u8>(), dst.cast::<u8>(), len_bytes) };
+        return unsafe { copy_bytes(dst.cast(), src.cast(), len_bytes) };
     }
     let (dst, src) = (dst.cast::<u8>(), src.cast::<u8>());
     let mut at = 0;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::HostTask;
+use crate::copy_bytes;
 
 /// Longest piece that a fill copies at once, so that it is read from a near cache.
 const FILL_STEP_BYTES: usize = 16 * 1024;
@@ -49,7 +50,7 @@ impl Work {
             Self::Nothing => {}
             Self::Copy { dst, src, len_bytes } => {
                 // SAFETY: J1.
-                unsafe { std::ptr::copy(src.bytes, dst.bytes, len_bytes) };
+                unsafe { copy_bytes(dst.bytes, src.bytes, len_bytes) };
             }
             Self::Fill { dst, pattern, len, count } => {
                 // SAFETY: J2.
