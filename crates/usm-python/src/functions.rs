@@ -85,6 +85,10 @@ pub(crate) fn set_num_threads(limit: &Bound<'_, PyAny>) -> PyResult<()> {
 /// get_num_threads()
 ///
 /// The most threads that one copy uses, the calling one included.
+///
+/// >>> import usm
+/// >>> usm.get_num_threads() >= 1
+/// True
 #[pyfunction]
 pub(crate) fn get_num_threads() -> usize {
     num_threads()
