@@ -48,7 +48,7 @@ def test_asnumpy_of_views(array, numpy, usm_type, key):
         assert (n == theirs).all()
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", ["bool", "float16", "int32", "complex128"])
 def test_asnumpy_of_much_memory(array, numpy, usm_type, dtype):
     """Where the copy may be in memory of the pool: it is nobody else's, keeps its order, and outlives the array."""
     base = (numpy.arange(3 * (2 << 20) // numpy.dtype(dtype).itemsize) % 100).astype(dtype).reshape(3, -1)

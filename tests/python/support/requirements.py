@@ -6,6 +6,7 @@
 ``USM_TEST_NO_SYCL=1``: use the host backend only.
 """
 
+import functools
 import importlib
 import os
 from types import ModuleType
@@ -30,6 +31,7 @@ def missing(what: str, why: str, *, required: bool) -> None:
     pytest.skip(f"{what} is missing: {why}")
 
 
+@functools.cache  # asked for by nearly every test
 def device_of(backend: str) -> usm.SyclDevice:
     """The first device of `backend` ("host" or "sycl")."""
     if backend == "host":
