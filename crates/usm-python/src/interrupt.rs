@@ -21,8 +21,9 @@ const SHORT: Duration = Duration::from_micros(200);
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
 
-/// Bytes of work from which on a job runs on a thread of its own: some milliseconds.
-const LARGE_BYTES: usize = 4 << 20;
+/// Bytes of work from which on a job runs on a thread of its own, which takes as long as copying 4 MiB: some milliseconds of work, and of the
+/// slowest kinds some dozens.
+const LARGE_BYTES: usize = 16 << 20;
 
 /// Threads of `elsewhere` that have not ended.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);

@@ -35,6 +35,12 @@ pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
     of_goals.chain(of_growth).collect()
 }
 
+/// The verdicts of an earlier run by the goals of today.
+pub(super) fn again(goals: &Goals, cases: &[Case]) -> Vec<Verdict> {
+    let known = cases.iter().map(|case| case.name.clone()).collect();
+    all(goals, &Measured { known, cases: cases.to_vec() })
+}
+
 /// Finds the cases that are needed and asks `judge`.
 fn verdict<'m>(
     row: &str,

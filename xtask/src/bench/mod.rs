@@ -21,6 +21,7 @@ use crate::failure::{Failure, Outcome};
 use crate::project::Project;
 use crate::report::say;
 
+use changes::Changes;
 use goals::Goals;
 use machine::Machine;
 use measure::Effort;
@@ -44,6 +45,9 @@ pub(crate) struct Options {
     /// Write guide/performance.md; only after a whole run on a quiet machine
     #[arg(long, conflicts_with_all = ["quick", "case"])]
     page: bool,
+    /// Measure nothing: judge a saved report.json by the goals as they are now, and write the files again
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "case", "compare", "installed"])]
+    judge: Option<PathBuf>,
     /// A Python that has usm, NumPy, dpctl and dpnp, in place of a venv with a new wheel
     #[arg(long, value_name = "PYTHON")]
     installed: Option<PathBuf>,
@@ -59,6 +63,11 @@ pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
     }
     // Before anything takes long: a mistake in these files shows at once.
     let goals = Goals::read(project)?;
+    if let Some(saved) = &options.judge {
+        let mut report = Report::read(saved)?;
+        report.verdicts = judge::again(&goals, &report.cases);
+        return finish(project, options, &report, None);
+    }
     let before = options.compare.as_deref().map(Report::read).transpose()?;
 
     let installation = setup::install(project, options.installed.as_deref())?;
@@ -80,10 +89,14 @@ pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
     let verdicts = judge::all(&goals, &measured);
     let report = Report::new(options.quick, machine, measured.cases, criterion, verdicts);
     let changes = before.map(|before| changes::between(&before, &report));
-    let text = output::write(project, &report, changes.as_ref())?;
-    say(&text);
+    finish(project, options, &report, changes.as_ref())
+}
+
+/// Writes what the options ask for, and says how it went.
+fn finish(project: &Project, options: &Options, report: &Report, changes: Option<&Changes>) -> Outcome<()> {
+    say(&output::write(project, report, changes)?);
     if options.page {
-        output::write_page(project, &report, options.case.is_none())?;
+        output::write_page(project, report)?;
     }
     let failed = report.verdicts.iter().filter(|verdict| verdict.fails()).count();
     if options.check && failed > 0 {

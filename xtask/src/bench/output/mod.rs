@@ -18,9 +18,9 @@ use crate::project::Project;
 /// The performance page, seen from the root.
 const PAGE: &str = "guide/performance.md";
 
-/// Writes the performance page; `whole` says that no case was left out.
-pub(super) fn write_page(project: &Project, report: &Report, whole: bool) -> Outcome<()> {
-    page::worthy(report, whole)?;
+/// Writes the performance page.
+pub(super) fn write_page(project: &Project, report: &Report) -> Outcome<()> {
+    page::worthy(report)?;
     Ok(project.shell().write_file(project.root().join(PAGE), page::page(report))?)
 }
 
