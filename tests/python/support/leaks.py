@@ -7,16 +7,12 @@ from collections.abc import Generator
 
 import pytest
 
-import usm
-
 from .interface import settled
 
 AT_START = pytest.StashKey[dict[str, int]]()
 _FAILED = pytest.StashKey[bool]()
 # Other libraries let go of memory on threads of their own: JAX does.
 _PATIENCE_S = 10
-# What was alive when the last test that does not leak had ended.
-_ALIVE = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_collection_finish() -> None:
@@ -27,9 +23,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
-    # Collecting takes longer than most tests: it is done only where something is alive that was not before.
-    alive = dict(usm.live_allocations())
-    item.stash[AT_START] = alive if alive == item.session.stash.get(_ALIVE, None) else settled()
+    item.stash[AT_START] = settled()
     return (yield)
 
 
@@ -51,14 +45,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             vars(sys).pop(name, None)
     else:
-        at_start, deadline = item.stash[AT_START], time.monotonic() + _PATIENCE_S
-        if usm.live_allocations() != at_start:
-            while settled() != at_start and time.monotonic() < deadline:
-                time.sleep(0.01)
-            assert settled() == at_start, "the test leaks"
-            # What survives now, above all pytest's reports, would make every later collection longer.
-            gc.freeze()
-        item.session.stash[_ALIVE] = at_start
+        deadline = time.monotonic() + _PATIENCE_S
+        while settled() != item.stash[AT_START] and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert settled() == item.stash[AT_START], "the test leaks"
+        # What survives now, above all pytest's reports, would make every later collection longer.
+        gc.freeze()
     return result
 
 
