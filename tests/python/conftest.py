@@ -25,14 +25,13 @@ _queues: dict[str, usm.SyclQueue] = {}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what USM_STRICT_DEVICE does not change: the host backend, and tests of host and shared memory."""
+    """Marks what USM_STRICT_DEVICE does not change: tests of the host backend alone, and of host and shared memory
+    where the same test comes with device memory, too."""
     for item in items:
-        parameters = getattr(item, "callspec", None) and item.callspec.params
-        if not parameters:
-            continue
-        kinds = [parameters[name] for name in ("usm_type", "host_accessible") if name in parameters]
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
         on_host_backend = "host" in (parameters.get("queue"), parameters.get("backend"))
-        if on_host_backend or (kinds and "device" not in kinds):
+        of_another_kind = parameters.get("usm_type", "device") != "device"
+        if of_another_kind or (on_host_backend and "sycl_queue" not in getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.indifferent)
 
 

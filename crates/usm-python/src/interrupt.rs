@@ -21,8 +21,8 @@ const SHORT: Duration = Duration::from_micros(200);
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
 
-/// Bytes of work from which on a job runs on a thread of its own, which takes as long as copying 4 MiB: some milliseconds of work, and of the
-/// slowest kinds some dozens.
+/// Bytes of work from which on a job runs on a thread of its own: some milliseconds of work, and of the slowest kinds some dozens. To
+/// start the thread takes as long as to copy 4 MiB.
 const LARGE_BYTES: usize = 16 << 20;
 
 /// Threads of `elsewhere` that have not ended.

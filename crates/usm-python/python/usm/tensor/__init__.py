@@ -230,14 +230,15 @@ __all__ = [
     "zeros_like",
 ]
 
-# Made when they are first used, since NumPy is imported for them.
+# These modules, and what they need, take as long to import as all of this package.
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # the module takes as long to import as all of this package
+if TYPE_CHECKING:
     from typing import Any
 
     from ._dlpack import DLDeviceType
     from ._print import print_options
 
+# Made when they are first used, since NumPy is imported for them.
 bool: Any
 complex64: Any
 complex128: Any
