@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use usm_array::usm_core::Event;
-use usm_array::usm_memory;
+use usm_array::{UsmArray, usm_memory};
 
 use crate::called;
 use crate::errors::{OrRaise, UsmError};
@@ -41,15 +41,39 @@ pub(crate) fn is_long(work_bytes: usize) -> bool {
 /// Bytes of work up to which it takes less time than giving the interpreter up and taking it again.
 const SMALL_BYTES: usize = 4 << 10;
 
-/// As [`run`]. A small job on memory that this thread itself touches keeps the interpreter: where it has to wait after all, for work of
-/// others on memory that is known to them, [`wait_in_guard`] gives it up.
+/// One pass over elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Pass {
+    pub(crate) len: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Pass {
+    /// Over all elements of an array.
+    pub(crate) fn over(array: &UsmArray) -> Self {
+        Self { len: array.size(), bytes: array.size_bytes() }
+    }
+
+    /// Whether it ends long before anybody misses Ctrl-C, where this thread itself touches the memory. The worst order of elements of
+    /// one byte takes 4 ns for each.
+    fn is_quick(self) -> bool {
+        self.len <= 16 << 20 && self.bytes <= 64 << 20
+    }
+}
+
+/// As [`run`], for one pass over elements. On memory that this thread itself touches a small one keeps the interpreter, and only a
+/// very large one has a thread of its own: where it has to wait after all, for work of others on memory that is known to them,
+/// [`wait_in_guard`] gives the interpreter up and lets Ctrl-C through.
 pub(crate) fn run_at<T: Send + 'static>(
     py: Python<'_>,
-    work_bytes: usize,
+    pass: Pass,
     is_host_reachable: bool,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    if is_host_reachable && work_bytes <= SMALL_BYTES { Ok(job()) } else { run(py, work_bytes, job) }
+    if !is_host_reachable || !pass.is_quick() {
+        return run(py, pass.bytes, job);
+    }
+    Ok(if pass.bytes <= SMALL_BYTES { job() } else { py.detach(job) })
 }
 
 /// Runs a job that is not long with other Python threads running meanwhile, but a small one as [`run_at`] does.

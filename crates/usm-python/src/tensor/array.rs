@@ -19,7 +19,7 @@ use super::{convert, dlpack, dtype, indexing, numbers, parts, pickle, print, tra
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise};
 use crate::interface::{export, import::visit_producer};
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 use crate::memory;
 use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
 
@@ -427,8 +427,8 @@ impl UsmNdarray {
     /// (2, 1)
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let array = self.array().clone();
-        let (size_bytes, is_near) = (array.size_bytes(), array.is_host_reachable());
-        let copy = interrupt::run_at(py, size_bytes, is_near, move || array.copy())?;
+        let (pass, is_near) = (Pass::over(&array), array.is_host_reachable());
+        let copy = interrupt::run_at(py, pass, is_near, move || array.copy())?;
         copy.or_raise().map(Self::from_array)
     }
 

@@ -10,7 +10,7 @@ use super::{UsmNdarray, numbers};
 use crate::errors::{OrRaise, type_name};
 use crate::interface::import::array_if_usm;
 use crate::interface::{index, slice};
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 
 /// One item between the brackets, with the array that it names.
 enum Item {
@@ -52,7 +52,7 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
         let target = target.or_raise()?;
         let value = Operand::assigned(value, array.dtype())?;
         let is_near = target.is_host_reachable() && value.array().is_none_or(UsmArray::is_host_reachable);
-        return interrupt::run_at(key.py(), target.size_bytes(), is_near, move || match &value {
+        return interrupt::run_at(key.py(), Pass::over(&target), is_near, move || match &value {
             Operand::Scalar(value) => target.fill_scalar(*value),
             Operand::Array(source) => target.assign_cast(source, Casting::Unsafe),
         })?

@@ -10,7 +10,7 @@ use super::capsule;
 use super::device;
 use crate::errors::{OrRaise, ToPyErr, type_name};
 use crate::interface::index;
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 use crate::runtime;
 use crate::sycl::{Place, place_of};
 use crate::tensor::exchange::copy_mode;
@@ -35,9 +35,9 @@ pub(in crate::tensor) fn export<'py>(
     };
     // Only a copy takes long.
     let copies = options.copy == CopyMode::Always || dl_device.is_some() && !array.is_host_accessible();
-    let (array, work_bytes) = (array.clone(), if copies { array.size_bytes() } else { 0 });
+    let (array, pass) = (array.clone(), if copies { Pass::over(array) } else { Pass { len: 0, bytes: 0 } });
     let is_near = array.is_host_reachable();
-    let tensor = interrupt::run_at(py, work_bytes, is_near, move || settled(&array, &options))?;
+    let tensor = interrupt::run_at(py, pass, is_near, move || settled(&array, &options))?;
     capsule::wrap(py, tensor.map_err(|error| export_error(&error))?)
 }
 

@@ -14,7 +14,7 @@ use super::object::{Source, source};
 use super::wanted::Wanted;
 use crate::errors::{ExecutionPlacementError, OrRaise};
 use crate::interface::sequence;
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 use crate::runtime;
 
 /// True for what is taken as a sequence of elements.
@@ -162,10 +162,10 @@ impl Elements {
     ) -> PyResult<UsmArray> {
         if self.buffers.is_empty() && self.arrays.is_empty() {
             let (queue, shape, numbers) = (queue.clone(), shape.to_vec(), self.numbers);
-            let work_bytes = numbers.len().saturating_mul(size_of::<Scalar>());
+            let pass = Pass { len: numbers.len(), bytes: numbers.len().saturating_mul(size_of::<Scalar>()) };
             let is_near = queue.device().host_reachable(kind);
             let make = move || CreateOptions::new(&queue, kind).dtype(Some(dtype)).numbers(&shape, &numbers);
-            return interrupt::run_at(py, work_bytes, is_near, make)?.or_raise();
+            return interrupt::run_at(py, pass, is_near, make)?.or_raise();
         }
         // Many small pieces go to their places in host memory first, arrays by the queue where they are.
         let runtime = runtime::get(py)?;

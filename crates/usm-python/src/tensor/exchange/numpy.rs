@@ -13,7 +13,7 @@ use crate::buffer_import::HostBytes;
 use crate::called;
 use crate::errors::OrRaise;
 use crate::interface::import::import_array;
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 use crate::tensor::{UsmNdarray, dtype};
 
 /// asnumpy(usm_ary)
@@ -105,7 +105,7 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
 /// A view of a copy in host memory from the pool.
 fn pooled_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
     let source = array.clone();
-    let copy = interrupt::run(py, array.size_bytes(), move || {
+    let copy = interrupt::run_at(py, Pass::over(array), array.is_host_reachable(), move || {
         let host = Conversion { kind: Some(UsmKind::Host), order: CopyOrder::Any, ..Conversion::default() };
         source.converted(&Conversion { copy: CopyMode::Always, ..host })
     })?;

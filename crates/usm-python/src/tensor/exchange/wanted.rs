@@ -6,7 +6,7 @@ use usm_array::usm_core::{Device, Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
 
 use crate::errors::OrRaise;
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 use crate::memory::kind_argument;
 use crate::sycl::{Target, queue_argument, target};
 use crate::tensor::arguments;
@@ -71,7 +71,10 @@ impl<'a, 'py> Wanted<'a, 'py> {
         let stays = |place: &&Place| !(place.is_device && place.queue.device() == array.device());
         let queue = self.place.as_ref().filter(stays).map(|place| place.queue.clone());
         let dtype = self.dtype_on(self.queue().unwrap_or(array.queue()).device())?;
-        let size_bytes = array.size_bytes();
+        let is_near = queue.is_none()
+            && array.is_host_reachable()
+            && self.kind.is_none_or(|kind| array.device().host_reachable(kind));
+        let pass = Pass::over(array);
         let (array, kind, order) = (array.clone(), self.kind, self.order);
         let convert = move |copy| {
             let conversion = Conversion { dtype, kind, queue: queue.as_ref(), order, copy };
@@ -84,8 +87,7 @@ impl<'a, 'py> Wanted<'a, 'py> {
             return Ok(same);
         }
         let copy = self.copy;
-        let work_bytes = if copy == CopyMode::Never { 0 } else { size_bytes };
-        interrupt::run(py, work_bytes, move || convert(copy))?.or_raise()
+        interrupt::run_at(py, pass, is_near, move || convert(copy))?.or_raise()
     }
 
     /// As [`convert`](Self::convert), of an array that nobody else has.

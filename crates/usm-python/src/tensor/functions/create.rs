@@ -9,6 +9,7 @@ use super::super::{UsmNdarray, arguments};
 use super::operands;
 use super::{place, results};
 use crate::interface::index;
+use crate::interrupt::Pass;
 use crate::memory::kind_argument;
 
 /// empty(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
@@ -178,9 +179,9 @@ pub(super) fn create(
     let queue = place::queue(py, sycl_queue, device)?;
     let dtype =
         dtype.map(|dtype| arguments::explicit_dtype(dtype, default_dtypes(queue.device()))).transpose()?;
-    let work_bytes = len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes));
+    let pass = Pass { len, bytes: len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes)) };
     let target = queue.clone();
-    results::new(py, work_bytes, &queue, kind, move || {
+    results::new(py, pass, &queue, kind, move || {
         function(CreateOptions::new(&target, kind).dtype(dtype).order(order))
     })
 }

@@ -8,7 +8,7 @@ use usm_array::{Conversion, CopyOrder, UsmArray, coerced_kind};
 use super::super::UsmNdarray;
 use super::operands;
 use crate::errors::{ExecutionPlacementError, OrRaise};
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 
 /// Runs a job on about `work_bytes` bytes without the interpreter. It owns its operands, since it may go on when Ctrl-C ends the
 /// waiting for a long one.
@@ -31,19 +31,19 @@ pub(super) fn like(
     array: &UsmArray,
     job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
-    let result = interrupt::run_at(py, array.size_bytes(), array.is_host_reachable(), job)?;
+    let result = interrupt::run_at(py, Pass::over(array), array.is_host_reachable(), job)?;
     result.or_raise().map(UsmNdarray::from_array)
 }
 
-/// As [`run`], for a new array on that queue.
+/// As [`run`], for a new array on that queue, which is written once.
 pub(super) fn new(
     py: Python<'_>,
-    work_bytes: usize,
+    pass: Pass,
     queue: &Queue,
     kind: UsmKind,
     job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
-    let result = interrupt::run_at(py, work_bytes, queue.device().host_reachable(kind), job)?;
+    let result = interrupt::run_at(py, pass, queue.device().host_reachable(kind), job)?;
     result.or_raise().map(UsmNdarray::from_array)
 }
 
