@@ -22,6 +22,9 @@ def copies() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
     matrices = [("u1", 8192, 8192), ("f4", 4096, 4096), ("f8", 4096, 2048), ("c16", 2048, 2048)]
     for dtype, rows, columns in [*matrices, ("f8", 3000, 2700), ("f8", 256, 256)]:
         yield f"transpose {dtype} {rows}x{columns}", (rows, columns), dtype, "a.T", dtype
+    for dtype, itemsize in [("u1", 1), ("f4", 4)]:
+        yield f"planes to pixels {dtype}", (3, 16 * MIB // itemsize), dtype, "a.T", dtype
+        yield f"pixels to planes {dtype}", (16 * MIB // itemsize, 3), dtype, "a.T", dtype
     for axes in ["(2, 0, 1)", "(0, 2, 1)", "(1, 0, 2)", "(2, 1, 0)"]:
         yield f"permute {axes}", (128, 256, 256), "f8", f"xp.permute_dims(a, {axes})", "f8"
     for rank, side in [(3, 256), (4, 64), (6, 16), (8, 8)]:

@@ -92,8 +92,13 @@ impl Queue {
     /// # Errors
     /// [`Error::NoForeignHandle`] from a backend without SYCL objects.
     pub fn to_foreign(&self) -> Result<ForeignHandle> {
+        ForeignHandle::new(self.backend(), RawHandle::Queue(self.raw_for_others()))
+    }
+
+    /// The handle for somebody who may submit by other means than this value.
+    pub(crate) fn raw_for_others(&self) -> RawQueue {
         self.inner.is_known_elsewhere.store(true, Ordering::Release);
-        ForeignHandle::new(self.backend(), RawHandle::Queue(self.raw()))
+        self.raw()
     }
 
     pub(crate) fn raw(&self) -> RawQueue {

@@ -40,6 +40,12 @@ pub(crate) fn for_turn(queue: &Queue) -> Result<()> {
     wait_for(queue)
 }
 
+/// Waits for what others may have submitted to a queue. To wait for one that is idle takes longer than to read an element, and a queue
+/// that no other library has is known to be so.
+pub(crate) fn for_others(queue: &Queue) -> Result<()> {
+    if queue.is_surely_idle() { Ok(()) } else { wait_for(queue) }
+}
+
 /// Waits for what was submitted to a queue.
 pub(crate) fn wait_for(queue: &Queue) -> Result<()> {
     match WAIT.get() {

@@ -6,7 +6,7 @@ mod common;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use common::{buffer, bytes, places};
+use common::{buffer, bytes, direct, places};
 use usm_memory::resource::{PoolOptions, PoolResource, reset_default_resource, set_default_resource};
 use usm_memory::usm_core::backend::RawHandle;
 use usm_memory::usm_core::testing::{
@@ -217,6 +217,36 @@ fn work_of_others_is_ordered_by_events() {
         assert!(copy.is_complete() && kernel.is_complete());
         copy.wait().unwrap();
         assert_eq!(b.to_vec().unwrap(), [[8; 8].as_slice(), &[5; 56]].concat());
+    }
+}
+
+#[test]
+fn guards_of_published_memory_wait_unless_its_queue_is_surely_idle() {
+    for place in places() {
+        let delayed = Arc::new(DelayedBackend::new(backend_of(&place), 3).with_max_delay(1 << 40));
+        let recording = Arc::new(RecordingBackend::new(delayed.clone()));
+        let any_order = queue_over(recording.clone());
+        let in_order =
+            any_order.context().create_queue(any_order.device(), QueueProperties::IN_ORDER).unwrap();
+        let memory = [&any_order, &in_order].map(|queue| {
+            let memory = direct(queue, UsmKind::Shared, 8);
+            memory.publish().unwrap();
+            memory
+        });
+        let waits = |memory: &UsmBuffer| {
+            recording.clear();
+            drop(memory.read_range(0..8).unwrap());
+            recording.count(Method::Wait)
+        };
+        assert_eq!((waits(&memory[0]), waits(&memory[1])), (1, 0));
+        // SAFETY: within the buffer, which the next guard waits for.
+        unsafe { in_order.memset(memory[1].address() as *mut u8, 5, 8, &[]) }.unwrap();
+        assert_eq!((delayed.pending(), waits(&memory[1]), delayed.pending()), (1, 1, 0));
+        assert_eq!(memory[1].to_vec().unwrap(), [5; 8]);
+        // From now on others may submit to it.
+        if in_order.to_foreign().is_ok() {
+            assert_eq!(waits(&memory[1]), 1);
+        }
     }
 }
 

@@ -77,6 +77,7 @@ pub(crate) fn all(bench: &Bench<'_>) {
     contiguous(bench);
     strided(bench);
     transposes(bench);
+    planes(bench);
     permutes(bench);
     halos(bench);
     broadcasts_and_casts(bench);
@@ -183,6 +184,16 @@ fn strided(bench: &Bench<'_>) {
         &a.slice(&[SliceItem::FULL, SliceItem::Index(1)]).unwrap(),
         candidates!(|t, nt, to, from| { limit::steps_f64::<4, false>(t, nt, to, from + 8, n) }),
     );
+}
+
+/// Colours: the limit is a copy of as many bytes.
+fn planes(bench: &Bench<'_>) {
+    for (dtype, name) in [(Dtype::U8, "u1"), (Dtype::F32, "f4")] {
+        let n = (48 << 20) / 3 / dtype.itemsize_bytes();
+        let (planes, pixels) = (bench.new_array(&[3, n], dtype), bench.new_array(&[n, 3], dtype));
+        bench.case(&format!("planes to pixels {name}"), &pixels, &planes.transpose(), vec![]);
+        bench.case(&format!("pixels to planes {name}"), &planes, &pixels.transpose(), vec![]);
+    }
 }
 
 macro_rules! transpose {

@@ -98,7 +98,7 @@ impl Runtime {
     #[must_use]
     pub fn host_queue_pointer(&self, queue: &Queue) -> Option<NonNull<c_void>> {
         let is_of_host = Arc::ptr_eq(queue.backend(), &self.host_side.backend());
-        is_of_host.then(|| NonNull::new(queue.raw().as_ptr())).flatten()
+        is_of_host.then(|| NonNull::new(queue.raw_for_others().as_ptr())).flatten()
     }
 
     /// The queue behind a pointer of [`host_queue_pointer`](Self::host_queue_pointer).

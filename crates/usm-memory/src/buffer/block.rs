@@ -210,7 +210,7 @@ impl Block {
     /// Waits for what others may have submitted to the queue. Our own operations have ended when they return.
     pub(crate) fn wait_for_others(&self) -> Result<()> {
         if self.pending.load(Ordering::Acquire) != 0 {
-            waits::wait_for(&self.queue)?;
+            waits::for_others(&self.queue)?;
             self.pending.fetch_and(!INHERITED, Ordering::Release);
         }
         match &self.ownership {

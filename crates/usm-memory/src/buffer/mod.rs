@@ -241,7 +241,7 @@ impl UsmBuffer {
     }
 
     /// Says that foreign code gets to know the memory and may submit work on it to the queue: from now on every access waits
-    /// for the queue first. Borrowed memory is like that from the start.
+    /// for the queue first, unless nobody else has that and it is idle. Borrowed memory is like that from the start.
     ///
     /// Memory that a pool has handed out in the order of its queue is waited for here.
     ///

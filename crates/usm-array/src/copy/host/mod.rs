@@ -13,6 +13,7 @@
 //! | `tiles.rs` | plans that transpose, block by block |
 //! | `micro.rs` | one block of words, transposed |
 //! | `micro_avx2.rs` | the same with wider registers |
+//! | `narrow.rs` | a few planes to many short rows and back |
 //! | `produce.rs` | computed elements, which have no source |
 //! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
 //! | `stream.rs` | stores past the caches |
@@ -25,6 +26,8 @@ mod gather;
 mod micro;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod micro_avx2;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod narrow;
 mod ordered;
 mod plane;
 mod produce;
@@ -110,13 +113,27 @@ unsafe fn execute_words<W: Word>(plan: &CopyPlan, cast: Cast, stream: bool, dst:
     };
     match tiles {
         // SAFETY: the pairs of the tiles are those of the plan (T1).
-        Some(tiles) => unsafe { tiles::execute::<W>(&tiles, cast, stream, dst, src.cast()) },
+        Some(tiles) => unsafe { execute_tiles::<W>(&tiles, cast, stream, dst, src.cast()) },
         // SAFETY: the caller's promises.
         None => unsafe { rows::execute::<W>(plan, cast, stream, dst, src.cast()) },
     }
     if stream {
         stream::fence();
     }
+}
+
+/// # Safety
+/// Those of [`tiles::execute`].
+unsafe fn execute_tiles<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, dst: *mut u8, src: *const W) {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    if cast.run().is_none()
+        && let Some(narrow) = narrow::Narrow::of::<W>(tiles)
+    {
+        // SAFETY: the caller's promises; the dtypes are equal, and so are the words.
+        return unsafe { narrow.execute(tiles, stream, dst.cast(), src) };
+    }
+    // SAFETY: the caller's promises.
+    unsafe { tiles::execute(tiles, cast, stream, dst, src) };
 }
 
 #[cfg(test)]

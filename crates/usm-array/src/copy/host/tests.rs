@@ -157,6 +157,46 @@ fn sizes_around_every_threshold() {
     }
 }
 
+/// Between planes and rows: every number of planes, rows around the fewest, planes apart and backwards, off their alignment.
+#[test]
+fn planes_and_rows() {
+    use crate::layout::SliceItem;
+    let backwards = SliceItem::Slice { start: None, stop: None, step: -1 };
+    for dtype in [Dtype::U8, Dtype::I16, Dtype::F32, Dtype::U64] {
+        let cast = Cast::new(dtype, dtype);
+        for (planes, rows) in (2..=9).flat_map(|planes| [63, 64, 83].map(|rows| (planes, rows))) {
+            let packed = Layout::contiguous(&[2, rows, planes], Order::C).unwrap();
+            let wide = Layout::contiguous(&[2, planes, rows + 5], Order::C).unwrap();
+            let narrow = SliceItem::Slice { start: Some(3), stop: Some(rows as isize + 3), step: 1 };
+            let apart = wide.slice(&[SliceItem::FULL, SliceItem::FULL, narrow]).unwrap();
+            let reversed = apart.slice(&[SliceItem::FULL, backwards]).unwrap();
+            for apart in [apart, reversed].map(|apart| apart.permute(&[0, 2, 1]).unwrap()) {
+                for (stream, skew_bytes) in [(false, 1), (true, 0), (true, 3)] {
+                    check(&packed, &apart, cast, stream, skew_bytes, 1);
+                    check(&apart, &packed, cast, stream, skew_bytes, 3);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn few_planes_and_many_rows_are_narrow() {
+    let is_narrow = |planes, rows| {
+        let packed = Layout::contiguous(&[rows, planes], Order::C).unwrap();
+        let apart = Layout::contiguous(&[planes, rows], Order::C).unwrap().transpose();
+        [(&packed, &apart), (&apart, &packed)].map(|(dst, src)| {
+            let plan = CopyPlan::new(dst, src).unwrap();
+            let tiles = Tiles::new(&plan, 2, tiles::side(2)).unwrap();
+            narrow::Narrow::of::<u16>(&tiles).is_some()
+        })
+    };
+    for (planes, rows, expected) in [(2, 64, true), (8, 500, true), (9, 500, false), (3, 63, false)] {
+        assert_eq!(is_narrow(planes, rows), [expected && has_avx2(); 2], "{planes} planes, {rows} rows");
+    }
+}
+
 /// Parts are as good for blocks as the whole: short axes stay together.
 #[test]
 fn parts_keep_their_blocks() {
