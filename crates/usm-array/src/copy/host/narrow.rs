@@ -87,8 +87,10 @@ unsafe fn run<W: Word, const N: usize>(narrow: Narrow, stream: bool, dst: *mut W
         for (k, &plane) in plane.iter().enumerate() {
             let (packed, apart) = ((row * N + k).cast_signed(), row.cast_signed() + plane);
             let (to, from) = if is_split { (apart, packed) } else { (packed, apart) };
-            // SAFETY: an element on both sides, by N1.
-            unsafe { dst.wrapping_offset(to).write_unaligned(src.wrapping_offset(from).read_unaligned()) };
+            // SAFETY: an element of the source, by N1.
+            let word = unsafe { src.wrapping_offset(from).read_unaligned() };
+            // SAFETY: an element of the target, by N1.
+            unsafe { dst.wrapping_offset(to).write_unaligned(word) };
         }
     };
     (0..head).chain(end..rows).for_each(single);
@@ -104,15 +106,10 @@ unsafe fn run<W: Word, const N: usize>(narrow: Narrow, stream: bool, dst: *mut W
     let from = from.map(|at| src.wrapping_offset(at).cast::<__m128i>());
     let step = |elements: usize| elements / lanes;
     let masks = masks::<N>(size_of::<W>(), is_split);
+    let shuffle = if stream { shuffle::<N, true> } else { shuffle::<N, false> };
     // SAFETY: `groups` registers a plane, and as many bytes of rows, are elements on both sides by N1; where stores are streamed,
     // `head` has made their places multiples of 16.
-    unsafe {
-        if stream {
-            shuffle::<N, true>(to, step(to_step), from, step(from_step), groups, masks);
-        } else {
-            shuffle::<N, false>(to, step(to_step), from, step(from_step), groups, masks);
-        }
-    }
+    unsafe { shuffle(to, step(to_step), from, step(from_step), groups, masks) };
 }
 
 /// How many rows come before the first one that is at a multiple of a register's size, if any is.
