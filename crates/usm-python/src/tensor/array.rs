@@ -6,11 +6,14 @@ use std::sync::OnceLock;
 use pyo3::class::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyTuple};
+use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use usm_array::UsmArray;
+use usm_array::usm_core::UsmKind;
 
+use super::attributes::Attributes;
 use super::construct::{self, Arguments};
 use super::device::PyDevice;
 use super::flags::Flags;
@@ -49,13 +52,18 @@ pub struct UsmNdarray {
     array: Box<UsmArray>,
     /// The same array without write access, once that was taken away.
     read_only: OnceLock<Box<UsmArray>>,
+    attributes: OnceLock<Box<Attributes>>,
 }
 
 impl UsmNdarray {
     /// Wraps an array.
     #[must_use]
     pub fn from_array(array: impl Into<Box<UsmArray>>) -> Self {
-        Self { array: array.into(), read_only: OnceLock::new() }
+        Self { array: array.into(), read_only: OnceLock::new(), attributes: OnceLock::new() }
+    }
+
+    fn attributes(&self) -> &Attributes {
+        self.attributes.get_or_init(|| Box::new(Attributes::new()))
     }
 
     /// The array.
@@ -102,13 +110,13 @@ impl UsmNdarray {
     /// Number of indices along each axis.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.array().shape())
+        self.attributes().shape(py, self.array())
     }
 
     /// Elements from one index to the next along each axis.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.array().strides())
+        self.attributes().strides(py, self.array())
     }
 
     /// Type of the elements: NumPy's dtype where NumPy is installed, otherwise a DType.
@@ -200,14 +208,19 @@ impl UsmNdarray {
 
     /// Kind of the memory: ``"host"``, ``"device"`` or ``"shared"``.
     #[getter]
-    fn usm_type(&self) -> &'static str {
-        self.array().kind().as_str()
+    fn usm_type<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        let name = match self.array().kind() {
+            UsmKind::Host => intern!(py, "host"),
+            UsmKind::Device => intern!(py, "device"),
+            UsmKind::Shared => intern!(py, "shared"),
+        };
+        name.clone()
     }
 
     /// Where the array is: a Device, which stands for the queue.
     #[getter]
-    fn device(&self) -> PyDevice {
-        PyDevice::of(self.array().queue())
+    fn device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDevice>> {
+        self.attributes().device(py, self.array())
     }
 
     /// The queue used for copies.

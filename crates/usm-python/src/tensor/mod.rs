@@ -2,6 +2,7 @@
 
 mod arguments;
 mod array;
+mod attributes;
 mod construct;
 mod convert;
 mod device;

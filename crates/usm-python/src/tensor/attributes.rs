@@ -1,0 +1,45 @@
+//! Attributes of an array that are objects of their own, made when they are first asked for: most arrays are asked for none, and the
+//! others again and again.
+
+use std::fmt;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+use usm_array::UsmArray;
+
+use super::device::PyDevice;
+
+/// None of them refers to another Python object that could refer back, so the collector need not know of them.
+pub(super) struct Attributes {
+    shape: PyOnceLock<Py<PyTuple>>,
+    strides: PyOnceLock<Py<PyTuple>>,
+    device: PyOnceLock<Py<PyDevice>>,
+}
+
+impl Attributes {
+    pub(super) const fn new() -> Self {
+        Self { shape: PyOnceLock::new(), strides: PyOnceLock::new(), device: PyOnceLock::new() }
+    }
+
+    pub(super) fn shape<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
+        let make = || PyTuple::new(py, array.shape()).map(Bound::unbind);
+        self.shape.get_or_try_init(py, make).map(|shape| shape.bind(py).clone())
+    }
+
+    pub(super) fn strides<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
+        let make = || PyTuple::new(py, array.strides()).map(Bound::unbind);
+        self.strides.get_or_try_init(py, make).map(|strides| strides.bind(py).clone())
+    }
+
+    pub(super) fn device<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDevice>> {
+        let make = || Py::new(py, PyDevice::of(array.queue()));
+        self.device.get_or_try_init(py, make).map(|device| device.bind(py).clone())
+    }
+}
+
+impl fmt::Debug for Attributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Attributes")
+    }
+}
