@@ -4,6 +4,8 @@ use std::fs;
 
 use serde::Deserialize;
 
+use super::pace::Yardstick;
+use super::statistics::digits;
 use crate::failure::{Failure, Outcome};
 use crate::project::Project;
 
@@ -17,6 +19,9 @@ pub(super) struct Goals {
     #[serde(rename = "goal")]
     pub(super) goals: Vec<Goal>,
     pub(super) growth: Vec<Growth>,
+    /// What tells how much longer bounds that are times are on this machine.
+    #[serde(default)]
+    pub(super) pace: Vec<Yardstick>,
 }
 
 /// A row: each of its contenders has to keep within `at_most` in each of its cases.
@@ -64,6 +69,7 @@ pub(super) struct Bound {
     pub(super) text: String,
     /// In nanoseconds, bytes, or as a factor.
     pub(super) value: f64,
+    pub(super) is_time: bool,
     pub(super) against: Against,
 }
 
@@ -100,7 +106,18 @@ impl TryFrom<String> for Bound {
             ("×", Some(name)) => Against::Times(name.to_owned()),
             (_, Some(rest)) => Against::Over(rest.strip_prefix("over ").ok_or_else(wrong)?.to_owned()),
         };
-        Ok(Self { value: number * size, against, text })
+        let is_time = unit.ends_with('s') && against == Against::Nothing;
+        Ok(Self { value: number * size, is_time, against, text })
+    }
+}
+
+impl Bound {
+    /// The bound where Python takes `pace` times as long; only times grow.
+    pub(super) fn at_pace(&self, pace: f64) -> Self {
+        if !self.is_time || pace <= 1.0 {
+            return self.clone();
+        }
+        Self { value: self.value * pace, text: format!("{} × {}", self.text, digits(pace)), ..self.clone() }
     }
 }
 
@@ -128,6 +145,11 @@ mod tests {
         let over = bound("20 ms over the interpreter").unwrap();
         assert_eq!((over.value, over.against), (2e7, Against::Over("the interpreter".to_owned())));
         assert_eq!(bound("0.25 µs").unwrap().value, 250.0);
+        let slower = bound("0.25 µs").unwrap().at_pace(2.0);
+        assert_eq!((slower.value, slower.text.as_str()), (500.0, "0.25 µs × 2.00"));
+        for other in ["20 ms over the interpreter", "20 MiB", "1.15 × limit"] {
+            assert_eq!(bound(other).unwrap().at_pace(2.0), bound(other).unwrap());
+        }
         assert_eq!(bound("20 MiB").unwrap().value, 20.0 * 1024.0 * 1024.0);
         assert_eq!(bound("1.15 ×").unwrap().against, Against::Nothing);
     }

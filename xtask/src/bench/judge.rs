@@ -1,7 +1,8 @@
 //! Judging what was measured by the goals. Every goal gets a verdict, also those of cases that could not be measured.
 
-use super::goals::{Against, Goal, Goals, Growth};
+use super::goals::{Against, Bound, Goals, Growth};
 use super::measure::Measured;
+use super::pace::pace;
 use super::record::{Case, Contender, State, Verdict};
 use super::statistics::{Summary, digits, readable};
 
@@ -10,12 +11,14 @@ type Finding = Result<(Summary, String), String>;
 
 /// One verdict for each case of each goal.
 pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
+    let pace = pace(&goals.pace, &measured.cases);
     let of_goals = goals.goals.iter().flat_map(|goal| {
+        let at_most = goal.at_most.at_pace(pace);
         let pairs = goal.cases.iter().flat_map(|case| goal.contenders.iter().map(move |name| (case, name)));
-        pairs.map(|(case, name)| Verdict {
-            at_most: goal.at_most.text.clone(),
+        pairs.map(move |(case, name)| Verdict {
+            at_most: at_most.text.clone(),
             why: goal.why.clone(),
-            ..verdict(&goal.row, case, name, measured, &[case], |cases| by_goal(goal, name, cases[0]))
+            ..verdict(&goal.row, case, name, measured, &[case], |cases| by_goal(&at_most, name, cases[0]))
         })
     });
     let of_growth = goals.growth.iter().flat_map(|growth| {
@@ -89,11 +92,11 @@ fn no_number(name: &str) -> String {
     format!("{name} gave no number")
 }
 
-fn by_goal(goal: &Goal, name: &str, case: &Case) -> Finding {
+fn by_goal(at_most: &Bound, name: &str, case: &Case) -> Finding {
     let ours = samples(case, name)?;
     let alone = ours.summary().ok_or_else(|| no_number(&ours.name))?;
-    let allowed = goal.at_most.value;
-    match &goal.at_most.against {
+    let allowed = at_most.value;
+    match &at_most.against {
         Against::Nothing => Ok((alone.scaled(1.0 / allowed), readable(alone.median, &case.unit))),
         Against::Times(other) => {
             let other = samples(case, other)?;
@@ -170,6 +173,35 @@ mod tests {
         per_byte = true
         at_most = 1.2
     "#;
+
+    #[test]
+    fn times_are_longer_where_python_takes_longer() {
+        let goals = r#"
+            growth = []
+            [[goal]]
+            row = "times"
+            cases = ["a/b"]
+            at_most = "1 µs"
+            [[goal]]
+            row = "ratios"
+            cases = ["a/b"]
+            at_most = "7 × NumPy"
+            [[pace]]
+            case = "a/b"
+            contender = "NumPy"
+            took = "100 ns"
+        "#;
+        let judge = |took| {
+            let took = [contender("usm", &[1500.0]), contender("NumPy", &[took])];
+            judged(goals, vec![case("a/b", 0, took.into())])
+        };
+        let of = |verdict: &Verdict| (verdict.state, verdict.at_most.clone());
+        let slow = judge(200.0);
+        assert_eq!(of(&slow[0]), (State::Reached, "1 µs × 2.00".to_owned()));
+        assert_eq!(of(&slow[1]), (State::Missed, "7 × NumPy".to_owned()));
+        // On a faster one they stay.
+        assert_eq!(of(&judge(50.0)[0]), (State::Missed, "1 µs".to_owned()));
+    }
 
     #[test]
     fn every_goal_has_a_verdict() {

@@ -7,6 +7,7 @@ mod judge;
 mod machine;
 mod measure;
 mod output;
+mod pace;
 mod progress;
 mod record;
 mod setup;

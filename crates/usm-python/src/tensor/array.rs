@@ -6,14 +6,12 @@ use std::sync::OnceLock;
 use pyo3::class::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use usm_array::UsmArray;
-use usm_array::usm_core::UsmKind;
 
-use super::attributes::Attributes;
+use super::attributes::{self, Attributes};
 use super::construct::{self, Arguments};
 use super::device::PyDevice;
 use super::flags::Flags;
@@ -209,12 +207,7 @@ impl UsmNdarray {
     /// Kind of the memory: ``"host"``, ``"device"`` or ``"shared"``.
     #[getter]
     fn usm_type<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        let name = match self.array().kind() {
-            UsmKind::Host => intern!(py, "host"),
-            UsmKind::Device => intern!(py, "device"),
-            UsmKind::Shared => intern!(py, "shared"),
-        };
-        name.clone()
+        attributes::usm_type(py, self.array())
     }
 
     /// Where the array is: a Device, which stands for the queue.

@@ -3,10 +3,12 @@
 
 use std::fmt;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use usm_array::UsmArray;
+use usm_array::usm_core::UsmKind;
 
 use super::device::PyDevice;
 
@@ -36,6 +38,16 @@ impl Attributes {
         let make = || Py::new(py, PyDevice::of(array.queue()));
         self.device.get_or_try_init(py, make).map(|device| device.bind(py).clone())
     }
+}
+
+/// The name of the kind, the same object each time.
+pub(super) fn usm_type<'py>(py: Python<'py>, array: &UsmArray) -> Bound<'py, PyString> {
+    let name = match array.kind() {
+        UsmKind::Host => intern!(py, "host"),
+        UsmKind::Device => intern!(py, "device"),
+        UsmKind::Shared => intern!(py, "shared"),
+    };
+    name.clone()
 }
 
 impl fmt::Debug for Attributes {
