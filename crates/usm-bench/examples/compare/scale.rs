@@ -1,7 +1,7 @@
 //! Copies of ever more bytes, and of equal bytes in ever more axes.
 
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{Casting, Dtype, SliceItem, UsmArray};
+use usm_array::{Casting, Dtype, Order, SliceItem, UsmArray};
 
 use super::contender::{Case, Contender, OURS, Stage, queue};
 use super::serve::Server;
@@ -78,20 +78,25 @@ pub(crate) fn all(stage: &Server) {
     ranks(stage, &queue);
 }
 
-/// `a[..., ::2]` of 32 MiB: whatever the rank, the axes before merge into one.
+/// `a[..., ::2]` of 32 MiB: whatever the rank, the axes before merge into one. Beside it the same copy of the same memory as one axis.
 fn ranks(stage: &Server, queue: &Queue) {
     let numbers = 4 << 20;
     for rank in 1..=8_usize {
         let name = format!("rank/a[..., ::2] f8/{rank}");
         stage.case(&Case::new(&name, 8 * numbers).at(rank as f64), || {
-            let mut shape = vec![4; rank - 1];
-            shape.push((2 * numbers) >> (2 * (rank - 1)));
-            let all = array(queue, &shape, Dtype::F64);
+            let mut shape = vec![4_isize; rank - 1];
+            shape.push(-1);
             let mut items = vec![SliceItem::FULL; rank - 1];
             items.push(HALF);
-            let src = all.slice(&items).unwrap();
-            let dst = array(queue, src.shape(), Dtype::F64);
-            vec![Contender::timed(OURS, move || dst.assign(&src).unwrap())]
+            let (all, half) =
+                (array(queue, &[2 * numbers], Dtype::F64), array(queue, &[numbers], Dtype::F64));
+            let one_axis = (half.clone(), all.slice(&[HALF]).unwrap());
+            let axes = |array: &UsmArray| array.reshape_view(&shape, Order::C).unwrap();
+            let (dst, src) = (axes(&half), axes(&all).slice(&items).unwrap());
+            vec![
+                Contender::timed(OURS, move || dst.assign(&src).unwrap()),
+                Contender::timed("one axis", move || one_axis.0.assign(&one_axis.1).unwrap()),
+            ]
         });
     }
 }

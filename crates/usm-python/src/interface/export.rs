@@ -4,31 +4,46 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, INTERFACE_VERSION, UsmArray};
 
 use crate::errors::OrRaise;
 use crate::sycl::queue_object;
 
-/// The dictionary of an array.
+/// The dictionary of an array. What [`UsmArray::interface`] says, without its copies.
+///
+/// The interpreter is kept: where work is pending on memory of a pool, the wait for it gives it up.
 pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDict>> {
-    let dict = memory(py, array)?;
+    let shape = PyTuple::new(py, array.shape())?;
+    let data = (array.published_address(), !array.is_writable());
+    let dict = entries(py, array.buffer(), data, shape, array.dtype())?;
+    if !array.is_c_contiguous() {
+        dict.set_item(intern!(py, "strides"), PyTuple::new(py, array.strides())?)?;
+    }
     dict.set_item(intern!(py, "offset"), array.published_offset())?;
     Ok(dict)
 }
 
-/// The dictionary of a memory object: one axis of bytes, and no offset. What [`UsmArray::interface`] says, without its copies.
-///
-/// The interpreter is kept: where work is pending on memory of a pool, the wait for it gives it up.
-pub(crate) fn memory<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDict>> {
-    array.buffer().publish().or_raise()?;
+/// The dictionary of a memory object: one axis of bytes, and no offset.
+pub(crate) fn memory<'py>(py: Python<'py>, buffer: &UsmBuffer) -> PyResult<Bound<'py, PyDict>> {
+    let shape = PyTuple::new(py, [buffer.len_bytes()])?;
+    entries(py, buffer, (buffer.address(), !buffer.is_writable()), shape, Dtype::U8)
+}
+
+/// The entries of both, after which others may know the memory.
+fn entries<'py>(
+    py: Python<'py>,
+    buffer: &UsmBuffer,
+    data: (usize, bool),
+    shape: Bound<'py, PyTuple>,
+    dtype: Dtype,
+) -> PyResult<Bound<'py, PyDict>> {
+    buffer.publish().or_raise()?;
     let dict = template(py)?;
-    dict.set_item(intern!(py, "data"), (array.published_address(), !array.is_writable()))?;
-    dict.set_item(intern!(py, "shape"), PyTuple::new(py, array.shape())?)?;
-    if !array.is_c_contiguous() {
-        dict.set_item(intern!(py, "strides"), PyTuple::new(py, array.strides())?)?;
-    }
-    dict.set_item(intern!(py, "typestr"), typestr(py, array.dtype()))?;
-    dict.set_item(intern!(py, "syclobj"), queue_object(py, array.queue())?)?;
+    dict.set_item(intern!(py, "data"), data)?;
+    dict.set_item(intern!(py, "shape"), shape)?;
+    dict.set_item(intern!(py, "typestr"), typestr(py, dtype))?;
+    dict.set_item(intern!(py, "syclobj"), queue_object(py, buffer.queue())?)?;
     Ok(dict)
 }
 

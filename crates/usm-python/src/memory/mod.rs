@@ -163,7 +163,7 @@ impl Memory {
     /// The dictionary by which other SYCL libraries use this memory without a copy.
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        export::memory(py, &self.as_bytes_array()?)
+        export::memory(py, &self.buffer)
     }
 
     /// Copy to `obj`, a writable contiguous buffer of at least as many bytes, and return it; without `obj` to a new NumPy array of
