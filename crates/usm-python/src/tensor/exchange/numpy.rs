@@ -13,7 +13,7 @@ use crate::buffer_import::HostBytes;
 use crate::called;
 use crate::errors::OrRaise;
 use crate::interface::import::import_array;
-use crate::interrupt::{self, Pass};
+use crate::interrupt::{self, Pass, is_long};
 use crate::tensor::{UsmNdarray, dtype};
 
 /// asnumpy(usm_ary)
@@ -31,7 +31,10 @@ use crate::tensor::{UsmNdarray, dtype};
 /// [[1, 3], [2, 4]]
 #[pyfunction]
 pub(crate) fn asnumpy<'py>(usm_ary: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    numpy_copy(usm_ary.py(), &import_array(usm_ary)?)
+    match usm_ary.cast::<UsmNdarray>() {
+        Ok(array) => numpy_copy(array.py(), array.get().array()),
+        Err(_) => numpy_copy(usm_ary.py(), &import_array(usm_ary)?),
+    }
 }
 
 /// to_numpy(usm_ary, /)
@@ -96,9 +99,14 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let result = called::python(py, || EMPTY.import(py, "numpy", "empty"))?
         .call1((shape, dtype::object(py, array.dtype())?))?;
-    let bytes = HostBytes::writable("numpy.empty", &result)?;
-    let source = array.clone();
-    bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))?.or_raise()?;
+    let mut bytes = HostBytes::writable("numpy.empty", &result)?;
+    let copied = if is_long(array.size_bytes()) {
+        let source = array.clone();
+        bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))
+    } else {
+        bytes.with_mut(py, array.buffer(), |bytes| array.copy_to_host_contiguous(bytes))
+    };
+    copied?.or_raise()?;
     Ok(result)
 }
 
