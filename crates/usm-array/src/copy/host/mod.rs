@@ -13,6 +13,8 @@
 //! | `tiles.rs` | plans that transpose, block by block |
 //! | `micro.rs` | one block of words, transposed |
 //! | `micro_avx2.rs` | the same with wider registers |
+//! | `direct.rs` | one block of words, transposed without a buffer |
+//! | `prefetch.rs` | asking for memory before it is read |
 //! | `produce.rs` | computed elements, which have no source |
 //! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
 //! | `stream.rs` | stores past the caches |
@@ -20,6 +22,7 @@
 //! | `simd.rs` | what the processor can do |
 //! | `word.rs` | what words are, and room for a block of them |
 
+mod direct;
 mod emit;
 mod gather;
 mod micro;
@@ -27,6 +30,7 @@ mod micro;
 mod micro_avx2;
 mod ordered;
 mod plane;
+mod prefetch;
 mod produce;
 mod rows;
 mod simd;

@@ -128,9 +128,15 @@ mod tests {
         ) {
             let end = (start + len / 2) as f64;
             let value = move |i: f64| if i == end { first } else { i * step + first };
-            let number = move |start: usize, i: usize| start as f64 + f64::from(i as i32);
-            both(move |start, part| part.iter_mut().enumerate().for_each(|(i, to)| *to = value(number(start, i))), start, len, 0.0_f64);
-            both(move |start, part| part.iter_mut().enumerate().for_each(|(i, to)| *to = value(number(start, i)) as f32), start, len, 0.0_f32);
+            let number = move |i: usize| start as f64 + f64::from(i as i32);
+            both(
+                move |_, part| part.iter_mut().enumerate().for_each(|(i, to)| *to = value(number(i))),
+                start, len, 0.0_f64,
+            );
+            both(
+                move |_, part| part.iter_mut().enumerate().for_each(|(i, to)| *to = value(number(i)) as f32),
+                start, len, 0.0_f32,
+            );
             let (first, step) = integers;
             both(
                 move |start, part| {
