@@ -14,6 +14,8 @@
 //! | `micro.rs` | one block of words, transposed |
 //! | `micro_avx2.rs` | the same with wider registers |
 //! | `narrow.rs` | a few planes to many short rows and back |
+//! | `direct.rs` | one block of words, transposed without a buffer |
+//! | `prefetch.rs` | asking for memory before it is read |
 //! | `produce.rs` | computed elements, which have no source |
 //! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
 //! | `stream.rs` | stores past the caches |
@@ -21,6 +23,7 @@
 //! | `simd.rs` | what the processor can do |
 //! | `word.rs` | what words are, and room for a block of them |
 
+mod direct;
 mod emit;
 mod gather;
 mod micro;
@@ -30,6 +33,7 @@ mod micro_avx2;
 mod narrow;
 mod ordered;
 mod plane;
+mod prefetch;
 mod produce;
 mod rows;
 mod simd;

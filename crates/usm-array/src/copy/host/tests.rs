@@ -197,6 +197,27 @@ fn few_planes_and_many_rows_are_narrow() {
     }
 }
 
+/// Transposes around the ends of squares, of blocks and of strips of blocks, with a cast and without, streamed or not.
+#[test]
+fn transposes_around_every_threshold() {
+    let same =
+        [Dtype::U8, Dtype::U16, Dtype::F32, Dtype::F64, Dtype::C128].map(|dtype| Cast::new(dtype, dtype));
+    for cast in same.into_iter().chain([Cast::new(Dtype::F32, Dtype::F64), Cast::new(Dtype::F64, Dtype::U8)])
+    {
+        let side = tiles::side(cast.src.itemsize_bytes());
+        let strip = tiles::strip(side, cast.dst.itemsize_bytes());
+        for along in [7, 9, side - 1, side + 1, strip - 1, strip, strip + 1, strip + side + 9] {
+            for across in [9, side, side + 3] {
+                let dst = Layout::contiguous(&[across, along], Order::C).expect("small");
+                let src = Layout::contiguous(&[across, along], Order::F).expect("small");
+                for (stream, skew_bytes) in [(false, 0), (false, 3), (true, 0), (true, 3)] {
+                    check(&dst, &src, cast, stream, skew_bytes, 1);
+                }
+            }
+        }
+    }
+}
+
 /// Parts are as good for blocks as the whole: short axes stay together.
 #[test]
 fn parts_keep_their_blocks() {

@@ -3,8 +3,10 @@
 //! A block is read along the source into a small buffer, where it is transposed, and written along the target from there: both
 //! sides see whole cache lines, whatever the distance between them.
 
+use super::direct;
 use super::emit::Emit;
 use super::micro::load;
+use super::prefetch::prefetch;
 use super::word::{Block, Word};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Loop, Tiles, for_each_step};
@@ -12,8 +14,11 @@ use crate::layout::Axes;
 
 /// Bytes of the buffer.
 const TILE_BYTES: usize = 72 << 10;
-/// The most rows of a block, on either side.
+/// The most rows of a block, on either side, and of a strip of blocks.
 const MAX_ROWS: usize = 512;
+/// The blocks of a strip follow each other along the target until so many of its bytes are one piece: a page, and whole lines but for
+/// the ends.
+const STRIP_BYTES: usize = 4096;
 /// Words between two rows of the buffer beyond those of the row, so that a column does not meet itself in a cache set.
 const fn pad<W>() -> usize {
     16 / size_of::<W>()
@@ -43,6 +48,10 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
     // Short pieces of lines are not worth streaming.
     let stream = stream && block_along * cast.dst.itemsize_bytes() >= 128;
 
+    let is_direct =
+        !stream && (across_step, along_step) == (1, 1) && cast.run().is_none() && direct::is_for::<W>();
+    let strip_along = strip(block_along, cast.dst.itemsize_bytes());
+
     let mut emit = Emit::new(cast, stream);
     let mut buffer: Block<TILE_BYTES> = Block::new();
     let buffer = buffer.as_mut_ptr().cast::<W>();
@@ -51,28 +60,55 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
     for_each_step(&tiles.outer, |outer_dst, outer_src| {
         let dst_start = tiles.dst_start + outer_dst;
         let src_start = src.wrapping_offset(tiles.src_start + outer_src);
-        for first_along in (0..along).step_by(block_along) {
-            let src_rows = &mut src_rows[..block_along.min(along - first_along)];
-            displacements(&tiles.along, first_along, |axis| axis.src, src_rows);
-            let columns = src_rows.len();
-            let pitch = columns + pad::<W>();
-            let dst_start = dst_start + first_along.cast_signed() * along_step;
+        for first_strip in (0..along).step_by(strip_along) {
+            let src_rows = &mut src_rows[..strip_along.min(along - first_strip)];
+            displacements(&tiles.along, first_strip, |axis| axis.src, src_rows);
             for first_across in (0..across).step_by(block_across) {
                 let dst_rows = &mut dst_rows[..block_across.min(across - first_across)];
                 displacements(&tiles.across, first_across, |axis| axis.dst, dst_rows);
                 let from = src_start.wrapping_offset(first_across.cast_signed() * across_step);
-                // SAFETY: by T1 and T2 these are source elements of the plan; the buffer has room for as many rows of that
-                // pitch as a block has.
-                unsafe { load(buffer, pitch, from, src_rows, across_step, dst_rows.len()) };
-                for (row, &displacement) in dst_rows.iter().enumerate() {
-                    let to = dst.wrapping_offset((dst_start + displacement) * itemsize);
-                    let words = buffer.wrapping_add(row * pitch).cast_const();
-                    // SAFETY: the words of the row were just written; by T1 and T2 their places are target elements of the plan.
-                    unsafe { emit.put(to, along_step, words, columns) };
+                let below = from.wrapping_offset(block_across.cast_signed() * across_step);
+                let row_bytes = dst_rows.len() * across_step.unsigned_abs() * size_of::<W>();
+                let mut blocks = src_rows.chunks(block_along).enumerate().peekable();
+                while let Some((number, src_rows_here)) = blocks.next() {
+                    let columns = src_rows_here.len();
+                    let first_along = first_strip + number * block_along;
+                    let dst_start = dst_start + first_along.cast_signed() * along_step;
+                    if is_direct {
+                        let to = dst.wrapping_offset(dst_start * itemsize).cast::<W>();
+                        // SAFETY: by T1 and T2 these are elements of the plan, on both sides as large as `W`.
+                        unsafe { direct::transpose(to, dst_rows, from, src_rows_here) };
+                        continue;
+                    }
+                    let pitch = columns + pad::<W>();
+                    // SAFETY: by T1 and T2 these are source elements of the plan; the buffer has room for as many rows of that
+                    // pitch as a block has.
+                    unsafe { load(buffer, pitch, from, src_rows_here, across_step, dst_rows.len()) };
+                    // The block after this one: beside it, or the first one of the strip below.
+                    let (next, next_rows) = match blocks.peek() {
+                        Some(&(_, rows)) => (from, rows),
+                        None => (below, &src_rows[..block_along.min(src_rows.len())]),
+                    };
+                    for (row, &displacement) in dst_rows.iter().enumerate() {
+                        if stream && let Some(&ahead) = next_rows.get(row) {
+                            prefetch(next.wrapping_offset(ahead).cast(), row_bytes);
+                        }
+                        let to = dst.wrapping_offset((dst_start + displacement) * itemsize);
+                        let words = buffer.wrapping_add(row * pitch).cast_const();
+                        // SAFETY: the words of the row were just written; by T1 and T2 their places are target elements of the
+                        // plan.
+                        unsafe { emit.put(to, along_step, words, columns) };
+                    }
                 }
             }
         }
     });
+}
+
+/// How many elements along the target a strip has: whole blocks.
+pub(super) fn strip(block_along: usize, itemsize_bytes: usize) -> usize {
+    let wanted = (STRIP_BYTES / itemsize_bytes).min(MAX_ROWS);
+    (wanted / block_along).max(1) * block_along
 }
 
 /// How many words of a block go across and along: about a square, longer where one side is short.
@@ -129,6 +165,10 @@ mod tests {
                 );
                 let bytes = rows * (columns + pad::<W>()) * size_of::<W>();
                 assert!(bytes <= TILE_BYTES, "{across} x {along}: {bytes} bytes");
+                let strips = [1, 2, 4, 8, 16].map(|itemsize_bytes| strip(columns, itemsize_bytes));
+                let whole =
+                    |strip: &usize| strip.is_multiple_of(columns) && (columns..=MAX_ROWS).contains(strip);
+                assert!(strips.iter().all(whole), "{across} x {along}: strips of {strips:?}");
             }
         }
     }
