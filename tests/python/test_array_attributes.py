@@ -35,6 +35,19 @@ def test_nothing_can_be_set(array, name):
         setattr(a, name, getattr(a, name))
 
 
+def test_attributes_are_made_once_and_outlive_the_array(array, usm_type):
+    a = filled(array, usm_type, (2, 3))
+    first = a.shape, a.strides, a.device
+    a.flags.writable = False
+    assert all(x is y for x, y in zip(first, (a.shape, a.strides, a.device), strict=True))
+    view = a.T
+    assert (view.shape, view.strides, view.device == a.device) == ((3, 2), (1, 3), True)
+    queue = a.sycl_queue
+    del a, view
+    gc.collect()
+    assert first[:2] == ((2, 3), (3, 1)) and first[2].sycl_queue == queue
+
+
 def test_matrix_transpose(array, usm_type):
     a = filled(array, usm_type, (2, 3, 4))
     assert (a.mT.shape, a.mT.strides, a.mT._pointer) == ((2, 4, 3), (12, 1, 4), a._pointer)

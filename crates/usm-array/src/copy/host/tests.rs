@@ -206,11 +206,11 @@ fn transposes_around_every_threshold() {
     {
         let side = tiles::side(cast.src.itemsize_bytes());
         let strip = tiles::strip(side, cast.dst.itemsize_bytes());
-        for along in [7, 9, side - 1, side + 1, strip - 1, strip, strip + 1, strip + side + 9] {
-            for across in [9, side, side + 3] {
+        for along in [side - 1, side + 1, strip - 1, strip + 1, strip + side + 9] {
+            for across in [9, side + 3] {
                 let dst = Layout::contiguous(&[across, along], Order::C).expect("small");
                 let src = Layout::contiguous(&[across, along], Order::F).expect("small");
-                for (stream, skew_bytes) in [(false, 0), (false, 3), (true, 0), (true, 3)] {
+                for (stream, skew_bytes) in [(false, 0), (true, 3)] {
                     check(&dst, &src, cast, stream, skew_bytes, 1);
                 }
             }
