@@ -1,18 +1,20 @@
 //! The one owner of a memory range: ours to free, or kept alive by somebody else.
 
 use std::any::Any;
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
+use super::rack::{Ended, Rack};
 use crate::live::BorrowCount;
-use crate::snapshot::{self, Registration, TagId};
+use crate::snapshot::{self, Birth, Registration, Stamp, TagId};
 use crate::{Result, drops, waits};
 
 /// Who frees the memory of a buffer.
@@ -43,49 +45,88 @@ const INHERITED: u8 = 2;
 /// Work of the buffer's users may use the memory even after the buffer is gone.
 const RELEASED: u8 = 4;
 
-/// A memory range, its context and its owner.
-#[derive(Debug)]
+/// A memory range, its context and its owner: one of its own, or a place of a [`Rack`] that a pool lends again and again. It is small,
+/// since programs have millions: 48 bytes.
 pub(crate) struct Block {
-    /// Invariant K1: `start .. start + len_bytes` is live USM of `kind` in the context of `queue` as long as this value lives.
-    pub(super) start: NonNull<u8>,
-    pub(super) len_bytes: usize,
-    pub(super) kind: UsmKind,
-    pub(super) queue: Queue,
+    /// Invariant K2: how many [`BlockRef`](super::BlockRef)s there are. A place without any belongs to its pool.
+    pub(super) holders: AtomicU32,
     /// What may be pending on the queue: of `PUBLISHED`, `INHERITED` and `RELEASED`.
-    pending: AtomicU8,
-    pub(super) ownership: Ownership,
-    _count: Option<BorrowCount>,
-    /// `None` for a block of a pool, which keeps the list itself.
-    registration: Option<Registration>,
-    /// Last of the fields, since what it runs when dropped comes after the memory is gone.
-    pub(super) hooks: ReleaseHooks,
+    pub(super) pending: AtomicU8,
+    /// Whether the rack keeps hooks for this place.
+    pub(super) has_hooks: AtomicBool,
+    kind: UsmKind,
+    /// Label and time of birth of what is in a place.
+    tag: AtomicU32,
+    born: AtomicU32,
+    len_bytes: AtomicUsize,
+    /// The queue of what is in a place, where it is another one than the rack's. Invariant K5: changed only by who lends a place or ends
+    /// it, when nobody holds it.
+    queue: UnsafeCell<Option<Queue>>,
+    holding: Holding,
 }
 
-// SAFETY: K1: the memory may be reached from any thread; access is ordered by the borrow table.
+/// Where a block is.
+enum Holding {
+    Own(Box<Own>),
+    /// The rack that the block lies in, and its number there.
+    Place(u8, NonNull<Rack>),
+}
+
+/// A block that is no place of a rack.
+struct Own {
+    /// Invariant K1: `start .. start + len_bytes` is live USM of `kind` in the context of `queue` as long as this value lives; for a
+    /// place, as long as it has holders.
+    start: NonNull<u8>,
+    queue: Queue,
+    ownership: Ownership,
+    _count: Option<BorrowCount>,
+    registration: OnceLock<Registration>,
+    /// Last of the fields, since what it runs when dropped comes after the memory is gone.
+    hooks: ReleaseHooks,
+}
+
+/// That of all places.
+static LENT: Ownership = Ownership::Leased(Lease::OF_HOME);
+
+// SAFETY: K1: the memory may be reached from any thread; access is ordered by the borrow table. K5: the queue is not changed while
+// others read it.
 unsafe impl Send for Block {}
 // SAFETY: as for Send.
 unsafe impl Sync for Block {}
 
 impl Block {
     /// K1 holds for the arguments as long as `ownership` lives: the promise of each caller.
-    #[inline(always)]
     fn new(
         start: NonNull<u8>,
         len_bytes: usize,
         kind: UsmKind,
-        queue: &Queue,
+        queue: Queue,
         pending: u8,
         ownership: Ownership,
     ) -> Self {
-        let (queue, pending) = (queue.clone(), AtomicU8::new(pending));
-        let hooks = ReleaseHooks::default();
-        Self { start, len_bytes, kind, queue, pending, ownership, _count: None, registration: None, hooks }
+        let (registration, hooks) = (OnceLock::new(), ReleaseHooks::default());
+        let own = Own { start, queue, ownership, _count: None, registration, hooks };
+        Self::of(1, pending, kind, len_bytes, Holding::Own(Box::new(own)))
+    }
+
+    fn of(holders: u32, pending: u8, kind: UsmKind, len_bytes: usize, holding: Holding) -> Self {
+        Self {
+            holders: AtomicU32::new(holders),
+            pending: AtomicU8::new(pending),
+            has_hooks: AtomicBool::new(false),
+            kind,
+            tag: AtomicU32::new(0),
+            born: AtomicU32::new(0),
+            len_bytes: AtomicUsize::new(len_bytes),
+            queue: UnsafeCell::new(None),
+            holding,
+        }
     }
 
     pub(super) fn owned(allocation: Allocation) -> Self {
         let (start, len_bytes, kind) = (allocation.as_ptr(), allocation.len_bytes(), allocation.kind());
         let queue = allocation.queue().clone();
-        Self::new(start, len_bytes, kind, &queue, 0, Ownership::Owned(allocation))
+        Self::new(start, len_bytes, kind, queue, 0, Ownership::Owned(allocation))
     }
 
     /// # Safety
@@ -97,32 +138,88 @@ impl Block {
         kind: UsmKind,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        let mut block = Self::new(start, len_bytes, kind, queue, PUBLISHED, Ownership::Borrowed(owner));
-        block._count = Some(BorrowCount::new());
+        let ownership = Ownership::Borrowed(owner);
+        let mut block = Self::new(start, len_bytes, kind, queue.clone(), PUBLISHED, ownership);
+        if let Holding::Own(own) = &mut block.holding {
+            own._count = Some(BorrowCount::new());
+        }
         block
     }
 
     /// A block that `lease` keeps. K1 is argued where it is made.
-    #[inline(always)]
-    pub(super) fn lent(
+    pub(super) fn leased(
         start: NonNull<u8>,
         len_bytes: usize,
         kind: UsmKind,
         queue: &Queue,
-        is_pending: bool,
         lease: Lease,
     ) -> Self {
-        let pending = if is_pending { INHERITED } else { 0 };
-        Self::new(start, len_bytes, kind, queue, pending, Ownership::Leased(lease))
+        Self::new(start, len_bytes, kind, queue.clone(), 0, Ownership::Leased(lease))
     }
 
-    /// The block in the list of all live ones.
-    pub(super) fn registered(mut self) -> Arc<Self> {
-        Self::record_start(self.start, self.len_bytes, self.kind);
-        Arc::new_cyclic(|block| {
-            self.registration = Some(Registration::new(block.clone()));
-            self
-        })
+    /// A place of `rack` that belongs to its pool.
+    pub(super) fn place(rack: NonNull<Rack>, index: u8, kind: UsmKind) -> Self {
+        Self::of(0, 0, kind, 0, Holding::Place(index, rack))
+    }
+
+    /// A place is lent: from now on it has one holder.
+    ///
+    /// # Safety
+    /// 1. It is a place without a holder, and nobody else lends it.
+    #[inline(always)]
+    pub(crate) unsafe fn lend(&self, len_bytes: usize, queue: &Queue, is_pending: bool, birth: Birth) {
+        let Holding::Place(_, rack) = &self.holding else { return };
+        // SAFETY: K4.
+        let is_racks = ptr::eq(unsafe { rack.as_ref() }.queue().context(), queue.context());
+        if !is_racks {
+            // SAFETY: K5: the caller's promise 1.
+            unsafe { *self.queue.get() = Some(queue.clone()) };
+        }
+        self.pending.store(if is_pending { INHERITED } else { 0 }, Ordering::Relaxed);
+        self.begin(len_bytes, birth);
+    }
+
+    /// There is a holder from now on, and so is what a snapshot tells.
+    #[inline(always)]
+    fn begin(&self, len_bytes: usize, birth: Birth) {
+        self.len_bytes.store(len_bytes, Ordering::Relaxed);
+        self.tag.store(birth.tag.number(), Ordering::Relaxed);
+        self.born.store(birth.stamp.number(), Ordering::Relaxed);
+        self.holders.store(1, Ordering::Release);
+    }
+
+    /// A place belongs to its pool again.
+    pub(crate) fn take_back(&self) {
+        self.holders.store(0, Ordering::Release);
+    }
+
+    /// Length and birth of what is in a place, where something is.
+    pub(crate) fn content(&self) -> Option<(usize, Birth)> {
+        let is_held = self.holders.load(Ordering::Acquire) != 0;
+        is_held.then(|| (self.len_bytes(), self.birth()))
+    }
+
+    fn birth(&self) -> Birth {
+        let tag = TagId::of_number(self.tag.load(Ordering::Relaxed));
+        Birth { tag, stamp: Stamp::of_number(self.born.load(Ordering::Relaxed)) }
+    }
+
+    /// The end of a place that nobody holds: all but its return. `None` for other blocks.
+    pub(super) fn end(&self) -> Option<Ended> {
+        let Holding::Place(index, rack) = &self.holding else { return None };
+        // SAFETY: K5: nobody holds the place, and this ends it.
+        let queue = unsafe { (*self.queue.get()).take() };
+        // SAFETY: K4.
+        let ended = unsafe { rack.as_ref() }.end(self, *index, queue);
+        Some(ended)
+    }
+
+    /// Enters the list of all live blocks, and tells those who record that the memory is there.
+    pub(super) fn register(&self, this: NonNull<Self>) {
+        if let Holding::Own(own) = &self.holding {
+            Self::record_start(own.start, self.len_bytes(), self.kind);
+            own.registration.get_or_init(|| Registration::new(this));
+        }
     }
 
     /// Tells those who record that the memory is there.
@@ -133,35 +230,58 @@ impl Block {
         }
     }
 
-    fn address(&self) -> usize {
-        self.start.addr().get()
+    /// Tells those who record that the memory goes.
+    #[inline]
+    pub(super) fn record_end(&self) {
+        if snapshot::is_recording() {
+            snapshot::record(true, self.start().addr().get(), self.len_bytes(), self.kind, self.tag());
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_place(&self) -> bool {
+        matches!(self.holding, Holding::Place(..))
+    }
+
+    #[inline]
+    pub(super) fn start(&self) -> NonNull<u8> {
+        match &self.holding {
+            Holding::Own(own) => own.start,
+            // SAFETY: K4.
+            Holding::Place(index, rack) => unsafe { rack.as_ref() }.start_of(*index),
+        }
     }
 
     /// The label of the memory.
     fn tag(&self) -> TagId {
-        match (&self.registration, &self.ownership) {
-            (Some(registration), _) => registration.tag(),
-            (None, Ownership::Leased(lease)) => {
-                lease.home().map_or(TagId::NONE, |(home, place)| home.tag(place))
-            }
-            _ => TagId::NONE,
+        match &self.holding {
+            Holding::Own(own) => own.registration.get().map_or(TagId::NONE, Registration::tag),
+            Holding::Place(..) => self.birth().tag,
         }
     }
 
     pub(super) fn set_tag(&self, tag: TagId) {
-        match (&self.registration, &self.ownership) {
-            (Some(registration), _) => registration.set_tag(tag),
-            (None, Ownership::Leased(lease)) => {
-                if let Some((home, place)) = lease.home() {
-                    home.set_tag(place, tag);
-                }
-            }
-            _ => {}
+        match &self.holding {
+            Holding::Own(own) => own.registration.get().into_iter().for_each(|entry| entry.set_tag(tag)),
+            Holding::Place(..) => self.tag.store(tag.number(), Ordering::Relaxed),
         }
     }
 
+    /// Adds to the hooks of the block.
+    pub(super) fn with_hooks(&self, add: impl FnOnce(&ReleaseHooks)) {
+        match &self.holding {
+            Holding::Own(own) => add(&own.hooks),
+            Holding::Place(index, rack) => {
+                self.has_hooks.store(true, Ordering::Relaxed);
+                // SAFETY: K4.
+                unsafe { rack.as_ref() }.with_hooks(*index, add);
+            }
+        }
+    }
+
+    #[inline]
     pub(crate) fn len_bytes(&self) -> usize {
-        self.len_bytes
+        self.len_bytes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn kind(&self) -> UsmKind {
@@ -171,22 +291,34 @@ impl Block {
     /// Whether host code of this library may follow pointers into the block, however it is called to users. Devices of one
     /// context are of one platform, which allocates device USM in this process for all of them or for none.
     pub(crate) fn is_host_reachable(&self) -> bool {
-        self.queue.device().host_reachable(self.kind)
+        self.queue().device().host_reachable(self.kind)
     }
 
+    #[inline]
     pub(crate) fn queue(&self) -> &Queue {
-        &self.queue
+        match &self.holding {
+            Holding::Own(own) => &own.queue,
+            Holding::Place(_, rack) => {
+                // SAFETY: K5: nobody changes it while there is a holder, who calls this.
+                let queue = unsafe { &*self.queue.get() };
+                // SAFETY: K4.
+                queue.as_ref().unwrap_or_else(|| unsafe { rack.as_ref() }.queue())
+            }
+        }
     }
 
     pub(crate) fn ownership(&self) -> &Ownership {
-        &self.ownership
+        match &self.holding {
+            Holding::Own(own) => &own.ownership,
+            Holding::Place(..) => &LENT,
+        }
     }
 
     /// Waits for work of earlier owners of the memory, of which foreign code cannot know.
     pub(crate) fn publish(&self) -> Result<()> {
         if self.pending.load(Ordering::Acquire) & INHERITED != 0 {
             self.wait_for_others()?;
-        } else if let Ownership::Leased(lease) = &self.ownership {
+        } else if let Ownership::Leased(lease) = self.ownership() {
             lease.wait_for_others()?;
         }
         self.pending.fetch_or(PUBLISHED, Ordering::Release);
@@ -196,9 +328,9 @@ impl Block {
     /// What was submitted to `queue`, of the same context, so far may use the memory until it has ended, even when all buffers
     /// are gone by then. May wait for that queue.
     pub(crate) fn release_on(&self, queue: &Queue) -> Result<()> {
-        if !same_queue(queue, &self.queue) {
+        if !same_queue(queue, self.queue()) {
             // One queue is enough to remember when ours goes on after the other one.
-            let ordered = queue.barrier(&[]).and_then(|event| self.queue.barrier(&[event]));
+            let ordered = queue.barrier(&[]).and_then(|event| self.queue().barrier(&[event]));
             if ordered.is_err() {
                 return Ok(queue.wait()?);
             }
@@ -210,10 +342,10 @@ impl Block {
     /// Waits for what others may have submitted to the queue. Our own operations have ended when they return.
     pub(crate) fn wait_for_others(&self) -> Result<()> {
         if self.pending.load(Ordering::Acquire) != 0 {
-            waits::wait_for(&self.queue)?;
+            waits::wait_for(self.queue())?;
             self.pending.fetch_and(!INHERITED, Ordering::Release);
         }
-        match &self.ownership {
+        match self.ownership() {
             Ownership::Leased(lease) => lease.wait_for_others(),
             _ => Ok(()),
         }
@@ -221,17 +353,19 @@ impl Block {
 
     /// Waits for the turn of an operation on a queue, as a guard of the memory has already done for foreign work.
     pub(crate) fn wait_for_turn(&self, queue: &Queue) -> Result<()> {
-        let has_waited = self.pending.load(Ordering::Acquire) != 0 && same_queue(queue, &self.queue);
+        let has_waited = self.pending.load(Ordering::Acquire) != 0 && same_queue(queue, self.queue());
         if has_waited { Ok(()) } else { waits::for_turn(queue) }
     }
 
     /// The pointer to a byte of the block, or one past its end.
     pub(crate) fn pointer_at(&self, offset_bytes: usize) -> NonNull<u8> {
-        debug_assert!(offset_bytes <= self.len_bytes);
+        debug_assert!(offset_bytes <= self.len_bytes());
         // SAFETY: callers pass offsets within the block, or its length (U1 of buffers, G1 of guards).
-        unsafe { self.start.add(offset_bytes) }
+        unsafe { self.start().add(offset_bytes) }
     }
+}
 
+impl Own {
     /// Waits until nothing uses memory that is about to be freed; memory that cannot be waited for is never freed.
     fn settle_or_leak(&mut self) {
         // The first wait may bring the error of an operation, or fail for the moment.
@@ -244,17 +378,31 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        self.hooks.run_before();
+        // The end of a place is another one: this one is for the record, which goes with its rack.
+        let Holding::Own(own) = &mut self.holding else { return };
+        own.hooks.run_before();
         // Before somebody else gets the same address.
-        if snapshot::is_recording() {
-            snapshot::record(true, self.address(), self.len_bytes, self.kind, self.tag());
-        }
-        let pending = *self.pending.get_mut();
-        match &mut self.ownership {
-            Ownership::Leased(lease) => lease.end(self.len_bytes, (pending != 0).then_some(&self.queue)),
-            _ if pending & RELEASED != 0 => self.settle_or_leak(),
+        self.record_end();
+        let (pending, Holding::Own(own)) = (*self.pending.get_mut(), &mut self.holding) else { return };
+        match &mut own.ownership {
+            Ownership::Leased(lease) => lease.end((pending != 0).then_some(&own.queue)),
+            _ if pending & RELEASED != 0 => own.settle_or_leak(),
             _ => {}
         }
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pending = self.pending.load(Ordering::Relaxed);
+        f.debug_struct("Block")
+            .field("start", &self.start())
+            .field("len_bytes", &self.len_bytes())
+            .field("kind", &self.kind)
+            .field("queue", self.queue())
+            .field("pending", &pending)
+            .field("ownership", self.ownership())
+            .finish_non_exhaustive()
     }
 }
 

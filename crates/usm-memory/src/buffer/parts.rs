@@ -10,8 +10,7 @@ impl UsmBuffer {
     /// [`Error::OutOfBounds`](crate::Error::OutOfBounds).
     pub fn sub_buffer(&self, offset_bytes: usize, len_bytes: usize) -> Result<Self> {
         self.check_range(offset_bytes, len_bytes)?;
-        let offset_bytes = self.offset_bytes + offset_bytes;
-        Ok(Self { offset_bytes, len_bytes, ..self.clone() })
+        Ok(Self { offset: self.offset.plus(offset_bytes), len_bytes, ..self.clone() })
     }
 
     /// The parts before and from `mid_bytes` on, which do not overlap: both can be written at the same time.

@@ -180,9 +180,9 @@ impl MemoryResource for PoolResource {
     ) -> Result<UsmBuffer> {
         // What happens nearly always, before errors take their room.
         if let Some(size) = self.size(len_bytes, align_bytes)
-            && let Some(found) = self.stock.find_free(queue, kind, len_bytes, size, true)
+            && let Some(buffer) = self.stock.lend(queue, kind, len_bytes, size, true)
         {
-            return Ok(self.stock.buffer(found, size, queue, kind, len_bytes));
+            return Ok(buffer);
         }
         self.allocate_slowly(queue, kind, len_bytes, align_bytes)
     }

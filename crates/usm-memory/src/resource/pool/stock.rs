@@ -1,15 +1,16 @@
 //! All that a pool has, shared by the pool and the blocks that it has lent.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use usm_core::{LiveAllocations, Queue, Runtime, UsmKind};
 
-use super::class::{Stream, Taken, Time};
+use super::class::{Stream, Time};
 use super::classes::SizeClass;
 use super::shelf::{Garbage, Shelf};
-use super::slab::{Record, Slab};
-use crate::buffer::{Home, Lent, Place, hand_down};
-use crate::snapshot::{Facts, Holder, Lendable, Lender, Moment, TagId};
+use super::slab::{Request, Slab};
+use crate::buffer::{Block, Home, Place, hand_down};
+use crate::snapshot::{Facts, Holder, Lendable, Lender, Moment};
 use crate::{Result, UsmBuffer, drops};
 
 /// The memory of a pool.
@@ -30,18 +31,15 @@ pub(super) struct State {
     /// The pool is gone: what comes back goes upstream.
     is_closed: bool,
     now: Time,
+    /// Invariant P2: the stock keeps itself as long as a block is lent, whose records are in its slabs.
+    lent_count: usize,
+    itself: Option<Arc<Stock>>,
     /// What is lent of the slabs.
     lent_bytes: usize,
     /// Buffers that do not come from a slab.
     own_bytes: usize,
     pub(super) peak_bytes: usize,
     pub(super) reused_count: u64,
-}
-
-/// A block to be lent, and its shelf.
-pub(super) struct Found {
-    taken: Taken,
-    shelf: usize,
 }
 
 /// What to wait for so that parked blocks are free.
@@ -59,6 +57,8 @@ impl Stock {
             max_idle_bytes,
             is_closed: false,
             now: 0,
+            lent_count: 0,
+            itself: None,
             lent_bytes: 0,
             own_bytes: 0,
             peak_bytes: 0,
@@ -85,7 +85,7 @@ impl Stock {
         });
         // Counted here, where it is asked for, and not whenever a block comes and goes.
         let count = shelves().flat_map(Shelf::classes).flat_map(|(_, class)| class.slabs());
-        let count = count.map(|(_, slab)| slab.num_lent()).sum();
+        let count = count.map(|(_, slab)| slab.lent().count()).sum();
         [slabs, LiveAllocations { count, bytes: state.lent_bytes }]
     }
 
@@ -95,6 +95,7 @@ impl Stock {
     }
 
     /// A buffer in a block that nothing uses.
+    #[inline(always)]
     pub(super) fn lend(
         self: &Arc<Self>,
         queue: &Queue,
@@ -103,30 +104,16 @@ impl Stock {
         size: SizeClass,
         is_reuse: bool,
     ) -> Option<UsmBuffer> {
-        let found = self.find_free(queue, kind, len_bytes, size, is_reuse)?;
-        Some(self.buffer(found, size, queue, kind, len_bytes))
-    }
-
-    /// A block that nothing uses, for [`buffer`](Self::buffer). In the caller, so that it stays in registers.
-    #[inline(always)]
-    pub(super) fn find_free(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        size: SizeClass,
-        is_reuse: bool,
-    ) -> Option<Found> {
         if self.is_forked() {
             return None;
         }
-        let record = Record { len_bytes, born: Moment::now_coarse(), tag: TagId::current() };
+        let request = Request::new(queue, len_bytes);
         let mut state = self.lock();
         let index = state.shelf(queue, kind)?;
-        let taken = state.shelves[index].as_mut()?.take_free(size, record)?;
-        state.is_lent(len_bytes, is_reuse);
+        let taken = state.shelves[index].as_mut()?.take_free(size, request)?;
+        state.is_lent(self, len_bytes, is_reuse);
         drop(state);
-        Some(Found { taken, shelf: index })
+        Some(buffer(taken.place))
     }
 
     /// A buffer in a block that was parked, without waiting.
@@ -138,20 +125,20 @@ impl Stock {
         len_bytes: usize,
         size: SizeClass,
     ) -> Option<UsmBuffer> {
-        let record = Record { len_bytes, born: Moment::now_coarse(), tag: TagId::current() };
+        let request = Request::new(queue, len_bytes);
         let mut garbage = Garbage::default();
         let mut state = self.lock();
         let index = state.shelf(queue, kind)?;
-        let mut taken = state.shelves[index].as_mut()?.take_in_order(size, queue, record, &mut garbage);
+        let mut taken = state.shelves[index].as_mut()?.take_in_order(size, request, &mut garbage);
         if taken.is_none() && state.absorb_ended(index, size.index(), &mut garbage) {
-            taken = state.shelves[index].as_mut()?.take_free(size, record);
+            taken = state.shelves[index].as_mut()?.take_free(size, request);
         }
         if taken.is_some() {
-            state.is_lent(len_bytes, true);
+            state.is_lent(self, len_bytes, true);
         }
         drop(state);
         drop(garbage);
-        taken.map(|taken| self.buffer(Found { taken, shelf: index }, size, queue, kind, len_bytes))
+        taken.map(|taken| buffer(taken.place))
     }
 
     /// Adds a slab for that queue and kind, and lends a block of it.
@@ -168,28 +155,10 @@ impl Stock {
             Some(index) => index,
             None => state.add_shelf(Shelf::new(queue, kind)),
         };
-        state.shelves[index].as_mut()?.add(size, slab);
+        let home: Weak<Self> = Arc::downgrade(self);
+        state.shelves[index].as_mut()?.add(size, slab, home as _, index as u32);
         drop(state);
         self.lend(queue, kind, len_bytes, size, false)
-    }
-
-    /// The buffer of a block. It is made where the caller wants it: moved, it would be read as whole words soon after its parts were
-    /// written, for which a processor has to wait.
-    #[inline(always)]
-    pub(super) fn buffer(
-        self: &Arc<Self>,
-        found: Found,
-        size: SizeClass,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-    ) -> UsmBuffer {
-        let Found { taken: Taken { slab, index, start, is_pending, .. }, shelf } = found;
-        let place = Place { shelf: shelf as u32, class: size.index() as u32, slab, index };
-        let lent = Lent { start, len_bytes, kind, is_pending, home: Arc::clone(self) as _, place };
-        // SAFETY: the block of a slab, which is live memory of the shelf's kind and context and at least as long. It is lent now
-        // (S1, S2), so that it is lent to nobody else, and its slab stays, until it is taken back.
-        unsafe { UsmBuffer::lent(lent, queue) }
     }
 
     /// What is to be waited for so that blocks of that size become free.
@@ -257,6 +226,14 @@ impl Stock {
     }
 }
 
+/// The buffer of a block that was lent.
+#[inline(always)]
+fn buffer(place: NonNull<Block>) -> UsmBuffer {
+    // SAFETY: it was lent for this, from a slab, which is live memory of the shelf's kind and context. It is lent to nobody else (S1,
+    // S2), and its slab stays (P2), until it is taken back.
+    unsafe { UsmBuffer::lent(place) }
+}
+
 impl State {
     fn shelf(&self, queue: &Queue, kind: UsmKind) -> Option<usize> {
         let suits = |shelf: &Option<Shelf>| shelf.as_ref().is_some_and(|shelf| shelf.suits(queue, kind));
@@ -281,7 +258,11 @@ impl State {
         self.peak_bytes = self.peak_bytes.max(self.used_bytes());
     }
 
-    fn is_lent(&mut self, len_bytes: usize, is_reuse: bool) {
+    fn is_lent(&mut self, stock: &Arc<Stock>, len_bytes: usize, is_reuse: bool) {
+        if self.lent_count == 0 {
+            self.itself = Some(Arc::clone(stock));
+        }
+        self.lent_count += 1;
         self.lent_bytes += len_bytes;
         self.note_peak();
         self.reused_count += u64::from(is_reuse);
@@ -351,10 +332,6 @@ impl State {
         shelf.class_mut(place.class as usize)?.slab(place.slab)
     }
 
-    fn record(&mut self, place: Place) -> Option<&mut Record> {
-        self.slab(place)?.record_mut(place.index)
-    }
-
     /// Bytes of all slabs, and of the idle ones.
     pub(super) fn slab_bytes(&self) -> (usize, usize) {
         let shelves = self.shelves.iter().flatten();
@@ -382,18 +359,12 @@ impl Home for Stock {
         let (now, max_idle_bytes) = (state.now, state.max_idle_bytes);
         let shelf = state.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);
         let garbage = shelf.and_then(|shelf| shelf.give(place, pending, now, max_idle_bytes));
+        state.lent_count -= 1;
+        // The caller keeps the stock until this has returned.
+        let itself = if state.lent_count == 0 { state.itself.take() } else { None };
         drop(state);
         drop(garbage);
-    }
-
-    fn tag(&self, place: Place) -> TagId {
-        self.lock().record(place).map_or(TagId::NONE, |record| record.tag)
-    }
-
-    fn set_tag(&self, place: Place, tag: TagId) {
-        if let Some(record) = self.lock().record(place) {
-            record.tag = tag;
-        }
+        drop(itself);
     }
 }
 
@@ -402,14 +373,14 @@ impl Lender for Stock {
         let state = self.lock();
         for shelf in state.shelves.iter().flatten() {
             let lent = shelf.classes().flat_map(|(_, class)| class.slabs()).flat_map(|(_, slab)| slab.lent());
-            facts.extend(lent.map(|(address, record)| Facts {
+            facts.extend(lent.map(|(address, len_bytes, birth)| Facts {
                 address,
-                len_bytes: record.len_bytes,
+                len_bytes,
                 kind: shelf.kind,
                 holder: Holder::Leased,
                 queue: shelf.queue.clone(),
-                born: record.born,
-                tag: record.tag,
+                born: birth.stamp.moment(Moment::now_coarse()),
+                tag: birth.tag,
             }));
         }
     }
