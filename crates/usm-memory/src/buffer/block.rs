@@ -46,7 +46,7 @@ const INHERITED: u8 = 2;
 const RELEASED: u8 = 4;
 
 /// A memory range, its context and its owner: one of its own, or a place of a [`Rack`] that a pool lends again and again. It is small,
-/// since programs have millions: 48 bytes.
+/// since programs have millions: 40 bytes.
 pub(crate) struct Block {
     /// Invariant K2: how many [`BlockRef`](super::BlockRef)s there are. A place without any belongs to its pool.
     pub(super) holders: AtomicU32,
@@ -55,6 +55,8 @@ pub(crate) struct Block {
     /// Whether the rack keeps hooks for this place.
     pub(super) has_hooks: AtomicBool,
     kind: UsmKind,
+    /// The number of a place in its rack, or `OWN`.
+    index: u8,
     /// Label and time of birth of what is in a place.
     tag: AtomicU32,
     born: AtomicU32,
@@ -62,14 +64,18 @@ pub(crate) struct Block {
     /// The queue of what is in a place, where it is another one than the rack's. Invariant K5: changed only by who lends a place or ends
     /// it, when nobody holds it.
     queue: UnsafeCell<Option<Queue>>,
-    holding: Holding,
+    /// Invariant K6: an [`Own`] that came out of a box, and goes with the block, when the index says so; otherwise the [`Rack`] that
+    /// the block lies in. A tag of its own would take eight bytes.
+    holding: NonNull<()>,
 }
 
-/// Where a block is.
-enum Holding {
-    Own(Box<Own>),
-    /// The rack that the block lies in, and its number there.
-    Place(u8, NonNull<Rack>),
+/// The index of blocks that are in no rack.
+const OWN: u8 = u8::MAX;
+
+/// What holds the memory of a block.
+enum Holding<'a> {
+    Own(&'a Own),
+    Place(u8, &'a Rack),
 }
 
 /// A block that is no place of a rack.
@@ -79,7 +85,7 @@ struct Own {
     start: NonNull<u8>,
     queue: Queue,
     ownership: Ownership,
-    _count: Option<BorrowCount>,
+    count: OnceLock<BorrowCount>,
     registration: OnceLock<Registration>,
     /// Last of the fields, since what it runs when dropped comes after the memory is gone.
     hooks: ReleaseHooks,
@@ -105,12 +111,21 @@ impl Block {
         ownership: Ownership,
     ) -> Self {
         let (registration, hooks) = (OnceLock::new(), ReleaseHooks::default());
-        let own = Own { start, queue, ownership, _count: None, registration, hooks };
-        Self::of(1, pending, kind, len_bytes, Holding::Own(Box::new(own)))
+        let own = Own { start, queue, ownership, count: OnceLock::new(), registration, hooks };
+        let own = NonNull::from(Box::leak(Box::new(own)));
+        Self::of(1, pending, kind, len_bytes, OWN, own.cast())
     }
 
-    fn of(holders: u32, pending: u8, kind: UsmKind, len_bytes: usize, holding: Holding) -> Self {
+    fn of(
+        holders: u32,
+        pending: u8,
+        kind: UsmKind,
+        len_bytes: usize,
+        index: u8,
+        holding: NonNull<()>,
+    ) -> Self {
         Self {
+            index,
             holders: AtomicU32::new(holders),
             pending: AtomicU8::new(pending),
             has_hooks: AtomicBool::new(false),
@@ -138,10 +153,9 @@ impl Block {
         kind: UsmKind,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        let ownership = Ownership::Borrowed(owner);
-        let mut block = Self::new(start, len_bytes, kind, queue.clone(), PUBLISHED, ownership);
-        if let Holding::Own(own) = &mut block.holding {
-            own._count = Some(BorrowCount::new());
+        let block = Self::new(start, len_bytes, kind, queue.clone(), PUBLISHED, Ownership::Borrowed(owner));
+        if let Holding::Own(own) = block.holding() {
+            own.count.get_or_init(BorrowCount::new);
         }
         block
     }
@@ -159,7 +173,19 @@ impl Block {
 
     /// A place of `rack` that belongs to its pool.
     pub(super) fn place(rack: NonNull<Rack>, index: u8, kind: UsmKind) -> Self {
-        Self::of(0, 0, kind, 0, Holding::Place(index, rack))
+        debug_assert!(index != OWN);
+        Self::of(0, 0, kind, 0, index, rack.cast())
+    }
+
+    #[inline(always)]
+    fn holding(&self) -> Holding<'_> {
+        if self.is_place() {
+            // SAFETY: K6: the block lies in the rack, which so is there.
+            Holding::Place(self.index, unsafe { self.holding.cast().as_ref() })
+        } else {
+            // SAFETY: K6: it goes with the block.
+            Holding::Own(unsafe { self.holding.cast().as_ref() })
+        }
     }
 
     /// A place is lent: from now on it has one holder.
@@ -168,9 +194,8 @@ impl Block {
     /// 1. It is a place without a holder, and nobody else lends it.
     #[inline(always)]
     pub(crate) unsafe fn lend(&self, len_bytes: usize, queue: &Queue, is_pending: bool, birth: Birth) {
-        let Holding::Place(_, rack) = &self.holding else { return };
-        // SAFETY: K4.
-        let is_racks = ptr::eq(unsafe { rack.as_ref() }.queue().context(), queue.context());
+        let Holding::Place(_, rack) = self.holding() else { return };
+        let is_racks = ptr::eq(rack.queue().context(), queue.context());
         if !is_racks {
             // SAFETY: K5: the caller's promise 1.
             unsafe { *self.queue.get() = Some(queue.clone()) };
@@ -206,19 +231,25 @@ impl Block {
 
     /// The end of a place that nobody holds: all but its return. `None` for other blocks.
     pub(super) fn end(&self) -> Option<Ended> {
-        let Holding::Place(index, rack) = &self.holding else { return None };
+        let Holding::Place(index, rack) = self.holding() else { return None };
         // SAFETY: K5: nobody holds the place, and this ends it.
         let queue = unsafe { (*self.queue.get()).take() };
-        // SAFETY: K4.
-        let ended = unsafe { rack.as_ref() }.end(self, *index, queue);
-        Some(ended)
+        Some(rack.end(self, index, queue))
     }
 
     /// Enters the list of all live blocks, and tells those who record that the memory is there.
     pub(super) fn register(&self, this: NonNull<Self>) {
-        if let Holding::Own(own) = &self.holding {
+        if let Holding::Own(own) = self.holding() {
             Self::record_start(own.start, self.len_bytes(), self.kind);
             own.registration.get_or_init(|| Registration::new(this));
+        }
+    }
+
+    /// Leaves the list, and keeps its label. Nobody holds the block any more.
+    pub(super) fn unregister(&self) {
+        if let Holding::Own(own) = self.holding() {
+            let tag = own.registration.get().map_or(TagId::NONE, Registration::end);
+            self.tag.store(tag.number(), Ordering::Relaxed);
         }
     }
 
@@ -232,36 +263,43 @@ impl Block {
 
     /// Tells those who record that the memory goes.
     #[inline]
-    pub(super) fn record_end(&self) {
+    fn record_end(start: NonNull<u8>, len_bytes: usize, kind: UsmKind, tag: TagId) {
         if snapshot::is_recording() {
-            snapshot::record(true, self.start().addr().get(), self.len_bytes(), self.kind, self.tag());
+            snapshot::record(true, start.addr().get(), len_bytes, kind, tag);
+        }
+    }
+
+    /// Tells those who record that what is in a place goes.
+    #[inline]
+    pub(super) fn record_end_in_place(&self) {
+        if snapshot::is_recording() {
+            Self::record_end(self.start(), self.len_bytes(), self.kind, self.tag());
         }
     }
 
     #[inline]
     pub(super) fn is_place(&self) -> bool {
-        matches!(self.holding, Holding::Place(..))
+        self.index != OWN
     }
 
     #[inline]
     pub(super) fn start(&self) -> NonNull<u8> {
-        match &self.holding {
+        match self.holding() {
             Holding::Own(own) => own.start,
-            // SAFETY: K4.
-            Holding::Place(index, rack) => unsafe { rack.as_ref() }.start_of(*index),
+            Holding::Place(index, rack) => rack.start_of(index),
         }
     }
 
     /// The label of the memory.
     fn tag(&self) -> TagId {
-        match &self.holding {
+        match self.holding() {
             Holding::Own(own) => own.registration.get().map_or(TagId::NONE, Registration::tag),
             Holding::Place(..) => self.birth().tag,
         }
     }
 
     pub(super) fn set_tag(&self, tag: TagId) {
-        match &self.holding {
+        match self.holding() {
             Holding::Own(own) => own.registration.get().into_iter().for_each(|entry| entry.set_tag(tag)),
             Holding::Place(..) => self.tag.store(tag.number(), Ordering::Relaxed),
         }
@@ -269,12 +307,11 @@ impl Block {
 
     /// Adds to the hooks of the block.
     pub(super) fn with_hooks(&self, add: impl FnOnce(&ReleaseHooks)) {
-        match &self.holding {
+        match self.holding() {
             Holding::Own(own) => add(&own.hooks),
             Holding::Place(index, rack) => {
                 self.has_hooks.store(true, Ordering::Relaxed);
-                // SAFETY: K4.
-                unsafe { rack.as_ref() }.with_hooks(*index, add);
+                rack.with_hooks(index, add);
             }
         }
     }
@@ -296,19 +333,18 @@ impl Block {
 
     #[inline]
     pub(crate) fn queue(&self) -> &Queue {
-        match &self.holding {
+        match self.holding() {
             Holding::Own(own) => &own.queue,
             Holding::Place(_, rack) => {
                 // SAFETY: K5: nobody changes it while there is a holder, who calls this.
                 let queue = unsafe { &*self.queue.get() };
-                // SAFETY: K4.
-                queue.as_ref().unwrap_or_else(|| unsafe { rack.as_ref() }.queue())
+                queue.as_ref().unwrap_or_else(|| rack.queue())
             }
         }
     }
 
     pub(crate) fn ownership(&self) -> &Ownership {
-        match &self.holding {
+        match self.holding() {
             Holding::Own(own) => &own.ownership,
             Holding::Place(..) => &LENT,
         }
@@ -379,13 +415,18 @@ impl Own {
 impl Drop for Block {
     fn drop(&mut self) {
         // The end of a place is another one: this one is for the record, which goes with its rack.
-        let Holding::Own(own) = &mut self.holding else { return };
+        if self.is_place() {
+            return;
+        }
+        // SAFETY: K6: it goes with the block, here.
+        let mut own = unsafe { Box::from_raw(self.holding.cast::<Own>().as_ptr()) };
         own.hooks.run_before();
         // Before somebody else gets the same address.
-        self.record_end();
-        let (pending, Holding::Own(own)) = (*self.pending.get_mut(), &mut self.holding) else { return };
-        match &mut own.ownership {
-            Ownership::Leased(lease) => lease.end((pending != 0).then_some(&own.queue)),
+        Self::record_end(own.start, self.len_bytes(), self.kind, self.birth().tag);
+        let pending = *self.pending.get_mut();
+        let Own { queue, ownership, .. } = &mut *own;
+        match ownership {
+            Ownership::Leased(lease) => lease.end((pending != 0).then_some(queue)),
             _ if pending & RELEASED != 0 => own.settle_or_leak(),
             _ => {}
         }

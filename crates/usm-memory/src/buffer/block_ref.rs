@@ -96,6 +96,8 @@ impl Drop for BlockRef {
             // SAFETY: no holder is left but this one, which goes.
             unsafe { rack::end(self.block) };
         } else {
+            // From here on nobody looks at it.
+            self.unregister();
             // SAFETY: made by `registered`, and no holder is left.
             drop(unsafe { Box::from_raw(self.block.as_ptr()) });
         }

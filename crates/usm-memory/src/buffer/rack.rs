@@ -149,7 +149,7 @@ impl Rack {
             hooks.run_before();
         }
         // Before somebody else gets the same address.
-        block.record_end();
+        block.record_end_in_place();
         let is_pending = block.pending.load(Ordering::Relaxed) != 0;
         let queue = own_queue.or_else(|| is_pending.then(|| self.queue.clone()));
         let number = Place { index: index.into(), ..self.first };

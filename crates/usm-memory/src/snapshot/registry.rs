@@ -42,7 +42,7 @@ impl Known {
     }
 }
 
-/// The entry of one block, which goes with it.
+/// The entry of one block, which takes it out when its last holder is gone.
 #[derive(Debug)]
 pub(crate) struct Registration {
     index: u32,
@@ -66,18 +66,18 @@ impl Registration {
         lock(&BLOCKS).entries[self.index as usize].as_ref().map_or(TagId::NONE, |entry| entry.tag)
     }
 
+    /// Takes the block out of the list, once, and tells its label.
+    pub(crate) fn end(&self) -> TagId {
+        let mut blocks = lock(&BLOCKS);
+        let gone = blocks.entries[self.index as usize].take();
+        blocks.vacant.push(self.index);
+        gone.map_or(TagId::NONE, |entry| entry.tag)
+    }
+
     pub(crate) fn set_tag(&self, tag: TagId) {
         if let Some(entry) = &mut lock(&BLOCKS).entries[self.index as usize] {
             entry.tag = tag;
         }
-    }
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        let mut blocks = lock(&BLOCKS);
-        blocks.entries[self.index as usize] = None;
-        blocks.vacant.push(self.index);
     }
 }
 
