@@ -12,9 +12,9 @@ use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
-use super::rack::{Ended, Rack};
+use super::rack::Rack;
 use crate::live::BorrowCount;
-use crate::snapshot::{self, Birth, Registration, Stamp, TagId};
+use crate::snapshot::{self, Registration, TagId};
 use crate::{Result, drops, waits};
 
 /// Who frees the memory of a buffer.
@@ -41,7 +41,7 @@ impl fmt::Debug for Ownership {
 /// Foreign code may have work pending on the queue that uses the memory. It keeps the buffer as long as it has.
 const PUBLISHED: u8 = 1;
 /// Work submitted before the block was lent may still use the memory. Cleared by the first wait, since no more of it comes.
-const INHERITED: u8 = 2;
+pub(super) const INHERITED: u8 = 2;
 /// Work of the buffer's users may use the memory even after the buffer is gone.
 const RELEASED: u8 = 4;
 
@@ -54,32 +54,32 @@ pub(crate) struct Block {
     pub(super) pending: AtomicU8,
     /// Whether the rack keeps hooks for this place.
     pub(super) has_hooks: AtomicBool,
-    kind: UsmKind,
+    pub(super) kind: UsmKind,
     /// The number of a place in its rack, or `OWN`.
-    index: u8,
+    pub(super) index: u8,
     /// Label and time of birth of what is in a place.
-    tag: AtomicU32,
-    born: AtomicU32,
-    len_bytes: AtomicUsize,
+    pub(super) tag: AtomicU32,
+    pub(super) born: AtomicU32,
+    pub(super) len_bytes: AtomicUsize,
     /// The queue of what is in a place, where it is another one than the rack's. Invariant K5: changed only by who lends a place or ends
     /// it, when nobody holds it.
-    queue: UnsafeCell<Option<Queue>>,
+    pub(super) queue: UnsafeCell<Option<Queue>>,
     /// Invariant K6: an [`Own`] that came out of a box, and goes with the block, when the index says so; otherwise the [`Rack`] that
     /// the block lies in. A tag of its own would take eight bytes.
-    holding: NonNull<()>,
+    pub(super) holding: NonNull<()>,
 }
 
 /// The index of blocks that are in no rack.
 const OWN: u8 = u8::MAX;
 
 /// What holds the memory of a block.
-enum Holding<'a> {
+pub(super) enum Holding<'a> {
     Own(&'a Own),
     Place(u8, &'a Rack),
 }
 
 /// A block that is no place of a rack.
-struct Own {
+pub(super) struct Own {
     /// Invariant K1: `start .. start + len_bytes` is live USM of `kind` in the context of `queue` as long as this value lives; for a
     /// place, as long as it has holders.
     start: NonNull<u8>,
@@ -178,7 +178,7 @@ impl Block {
     }
 
     #[inline(always)]
-    fn holding(&self) -> Holding<'_> {
+    pub(super) fn holding(&self) -> Holding<'_> {
         if self.is_place() {
             // SAFETY: K6: the block lies in the rack, which so is there.
             Holding::Place(self.index, unsafe { self.holding.cast().as_ref() })
@@ -186,55 +186,6 @@ impl Block {
             // SAFETY: K6: it goes with the block.
             Holding::Own(unsafe { self.holding.cast().as_ref() })
         }
-    }
-
-    /// A place is lent: from now on it has one holder.
-    ///
-    /// # Safety
-    /// 1. It is a place without a holder, and nobody else lends it.
-    #[inline(always)]
-    pub(crate) unsafe fn lend(&self, len_bytes: usize, queue: &Queue, is_pending: bool, birth: Birth) {
-        let Holding::Place(_, rack) = self.holding() else { return };
-        let is_racks = ptr::eq(rack.queue().context(), queue.context());
-        if !is_racks {
-            // SAFETY: K5: the caller's promise 1.
-            unsafe { *self.queue.get() = Some(queue.clone()) };
-        }
-        self.pending.store(if is_pending { INHERITED } else { 0 }, Ordering::Relaxed);
-        self.begin(len_bytes, birth);
-    }
-
-    /// There is a holder from now on, and so is what a snapshot tells.
-    #[inline(always)]
-    fn begin(&self, len_bytes: usize, birth: Birth) {
-        self.len_bytes.store(len_bytes, Ordering::Relaxed);
-        self.tag.store(birth.tag.number(), Ordering::Relaxed);
-        self.born.store(birth.stamp.number(), Ordering::Relaxed);
-        self.holders.store(1, Ordering::Release);
-    }
-
-    /// A place belongs to its pool again.
-    pub(crate) fn take_back(&self) {
-        self.holders.store(0, Ordering::Release);
-    }
-
-    /// Length and birth of what is in a place, where something is.
-    pub(crate) fn content(&self) -> Option<(usize, Birth)> {
-        let is_held = self.holders.load(Ordering::Acquire) != 0;
-        is_held.then(|| (self.len_bytes(), self.birth()))
-    }
-
-    fn birth(&self) -> Birth {
-        let tag = TagId::of_number(self.tag.load(Ordering::Relaxed));
-        Birth { tag, stamp: Stamp::of_number(self.born.load(Ordering::Relaxed)) }
-    }
-
-    /// The end of a place that nobody holds: all but its return. `None` for other blocks.
-    pub(super) fn end(&self) -> Option<Ended> {
-        let Holding::Place(index, rack) = self.holding() else { return None };
-        // SAFETY: K5: nobody holds the place, and this ends it.
-        let queue = unsafe { (*self.queue.get()).take() };
-        Some(rack.end(self, index, queue))
     }
 
     /// Enters the list of all live blocks, and tells those who record that the memory is there.
@@ -261,19 +212,19 @@ impl Block {
         }
     }
 
-    /// Tells those who record that the memory goes.
+    /// Tells those who record that something is in a place.
     #[inline]
-    fn record_end(start: NonNull<u8>, len_bytes: usize, kind: UsmKind, tag: TagId) {
+    pub(super) fn record_start_in_place(&self) {
         if snapshot::is_recording() {
-            snapshot::record(true, start.addr().get(), len_bytes, kind, tag);
+            Self::record_start(self.start(), self.len_bytes(), self.kind);
         }
     }
 
-    /// Tells those who record that what is in a place goes.
+    /// Tells those who record that the memory goes.
     #[inline]
-    pub(super) fn record_end_in_place(&self) {
+    pub(super) fn record_end(start: NonNull<u8>, len_bytes: usize, kind: UsmKind, tag: TagId) {
         if snapshot::is_recording() {
-            Self::record_end(self.start(), self.len_bytes(), self.kind, self.tag());
+            snapshot::record(true, start.addr().get(), len_bytes, kind, tag);
         }
     }
 
@@ -291,7 +242,7 @@ impl Block {
     }
 
     /// The label of the memory.
-    fn tag(&self) -> TagId {
+    pub(super) fn tag(&self) -> TagId {
         match self.holding() {
             Holding::Own(own) => own.registration.get().map_or(TagId::NONE, Registration::tag),
             Holding::Place(..) => self.birth().tag,

@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 use std::ptr::NonNull;
+use std::sync::Weak;
 
 use usm_core::Queue;
 
-use super::offset::Offset;
 use super::rack::Place;
 use super::{Block, BlockRef, UsmBuffer};
 
@@ -14,6 +14,13 @@ pub(crate) trait Home: Debug + Send + Sync {
     /// The last buffer of a block of `len_bytes` bytes is gone; work may still be pending on it on the queue `pending`. Called once
     /// for each block, on whichever thread lets the last one go. Does not wait.
     fn take_back(&self, place: Place, len_bytes: usize, pending: Option<&Queue>);
+}
+
+/// A home, and a number that no other one has.
+#[derive(Clone, Debug)]
+pub(crate) struct HomeRef {
+    pub(crate) home: Weak<dyn Home>,
+    pub(crate) number: u64,
 }
 
 impl UsmBuffer {
@@ -26,8 +33,7 @@ impl UsmBuffer {
     pub(crate) unsafe fn lent(place: NonNull<Block>) -> Self {
         // SAFETY: the caller's promise 1. K1: so is the memory's.
         let block = unsafe { BlockRef::of_place(place) };
-        let len_bytes = block.len_bytes();
-        Block::record_start(block.start(), len_bytes, block.kind());
-        Self { block, offset: Offset::new(0, true), len_bytes, queue: None }
+        block.record_start_in_place();
+        Self::over_all(block)
     }
 }

@@ -6,12 +6,14 @@ mod borrow;
 mod home;
 mod hooks;
 mod lease;
-mod offset;
+mod part;
 mod parts;
+mod place;
 mod rack;
 
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use usm_core::{Allocation, Context, Device, Queue, UsmKind};
 
@@ -19,10 +21,10 @@ pub use self::block::Ownership;
 pub(crate) use self::block::{Block, same_queue};
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
-pub(crate) use self::home::Home;
+pub(crate) use self::home::{Home, HomeRef};
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
-use self::offset::Offset;
+use self::part::Part;
 pub(crate) use self::rack::{Place, Rack};
 use crate::snapshot::TagId;
 use crate::{Error, MemoryResource, ReadGuard, Result, WriteGuard, resource};
@@ -36,11 +38,8 @@ const LARGE_BYTES: usize = 2 * Allocation::HUGE_PAGE_BYTES;
 #[derive(Clone, Debug)]
 pub struct UsmBuffer {
     block: BlockRef,
-    /// Invariant U1: the offset and `len_bytes` together are at most the block's length.
-    offset: Offset,
-    len_bytes: usize,
-    /// Of the block's context; in place of the block's own.
-    queue: Option<Queue>,
+    /// `None` for all of it, writable, with its own queue.
+    part: Option<Arc<Part>>,
 }
 
 impl UsmBuffer {
@@ -112,26 +111,26 @@ impl UsmBuffer {
     }
 
     fn over(block: Block, writable: bool) -> Self {
-        let (len_bytes, offset) = (block.len_bytes(), Offset::new(0, writable));
-        Self { block: BlockRef::registered(block), offset, len_bytes, queue: None }
+        let whole = Self::over_all(BlockRef::registered(block));
+        if writable { whole } else { whole.read_only() }
     }
 
     /// The same memory, not to be written. There is no way back.
     #[must_use]
     pub fn read_only(&self) -> Self {
-        Self { offset: self.offset.read_only(), ..self.clone() }
+        self.changed(|part| part.writable = false)
     }
 
     /// Whether the memory may be written through this buffer.
     #[must_use]
     pub fn is_writable(&self) -> bool {
-        self.offset.is_writable()
+        self.part.as_ref().is_none_or(|part| part.writable)
     }
 
     /// Length in bytes.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
-        self.len_bytes
+        self.part.as_ref().map_or_else(|| self.block.len_bytes(), |part| part.len_bytes)
     }
 
     /// Address of the first byte.
@@ -162,7 +161,8 @@ impl UsmBuffer {
     /// The queue used for copies.
     #[must_use]
     pub fn queue(&self) -> &Queue {
-        self.queue.as_ref().unwrap_or_else(|| self.block.queue())
+        let own = self.part.as_ref().and_then(|part| part.queue.as_ref());
+        own.unwrap_or_else(|| self.block.queue())
     }
 
     /// The same memory, whose transfers are submitted to another queue of its context. Transfers on different queues come one
@@ -178,7 +178,7 @@ impl UsmBuffer {
             let (memory, queue) = (self.context().to_string(), queue.context().to_string());
             return Err(Error::ContextMismatch { memory, queue });
         }
-        Ok(Self { queue: Some(queue.clone()), ..self.clone() })
+        Ok(self.changed(|part| part.queue = Some(queue.clone())))
     }
 
     /// Waits for what was submitted to the queue before, through [`wait_for_others_with`](crate::wait_for_others_with): only when that
@@ -299,18 +299,18 @@ impl UsmBuffer {
     pub(crate) fn in_block(&self, range: Range<usize>) -> Result<Range<usize>> {
         let len_bytes = range.end.saturating_sub(range.start);
         self.check_range(range.start, len_bytes)?;
-        let start = self.offset.bytes() + range.start;
+        let start = self.offset_bytes() + range.start;
         Ok(start..start + len_bytes)
     }
 
     pub(crate) fn check_range(&self, offset_bytes: usize, len_bytes: usize) -> Result<()> {
         match offset_bytes.checked_add(len_bytes) {
-            Some(end) if end <= self.len_bytes => Ok(()),
-            _ => Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes: self.len_bytes }),
+            Some(end) if end <= self.len_bytes() => Ok(()),
+            _ => Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes: self.len_bytes() }),
         }
     }
 
     pub(crate) fn as_ptr(&self) -> NonNull<u8> {
-        self.block.pointer_at(self.offset.bytes())
+        self.block.pointer_at(self.offset_bytes())
     }
 }

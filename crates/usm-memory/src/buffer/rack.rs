@@ -1,14 +1,14 @@
 //! The places of a slab: the records of all its blocks in one piece, each made once for all buffers that it will have.
 
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use usm_core::Queue;
 
 use super::block::Block;
 use super::hooks::ReleaseHooks;
-use super::{Home, UsmBuffer};
+use super::{Home, HomeRef, UsmBuffer};
+use crate::resource;
 
 /// Which block of a pool a place is for; only its home understands the numbers.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Rack {
     /// Where the blocks go back to.
-    home: Weak<dyn Home>,
+    home: HomeRef,
     /// The number of the first block.
     first: Place,
     block_bytes: usize,
@@ -44,7 +44,7 @@ unsafe impl Sync for Rack {}
 impl Rack {
     /// Places for `count` blocks, at most 128, of `block_bytes` bytes each from the start of `slab` on.
     pub(crate) fn new(
-        home: Weak<dyn Home>,
+        home: HomeRef,
         slab: &UsmBuffer,
         first: Place,
         block_bytes: usize,
@@ -63,6 +63,11 @@ impl Rack {
                 places: (0..count).map(place).collect(),
             }
         })
+    }
+
+    /// The number of a place for its home.
+    pub(super) fn number(&self, index: u8) -> Place {
+        Place { index: index.into(), ..self.first }
     }
 
     #[inline]
@@ -112,47 +117,82 @@ impl Rack {
     }
 }
 
-/// The last holder of a place has gone: its hooks run, and it goes back to its home.
+/// The last holder of a place has gone: its hooks run, and it goes back to its home, or is kept by this thread.
 ///
 /// # Safety
 /// 1. It is a place that was lent, no holder is left, and this is called once for that.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn end(place: NonNull<Block>) {
-    // All that is needed afterwards is taken out first: the rack may go as soon as the place is back, so that no reference into it is
-    // kept over that.
     // SAFETY: the place is lent until it is taken back below (1), so that it stays.
-    let ended = unsafe { place.as_ref() }.end();
-    let Some(Ended { hooks, queue, is_pending, home, number, len_bytes }) = ended else { return };
-    if let Some(home) = home {
-        home.take_back(number, len_bytes, queue.as_ref().filter(|_| is_pending));
+    if let Some((home, class)) = unsafe { place.as_ref() }.is_done_with()
+        // SAFETY: a place of that home and class, which nobody holds (1), and for which nothing is to be done before.
+        && unsafe { resource::keep(place, home, class) }
+    {
+        return;
+    }
+    // SAFETY: as for this one.
+    unsafe { end_slowly(place) };
+}
+
+/// # Safety
+/// 1. As for [`end`].
+#[cold]
+#[inline(never)]
+unsafe fn end_slowly(place: NonNull<Block>) {
+    // The rack may go as soon as the place is back, so that no reference into it is kept over that.
+    // SAFETY: the place is lent until it is taken back below (1), so that it stays.
+    let Some(Ending { hooks, is_pending, home, class }) = unsafe { place.as_ref() }.begin_end() else {
+        return;
+    };
+    // SAFETY: a place of that home and class, which nobody holds (1). What had to be done before has been done.
+    if is_pending || !unsafe { resource::keep(place, home, class) } {
+        // SAFETY: as above.
+        unsafe { give_back(place, is_pending) };
     }
     drop(hooks);
 }
 
-/// What is left of a lent place.
-pub(super) struct Ended {
-    /// Those of them that come after the release.
+/// What is to be done when nobody holds a place any more.
+pub(super) struct Ending {
+    /// Those that come after the release.
     hooks: Option<ReleaseHooks>,
-    /// That of the buffer, where work is pending, or where it is another one than that of the slab.
-    queue: Option<Queue>,
     is_pending: bool,
-    home: Option<Arc<dyn Home>>,
-    number: Place,
-    len_bytes: usize,
+    home: u64,
+    class: u32,
+}
+
+/// # Safety
+/// 1. As for [`end`].
+unsafe fn give_back(place: NonNull<Block>, is_pending: bool) {
+    // SAFETY: the place is lent until it is taken back below (1), so that it stays.
+    let block = unsafe { place.as_ref() };
+    let (len_bytes, queue) = (block.len_bytes(), is_pending.then(|| block.queue().clone()));
+    let Some(home) = block.home() else { return };
+    // SAFETY: nobody else ends it (1).
+    let Some((place, own_queue)) = (unsafe { block.empty() }) else { return };
+    home.take_back(place, len_bytes, queue.as_ref());
+    drop(own_queue);
 }
 
 impl Rack {
-    /// The end of a place that nobody holds: all but its return.
-    pub(super) fn end(&self, block: &Block, index: u8, own_queue: Option<Queue>) -> Ended {
-        let mut hooks = if block.has_hooks.load(Ordering::Relaxed) { self.take_hooks(index) } else { None };
+    #[inline]
+    pub(super) fn home(&self) -> Option<Arc<dyn Home>> {
+        self.home.home.upgrade()
+    }
+
+    /// Home and class of all places.
+    #[inline(always)]
+    pub(super) fn home_and_class(&self) -> (u64, u32) {
+        (self.home.number, self.first.class)
+    }
+
+    /// The end of a place that nobody holds begins.
+    #[inline]
+    pub(super) fn begin_end(&self, index: u8, has_hooks: bool, is_pending: bool) -> Ending {
+        let mut hooks = if has_hooks { self.take_hooks(index) } else { None };
         if let Some(hooks) = &mut hooks {
             hooks.run_before();
         }
-        // Before somebody else gets the same address.
-        block.record_end_in_place();
-        let is_pending = block.pending.load(Ordering::Relaxed) != 0;
-        let queue = own_queue.or_else(|| is_pending.then(|| self.queue.clone()));
-        let number = Place { index: index.into(), ..self.first };
-        Ended { hooks, queue, is_pending, home: self.home.upgrade(), number, len_bytes: block.len_bytes() }
+        Ending { hooks, is_pending, home: self.home.number, class: self.first.class }
     }
 }

@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::Weak;
 
 use usm_core::{Event, Queue};
 
 use super::classes::SizeClass;
 use super::slab::{Request, Slab};
 use crate::UsmBuffer;
-use crate::buffer::{Block, Home, Place, same_queue};
+use crate::buffer::{Block, HomeRef, Place, same_queue};
 
 /// The slabs of one size.
 #[derive(Debug)]
@@ -66,6 +65,27 @@ impl Class {
             self.partial.pop();
         }
         Some(Taken { place, was_idle })
+    }
+
+    /// Blocks of the slab that is used next, at most `count`, to be lent by the caller.
+    pub(super) fn set_aside(&mut self, count: usize, mut add: impl FnMut(NonNull<Block>)) -> usize {
+        let Some(found) = self.partial.last().and_then(|slab| self.slabs[*slab as usize].as_mut()) else {
+            return 0;
+        };
+        // One that is idle stays so.
+        let mut added = 0;
+        while added < count
+            && !found.is_idle()
+            && found.has_free()
+            && let Some(place) = found.set_aside()
+        {
+            add(place);
+            added += 1;
+        }
+        if !found.has_free() {
+            self.partial.pop();
+        }
+        added
     }
 
     /// A block that is used by earlier work on the same in-order queue only: what is submitted from now on comes after that.
@@ -134,7 +154,7 @@ impl Class {
     }
 
     /// Adds a slab with free blocks only, and tells its number.
-    pub(super) fn add(&mut self, memory: UsmBuffer, home: Weak<dyn Home>, shelf: u32) -> u32 {
+    pub(super) fn add(&mut self, memory: UsmBuffer, home: HomeRef, shelf: u32) -> u32 {
         let index = self.vacant.pop().unwrap_or(self.slabs.len() as u32);
         let first = Place { shelf, class: self.size.index() as u32, slab: index, index: 0 };
         let mut slab = Slab::new(memory, self.size, home, first);

@@ -1,15 +1,17 @@
 //! The part of a pool for one context, device and kind, and how much of it is idle.
 
 use std::collections::BTreeMap;
-use std::sync::Weak;
+use std::sync::Arc;
 
 use usm_core::{Queue, UsmKind};
 
 use super::class::{Class, Stream, Taken, Time};
 use super::classes::SizeClass;
+use super::magazine::Tray;
 use super::slab::{Request, Slab};
+use super::stock::Stock;
 use crate::UsmBuffer;
-use crate::buffer::{Home, Place, same_queue};
+use crate::buffer::{HomeRef, Place, same_queue};
 use crate::snapshot::Lendable;
 
 /// Slabs and free blocks that any queue of one context and device may use.
@@ -32,9 +34,18 @@ pub(super) struct Shelf {
 pub(super) struct Garbage {
     slabs: Vec<Slab>,
     streams: Vec<Stream>,
+    pub(super) trays: Vec<Tray>,
+    pub(super) queues: Vec<Queue>,
+    /// Last: what is above may be in its memory.
+    pub(super) stock: Option<Arc<Stock>>,
 }
 
 impl Garbage {
+    pub(super) fn append(&mut self, other: Self) {
+        self.slabs.extend(other.slabs);
+        self.streams.extend(other.streams);
+    }
+
     /// Bytes of the slabs.
     pub(super) fn slab_bytes(&self) -> usize {
         self.slabs.iter().map(|slab| slab.memory.len_bytes()).sum()
@@ -147,7 +158,7 @@ impl Shelf {
         }
     }
 
-    pub(super) fn add(&mut self, size: SizeClass, memory: UsmBuffer, home: Weak<dyn Home>, shelf: u32) {
+    pub(super) fn add(&mut self, size: SizeClass, memory: UsmBuffer, home: HomeRef, shelf: u32) {
         let index = size.index();
         if index >= self.classes.len() {
             self.classes.resize_with(index + 1, || None);

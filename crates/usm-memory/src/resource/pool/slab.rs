@@ -1,14 +1,14 @@
 //! One piece of memory from upstream, cut into blocks: which are lent, which are free, and which wait for a queue.
 
 use std::ptr::NonNull;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use usm_core::Queue;
 
 use super::bits::Bits;
 use super::classes::SizeClass;
 use crate::UsmBuffer;
-use crate::buffer::{Block, Home, Place, Rack};
+use crate::buffer::{Block, HomeRef, Place, Rack};
 use crate::snapshot::{Birth, Lendable};
 
 /// Who asks for a block, and for how much of it.
@@ -43,7 +43,7 @@ pub(super) struct Slab {
 }
 
 impl Slab {
-    pub(super) fn new(memory: UsmBuffer, size: SizeClass, home: Weak<dyn Home>, first: Place) -> Self {
+    pub(super) fn new(memory: UsmBuffer, size: SizeClass, home: HomeRef, first: Place) -> Self {
         let all = Bits::first(size.blocks);
         let rack = Rack::new(home, &memory, first, size.block_bytes, size.blocks);
         Self { memory, block_bytes: size.block_bytes, all, free: all, lent: Bits::NONE, position: 0, rack }
@@ -81,6 +81,15 @@ impl Slab {
         self.lent.insert(index);
         // SAFETY: S1, S2: nobody has it.
         unsafe { place.lend(request.len_bytes, request.queue, is_pending, request.birth) };
+        Some(NonNull::from(place))
+    }
+
+    /// The free block with the lowest address counts as lent, without a holder: for who lends it then.
+    pub(super) fn set_aside(&mut self) -> Option<NonNull<Block>> {
+        let index = self.lowest_free();
+        let place = self.rack.place(index)?;
+        self.free.remove(index);
+        self.lent.insert(index);
         Some(NonNull::from(place))
     }
 

@@ -1,16 +1,19 @@
 //! All that a pool has, shared by the pool and the blocks that it has lent.
 
+use std::mem;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use usm_core::{LiveAllocations, Queue, Runtime, UsmKind};
+use usm_core::{Queue, Runtime, UsmKind};
 
 use super::class::{Stream, Time};
 use super::classes::SizeClass;
+use super::magazine::{self, Magazine};
 use super::shelf::{Garbage, Shelf};
 use super::slab::{Request, Slab};
-use crate::buffer::{Block, Home, Place, hand_down};
-use crate::snapshot::{Facts, Holder, Lendable, Lender, Moment};
+use super::thread;
+use crate::buffer::{Block, Home, HomeRef, Place, hand_down};
 use crate::{Result, UsmBuffer, drops};
 
 /// The memory of a pool.
@@ -20,24 +23,35 @@ pub(super) struct Stock {
     /// Of the process that made it. In a forked child the lock may be closed for ever: nothing is lent there, and what comes back is
     /// the parent's.
     generation: u64,
+    /// Of no other pool.
+    pub(super) id: u64,
 }
+
+/// The number of the next pool; 0 is none.
+static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// What the lock keeps.
 #[derive(Debug)]
 pub(super) struct State {
     /// Invariant P1: a shelf with lent blocks stays where it is.
-    shelves: Vec<Option<Shelf>>,
-    max_idle_bytes: usize,
+    pub(super) shelves: Vec<Option<Shelf>>,
+    pub(super) max_idle_bytes: usize,
     /// The pool is gone: what comes back goes upstream.
-    is_closed: bool,
-    now: Time,
+    pub(super) is_closed: bool,
+    pub(super) now: Time,
     /// Invariant P2: the stock keeps itself as long as a block is lent, whose records are in its slabs.
-    lent_count: usize,
-    itself: Option<Arc<Stock>>,
-    /// What is lent of the slabs.
-    lent_bytes: usize,
+    pub(super) lent_count: usize,
+    pub(super) itself: Option<Arc<Stock>>,
+    /// What is lent of the slabs, but for what magazines have not told yet: less than nothing where more came back here than was lent
+    /// here.
+    pub(super) lent_bytes: isize,
+    /// What threads keep, and the sums of what they were told that they may pin and use. A thread may lend more than comes back to it
+    /// only as far as the peak stays what it is, so that the peak is exact though nobody counts at each allocation.
+    pub(super) magazines: Vec<&'static Magazine>,
+    pub(super) pinned_bytes: usize,
+    pub(super) granted_bytes: isize,
     /// Buffers that do not come from a slab.
-    own_bytes: usize,
+    pub(super) own_bytes: usize,
     pub(super) peak_bytes: usize,
     pub(super) reused_count: u64,
 }
@@ -60,11 +74,15 @@ impl Stock {
             lent_count: 0,
             itself: None,
             lent_bytes: 0,
+            magazines: Vec::new(),
+            pinned_bytes: 0,
+            granted_bytes: 0,
             own_bytes: 0,
             peak_bytes: 0,
             reused_count: 0,
         };
-        Arc::new(Self { state: Mutex::new(state), generation: Runtime::fork_generation() })
+        let (state, generation) = (Mutex::new(state), Runtime::fork_generation());
+        Arc::new(Self { state, generation, id: NEXT.fetch_add(1, Ordering::Relaxed) })
     }
 
     /// Whether this is a forked child of the process that made the pool.
@@ -72,30 +90,27 @@ impl Stock {
         self.generation != Runtime::fork_generation()
     }
 
-    /// The slabs, and what is lent of them.
-    pub(super) fn census(&self) -> [LiveAllocations; 2] {
-        if self.is_forked() {
-            return Default::default();
-        }
-        let state = self.lock();
-        let shelves = || state.shelves.iter().flatten();
-        let slabs = shelves().fold(LiveAllocations::default(), |sum, shelf| LiveAllocations {
-            count: sum.count + shelf.num_slabs(),
-            bytes: sum.bytes + shelf.slab_bytes,
-        });
-        // Counted here, where it is asked for, and not whenever a block comes and goes.
-        let count = shelves().flat_map(Shelf::classes).flat_map(|(_, class)| class.slabs());
-        let count = count.map(|(_, slab)| slab.lent().count()).sum();
-        [slabs, LiveAllocations { count, bytes: state.lent_bytes }]
-    }
-
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         // No code unwinds while it holds the lock half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer in a block that nothing uses.
+    /// A buffer in a block that this thread keeps.
     #[inline(always)]
+    pub(super) fn lend_kept(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        size: SizeClass,
+    ) -> Option<UsmBuffer> {
+        if self.is_forked() {
+            return None;
+        }
+        Some(buffer(thread::magazine(self.id)?.take(queue, kind, len_bytes, size)?))
+    }
+
+    /// A buffer in a block that nothing uses.
     pub(super) fn lend(
         self: &Arc<Self>,
         queue: &Queue,
@@ -107,13 +122,36 @@ impl Stock {
         if self.is_forked() {
             return None;
         }
+        let magazine = if magazine::is_kept(size) { thread::magazine_or_new(self) } else { None };
         let request = Request::new(queue, len_bytes);
+        let mut garbage = Garbage::default();
         let mut state = self.lock();
         let index = state.shelf(queue, kind)?;
-        let taken = state.shelves[index].as_mut()?.take_free(size, request)?;
-        state.is_lent(self, len_bytes, is_reuse);
+        let magazine =
+            magazine.filter(|magazine| state.prepare(magazine, queue, kind, index, size, &mut garbage));
+        let kept = magazine.and_then(|magazine| magazine.kept.hold().pop(index, size.index()));
+        let place = match kept {
+            Some(place) => {
+                // SAFETY: M3: it was lent by the pool, so that it stays.
+                let block = unsafe { place.as_ref() };
+                // SAFETY: M3: nobody holds it, and it was the magazine's alone.
+                let unused = unsafe { block.lend_again(len_bytes, queue, request.birth) };
+                garbage.queues.extend(unused);
+                place
+            }
+            None => {
+                let place = state.shelves[index].as_mut()?.take_free(size, request)?.place;
+                state.leaves(self, 1);
+                place
+            }
+        };
+        state.is_lent(len_bytes, is_reuse);
+        if let Some(magazine) = magazine {
+            state.fill(self, magazine, index, size);
+        }
         drop(state);
-        Some(buffer(taken.place))
+        drop(garbage);
+        Some(buffer(place))
     }
 
     /// A buffer in a block that was parked, without waiting.
@@ -134,7 +172,8 @@ impl Stock {
             taken = state.shelves[index].as_mut()?.take_free(size, request);
         }
         if taken.is_some() {
-            state.is_lent(self, len_bytes, true);
+            state.leaves(self, 1);
+            state.is_lent(len_bytes, true);
         }
         drop(state);
         drop(garbage);
@@ -156,7 +195,8 @@ impl Stock {
             None => state.add_shelf(Shelf::new(queue, kind)),
         };
         let home: Weak<Self> = Arc::downgrade(self);
-        state.shelves[index].as_mut()?.add(size, slab, home as _, index as u32);
+        let home = HomeRef { home, number: self.id };
+        state.shelves[index].as_mut()?.add(size, slab, home, index as u32);
         drop(state);
         self.lend(queue, kind, len_bytes, size, false)
     }
@@ -188,6 +228,7 @@ impl Stock {
     pub(super) fn take_free(&self) -> (Garbage, Vec<Shelf>) {
         let mut garbage = Garbage::default();
         let mut state = self.lock();
+        state.recall(&mut garbage);
         state.shelves.iter_mut().flatten().for_each(|shelf| shelf.evict_all(&mut garbage));
         let is_empty = |shelf: &mut Option<Shelf>| shelf.take_if(|shelf| shelf.slab_bytes == 0);
         let empty = state.shelves.iter_mut().filter_map(is_empty).collect();
@@ -198,8 +239,16 @@ impl Stock {
     pub(super) fn close(&self) {
         let mut state = self.lock();
         (state.is_closed, state.max_idle_bytes) = (true, 0);
+        let mut kept = Garbage::default();
+        state.recall(&mut kept);
+        for magazine in mem::take(&mut state.magazines) {
+            // Its thread finds that it is of no pool.
+            magazine.kept.hold().is_known = false;
+            magazine.stock.store(0, Ordering::Relaxed);
+        }
         let parked = state.hand_down_all();
         drop(state);
+        drop(kept);
         for (slab, queue) in &parked {
             hand_down(slab.block(), queue);
         }
@@ -212,6 +261,33 @@ impl Stock {
         drop(parked);
         drop(garbage);
         drop(self.take_free());
+    }
+
+    /// Lets the blocks that threads keep be free. `true` when there were any.
+    #[cold]
+    pub(super) fn recall(&self) -> bool {
+        if self.is_forked() {
+            return false;
+        }
+        let mut garbage = Garbage::default();
+        let mut state = self.lock();
+        let found = state.recall(&mut garbage);
+        drop(state);
+        found
+    }
+
+    /// The thread of a magazine ends.
+    pub(super) fn retire(&self, magazine: &Magazine) {
+        if self.is_forked() {
+            return;
+        }
+        let mut garbage = Garbage::default();
+        let mut state = self.lock();
+        state.count_one(magazine);
+        state.recall_one(magazine, &mut garbage);
+        state.magazines.retain(|known| !std::ptr::eq(*known, magazine));
+        magazine.kept.hold().is_known = false;
+        drop(state);
     }
 
     /// A buffer that does not come from a slab is there, or is gone.
@@ -249,21 +325,42 @@ impl State {
         index
     }
 
-    /// Bytes that buffers have.
+    /// Bytes that buffers have, after [`count`](Self::count).
     pub(super) fn used_bytes(&self) -> usize {
-        self.lent_bytes.saturating_add(self.own_bytes)
+        usize::try_from(self.lent_bytes).unwrap_or_default().saturating_add(self.own_bytes)
     }
 
     fn note_peak(&mut self) {
-        self.peak_bytes = self.peak_bytes.max(self.used_bytes());
+        if self.room_bytes() < 0 {
+            self.count();
+            self.peak_bytes = self.peak_bytes.max(self.used_bytes());
+        }
     }
 
-    fn is_lent(&mut self, stock: &Arc<Stock>, len_bytes: usize, is_reuse: bool) {
+    /// How much more may be granted below the peak.
+    pub(super) fn room_bytes(&self) -> isize {
+        let signed = |bytes: usize| isize::try_from(bytes).unwrap_or(isize::MAX);
+        let used_bytes = self.lent_bytes.saturating_add(self.granted_bytes);
+        signed(self.peak_bytes).saturating_sub(used_bytes.saturating_add(signed(self.own_bytes)))
+    }
+
+    /// A block is not lent any more. What kept the stock for it goes with the caller, without the lock.
+    #[must_use]
+    pub(super) fn is_back(&mut self) -> Option<Arc<Stock>> {
+        self.lent_count -= 1;
+        if self.lent_count == 0 { self.itself.take() } else { None }
+    }
+
+    /// Blocks of a slab are lent, or kept by a thread.
+    pub(super) fn leaves(&mut self, stock: &Arc<Stock>, count: usize) {
         if self.lent_count == 0 {
             self.itself = Some(Arc::clone(stock));
         }
-        self.lent_count += 1;
-        self.lent_bytes += len_bytes;
+        self.lent_count += count;
+    }
+
+    fn is_lent(&mut self, len_bytes: usize, is_reuse: bool) {
+        self.lent_bytes += len_bytes as isize;
         self.note_peak();
         self.reused_count += u64::from(is_reuse);
     }
@@ -290,7 +387,7 @@ impl State {
     }
 
     fn absorb(&mut self, wait: &Wait, garbage: &mut Garbage) -> bool {
-        let max_idle_bytes = self.max_idle_bytes;
+        let max_idle_bytes = self.max_free_bytes();
         let Some(shelf) = self.shelves.get_mut(wait.shelf).and_then(Option::as_mut) else { return false };
         shelf.absorb(wait.class, &wait.queue, wait.until, max_idle_bytes, garbage)
     }
@@ -354,41 +451,21 @@ impl Home for Stock {
             drop(slab);
             state = self.lock();
         }
-        state.lent_bytes -= len_bytes;
+        let mut kept = Garbage::default();
+        state.lent_bytes -= len_bytes as isize;
+        if state.is_tight(place) {
+            state.recall(&mut kept);
+        } else if let Some(magazine) = thread::magazine(self.id) {
+            let more = magazine.kept.hold().overflow(place.shelf as usize, place.class as usize);
+            more.into_iter().for_each(|place| state.set_one_free(place, &mut kept));
+        }
         state.now += 1;
-        let (now, max_idle_bytes) = (state.now, state.max_idle_bytes);
+        let (now, max_idle_bytes) = (state.now, state.max_free_bytes());
         let shelf = state.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);
         let garbage = shelf.and_then(|shelf| shelf.give(place, pending, now, max_idle_bytes));
-        state.lent_count -= 1;
         // The caller keeps the stock until this has returned.
-        let itself = if state.lent_count == 0 { state.itself.take() } else { None };
+        let itself = state.is_back();
         drop(state);
-        drop(garbage);
-        drop(itself);
-    }
-}
-
-impl Lender for Stock {
-    fn report(&self, facts: &mut Vec<Facts>) {
-        let state = self.lock();
-        for shelf in state.shelves.iter().flatten() {
-            let lent = shelf.classes().flat_map(|(_, class)| class.slabs()).flat_map(|(_, slab)| slab.lent());
-            facts.extend(lent.map(|(address, len_bytes, birth)| Facts {
-                address,
-                len_bytes,
-                kind: shelf.kind,
-                holder: Holder::Leased,
-                queue: shelf.queue.clone(),
-                born: birth.stamp.moment(Moment::now_coarse()),
-                tag: birth.tag,
-            }));
-        }
-    }
-
-    fn block_at(&self, address: usize) -> Option<Lendable> {
-        if self.is_forked() {
-            return None;
-        }
-        self.lock().shelves.iter().flatten().find_map(|shelf| shelf.block_at(address))
+        drop((garbage, kept, itself));
     }
 }
