@@ -12,7 +12,6 @@ use crate::view::{bytes_of_mut, elements_of, zeroed_vec};
 
 /// An operand, read as elements of `T` in blocks.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "two of them live at a time, on the stack")]
 pub(super) enum Source<T> {
     /// Elements of an array of any dtype.
     Array {

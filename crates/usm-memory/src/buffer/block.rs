@@ -1,16 +1,18 @@
 //! The one owner of a memory range: ours to free, or kept alive by somebody else.
 
 use std::any::Any;
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
+use super::rack::Rack;
 use crate::live::BorrowCount;
 use crate::snapshot::{self, Registration, TagId};
 use crate::{Result, drops, waits};
@@ -39,53 +41,107 @@ impl fmt::Debug for Ownership {
 /// Foreign code may have work pending on the queue that uses the memory. It keeps the buffer as long as it has.
 const PUBLISHED: u8 = 1;
 /// Work submitted before the block was lent may still use the memory. Cleared by the first wait, since no more of it comes.
-const INHERITED: u8 = 2;
+pub(super) const INHERITED: u8 = 2;
 /// Work of the buffer's users may use the memory even after the buffer is gone.
 const RELEASED: u8 = 4;
 
-/// A memory range, its context and its owner.
-#[derive(Debug)]
+/// A memory range, its context and its owner: one of its own, or a place of a [`Rack`] that a pool lends again and again. It is small,
+/// since programs have millions: 40 bytes.
 pub(crate) struct Block {
-    /// Invariant K1: `start .. start + len_bytes` is live USM of `kind` in the context of `queue` as long as this value lives.
-    pub(super) start: NonNull<u8>,
-    pub(super) len_bytes: usize,
-    pub(super) kind: UsmKind,
-    pub(super) queue: Queue,
+    /// Invariant K2: how many [`BlockRef`](super::BlockRef)s there are. A place without any belongs to its pool.
+    pub(super) holders: AtomicU32,
     /// What may be pending on the queue: of `PUBLISHED`, `INHERITED` and `RELEASED`.
-    pending: AtomicU8,
-    pub(super) ownership: Ownership,
-    _count: Option<BorrowCount>,
-    /// `None` for a block of a pool, which keeps the list itself.
-    registration: Option<Registration>,
-    /// Last of the fields, since what it runs when dropped comes after the memory is gone.
-    pub(super) hooks: ReleaseHooks,
+    pub(super) pending: AtomicU8,
+    /// Whether the rack keeps hooks for this place.
+    pub(super) has_hooks: AtomicBool,
+    pub(super) kind: UsmKind,
+    /// The number of a place in its rack, or `OWN`.
+    pub(super) index: u8,
+    /// Label and time of birth of what is in a place.
+    pub(super) tag: AtomicU32,
+    pub(super) born: AtomicU32,
+    pub(super) len_bytes: AtomicUsize,
+    /// The queue of what is in a place, where it is another one than the rack's. Invariant K5: changed only by who lends a place or ends
+    /// it, when nobody holds it.
+    pub(super) queue: UnsafeCell<Option<Queue>>,
+    /// Invariant K6: an [`Own`] that came out of a box, and goes with the block, when the index says so; otherwise the [`Rack`] that
+    /// the block lies in. A tag of its own would take eight bytes.
+    pub(super) holding: NonNull<()>,
 }
 
-// SAFETY: K1: the memory may be reached from any thread; access is ordered by the borrow table.
+/// The index of blocks that are in no rack.
+const OWN: u8 = u8::MAX;
+
+/// What holds the memory of a block.
+pub(super) enum Holding<'a> {
+    Own(&'a Own),
+    Place(u8, &'a Rack),
+}
+
+/// A block that is no place of a rack.
+pub(super) struct Own {
+    /// Invariant K1: `start .. start + len_bytes` is live USM of `kind` in the context of `queue` as long as this value lives; for a
+    /// place, as long as it has holders.
+    start: NonNull<u8>,
+    queue: Queue,
+    ownership: Ownership,
+    count: OnceLock<BorrowCount>,
+    registration: OnceLock<Registration>,
+    /// Last of the fields, since what it runs when dropped comes after the memory is gone.
+    hooks: ReleaseHooks,
+}
+
+/// That of all places.
+static LENT: Ownership = Ownership::Leased(Lease::OF_HOME);
+
+// SAFETY: K1: the memory may be reached from any thread; access is ordered by the borrow table. K5: the queue is not changed while
+// others read it.
 unsafe impl Send for Block {}
 // SAFETY: as for Send.
 unsafe impl Sync for Block {}
 
 impl Block {
     /// K1 holds for the arguments as long as `ownership` lives: the promise of each caller.
-    #[inline(always)]
     fn new(
         start: NonNull<u8>,
         len_bytes: usize,
         kind: UsmKind,
-        queue: &Queue,
+        queue: Queue,
         pending: u8,
         ownership: Ownership,
     ) -> Self {
-        let (queue, pending) = (queue.clone(), AtomicU8::new(pending));
-        let hooks = ReleaseHooks::default();
-        Self { start, len_bytes, kind, queue, pending, ownership, _count: None, registration: None, hooks }
+        let (registration, hooks) = (OnceLock::new(), ReleaseHooks::default());
+        let own = Own { start, queue, ownership, count: OnceLock::new(), registration, hooks };
+        let own = NonNull::from(Box::leak(Box::new(own)));
+        Self::of(1, pending, kind, len_bytes, OWN, own.cast())
+    }
+
+    fn of(
+        holders: u32,
+        pending: u8,
+        kind: UsmKind,
+        len_bytes: usize,
+        index: u8,
+        holding: NonNull<()>,
+    ) -> Self {
+        Self {
+            index,
+            holders: AtomicU32::new(holders),
+            pending: AtomicU8::new(pending),
+            has_hooks: AtomicBool::new(false),
+            kind,
+            tag: AtomicU32::new(0),
+            born: AtomicU32::new(0),
+            len_bytes: AtomicUsize::new(len_bytes),
+            queue: UnsafeCell::new(None),
+            holding,
+        }
     }
 
     pub(super) fn owned(allocation: Allocation) -> Self {
         let (start, len_bytes, kind) = (allocation.as_ptr(), allocation.len_bytes(), allocation.kind());
         let queue = allocation.queue().clone();
-        Self::new(start, len_bytes, kind, &queue, 0, Ownership::Owned(allocation))
+        Self::new(start, len_bytes, kind, queue, 0, Ownership::Owned(allocation))
     }
 
     /// # Safety
@@ -97,32 +153,55 @@ impl Block {
         kind: UsmKind,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        let mut block = Self::new(start, len_bytes, kind, queue, PUBLISHED, Ownership::Borrowed(owner));
-        block._count = Some(BorrowCount::new());
+        let block = Self::new(start, len_bytes, kind, queue.clone(), PUBLISHED, Ownership::Borrowed(owner));
+        if let Holding::Own(own) = block.holding() {
+            own.count.get_or_init(BorrowCount::new);
+        }
         block
     }
 
     /// A block that `lease` keeps. K1 is argued where it is made.
-    #[inline(always)]
-    pub(super) fn lent(
+    pub(super) fn leased(
         start: NonNull<u8>,
         len_bytes: usize,
         kind: UsmKind,
         queue: &Queue,
-        is_pending: bool,
         lease: Lease,
     ) -> Self {
-        let pending = if is_pending { INHERITED } else { 0 };
-        Self::new(start, len_bytes, kind, queue, pending, Ownership::Leased(lease))
+        Self::new(start, len_bytes, kind, queue.clone(), 0, Ownership::Leased(lease))
     }
 
-    /// The block in the list of all live ones.
-    pub(super) fn registered(mut self) -> Arc<Self> {
-        Self::record_start(self.start, self.len_bytes, self.kind);
-        Arc::new_cyclic(|block| {
-            self.registration = Some(Registration::new(block.clone()));
-            self
-        })
+    /// A place of `rack` that belongs to its pool.
+    pub(super) fn place(rack: NonNull<Rack>, index: u8, kind: UsmKind) -> Self {
+        debug_assert!(index != OWN);
+        Self::of(0, 0, kind, 0, index, rack.cast())
+    }
+
+    #[inline(always)]
+    pub(super) fn holding(&self) -> Holding<'_> {
+        if self.is_place() {
+            // SAFETY: K6: the block lies in the rack, which so is there.
+            Holding::Place(self.index, unsafe { self.holding.cast().as_ref() })
+        } else {
+            // SAFETY: K6: it goes with the block.
+            Holding::Own(unsafe { self.holding.cast().as_ref() })
+        }
+    }
+
+    /// Enters the list of all live blocks, and tells those who record that the memory is there.
+    pub(super) fn register(&self, this: NonNull<Self>) {
+        if let Holding::Own(own) = self.holding() {
+            Self::record_start(own.start, self.len_bytes(), self.kind);
+            own.registration.get_or_init(|| Registration::new(this));
+        }
+    }
+
+    /// Leaves the list, and keeps its label. Nobody holds the block any more.
+    pub(super) fn unregister(&self) {
+        if let Holding::Own(own) = self.holding() {
+            let tag = own.registration.get().map_or(TagId::NONE, Registration::end);
+            self.tag.store(tag.number(), Ordering::Relaxed);
+        }
     }
 
     /// Tells those who record that the memory is there.
@@ -133,35 +212,64 @@ impl Block {
         }
     }
 
-    fn address(&self) -> usize {
-        self.start.addr().get()
+    /// Tells those who record that something is in a place.
+    #[inline]
+    pub(super) fn record_start_in_place(&self) {
+        if snapshot::is_recording() {
+            Self::record_start(self.start(), self.len_bytes(), self.kind);
+        }
+    }
+
+    /// Tells those who record that the memory goes.
+    #[inline]
+    pub(super) fn record_end(start: NonNull<u8>, len_bytes: usize, kind: UsmKind, tag: TagId) {
+        if snapshot::is_recording() {
+            snapshot::record(true, start.addr().get(), len_bytes, kind, tag);
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_place(&self) -> bool {
+        self.index != OWN
+    }
+
+    #[inline]
+    pub(super) fn start(&self) -> NonNull<u8> {
+        match self.holding() {
+            Holding::Own(own) => own.start,
+            Holding::Place(index, rack) => rack.start_of(index),
+        }
     }
 
     /// The label of the memory.
-    fn tag(&self) -> TagId {
-        match (&self.registration, &self.ownership) {
-            (Some(registration), _) => registration.tag(),
-            (None, Ownership::Leased(lease)) => {
-                lease.home().map_or(TagId::NONE, |(home, place)| home.tag(place))
-            }
-            _ => TagId::NONE,
+    pub(super) fn tag(&self) -> TagId {
+        match self.holding() {
+            Holding::Own(own) => own.registration.get().map_or(TagId::NONE, Registration::tag),
+            Holding::Place(..) => self.birth().tag,
         }
     }
 
     pub(super) fn set_tag(&self, tag: TagId) {
-        match (&self.registration, &self.ownership) {
-            (Some(registration), _) => registration.set_tag(tag),
-            (None, Ownership::Leased(lease)) => {
-                if let Some((home, place)) = lease.home() {
-                    home.set_tag(place, tag);
-                }
-            }
-            _ => {}
+        match self.holding() {
+            Holding::Own(own) => own.registration.get().into_iter().for_each(|entry| entry.set_tag(tag)),
+            Holding::Place(..) => self.tag.store(tag.number(), Ordering::Relaxed),
         }
     }
 
+    /// Adds to the hooks of the block.
+    pub(super) fn with_hooks(&self, add: impl FnOnce(&ReleaseHooks)) {
+        match self.holding() {
+            Holding::Own(own) => add(&own.hooks),
+            Holding::Place(index, rack) => {
+                self.has_hooks.store(true, Ordering::Relaxed);
+                rack.with_hooks(index, add);
+            }
+        }
+    }
+
+    #[inline]
     pub(crate) fn len_bytes(&self) -> usize {
-        self.len_bytes
+        self.len_bytes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn kind(&self) -> UsmKind {
@@ -171,22 +279,33 @@ impl Block {
     /// Whether host code of this library may follow pointers into the block, however it is called to users. Devices of one
     /// context are of one platform, which allocates device USM in this process for all of them or for none.
     pub(crate) fn is_host_reachable(&self) -> bool {
-        self.queue.device().host_reachable(self.kind)
+        self.queue().device().host_reachable(self.kind)
     }
 
+    #[inline]
     pub(crate) fn queue(&self) -> &Queue {
-        &self.queue
+        match self.holding() {
+            Holding::Own(own) => &own.queue,
+            Holding::Place(_, rack) => {
+                // SAFETY: K5: nobody changes it while there is a holder, who calls this.
+                let queue = unsafe { &*self.queue.get() };
+                queue.as_ref().unwrap_or_else(|| rack.queue())
+            }
+        }
     }
 
     pub(crate) fn ownership(&self) -> &Ownership {
-        &self.ownership
+        match self.holding() {
+            Holding::Own(own) => &own.ownership,
+            Holding::Place(..) => &LENT,
+        }
     }
 
     /// Waits for work of earlier owners of the memory, of which foreign code cannot know.
     pub(crate) fn publish(&self) -> Result<()> {
         if self.pending.load(Ordering::Acquire) & INHERITED != 0 {
             self.wait_for_others()?;
-        } else if let Ownership::Leased(lease) = &self.ownership {
+        } else if let Ownership::Leased(lease) = self.ownership() {
             lease.wait_for_others()?;
         }
         self.pending.fetch_or(PUBLISHED, Ordering::Release);
@@ -196,9 +315,9 @@ impl Block {
     /// What was submitted to `queue`, of the same context, so far may use the memory until it has ended, even when all buffers
     /// are gone by then. May wait for that queue.
     pub(crate) fn release_on(&self, queue: &Queue) -> Result<()> {
-        if !same_queue(queue, &self.queue) {
+        if !same_queue(queue, self.queue()) {
             // One queue is enough to remember when ours goes on after the other one.
-            let ordered = queue.barrier(&[]).and_then(|event| self.queue.barrier(&[event]));
+            let ordered = queue.barrier(&[]).and_then(|event| self.queue().barrier(&[event]));
             if ordered.is_err() {
                 return Ok(queue.wait()?);
             }
@@ -210,10 +329,10 @@ impl Block {
     /// Waits for what others may have submitted to the queue. Our own operations have ended when they return.
     pub(crate) fn wait_for_others(&self) -> Result<()> {
         if self.pending.load(Ordering::Acquire) != 0 {
-            waits::for_others(&self.queue)?;
+            waits::for_others(self.queue())?;
             self.pending.fetch_and(!INHERITED, Ordering::Release);
         }
-        match &self.ownership {
+        match self.ownership() {
             Ownership::Leased(lease) => lease.wait_for_others(),
             _ => Ok(()),
         }
@@ -221,17 +340,19 @@ impl Block {
 
     /// Waits for the turn of an operation on a queue, as a guard of the memory has already done for foreign work.
     pub(crate) fn wait_for_turn(&self, queue: &Queue) -> Result<()> {
-        let has_waited = self.pending.load(Ordering::Acquire) != 0 && same_queue(queue, &self.queue);
+        let has_waited = self.pending.load(Ordering::Acquire) != 0 && same_queue(queue, self.queue());
         if has_waited { Ok(()) } else { waits::for_turn(queue) }
     }
 
     /// The pointer to a byte of the block, or one past its end.
     pub(crate) fn pointer_at(&self, offset_bytes: usize) -> NonNull<u8> {
-        debug_assert!(offset_bytes <= self.len_bytes);
+        debug_assert!(offset_bytes <= self.len_bytes());
         // SAFETY: callers pass offsets within the block, or its length (U1 of buffers, G1 of guards).
-        unsafe { self.start.add(offset_bytes) }
+        unsafe { self.start().add(offset_bytes) }
     }
+}
 
+impl Own {
     /// Waits until nothing uses memory that is about to be freed; memory that cannot be waited for is never freed.
     fn settle_or_leak(&mut self) {
         // The first wait may bring the error of an operation, or fail for the moment.
@@ -244,17 +365,36 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        self.hooks.run_before();
-        // Before somebody else gets the same address.
-        if snapshot::is_recording() {
-            snapshot::record(true, self.address(), self.len_bytes, self.kind, self.tag());
+        // The end of a place is another one: this one is for the record, which goes with its rack.
+        if self.is_place() {
+            return;
         }
+        // SAFETY: K6: it goes with the block, here.
+        let mut own = unsafe { Box::from_raw(self.holding.cast::<Own>().as_ptr()) };
+        own.hooks.run_before();
+        // Before somebody else gets the same address.
+        Self::record_end(own.start, self.len_bytes(), self.kind, self.birth().tag);
         let pending = *self.pending.get_mut();
-        match &mut self.ownership {
-            Ownership::Leased(lease) => lease.end(self.len_bytes, (pending != 0).then_some(&self.queue)),
-            _ if pending & RELEASED != 0 => self.settle_or_leak(),
+        let Own { queue, ownership, .. } = &mut *own;
+        match ownership {
+            Ownership::Leased(lease) => lease.end((pending != 0).then_some(queue)),
+            _ if pending & RELEASED != 0 => own.settle_or_leak(),
             _ => {}
         }
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pending = self.pending.load(Ordering::Relaxed);
+        f.debug_struct("Block")
+            .field("start", &self.start())
+            .field("len_bytes", &self.len_bytes())
+            .field("kind", &self.kind)
+            .field("queue", self.queue())
+            .field("pending", &pending)
+            .field("ownership", self.ownership())
+            .finish_non_exhaustive()
     }
 }
 

@@ -3,13 +3,11 @@
 use std::fmt;
 use std::mem;
 use std::ptr;
-use std::sync::Arc;
 
 use usm_core::{Context, Queue};
 
-use super::home::{Home, Place};
 use super::hooks::contain;
-use super::{Block, UsmBuffer};
+use super::{Block, BlockRef, UsmBuffer};
 use crate::{Error, Result, drops};
 
 type GiveBack = Box<dyn FnOnce(ReturnedMemory) + Send + Sync>;
@@ -37,7 +35,7 @@ impl ReturnedMemory {
 #[derive(Debug)]
 struct Pending {
     queue: Option<Queue>,
-    below: Arc<Block>,
+    below: BlockRef,
 }
 
 impl Drop for Pending {
@@ -49,11 +47,11 @@ impl Drop for Pending {
 }
 
 /// Gives the duty to wait for work on `queue` to the block that the memory is a part of.
-pub(crate) fn hand_down(below: &Arc<Block>, queue: &Queue) {
+pub(crate) fn hand_down(below: &BlockRef, queue: &Queue) {
     // The second attempt is for a queue that only failed for the moment.
     if drops::wait(|| below.release_on(queue).or_else(|_| below.release_on(queue))).is_err() {
         // Memory that may be in use and cannot be waited for is never freed.
-        mem::forget(Arc::clone(below));
+        mem::forget(below.clone());
     }
 }
 
@@ -63,23 +61,13 @@ pub struct Lease(Terms);
 enum Terms {
     /// Invariant L1: `None` only after the memory was given back, which is when the block is dropped.
     Memory(Option<Box<(UsmBuffer, GiveBack)>>),
-    /// A block of a pool.
-    Home(Arc<dyn Home>, Place),
+    /// A block of a pool, which its place knows.
+    Home,
 }
 
 impl Lease {
-    #[inline(always)]
-    pub(super) fn of_home(home: Arc<dyn Home>, place: Place) -> Self {
-        Self(Terms::Home(home, place))
-    }
-
-    /// The pool that lent the block, and which it is.
-    pub(super) fn home(&self) -> Option<(&dyn Home, Place)> {
-        match &self.0 {
-            Terms::Home(home, place) => Some((&**home, *place)),
-            Terms::Memory(_) => None,
-        }
-    }
+    /// The lease of all blocks of pools.
+    pub(super) const OF_HOME: Self = Self(Terms::Home);
 
     /// Waits for what others may have submitted for the memory below. A pool has done so when it made the slab.
     pub(super) fn wait_for_others(&self) -> Result<()> {
@@ -90,16 +78,11 @@ impl Lease {
     }
 
     /// Gives the memory back; work may be pending on it on the queue `pending`.
-    #[inline]
-    pub(super) fn end(&mut self, len_bytes: usize, pending: Option<&Queue>) {
-        match &mut self.0 {
-            Terms::Home(home, place) => home.take_back(*place, len_bytes, pending),
-            Terms::Memory(memory) => {
-                if let Some((memory, give_back)) = memory.take().map(|memory| *memory) {
-                    let pending = Pending { queue: pending.cloned(), below: Arc::clone(memory.block()) };
-                    contain(move || give_back(ReturnedMemory { memory, pending }));
-                }
-            }
+    pub(super) fn end(&mut self, pending: Option<&Queue>) {
+        let Terms::Memory(memory) = &mut self.0 else { return };
+        if let Some((memory, give_back)) = memory.take().map(|memory| *memory) {
+            let pending = Pending { queue: pending.cloned(), below: memory.block().clone() };
+            contain(move || give_back(ReturnedMemory { memory, pending }));
         }
     }
 }
@@ -111,7 +94,7 @@ impl fmt::Debug for Lease {
                 let memory = memory.as_ref().map(|memory| &memory.0);
                 f.debug_struct("Lease").field("memory", &memory).finish()
             }
-            Terms::Home(_, place) => f.debug_struct("Lease").field("place", place).finish(),
+            Terms::Home => f.write_str("Lease"),
         }
     }
 }
@@ -156,19 +139,19 @@ impl UsmBuffer {
         let lease = Lease(Terms::Memory(Some(Box::new((memory, Box::new(give_back))))));
         // K1: the memory lies in its block (U1), whose own K1 holds as long as the lease keeps it alive. Who reaches bytes that
         // several blocks have in common is decided by the one table of borrowed addresses.
-        Ok(Self::over(Block::lent(start, len_bytes, kind, queue, false, lease), writable))
+        Ok(Self::over(Block::leased(start, len_bytes, kind, queue, lease), writable))
     }
 
     /// Runs `hook` when the last clone, part and guard of the memory is gone, just before the memory goes back to where it
     /// came from. Of several hooks the latest runs first. A panic of a hook ends there: the others run, and the memory goes back all the
     /// same.
     pub fn before_release(&self, hook: impl FnOnce() + Send + 'static) {
-        self.hooks().add_before(Box::new(hook));
+        self.block().with_hooks(|hooks| hooks.add_before(Box::new(hook)));
     }
 
     /// As [`before_release`](Self::before_release), but just after the memory went back. Of several hooks the earliest runs first.
     pub fn after_release(&self, hook: impl FnOnce() + Send + 'static) {
-        self.hooks().add_after(Box::new(hook));
+        self.block().with_hooks(|hooks| hooks.add_after(Box::new(hook)));
     }
 
     /// Lets the memory go back in the order of a queue: what was submitted to `queue` so far may use it until it has ended,
@@ -205,10 +188,6 @@ impl UsmBuffer {
     pub fn release_on(&self, queue: &Queue) -> Result<()> {
         check_context(self.context(), queue)?;
         self.block().release_on(queue)
-    }
-
-    fn hooks(&self) -> &super::hooks::ReleaseHooks {
-        &self.block().hooks
     }
 }
 

@@ -1,11 +1,15 @@
 //! A byte range of USM that its clones and parts share.
 
 mod block;
+mod block_ref;
 mod borrow;
 mod home;
 mod hooks;
 mod lease;
+mod part;
 mod parts;
+mod place;
+mod rack;
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -15,10 +19,13 @@ use usm_core::{Allocation, Context, Device, Queue, UsmKind};
 
 pub use self::block::Ownership;
 pub(crate) use self::block::{Block, same_queue};
+pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
-pub(crate) use self::home::{Home, Lent, Place};
+pub(crate) use self::home::{Home, HomeRef};
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
+use self::part::Part;
+pub(crate) use self::rack::{Place, Rack};
 use crate::snapshot::TagId;
 use crate::{Error, MemoryResource, ReadGuard, Result, WriteGuard, resource};
 
@@ -30,13 +37,9 @@ const LARGE_BYTES: usize = 2 * Allocation::HUGE_PAGE_BYTES;
 /// Clones and sub-buffers share the memory and keep it, its context and its foreign owner alive.
 #[derive(Clone, Debug)]
 pub struct UsmBuffer {
-    block: Arc<Block>,
-    /// Invariant U1: `offset_bytes + len_bytes` is at most the block's length.
-    offset_bytes: usize,
-    len_bytes: usize,
-    writable: bool,
-    /// Of the block's context; in place of the block's own.
-    queue: Option<Queue>,
+    block: BlockRef,
+    /// `None` for all of it, writable, with its own queue.
+    part: Option<Arc<Part>>,
 }
 
 impl UsmBuffer {
@@ -108,31 +111,26 @@ impl UsmBuffer {
     }
 
     fn over(block: Block, writable: bool) -> Self {
-        Self {
-            len_bytes: block.len_bytes(),
-            block: block.registered(),
-            offset_bytes: 0,
-            writable,
-            queue: None,
-        }
+        let whole = Self::over_all(BlockRef::registered(block));
+        if writable { whole } else { whole.read_only() }
     }
 
     /// The same memory, not to be written. There is no way back.
     #[must_use]
     pub fn read_only(&self) -> Self {
-        Self { writable: false, ..self.clone() }
+        self.changed(|part| part.writable = false)
     }
 
     /// Whether the memory may be written through this buffer.
     #[must_use]
     pub fn is_writable(&self) -> bool {
-        self.writable
+        self.part.as_ref().is_none_or(|part| part.writable)
     }
 
     /// Length in bytes.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
-        self.len_bytes
+        self.part.as_ref().map_or_else(|| self.block.len_bytes(), |part| part.len_bytes)
     }
 
     /// Address of the first byte.
@@ -163,7 +161,8 @@ impl UsmBuffer {
     /// The queue used for copies.
     #[must_use]
     pub fn queue(&self) -> &Queue {
-        self.queue.as_ref().unwrap_or_else(|| self.block.queue())
+        let own = self.part.as_ref().and_then(|part| part.queue.as_ref());
+        own.unwrap_or_else(|| self.block.queue())
     }
 
     /// The same memory, whose transfers are submitted to another queue of its context. Transfers on different queues come one
@@ -179,7 +178,7 @@ impl UsmBuffer {
             let (memory, queue) = (self.context().to_string(), queue.context().to_string());
             return Err(Error::ContextMismatch { memory, queue });
         }
-        Ok(Self { queue: Some(queue.clone()), ..self.clone() })
+        Ok(self.changed(|part| part.queue = Some(queue.clone())))
     }
 
     /// Waits for what was submitted to the queue before, through [`wait_for_others_with`](crate::wait_for_others_with): only when that
@@ -225,7 +224,7 @@ impl UsmBuffer {
     /// Whether both are parts of one allocation, or of one borrow of foreign memory.
     #[must_use]
     pub fn same_allocation(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.block, &other.block)
+        self.block.ptr_eq(&other.block)
     }
 
     /// Whether this is the only buffer of its memory, and nothing else keeps the memory: no clone, part, guard or transfer.
@@ -237,7 +236,7 @@ impl UsmBuffer {
     /// How many buffers, guards and transfers keep the memory at the moment, this buffer included.
     #[must_use]
     pub fn num_holders(&self) -> usize {
-        Arc::strong_count(&self.block)
+        self.block.num_holders()
     }
 
     /// Says that foreign code gets to know the memory and may submit work on it to the queue: from now on every access waits
@@ -289,10 +288,10 @@ impl UsmBuffer {
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
-        if self.writable { Ok(()) } else { Err(Error::ReadOnly) }
+        if self.is_writable() { Ok(()) } else { Err(Error::ReadOnly) }
     }
 
-    pub(crate) fn block(&self) -> &Arc<Block> {
+    pub(crate) fn block(&self) -> &BlockRef {
         &self.block
     }
 
@@ -300,24 +299,18 @@ impl UsmBuffer {
     pub(crate) fn in_block(&self, range: Range<usize>) -> Result<Range<usize>> {
         let len_bytes = range.end.saturating_sub(range.start);
         self.check_range(range.start, len_bytes)?;
-        let start = self.offset_bytes + range.start;
+        let start = self.offset_bytes() + range.start;
         Ok(start..start + len_bytes)
     }
 
     pub(crate) fn check_range(&self, offset_bytes: usize, len_bytes: usize) -> Result<()> {
         match offset_bytes.checked_add(len_bytes) {
-            Some(end) if end <= self.len_bytes => Ok(()),
-            _ => Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes: self.len_bytes }),
+            Some(end) if end <= self.len_bytes() => Ok(()),
+            _ => Err(Error::OutOfBounds { offset_bytes, len_bytes, buffer_bytes: self.len_bytes() }),
         }
     }
 
-    /// The pointer to the start of a part.
-    pub(crate) fn block_start(&self, offset_bytes: usize) -> NonNull<u8> {
-        debug_assert!(offset_bytes <= self.len_bytes);
-        self.block.pointer_at(self.offset_bytes + offset_bytes)
-    }
-
     pub(crate) fn as_ptr(&self) -> NonNull<u8> {
-        self.block.pointer_at(self.offset_bytes)
+        self.block.pointer_at(self.offset_bytes())
     }
 }

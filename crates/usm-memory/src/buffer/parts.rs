@@ -10,8 +10,13 @@ impl UsmBuffer {
     /// [`Error::OutOfBounds`](crate::Error::OutOfBounds).
     pub fn sub_buffer(&self, offset_bytes: usize, len_bytes: usize) -> Result<Self> {
         self.check_range(offset_bytes, len_bytes)?;
-        let offset_bytes = self.offset_bytes + offset_bytes;
-        Ok(Self { offset_bytes, len_bytes, ..self.clone() })
+        if len_bytes == self.len_bytes() {
+            return Ok(self.clone());
+        }
+        Ok(self.changed(|part| {
+            part.offset_bytes += offset_bytes;
+            part.len_bytes = len_bytes;
+        }))
     }
 
     /// The parts before and from `mid_bytes` on, which do not overlap: both can be written at the same time.
@@ -20,7 +25,7 @@ impl UsmBuffer {
     /// [`Error::OutOfBounds`](crate::Error::OutOfBounds) when `mid_bytes` is beyond the end.
     pub fn split_at(&self, mid_bytes: usize) -> Result<(Self, Self)> {
         let first = self.sub_buffer(0, mid_bytes)?;
-        Ok((first, self.sub_buffer(mid_bytes, self.len_bytes - mid_bytes)?))
+        Ok((first, self.sub_buffer(mid_bytes, self.len_bytes() - mid_bytes)?))
     }
 
     /// A deep copy in new memory of the same kind and queue, writable even when this buffer is not.
@@ -29,8 +34,8 @@ impl UsmBuffer {
     /// As [`allocate`](Self::allocate) and [`copy_from`](Self::copy_from).
     pub fn try_clone(&self) -> Result<Self> {
         // The runtime has no allocations of no bytes.
-        let whole = Self::allocate(self.queue(), self.kind(), self.len_bytes.max(1))?;
-        let copy = whole.sub_buffer(0, self.len_bytes)?;
+        let whole = Self::allocate(self.queue(), self.kind(), self.len_bytes().max(1))?;
+        let copy = whole.sub_buffer(0, self.len_bytes())?;
         copy.copy_from(self)?;
         Ok(copy)
     }

@@ -4,13 +4,12 @@ mod shared;
 mod table;
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use usm_core::Queue;
 
 pub use self::shared::BorrowFunctions;
 use self::table::BorrowTable;
-use crate::buffer::Block;
+use crate::buffer::{Block, BlockRef};
 use crate::{Error, Result};
 
 /// Every borrow of this process.
@@ -19,7 +18,7 @@ static BORROWS: BorrowTable = BorrowTable::new();
 /// A borrowed byte range and its entry in the table.
 #[derive(Debug)]
 struct Borrow {
-    block: Arc<Block>,
+    block: BlockRef,
     /// Invariant G1: `range` lies within the block, and the table holds its addresses under `id` as long as this value lives.
     range: Range<usize>,
     id: u64,
@@ -27,9 +26,9 @@ struct Borrow {
 
 impl Borrow {
     /// Enters the table, then waits for foreign work on the memory; leaves the table again when that failed.
-    fn new(block: &Arc<Block>, range: Range<usize>, writes: bool, after: &[u64]) -> Result<Self> {
+    fn new(block: &BlockRef, range: Range<usize>, writes: bool, after: &[u64]) -> Result<Self> {
         let id = BORROWS.acquire(addresses(block, &range), writes, after)?;
-        Self { block: Arc::clone(block), range, id }.settled()
+        Self { block: block.clone(), range, id }.settled()
     }
 
     fn settled(self) -> Result<Self> {
@@ -75,7 +74,7 @@ pub struct ReadGuard(Borrow);
 impl ReadGuard {
     /// Borrows of the operations `after` which the reading is ordered do not count; none for host code, which is ordered after
     /// nothing.
-    pub(crate) fn new(block: &Arc<Block>, range: Range<usize>, after: &[u64]) -> Result<Self> {
+    pub(crate) fn new(block: &BlockRef, range: Range<usize>, after: &[u64]) -> Result<Self> {
         Borrow::new(block, range, false, after).map(Self)
     }
 
@@ -128,7 +127,7 @@ pub struct WriteGuard(Borrow);
 
 impl WriteGuard {
     /// As for reading.
-    pub(crate) fn new(block: &Arc<Block>, range: Range<usize>, after: &[u64]) -> Result<Self> {
+    pub(crate) fn new(block: &BlockRef, range: Range<usize>, after: &[u64]) -> Result<Self> {
         Borrow::new(block, range, true, after).map(Self)
     }
 
@@ -194,13 +193,13 @@ pub(crate) fn retain_held(ids: &mut Vec<u64>) {
 /// # Errors
 /// [`Error::BorrowConflict`] with the borrows of others.
 pub(crate) fn write_and_read(
-    dst: (&Arc<Block>, Range<usize>),
-    src: (&Arc<Block>, Range<usize>),
+    dst: (&BlockRef, Range<usize>),
+    src: (&BlockRef, Range<usize>),
     after: &[u64],
 ) -> Result<(WriteGuard, ReadGuard)> {
     let (written, read) = (addresses(dst.0, &dst.1), addresses(src.0, &src.1));
     let (write_id, read_id) = BORROWS.acquire_pair(written, read, after)?;
-    let writing = Borrow { block: Arc::clone(dst.0), range: dst.1, id: write_id };
-    let reading = Borrow { block: Arc::clone(src.0), range: src.1, id: read_id };
+    let writing = Borrow { block: dst.0.clone(), range: dst.1, id: write_id };
+    let reading = Borrow { block: src.0.clone(), range: src.1, id: read_id };
     Ok((WriteGuard(writing.settled()?), ReadGuard(reading.settled()?)))
 }

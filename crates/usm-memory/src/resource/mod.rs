@@ -57,6 +57,7 @@ pub use self::direct::DirectResource;
 pub use self::failure::{AllocationFailure, FailureCallbackResource, OnFailure};
 pub use self::limiting::LimitingResource;
 pub use self::logging::{LoggingResource, MemoryAction, MemoryEvent};
+pub(crate) use self::pool::keep;
 pub use self::pool::{PoolOptions, PoolResource, PoolStatistics};
 pub(crate) use self::process::{census, pool_for};
 pub use self::process::{process_pool, use_process_pool};

@@ -18,7 +18,7 @@ mod timeline;
 
 use usm_core::{Queue, UsmKind};
 
-pub(crate) use self::clock::Moment;
+pub(crate) use self::clock::{Moment, Stamp};
 pub use self::list::{LiveMemory, Snapshot, Totals, snapshot};
 pub(crate) use self::registry::{Registration, add_lender, block_at};
 pub use self::tag::Tag;
@@ -48,6 +48,21 @@ impl Holder {
             Self::Borrowed => "borrowed",
             Self::Leased => "leased",
         }
+    }
+}
+
+/// When memory was allocated, and for what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Birth {
+    pub(crate) stamp: Stamp,
+    pub(crate) tag: TagId,
+}
+
+impl Birth {
+    /// Of memory that this thread allocates now.
+    #[inline]
+    pub(crate) fn now() -> Self {
+        Self { stamp: Stamp::now(), tag: TagId::current() }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Where a snapshot finds the live memory: a list of blocks, and the pools, which know what they lend.
 
+use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
 use super::clock::Moment;
 use super::tag::TagId;
 use super::{Facts, Lendable, Lender};
-use crate::buffer::Block;
+use crate::buffer::{Block, BlockRef};
 
 static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { entries: Vec::new(), vacant: Vec::new() });
 static LENDERS: Mutex<Vec<Weak<dyn Lender>>> = Mutex::new(Vec::new());
@@ -18,20 +19,39 @@ struct Blocks {
 
 #[derive(Debug)]
 struct Entry {
-    block: Weak<Block>,
+    block: Known,
     born: Moment,
     tag: TagId,
 }
 
-/// The entry of one block, which goes with it.
+/// A block that is not kept.
+#[derive(Debug)]
+struct Known {
+    /// Invariant N1: a block of its own that is not freed as long as it is in the list: it takes its entry out first.
+    block: NonNull<Block>,
+}
+
+// SAFETY: an address, which is followed under the lock of the list only (N1).
+unsafe impl Send for Known {}
+
+impl Known {
+    /// The block, unless its last holder is gone. Called with the list locked.
+    fn upgrade(&self) -> Option<BlockRef> {
+        // SAFETY: N1: the entry is in the list, which is locked.
+        unsafe { BlockRef::upgrade(self.block) }
+    }
+}
+
+/// The entry of one block, which takes it out when its last holder is gone.
 #[derive(Debug)]
 pub(crate) struct Registration {
     index: u32,
 }
 
 impl Registration {
-    pub(crate) fn new(block: Weak<Block>) -> Self {
-        let entry = Entry { block, born: Moment::now_coarse(), tag: TagId::current() };
+    /// An entry for a block of its own, which owns it.
+    pub(crate) fn new(block: NonNull<Block>) -> Self {
+        let entry = Entry { block: Known { block }, born: Moment::now_coarse(), tag: TagId::current() };
         let mut blocks = lock(&BLOCKS);
         if let Some(index) = blocks.vacant.pop() {
             blocks.entries[index as usize] = Some(entry);
@@ -46,20 +66,18 @@ impl Registration {
         lock(&BLOCKS).entries[self.index as usize].as_ref().map_or(TagId::NONE, |entry| entry.tag)
     }
 
+    /// Takes the block out of the list, once, and tells its label.
+    pub(crate) fn end(&self) -> TagId {
+        let mut blocks = lock(&BLOCKS);
+        let gone = blocks.entries[self.index as usize].take();
+        blocks.vacant.push(self.index);
+        gone.map_or(TagId::NONE, |entry| entry.tag)
+    }
+
     pub(crate) fn set_tag(&self, tag: TagId) {
         if let Some(entry) = &mut lock(&BLOCKS).entries[self.index as usize] {
             entry.tag = tag;
         }
-    }
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        let mut blocks = lock(&BLOCKS);
-        let gone = blocks.entries[self.index as usize].take();
-        blocks.vacant.push(self.index);
-        drop(blocks);
-        drop(gone);
     }
 }
 

@@ -15,6 +15,15 @@ impl TagId {
     pub(crate) const RESERVE: Self = Self(1);
     const FIRST: u32 = 2;
 
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The one that has that number.
+    pub(crate) const fn of_number(number: u32) -> Self {
+        Self(number)
+    }
+
     /// The label of new memory on this thread.
     pub(crate) fn current() -> Self {
         CURRENT.get()

@@ -26,11 +26,13 @@ impl Bits {
         self.0[0] | self.0[1] == 0
     }
 
-    pub(super) fn count(self) -> usize {
+    #[cfg(test)]
+    fn count(self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    pub(super) fn contains(self, number: u32) -> bool {
+    #[cfg(test)]
+    fn contains(self, number: u32) -> bool {
         self.0[word(number)] & bit(number) != 0
     }
 

@@ -6,9 +6,9 @@ use std::ptr::NonNull;
 use usm_core::{Event, Queue};
 
 use super::classes::SizeClass;
-use super::slab::{Record, Slab};
+use super::slab::{Request, Slab};
 use crate::UsmBuffer;
-use crate::buffer::same_queue;
+use crate::buffer::{Block, HomeRef, Place, same_queue};
 
 /// The slabs of one size.
 #[derive(Debug)]
@@ -41,14 +41,10 @@ struct Parked {
     index: u32,
 }
 
-/// A block to be lent.
+/// A block that was lent.
 #[derive(Debug)]
 pub(super) struct Taken {
-    pub(super) slab: u32,
-    pub(super) index: u32,
-    pub(super) start: NonNull<u8>,
-    /// It is parked on the queue of the request.
-    pub(super) is_pending: bool,
+    pub(super) place: NonNull<Block>,
     /// All blocks of its slab were idle before.
     pub(super) was_idle: bool,
 }
@@ -60,37 +56,53 @@ impl Class {
 
     /// A block that nothing uses.
     #[inline(always)]
-    pub(super) fn take_free(&mut self, record: Record) -> Option<Taken> {
+    pub(super) fn take_free(&mut self, request: Request<'_>) -> Option<Taken> {
         let slab = *self.partial.last()?;
         let found = self.slabs[slab as usize].as_mut()?;
         let (was_idle, index) = (found.is_idle(), found.lowest_free());
-        let start = found.lend(index, record);
+        let place = found.lend(index, request, false)?;
         if !found.has_free() {
             self.partial.pop();
         }
-        Some(Taken { slab, index, start, is_pending: false, was_idle })
+        Some(Taken { place, was_idle })
+    }
+
+    /// Blocks of the slab that is used next, at most `count`, to be lent by the caller.
+    pub(super) fn set_aside(&mut self, count: usize, mut add: impl FnMut(NonNull<Block>)) -> usize {
+        let Some(found) = self.partial.last().and_then(|slab| self.slabs[*slab as usize].as_mut()) else {
+            return 0;
+        };
+        // One that is idle stays so.
+        let mut added = 0;
+        while added < count
+            && !found.is_idle()
+            && found.has_free()
+            && let Some(place) = found.set_aside()
+        {
+            add(place);
+            added += 1;
+        }
+        if !found.has_free() {
+            self.partial.pop();
+        }
+        added
     }
 
     /// A block that is used by earlier work on the same in-order queue only: what is submitted from now on comes after that.
     /// What is done with then goes to `ended`.
-    pub(super) fn take_in_order(
-        &mut self,
-        queue: &Queue,
-        record: Record,
-        ended: &mut Vec<Stream>,
-    ) -> Option<Taken> {
-        if self.streams.is_empty() || !queue.properties().in_order {
+    pub(super) fn take_in_order(&mut self, request: Request<'_>, ended: &mut Vec<Stream>) -> Option<Taken> {
+        if self.streams.is_empty() || !request.queue.properties().in_order {
             return None;
         }
-        let stream = self.streams.iter().position(|stream| same_queue(&stream.queue, queue))?;
+        let stream = self.streams.iter().position(|stream| same_queue(&stream.queue, request.queue))?;
         let Parked { slab, index, .. } = self.streams[stream].parked.pop_back()?;
         let found = self.slabs[slab as usize].as_mut()?;
         let was_idle = found.is_idle();
-        let start = found.lend(index, record);
+        let place = found.lend(index, request, true)?;
         if self.streams[stream].parked.is_empty() {
             ended.push(self.streams.swap_remove(stream));
         }
-        Some(Taken { slab, index, start, is_pending: true, was_idle })
+        Some(Taken { place, was_idle })
     }
 
     /// Takes a lent block back. `true` when its slab is idle now.
@@ -142,10 +154,11 @@ impl Class {
     }
 
     /// Adds a slab with free blocks only, and tells its number.
-    pub(super) fn add(&mut self, memory: UsmBuffer) -> u32 {
-        let mut slab = Slab::new(memory, self.size);
-        slab.position = self.partial.len();
+    pub(super) fn add(&mut self, memory: UsmBuffer, home: HomeRef, shelf: u32) -> u32 {
         let index = self.vacant.pop().unwrap_or(self.slabs.len() as u32);
+        let first = Place { shelf, class: self.size.index() as u32, slab: index, index: 0 };
+        let mut slab = Slab::new(memory, self.size, home, first);
+        slab.position = self.partial.len();
         if index as usize == self.slabs.len() {
             self.slabs.push(None);
         }

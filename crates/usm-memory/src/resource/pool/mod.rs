@@ -3,10 +3,15 @@
 mod bits;
 mod class;
 mod classes;
+mod keepers;
+mod latch;
+mod magazine;
 mod options;
+mod report;
 mod shelf;
 mod slab;
 mod stock;
+mod thread;
 
 use std::sync::{Arc, Weak};
 
@@ -15,6 +20,7 @@ use usm_core::{Error as CoreError, LiveAllocations, Queue, UsmKind};
 use self::classes::SizeClass;
 pub use self::options::{PoolOptions, PoolStatistics};
 use self::stock::Stock;
+pub(crate) use self::thread::keep;
 use super::usage::Usage;
 use super::{MemoryResource, check};
 use crate::snapshot::{self, Lender, Tag, TagId};
@@ -30,6 +36,12 @@ use crate::{Error, Result, UsmBuffer};
 ///   once; who uses the address with anything else than guards and that queue has to wait for the queue first;
 /// - with other queues when it has ended, without a wait; the pool rather grows than waits;
 /// - when upstream has no memory left, after waiting for it.
+///
+/// Each thread *keeps* some blocks that come back on it without pending work, at most 32 of a size and 256 KiB, or two of up to
+/// 4 MiB, and hands them out again without the pool's lock. Such blocks are free for everybody who asks: they count as idle, and what
+/// threads keep is taken back when the pool would grow otherwise, when upstream has no memory left, with `trim`, when the thread ends,
+/// and when the pool is dropped. A sixteenth of [`PoolOptions::max_retained_bytes`], and at most 16 MiB, is set aside for each thread as
+/// long as it keeps any. Until then a thread also keeps up to four queues of a context and kind, those it allocated with last.
 ///
 /// Memory goes back upstream, after the work that is pending on it,
 /// - with [`trim`](MemoryResource::trim), which waits for that work,
@@ -82,6 +94,7 @@ impl PoolResource {
     /// What the pool has at the moment, and did so far.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
+        self.stock.recall();
         let state = self.stock.lock();
         let (slab_bytes, idle_bytes) = state.slab_bytes();
         PoolStatistics {
@@ -108,7 +121,9 @@ impl PoolResource {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<UsmBuffer> {
-        self.stock.lend(queue, kind, len_bytes, self.size(len_bytes, align_bytes)?, true)
+        let size = self.size(len_bytes, align_bytes)?;
+        let kept = self.stock.lend_kept(queue, kind, len_bytes, size);
+        kept.or_else(|| self.stock.lend(queue, kind, len_bytes, size, true))
     }
 
     /// A buffer in a block of a slab.
@@ -126,8 +141,10 @@ impl PoolResource {
 
     /// A buffer in a block that is there, without waiting.
     fn reuse(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, size: SizeClass) -> Option<UsmBuffer> {
-        let free = self.stock.lend(queue, kind, len_bytes, size, true);
-        free.or_else(|| self.stock.lend_parked(queue, kind, len_bytes, size))
+        let free = || self.stock.lend(queue, kind, len_bytes, size, true);
+        let found = free().or_else(|| self.stock.lend_parked(queue, kind, len_bytes, size));
+        // What threads keep is taken away from them before the pool grows.
+        found.or_else(|| self.stock.recall().then(free).flatten())
     }
 
     /// A block of a new slab. Upstream is asked without the lock, since it may call back.
@@ -180,9 +197,9 @@ impl MemoryResource for PoolResource {
     ) -> Result<UsmBuffer> {
         // What happens nearly always, before errors take their room.
         if let Some(size) = self.size(len_bytes, align_bytes)
-            && let Some(found) = self.stock.find_free(queue, kind, len_bytes, size, true)
+            && let Some(buffer) = self.stock.lend_kept(queue, kind, len_bytes, size)
         {
-            return Ok(self.stock.buffer(found, size, queue, kind, len_bytes));
+            return Ok(buffer);
         }
         self.allocate_slowly(queue, kind, len_bytes, align_bytes)
     }

@@ -14,7 +14,8 @@ impl PoolOptions {
     }
 
     /// Bytes of slabs without a buffer that are kept for later use, for each context, device and kind. What comes back beyond
-    /// that goes to the upstream resource at once; larger requests are not pooled at all.
+    /// that goes to the upstream resource at once; larger requests are not pooled at all. What threads keep for themselves is a part of
+    /// this, and nothing of slabs larger than a sixteenth of it.
     pub fn max_retained_bytes(mut self, bytes: usize) -> Self {
         self.max_retained_bytes = bytes;
         self

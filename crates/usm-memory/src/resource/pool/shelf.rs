@@ -1,14 +1,17 @@
 //! The part of a pool for one context, device and kind, and how much of it is idle.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use usm_core::{Queue, UsmKind};
 
 use super::class::{Class, Stream, Taken, Time};
 use super::classes::SizeClass;
-use super::slab::{Record, Slab};
+use super::magazine::Tray;
+use super::slab::{Request, Slab};
+use super::stock::Stock;
 use crate::UsmBuffer;
-use crate::buffer::{Place, same_queue};
+use crate::buffer::{HomeRef, Place, same_queue};
 use crate::snapshot::Lendable;
 
 /// Slabs and free blocks that any queue of one context and device may use.
@@ -31,9 +34,18 @@ pub(super) struct Shelf {
 pub(super) struct Garbage {
     slabs: Vec<Slab>,
     streams: Vec<Stream>,
+    pub(super) trays: Vec<Tray>,
+    pub(super) queues: Vec<Queue>,
+    /// Last: what is above may be in its memory.
+    pub(super) stock: Option<Arc<Stock>>,
 }
 
 impl Garbage {
+    pub(super) fn append(&mut self, other: Self) {
+        self.slabs.extend(other.slabs);
+        self.streams.extend(other.streams);
+    }
+
     /// Bytes of the slabs.
     pub(super) fn slab_bytes(&self) -> usize {
         self.slabs.iter().map(|slab| slab.memory.len_bytes()).sum()
@@ -54,8 +66,8 @@ impl Shelf {
 
     /// A block that nothing uses.
     #[inline(always)]
-    pub(super) fn take_free(&mut self, size: SizeClass, record: Record) -> Option<Taken> {
-        let taken = self.classes.get_mut(size.index())?.as_mut()?.take_free(record)?;
+    pub(super) fn take_free(&mut self, size: SizeClass, request: Request<'_>) -> Option<Taken> {
+        let taken = self.classes.get_mut(size.index())?.as_mut()?.take_free(request)?;
         self.is_lent(&taken, size);
         Some(taken)
     }
@@ -64,11 +76,10 @@ impl Shelf {
     pub(super) fn take_in_order(
         &mut self,
         size: SizeClass,
-        queue: &Queue,
-        record: Record,
+        request: Request<'_>,
         garbage: &mut Garbage,
     ) -> Option<Taken> {
-        let taken = self.class_mut(size.index())?.take_in_order(queue, record, &mut garbage.streams)?;
+        let taken = self.class_mut(size.index())?.take_in_order(request, &mut garbage.streams)?;
         self.is_lent(&taken, size);
         Some(taken)
     }
@@ -147,7 +158,7 @@ impl Shelf {
         }
     }
 
-    pub(super) fn add(&mut self, size: SizeClass, memory: UsmBuffer) {
+    pub(super) fn add(&mut self, size: SizeClass, memory: UsmBuffer, home: HomeRef, shelf: u32) {
         let index = size.index();
         if index >= self.classes.len() {
             self.classes.resize_with(index + 1, || None);
@@ -155,7 +166,7 @@ impl Shelf {
         self.slab_bytes += size.slab_bytes();
         self.idle_bytes += size.slab_bytes();
         let start = memory.address();
-        let slab = self.classes[index].get_or_insert_with(|| Class::new(size)).add(memory);
+        let slab = self.classes[index].get_or_insert_with(|| Class::new(size)).add(memory, home, shelf);
         self.starts.insert(start, (index as u32, slab));
     }
 

@@ -1,22 +1,29 @@
 //! One piece of memory from upstream, cut into blocks: which are lent, which are free, and which wait for a queue.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
+
+use usm_core::Queue;
 
 use super::bits::Bits;
 use super::classes::SizeClass;
 use crate::UsmBuffer;
-use crate::snapshot::{Lendable, Moment, TagId};
+use crate::buffer::{Block, HomeRef, Place, Rack};
+use crate::snapshot::{Birth, Lendable};
 
-/// What is known of a lent block.
+/// Who asks for a block, and for how much of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record {
+pub(super) struct Request<'a> {
+    pub(super) queue: &'a Queue,
     pub(super) len_bytes: usize,
-    pub(super) born: Moment,
-    pub(super) tag: TagId,
+    pub(super) birth: Birth,
 }
 
-impl Record {
-    const NOTHING: Self = Self { len_bytes: 0, born: Moment::NEVER, tag: TagId::NONE };
+impl<'a> Request<'a> {
+    #[inline(always)]
+    pub(super) fn new(queue: &'a Queue, len_bytes: usize) -> Self {
+        Self { queue, len_bytes, birth: Birth::now() }
+    }
 }
 
 /// A slab. A block that is neither lent nor free is *parked*: work on a queue may still use it.
@@ -31,14 +38,15 @@ pub(super) struct Slab {
     lent: Bits,
     /// Where the class has the slab in its list of those with free blocks.
     pub(super) position: usize,
-    records: Box<[Record]>,
+    /// The records of all blocks.
+    rack: Arc<Rack>,
 }
 
 impl Slab {
-    pub(super) fn new(memory: UsmBuffer, size: SizeClass) -> Self {
+    pub(super) fn new(memory: UsmBuffer, size: SizeClass, home: HomeRef, first: Place) -> Self {
         let all = Bits::first(size.blocks);
-        let records = vec![Record::NOTHING; size.blocks].into_boxed_slice();
-        Self { memory, block_bytes: size.block_bytes, all, free: all, lent: Bits::NONE, position: 0, records }
+        let rack = Rack::new(home, &memory, first, size.block_bytes, size.blocks);
+        Self { memory, block_bytes: size.block_bytes, all, free: all, lent: Bits::NONE, position: 0, rack }
     }
 
     pub(super) fn has_free(&self) -> bool {
@@ -60,28 +68,48 @@ impl Slab {
         self.free.lowest()
     }
 
-    /// Lends a block that is free or parked.
-    pub(super) fn lend(&mut self, index: u32, record: Record) -> NonNull<u8> {
+    /// Lends a block that is free or parked. It stays where it is until it is parked or set free.
+    #[inline(always)]
+    pub(super) fn lend(
+        &mut self,
+        index: u32,
+        request: Request<'_>,
+        is_pending: bool,
+    ) -> Option<NonNull<Block>> {
+        let place = self.rack.place(index)?;
         self.free.remove(index);
         self.lent.insert(index);
-        let index = index as usize;
-        self.records[index] = record;
-        self.memory.block_start(index * self.block_bytes)
+        // SAFETY: S1, S2: nobody has it.
+        unsafe { place.lend(request.len_bytes, request.queue, is_pending, request.birth) };
+        Some(NonNull::from(place))
     }
 
-    /// A lent block is parked.
+    /// The free block with the lowest address counts as lent, without a holder: for who lends it then.
+    pub(super) fn set_aside(&mut self) -> Option<NonNull<Block>> {
+        let index = self.lowest_free();
+        let place = self.rack.place(index)?;
+        self.free.remove(index);
+        self.lent.insert(index);
+        Some(NonNull::from(place))
+    }
+
+    /// A lent block, which nobody holds any more, is parked.
     pub(super) fn park(&mut self, index: u32) {
+        self.take_back(index);
         self.lent.remove(index);
     }
 
-    /// A lent or parked block is free.
+    /// A lent block, which nobody holds any more, or a parked one is free.
     pub(super) fn set_free(&mut self, index: u32) {
+        self.take_back(index);
         self.lent.remove(index);
         self.free.insert(index);
     }
 
-    pub(super) fn record_mut(&mut self, index: u32) -> Option<&mut Record> {
-        self.records.get_mut(index as usize)
+    fn take_back(&self, index: u32) {
+        if let Some(place) = self.rack.place(index) {
+            place.take_back();
+        }
     }
 
     /// What is known of an address, where it is in the slab.
@@ -89,21 +117,19 @@ impl Slab {
         let start = self.memory.address();
         let offset_bytes = address.checked_sub(start).filter(|offset| *offset < self.memory.len_bytes())?;
         let index = offset_bytes / self.block_bytes;
-        Some(match self.lent.contains(index as u32) {
-            true => Lendable::Lent(start + index * self.block_bytes, self.records[index].len_bytes),
-            false => Lendable::Free,
+        Some(match self.rack.place(index as u32).and_then(Block::content) {
+            Some((len_bytes, _)) => Lendable::Lent(start + index * self.block_bytes, len_bytes),
+            None => Lendable::Free,
         })
     }
 
-    pub(super) fn num_lent(&self) -> usize {
-        self.lent.count()
-    }
-
-    /// The lent blocks, with their addresses.
-    pub(super) fn lent(&self) -> impl Iterator<Item = (usize, Record)> {
+    /// The blocks that buffers have: address, length and birth.
+    pub(super) fn lent(&self) -> impl Iterator<Item = (usize, usize, Birth)> {
         let start = self.memory.address();
-        let is_lent = |index: &usize| self.lent.contains(*index as u32);
-        let block = move |index: usize| (start + index * self.block_bytes, self.records[index]);
-        (0..self.records.len()).filter(is_lent).map(block)
+        let contents = self.rack.places().enumerate();
+        contents.filter_map(move |(index, place)| {
+            let (len_bytes, birth) = place.content()?;
+            Some((start + index * self.block_bytes, len_bytes, birth))
+        })
     }
 }

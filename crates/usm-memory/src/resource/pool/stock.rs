@@ -1,15 +1,19 @@
 //! All that a pool has, shared by the pool and the blocks that it has lent.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::mem;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use usm_core::{LiveAllocations, Queue, Runtime, UsmKind};
+use usm_core::{Queue, Runtime, UsmKind};
 
-use super::class::{Stream, Taken, Time};
+use super::class::{Stream, Time};
 use super::classes::SizeClass;
+use super::magazine::{self, Magazine};
 use super::shelf::{Garbage, Shelf};
-use super::slab::{Record, Slab};
-use crate::buffer::{Home, Lent, Place, hand_down};
-use crate::snapshot::{Facts, Holder, Lendable, Lender, Moment, TagId};
+use super::slab::{Request, Slab};
+use super::thread;
+use crate::buffer::{Block, Home, HomeRef, Place, hand_down};
 use crate::{Result, UsmBuffer, drops};
 
 /// The memory of a pool.
@@ -19,29 +23,37 @@ pub(super) struct Stock {
     /// Of the process that made it. In a forked child the lock may be closed for ever: nothing is lent there, and what comes back is
     /// the parent's.
     generation: u64,
+    /// Of no other pool.
+    pub(super) id: u64,
 }
+
+/// The number of the next pool; 0 is none.
+static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// What the lock keeps.
 #[derive(Debug)]
 pub(super) struct State {
     /// Invariant P1: a shelf with lent blocks stays where it is.
-    shelves: Vec<Option<Shelf>>,
-    max_idle_bytes: usize,
+    pub(super) shelves: Vec<Option<Shelf>>,
+    pub(super) max_idle_bytes: usize,
     /// The pool is gone: what comes back goes upstream.
-    is_closed: bool,
-    now: Time,
-    /// What is lent of the slabs.
-    lent_bytes: usize,
+    pub(super) is_closed: bool,
+    pub(super) now: Time,
+    /// Invariant P2: the stock keeps itself as long as a block is lent, whose records are in its slabs.
+    pub(super) lent_count: usize,
+    pub(super) itself: Option<Arc<Stock>>,
+    /// What is lent of the slabs, but for what magazines have not told yet: less than nothing where more came back here than was lent
+    /// here.
+    pub(super) lent_bytes: isize,
+    /// What threads keep, and the sums of what they were told that they may pin and use. A thread may lend more than comes back to it
+    /// only as far as the peak stays what it is, so that the peak is exact though nobody counts at each allocation.
+    pub(super) magazines: Vec<&'static Magazine>,
+    pub(super) pinned_bytes: usize,
+    pub(super) granted_bytes: isize,
     /// Buffers that do not come from a slab.
-    own_bytes: usize,
+    pub(super) own_bytes: usize,
     pub(super) peak_bytes: usize,
     pub(super) reused_count: u64,
-}
-
-/// A block to be lent, and its shelf.
-pub(super) struct Found {
-    taken: Taken,
-    shelf: usize,
 }
 
 /// What to wait for so that parked blocks are free.
@@ -59,12 +71,18 @@ impl Stock {
             max_idle_bytes,
             is_closed: false,
             now: 0,
+            lent_count: 0,
+            itself: None,
             lent_bytes: 0,
+            magazines: Vec::new(),
+            pinned_bytes: 0,
+            granted_bytes: 0,
             own_bytes: 0,
             peak_bytes: 0,
             reused_count: 0,
         };
-        Arc::new(Self { state: Mutex::new(state), generation: Runtime::fork_generation() })
+        let (state, generation) = (Mutex::new(state), Runtime::fork_generation());
+        Arc::new(Self { state, generation, id: NEXT.fetch_add(1, Ordering::Relaxed) })
     }
 
     /// Whether this is a forked child of the process that made the pool.
@@ -72,26 +90,24 @@ impl Stock {
         self.generation != Runtime::fork_generation()
     }
 
-    /// The slabs, and what is lent of them.
-    pub(super) fn census(&self) -> [LiveAllocations; 2] {
-        if self.is_forked() {
-            return Default::default();
-        }
-        let state = self.lock();
-        let shelves = || state.shelves.iter().flatten();
-        let slabs = shelves().fold(LiveAllocations::default(), |sum, shelf| LiveAllocations {
-            count: sum.count + shelf.num_slabs(),
-            bytes: sum.bytes + shelf.slab_bytes,
-        });
-        // Counted here, where it is asked for, and not whenever a block comes and goes.
-        let count = shelves().flat_map(Shelf::classes).flat_map(|(_, class)| class.slabs());
-        let count = count.map(|(_, slab)| slab.num_lent()).sum();
-        [slabs, LiveAllocations { count, bytes: state.lent_bytes }]
-    }
-
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         // No code unwinds while it holds the lock half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A buffer in a block that this thread keeps.
+    #[inline(always)]
+    pub(super) fn lend_kept(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        size: SizeClass,
+    ) -> Option<UsmBuffer> {
+        if self.is_forked() {
+            return None;
+        }
+        Some(buffer(thread::magazine(self.id)?.take(queue, kind, len_bytes, size)?))
     }
 
     /// A buffer in a block that nothing uses.
@@ -103,30 +119,39 @@ impl Stock {
         size: SizeClass,
         is_reuse: bool,
     ) -> Option<UsmBuffer> {
-        let found = self.find_free(queue, kind, len_bytes, size, is_reuse)?;
-        Some(self.buffer(found, size, queue, kind, len_bytes))
-    }
-
-    /// A block that nothing uses, for [`buffer`](Self::buffer). In the caller, so that it stays in registers.
-    #[inline(always)]
-    pub(super) fn find_free(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        size: SizeClass,
-        is_reuse: bool,
-    ) -> Option<Found> {
         if self.is_forked() {
             return None;
         }
-        let record = Record { len_bytes, born: Moment::now_coarse(), tag: TagId::current() };
+        let magazine = if magazine::is_kept(size) { thread::magazine_or_new(self) } else { None };
+        let request = Request::new(queue, len_bytes);
+        let mut garbage = Garbage::default();
         let mut state = self.lock();
         let index = state.shelf(queue, kind)?;
-        let taken = state.shelves[index].as_mut()?.take_free(size, record)?;
+        let magazine =
+            magazine.filter(|magazine| state.prepare(magazine, queue, kind, index, size, &mut garbage));
+        let kept = magazine.and_then(|magazine| magazine.kept.hold().pop(index, size.index()));
+        let place = match kept {
+            Some(place) => {
+                // SAFETY: M3: it was lent by the pool, so that it stays.
+                let block = unsafe { place.as_ref() };
+                // SAFETY: M3: nobody holds it, and it was the magazine's alone.
+                let unused = unsafe { block.lend_again(len_bytes, queue, request.birth) };
+                garbage.queues.extend(unused);
+                place
+            }
+            None => {
+                let place = state.shelves[index].as_mut()?.take_free(size, request)?.place;
+                state.leaves(self, 1);
+                place
+            }
+        };
         state.is_lent(len_bytes, is_reuse);
+        if let Some(magazine) = magazine {
+            state.fill(self, magazine, index, size);
+        }
         drop(state);
-        Some(Found { taken, shelf: index })
+        drop(garbage);
+        Some(buffer(place))
     }
 
     /// A buffer in a block that was parked, without waiting.
@@ -138,20 +163,21 @@ impl Stock {
         len_bytes: usize,
         size: SizeClass,
     ) -> Option<UsmBuffer> {
-        let record = Record { len_bytes, born: Moment::now_coarse(), tag: TagId::current() };
+        let request = Request::new(queue, len_bytes);
         let mut garbage = Garbage::default();
         let mut state = self.lock();
         let index = state.shelf(queue, kind)?;
-        let mut taken = state.shelves[index].as_mut()?.take_in_order(size, queue, record, &mut garbage);
+        let mut taken = state.shelves[index].as_mut()?.take_in_order(size, request, &mut garbage);
         if taken.is_none() && state.absorb_ended(index, size.index(), &mut garbage) {
-            taken = state.shelves[index].as_mut()?.take_free(size, record);
+            taken = state.shelves[index].as_mut()?.take_free(size, request);
         }
         if taken.is_some() {
+            state.leaves(self, 1);
             state.is_lent(len_bytes, true);
         }
         drop(state);
         drop(garbage);
-        taken.map(|taken| self.buffer(Found { taken, shelf: index }, size, queue, kind, len_bytes))
+        taken.map(|taken| buffer(taken.place))
     }
 
     /// Adds a slab for that queue and kind, and lends a block of it.
@@ -168,28 +194,11 @@ impl Stock {
             Some(index) => index,
             None => state.add_shelf(Shelf::new(queue, kind)),
         };
-        state.shelves[index].as_mut()?.add(size, slab);
+        let home: Weak<Self> = Arc::downgrade(self);
+        let home = HomeRef { home, number: self.id };
+        state.shelves[index].as_mut()?.add(size, slab, home, index as u32);
         drop(state);
         self.lend(queue, kind, len_bytes, size, false)
-    }
-
-    /// The buffer of a block. It is made where the caller wants it: moved, it would be read as whole words soon after its parts were
-    /// written, for which a processor has to wait.
-    #[inline(always)]
-    pub(super) fn buffer(
-        self: &Arc<Self>,
-        found: Found,
-        size: SizeClass,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-    ) -> UsmBuffer {
-        let Found { taken: Taken { slab, index, start, is_pending, .. }, shelf } = found;
-        let place = Place { shelf: shelf as u32, class: size.index() as u32, slab, index };
-        let lent = Lent { start, len_bytes, kind, is_pending, home: Arc::clone(self) as _, place };
-        // SAFETY: the block of a slab, which is live memory of the shelf's kind and context and at least as long. It is lent now
-        // (S1, S2), so that it is lent to nobody else, and its slab stays, until it is taken back.
-        unsafe { UsmBuffer::lent(lent, queue) }
     }
 
     /// What is to be waited for so that blocks of that size become free.
@@ -219,6 +228,7 @@ impl Stock {
     pub(super) fn take_free(&self) -> (Garbage, Vec<Shelf>) {
         let mut garbage = Garbage::default();
         let mut state = self.lock();
+        state.recall(&mut garbage);
         state.shelves.iter_mut().flatten().for_each(|shelf| shelf.evict_all(&mut garbage));
         let is_empty = |shelf: &mut Option<Shelf>| shelf.take_if(|shelf| shelf.slab_bytes == 0);
         let empty = state.shelves.iter_mut().filter_map(is_empty).collect();
@@ -229,8 +239,16 @@ impl Stock {
     pub(super) fn close(&self) {
         let mut state = self.lock();
         (state.is_closed, state.max_idle_bytes) = (true, 0);
+        let mut kept = Garbage::default();
+        state.recall(&mut kept);
+        for magazine in mem::take(&mut state.magazines) {
+            // Its thread finds that it is of no pool.
+            magazine.kept.hold().is_known = false;
+            magazine.stock.store(0, Ordering::Relaxed);
+        }
         let parked = state.hand_down_all();
         drop(state);
+        drop(kept);
         for (slab, queue) in &parked {
             hand_down(slab.block(), queue);
         }
@@ -245,6 +263,33 @@ impl Stock {
         drop(self.take_free());
     }
 
+    /// Lets the blocks that threads keep be free. `true` when there were any.
+    #[cold]
+    pub(super) fn recall(&self) -> bool {
+        if self.is_forked() {
+            return false;
+        }
+        let mut garbage = Garbage::default();
+        let mut state = self.lock();
+        let found = state.recall(&mut garbage);
+        drop(state);
+        found
+    }
+
+    /// The thread of a magazine ends.
+    pub(super) fn retire(&self, magazine: &Magazine) {
+        if self.is_forked() {
+            return;
+        }
+        let mut garbage = Garbage::default();
+        let mut state = self.lock();
+        state.count_one(magazine);
+        state.recall_one(magazine, &mut garbage);
+        state.magazines.retain(|known| !std::ptr::eq(*known, magazine));
+        magazine.kept.hold().is_known = false;
+        drop(state);
+    }
+
     /// A buffer that does not come from a slab is there, or is gone.
     pub(super) fn count_used(&self, len_bytes: usize, is_new: bool) {
         let mut state = self.lock();
@@ -255,6 +300,14 @@ impl Stock {
             state.own_bytes -= len_bytes;
         }
     }
+}
+
+/// The buffer of a block that was lent.
+#[inline(always)]
+fn buffer(place: NonNull<Block>) -> UsmBuffer {
+    // SAFETY: it was lent for this, from a slab, which is live memory of the shelf's kind and context. It is lent to nobody else (S1,
+    // S2), and its slab stays (P2), until it is taken back.
+    unsafe { UsmBuffer::lent(place) }
 }
 
 impl State {
@@ -272,17 +325,42 @@ impl State {
         index
     }
 
-    /// Bytes that buffers have.
+    /// Bytes that buffers have, after [`count`](Self::count).
     pub(super) fn used_bytes(&self) -> usize {
-        self.lent_bytes.saturating_add(self.own_bytes)
+        usize::try_from(self.lent_bytes).unwrap_or_default().saturating_add(self.own_bytes)
     }
 
     fn note_peak(&mut self) {
-        self.peak_bytes = self.peak_bytes.max(self.used_bytes());
+        if self.room_bytes() < 0 {
+            self.count();
+            self.peak_bytes = self.peak_bytes.max(self.used_bytes());
+        }
+    }
+
+    /// How much more may be granted below the peak.
+    pub(super) fn room_bytes(&self) -> isize {
+        let signed = |bytes: usize| isize::try_from(bytes).unwrap_or(isize::MAX);
+        let used_bytes = self.lent_bytes.saturating_add(self.granted_bytes);
+        signed(self.peak_bytes).saturating_sub(used_bytes.saturating_add(signed(self.own_bytes)))
+    }
+
+    /// A block is not lent any more. What kept the stock for it goes with the caller, without the lock.
+    #[must_use]
+    pub(super) fn is_back(&mut self) -> Option<Arc<Stock>> {
+        self.lent_count -= 1;
+        if self.lent_count == 0 { self.itself.take() } else { None }
+    }
+
+    /// Blocks of a slab are lent, or kept by a thread.
+    pub(super) fn leaves(&mut self, stock: &Arc<Stock>, count: usize) {
+        if self.lent_count == 0 {
+            self.itself = Some(Arc::clone(stock));
+        }
+        self.lent_count += count;
     }
 
     fn is_lent(&mut self, len_bytes: usize, is_reuse: bool) {
-        self.lent_bytes += len_bytes;
+        self.lent_bytes += len_bytes as isize;
         self.note_peak();
         self.reused_count += u64::from(is_reuse);
     }
@@ -309,7 +387,7 @@ impl State {
     }
 
     fn absorb(&mut self, wait: &Wait, garbage: &mut Garbage) -> bool {
-        let max_idle_bytes = self.max_idle_bytes;
+        let max_idle_bytes = self.max_free_bytes();
         let Some(shelf) = self.shelves.get_mut(wait.shelf).and_then(Option::as_mut) else { return false };
         shelf.absorb(wait.class, &wait.queue, wait.until, max_idle_bytes, garbage)
     }
@@ -351,10 +429,6 @@ impl State {
         shelf.class_mut(place.class as usize)?.slab(place.slab)
     }
 
-    fn record(&mut self, place: Place) -> Option<&mut Record> {
-        self.slab(place)?.record_mut(place.index)
-    }
-
     /// Bytes of all slabs, and of the idle ones.
     pub(super) fn slab_bytes(&self) -> (usize, usize) {
         let shelves = self.shelves.iter().flatten();
@@ -377,47 +451,21 @@ impl Home for Stock {
             drop(slab);
             state = self.lock();
         }
-        state.lent_bytes -= len_bytes;
+        let mut kept = Garbage::default();
+        state.lent_bytes -= len_bytes as isize;
+        if state.is_tight(place) {
+            state.recall(&mut kept);
+        } else if let Some(magazine) = thread::magazine(self.id) {
+            let more = magazine.kept.hold().overflow(place.shelf as usize, place.class as usize);
+            more.into_iter().for_each(|place| state.set_one_free(place, &mut kept));
+        }
         state.now += 1;
-        let (now, max_idle_bytes) = (state.now, state.max_idle_bytes);
+        let (now, max_idle_bytes) = (state.now, state.max_free_bytes());
         let shelf = state.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);
         let garbage = shelf.and_then(|shelf| shelf.give(place, pending, now, max_idle_bytes));
+        // The caller keeps the stock until this has returned.
+        let itself = state.is_back();
         drop(state);
-        drop(garbage);
-    }
-
-    fn tag(&self, place: Place) -> TagId {
-        self.lock().record(place).map_or(TagId::NONE, |record| record.tag)
-    }
-
-    fn set_tag(&self, place: Place, tag: TagId) {
-        if let Some(record) = self.lock().record(place) {
-            record.tag = tag;
-        }
-    }
-}
-
-impl Lender for Stock {
-    fn report(&self, facts: &mut Vec<Facts>) {
-        let state = self.lock();
-        for shelf in state.shelves.iter().flatten() {
-            let lent = shelf.classes().flat_map(|(_, class)| class.slabs()).flat_map(|(_, slab)| slab.lent());
-            facts.extend(lent.map(|(address, record)| Facts {
-                address,
-                len_bytes: record.len_bytes,
-                kind: shelf.kind,
-                holder: Holder::Leased,
-                queue: shelf.queue.clone(),
-                born: record.born,
-                tag: record.tag,
-            }));
-        }
-    }
-
-    fn block_at(&self, address: usize) -> Option<Lendable> {
-        if self.is_forked() {
-            return None;
-        }
-        self.lock().shelves.iter().flatten().find_map(|shelf| shelf.block_at(address))
+        drop((garbage, kept, itself));
     }
 }

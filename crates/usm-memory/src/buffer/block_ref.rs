@@ -1,0 +1,111 @@
+//! Counted references to blocks: as `Arc`, for blocks that lie in a rack, too.
+
+use std::fmt;
+use std::ops::Deref;
+use std::process;
+use std::ptr::NonNull;
+use std::sync::atomic::{Ordering, fence};
+
+use super::block::Block;
+use super::rack;
+
+/// More references than this are no program, but a loop that forgets them.
+const MAX_HOLDERS: u32 = u32::MAX / 2;
+
+/// One of the holders of a block. With the last one the block ends: one of its own is freed, a place of a rack goes back to its pool.
+pub(crate) struct BlockRef {
+    /// Invariant K3: a block that is counted (K2), so that it stays where it is.
+    block: NonNull<Block>,
+}
+
+// SAFETY: a block may be used and ended on any thread.
+unsafe impl Send for BlockRef {}
+// SAFETY: as for Send.
+unsafe impl Sync for BlockRef {}
+
+impl BlockRef {
+    /// The first holder of a block of its own, which is put into the list of all live ones.
+    pub(super) fn registered(block: Block) -> Self {
+        let block = Self { block: NonNull::from(Box::leak(Box::new(block))) };
+        block.register(block.block);
+        block
+    }
+
+    /// The first holder of a place that was lent.
+    ///
+    /// # Safety
+    /// 1. The place was lent to the caller, who makes one reference of it: it counts one holder, and its rack stays until it ends.
+    #[inline(always)]
+    pub(crate) unsafe fn of_place(block: NonNull<Block>) -> Self {
+        Self { block }
+    }
+
+    /// One more holder, unless the block has none any more.
+    ///
+    /// # Safety
+    /// 1. The block is one of its own, and is not freed meanwhile.
+    pub(crate) unsafe fn upgrade(block: NonNull<Block>) -> Option<Self> {
+        // SAFETY: the caller's promise 1.
+        let holders = unsafe { &block.as_ref().holders };
+        let more = |count: u32| (count != 0 && count < MAX_HOLDERS).then(|| count + 1);
+        holders.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).ok()?;
+        Some(Self { block })
+    }
+
+    pub(crate) fn ptr_eq(&self, other: &Self) -> bool {
+        self.block == other.block
+    }
+
+    /// How many holders there are.
+    pub(crate) fn num_holders(&self) -> usize {
+        self.holders.load(Ordering::Relaxed) as usize
+    }
+}
+
+impl Deref for BlockRef {
+    type Target = Block;
+
+    #[inline]
+    fn deref(&self) -> &Block {
+        // SAFETY: K3.
+        unsafe { self.block.as_ref() }
+    }
+}
+
+impl Clone for BlockRef {
+    #[inline]
+    fn clone(&self) -> Self {
+        if self.holders.fetch_add(1, Ordering::Relaxed) >= MAX_HOLDERS {
+            process::abort();
+        }
+        Self { block: self.block }
+    }
+}
+
+impl Drop for BlockRef {
+    #[inline]
+    fn drop(&mut self) {
+        // Only holders make others of a place, so that the only one need not count itself out: it is the last.
+        let is_only_one = self.is_place() && self.holders.load(Ordering::Relaxed) == 1;
+        if !is_only_one && self.holders.fetch_sub(1, Ordering::Release) != 1 {
+            return;
+        }
+        // What other holders did comes before the end.
+        fence(Ordering::Acquire);
+        if self.is_place() {
+            // SAFETY: no holder is left but this one, which goes.
+            unsafe { rack::end(self.block) };
+        } else {
+            // From here on nobody looks at it.
+            self.unregister();
+            // SAFETY: made by `registered`, and no holder is left.
+            drop(unsafe { Box::from_raw(self.block.as_ptr()) });
+        }
+    }
+}
+
+impl fmt::Debug for BlockRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,112 @@
+//! Blocks that lie in a rack: lent again and again, each time from the first holder to the last.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use usm_core::Queue;
+
+use super::block::{Block, Holding, INHERITED};
+use super::home::Home;
+use super::rack::{Ending, Place};
+use crate::snapshot::{self, Birth, Stamp, TagId};
+
+impl Block {
+    /// A place is lent: from now on it has one holder.
+    ///
+    /// # Safety
+    /// 1. It is a place without a holder, and nobody else lends it.
+    #[inline(always)]
+    pub(crate) unsafe fn lend(&self, len_bytes: usize, queue: &Queue, is_pending: bool, birth: Birth) {
+        let Holding::Place(_, rack) = self.holding() else { return };
+        let is_racks = ptr::eq(rack.queue().context(), queue.context());
+        if !is_racks {
+            // SAFETY: K5: the caller's promise 1.
+            unsafe { *self.queue.get() = Some(queue.clone()) };
+        }
+        self.pending.store(if is_pending { INHERITED } else { 0 }, Ordering::Relaxed);
+        self.begin(len_bytes, birth);
+    }
+
+    /// A place that was kept with its queue is lent once more. Returns a queue that is not needed any more.
+    ///
+    /// # Safety
+    /// 1. It is a place that was lent, has no holder since, and neither hooks nor pending work; nobody else lends it.
+    #[inline(always)]
+    pub(crate) unsafe fn lend_again(&self, len_bytes: usize, queue: &Queue, birth: Birth) -> Option<Queue> {
+        let mut old = None;
+        if !ptr::eq(self.queue().context(), queue.context()) {
+            // SAFETY: K5: the caller's promise 1.
+            old = unsafe { (*self.queue.get()).replace(queue.clone()) };
+        }
+        self.begin(len_bytes, birth);
+        old
+    }
+
+    /// Which place it is, and the queue of its own, which it gives up.
+    ///
+    /// # Safety
+    /// 1. It is a place without a holder, and nobody else lends it or ends it.
+    pub(crate) unsafe fn empty(&self) -> Option<(Place, Option<Queue>)> {
+        let Holding::Place(index, rack) = self.holding() else { return None };
+        // SAFETY: K5: the caller's promise 1.
+        let queue = unsafe { (*self.queue.get()).take() };
+        Some((rack.number(index), queue))
+    }
+
+    pub(super) fn home(&self) -> Option<Arc<dyn Home>> {
+        match self.holding() {
+            Holding::Own(_) => None,
+            Holding::Place(_, rack) => rack.home(),
+        }
+    }
+
+    /// Home and class of a place for which nothing is to be done when nobody holds it any more.
+    #[inline(always)]
+    pub(super) fn is_done_with(&self) -> Option<(u64, u32)> {
+        let Holding::Place(_, rack) = self.holding() else { return None };
+        let has_more = self.has_hooks.load(Ordering::Relaxed) | (self.pending.load(Ordering::Relaxed) != 0);
+        (!has_more && !snapshot::is_recording()).then(|| rack.home_and_class())
+    }
+
+    /// The end of a place that nobody holds begins: its hooks run, and those who record are told. `None` for other blocks.
+    pub(super) fn begin_end(&self) -> Option<Ending> {
+        let Holding::Place(index, rack) = self.holding() else { return None };
+        let has_hooks = self.has_hooks.load(Ordering::Relaxed);
+        if has_hooks {
+            self.has_hooks.store(false, Ordering::Relaxed);
+        }
+        let ending = rack.begin_end(index, has_hooks, self.pending.load(Ordering::Relaxed) != 0);
+        // Before somebody else gets the same address.
+        if snapshot::is_recording() {
+            Self::record_end(self.start(), self.len_bytes(), self.kind, self.tag());
+        }
+        Some(ending)
+    }
+
+    /// There is a holder from now on, and so is what a snapshot tells.
+    #[inline(always)]
+    fn begin(&self, len_bytes: usize, birth: Birth) {
+        self.len_bytes.store(len_bytes, Ordering::Relaxed);
+        self.tag.store(birth.tag.number(), Ordering::Relaxed);
+        self.born.store(birth.stamp.number(), Ordering::Relaxed);
+        self.holders.store(1, Ordering::Release);
+    }
+
+    /// A place belongs to its pool again.
+    #[inline(always)]
+    pub(crate) fn take_back(&self) {
+        self.holders.store(0, Ordering::Release);
+    }
+
+    /// Length and birth of what is in a place, where something is.
+    pub(crate) fn content(&self) -> Option<(usize, Birth)> {
+        let is_held = self.holders.load(Ordering::Acquire) != 0;
+        is_held.then(|| (self.len_bytes(), self.birth()))
+    }
+
+    pub(super) fn birth(&self) -> Birth {
+        let tag = TagId::of_number(self.tag.load(Ordering::Relaxed));
+        Birth { tag, stamp: Stamp::of_number(self.born.load(Ordering::Relaxed)) }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a pool knows of the magazines of its threads: what they may keep and lend, and how it gets that back.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use usm_core::{Queue, UsmKind};
+
+use super::classes::SizeClass;
+use super::magazine::{Magazine, Tray};
+use super::shelf::Garbage;
+use super::stock::{State, Stock};
+use crate::buffer::{Block, Place};
+
+/// What the magazine of a thread may pin of slabs that nobody uses else: this part of what may be kept, and no more than these bytes.
+const MAX_PINNED_PART: usize = 16;
+const MAX_PINNED_BYTES: usize = 16 * 1024 * 1024;
+
+impl State {
+    /// Counts what magazines have lent and got back: from here on the numbers are exact.
+    pub(super) fn count(&mut self) {
+        for index in 0..self.magazines.len() {
+            self.count_one(self.magazines[index]);
+        }
+    }
+
+    pub(super) fn count_one(&mut self, magazine: &Magazine) {
+        let mut kept = magazine.kept.hold();
+        self.granted_bytes -= kept.max_used_bytes;
+        let (used_bytes, reused_count) = kept.count();
+        self.lent_bytes += used_bytes;
+        self.reused_count += reused_count;
+    }
+
+    /// Lets a thread keep blocks of a size, as far as what may be kept has room: `false` where it has none.
+    pub(super) fn prepare(
+        &mut self,
+        magazine: &'static Magazine,
+        queue: &Queue,
+        kind: UsmKind,
+        shelf: usize,
+        size: SizeClass,
+        garbage: &mut Garbage,
+    ) -> bool {
+        if self.is_closed {
+            return false;
+        }
+        let mut kept = magazine.kept.hold();
+        if !kept.is_known {
+            kept.is_known = true;
+            self.magazines.push(magazine);
+        }
+        if kept.max_pinned_bytes == 0 {
+            let pinned_bytes = (self.max_idle_bytes / MAX_PINNED_PART).min(MAX_PINNED_BYTES);
+            let idle_bytes = self.shelves.iter().flatten().map(|shelf| shelf.idle_bytes).max().unwrap_or(0);
+            if idle_bytes + self.pinned_bytes + pinned_bytes > self.max_idle_bytes {
+                return false;
+            }
+            self.pinned_bytes += pinned_bytes;
+            kept.max_pinned_bytes = pinned_bytes;
+        }
+        if kept.max_pinned_bytes < size.slab_bytes() {
+            return false;
+        }
+        let (tray, unused) = kept.prepare(queue, kind, shelf, size);
+        drop(kept);
+        garbage.queues.extend(unused);
+        self.set_free(tray.into_iter().collect(), garbage);
+        true
+    }
+
+    /// Gives a thread some blocks to lend, and room below the peak to do so.
+    pub(super) fn fill(&mut self, stock: &Arc<Stock>, magazine: &Magazine, shelf: usize, size: SizeClass) {
+        let room_bytes = self.room_bytes() / 2;
+        let mut kept = magazine.kept.hold();
+        kept.max_used_bytes += room_bytes;
+        self.granted_bytes += room_bytes;
+        let count = kept.num_wanted(shelf, size.index());
+        let class = self.shelves[shelf].as_mut().and_then(|shelf| shelf.class_mut(size.index()));
+        let Some(class) = class.filter(|_| count != 0) else { return };
+        let added = class.set_aside(count, |place| kept.add(shelf, size.index(), place));
+        drop(kept);
+        self.leaves(stock, added);
+    }
+
+    /// Takes all blocks that threads keep. `true` when there were any.
+    pub(super) fn recall(&mut self, garbage: &mut Garbage) -> bool {
+        self.count();
+        let mut trays = Vec::new();
+        for magazine in &self.magazines {
+            trays.extend(magazine.kept.hold().empty());
+        }
+        self.pinned_bytes = 0;
+        let found = trays.iter().any(|tray| tray.places().next().is_some());
+        self.set_free(trays, garbage);
+        found
+    }
+
+    /// Takes what one thread keeps.
+    pub(super) fn recall_one(&mut self, magazine: &Magazine, garbage: &mut Garbage) {
+        let mut kept = magazine.kept.hold();
+        self.pinned_bytes -= kept.max_pinned_bytes;
+        let trays = kept.empty();
+        drop(kept);
+        self.set_free(trays, garbage);
+    }
+
+    /// The blocks of trays are free.
+    pub(super) fn set_free(&mut self, trays: Vec<Tray>, garbage: &mut Garbage) {
+        for place in trays.iter().flat_map(Tray::places) {
+            self.set_one_free(place, garbage);
+        }
+        garbage.trays.extend(trays);
+    }
+
+    /// A block that a magazine had alone, and gives up, is free.
+    pub(super) fn set_one_free(&mut self, place: NonNull<Block>, garbage: &mut Garbage) {
+        // SAFETY: M3: it was lent, so that it stays until it is free below.
+        let block = unsafe { place.as_ref() };
+        // SAFETY: M3: the magazine had it alone.
+        let Some((place, queue)) = (unsafe { block.empty() }) else { return };
+        garbage.queues.extend(queue);
+        let (now, max_idle_bytes) = (self.now, self.max_free_bytes());
+        let shelf = self.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);
+        if let Some(more) = shelf.and_then(|shelf| shelf.give(place, None, now, max_idle_bytes)) {
+            garbage.append(*more);
+        }
+        garbage.stock = self.is_back().or(garbage.stock.take());
+    }
+
+    /// What may be idle beside what threads may pin.
+    pub(super) fn max_free_bytes(&self) -> usize {
+        self.max_idle_bytes.saturating_sub(self.pinned_bytes)
+    }
+
+    /// Whether the return of a block might leave no room for what was set aside for magazines.
+    pub(super) fn is_tight(&mut self, place: Place) -> bool {
+        let max_idle_bytes = self.max_free_bytes();
+        let Some(shelf) = self.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut) else {
+            return false;
+        };
+        let idle_bytes = shelf.idle_bytes;
+        let slab_bytes = shelf.class_mut(place.class as usize).map_or(0, |class| class.size.slab_bytes());
+        self.pinned_bytes > 0 && idle_bytes + slab_bytes > max_idle_bytes
+    }
+}
