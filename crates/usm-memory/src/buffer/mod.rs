@@ -59,13 +59,13 @@ impl UsmBuffer {
         }
     }
 
-    /// As [`allocate`](Self::allocate), from memory that the [pool of the process](crate::resource::process_pool) has at hand: neither
-    /// the runtime nor a queue is asked. `None` where there is none, or another resource was set.
+    /// As [`allocate`](Self::allocate), from memory that the pool has at hand: neither the runtime nor a queue is asked. `None` where
+    /// there is none, or the resource that was set is no pool ([`MemoryResource::allocate_at_once`]).
     #[must_use]
     pub fn allocate_at_once(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
         match resource::chosen(queue.device()) {
             None => resource::pool_for(queue)?.allocate_at_once(queue, kind, len_bytes, 1),
-            Some(_) => None,
+            Some(resource) => resource.allocate_at_once(queue, kind, len_bytes, 1),
         }
     }
 

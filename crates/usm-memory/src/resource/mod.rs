@@ -83,6 +83,18 @@ pub trait MemoryResource: Debug + Send + Sync {
         align_bytes: usize,
     ) -> Result<UsmBuffer>;
 
+    /// The same from memory that is at hand, or `None`: does not wait, nor call anything that might.
+    fn allocate_at_once(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<UsmBuffer> {
+        let _ = (queue, kind, len_bytes, align_bytes);
+        None
+    }
+
     /// Gives memory that is kept for later use, but not in use, back to the runtime. Returns the number of its bytes.
     fn trim(&self) -> usize {
         0

@@ -112,20 +112,6 @@ impl PoolResource {
             .filter(|size| size.block_bytes <= self.options.max_retained_bytes)
     }
 
-    /// A buffer in a block that nothing uses and that is there.
-    #[inline]
-    pub(crate) fn allocate_at_once(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Option<UsmBuffer> {
-        let size = self.size(len_bytes, align_bytes)?;
-        let kept = self.stock.lend_kept(queue, kind, len_bytes, size);
-        kept.or_else(|| self.stock.lend(queue, kind, len_bytes, size, true))
-    }
-
     /// A buffer in a block of a slab.
     fn pooled(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, size: SizeClass) -> Result<UsmBuffer> {
         // Another thread may take all blocks of the slab that this one has added, so it may take a few attempts.
@@ -202,6 +188,19 @@ impl MemoryResource for PoolResource {
             return Ok(buffer);
         }
         self.allocate_slowly(queue, kind, len_bytes, align_bytes)
+    }
+
+    #[inline]
+    fn allocate_at_once(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<UsmBuffer> {
+        let size = self.size(len_bytes, align_bytes)?;
+        let kept = self.stock.lend_kept(queue, kind, len_bytes, size);
+        kept.or_else(|| self.stock.lend(queue, kind, len_bytes, size, true))
     }
 
     fn trim(&self) -> usize {
