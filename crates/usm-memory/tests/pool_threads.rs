@@ -29,6 +29,19 @@ fn used_and_peak(pool: &PoolResource) -> (usize, usize) {
 }
 
 #[test]
+fn trimming_waits_for_blocks_whose_neighbours_threads_keep() {
+    each(|queue, kind| {
+        let (_, pool) = pool(PoolOptions::new());
+        drop(allocate(&pool, queue, kind, 64));
+        let published = allocate(&pool, queue, kind, 64);
+        published.publish().unwrap();
+        drop(published);
+        assert!(pool.trim() > 0);
+        assert_eq!(pool.statistics().slab_bytes, 0);
+    });
+}
+
+#[test]
 fn statistics_are_exact_after_each_step() {
     each(|queue, kind| {
         // Asked for after each step, and once at the end of many.

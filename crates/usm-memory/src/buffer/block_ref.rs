@@ -14,9 +14,13 @@ const MAX_HOLDERS: u32 = u32::MAX / 2;
 
 /// One of the holders of a block. With the last one the block ends: one of its own is freed, a place of a rack goes back to its pool.
 pub(crate) struct BlockRef {
-    /// Invariant K3: a block that is counted (K2), so that it stays where it is.
-    block: NonNull<Block>,
+    /// Invariant K3: a block that is counted (K2), so that it stays where it is; with `READ_ONLY` added where the holder must not write.
+    tagged: NonNull<Block>,
 }
+
+/// Added to addresses, which are multiples of the alignment of a block.
+const READ_ONLY: usize = 1;
+const _: () = assert!(align_of::<Block>() > READ_ONLY);
 
 // SAFETY: a block may be used and ended on any thread.
 unsafe impl Send for BlockRef {}
@@ -26,8 +30,8 @@ unsafe impl Sync for BlockRef {}
 impl BlockRef {
     /// The first holder of a block of its own, which is put into the list of all live ones.
     pub(super) fn registered(block: Block) -> Self {
-        let block = Self { block: NonNull::from(Box::leak(Box::new(block))) };
-        block.register(block.block);
+        let block = Self { tagged: NonNull::from(Box::leak(Box::new(block))) };
+        block.register(block.tagged);
         block
     }
 
@@ -37,7 +41,7 @@ impl BlockRef {
     /// 1. The place was lent to the caller, who makes one reference of it: it counts one holder, and its rack stays until it ends.
     #[inline(always)]
     pub(crate) unsafe fn of_place(block: NonNull<Block>) -> Self {
-        Self { block }
+        Self { tagged: block }
     }
 
     /// One more holder, unless the block has none any more.
@@ -49,11 +53,27 @@ impl BlockRef {
         let holders = unsafe { &block.as_ref().holders };
         let more = |count: u32| (count != 0 && count < MAX_HOLDERS).then(|| count + 1);
         holders.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).ok()?;
-        Some(Self { block })
+        Some(Self { tagged: block })
     }
 
     pub(crate) fn ptr_eq(&self, other: &Self) -> bool {
-        self.block == other.block
+        self.pointer() == other.pointer()
+    }
+
+    #[inline(always)]
+    fn pointer(&self) -> *mut Block {
+        self.tagged.as_ptr().map_addr(|address| address & !READ_ONLY)
+    }
+
+    /// One more holder, which must not write.
+    pub(super) fn read_only(&self) -> Self {
+        let mut more = self.clone();
+        more.tagged = more.tagged.map_addr(|address| address | READ_ONLY);
+        more
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        self.tagged.addr().get() & READ_ONLY != 0
     }
 
     /// How many holders there are.
@@ -65,10 +85,10 @@ impl BlockRef {
 impl Deref for BlockRef {
     type Target = Block;
 
-    #[inline]
+    #[inline(always)]
     fn deref(&self) -> &Block {
         // SAFETY: K3.
-        unsafe { self.block.as_ref() }
+        unsafe { &*self.pointer() }
     }
 }
 
@@ -78,7 +98,7 @@ impl Clone for BlockRef {
         if self.holders.fetch_add(1, Ordering::Relaxed) >= MAX_HOLDERS {
             process::abort();
         }
-        Self { block: self.block }
+        Self { tagged: self.tagged }
     }
 }
 
@@ -94,12 +114,12 @@ impl Drop for BlockRef {
         fence(Ordering::Acquire);
         if self.is_place() {
             // SAFETY: no holder is left but this one, which goes.
-            unsafe { rack::end(self.block) };
+            unsafe { rack::end(NonNull::from(&**self)) };
         } else {
             // From here on nobody looks at it.
             self.unregister();
             // SAFETY: made by `registered`, and no holder is left.
-            drop(unsafe { Box::from_raw(self.block.as_ptr()) });
+            drop(unsafe { Box::from_raw(self.pointer()) });
         }
     }
 }

@@ -207,6 +207,8 @@ impl MemoryResource for PoolResource {
         if self.stock.is_forked() {
             return 0;
         }
+        // Slabs whose blocks threads keep are not idle.
+        self.stock.recall();
         for wait in self.stock.waits_to_trim() {
             // What cannot be waited for stays.
             self.stock.settle(&wait).ok();
