@@ -11,7 +11,9 @@ use std::thread;
 use common::each;
 use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource, StatisticsResource};
 use usm_memory::snapshot::Tag;
-use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind};
+use usm_memory::usm_core::backend::host::HostBackend;
+use usm_memory::usm_core::testing::{Method, RecordingBackend};
+use usm_memory::usm_core::{Context, Queue, QueueProperties, Runtime, UsmKind};
 use usm_memory::{MemoryResource, UsmBuffer, pointer_info};
 
 fn pool(options: PoolOptions) -> (Arc<StatisticsResource>, PoolResource) {
@@ -39,6 +41,24 @@ fn trimming_waits_for_blocks_whose_neighbours_threads_keep() {
         assert!(pool.trim() > 0);
         assert_eq!(pool.statistics().slab_bytes, 0);
     });
+}
+
+#[test]
+fn new_buffers_know_nothing_of_what_others_knew_of_their_blocks() {
+    let recording = Arc::new(RecordingBackend::new(Arc::new(HostBackend::new())));
+    let runtime = Runtime::with_backend(recording.clone()).unwrap();
+    let context = Context::new(&[runtime.default_device()]).unwrap();
+    let new_queue =
+        || context.create_queue(&runtime.default_device(), QueueProperties::OUT_OF_ORDER).unwrap();
+    let (first, second) = (new_queue(), new_queue());
+    let (_, pool) = pool(PoolOptions::new());
+    let published: Vec<_> = (0..127).map(|_| allocate(&pool, &first, UsmKind::Host, 64)).collect();
+    published.iter().for_each(|buffer| buffer.publish().unwrap());
+    drop(published);
+    let new: Vec<_> = (0..100).map(|_| allocate(&pool, &second, UsmKind::Host, 64)).collect();
+    recording.clear();
+    new.iter().for_each(|buffer| drop(buffer.read_range(0..64).unwrap()));
+    assert_eq!(recording.count(Method::Wait), 0);
 }
 
 #[test]

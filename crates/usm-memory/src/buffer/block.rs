@@ -62,7 +62,7 @@ pub(crate) struct Block {
     pub(super) born: AtomicU32,
     pub(super) len_bytes: AtomicUsize,
     /// The queue of what is in a place, where it is another one than the rack's. Invariant K5: changed only by who lends a place or ends
-    /// it, when nobody holds it.
+    /// it, when nobody holds it; read only by its holders, and by those.
     pub(super) queue: UnsafeCell<Option<Queue>>,
     /// Invariant K6: an [`Own`] that came out of a box, and goes with the block, when the index says so; otherwise the [`Rack`] that
     /// the block lies in. A tag of its own would take eight bytes.

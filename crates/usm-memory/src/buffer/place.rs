@@ -51,6 +51,8 @@ impl Block {
         let Holding::Place(index, rack) = self.holding() else { return None };
         // SAFETY: K5: the caller's promise 1.
         let queue = unsafe { (*self.queue.get()).take() };
+        // What was pending is its pool's from here on. Who lends it next may do so from a magazine.
+        self.pending.store(0, Ordering::Relaxed);
         Some((rack.number(index), queue))
     }
 

@@ -1,5 +1,6 @@
 //! The places of a slab: the records of all its blocks in one piece, each made once for all buffers that it will have.
 
+use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -20,7 +21,6 @@ pub(crate) struct Place {
 }
 
 /// The blocks of a slab.
-#[derive(Debug)]
 pub(crate) struct Rack {
     /// Where the blocks go back to.
     home: HomeRef,
@@ -114,6 +114,14 @@ impl Rack {
 
     fn hooks(&self) -> MutexGuard<'_, Vec<(u8, ReleaseHooks)>> {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// Without the places, of which only holders may read all.
+impl fmt::Debug for Rack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = self.places.len();
+        f.debug_struct("Rack").field("first", &self.first).field("places", &places).finish_non_exhaustive()
     }
 }
 

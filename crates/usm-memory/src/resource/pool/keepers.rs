@@ -52,7 +52,8 @@ impl State {
         if kept.max_pinned_bytes == 0 {
             let pinned_bytes = (self.max_idle_bytes / MAX_PINNED_PART).min(MAX_PINNED_BYTES);
             let idle_bytes = self.shelves.iter().flatten().map(|shelf| shelf.idle_bytes).max().unwrap_or(0);
-            if idle_bytes + self.pinned_bytes + pinned_bytes > self.max_idle_bytes {
+            let is_enough = pinned_bytes >= size.slab_bytes();
+            if !is_enough || idle_bytes + self.pinned_bytes + pinned_bytes > self.max_idle_bytes {
                 return false;
             }
             self.pinned_bytes += pinned_bytes;

@@ -41,7 +41,8 @@ use crate::{Error, Result, UsmBuffer};
 /// 4 MiB, and hands them out again without the pool's lock. Such blocks are free for everybody who asks: they count as idle, and what
 /// threads keep is taken back when the pool would grow otherwise, when upstream has no memory left, with `trim`, when the thread ends,
 /// and when the pool is dropped. A sixteenth of [`PoolOptions::max_retained_bytes`], and at most 16 MiB, is set aside for each thread as
-/// long as it keeps any. Until then a thread also keeps up to four queues of a context and kind, those it allocated with last.
+/// long as it keeps any. With the blocks go queues: up to four of a context and kind, those the thread allocated with last, and
+/// that of the last buffer of each block.
 ///
 /// Memory goes back upstream, after the work that is pending on it,
 /// - with [`trim`](MemoryResource::trim), which waits for that work,
@@ -94,16 +95,7 @@ impl PoolResource {
     /// What the pool has at the moment, and did so far.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
-        self.stock.recall();
-        let state = self.stock.lock();
-        let (slab_bytes, idle_bytes) = state.slab_bytes();
-        PoolStatistics {
-            used_bytes: state.used_bytes(),
-            peak_bytes: state.peak_bytes,
-            slab_bytes,
-            idle_bytes,
-            reused_count: state.reused_count,
-        }
+        self.stock.statistics()
     }
 
     /// The class of a request that the pool may keep.
@@ -207,8 +199,6 @@ impl MemoryResource for PoolResource {
         if self.stock.is_forked() {
             return 0;
         }
-        // Slabs whose blocks threads keep are not idle.
-        self.stock.recall();
         for wait in self.stock.waits_to_trim() {
             // What cannot be waited for stays.
             self.stock.settle(&wait).ok();

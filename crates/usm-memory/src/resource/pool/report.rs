@@ -2,11 +2,31 @@
 
 use usm_core::LiveAllocations;
 
-use super::shelf::Shelf;
+use super::options::PoolStatistics;
+use super::shelf::{Garbage, Shelf};
 use super::stock::Stock;
 use crate::snapshot::{Facts, Holder, Lendable, Lender, Moment};
 
 impl Stock {
+    /// What the pool has, and did so far; nothing in a forked child, whose pool this is not.
+    pub(super) fn statistics(&self) -> PoolStatistics {
+        if self.is_forked() {
+            return PoolStatistics::default();
+        }
+        let mut garbage = Garbage::default();
+        let mut state = self.lock();
+        // What threads keep is idle.
+        state.recall(&mut garbage);
+        let (slab_bytes, idle_bytes) = state.slab_bytes();
+        PoolStatistics {
+            used_bytes: state.used_bytes(),
+            peak_bytes: state.peak_bytes,
+            slab_bytes,
+            idle_bytes,
+            reused_count: state.reused_count,
+        }
+    }
+
     /// The slabs, and what is lent of them.
     pub(super) fn census(&self) -> [LiveAllocations; 2] {
         if self.is_forked() {
@@ -28,6 +48,9 @@ impl Stock {
 
 impl Lender for Stock {
     fn report(&self, facts: &mut Vec<Facts>) {
+        if self.is_forked() {
+            return;
+        }
         let state = self.lock();
         for shelf in state.shelves.iter().flatten() {
             let lent = shelf.classes().flat_map(|(_, class)| class.slabs()).flat_map(|(_, slab)| slab.lent());

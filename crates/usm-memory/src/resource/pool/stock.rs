@@ -210,7 +210,11 @@ impl Stock {
 
     /// What is to be waited for so that all idle slabs are free.
     pub(super) fn waits_to_trim(&self) -> Vec<Wait> {
-        self.lock().waits(|_, _| true, |is_idle| is_idle)
+        let mut garbage = Garbage::default();
+        let mut state = self.lock();
+        // Slabs whose blocks threads keep are not idle.
+        state.recall(&mut garbage);
+        state.waits(|_, _| true, |is_idle| is_idle)
     }
 
     /// Waits, without the lock, until parked blocks are free.
@@ -292,6 +296,9 @@ impl Stock {
 
     /// A buffer that does not come from a slab is there, or is gone.
     pub(super) fn count_used(&self, len_bytes: usize, is_new: bool) {
+        if self.is_forked() {
+            return;
+        }
         let mut state = self.lock();
         if is_new {
             state.own_bytes = state.own_bytes.saturating_add(len_bytes);

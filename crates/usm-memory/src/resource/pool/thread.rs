@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::thread;
 
 use usm_core::Runtime;
 
@@ -20,14 +21,39 @@ thread_local! {
 /// Those that no thread has.
 static SPARE: Mutex<Vec<&'static Magazine>> = Mutex::new(Vec::new());
 
-/// The spare ones. In a forked child, where their lock may be closed for ever, there are none.
+/// The spare ones. `None` in the child of a process that forked while another thread had their lock, which is closed for ever then.
 fn spare() -> Option<MutexGuard<'static, Vec<&'static Magazine>>> {
-    static GENERATION: OnceLock<u64> = OnceLock::new();
-    let now = Runtime::fork_generation();
-    (*GENERATION.get_or_init(|| now) == now).then(|| SPARE.lock().unwrap_or_else(PoisonError::into_inner))
+    const TRIES: usize = 1000;
+    for _ in 0..TRIES {
+        match SPARE.try_lock() {
+            Ok(spare) => return Some(spare),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => thread::yield_now(),
+        }
+    }
+    None
 }
 
-struct Mine(RefCell<Vec<(&'static Magazine, Weak<Stock>)>>);
+/// A magazine of this thread.
+struct Entry {
+    magazine: &'static Magazine,
+    stock: Weak<Stock>,
+    /// Of the process in which the thread got it.
+    generation: u64,
+}
+
+impl Entry {
+    /// The magazine, for other threads. In a forked child that of a pool of the parent may be held by a thread that is not there, and
+    /// have blocks of the parent: nobody uses it again.
+    fn give_up(self) {
+        self.magazine.stock.store(0, Ordering::Relaxed);
+        if self.generation == Runtime::fork_generation() {
+            spare().into_iter().for_each(|mut spare| spare.push(self.magazine));
+        }
+    }
+}
+
+struct Mine(RefCell<Vec<Entry>>);
 
 /// The magazine of this thread for a pool, where it has one.
 #[inline(always)]
@@ -39,7 +65,7 @@ pub(super) fn magazine(stock: u64) -> Option<&'static Magazine> {
 fn find(stock: u64) -> Option<&'static Magazine> {
     // After the end of the thread's values there is none, and none is made.
     let find = |mine: &Mine| {
-        let found = mine.0.try_borrow().ok()?.iter().find(|(magazine, _)| magazine.is_of(stock))?.0;
+        let found = mine.0.try_borrow().ok()?.iter().find(|entry| entry.magazine.is_of(stock))?.magazine;
         CURRENT.set(Some(found));
         Some(found)
     };
@@ -56,15 +82,12 @@ fn add(stock: &Arc<Stock>) -> Option<&'static Magazine> {
     let add = |mine: &Mine| {
         let mut mine = mine.0.try_borrow_mut().ok()?;
         // Those of pools that are gone.
-        let gone = mine.extract_if(.., |(magazine, _)| magazine.is_of(0));
-        let gone: Vec<_> = gone.map(|(magazine, _)| magazine).collect();
-        let new = spare().and_then(|mut spare| {
-            spare.extend(gone);
-            spare.pop()
-        });
+        mine.extract_if(.., |entry| entry.magazine.is_of(0)).for_each(Entry::give_up);
+        let new = spare().and_then(|mut spare| spare.pop());
         let new = new.unwrap_or_else(|| Box::leak(Box::new(Magazine::new())));
         new.stock.store(stock.id, Ordering::Relaxed);
-        mine.push((new, Arc::downgrade(stock)));
+        let generation = Runtime::fork_generation();
+        mine.push(Entry { magazine: new, stock: Arc::downgrade(stock), generation });
         CURRENT.set(Some(new));
         Some(new)
     };
@@ -86,12 +109,11 @@ pub(crate) unsafe fn keep(place: NonNull<Block>, stock: u64, class: u32) -> bool
 impl Drop for Mine {
     fn drop(&mut self) {
         CURRENT.set(None);
-        for (magazine, stock) in self.0.take() {
-            if let Some(stock) = stock.upgrade() {
-                stock.retire(magazine);
+        for entry in self.0.take() {
+            if let Some(stock) = entry.stock.upgrade() {
+                stock.retire(entry.magazine);
             }
-            magazine.stock.store(0, Ordering::Relaxed);
-            spare().into_iter().for_each(|mut spare| spare.push(magazine));
+            entry.give_up();
         }
     }
 }
