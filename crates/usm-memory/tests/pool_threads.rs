@@ -418,7 +418,8 @@ fn retention_is_kept_over_threads() {
                 }
                 barrier.wait();
                 let kept = upstream.statistics().current_bytes;
-                assert!(kept <= max_bytes, "{kept} of {max_bytes}");
+                let most = max_bytes + 4 * (max_bytes / 16).min(16 << 20);
+                assert!(kept <= most, "{kept} of {max_bytes}, {most} with those of four threads");
                 barrier.wait();
             });
         }

@@ -9,9 +9,10 @@ use super::classes::SizeClass;
 use super::magazine::{Magazine, Tray};
 use super::shelf::Garbage;
 use super::stock::{State, Stock};
-use crate::buffer::{Block, Place};
+use crate::buffer::Block;
 
-/// What the magazine of a thread may pin of slabs that nobody uses else: this part of what may be kept, and no more than these bytes.
+/// What the magazine of a thread may pin of slabs that nobody uses else: this part of what the pool may keep, beside that, and no more than
+/// these bytes.
 const MAX_PINNED_PART: usize = 16;
 const MAX_PINNED_BYTES: usize = 16 * 1024 * 1024;
 
@@ -31,7 +32,7 @@ impl State {
         self.reused_count += reused_count;
     }
 
-    /// Lets a thread keep blocks of a size, as far as what may be kept has room: `false` where it has none.
+    /// Lets a thread keep blocks of a size: `false` where it may not keep a single slab of them.
     pub(super) fn prepare(
         &mut self,
         magazine: &'static Magazine,
@@ -49,16 +50,7 @@ impl State {
             kept.is_known = true;
             self.magazines.push(magazine);
         }
-        if kept.max_pinned_bytes == 0 {
-            let pinned_bytes = (self.max_idle_bytes / MAX_PINNED_PART).min(MAX_PINNED_BYTES);
-            let idle_bytes = self.shelves.iter().flatten().map(|shelf| shelf.idle_bytes).max().unwrap_or(0);
-            let is_enough = pinned_bytes >= size.slab_bytes();
-            if !is_enough || idle_bytes + self.pinned_bytes + pinned_bytes > self.max_idle_bytes {
-                return false;
-            }
-            self.pinned_bytes += pinned_bytes;
-            kept.max_pinned_bytes = pinned_bytes;
-        }
+        kept.max_pinned_bytes = (self.max_idle_bytes / MAX_PINNED_PART).min(MAX_PINNED_BYTES);
         if kept.max_pinned_bytes < size.slab_bytes() {
             return false;
         }
@@ -90,7 +82,6 @@ impl State {
         for magazine in &self.magazines {
             trays.extend(magazine.kept.hold().empty());
         }
-        self.pinned_bytes = 0;
         let found = trays.iter().any(|tray| tray.places().next().is_some());
         self.set_free(trays, garbage);
         found
@@ -99,7 +90,6 @@ impl State {
     /// Takes what one thread keeps.
     pub(super) fn recall_one(&mut self, magazine: &Magazine, garbage: &mut Garbage) {
         let mut kept = magazine.kept.hold();
-        self.pinned_bytes -= kept.max_pinned_bytes;
         let trays = kept.empty();
         drop(kept);
         self.set_free(trays, garbage);
@@ -120,27 +110,36 @@ impl State {
         // SAFETY: M3: the magazine had it alone.
         let Some((place, queue)) = (unsafe { block.empty() }) else { return };
         garbage.queues.extend(queue);
-        let (now, max_idle_bytes) = (self.now, self.max_free_bytes());
+        let (now, max_idle_bytes) = (self.now, self.max_idle_bytes);
         let shelf = self.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);
         if let Some(more) = shelf.and_then(|shelf| shelf.give(place, None, now, max_idle_bytes)) {
             garbage.append(*more);
         }
         garbage.stock = self.is_back().or(garbage.stock.take());
     }
+}
 
-    /// What may be idle beside what threads may pin.
-    pub(super) fn max_free_bytes(&self) -> usize {
-        self.max_idle_bytes.saturating_sub(self.pinned_bytes)
-    }
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
 
-    /// Whether the return of a block might leave no room for what was set aside for magazines.
-    pub(super) fn is_tight(&mut self, place: Place) -> bool {
-        let max_idle_bytes = self.max_free_bytes();
-        let Some(shelf) = self.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut) else {
-            return false;
-        };
-        let idle_bytes = shelf.idle_bytes;
-        let slab_bytes = shelf.class_mut(place.class as usize).map_or(0, |class| class.size.slab_bytes());
-        self.pinned_bytes > 0 && idle_bytes + slab_bytes > max_idle_bytes
+    use usm_core::{Runtime, UsmKind};
+
+    use super::SizeClass;
+    use crate::UsmBuffer;
+    use crate::resource::{DirectResource, PoolOptions, PoolResource};
+
+    #[test]
+    fn what_a_pool_keeps_does_not_keep_threads_from_it() {
+        let runtime = Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).unwrap();
+        let options = PoolOptions::new().max_retained_bytes(32 << 20);
+        let pool = PoolResource::new(Arc::new(DirectResource), options);
+        let allocate = |len| UsmBuffer::allocate_in(&pool, &queue, UsmKind::Host, len).unwrap();
+        drop(allocate(32 << 20));
+        drop(allocate(64));
+        let size = SizeClass::of(64, 1).unwrap();
+        assert!(pool.stock.lend_kept(&queue, UsmKind::Host, 64, size).is_some());
+        assert_eq!(pool.statistics().used_bytes, 0);
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Kept {
     trays: Vec<Tray>,
     /// Bytes of the slabs that the blocks might be the last ones of.
     pinned_bytes: usize,
-    /// Invariant M1: `pinned_bytes` is at most this, which the pool has set aside.
+    /// Invariant M1: `pinned_bytes` is at most this.
     pub(super) max_pinned_bytes: usize,
     /// What was lent from here less what came back here.
     used_bytes: isize,

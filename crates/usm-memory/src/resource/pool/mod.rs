@@ -40,8 +40,8 @@ use crate::{Error, Result, UsmBuffer};
 /// Each thread *keeps* some blocks that come back on it without pending work, at most 32 of a size and 256 KiB, or two of up to
 /// 4 MiB, and hands them out again without the pool's lock. Such blocks are free for everybody who asks: they count as idle, and what
 /// threads keep is taken back when the pool would grow otherwise, when upstream has no memory left, with `trim`, when the thread ends,
-/// and when the pool is dropped. A sixteenth of [`PoolOptions::max_retained_bytes`], and at most 16 MiB, is set aside for each thread as
-/// long as it keeps any. With the blocks go queues: up to four of a context and kind, those the thread allocated with last, and
+/// and when the pool is dropped. For each thread this is at most a sixteenth of [`PoolOptions::max_retained_bytes`], beside that, and at most
+/// 16 MiB. With the blocks go queues: up to four of a context and kind, those the thread allocated with last, and
 /// that of the last buffer of each block.
 ///
 /// Memory goes back upstream, after the work that is pending on it,

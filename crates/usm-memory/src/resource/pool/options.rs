@@ -14,8 +14,8 @@ impl PoolOptions {
     }
 
     /// Bytes of slabs without a buffer that are kept for later use, for each context, device and kind. What comes back beyond
-    /// that goes to the upstream resource at once; larger requests are not pooled at all. What threads keep for themselves is a part of
-    /// this, and nothing of slabs larger than a sixteenth of it.
+    /// that goes to the upstream resource at once; larger requests are not pooled at all. Each thread may keep a sixteenth
+    /// of this beside it, at most 16 MiB, and nothing of slabs larger than that.
     pub fn max_retained_bytes(mut self, bytes: usize) -> Self {
         self.max_retained_bytes = bytes;
         self

@@ -48,7 +48,6 @@ pub(super) struct State {
     /// What threads keep, and the sums of what they were told that they may pin and use. A thread may lend more than comes back to it
     /// only as far as the peak stays what it is, so that the peak is exact though nobody counts at each allocation.
     pub(super) magazines: Vec<&'static Magazine>,
-    pub(super) pinned_bytes: usize,
     pub(super) granted_bytes: isize,
     /// Buffers that do not come from a slab.
     pub(super) own_bytes: usize,
@@ -75,7 +74,6 @@ impl Stock {
             itself: None,
             lent_bytes: 0,
             magazines: Vec::new(),
-            pinned_bytes: 0,
             granted_bytes: 0,
             own_bytes: 0,
             peak_bytes: 0,
@@ -394,7 +392,7 @@ impl State {
     }
 
     fn absorb(&mut self, wait: &Wait, garbage: &mut Garbage) -> bool {
-        let max_idle_bytes = self.max_free_bytes();
+        let max_idle_bytes = self.max_idle_bytes;
         let Some(shelf) = self.shelves.get_mut(wait.shelf).and_then(Option::as_mut) else { return false };
         shelf.absorb(wait.class, &wait.queue, wait.until, max_idle_bytes, garbage)
     }
@@ -460,14 +458,12 @@ impl Home for Stock {
         }
         let mut kept = Garbage::default();
         state.lent_bytes -= len_bytes as isize;
-        if state.is_tight(place) {
-            state.recall(&mut kept);
-        } else if let Some(magazine) = thread::magazine(self.id) {
+        if let Some(magazine) = thread::magazine(self.id) {
             let more = magazine.kept.hold().overflow(place.shelf as usize, place.class as usize);
             more.into_iter().for_each(|place| state.set_one_free(place, &mut kept));
         }
         state.now += 1;
-        let (now, max_idle_bytes) = (state.now, state.max_free_bytes());
+        let (now, max_idle_bytes) = (state.now, state.max_idle_bytes);
         let shelf = state.shelves.get_mut(place.shelf as usize).and_then(Option::as_mut);
         let garbage = shelf.and_then(|shelf| shelf.give(place, pending, now, max_idle_bytes));
         // The caller keeps the stock until this has returned.
