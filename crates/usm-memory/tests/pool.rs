@@ -7,19 +7,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::each;
-use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource, StatisticsResource};
+use common::{allocate, each, pool};
+use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind};
 use usm_memory::{Error, MemoryResource, Ownership, UsmBuffer};
-
-fn pool(options: PoolOptions) -> (Arc<StatisticsResource>, PoolResource) {
-    let upstream = Arc::new(StatisticsResource::new(Arc::new(DirectResource)));
-    (Arc::clone(&upstream), PoolResource::new(upstream, options))
-}
-
-fn allocate(pool: &PoolResource, queue: &Queue, kind: UsmKind, len: usize) -> UsmBuffer {
-    UsmBuffer::allocate_in(pool, queue, kind, len).unwrap()
-}
 
 #[test]
 fn blocks_are_handed_out_again_only_when_nothing_uses_them() {

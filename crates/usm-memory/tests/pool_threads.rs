@@ -8,22 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
-use common::each;
-use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource, StatisticsResource};
+use common::{allocate, each, pool};
+use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource};
 use usm_memory::snapshot::Tag;
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::{Method, RecordingBackend};
-use usm_memory::usm_core::{Context, Queue, QueueProperties, Runtime, UsmKind};
+use usm_memory::usm_core::{Context, QueueProperties, Runtime, UsmKind};
 use usm_memory::{MemoryResource, UsmBuffer, pointer_info};
-
-fn pool(options: PoolOptions) -> (Arc<StatisticsResource>, PoolResource) {
-    let upstream = Arc::new(StatisticsResource::new(Arc::new(DirectResource)));
-    (Arc::clone(&upstream), PoolResource::new(upstream, options))
-}
-
-fn allocate(pool: &PoolResource, queue: &Queue, kind: UsmKind, len: usize) -> UsmBuffer {
-    UsmBuffer::allocate_in(pool, queue, kind, len).unwrap()
-}
 
 fn used_and_peak(pool: &PoolResource) -> (usize, usize) {
     let seen = pool.statistics();

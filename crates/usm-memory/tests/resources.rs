@@ -222,26 +222,51 @@ impl MemoryResource for Wrong {
     fn allocate(&self, queue: &Queue, kind: UsmKind, _: usize, _: usize) -> usm_memory::Result<UsmBuffer> {
         Ok((self.0)(queue, kind))
     }
+
+    fn allocate_at_once(&self, queue: &Queue, kind: UsmKind, _: usize, _: usize) -> Option<UsmBuffer> {
+        Some((self.0)(queue, kind))
+    }
+}
+
+/// Memory that is not what eight bytes of a kind on a queue are, and what is wrong with it.
+const WRONG: [(&str, Make); 4] = [
+    ("length in bytes", |queue, kind| common::direct(queue, kind, 7)),
+    ("access", |queue, kind| common::direct(queue, kind, 8).read_only()),
+    ("kind", |queue, kind| {
+        let other = if kind == UsmKind::Host { UsmKind::Shared } else { UsmKind::Host };
+        common::direct(queue, other, 8)
+    }),
+    ("context", elsewhere),
+];
+
+fn elsewhere(queue: &Queue, kind: UsmKind) -> UsmBuffer {
+    let context = Context::new(from_ref(queue.device())).unwrap();
+    let queue = context.create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
+    common::direct(&queue, kind, 8)
+}
+
+#[test]
+fn unsuitable_memory_at_hand_is_refused() {
+    let runtime =
+        Runtime::new(RuntimeOptions::new().without_sycl().host_devices([HostDevice::new(DeviceType::Gpu)]));
+    let queue = runtime.default_queue(runtime.host_device()).unwrap();
+    let device = from_ref(queue.device());
+    for kind in UsmKind::ALL {
+        let right: Make = |queue, kind| common::direct(queue, kind, 8);
+        let scope = DefaultScope::enter(device, Arc::new(Wrong(right)));
+        assert!(UsmBuffer::allocate_at_once(&queue, kind, 8).is_some(), "the resource is asked");
+        drop(scope);
+        for (reason, make) in WRONG {
+            let _scope = DefaultScope::enter(device, Arc::new(Wrong(make)));
+            assert!(UsmBuffer::allocate_at_once(&queue, kind, 8).is_none(), "{reason}");
+        }
+    }
 }
 
 #[test]
 fn unsuitable_memory_is_refused() {
-    fn elsewhere(queue: &Queue, kind: UsmKind) -> UsmBuffer {
-        let context = Context::new(std::slice::from_ref(queue.device())).unwrap();
-        let queue = context.create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
-        UsmBuffer::allocate(&queue, kind, 8).unwrap()
-    }
     each(|queue, kind| {
-        let wrong: [(&str, Make); 4] = [
-            ("length in bytes", |queue, kind| UsmBuffer::allocate(queue, kind, 7).unwrap()),
-            ("access", |queue, kind| UsmBuffer::allocate(queue, kind, 8).unwrap().read_only()),
-            ("kind", |queue, kind| {
-                let other = if kind == UsmKind::Host { UsmKind::Shared } else { UsmKind::Host };
-                UsmBuffer::allocate(queue, other, 8).unwrap()
-            }),
-            ("context", elsewhere),
-        ];
-        for (reason, make) in wrong {
+        for (reason, make) in WRONG {
             match UsmBuffer::allocate_in(&Wrong(make), queue, kind, 8) {
                 Err(Error::UnsuitableMemory { what, .. }) => assert_eq!(what, reason),
                 other => panic!("{other:?}"),

@@ -49,6 +49,9 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
+    /// Over nothing: what only looks at elements' places is never long.
+    pub(crate) const NONE: Self = Self { len: 0, bytes: 0 };
+
     /// Over all elements of an array.
     pub(crate) fn over(array: &UsmArray) -> Self {
         Self { len: array.size(), bytes: array.size_bytes() }

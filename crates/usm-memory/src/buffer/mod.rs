@@ -60,12 +60,16 @@ impl UsmBuffer {
     }
 
     /// As [`allocate`](Self::allocate), from memory that the pool has at hand: neither the runtime nor a queue is asked. `None` where
-    /// there is none, or the resource that was set is no pool ([`MemoryResource::allocate_at_once`]).
+    /// there is none, or the resource that was set has no such memory ([`MemoryResource::allocate_at_once`]) or gives something else than
+    /// it was asked for.
     #[must_use]
     pub fn allocate_at_once(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
         match resource::chosen(queue.device()) {
             None => resource::pool_for(queue)?.allocate_at_once(queue, kind, len_bytes, 1),
-            Some(resource) => resource.allocate_at_once(queue, kind, len_bytes, 1),
+            Some(resource) => {
+                let found = resource.allocate_at_once(queue, kind, len_bytes, 1)?;
+                resource::check(&found, queue, kind, len_bytes, 1).is_ok().then_some(found)
+            }
         }
     }
 

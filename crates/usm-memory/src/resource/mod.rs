@@ -135,7 +135,7 @@ impl UsmBuffer {
 
 /// Whether a resource gave what it was asked for.
 #[inline]
-fn check(
+pub(crate) fn check(
     buffer: &UsmBuffer,
     queue: &Queue,
     kind: UsmKind,

@@ -2,9 +2,10 @@
 #![allow(clippy::panic, clippy::unwrap_used, dead_code)]
 
 use std::slice::from_ref;
+use std::sync::Arc;
 
 use usm_memory::UsmBuffer;
-use usm_memory::resource::DirectResource;
+use usm_memory::resource::{DirectResource, PoolOptions, PoolResource, StatisticsResource};
 use usm_memory::usm_core::{
     BackendId, Context, Device, DeviceType, HostDevice, Partition, Queue, QueueProperties, Runtime,
     RuntimeOptions, UsmKind,
@@ -37,6 +38,17 @@ pub(crate) fn queues() -> Vec<Queue> {
 /// Memory of the runtime, not of a pool.
 pub(crate) fn direct(queue: &Queue, kind: UsmKind, len_bytes: usize) -> UsmBuffer {
     UsmBuffer::allocate_in(&DirectResource, queue, kind, len_bytes).unwrap()
+}
+
+/// A pool over the runtime, and what counts its slabs.
+pub(crate) fn pool(options: PoolOptions) -> (Arc<StatisticsResource>, PoolResource) {
+    let upstream = Arc::new(StatisticsResource::new(Arc::new(DirectResource)));
+    (Arc::clone(&upstream), PoolResource::new(upstream, options))
+}
+
+/// Memory of a pool.
+pub(crate) fn allocate(pool: &PoolResource, queue: &Queue, kind: UsmKind, len_bytes: usize) -> UsmBuffer {
+    UsmBuffer::allocate_in(pool, queue, kind, len_bytes).unwrap()
 }
 
 /// Runs a test for every kind of memory on the queues of all backends.

@@ -57,21 +57,21 @@ pub(in crate::copy) unsafe fn produce<T: Element>(
 
 /// # Safety
 /// The elements with these numbers are writable, by nobody else meanwhile.
-unsafe fn produce_part<T: Element>(
+unsafe fn produce_part<T: Element, F: Fn(usize, &mut [T])>(
     target: Target,
     part: Range<usize>,
     stream: bool,
-    fill: impl Fn(usize, &mut [T]),
+    fill: &F,
 ) {
     let itemsize = size_of::<T>();
     // The same function twice: what it does is inlined and compiled for the registers that there are.
-    let compute = if has_avx2() { compute_avx2 } else { compute_any };
+    let compute: unsafe fn(&F, usize, &mut [T]) = if has_avx2() { compute_avx2 } else { compute_any };
     let mut block = Block([0; BLOCK_BYTES]);
     let room: &mut [T] = elements_of_mut(&mut block.0).unwrap_or_default(); // whole and aligned
     for start in part.clone().step_by(BLOCK_BYTES / itemsize) {
         let elements = &mut room[..(part.end - start).min(BLOCK_BYTES / itemsize)];
         // SAFETY: AVX2 is used where there is AVX2.
-        unsafe { compute(&fill, start, elements) };
+        unsafe { compute(fill, start, elements) };
         let (to, bytes) = (target.at(start * itemsize), bytes_of(elements));
         if stream {
             // SAFETY: elements of the part; the block is memory of our own.
@@ -86,9 +86,7 @@ unsafe fn produce_part<T: Element>(
     }
 }
 
-/// # Safety
-/// None: unsafe as its twin is, so that either can be chosen.
-unsafe fn compute_any<T>(fill: &impl Fn(usize, &mut [T]), start: usize, part: &mut [T]) {
+fn compute_any<T>(fill: &impl Fn(usize, &mut [T]), start: usize, part: &mut [T]) {
     fill(start, part);
 }
 
@@ -110,8 +108,7 @@ mod tests {
     /// The bits of what both functions compute.
     fn both<T: Element>(fill: impl Fn(usize, &mut [T]), start: usize, len: usize, zero: T) {
         let (mut found, mut expected) = (vec![zero; len], vec![zero; len]);
-        // SAFETY: none is needed.
-        unsafe { compute_any(&fill, start, &mut expected) };
+        compute_any(&fill, start, &mut expected);
         if has_avx2() {
             // SAFETY: there is AVX2.
             unsafe { compute_avx2(&fill, start, &mut found) };

@@ -89,9 +89,7 @@ impl State {
 
     /// Takes what one thread keeps.
     pub(super) fn recall_one(&mut self, magazine: &Magazine, garbage: &mut Garbage) {
-        let mut kept = magazine.kept.hold();
-        let trays = kept.empty();
-        drop(kept);
+        let trays = magazine.kept.hold().empty();
         self.set_free(trays, garbage);
     }
 

@@ -211,7 +211,7 @@ impl MemoryResource for PoolResource {
 }
 
 impl PoolResource {
-    /// An allocation for which there is no free block at hand.
+    /// An allocation for which this thread keeps no block.
     #[cold]
     fn allocate_slowly(
         &self,

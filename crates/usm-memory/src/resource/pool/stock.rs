@@ -45,8 +45,8 @@ pub(super) struct State {
     /// What is lent of the slabs, but for what magazines have not told yet: less than nothing where more came back here than was lent
     /// here.
     pub(super) lent_bytes: isize,
-    /// What threads keep, and the sums of what they were told that they may pin and use. A thread may lend more than comes back to it
-    /// only as far as the peak stays what it is, so that the peak is exact though nobody counts at each allocation.
+    /// What threads keep, and the sum of what they were told that they may use. A thread may lend more than comes back to it only as
+    /// far as the peak stays what it is, so that the peak is exact though nobody counts at each allocation.
     pub(super) magazines: Vec<&'static Magazine>,
     pub(super) granted_bytes: isize,
     /// Buffers that do not come from a slab.

@@ -74,7 +74,7 @@ impl<'a, 'py> Wanted<'a, 'py> {
         let is_near = queue.is_none()
             && array.is_host_reachable()
             && self.kind.is_none_or(|kind| array.device().host_reachable(kind));
-        let pass = Pass::over(array);
+        let pass = if self.copy == CopyMode::Never { Pass::NONE } else { Pass::over(array) };
         let (array, kind, order) = (array.clone(), self.kind, self.order);
         let convert = move |copy| {
             let conversion = Conversion { dtype, kind, queue: queue.as_ref(), order, copy };
