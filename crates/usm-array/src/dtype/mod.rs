@@ -82,7 +82,8 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// Every dtype, in the order booleans, signed, unsigned, floating, complex.
+    /// Every dtype, in the order booleans, signed, unsigned, floating, complex, which is that of the variants: `dtype as usize` is the
+    /// place of `dtype`.
     pub const ALL: [Self; 14] = [
         Self::Bool,
         Self::I8,
@@ -139,6 +140,11 @@ impl Dtype {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_dtype_is_at_its_place() {
+        assert!(Dtype::ALL.into_iter().enumerate().all(|(place, dtype)| dtype as usize == place));
+    }
 
     #[test]
     fn itemsize_is_a_multiple_of_the_alignment() {

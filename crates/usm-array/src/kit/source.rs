@@ -15,7 +15,7 @@ use crate::view::{bytes_of_mut, elements_of, zeroed_vec};
 pub(super) enum Source<T> {
     /// Elements of an array of any dtype.
     Array {
-        array: UsmArray,
+        array: Box<UsmArray>,
         /// Over all elements as long as the operation lasts, so that all blocks are of one state. `None` without elements.
         guard: Option<ReadGuard>,
         /// Elements of a block that has to be sorted out or cast
@@ -44,7 +44,7 @@ impl<T: Element> Source<T> {
         let range = array.byte_range();
         let guard = if range.is_empty() { None } else { Some(array.buffer().read_range(range)?) };
         let array = if array.shape() == shape { array.clone() } else { array.broadcast_to(shape)? };
-        Ok(Self::Array { array, guard, block: Vec::new() })
+        Ok(Self::Array { array: Box::new(array), guard, block: Vec::new() })
     }
 
     fn scalar(value: Scalar) -> Result<Self> {

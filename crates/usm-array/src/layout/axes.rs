@@ -3,42 +3,63 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use arrayvec::ArrayVec;
-
 /// Up to this many axes need no heap allocation.
 const INLINE_AXES: usize = 6;
 
 /// One number per axis: a vector without allocation for up to six axes.
-pub(crate) enum Axes<T> {
-    Inline(ArrayVec<T, INLINE_AXES>),
-    Heap(Vec<T>),
+///
+/// Views are made of clones, so a clone is what has to be short: all of the inline numbers, however many count.
+pub(crate) struct Axes<T> {
+    /// All numbers where there are more than `INLINE_AXES`.
+    heap: Option<Box<[T]>>,
+    /// How many of `inline` count otherwise.
+    len: usize,
+    inline: [T; INLINE_AXES],
 }
 
-impl<T: Copy> Axes<T> {
+impl<T: Copy + Default> Axes<T> {
     pub(crate) fn new() -> Self {
-        Self::Inline(ArrayVec::new())
+        Self { heap: None, len: 0, inline: [T::default(); INLINE_AXES] }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, value: T) {
-        match self {
-            Self::Inline(inline) if !inline.is_full() => inline.push(value),
-            _ => self.push_on_heap(value),
+        match self.inline.get_mut(self.len) {
+            Some(free) if self.heap.is_none() => {
+                *free = value;
+                self.len += 1;
+            }
+            _ => self.on_heap(|numbers| numbers.push(value)),
         }
+    }
+
+    /// Puts a number before that of axis `place`, which is at most their count.
+    #[inline]
+    pub(crate) fn insert(&mut self, place: usize, value: T) {
+        self.push(value);
+        for axis in (place + 1..self.len()).rev() {
+            self.swap(axis, axis - 1);
+        }
+    }
+
+    /// Takes the number of an axis away.
+    #[inline]
+    pub(crate) fn remove(&mut self, axis: usize) {
+        if self.heap.is_some() {
+            return self.on_heap(|numbers| _ = numbers.remove(axis));
+        }
+        for axis in axis + 1..self.len() {
+            self.swap(axis, axis - 1);
+        }
+        self.len -= 1;
     }
 
     // Apart, so that the usual case is short enough to be inlined.
     #[cold]
-    fn push_on_heap(&mut self, value: T) {
-        match self {
-            Self::Inline(inline) => {
-                let mut heap = Vec::with_capacity(2 * INLINE_AXES);
-                heap.extend_from_slice(inline);
-                heap.push(value);
-                *self = Self::Heap(heap);
-            }
-            Self::Heap(heap) => heap.push(value),
-        }
+    fn on_heap(&mut self, change: impl FnOnce(&mut Vec<T>)) {
+        let mut numbers = self.to_vec();
+        change(&mut numbers);
+        *self = Self::from(&numbers[..]);
     }
 }
 
@@ -47,9 +68,9 @@ impl<T> Deref for Axes<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        match self {
-            Self::Inline(inline) => inline,
-            Self::Heap(heap) => heap,
+        match &self.heap {
+            None => &self.inline[..self.len.min(INLINE_AXES)],
+            Some(heap) => heap,
         }
     }
 }
@@ -57,14 +78,14 @@ impl<T> Deref for Axes<T> {
 impl<T> DerefMut for Axes<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        match self {
-            Self::Inline(inline) => inline,
-            Self::Heap(heap) => heap,
+        match &mut self.heap {
+            None => &mut self.inline[..self.len.min(INLINE_AXES)],
+            Some(heap) => heap,
         }
     }
 }
 
-impl<T: Copy> FromIterator<T> for Axes<T> {
+impl<T: Copy + Default> FromIterator<T> for Axes<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut axes = Self::new();
         values.into_iter().for_each(|value| axes.push(value));
@@ -72,20 +93,27 @@ impl<T: Copy> FromIterator<T> for Axes<T> {
     }
 }
 
-impl<T: Copy> From<&[T]> for Axes<T> {
+impl<T: Copy + Default> From<&[T]> for Axes<T> {
     fn from(values: &[T]) -> Self {
-        // Copied as a whole: most views begin with the axes of another layout.
-        let mut inline = ArrayVec::new();
-        match inline.try_extend_from_slice(values) {
-            Ok(()) => Self::Inline(inline),
-            Err(_) => Self::Heap(values.to_vec()),
+        if values.len() > INLINE_AXES {
+            return Self { heap: Some(values.into()), ..Self::new() };
         }
+        values.iter().copied().collect()
     }
 }
 
 impl<T: Copy> Clone for Axes<T> {
+    #[inline]
     fn clone(&self) -> Self {
-        Self::from(&**self)
+        #[cold]
+        fn clone_heap<T: Copy>(heap: &[T]) -> Option<Box<[T]>> {
+            Some(heap.into())
+        }
+        let heap = match &self.heap {
+            None => None,
+            Some(heap) => clone_heap(heap),
+        };
+        Self { heap, len: self.len, inline: self.inline }
     }
 }
 
@@ -114,12 +142,32 @@ mod tests {
             let values: Vec<usize> = (0..count).collect();
             let axes = Axes::from(&values[..]);
             assert_eq!(&*axes, &values[..]);
-            assert_eq!(matches!(axes, Axes::Heap(_)), count > INLINE_AXES);
+            assert_eq!(axes.heap.is_some(), count > INLINE_AXES);
+        }
+    }
+
+    #[test]
+    fn axes_come_and_go_anywhere() {
+        for count in 0..=INLINE_AXES + 2 {
+            for place in 0..=count {
+                let mut values: Vec<usize> = (1..=count).collect();
+                let mut axes = Axes::from(&values[..]);
+                values.insert(place, 0);
+                axes.insert(place, 0);
+                assert_eq!(&*axes, &values[..]);
+                for gone in 0..values.len() {
+                    let (mut fewer, mut expected) = (axes.clone(), values.clone());
+                    fewer.remove(gone);
+                    expected.remove(gone);
+                    assert_eq!(&*fewer, &expected[..]);
+                }
+            }
         }
     }
 
     #[test]
     fn equality_ignores_the_storage() {
-        assert_eq!(Axes::from(&[1, 2][..]), Axes::Heap(vec![1, 2]));
+        let on_heap = Axes { heap: Some([1, 2].into()), ..Axes::new() };
+        assert_eq!(Axes::from(&[1, 2][..]), on_heap);
     }
 }

@@ -7,12 +7,15 @@ impl Layout {
     /// The axes in reverse order.
     #[must_use]
     pub fn transpose(&self) -> Self {
+        let mut transposed = self.clone();
+        transposed.reverse_axes();
+        transposed
+    }
+
+    pub(crate) fn reverse_axes(&mut self) {
         // L1 to L3 do not depend on the order of the axes.
-        Self {
-            shape: self.shape.iter().rev().copied().collect(),
-            strides: self.strides.iter().rev().copied().collect(),
-            offset: self.offset,
-        }
+        self.shape.reverse();
+        self.strides.reverse();
     }
 
     /// The axes in the given order: axis `k` of the result is axis `axes[k]` of this layout. Negative axes count from the last.

@@ -75,19 +75,27 @@ impl Layout {
         strides: Axes<isize>,
         offset: isize,
     ) -> Result<Self, LayoutError> {
-        check_size(&shape)?; // L2 and half of L1
+        let made = Self { shape, strides, offset };
+        made.check()?;
+        Ok(made)
+    }
+
+    /// Whether L1 to L3 hold.
+    pub(super) fn check(&self) -> Result<(), LayoutError> {
+        let Self { shape, strides, offset } = self;
+        check_size(shape)?; // L2 and half of L1
         if shape.len() != strides.len() {
             return Err(LayoutError::StridesLength { ndim: shape.len(), found: strides.len() });
         }
-        let Some((min, max)) = checked_reach(&shape, &strides) else {
+        let Some((min, max)) = checked_reach(shape, strides) else {
             return Err(LayoutError::ExtentOverflow { shape: shape.to_vec(), strides: strides.to_vec() });
         };
         // `offset + max + 1` is the required length, so it has to fit as well.
         let end = offset.checked_add(max).and_then(|last| last.checked_add(1));
         if offset.checked_add(min).is_none() || end.is_none() {
-            return Err(LayoutError::OffsetOverflow { offset, min, max });
+            return Err(LayoutError::OffsetOverflow { offset: *offset, min, max });
         }
-        Ok(Self { shape, strides, offset })
+        Ok(())
     }
 }
 

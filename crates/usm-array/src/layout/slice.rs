@@ -3,7 +3,7 @@
 //! Reference: <https://docs.python.org/3/reference/datamodel.html> (`slice.indices`) and
 //! <https://numpy.org/doc/stable/user/basics.indexing.html#basic-indexing>.
 
-use super::{Axes, Layout, LayoutError, MAX_NDIM};
+use super::{Layout, LayoutError, MAX_NDIM};
 
 /// One item between the brackets of an index expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,82 +47,86 @@ impl Layout {
     /// - [`LayoutError::RepeatedEllipsis`]: more than one ellipsis
     /// - [`LayoutError::TooManyAxes`]: too many new axes
     pub fn slice(&self, items: &[SliceItem]) -> Result<Self, LayoutError> {
-        let (mut consumed, mut ellipses) = (0, 0);
-        for item in items {
-            match item {
-                SliceItem::Index(_) | SliceItem::Slice { .. } => consumed += 1,
-                SliceItem::Ellipsis => ellipses += 1,
-                SliceItem::NewAxis => {}
-            }
-        }
-        if ellipses > 1 {
-            return Err(LayoutError::RepeatedEllipsis { found: ellipses });
-        }
-        let Some(unnamed) = self.ndim().checked_sub(consumed) else {
-            return Err(LayoutError::TooManyIndices { ndim: self.ndim(), found: consumed });
-        };
+        let mut view = self.clone();
+        view.narrow(items)?;
+        Ok(view)
+    }
 
-        let mut view = Builder::new(self);
-        for &item in items {
+    /// Becomes the view that [`slice`](Self::slice) gives, where it lies; with an error it is worth nothing any more.
+    pub(crate) fn narrow(&mut self, items: &[SliceItem]) -> Result<(), LayoutError> {
+        let ndim = self.ndim();
+        // What is wrong with the items as a whole is said first.
+        self.follow(items).map_err(|error| malformed(items, ndim).unwrap_or(error))
+    }
+
+    fn follow(&mut self, items: &[SliceItem]) -> Result<(), LayoutError> {
+        let mut view = View::new(self);
+        for (i, &item) in items.iter().enumerate() {
             match item {
                 SliceItem::Index(index) => view.index(index)?,
                 SliceItem::Slice { start, stop, step } => view.range(start, stop, step)?,
-                SliceItem::Ellipsis => view.whole(unnamed),
+                SliceItem::Ellipsis => view.ellipsis(&items[i + 1..])?,
                 SliceItem::NewAxis => view.new_axis(),
             }
-        }
-        if ellipses == 0 {
-            view.whole(unnamed);
         }
         view.finish()
     }
 }
 
-/// The view as far as it has been built, and the next axis of the source.
-struct Builder<'a> {
-    source_shape: &'a [usize],
-    source_strides: &'a [isize],
-    /// Without elements there is nothing to move to; the offset could leave the memory.
-    moves: bool,
-    axis: usize,
-    shape: Axes<usize>,
-    strides: Axes<isize>,
-    offset: isize,
+impl SliceItem {
+    /// Whether it takes an axis of the source.
+    const fn takes_axis(self) -> bool {
+        matches!(self, Self::Index(_) | Self::Slice { .. })
+    }
 }
 
-impl<'a> Builder<'a> {
-    fn new(source: &'a Layout) -> Self {
-        Self {
-            source_shape: &source.shape,
-            source_strides: &source.strides,
-            moves: !source.is_empty(),
-            axis: 0,
-            shape: Axes::new(),
-            strides: Axes::new(),
-            offset: source.offset,
-        }
+#[cold]
+fn malformed(items: &[SliceItem], ndim: usize) -> Option<LayoutError> {
+    let count = |wanted: fn(&SliceItem) -> bool| items.iter().filter(|item| wanted(item)).count();
+    let (ellipses, found) = (count(|&item| item == SliceItem::Ellipsis), count(|item| item.takes_axis()));
+    if ellipses > 1 {
+        return Some(LayoutError::RepeatedEllipsis { found: ellipses });
+    }
+    (found > ndim).then_some(LayoutError::TooManyIndices { ndim, found })
+}
+
+/// The view as far as the items were looked at; what lies behind them is still as it is in the source.
+struct View<'a> {
+    layout: &'a mut Layout,
+    /// Without elements there is nothing to move to; the offset could leave the memory.
+    moves: bool,
+    /// The next axis, of the view and of the source.
+    place: usize,
+    axis: usize,
+    had_ellipsis: bool,
+}
+
+impl<'a> View<'a> {
+    fn new(layout: &'a mut Layout) -> Self {
+        Self { moves: !layout.is_empty(), layout, place: 0, axis: 0, had_ellipsis: false }
     }
 
-    fn finish(self) -> Result<Layout, LayoutError> {
-        let Self { shape, strides, offset, .. } = self;
-        if self.moves && shape.len() <= MAX_NDIM {
+    fn finish(self) -> Result<(), LayoutError> {
+        if self.moves && self.layout.ndim() <= MAX_NDIM {
             // L1 was just asked. L2: no size became larger, new ones are 1. L3: index zero is an element of the source, or is
             // where one was before an axis became empty, and from there the strides reach elements of the source only.
-            return Ok(Layout { shape, strides, offset });
+            return Ok(());
         }
-        Layout::checked(shape, strides, offset)
+        self.layout.check()
     }
 
     /// Moves the offset to an index of the current axis that is inside it.
+    #[inline]
     fn advance(&mut self, index: usize) {
         if self.moves {
             // The displacement of an element, which does not overflow, by L3.
-            self.offset += self.source_strides[self.axis] * index.cast_signed();
+            self.layout.offset += self.layout.strides[self.place] * index.cast_signed();
         }
     }
 
+    #[inline]
     fn index(&mut self, index: isize) -> Result<(), LayoutError> {
-        let size = self.source_shape[self.axis];
+        let size = self.size()?;
         let from_start = if index < 0 {
             size.checked_sub(index.unsigned_abs())
         } else {
@@ -130,36 +134,57 @@ impl<'a> Builder<'a> {
         };
         let from_start = from_start.ok_or(LayoutError::IndexOutOfBounds { axis: self.axis, index, size })?;
         self.advance(from_start);
+        self.layout.shape.remove(self.place);
+        self.layout.strides.remove(self.place);
         self.axis += 1;
         Ok(())
     }
 
+    #[inline]
     fn range(&mut self, start: Option<isize>, stop: Option<isize>, step: isize) -> Result<(), LayoutError> {
         if step == 0 {
             return Err(LayoutError::ZeroStep { axis: self.axis });
         }
-        let stride = self.source_strides[self.axis];
-        let (first, count) = adjust(self.source_shape[self.axis], start, stop, step);
+        let (first, count) = adjust(self.size()?, start, stop, step);
         self.advance(first);
-        self.shape.push(count);
+        self.layout.shape[self.place] = count;
         // With two or more elements the product is a distance inside the source. With fewer it
         // is never used and may be too large, then the stride of the source stands in.
-        self.strides.push(stride.checked_mul(step).unwrap_or(stride));
+        let stride = &mut self.layout.strides[self.place];
+        *stride = stride.checked_mul(step).unwrap_or(*stride);
+        self.place += 1;
         self.axis += 1;
         Ok(())
     }
 
-    fn whole(&mut self, axes: usize) {
-        for _ in 0..axes {
-            self.shape.push(self.source_shape[self.axis]);
-            self.strides.push(self.source_strides[self.axis]);
-            self.axis += 1;
-        }
+    /// Leaves as many axes whole as the items behind it do not take.
+    fn ellipsis(&mut self, behind: &[SliceItem]) -> Result<(), LayoutError> {
+        let taken = behind.iter().filter(|item| item.takes_axis()).count();
+        let whole = (self.layout.ndim() - self.place).checked_sub(taken);
+        let whole = whole.filter(|_| !self.had_ellipsis).ok_or_else(|| self.malformed())?;
+        self.had_ellipsis = true;
+        self.place += whole;
+        self.axis += whole;
+        Ok(())
     }
 
+    /// The size of the current axis.
+    #[inline]
+    fn size(&self) -> Result<usize, LayoutError> {
+        self.layout.shape.get(self.place).copied().ok_or_else(|| self.malformed())
+    }
+
+    /// Stands for what [`malformed`] finds.
+    #[cold]
+    fn malformed(&self) -> LayoutError {
+        LayoutError::TooManyIndices { ndim: self.axis, found: self.axis + 1 }
+    }
+
+    #[inline]
     fn new_axis(&mut self) {
-        self.shape.push(1);
-        self.strides.push(0);
+        self.layout.shape.insert(self.place, 1);
+        self.layout.strides.insert(self.place, 0);
+        self.place += 1;
     }
 }
 

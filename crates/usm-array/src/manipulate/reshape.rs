@@ -3,8 +3,8 @@
 use super::follow::put;
 use crate::array::{BufferSource, UsmArray};
 use crate::copy::CopyMode;
-use crate::error::Result;
-use crate::layout::Order;
+use crate::error::{Error, Result};
+use crate::layout::{LayoutError, Order};
 
 impl UsmArray {
     /// The same elements in the given order with another shape, of which one size may be -1 and follows from the others.
@@ -32,12 +32,14 @@ impl UsmArray {
     ///   and not allowed; a shape of another number of elements
     /// - those of [`UsmArray::copy`]
     pub fn reshape(&self, shape: &[isize], order: Order, mode: CopyMode) -> Result<Self> {
-        let is_view = self.layout().can_reshape_view(shape, order)?;
+        let view = self.reshape_view(shape, order);
+        let needs_copy = matches!(view, Err(Error::Layout(LayoutError::NeedsCopy { .. })));
         match mode {
-            CopyMode::Never => self.reshape_view(shape, order),
-            CopyMode::IfNeeded if is_view => self.reshape_view(shape, order),
-            CopyMode::Always | CopyMode::IfNeeded => self.in_order(order)?.reshape_view(shape, order),
+            CopyMode::IfNeeded | CopyMode::Always if needs_copy => {}
+            CopyMode::Always => drop(view?),
+            CopyMode::Never | CopyMode::IfNeeded => return view,
         }
+        self.in_order(order)?.reshape_view(shape, order)
     }
 
     /// All elements in the given order along one axis, without gaps: a view if they are so in memory, else a copy.

@@ -170,7 +170,7 @@ impl UsmNdarray {
     #[getter]
     #[pyo3(name = "T")]
     fn transpose(&self) -> Self {
-        Self::from_array(self.array().transpose())
+        Self::from_array(self.array().transpose_boxed())
     }
 
     /// The array with its last two axes exchanged; ValueError for fewer than two.

@@ -35,10 +35,8 @@ impl Objects {
 
 /// A dtype as the Python object that `usm_ndarray.dtype` gives: NumPy's dtype where NumPy is installed, otherwise a `DType`.
 pub(crate) fn object(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
-    let place = Dtype::ALL.iter().position(|&other| other == dtype);
-    let found = place.and_then(|place| Objects::get(py).map(|all| all.dtypes.get(place)).transpose());
-    match found {
-        Some(object) => object.map(|object| object.bind(py).clone()),
+    match Objects::get(py)?.dtypes.get(dtype as usize) {
+        Some(object) => Ok(object.bind(py).clone()),
         None => Err(PyValueError::new_err(format!("dtype: {dtype} has no object"))), // never: all dtypes are in the list
     }
 }

@@ -31,7 +31,7 @@ impl Item {
 
 /// The elements of a key: a view where it has neither arrays nor lists, otherwise a copy.
 pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
-    if let Some(view) = basic(key, |items| array.slice(items).map(Box::new))? {
+    if let Some(view) = basic(key, |items| array.slice_boxed(items))? {
         return view.or_raise();
     }
     let items = items(key)?;

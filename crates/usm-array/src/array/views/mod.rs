@@ -46,7 +46,37 @@ impl UsmArray {
     /// # Errors
     /// - [`Error::Layout`]: see [`Layout::slice`]
     pub fn slice(&self, items: &[SliceItem]) -> Result<Self> {
-        Ok(self.view_of(self.layout.slice(items)?))
+        let mut view = self.clone();
+        view.narrow(items)?;
+        Ok(view)
+    }
+
+    /// As [`slice`](Self::slice), in a box, where the view is made and stays: for objects that hold arrays, which are moved often.
+    ///
+    /// # Errors
+    /// Those of [`slice`](Self::slice).
+    pub fn slice_boxed(&self, items: &[SliceItem]) -> Result<Box<Self>> {
+        let mut view = self.boxed();
+        view.narrow(items)?;
+        Ok(view)
+    }
+
+    /// As [`transpose`](Self::transpose), in a box, where the view is made and stays.
+    #[must_use]
+    pub fn transpose_boxed(&self) -> Box<Self> {
+        let mut view = self.boxed();
+        view.layout.reverse_axes();
+        view
+    }
+
+    #[inline]
+    fn boxed(&self) -> Box<Self> {
+        Box::write(Box::new_uninit(), self.clone()) // the other order copies twice
+    }
+
+    /// Becomes the view, for which A1 to A4 hold as in `view_of`; with an error it is worth nothing any more.
+    fn narrow(&mut self, items: &[SliceItem]) -> Result<()> {
+        Ok(self.layout.narrow(items)?)
     }
 
     /// The same array, through which nothing can be written, nor through its buffer or any view.

@@ -12,11 +12,14 @@ use crate::view::{bytes_of, elements_of_mut};
 /// Bytes of a block: it fits into the first level of any cache.
 const BLOCK_BYTES: usize = 16 << 10;
 
+/// Bytes of the block of a small result, which has none to clear that it does not use.
+const SMALL_BLOCK_BYTES: usize = 1 << 10;
+
 /// Bytes that a thread takes at a time.
 const PART_BYTES: usize = 512 << 10;
 
 #[repr(align(64))]
-struct Block([u8; BLOCK_BYTES]);
+struct Block<const BYTES: usize>([u8; BYTES]);
 
 #[derive(Clone, Copy)]
 struct Target(*mut u8);
@@ -46,18 +49,22 @@ pub(in crate::copy) unsafe fn produce<T: Element>(
     let target = Target(dst);
     let bytes = len * itemsize;
     let (parts, stream) = (len.div_ceil(part_len), bytes >= STREAM_BYTES);
+    if bytes <= SMALL_BLOCK_BYTES {
+        // SAFETY: the caller's promise.
+        return unsafe { produce_part::<T, _, SMALL_BLOCK_BYTES>(target, 0..len, stream, &fill) };
+    }
     let work = move |number: usize| {
         let start = number * part_len;
         let part = start..len.min(start + part_len);
         // SAFETY: the caller's promise; each part is somebody else's.
-        unsafe { produce_part(target, part, stream, &fill) };
+        unsafe { produce_part::<T, _, BLOCK_BYTES>(target, part, stream, &fill) };
     };
     if threads::is_shared(bytes) { threads::share(parts, work) } else { (0..parts).for_each(work) }
 }
 
 /// # Safety
 /// The elements with these numbers are writable, by nobody else meanwhile.
-unsafe fn produce_part<T: Element, F: Fn(usize, &mut [T])>(
+unsafe fn produce_part<T: Element, F: Fn(usize, &mut [T]), const BYTES: usize>(
     target: Target,
     part: Range<usize>,
     stream: bool,
@@ -66,10 +73,10 @@ unsafe fn produce_part<T: Element, F: Fn(usize, &mut [T])>(
     let itemsize = size_of::<T>();
     // The same function twice: what it does is inlined and compiled for the registers that there are.
     let compute: unsafe fn(&F, usize, &mut [T]) = if has_avx2() { compute_avx2 } else { compute_any };
-    let mut block = Block([0; BLOCK_BYTES]);
+    let mut block = Block([0; BYTES]);
     let room: &mut [T] = elements_of_mut(&mut block.0).unwrap_or_default(); // whole and aligned
-    for start in part.clone().step_by(BLOCK_BYTES / itemsize) {
-        let elements = &mut room[..(part.end - start).min(BLOCK_BYTES / itemsize)];
+    for start in part.clone().step_by(BYTES / itemsize) {
+        let elements = &mut room[..(part.end - start).min(BYTES / itemsize)];
         // SAFETY: AVX2 is used where there is AVX2.
         unsafe { compute(fill, start, elements) };
         let (to, bytes) = (target.at(start * itemsize), bytes_of(elements));

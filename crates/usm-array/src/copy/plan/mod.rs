@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 use crate::layout::{Axes, Layout};
 
 /// One loop of a copy: so many steps, and how far each goes on either side, in elements of that side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Loop {
     pub(super) count: usize,
     pub(super) dst: isize,

@@ -10,7 +10,7 @@ use super::Overlap;
 use crate::layout::Axes;
 
 /// One unknown and what it is multiplied by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) step: u128,
     pub(super) most: u128,
@@ -24,7 +24,7 @@ pub(super) struct Problem {
 }
 
 /// What the terms from one on can reach.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Rest {
     /// The largest sum
     reach: u128,

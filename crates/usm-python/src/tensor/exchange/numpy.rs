@@ -13,7 +13,7 @@ use crate::buffer_import::HostBytes;
 use crate::called;
 use crate::errors::OrRaise;
 use crate::interface::import::import_array;
-use crate::interrupt::{self, Pass, is_long};
+use crate::interrupt::{self, Pass};
 use crate::tensor::{UsmNdarray, dtype};
 
 /// asnumpy(usm_ary)
@@ -97,16 +97,10 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     }
     let shape = PyTuple::new(py, array.shape())?;
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let result = called::python(py, || EMPTY.import(py, "numpy", "empty"))?
-        .call1((shape, dtype::object(py, array.dtype())?))?;
-    let mut bytes = HostBytes::writable("numpy.empty", &result)?;
-    let copied = if is_long(array.size_bytes()) {
-        let source = array.clone();
-        bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))
-    } else {
-        bytes.with_mut(py, array.buffer(), |bytes| array.copy_to_host_contiguous(bytes))
-    };
-    copied?.or_raise()?;
+    let result = function(py, &EMPTY, "empty")?.call1((shape, dtype::object(py, array.dtype())?))?;
+    let source = array.clone();
+    let copy = move |bytes: &mut [u8]| source.copy_to_host_contiguous(bytes);
+    HostBytes::of_numpy(&result)?.lend_mut(py, array.buffer(), copy)?.or_raise()?;
     Ok(result)
 }
 
@@ -119,5 +113,17 @@ fn pooled_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, Py
     })?;
     let copy = Bound::new(py, UsmNdarray::from_array(copy.or_raise()?))?;
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    called::python(py, || ASARRAY.import(py, "numpy", "asarray"))?.call1((copy,))
+    function(py, &ASARRAY, "asarray")?.call1((copy,))
+}
+
+/// A function of NumPy, imported by the first call.
+fn function<'a, 'py>(
+    py: Python<'py>,
+    known: &'a PyOnceLock<Py<PyAny>>,
+    name: &str,
+) -> PyResult<&'a Bound<'py, PyAny>> {
+    match known.get(py) {
+        Some(function) => Ok(function.bind(py)),
+        None => called::python(py, || known.import(py, "numpy", name)),
+    }
 }
