@@ -36,6 +36,8 @@ pub(super) struct Goal {
     /// Why it is not reached, where that is known.
     #[serde(default)]
     pub(super) why: String,
+    /// What is reached instead, of the same kind as `at_most`, where `why` says why no more can be.
+    pub(super) floor: Option<Bound>,
 }
 
 /// A row about a series: how much more `to` may cost than `from`.
@@ -54,6 +56,7 @@ pub(super) struct Growth {
     pub(super) at_most: f64,
     #[serde(default)]
     pub(super) why: String,
+    pub(super) floor: Option<f64>,
 }
 
 /// Who is meant where nobody is named.
@@ -166,5 +169,13 @@ mod tests {
         let goals: Goals = toml::from_str(include_str!("../../../crates/usm-bench/goals.toml")).unwrap();
         assert!(goals.goals.iter().all(|goal| !goal.cases.is_empty()));
         assert!(goals.growth.iter().all(|growth| !growth.series.is_empty()));
+        for goal in &goals.goals {
+            let Some(floor) = &goal.floor else { continue };
+            assert_eq!(floor.against, goal.at_most.against, "{}", goal.row);
+            assert!(floor.value > goal.at_most.value && !goal.why.is_empty(), "{}", goal.row);
+        }
+        for growth in goals.growth {
+            assert!(growth.floor.is_none_or(|floor| floor > growth.at_most && !growth.why.is_empty()));
+        }
     }
 }

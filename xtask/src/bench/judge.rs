@@ -19,6 +19,7 @@ pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
             at_most: at_most.text.clone(),
             why: goal.why.clone(),
             ..verdict(&goal.row, case, name, measured, &[case], |cases| by_goal(&at_most, name, cases[0]))
+                .with_floor(goal.floor.as_ref().map(|floor| floor.value / goal.at_most.value))
         })
     });
     let of_growth = goals.growth.iter().flat_map(|growth| {
@@ -32,6 +33,7 @@ pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
                 ..verdict(&growth.row, &to, &growth.contender, measured, &ends, |cases| {
                     by_growth(growth, cases)
                 })
+                .with_floor(growth.floor.map(|floor| floor / growth.at_most))
             }
         })
     });
@@ -76,6 +78,18 @@ fn verdict<'m>(
         share,
         found,
         why: String::new(),
+        needed: needed.iter().map(|name| name.as_ref().to_owned()).collect(),
+    }
+}
+
+impl Verdict {
+    /// A miss within the floor, a share of what is allowed, is one with a known reason.
+    fn with_floor(mut self, floor: Option<f64>) -> Self {
+        let within = |share: Summary| floor.is_some_and(|floor| share.median <= floor);
+        if self.state == State::Missed && self.share.is_some_and(within) {
+            self.state = State::AtFloor;
+        }
+        self
     }
 }
 
@@ -201,6 +215,26 @@ mod tests {
         assert_eq!(of(&slow[1]), (State::Missed, "7 × NumPy".to_owned()));
         // On a faster one they stay.
         assert_eq!(of(&judge(50.0)[0]), (State::Missed, "1 µs".to_owned()));
+    }
+
+    #[test]
+    fn a_miss_within_the_floor_is_known() {
+        let goals = |floor: &str, growth: &str| {
+            format!(
+                "[[goal]]\nrow = \"r\"\ncases = [\"s/x/1\"]\nat_most = \"1.5 × C\"\n{floor}\n\
+                 [[growth]]\nrow = \"g\"\nseries = [\"s/x\"]\ncontender = \"usm\"\nfrom = \"1\"\nto = \"2\"\nat_most = 1.0\n{growth}"
+            )
+        };
+        let judge = |floor, growth| {
+            let case = |name, took| case(name, 0, vec![contender("usm", &[took]), contender("C", &[10.0])]);
+            judged(&goals(floor, growth), vec![case("s/x/1", 20.0), case("s/x/2", 30.0)])
+        };
+        let states = |floor, growth| judge(floor, growth).iter().map(|one| one.state).collect::<Vec<_>>();
+        assert_eq!(states("", ""), [State::Missed; 2]);
+        assert_eq!(states("floor = \"2 × C\"", "floor = 1.5"), [State::AtFloor; 2]);
+        assert_eq!(states("floor = \"1.9 × C\"", "floor = 1.4"), [State::Missed; 2]);
+        assert_eq!(judge("", "")[1].needed, ["s/x/1", "s/x/2"]);
+        assert!(judge("floor = \"2 × C\"", "").iter().filter(|one| one.fails()).count() == 1);
     }
 
     #[test]

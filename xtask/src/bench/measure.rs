@@ -64,34 +64,64 @@ struct Entrant {
     record: Contender,
 }
 
-/// Measures every case that fits.
-pub(super) fn all(mut workers: Vec<Worker>, pattern: Option<&str>, effort: &Effort) -> Outcome<Measured> {
-    let mut meetings: Vec<Meeting> = vec![];
-    for (index, worker) in workers.iter_mut().enumerate() {
-        for listed in worker.list()? {
-            match meetings.iter_mut().find(|meeting| meeting.listed.case == listed.case) {
-                Some(meeting) => meeting.workers.push(index),
-                None => meetings.push(Meeting { listed, workers: vec![index] }),
+/// The programs that measure, and all the cases they have.
+pub(super) struct Bench {
+    workers: Vec<Worker>,
+    meetings: Vec<Meeting>,
+    effort: Effort,
+}
+
+impl Bench {
+    /// Asks the programs for their cases.
+    pub(super) fn new(mut workers: Vec<Worker>, effort: Effort) -> Outcome<Self> {
+        let mut meetings: Vec<Meeting> = vec![];
+        for (index, worker) in workers.iter_mut().enumerate() {
+            for listed in worker.list()? {
+                match meetings.iter_mut().find(|meeting| meeting.listed.case == listed.case) {
+                    Some(meeting) => meeting.workers.push(index),
+                    None => meetings.push(Meeting { listed, workers: vec![index] }),
+                }
             }
         }
+        Ok(Self { workers, meetings, effort })
     }
-    let known = meetings.iter().map(|meeting| meeting.listed.case.clone()).collect();
-    meetings.retain(|meeting| {
-        pattern.is_none_or(|pattern| meeting.listed.case.contains(pattern))
-            && (effort.long_cases || !meeting.listed.long)
-    });
-    let mut progress = Progress::new(meetings.len());
-    let start = Instant::now();
-    let mut left = u32::try_from(meetings.len()).unwrap_or(u32::MAX);
-    let measured = meetings.into_iter().map(|meeting| {
-        progress.begin(&meeting.listed.case);
-        let share = effort.all.saturating_sub(start.elapsed()) / left;
-        left -= 1;
-        let case = one(&mut workers, &meeting, effort, effort.time.min(share));
-        progress.end(&case);
-        case
-    });
-    Ok(Measured { known, cases: measured.collect() })
+
+    /// Measures every case that fits.
+    pub(super) fn all(&mut self, pattern: Option<&str>) -> Measured {
+        let fits = |listed: &Listed| {
+            pattern.is_none_or(|pattern| listed.case.contains(pattern))
+                && (self.effort.long_cases || !listed.long)
+        };
+        let chosen: Vec<usize> =
+            (0..self.meetings.len()).filter(|&index| fits(&self.meetings[index].listed)).collect();
+        let known = self.meetings.iter().map(|meeting| meeting.listed.case.clone()).collect();
+        Measured { known, cases: self.measure(&chosen) }
+    }
+
+    /// Measures these cases once more.
+    pub(super) fn again(&mut self, names: &[String]) -> Vec<Case> {
+        let chosen: Vec<usize> = (0..self.meetings.len())
+            .filter(|&index| names.contains(&self.meetings[index].listed.case))
+            .collect();
+        self.measure(&chosen)
+    }
+
+    fn measure(&mut self, chosen: &[usize]) -> Vec<Case> {
+        let Self { workers, meetings, effort } = self;
+        let mut progress = Progress::new(chosen.len());
+        let start = Instant::now();
+        let mut left = u32::try_from(chosen.len()).unwrap_or(u32::MAX);
+        let one_of = |&index: &usize| {
+            let meeting = &meetings[index];
+            progress.begin(&meeting.listed.case);
+            let share = effort.all.saturating_sub(start.elapsed()) / left;
+            left -= 1;
+            let case = one(workers, meeting, effort, effort.time.min(share));
+            progress.end(&case);
+            case
+        };
+        chosen.iter().map(one_of).collect()
+    }
 }
 
 /// One case. What fails is part of the record.

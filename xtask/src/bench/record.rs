@@ -74,6 +74,9 @@ pub(super) struct Verdict {
     /// What the file of goals says to it.
     #[serde(default)]
     pub(super) why: String,
+    /// What it was found from.
+    #[serde(skip)]
+    pub(super) needed: Vec<String>,
 }
 
 /// How it ended.
@@ -82,6 +85,8 @@ pub(super) struct Verdict {
 pub(super) enum State {
     Reached,
     Missed,
+    /// Missed, but within what the reason in the file of goals shows to be the least there is.
+    AtFloor,
     /// It belongs to this run, and could not be measured.
     Unmeasured,
     /// The options left it out.
@@ -89,12 +94,14 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) const ALL: [Self; 4] = [Self::Missed, Self::Unmeasured, Self::Reached, Self::LeftOut];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Missed, Self::Unmeasured, Self::AtFloor, Self::Reached, Self::LeftOut];
 
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Reached => "reached",
             Self::Missed => "missed",
+            Self::AtFloor => "missed with a known reason",
             Self::Unmeasured => "not measured",
             Self::LeftOut => "not in this run",
         }

@@ -12,6 +12,7 @@ th,td{border-bottom:1px solid #ddd;padding:3px 8px;text-align:left;vertical-alig
 .plot text{font:11px sans-serif}.plot .label{text-anchor:end}.plot .tick{text-anchor:middle;fill:#666}
 .grid{stroke:#e4e4e4}.goal{stroke:#222;stroke-dasharray:3 2}
 .reached circle{fill:#2b7a2b}.reached line{stroke:#2b7a2b}.missed circle{fill:#b00030}.missed line{stroke:#b00030}
+.known circle{fill:#a06a00}.known line{stroke:#a06a00}tr.missed-with-a-known-reason td:last-child{color:#a06a00}
 td:last-child{white-space:nowrap}tr.missed td:last-child{color:#b00030}tr.not-measured td,.none{color:#999}
 .boxes rect{fill:none;stroke-width:1}.ours rect,.ours line{stroke:#0b6e99}.theirs rect,.theirs line{stroke:#888}
 .ours circle{fill:#0b6e99;opacity:.35}.theirs circle{fill:#888;opacity:.35}

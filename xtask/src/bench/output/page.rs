@@ -35,10 +35,13 @@ pub(super) fn page(report: &Report) -> String {
     );
     let rows = rows(report);
     let (reached, others): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| row.is_reached());
-    let (missed, unmeasured): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
+    let (missed, others): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
         others.into_iter().partition(|row| row.count(State::Missed) > 0);
+    let (known, unmeasured): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
+        others.into_iter().partition(|row| row.count(State::AtFloor) > 0);
     section(&mut text, "What reaches its goal", &reached);
-    section(&mut text, "What does not, and why", &missed);
+    section(&mut text, "What misses its goal, and why no more can be had", &known);
+    section(&mut text, "What misses its goal", &missed);
     section(&mut text, "What could not be measured", &unmeasured);
     side_by_side(&mut text, report);
     text
@@ -60,7 +63,7 @@ fn section(text: &mut String, title: &str, rows: &[&Row<'_>]) {
         }
     }
     text.push('\n');
-    for row in rows.iter().filter(|row| row.count(State::Missed) > 0) {
+    for row in rows.iter().filter(|row| row.count(State::Missed) + row.count(State::AtFloor) > 0) {
         if let Some(why) = row.verdicts.iter().map(|verdict| &verdict.why).find(|why| !why.is_empty()) {
             let _ = writeln!(text, "**{}**: {why}\n", row.name);
         }
@@ -99,7 +102,7 @@ mod tests {
     #[test]
     fn what_is_missed_has_its_reason() {
         let page = page(&report());
-        assert!(page.contains("## What does not, and why"), "{page}");
+        assert!(page.contains("## What misses its goal\n"), "{page}");
         assert!(page.contains("| views | ≤ 1 × NumPy | `view/a.T`, usm | 2.00 × NumPy |"), "{page}");
         assert!(page.contains("**views**: the reason"), "{page}");
         assert!(page.contains("| `view/a.T` | 100 ns | 0.50 |"), "{page}");

@@ -66,7 +66,11 @@ pub(super) fn shares(verdicts: &[&Verdict]) -> String {
     for (index, (verdict, share)) in measured.iter().enumerate() {
         #[expect(clippy::cast_precision_loss)]
         let y = LINE * (index as f64 + 1.7);
-        let class = if verdict.state == State::Reached { "reached" } else { "missed" };
+        let class = match verdict.state {
+            State::Reached => "reached",
+            State::AtFloor => "known",
+            _ => "missed",
+        };
         let [low, median, high] = [share.low, share.median, share.high].map(|value| scale.at(value));
         let title =
             format!("{}, {}: {} (goal {})", verdict.case, verdict.contender, verdict.found, verdict.at_most);

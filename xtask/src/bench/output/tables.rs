@@ -31,7 +31,7 @@ pub(super) fn goals(verdicts: &[Verdict]) -> String {
 
 /// What the file of goals says to a missed one.
 fn why(verdict: &Verdict) -> String {
-    if verdict.state == State::Missed && !verdict.why.is_empty() {
+    if matches!(verdict.state, State::Missed | State::AtFloor) && !verdict.why.is_empty() {
         return format!("<br><small>{}</small>", escape(&verdict.why));
     }
     String::new()
@@ -102,7 +102,7 @@ fn cell(case: &Case, name: &str) -> String {
 /// What criterion found.
 pub(super) fn criterion(found: &[Criterion]) -> String {
     if found.is_empty() {
-        return "<p>Criterion did not run: quick runs leave it out.</p>".to_owned();
+        return "<p>Criterion did not run: quick runs and checks leave it out.</p>".to_owned();
     }
     let mut table = "<table><tr><th>benchmark<th>median<th>95 % of its estimates\n".to_owned();
     for one in found {

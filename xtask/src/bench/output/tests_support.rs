@@ -29,6 +29,7 @@ pub(super) fn report() -> Report {
         share,
         found: found.to_owned(),
         why: "the reason".to_owned(),
+        needed: vec![case.to_owned()],
     };
     let share = Summary { low: 1.9, median: 2.0, high: 2.1 };
     let machine = Machine {
