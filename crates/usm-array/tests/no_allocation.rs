@@ -76,4 +76,5 @@ fn views_of_three_axes_allocate_nothing() {
     ] {
         assert_eq!(count, 0, "{view}");
     }
+    assert_eq!(allocations(|| array.slice_boxed(&items).unwrap()), 1, "the box");
 }

@@ -42,6 +42,27 @@ fn views_of_views_share_the_memory() {
 }
 
 #[test]
+fn views_in_boxes_are_the_same() {
+    for (queue, kind) in places() {
+        let array = UsmArray::zeros(&queue, kind, &[2, 3, 4], Dtype::I16).unwrap();
+        let same = |boxed: &UsmArray, view: &UsmArray| {
+            let place = |one: &UsmArray| (one.shape().to_vec(), one.strides().to_vec(), one.address());
+            assert_eq!(place(boxed), place(view));
+            assert!(boxed.buffer().same_allocation(array.buffer()));
+        };
+        same(&array.transpose_boxed(), &array.transpose());
+        let items = [SliceItem::Index(1), SliceItem::NewAxis, SliceItem::Ellipsis, step(-2)];
+        same(&array.slice_boxed(&items).unwrap(), &array.slice(&items).unwrap());
+        for wrong in
+            [&[SliceItem::Index(2)][..], &[step(0)], &[SliceItem::Index(0); 4], &[SliceItem::Ellipsis; 2]]
+        {
+            let (boxed, view) = (array.slice_boxed(wrong).unwrap_err(), array.slice(wrong).unwrap_err());
+            assert_eq!(boxed.to_string(), view.to_string());
+        }
+    }
+}
+
+#[test]
 fn read_only_survives_every_view() {
     for (queue, kind) in places() {
         let array = UsmArray::zeros(&queue, kind, &[2, 1], Dtype::U8).unwrap();
@@ -50,7 +71,9 @@ fn read_only_survives_every_view() {
         let views = [
             locked.clone(),
             locked.slice(&[step(-1)]).unwrap(),
+            *locked.slice_boxed(&[step(-1)]).unwrap(),
             locked.transpose(),
+            *locked.transpose_boxed(),
             locked.permute(&[1, 0]).unwrap(),
             locked.broadcast_to(&[2, 5]).unwrap(),
             locked.read_only().slice(&[SliceItem::Index(0)]).unwrap().transpose(),

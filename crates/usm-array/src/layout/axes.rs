@@ -11,7 +11,7 @@ const INLINE_AXES: usize = 6;
 /// Views are made of clones, so a clone is what has to be short: all of the inline numbers, however many count.
 pub(crate) struct Axes<T> {
     /// All numbers where there are more than `INLINE_AXES`.
-    heap: Option<Box<[T]>>,
+    heap: Option<Vec<T>>,
     /// How many of `inline` count otherwise.
     len: usize,
     inline: [T; INLINE_AXES],
@@ -57,9 +57,13 @@ impl<T: Copy + Default> Axes<T> {
     // Apart, so that the usual case is short enough to be inlined.
     #[cold]
     fn on_heap(&mut self, change: impl FnOnce(&mut Vec<T>)) {
-        let mut numbers = self.to_vec();
+        let mut numbers = self.heap.take().unwrap_or_else(|| self.to_vec());
         change(&mut numbers);
-        *self = Self::from(&numbers[..]);
+        *self = if numbers.len() > INLINE_AXES {
+            Self { heap: Some(numbers), ..Self::new() }
+        } else {
+            Self::from(&numbers[..])
+        };
     }
 }
 
@@ -96,7 +100,7 @@ impl<T: Copy + Default> FromIterator<T> for Axes<T> {
 impl<T: Copy + Default> From<&[T]> for Axes<T> {
     fn from(values: &[T]) -> Self {
         if values.len() > INLINE_AXES {
-            return Self { heap: Some(values.into()), ..Self::new() };
+            return Self { heap: Some(values.to_vec()), ..Self::new() };
         }
         values.iter().copied().collect()
     }
@@ -106,8 +110,8 @@ impl<T: Copy> Clone for Axes<T> {
     #[inline]
     fn clone(&self) -> Self {
         #[cold]
-        fn clone_heap<T: Copy>(heap: &[T]) -> Option<Box<[T]>> {
-            Some(heap.into())
+        fn clone_heap<T: Copy>(heap: &[T]) -> Option<Vec<T>> {
+            Some(heap.to_vec())
         }
         let heap = match &self.heap {
             None => None,

@@ -55,8 +55,7 @@ impl Layout {
     /// Becomes the view that [`slice`](Self::slice) gives, where it lies; with an error it is worth nothing any more.
     pub(crate) fn narrow(&mut self, items: &[SliceItem]) -> Result<(), LayoutError> {
         let ndim = self.ndim();
-        // What is wrong with the items as a whole is said first.
-        self.follow(items).map_err(|error| malformed(items, ndim).unwrap_or(error))
+        self.follow(items).map_err(|error| refusal(items, ndim, error))
     }
 
     fn follow(&mut self, items: &[SliceItem]) -> Result<(), LayoutError> {
@@ -66,7 +65,7 @@ impl Layout {
                 SliceItem::Index(index) => view.index(index)?,
                 SliceItem::Slice { start, stop, step } => view.range(start, stop, step)?,
                 SliceItem::Ellipsis => view.ellipsis(&items[i + 1..])?,
-                SliceItem::NewAxis => view.new_axis(),
+                SliceItem::NewAxis => view.new_axis()?,
             }
         }
         view.finish()
@@ -80,14 +79,24 @@ impl SliceItem {
     }
 }
 
+/// What is wrong with the items as a whole, which is said first, or else the error at one of them, with its numbers.
 #[cold]
-fn malformed(items: &[SliceItem], ndim: usize) -> Option<LayoutError> {
-    let count = |wanted: fn(&SliceItem) -> bool| items.iter().filter(|item| wanted(item)).count();
-    let (ellipses, found) = (count(|&item| item == SliceItem::Ellipsis), count(|item| item.takes_axis()));
+fn refusal(items: &[SliceItem], ndim: usize, error: LayoutError) -> LayoutError {
+    let count = |wanted: fn(SliceItem) -> bool| items.iter().filter(|&&item| wanted(item)).count();
+    let (ellipses, found) = (count(|item| item == SliceItem::Ellipsis), count(SliceItem::takes_axis));
     if ellipses > 1 {
-        return Some(LayoutError::RepeatedEllipsis { found: ellipses });
+        return LayoutError::RepeatedEllipsis { found: ellipses };
     }
-    (found > ndim).then_some(LayoutError::TooManyIndices { ndim, found })
+    if found > ndim {
+        return LayoutError::TooManyIndices { ndim, found };
+    }
+    match error {
+        LayoutError::TooManyAxes { .. } => {
+            let indices = count(|item| matches!(item, SliceItem::Index(_)));
+            LayoutError::TooManyAxes { found: ndim - indices + count(|item| item == SliceItem::NewAxis) }
+        }
+        other => other,
+    }
 }
 
 /// The view as far as the items were looked at; what lies behind them is still as it is in the source.
@@ -174,17 +183,19 @@ impl<'a> View<'a> {
         self.layout.shape.get(self.place).copied().ok_or_else(|| self.malformed())
     }
 
-    /// Stands for what [`malformed`] finds.
+    /// Stands for what [`refusal`] finds.
     #[cold]
     fn malformed(&self) -> LayoutError {
         LayoutError::TooManyIndices { ndim: self.axis, found: self.axis + 1 }
     }
 
     #[inline]
-    fn new_axis(&mut self) {
+    fn new_axis(&mut self) -> Result<(), LayoutError> {
         self.layout.shape.insert(self.place, 1);
         self.layout.strides.insert(self.place, 0);
         self.place += 1;
+        // Indices behind may take axes away, but none that are new.
+        if self.place > MAX_NDIM { Err(LayoutError::TooManyAxes { found: self.place }) } else { Ok(()) }
     }
 }
 

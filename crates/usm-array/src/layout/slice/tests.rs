@@ -121,6 +121,16 @@ fn refusals_carry_the_numbers() {
     );
     assert_eq!(layout.slice(&[Ellipsis, NewAxis, Ellipsis]), Err(LayoutError::RepeatedEllipsis { found: 2 }));
     assert_eq!(layout.slice(&[NewAxis; MAX_NDIM]), Err(LayoutError::TooManyAxes { found: MAX_NDIM + 2 }));
+    let most = [&[NewAxis; MAX_NDIM][..], &[Index(0), Index(0)]].concat();
+    assert_eq!(layout.slice(&most).map(|view| view.ndim()), Ok(MAX_NDIM));
+    // At once, and with all numbers.
+    let many = vec![NewAxis; 1 << 20];
+    assert_eq!(layout.slice(&many), Err(LayoutError::TooManyAxes { found: (1 << 20) + 2 }));
+    // What is wrong with all of the items goes before what is wrong with one.
+    let all = LayoutError::TooManyIndices { ndim: 2, found: 3 };
+    assert_eq!(layout.slice(&[Index(9), Index(0), Index(0)]), Err(all));
+    let all = LayoutError::RepeatedEllipsis { found: 2 };
+    assert_eq!(layout.slice(&[Index(9), Ellipsis, Ellipsis, Index(0), Index(0)]), Err(all));
 }
 
 fn bounds() -> impl Strategy<Value = Option<isize>> {
