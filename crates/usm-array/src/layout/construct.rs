@@ -28,11 +28,15 @@ impl Layout {
         order: Order,
     ) -> Result<Self, LayoutError> {
         check_size(shape)?;
-        let strides = match strides {
-            Some(strides) => Axes::from(strides),
-            None => contiguous_strides(shape, order),
-        };
-        Self::checked(Axes::from(shape), strides, offset)
+        let given = strides.map(Axes::from);
+        let is_dense = given.is_none() && offset == 0;
+        let strides = given.unwrap_or_else(|| contiguous_strides(shape, order));
+        let made = Self { shape: Axes::from(shape), strides, offset };
+        // Without gaps the reach is one less than the size, and L3 follows from L2.
+        if !is_dense {
+            made.check_reach()?;
+        }
+        Ok(made)
     }
 
     /// A layout whose offset is chosen so that its lowest element is the first of the memory:
@@ -55,7 +59,9 @@ impl Layout {
         order: Order,
     ) -> Result<Self, LayoutError> {
         let mut layout = Self::new(shape, strides, 0, order)?;
-        if let Some(extent) = layout.extent().filter(|extent| extent.min != 0) {
+        if strides.is_some()
+            && let Some(extent) = layout.extent().filter(|extent| extent.min != 0)
+        {
             layout = layout.with_offset(-extent.min)?;
         }
         Ok(layout)
@@ -82,8 +88,13 @@ impl Layout {
 
     /// Whether L1 to L3 hold.
     pub(super) fn check(&self) -> Result<(), LayoutError> {
+        check_size(&self.shape)?; // L2 and half of L1
+        self.check_reach()
+    }
+
+    /// Whether L3 and the rest of L1 hold.
+    fn check_reach(&self) -> Result<(), LayoutError> {
         let Self { shape, strides, offset } = self;
-        check_size(shape)?; // L2 and half of L1
         if shape.len() != strides.len() {
             return Err(LayoutError::StridesLength { ndim: shape.len(), found: strides.len() });
         }
