@@ -1,7 +1,10 @@
 //! Where a snapshot finds the live memory: a list of blocks, and the pools, which know what they lend.
 
+use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+
+use usm_core::{NoFork, Runtime};
 
 use super::clock::Moment;
 use super::tag::TagId;
@@ -111,7 +114,29 @@ pub(super) fn collect() -> Vec<Facts> {
     facts
 }
 
-fn lock<T: ?Sized>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+/// A list, which a forked child uses, too, and finds whole and unlocked.
+struct Locked<'a, T> {
+    list: MutexGuard<'a, T>,
+    // Goes last.
+    _no_fork: NoFork,
+}
+
+fn lock<T>(list: &Mutex<T>) -> Locked<'_, T> {
+    let no_fork = Runtime::no_fork();
     // No code unwinds while it holds the lock half done.
-    list.lock().unwrap_or_else(PoisonError::into_inner)
+    Locked { list: list.lock().unwrap_or_else(PoisonError::into_inner), _no_fork: no_fork }
+}
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.list
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.list
+    }
 }

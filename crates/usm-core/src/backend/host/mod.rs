@@ -25,11 +25,13 @@ mod submit;
 mod worker;
 
 use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
+use self::fork::NoFork;
 use self::memory::Memory;
 use self::objects::{Handle, HostContext};
 use self::queue::HostQueue;
@@ -124,9 +126,32 @@ impl HostBackend {
         HostQueue::into_raw(unsafe { HostQueue::clone_raw(queue) });
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    /// What is allocated. A forked child allocates, too, so that no fork happens meanwhile.
+    fn memory(&self) -> MemoryGuard<'_> {
+        let no_fork = fork::no_fork();
         // No code unwinds while it holds the lock half done.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        MemoryGuard { memory, _no_fork: no_fork }
+    }
+}
+
+/// Opens the lock of the memory before it lets a fork happen.
+struct MemoryGuard<'a> {
+    memory: MutexGuard<'a, Memory>,
+    _no_fork: NoFork,
+}
+
+impl Deref for MemoryGuard<'_> {
+    type Target = Memory;
+
+    fn deref(&self) -> &Memory {
+        &self.memory
+    }
+}
+
+impl DerefMut for MemoryGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Memory {
+        &mut self.memory
     }
 }
 
