@@ -85,7 +85,7 @@ pub(super) struct Verdict {
 pub(super) enum State {
     Reached,
     Missed,
-    /// Missed, but within what the reason in the file of goals shows to be the least there is.
+    /// Missed, but by no more than the reason in the file of goals accounts for.
     AtFloor,
     /// It belongs to this run, and could not be measured.
     Unmeasured,

@@ -3,8 +3,8 @@
 use super::follow::put;
 use crate::array::{BufferSource, UsmArray};
 use crate::copy::CopyMode;
-use crate::error::{Error, Result};
-use crate::layout::{LayoutError, Order};
+use crate::error::Result;
+use crate::layout::Order;
 
 impl UsmArray {
     /// The same elements in the given order with another shape, of which one size may be -1 and follows from the others.
@@ -32,12 +32,12 @@ impl UsmArray {
     ///   and not allowed; a shape of another number of elements
     /// - those of [`UsmArray::copy`]
     pub fn reshape(&self, shape: &[isize], order: Order, mode: CopyMode) -> Result<Self> {
-        let view = self.reshape_view(shape, order);
-        let needs_copy = matches!(view, Err(Error::Layout(LayoutError::NeedsCopy { .. })));
-        match mode {
-            CopyMode::IfNeeded | CopyMode::Always if needs_copy => {}
-            CopyMode::Always => drop(view?),
-            CopyMode::Never | CopyMode::IfNeeded => return view,
+        if mode == CopyMode::Never {
+            return self.reshape_view(shape, order);
+        }
+        // Also before a copy that is wanted in any case, since it refuses wrong shapes.
+        if let Some(view) = self.try_reshape_view(shape, order)?.filter(|_| mode == CopyMode::IfNeeded) {
+            return Ok(view);
         }
         self.in_order(order)?.reshape_view(shape, order)
     }

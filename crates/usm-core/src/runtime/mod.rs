@@ -17,7 +17,7 @@ use side::SyclSide;
 pub use status::{BackendState, BackendStatus};
 pub use tree::{DeviceTree, PlatformBranch};
 
-use crate::backend::host::fork::{self, NoFork};
+use crate::backend::host::fork;
 use crate::backend::{Backend, BackendId};
 use crate::{Context, Device, Error, Queue, QueueProperties, Result};
 
@@ -86,13 +86,6 @@ impl Runtime {
     #[inline]
     pub fn fork_generation() -> u64 {
         fork::generation()
-    }
-
-    /// Keeps a fork of this process waiting as long as the result is kept: for a lock around something that a forked child uses and has to
-    /// find whole. To be taken before that lock, for a short time, and by no thread twice at a time.
-    #[inline]
-    pub fn no_fork() -> NoFork {
-        fork::no_fork()
     }
 
     /// Whether a backend belongs to the global runtime, without making that.

@@ -1,18 +1,18 @@
 //! Where a snapshot finds the live memory: a list of blocks, and the pools, which know what they lend.
 
-use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Weak;
 
-use usm_core::{NoFork, Runtime};
+use usm_core::ForkMutex;
 
 use super::clock::Moment;
 use super::tag::TagId;
 use super::{Facts, Lendable, Lender};
 use crate::buffer::{Block, BlockRef};
 
-static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { entries: Vec::new(), vacant: Vec::new() });
-static LENDERS: Mutex<Vec<Weak<dyn Lender>>> = Mutex::new(Vec::new());
+// A forked child allocates, too, and so it uses both.
+static BLOCKS: ForkMutex<Blocks> = ForkMutex::new(Blocks { entries: Vec::new(), vacant: Vec::new() });
+static LENDERS: ForkMutex<Vec<Weak<dyn Lender>>> = ForkMutex::new(Vec::new());
 
 #[derive(Debug)]
 struct Blocks {
@@ -55,7 +55,7 @@ impl Registration {
     /// An entry for a block of its own, which owns it.
     pub(crate) fn new(block: NonNull<Block>) -> Self {
         let entry = Entry { block: Known { block }, born: Moment::now_coarse(), tag: TagId::current() };
-        let mut blocks = lock(&BLOCKS);
+        let mut blocks = BLOCKS.lock();
         if let Some(index) = blocks.vacant.pop() {
             blocks.entries[index as usize] = Some(entry);
             return Self { index };
@@ -66,19 +66,19 @@ impl Registration {
     }
 
     pub(crate) fn tag(&self) -> TagId {
-        lock(&BLOCKS).entries[self.index as usize].as_ref().map_or(TagId::NONE, |entry| entry.tag)
+        BLOCKS.lock().entries[self.index as usize].as_ref().map_or(TagId::NONE, |entry| entry.tag)
     }
 
     /// Takes the block out of the list, once, and tells its label.
     pub(crate) fn end(&self) -> TagId {
-        let mut blocks = lock(&BLOCKS);
+        let mut blocks = BLOCKS.lock();
         let gone = blocks.entries[self.index as usize].take();
         blocks.vacant.push(self.index);
         gone.map_or(TagId::NONE, |entry| entry.tag)
     }
 
     pub(crate) fn set_tag(&self, tag: TagId) {
-        if let Some(entry) = &mut lock(&BLOCKS).entries[self.index as usize] {
+        if let Some(entry) = &mut BLOCKS.lock().entries[self.index as usize] {
             entry.tag = tag;
         }
     }
@@ -86,7 +86,7 @@ impl Registration {
 
 /// Lets snapshots ask a pool, until it is gone.
 pub(crate) fn add_lender(lender: Weak<dyn Lender>) {
-    let mut lenders = lock(&LENDERS);
+    let mut lenders = LENDERS.lock();
     lenders.retain(|known| known.strong_count() > 0);
     lenders.push(lender);
 }
@@ -94,49 +94,23 @@ pub(crate) fn add_lender(lender: Weak<dyn Lender>) {
 /// What the pools know of an address: `None` where it is in no memory of theirs.
 pub(crate) fn block_at(address: usize) -> Option<Lendable> {
     // A pool that goes takes no lock of this list.
-    let lenders: Vec<_> = lock(&LENDERS).iter().filter_map(Weak::upgrade).collect();
+    let lenders: Vec<_> = LENDERS.lock().iter().filter_map(Weak::upgrade).collect();
     lenders.iter().find_map(|lender| lender.block_at(address))
 }
 
 /// All live memory, in no order.
 pub(super) fn collect() -> Vec<Facts> {
     // What was live is kept until the lists are unlocked: the last clone of a block must not go while they are.
-    let blocks: Vec<_> = lock(&BLOCKS)
+    let blocks: Vec<_> = BLOCKS
+        .lock()
         .entries
         .iter()
         .flatten()
         .filter_map(|entry| Some((entry.block.upgrade()?, entry.born, entry.tag)))
         .collect();
-    let lenders: Vec<_> = lock(&LENDERS).iter().filter_map(Weak::upgrade).collect();
+    let lenders: Vec<_> = LENDERS.lock().iter().filter_map(Weak::upgrade).collect();
     let mut facts: Vec<_> =
         blocks.iter().map(|(block, born, tag)| Facts::of_block(block, *born, *tag)).collect();
     lenders.iter().for_each(|lender| lender.report(&mut facts));
     facts
-}
-
-/// A list, which a forked child uses, too, and finds whole and unlocked.
-struct Locked<'a, T> {
-    list: MutexGuard<'a, T>,
-    // Goes last.
-    _no_fork: NoFork,
-}
-
-fn lock<T>(list: &Mutex<T>) -> Locked<'_, T> {
-    let no_fork = Runtime::no_fork();
-    // No code unwinds while it holds the lock half done.
-    Locked { list: list.lock().unwrap_or_else(PoisonError::into_inner), _no_fork: no_fork }
-}
-
-impl<T> Deref for Locked<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.list
-    }
-}
-
-impl<T> DerefMut for Locked<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.list
-    }
 }

@@ -40,7 +40,7 @@ pub(super) fn page(report: &Report) -> String {
     let (known, unmeasured): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
         others.into_iter().partition(|row| row.count(State::AtFloor) > 0);
     section(&mut text, "What reaches its goal", &reached);
-    section(&mut text, "What misses its goal, and why no more can be had", &known);
+    section(&mut text, "What misses its goal, with a known reason", &known);
     section(&mut text, "What misses its goal", &missed);
     section(&mut text, "What could not be measured", &unmeasured);
     side_by_side(&mut text, report);

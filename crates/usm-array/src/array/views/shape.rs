@@ -46,12 +46,20 @@ impl UsmArray {
     /// - [`Error::Layout`](crate::Error::Layout): with [`LayoutError::NeedsCopy`] if no strides can say where the elements are;
     ///   else see [`Layout::reshape_view`](crate::Layout::reshape_view)
     pub fn reshape_view(&self, shape: &[isize], order: Order) -> Result<Self> {
-        let layout = self.layout.reshape_view(shape, order)?.ok_or_else(|| LayoutError::NeedsCopy {
+        let needs_copy = || LayoutError::NeedsCopy {
             shape: self.shape().to_vec(),
             strides: self.strides().to_vec(),
             to: shape.to_vec(),
-        })?;
-        Ok(self.view_of(layout))
+        };
+        Ok(self.try_reshape_view(shape, order)?.ok_or_else(needs_copy)?)
+    }
+
+    /// As [`reshape_view`](Self::reshape_view), but `None` if no strides can say where the elements are.
+    ///
+    /// # Errors
+    /// - [`Error::Layout`](crate::Error::Layout): see [`Layout::reshape_view`](crate::Layout::reshape_view)
+    pub fn try_reshape_view(&self, shape: &[isize], order: Order) -> Result<Option<Self>> {
+        Ok(self.layout.reshape_view(shape, order)?.map(|layout| self.view_of(layout)))
     }
 
     /// All windows of the given shape, see [`Layout::sliding_window_view`](crate::Layout::sliding_window_view). The result is

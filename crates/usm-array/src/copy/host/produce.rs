@@ -123,6 +123,33 @@ mod tests {
         }
     }
 
+    /// Results of about so many bytes, whose elements are their numbers, at an odd address.
+    fn around<T: Element>(bytes: usize, number: fn(usize) -> T) {
+        let itemsize = size_of::<T>();
+        for len in bytes / itemsize - 1..=bytes / itemsize + 1 {
+            let mut found = vec![0xa5_u8; len * itemsize + 2];
+            let fill = move |start: usize, part: &mut [T]| {
+                part.iter_mut().enumerate().for_each(|(i, to)| *to = number(start + i));
+            };
+            // SAFETY: so many elements from the second byte on, of memory that is ours.
+            unsafe { produce(found[1..].as_mut_ptr(), len, fill) };
+            let expected: Vec<T> = (0..len).map(number).collect();
+            assert_eq!(&found[1..=len * itemsize], bytes_of(&expected), "{len} of {itemsize} bytes");
+            assert_eq!((found[0], found[len * itemsize + 1]), (0xa5, 0xa5), "the bytes around");
+        }
+    }
+
+    #[test]
+    fn every_size_of_block_is_filled() {
+        for bytes in [SMALL_BLOCK_BYTES, BLOCK_BYTES, PART_BYTES, STREAM_BYTES] {
+            around(bytes, |i| i as u8);
+            around(bytes, |i| i as i16);
+            around(bytes, |i| i as f32);
+            around(bytes, |i| i as u64);
+            around(bytes, |i| num_complex::Complex64::new(i as f64, -1.0));
+        }
+    }
+
     proptest! {
         #[test]
         fn wide_registers_change_no_bit(

@@ -2,8 +2,9 @@
 //! what a child has to find whole.
 
 use std::cell::Cell;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
@@ -16,16 +17,46 @@ pub(crate) fn generation() -> u64 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Keeps a fork of this process waiting, see [`Runtime::no_fork`](crate::Runtime::no_fork).
+/// A lock that a forked child finds open, and what it guards whole: a fork waits until nobody holds one. To be held for a short time, and by
+/// no thread together with another one.
 #[derive(Debug)]
-#[must_use]
-pub struct NoFork {
-    _shared: RwLockReadGuard<'static, ()>,
+pub struct ForkMutex<T> {
+    value: Mutex<T>,
 }
 
-pub(crate) fn no_fork() -> NoFork {
-    generation(); // registers
-    NoFork { _shared: FORK.read().unwrap_or_else(PoisonError::into_inner) }
+/// Opens the lock before it lets a fork happen.
+#[derive(Debug)]
+pub struct ForkMutexGuard<'a, T> {
+    value: MutexGuard<'a, T>,
+    _no_fork: RwLockReadGuard<'static, ()>,
+}
+
+impl<T> ForkMutex<T> {
+    /// An open one.
+    pub const fn new(value: T) -> Self {
+        Self { value: Mutex::new(value) }
+    }
+
+    /// Waits for who holds it. A panic while it was held changes nothing: what it guards must be whole wherever one can happen.
+    pub fn lock(&self) -> ForkMutexGuard<'_, T> {
+        generation(); // registers
+        let no_fork = FORK.read().unwrap_or_else(PoisonError::into_inner);
+        ForkMutexGuard { value: self.value.lock().unwrap_or_else(PoisonError::into_inner), _no_fork: no_fork }
+    }
+}
+
+impl<T> Deref for ForkMutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for ForkMutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
 }
 
 /// Held by who changes something that a child uses, and alone by a fork until both processes go on.

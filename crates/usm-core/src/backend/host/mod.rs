@@ -25,13 +25,12 @@ mod submit;
 mod worker;
 
 use std::ffi::c_void;
-use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
-use self::fork::NoFork;
+use self::fork::{ForkMutex, ForkMutexGuard};
 use self::memory::Memory;
 use self::objects::{Handle, HostContext};
 use self::queue::HostQueue;
@@ -62,7 +61,8 @@ pub struct HostBackend {
     roots: Vec<Root>,
     /// Dropped before the memory that its jobs use.
     executor: Executor,
-    memory: Mutex<Memory>,
+    // A forked child allocates, too.
+    memory: ForkMutex<Memory>,
     peers: Mutex<Peers>,
 }
 
@@ -103,7 +103,7 @@ impl HostBackend {
             Root { device, platform, default_context }
         };
         let roots = described.iter().enumerate().map(device).collect();
-        let memory = Mutex::new(Memory::new(arena_bytes));
+        let memory = ForkMutex::new(Memory::new(arena_bytes));
         Self { roots, executor: Executor::new(), memory, peers: Mutex::default() }
     }
 
@@ -126,32 +126,8 @@ impl HostBackend {
         HostQueue::into_raw(unsafe { HostQueue::clone_raw(queue) });
     }
 
-    /// What is allocated. A forked child allocates, too, so that no fork happens meanwhile.
-    fn memory(&self) -> MemoryGuard<'_> {
-        let no_fork = fork::no_fork();
-        // No code unwinds while it holds the lock half done.
-        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        MemoryGuard { memory, _no_fork: no_fork }
-    }
-}
-
-/// Opens the lock of the memory before it lets a fork happen.
-struct MemoryGuard<'a> {
-    memory: MutexGuard<'a, Memory>,
-    _no_fork: NoFork,
-}
-
-impl Deref for MemoryGuard<'_> {
-    type Target = Memory;
-
-    fn deref(&self) -> &Memory {
-        &self.memory
-    }
-}
-
-impl DerefMut for MemoryGuard<'_> {
-    fn deref_mut(&mut self) -> &mut Memory {
-        &mut self.memory
+    fn memory(&self) -> ForkMutexGuard<'_, Memory> {
+        self.memory.lock()
     }
 }
 

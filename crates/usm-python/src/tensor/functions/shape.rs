@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::{CopyMode, Error, LayoutError, UsmArray};
+use usm_array::{CopyMode, UsmArray};
 
 use super::super::exchange::copy_mode;
 use super::super::{UsmNdarray, arguments};
@@ -32,15 +32,13 @@ pub(crate) fn reshape(
     let (x, shape) = (operands::array("x", x)?, operands::indices("shape", shape)?);
     let order = arguments::order(order)?;
     let mode = copy_mode(copy);
-    if mode != CopyMode::Always {
-        let view = x.reshape_view(&shape, order);
-        let needs_copy = matches!(view, Err(Error::Layout(LayoutError::NeedsCopy { .. })));
-        // What takes time is a copy, and only that lets other threads of Python run.
-        if mode == CopyMode::Never || !needs_copy {
-            return view.or_raise().map(UsmNdarray::from_array);
-        }
+    // What takes time is a copy, and only that lets other threads of Python run.
+    if mode == CopyMode::IfNeeded
+        && let Some(view) = x.try_reshape_view(&shape, order).or_raise()?
+    {
+        return Ok(UsmNdarray::from_array(view));
     }
-    results::array(py, x.size_bytes(), move || x.reshape(&shape, order, CopyMode::Always))
+    results::array(py, x.size_bytes(), move || x.reshape(&shape, order, mode))
 }
 
 /// broadcast_to(x, /, shape)
