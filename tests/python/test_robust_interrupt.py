@@ -14,13 +14,16 @@ INTERRUPTED = """
 def interrupted(work, after=0.1):
     # Runs `work`, which takes long, and presses Ctrl-C; seconds until it was back.
     pressed = []
+    begun = threading.Event()
     def press():
+        begun.wait()
         time.sleep(after)
         pressed.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
     thread = threading.Thread(target=press)
-    thread.start()
+    thread.start()      # takes long on a busy machine
     try:
+        begun.set()
         work()
     except KeyboardInterrupt:
         back = time.monotonic()

@@ -15,7 +15,7 @@ type Family = (&'static str, &'static str, &'static [&'static str], &'static [us
 const ALL: &[usize] = &[1, 2, 4, 8, 16];
 
 /// As in `copy/kernel/variant.rs` of usm-array.
-const FAMILIES: [Family; 10] = [
+const FAMILIES: [Family; 11] = [
     ("rows", "rows.cl", &[], ALL),
     ("dense", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=1"], ALL),
     ("reversed", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=-1"], ALL),
@@ -23,6 +23,7 @@ const FAMILIES: [Family; 10] = [
     ("even", "even.cl", &[], &[1, 2, 4]),
     ("stream", "stream.cl", &[], &[8]),
     ("transpose", "transpose.cl", &[], &[1, 2, 4, 8]),
+    ("stream_transpose", "transpose.cl", &["-DSTREAM"], &[4, 8]),
     ("lanes", "lanes.cl", &[], ALL),
     ("fill", "fill.cl", &[], ALL),
     ("fill_lanes", "fill.cl", &["-DLANES"], ALL),

@@ -15,6 +15,9 @@ const GROUP_ELEMENTS: usize = 16 << 10;
 /// So many elements of 8 bytes make the whole lines of a row worth looking for.
 const LONG_ROW: usize = 128;
 
+/// What a processor reads and writes at once.
+const LINE_BYTES: usize = 64;
+
 /// How work is shared out on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
@@ -121,7 +124,10 @@ impl Nest {
             if rows.src < 0 {
                 turn(&mut self.loops[1], starts)?;
             }
-            self.variant.family = Family::Transpose;
+            let rows_are_lines =
+                side * item_bytes == LINE_BYTES && rows.dst.unsigned_abs().is_multiple_of(side);
+            let streams = rows_are_lines && self.is_large();
+            self.variant.family = if streams { Family::StreamTranspose } else { Family::Transpose };
             self.cut(64, 256);
         } else if crossing && cols.count >= 16 {
             // Lines of the source stay in the cache until all their elements are taken.
@@ -132,7 +138,7 @@ impl Nest {
             self.variant.family = if job == Job::Fill { Family::Fill } else { Family::Rows };
             self.cut(1024, 16);
         } else {
-            let is_large = self.size_bytes().is_none_or(|size_bytes| size_bytes >= STREAM_BYTES);
+            let is_large = self.is_large();
             self.variant.family = match (job, cols.dst, cols.src) {
                 (Job::Fill, ..) => Family::Fill,
                 (_, 1, _) if item_bytes == 8 && is_large && cols.count >= LONG_ROW => Family::Stream,
@@ -147,9 +153,11 @@ impl Nest {
         Ok(())
     }
 
-    fn size_bytes(&self) -> Option<usize> {
+    /// Whether no cache holds the results.
+    fn is_large(&self) -> bool {
         let counts = self.loops.iter().map(|axis| axis.count);
-        counts.chain([self.variant.item_bytes]).try_fold(1_usize, usize::checked_mul)
+        let size_bytes = counts.chain([self.variant.item_bytes]).try_fold(1_usize, usize::checked_mul);
+        size_bytes.is_none_or(|size_bytes| size_bytes >= STREAM_BYTES)
     }
 
     /// The kernel for a device of [`Sharing::Groups`]. The elements of a block are counted in 32 bits.

@@ -17,6 +17,8 @@ pub(super) enum Family {
     Stream,
     /// Columns without gaps in the target, rows without gaps in the source.
     Transpose,
+    /// The same to rows that are whole lines apart, past the caches.
+    StreamTranspose,
     /// Any strides; a work-group for each block.
     Lanes,
     /// One value; a work-item for each block.
@@ -53,6 +55,7 @@ modules! {
     Even "even" [1 2 4];
     Stream "stream" [8];
     Transpose "transpose" [1 2 4 8];
+    StreamTranspose "stream_transpose" [4 8];
     Lanes "lanes" [1 2 4 8 16];
     Fill "fill" [1 2 4 8 16];
     FillLanes "fill_lanes" [1 2 4 8 16];

@@ -18,7 +18,7 @@ fn nest(axes: &[Axis], item_bytes: usize) -> Nest {
 
 #[test]
 fn the_strides_choose_the_kernel() {
-    let families: [(&[Axis], usize, Family); 18] = [
+    let families: [(&[Axis], usize, Family); 22] = [
         (&[(1000, 1, 1)], 1, Family::Dense),
         (&[(1000, 1, -1)], 16, Family::Reversed),
         (&[(1000, -1, 1)], 8, Family::Reversed),
@@ -31,6 +31,10 @@ fn the_strides_choose_the_kernel() {
         (&[(300, 200, -1), (200, 1, 300)], 1, Family::Transpose),
         (&[(300, 200, 1), (200, 1, 300)], 16, Family::Rows),
         (&[(300, 5, 1), (5, 1, 300)], 4, Family::Rows),
+        (&[(1 << 10, 1 << 10, 1), (1 << 10, 1, 1 << 10)], 8, Family::StreamTranspose),
+        (&[(1 << 10, 1032, 1), (1 << 10, 1, 1 << 10)], 8, Family::StreamTranspose),
+        (&[(1 << 11, 1032, 1), (1 << 10, 1, 1 << 11)], 4, Family::Transpose),
+        (&[(1 << 12, 1 << 12, 1), (1 << 12, 1, 1 << 12)], 2, Family::Transpose),
         (&[(300, 300, 400), (300, 1, 1)], 4, Family::Dense),
         (&[(1, 1, 1)], 4, Family::Rows),
         (&[(1 << 20, 1, -3)], 8, Family::Stream),
