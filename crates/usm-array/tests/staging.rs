@@ -6,10 +6,11 @@ mod common;
 
 use std::sync::Arc;
 
+use usm_array::usm_core::backend::Backend;
 use usm_array::usm_core::backend::host::HostBackend;
-use usm_array::usm_core::testing::RecordingBackend;
-use usm_array::usm_core::{Queue, Runtime, UsmKind};
-use usm_array::{Casting, CopyMode, Dtype, SliceItem, UsmArray};
+use usm_array::usm_core::testing::{Method, RecordingBackend};
+use usm_array::usm_core::{Aspects, BackendId, Queue, Runtime, UsmKind};
+use usm_array::{Casting, CopyMode, Dtype, Layout, Order, SliceItem, UsmArray};
 
 /// Also guarded memory that only copies of a queue reach, as that of a GPU without kernels.
 fn places() -> Vec<(Queue, UsmKind)> {
@@ -17,7 +18,23 @@ fn places() -> Vec<(Queue, UsmKind)> {
     let runtime = Runtime::with_backend(Arc::new(backend)).unwrap();
     let queue = runtime.default_queue(&runtime.default_device()).unwrap();
     assert!(!queue.runs_host_tasks());
-    common::places().into_iter().chain([(queue, UsmKind::Device)]).collect()
+    let mut places: Vec<_> = common::places().into_iter().chain([(queue, UsmKind::Device)]).collect();
+    // Device memory as that of a GPU, whose kernels do not reach the memory of the process: with `USM_STRICT_DEVICE=1`.
+    let of_gpu = recorded(Aspects::USM_SYSTEM_ALLOCATIONS).map(|(_, queue)| (queue, UsmKind::Device));
+    places.extend(of_gpu);
+    places
+}
+
+/// A queue of the real device, if there is one, without some of its aspects.
+fn recorded(hidden: Aspects) -> Option<(Arc<RecordingBackend>, Queue)> {
+    if !common::queues().iter().any(|queue| queue.backend_id() == BackendId::Sycl) {
+        return None;
+    }
+    let backend: Arc<dyn Backend> = Arc::clone(Runtime::global().sycl_backend().unwrap());
+    let recording = Arc::new(RecordingBackend::new(backend).without_aspects(hidden));
+    let runtime = Runtime::with_backend(recording.clone()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    Some((recording, queue))
 }
 
 fn every(step: isize) -> SliceItem {
@@ -107,6 +124,53 @@ fn writing_in_pieces_leaves_the_gaps_alone() {
             places_of(&view, index).into_iter().for_each(|place| expected[place] = 3);
             assert!(array.to_vec::<u32>().unwrap() == expected, "{name}, {kind}");
         }
+    }
+}
+
+/// Host memory in any order of its axes, forwards and backwards, to views in any order, and the other way round.
+#[test]
+fn host_memory_in_pieces() {
+    let orders = [([0, 1, 2], 1), ([2, 1, 0], 1), ([2, 0, 1], -1)];
+    for (queue, kind) in places().into_iter().filter(|(_, kind)| *kind == UsmKind::Device) {
+        for (name, view, index) in CASES.into_iter().filter(|(name, ..)| !name.contains("plane")) {
+            for (order, step) in orders {
+                let (array, mut expected) = counting(&queue, kind);
+                let view = view(&array);
+                let axes = order.map(|axis| view.shape()[axis as usize]);
+                let dense = Layout::contiguous(&axes, Order::C).unwrap();
+                let mut back = [0; 3];
+                order.into_iter().enumerate().for_each(|(place, axis)| back[axis as usize] = place as isize);
+                let layout = dense.permute(&back).unwrap().slice(&[every(step); 3]).unwrap();
+                let values: Vec<u32> = (0..view.size() as u32).map(|i| i ^ 0x5a5a_0000).collect();
+                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+                view.copy_from_host_strided(&bytes, Dtype::U32, &layout).unwrap();
+                for (place, offset) in places_of(&view, index).into_iter().zip(layout.offsets()) {
+                    expected[place] = values[offset as usize];
+                }
+                assert!(array.to_vec::<u32>().unwrap() == expected, "{name}, {kind}, {order:?}, {step}");
+            }
+        }
+    }
+}
+
+/// A kernel sorts the elements where there is one, also one that does not reach the memory of the process.
+#[test]
+fn kernels_sort_what_goes_to_device_memory_and_comes_from_there() {
+    let is_strict = std::env::var_os("USM_STRICT_DEVICE").is_some();
+    for hidden in [Aspects::empty(), Aspects::USM_SYSTEM_ALLOCATIONS] {
+        let Some((recording, queue)) = recorded(hidden).filter(|_| is_strict) else { return };
+        let array = UsmArray::zeros(&queue, UsmKind::Device, &[1500, 1400], Dtype::F64).unwrap();
+        let bytes: Vec<u8> = (0..array.size_bytes()).map(|i| ((i * 7) >> 3) as u8).collect();
+        let pieces = if hidden.is_empty() { 1 } else { array.size_bytes().div_ceil(4 << 20) };
+        recording.clear();
+        array.transpose().copy_from_host_contiguous(&bytes).unwrap();
+        assert_eq!(recording.count(Method::SubmitKernel), pieces);
+        assert!(array.transpose().to_bytes().unwrap() == bytes);
+        let half = array.slice(&[every(1), every(-2)]).unwrap();
+        recording.clear();
+        let found = half.to_bytes().unwrap();
+        assert_eq!(recording.count(Method::SubmitKernel), pieces.div_ceil(2));
+        assert!(found == half.copy().unwrap().to_bytes().unwrap());
     }
 }
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use usm_core::backend::{Backend, RawHandle};
 use usm_core::testing::{Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, RecordingBackend};
 use usm_core::{
-    Allocation, Error, Event, HostTask, Kernel, KernelBundle, Queue, QueueProperties, Runtime, TaskMemory,
-    UsmKind,
+    Allocation, Aspects, Error, Event, HostTask, Kernel, KernelBundle, Queue, QueueProperties, Runtime,
+    TaskMemory, UsmKind,
 };
 
 fn queue_over(backend: Arc<dyn Backend>, properties: QueueProperties) -> Queue {
@@ -406,6 +406,11 @@ fn host_tasks_pass_through_every_decorator() {
         let queue = queue_over(delayed.clone(), QueueProperties::OUT_OF_ORDER);
         let hidden = RecordingBackend::new(base.backend.clone()).without_host_tasks();
         assert!(!queue_over(Arc::new(hidden), QueueProperties::IN_ORDER).runs_host_tasks());
+        let aspects = queue.device().info().aspects;
+        let hidden = RecordingBackend::new(base.backend.clone()).without_aspects(Aspects::CPU);
+        let info = queue_over(Arc::new(hidden), QueueProperties::IN_ORDER).device().info().clone();
+        assert_eq!(info.aspects | Aspects::CPU, aspects | Aspects::CPU);
+        assert!(!info.has(Aspects::CPU));
         let block = queue.allocate(UsmKind::Device, 64).unwrap();
         if !queue.runs_host_tasks() {
             assert!(matches!(set_by_task(&queue, &block, 1, &[]), Err(Error::NotSupported { .. })));

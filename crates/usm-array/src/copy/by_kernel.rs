@@ -2,6 +2,8 @@
 //!
 //! Everything here may answer that it did nothing; the copy then goes through the host.
 
+use usm_memory::usm_core::Queue;
+
 use super::kernel::{Launch, StridedKernels};
 use super::plan::{CopyPlan, Loop};
 use crate::array::UsmArray;
@@ -21,7 +23,8 @@ const WORD_BYTES: usize = 8;
 /// False when nothing was done.
 pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan) -> Result<bool> {
     let queue = target.queue();
-    if !is_worth_it(target, plan) || !source.buffer().is_reachable_by(queue) {
+    let is_reachable = target.buffer().is_reachable_by(queue) && source.buffer().is_reachable_by(queue);
+    if !is_reachable || !is_worth_it(queue, plan, target.itemsize_bytes()) {
         return Ok(false);
     }
     target.buffer().wait_for_turn()?;
@@ -66,23 +69,22 @@ pub(super) fn assign_run(target: &UsmArray, source: &UsmArray) -> Result<bool> {
 /// Sets the elements of an array to one value, by the plan of its layout, which counts from the lowest element. False when
 /// nothing was done.
 pub(super) fn fill(target: &UsmArray, element: &[u8], plan: &CopyPlan) -> Result<bool> {
-    if !is_worth_it(target, plan) {
+    let queue = target.queue();
+    if !target.buffer().is_reachable_by(queue) || !is_worth_it(queue, plan, element.len()) {
         return Ok(false);
     }
     target.buffer().wait_for_turn()?;
     let to = target.buffer().write_range(target.byte_range())?;
     let dst = to.as_mut_ptr().wrapping_offset(plan.dst_start * element.len().cast_signed());
     // SAFETY: as for `assign`, without a source.
-    let launch =
-        unsafe { StridedKernels::global().fill_strided(target.queue(), dst, &plan.loops, element, &[]) };
+    let launch = unsafe { StridedKernels::global().fill_strided(queue, dst, &plan.loops, element, &[]) };
     finish(launch)
 }
 
-fn is_worth_it(target: &UsmArray, plan: &CopyPlan) -> bool {
-    let queue = target.queue();
-    // Host code on that memory is better still, and no kernel is there.
-    let is_reachable = target.buffer().is_reachable_by(queue) && !queue.runs_host_tasks();
-    is_reachable && target.size_bytes() >= MIN_BYTES && visits_each_target_once(plan)
+/// Whether a copy is large enough for a kernel, which may do it in any order.
+pub(super) fn is_worth_it(queue: &Queue, plan: &CopyPlan, item_bytes: usize) -> bool {
+    // Host code in a task of the queue is better still, and no kernel is there.
+    !queue.runs_host_tasks() && plan.size() * item_bytes >= MIN_BYTES && visits_each_target_once(plan)
 }
 
 /// True when no two steps of a plan lead to one element of the target: each loop goes on behind all that those inside it reach.
@@ -96,7 +98,7 @@ fn visits_each_target_once(plan: &CopyPlan) -> bool {
     })
 }
 
-fn finish(launch: usm_memory::usm_core::Result<Launch>) -> Result<bool> {
+pub(super) fn finish(launch: usm_memory::usm_core::Result<Launch>) -> Result<bool> {
     let failed = usm_memory::Error::from;
     match launch.map_err(failed)? {
         Launch::Submitted(event) => {

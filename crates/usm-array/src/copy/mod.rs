@@ -12,7 +12,7 @@
 //! | `kernel/` | strided copies of memory that host code cannot touch, by the device |
 //! | `by_kernel.rs` | arrays for which a kernel does it |
 //! | `by_task.rs` | the same by host code, where a queue runs such on that memory |
-//! | `staged.rs` | memory that host code cannot touch, piece by piece through the host |
+//! | `staged/` | memory that host code cannot touch, to and from host memory |
 //! | `overlap.rs` | arrays that have bytes in common |
 //! | `assign.rs` | arrays to arrays |
 //! | `astype.rs` | arrays of another dtype |

@@ -82,7 +82,7 @@ pub(super) fn assign_overlapping(
     let (shared, apart): (Vec<_>, Vec<_>) = plan.parts(PARTS, 1, &|_| 0).into_iter().partition(is_written);
     let mut packed = Vec::with_capacity(shared.len());
     for part in &shared {
-        let (pack, unpack) = part.through_packed();
+        let (pack, unpack) = part.through_packed(Side::Target);
         let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
         // SAFETY: elements of the source (P1, B1), into memory of our own that has room for them.
         unsafe { execute(pack, Cast::new(cast.src, cast.src), elements.as_mut_ptr(), src) };
@@ -101,7 +101,7 @@ pub(super) fn assign_overlapping(
 
 /// Through a temporary of all elements of the source, read and written one after the other.
 fn through_packed(target: &UsmArray, source: &UsmArray, plan: &CopyPlan, cast: Cast) -> Result<()> {
-    let (pack, unpack) = plan.through_packed();
+    let (pack, unpack) = plan.through_packed(Side::Target);
     let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
     // SAFETY: the packed elements are as many as there is room for, and of our own memory.
     unsafe { staged::read(source, pack, Cast::new(cast.src, cast.src), elements.as_mut_ptr()) }?;

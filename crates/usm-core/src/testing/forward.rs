@@ -17,11 +17,15 @@ pub(super) mod signatures {
 
 /// Methods of an `unsafe impl Backend` that hand the call to `self.inner` with the same arguments, through
 /// `self.around(call, run)`, which decides when to run it, if at all. `all` stands for every method but
-/// `runs_host_tasks`, which is no call.
+/// `runs_host_tasks`, which is no call, and `most` for all of these but `device_info`.
 macro_rules! forward {
     (all) => {
+        forward!(most);
+        forward!(device_info);
+    };
+    (most) => {
         forward!(
-            id, root_devices, device_info, default_context, create_context, context_id, context_devices, create_queue,
+            id, root_devices, default_context, create_context, context_id, context_devices, create_queue,
             queue_parts, same, release, allocate, free, pointer_info, pointer_device, memcpy, fill, prefetch,
             mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign,
             export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,

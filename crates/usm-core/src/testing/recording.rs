@@ -7,6 +7,7 @@ use super::answer::Outcome;
 use super::forward::signatures::*;
 use super::text::Names;
 use super::{Answer, Call, Method};
+use crate::backend::Aspects;
 
 /// One call and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,19 +49,26 @@ pub struct RecordingBackend {
     inner: Arc<dyn Backend>,
     records: Mutex<Vec<Record>>,
     hides_host_tasks: bool,
+    hidden_aspects: Aspects,
 }
 
 impl RecordingBackend {
     /// Records the calls of `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn Backend>) -> Self {
-        Self { inner, records: Mutex::default(), hides_host_tasks: false }
+        Self { inner, records: Mutex::default(), hides_host_tasks: false, hidden_aspects: Aspects::empty() }
     }
 
     /// The same, as if `inner` ran no host tasks: what is built on queues then has to do without.
     #[must_use]
     pub fn without_host_tasks(self) -> Self {
         Self { hides_host_tasks: true, ..self }
+    }
+
+    /// The same, as if the devices of `inner` had none of these aspects.
+    #[must_use]
+    pub fn without_aspects(self, aspects: Aspects) -> Self {
+        Self { hidden_aspects: aspects, ..self }
     }
 
     /// All calls so far.
@@ -99,10 +107,18 @@ impl fmt::Display for RecordingBackend {
     }
 }
 
-// SAFETY: every call goes to `inner` and every answer comes from it unchanged, so that its promises hold here; a record
+// SAFETY: every call goes to `inner` and every answer comes from it unchanged, so that its promises hold here, but for aspects that
+// are missing, of which nothing is promised; a record
 // holds no reference and frees nothing, and writing it down does not panic (promise 5).
 unsafe impl Backend for RecordingBackend {
-    forward!(all);
+    forward!(most);
+
+    unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo {
+        // SAFETY: the caller's promises.
+        let mut info = self.around(Call::DeviceInfo { device }, || unsafe { self.inner.device_info(device) });
+        info.aspects.remove(self.hidden_aspects);
+        info
+    }
 
     fn runs_host_tasks(&self) -> bool {
         !self.hides_host_tasks && self.inner.runs_host_tasks()

@@ -65,8 +65,44 @@ impl StridedKernels {
         item_bytes: usize,
         dependencies: &[Event],
     ) -> Result<Launch> {
+        // SAFETY: the caller's promises.
+        unsafe { self.copy(queue, dst, src, loops, item_bytes, Job::Copy, dependencies) }
+    }
+
+    /// As [`copy_strided`](Self::copy_strided), for a piece of a copy whose results no cache holds.
+    ///
+    /// # Safety
+    /// As there.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) unsafe fn copy_piece(
+        &self,
+        queue: &Queue,
+        dst: *mut u8,
+        src: *const u8,
+        loops: &[Loop],
+        item_bytes: usize,
+    ) -> Result<Launch> {
+        // SAFETY: the caller's promises.
+        unsafe { self.copy(queue, dst, src, loops, item_bytes, Job::CopyPiece, &[]) }
+    }
+
+    /// # Safety
+    /// Those of [`copy_strided`](Self::copy_strided).
+    #[expect(clippy::too_many_arguments, reason = "one more than its two callers")]
+    unsafe fn copy(
+        &self,
+        queue: &Queue,
+        dst: *mut u8,
+        src: *const u8,
+        loops: &[Loop],
+        item_bytes: usize,
+        job: Job,
+        dependencies: &[Event],
+    ) -> Result<Launch> {
         let place = self.place(queue);
-        let nest = match nest(&place, loops, item_bytes, Job::Copy, place.sharing()) {
+        let nest = match nest(&place, loops, item_bytes, job, place.sharing()) {
             Ok(nest) => nest,
             Err(reason) => return Ok(Launch::Unsupported(reason)),
         };

@@ -31,6 +31,8 @@ pub(super) enum Sharing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Copy,
+    /// A piece of a copy whose results no cache holds.
+    CopyPiece,
     Fill,
 }
 
@@ -81,7 +83,7 @@ impl Nest {
         let cols = take(&mut rest, |axis| axis.dst);
         // A loop along which the source is denser than along the columns makes the copy a transpose.
         let denser = |axis: &Loop| axis.src != 0 && axis.src.unsigned_abs() < cols.src.unsigned_abs();
-        let crossing = job == Job::Copy && rest.iter().any(denser);
+        let crossing = job != Job::Fill && rest.iter().any(denser);
         let rows = if crossing { take_nearest(&mut rest) } else { take(&mut rest, |axis| axis.dst) };
         let mut nest = Self {
             variant: Variant { family: Family::Rows, item_bytes },
@@ -126,7 +128,7 @@ impl Nest {
             }
             let rows_are_lines =
                 side * item_bytes == LINE_BYTES && rows.dst.unsigned_abs().is_multiple_of(side);
-            let streams = rows_are_lines && self.is_large();
+            let streams = rows_are_lines && self.is_large(job);
             self.variant.family = if streams { Family::StreamTranspose } else { Family::Transpose };
             self.cut(64, 256);
         } else if crossing && cols.count >= 16 {
@@ -138,7 +140,7 @@ impl Nest {
             self.variant.family = if job == Job::Fill { Family::Fill } else { Family::Rows };
             self.cut(1024, 16);
         } else {
-            let is_large = self.is_large();
+            let is_large = self.is_large(job);
             self.variant.family = match (job, cols.dst, cols.src) {
                 (Job::Fill, ..) => Family::Fill,
                 (_, 1, _) if item_bytes == 8 && is_large && cols.count >= LONG_ROW => Family::Stream,
@@ -154,10 +156,10 @@ impl Nest {
     }
 
     /// Whether no cache holds the results.
-    fn is_large(&self) -> bool {
+    fn is_large(&self, job: Job) -> bool {
         let counts = self.loops.iter().map(|axis| axis.count);
         let size_bytes = counts.chain([self.variant.item_bytes]).try_fold(1_usize, usize::checked_mul);
-        size_bytes.is_none_or(|size_bytes| size_bytes >= STREAM_BYTES)
+        job == Job::CopyPiece || size_bytes.is_none_or(|size_bytes| size_bytes >= STREAM_BYTES)
     }
 
     /// The kernel for a device of [`Sharing::Groups`]. The elements of a block are counted in 32 bits.

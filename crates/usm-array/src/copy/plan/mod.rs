@@ -89,6 +89,13 @@ impl CopyPlan {
         self.loops.len() <= 1 && self.row().dst == 1 && self.row().src == 1
     }
 
+    /// True when the elements come in the same order on both sides, but for their directions.
+    pub(super) fn keeps_order(&self) -> bool {
+        let strides: Axes<usize> = self.loops.iter().map(|axis| axis.src.unsigned_abs()).collect();
+        let moving = strides.iter().filter(|&&stride| stride != 0);
+        moving.clone().zip(moving.skip(1)).all(|(outer, inner)| outer >= inner)
+    }
+
     /// How many of the innermost loops together fill one dense run of the target.
     pub(super) fn dense_target_loops(&self) -> usize {
         let mut next = 1;

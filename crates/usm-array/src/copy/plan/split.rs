@@ -62,13 +62,16 @@ impl CopyPlan {
         Some([self.cut(axis, 0, half), self.cut(axis, half, count - half)])
     }
 
-    /// Two plans that do the same together: into dense memory, and from there to the target. Elements that the source repeats are
-    /// in the dense memory once.
-    pub(crate) fn through_packed(&self) -> (Self, Self) {
+    /// Two plans that do the same together: into dense memory, in the order in which the elements lie on a side, and from there to the
+    /// target. Elements that the source repeats are in the dense memory once.
+    pub(crate) fn through_packed(&self, order: Side) -> (Self, Self) {
         let mut pack = Self { dst_start: 0, src_start: self.src_start, loops: Axes::new() };
         let mut unpack = Self { dst_start: self.dst_start, src_start: 0, loops: self.loops.clone() };
         let mut step = 1;
-        for axis in unpack.loops.iter_mut().rev().filter(|axis| axis.src != 0) {
+        let mut moving: Axes<usize> = self.moving().collect();
+        moving.sort_by_key(|&axis| self.loops[axis].stride(order).unsigned_abs());
+        for &axis in moving.iter() {
+            let axis = &mut unpack.loops[axis];
             pack.loops.push(Loop { count: axis.count, dst: step, src: axis.src });
             axis.src = step;
             step *= axis.count.cast_signed(); // at most the size
@@ -77,6 +80,27 @@ impl CopyPlan {
         pack.loops = merged(&pack.loops);
         unpack.loops = merged(&unpack.loops);
         (pack, unpack)
+    }
+
+    /// Parts of which [`through_packed`](Self::through_packed) packs at most so many elements, in the order of a side.
+    pub(crate) fn packed_parts(self, order: Side, max_len: usize) -> Vec<Self> {
+        let len = self.moving().map(|axis| self.loops[axis].count).product::<usize>();
+        let farthest = self.moving().max_by_key(|&axis| self.loops[axis].stride(order).unsigned_abs());
+        let Some(axis) = farthest.filter(|_| len > max_len.max(1)) else {
+            return vec![self];
+        };
+        let count = self.loops[axis].count;
+        let most = (max_len / (len / count)).max(1);
+        let each = count.div_ceil(count.div_ceil(most)); // equal ones, so that none has a few elements of a line
+        (0..count)
+            .step_by(each)
+            .flat_map(|first| self.cut(axis, first, each.min(count - first)).packed_parts(order, max_len))
+            .collect()
+    }
+
+    /// The loops along which the source moves, the innermost first.
+    fn moving(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.loops.len()).rev().filter(|&axis| self.loops[axis].src != 0)
     }
 
     /// The loop with the largest stride on a side, if any loop moves there.

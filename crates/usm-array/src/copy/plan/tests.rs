@@ -163,12 +163,19 @@ proptest! {
         if let Some(steps) = plan.steps(Side::Target) {
             prop_assert_eq!(&sorted(steps.iter().flat_map(pairs).collect()), &expected);
         }
-        let (pack, unpack) = plan.through_packed();
-        let source_of: std::collections::HashMap<i128, i128> = pairs(&pack).into_iter().collect();
-        prop_assert_eq!(source_of.len(), pack.size());
-        prop_assert!(source_of.keys().all(|&at| 0 <= at && at < pack.size() as i128));
-        let through = pairs(&unpack).into_iter().map(|(dst, at)| (dst, source_of[&at])).collect();
-        prop_assert_eq!(&sorted(through), &expected);
+        for order in [Side::Source, Side::Target] {
+            let packed_parts = plan.clone().packed_parts(order, min_size);
+            let mut through = Vec::new();
+            for part in &packed_parts {
+                let (pack, unpack) = part.through_packed(order);
+                prop_assert!(packed_parts.len() == 1 || pack.size() <= min_size.max(1));
+                let source_of: std::collections::HashMap<i128, i128> = pairs(&pack).into_iter().collect();
+                prop_assert_eq!(source_of.len(), pack.size());
+                prop_assert!(source_of.keys().all(|&at| 0 <= at && at < pack.size() as i128));
+                through.extend(pairs(&unpack).into_iter().map(|(dst, at)| (dst, source_of[&at])));
+            }
+            prop_assert_eq!(&sorted(through), &expected);
+        }
         let backwards = plan.clone().reversed();
         prop_assert_eq!(&sorted(pairs(&backwards)), &expected);
         let parts = plan.clone().parts(wanted, min_size, &|_| 0);

@@ -48,6 +48,19 @@ fn the_strides_choose_the_kernel() {
 }
 
 #[test]
+fn pieces_go_past_the_caches_as_their_whole_does() {
+    let of = |axes: &[Axis], item_bytes| {
+        let nest = Nest::new(&loops(axes), item_bytes, Job::CopyPiece, Sharing::Items, 4).unwrap();
+        nest.variant.family
+    };
+    assert_eq!(of(&[(300, 208, 1), (200, 1, 300)], 8), Family::StreamTranspose);
+    assert_eq!(of(&[(300, 208, 1), (200, 1, 300)], 4), Family::StreamTranspose);
+    assert_eq!(of(&[(300, 208, 1), (200, 1, 300)], 1), Family::Transpose);
+    assert_eq!(of(&[(300, 201, 1), (200, 1, 300)], 8), Family::Transpose);
+    assert_eq!(of(&[(1000, 1, 2)], 8), Family::Stream);
+}
+
+#[test]
 fn what_no_kernel_can_do_says_why() {
     let nine = vec![Loop { count: 2, dst: 1, src: 1 }; 9];
     let copy =

@@ -156,21 +156,19 @@ fn large_rows_that_begin_and_end_anywhere_in_a_line() {
 }
 
 #[test]
-fn large_transposes_that_begin_and_end_anywhere_in_a_line() {
+fn lines_of_transposes_that_begin_and_end_anywhere() {
     let Some(queue) = sycl_queue() else { return };
-    for item_bytes in [4, 8] {
-        // Rows are whole lines apart, and each of the planes begins some elements further in its line than the one before.
-        let (planes, rows, cols) = (16, 2056 / item_bytes - 2, 525);
-        let (row_dst, col_src) = (528, rows as isize + 3);
-        let loops = vec![
-            Loop { count: planes, dst: row_dst * rows as isize + 3, src: col_src * cols as isize },
-            Loop { count: rows, dst: row_dst, src: 1 },
-            Loop { count: cols, dst: 1, src: col_src },
-        ];
-        for kind in kinds(&queue) {
-            let case =
-                Case { loops: loops.clone(), item_bytes, sharing: Sharing::Items, dst: kind, src: kind };
-            case.check(&queue, Job::Copy);
+    for item_bytes in SIZES {
+        for (cols, rows) in [(16_usize, 16), (17, 33), (23, 65), (71, 257), (129, 40), (31, 300), (8, 8)] {
+            // Rows are whole lines apart, and each of the planes begins some elements further in its line than the one before.
+            let (row_dst, col_src) = (cols.next_multiple_of(16) as isize, rows as isize + 3);
+            let loops = vec![
+                Loop { count: 17, dst: row_dst * rows as isize + 1, src: col_src * cols as isize },
+                Loop { count: rows, dst: row_dst, src: 1 },
+                Loop { count: cols, dst: 1, src: col_src },
+            ];
+            let (sharing, dst, src) = (Sharing::Items, UsmKind::Device, UsmKind::Host);
+            Case { loops, item_bytes, sharing, dst, src }.check(&queue, Job::CopyPiece);
         }
     }
 }

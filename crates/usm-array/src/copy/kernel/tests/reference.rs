@@ -76,7 +76,7 @@ impl Case {
             .unwrap_or_else(|reason| panic!("{self:?}: {reason}"));
         let start = dst.as_ptr().as_ptr().wrapping_add((MARGIN + dst_first) * n);
         let elements = match job {
-            Job::Copy => Source::Elements(src.as_ptr().as_ptr().wrapping_add(src_first * n)),
+            Job::Copy | Job::CopyPiece => Source::Elements(src.as_ptr().as_ptr().wrapping_add(src_first * n)),
             Job::Fill => Source::Value(std::array::from_fn(|i| if i < n { value[i] } else { 0 })),
         };
         // SAFETY: the blocks have room for the spans of both sides, which was just counted; they are used by nobody else and
@@ -89,7 +89,7 @@ impl Case {
 
         for (&to, &from) in to.iter().zip(&from) {
             let element = match job {
-                Job::Copy => &source[from * n..][..n],
+                Job::Copy | Job::CopyPiece => &source[from * n..][..n],
                 Job::Fill => &value[..n],
             };
             expected[(MARGIN + to) * n..][..n].copy_from_slice(element);
