@@ -186,7 +186,7 @@ impl UsmArray {
         }
         let mut bytes = [0; MAX_ITEMSIZE_BYTES];
         let bytes = &mut bytes[..self.itemsize_bytes()];
-        self.copy_to_host_contiguous(bytes)?;
+        self.buffer().copy_to_host(bytes, self.first_byte())?;
         Scalar::from_bytes(self.dtype(), bytes).ok_or_else(not_one)
     }
 

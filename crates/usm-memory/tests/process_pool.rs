@@ -123,16 +123,30 @@ fn a_borrow_reaches_no_further_than_the_block() {
 /// The child of a process whose other threads hold the pool's lock now and then.
 #[test]
 fn a_forked_child_has_memory_of_its_own() {
-    forked_beside(process_pool());
+    let queue = common::host_queue();
+    forked_beside(&|| drop(UsmBuffer::allocate_in(process_pool(), &queue, UsmKind::Host, 4096).unwrap()));
 }
 
 /// The child of a process whose other threads hold the lock of the backend's memory most of the time.
 #[test]
 fn a_forked_child_allocates_beside_threads_that_allocate() {
-    forked_beside(&DirectResource);
+    let queue = common::host_queue();
+    forked_beside(&|| drop(UsmBuffer::allocate_in(&DirectResource, &queue, UsmKind::Host, 4096).unwrap()));
 }
 
-fn forked_beside(resource: &dyn MemoryResource) {
+/// The same with the table of borrows.
+#[test]
+fn a_forked_child_copies_beside_threads_that_copy() {
+    let queue = common::host_queue();
+    let [few, many] =
+        [100, 8192].map(|len_bytes| UsmBuffer::allocate(&queue, UsmKind::Host, len_bytes).unwrap());
+    forked_beside(&|| {
+        few.copy_to_host(&mut [0; 100], 0).unwrap();
+        many.copy_to_host(&mut [0; 8192], 0).unwrap();
+    });
+}
+
+fn forked_beside(busy: &(dyn Fn() + Sync)) {
     let _alone = alone();
     let queue = common::host_queue();
     let mine = UsmBuffer::allocate(&queue, UsmKind::Shared, 100).unwrap();
@@ -142,7 +156,7 @@ fn forked_beside(resource: &dyn MemoryResource) {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !is_stopped() {
-                    drop(UsmBuffer::allocate_in(resource, &queue, UsmKind::Host, 4096).unwrap());
+                    busy();
                 }
             });
         }
@@ -155,7 +169,10 @@ fn forked_beside(resource: &dyn MemoryResource) {
                     let own = UsmBuffer::allocate(&queue, UsmKind::Shared, 100);
                     drop(mine);
                     process_pool().trim() == 0
-                        && own.is_ok_and(|own| own.fill(&[7]).is_ok() && !is_pooled(&own))
+                        && own.is_ok_and(|own| {
+                            let copied = own.copy_to_host(&mut [0; 100], 0).is_ok();
+                            copied && own.fill(&[7]).is_ok() && !is_pooled(&own)
+                        })
                 };
                 // SAFETY: ends the child.
                 unsafe { libc::_exit(if works { 0 } else { 1 }) };

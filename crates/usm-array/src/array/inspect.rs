@@ -150,6 +150,11 @@ impl UsmArray {
         self.buffer.address().wrapping_add_signed(bytes)
     }
 
+    /// The byte of the buffer at which the element with index zero starts, if there is such an element.
+    pub(crate) fn first_byte(&self) -> usize {
+        self.layout.offset().cast_unsigned() * self.itemsize_bytes() // inside the buffer, by A1
+    }
+
     /// The bytes of the buffer from the lowest to the highest element, gaps included; empty
     /// without elements.
     #[must_use]

@@ -49,11 +49,11 @@ impl UsmArray {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
+        if self.size() == 1 && is_reachable(self) {
+            return Ok(self.buffer().copy_from_host(element, self.first_byte())?);
+        }
         if let Some(range) = small_run(self).filter(|_| is_reachable(self)) {
-            return match self.size() {
-                1 => Ok(self.buffer().copy_from_host(element, range.start)?),
-                _ => Ok(self.buffer().sub_buffer(range.start, range.len())?.fill(element)?),
-            };
+            return Ok(self.buffer().sub_buffer(range.start, range.len())?.fill(element)?);
         }
         let layout = self.layout_from_lowest()?;
         let plan = CopyPlan::new(&layout, &layout).filter(|_| !is_reachable(self));

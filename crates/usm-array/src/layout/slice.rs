@@ -99,23 +99,31 @@ fn refusal(items: &[SliceItem], ndim: usize, error: LayoutError) -> LayoutError 
     }
 }
 
-/// The view as far as the items were looked at; what lies behind them is still as it is in the source.
+/// The view as far as the items were looked at. Its axes before `place` are done; those of the source from `next` on are still as they
+/// are there, and move up at last.
 struct View<'a> {
     layout: &'a mut Layout,
     /// Without elements there is nothing to move to; the offset could leave the memory.
     moves: bool,
-    /// The next axis, of the view and of the source.
+    /// At most `next`, which is at most the number of axes.
     place: usize,
+    next: usize,
+    /// How many axes of the source the items have taken.
     axis: usize,
     had_ellipsis: bool,
 }
 
 impl<'a> View<'a> {
     fn new(layout: &'a mut Layout) -> Self {
-        Self { moves: !layout.is_empty(), layout, place: 0, axis: 0, had_ellipsis: false }
+        Self { moves: !layout.is_empty(), layout, place: 0, next: 0, axis: 0, had_ellipsis: false }
     }
 
-    fn finish(self) -> Result<(), LayoutError> {
+    fn finish(mut self) -> Result<(), LayoutError> {
+        if self.place < self.next {
+            self.keep(self.layout.ndim() - self.next);
+            self.layout.shape.truncate(self.place);
+            self.layout.strides.truncate(self.place);
+        }
         if self.moves && self.layout.ndim() <= MAX_NDIM {
             // L1 was just asked. L2: no size became larger, new ones are 1. L3: index zero is an element of the source, or is
             // where one was before an axis became empty, and from there the strides reach elements of the source only.
@@ -124,12 +132,24 @@ impl<'a> View<'a> {
         self.layout.check()
     }
 
-    /// Moves the offset to an index of the current axis that is inside it.
+    /// Takes the next axis whole, so many times.
+    #[inline]
+    fn keep(&mut self, count: usize) {
+        if self.place < self.next {
+            self.layout.shape.copy_within(self.next..self.next + count, self.place);
+            self.layout.strides.copy_within(self.next..self.next + count, self.place);
+        }
+        self.place += count;
+        self.next += count;
+        self.axis += count;
+    }
+
+    /// Moves the offset to an index of the next axis that is inside it.
     #[inline]
     fn advance(&mut self, index: usize) {
         if self.moves {
             // The displacement of an element, which does not overflow, by L3.
-            self.layout.offset += self.layout.strides[self.place] * index.cast_signed();
+            self.layout.offset += self.layout.strides[self.next] * index.cast_signed();
         }
     }
 
@@ -143,8 +163,7 @@ impl<'a> View<'a> {
         };
         let from_start = from_start.ok_or(LayoutError::IndexOutOfBounds { axis: self.axis, index, size })?;
         self.advance(from_start);
-        self.layout.shape.remove(self.place);
-        self.layout.strides.remove(self.place);
+        self.next += 1;
         self.axis += 1;
         Ok(())
     }
@@ -156,12 +175,13 @@ impl<'a> View<'a> {
         }
         let (first, count) = adjust(self.size()?, start, stop, step);
         self.advance(first);
-        self.layout.shape[self.place] = count;
         // With two or more elements the product is a distance inside the source. With fewer it
         // is never used and may be too large, then the stride of the source stands in.
-        let stride = &mut self.layout.strides[self.place];
-        *stride = stride.checked_mul(step).unwrap_or(*stride);
+        let stride = self.layout.strides[self.next];
+        self.layout.shape[self.place] = count;
+        self.layout.strides[self.place] = stride.checked_mul(step).unwrap_or(stride);
         self.place += 1;
+        self.next += 1;
         self.axis += 1;
         Ok(())
     }
@@ -169,18 +189,17 @@ impl<'a> View<'a> {
     /// Leaves as many axes whole as the items behind it do not take.
     fn ellipsis(&mut self, behind: &[SliceItem]) -> Result<(), LayoutError> {
         let taken = behind.iter().filter(|item| item.takes_axis()).count();
-        let whole = (self.layout.ndim() - self.place).checked_sub(taken);
+        let whole = (self.layout.ndim() - self.next).checked_sub(taken);
         let whole = whole.filter(|_| !self.had_ellipsis).ok_or_else(|| self.malformed())?;
         self.had_ellipsis = true;
-        self.place += whole;
-        self.axis += whole;
+        self.keep(whole);
         Ok(())
     }
 
-    /// The size of the current axis.
+    /// The size of the next axis.
     #[inline]
     fn size(&self) -> Result<usize, LayoutError> {
-        self.layout.shape.get(self.place).copied().ok_or_else(|| self.malformed())
+        self.layout.shape.get(self.next).copied().ok_or_else(|| self.malformed())
     }
 
     /// Stands for what [`refusal`] finds.
@@ -191,8 +210,14 @@ impl<'a> View<'a> {
 
     #[inline]
     fn new_axis(&mut self) -> Result<(), LayoutError> {
-        self.layout.shape.insert(self.place, 1);
-        self.layout.strides.insert(self.place, 0);
+        if self.place < self.next {
+            self.layout.shape[self.place] = 1;
+            self.layout.strides[self.place] = 0;
+        } else {
+            self.layout.shape.insert(self.place, 1);
+            self.layout.strides.insert(self.place, 0);
+            self.next += 1;
+        }
         self.place += 1;
         // Indices behind may take axes away, but none that are new.
         if self.place > MAX_NDIM { Err(LayoutError::TooManyAxes { found: self.place }) } else { Ok(()) }

@@ -326,6 +326,16 @@ impl Block {
         Ok(())
     }
 
+    /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for.
+    #[inline]
+    pub(crate) fn has_no_others(&self) -> bool {
+        self.pending.load(Ordering::Acquire) == 0
+            && match self.ownership() {
+                Ownership::Leased(lease) => lease.has_no_others(),
+                _ => true,
+            }
+    }
+
     /// Waits for what others may have submitted to the queue. Our own operations have ended when they return.
     pub(crate) fn wait_for_others(&self) -> Result<()> {
         if self.pending.load(Ordering::Acquire) != 0 {

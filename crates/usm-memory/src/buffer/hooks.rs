@@ -7,42 +7,68 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Hook = Box<dyn FnOnce() + Send>;
 
+/// When a hook runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Before,
+    After,
+}
+
 /// The hooks of a block. The later ones run when this value is dropped.
 #[derive(Default)]
 pub(super) struct ReleaseHooks {
-    /// Few blocks have hooks, and a pool makes blocks by the million: nothing is kept before there is one.
-    hooks: Mutex<Option<Box<Hooks>>>,
+    hooks: Mutex<Hooks>,
 }
 
+/// In the order in which they were added. Most blocks with hooks have one, for which nothing more is allocated.
 #[derive(Default)]
 struct Hooks {
-    before: Vec<Hook>,
-    after: Vec<Hook>,
+    first: Option<(When, Hook)>,
+    more: Vec<(When, Hook)>,
+}
+
+impl Hooks {
+    fn add(&mut self, when: When, hook: Hook) {
+        match &self.first {
+            None => self.first = Some((when, hook)),
+            Some(_) => self.more.push((when, hook)),
+        }
+    }
+
+    fn count(&self, wanted: When) -> usize {
+        self.first.iter().chain(&self.more).filter(|(when, _)| *when == wanted).count()
+    }
 }
 
 impl ReleaseHooks {
     pub(super) fn add_before(&self, hook: Hook) {
-        self.lock().get_or_insert_default().before.push(hook);
+        self.lock().add(When::Before, hook);
     }
 
     pub(super) fn add_after(&self, hook: Hook) {
-        self.lock().get_or_insert_default().after.push(hook);
+        self.lock().add(When::After, hook);
     }
 
-    /// Runs the hooks that come before the release, once.
+    /// Runs the hooks that come before the release, once, the last one first.
     #[inline]
     pub(super) fn run_before(&mut self) {
-        if let Some(hooks) = self.get_mut() {
-            mem::take(&mut hooks.before).into_iter().rev().for_each(contain);
+        let hooks = self.get_mut();
+        for place in (0..hooks.more.len()).rev() {
+            if hooks.more[place].0 == When::Before {
+                contain(hooks.more.remove(place).1);
+            }
+        }
+        if let Some((_, hook)) = hooks.first.take_if(|(when, _)| *when == When::Before) {
+            contain(hook);
         }
     }
 
     #[inline]
-    fn get_mut(&mut self) -> &mut Option<Box<Hooks>> {
+    fn get_mut(&mut self) -> &mut Hooks {
         self.hooks.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Box<Hooks>>> {
+    fn lock(&self) -> MutexGuard<'_, Hooks> {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -50,8 +76,11 @@ impl ReleaseHooks {
 impl Drop for ReleaseHooks {
     #[inline]
     fn drop(&mut self) {
-        if let Some(hooks) = self.get_mut().take() {
-            hooks.after.into_iter().for_each(contain);
+        let Hooks { first, more } = mem::take(self.get_mut());
+        for (when, hook) in first.into_iter().chain(more) {
+            if when == When::After {
+                contain(hook);
+            }
         }
     }
 }
@@ -68,7 +97,7 @@ pub(super) fn contain(call: impl FnOnce()) {
 impl fmt::Debug for ReleaseHooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hooks = self.lock();
-        let (before, after) = hooks.as_ref().map_or((0, 0), |hooks| (hooks.before.len(), hooks.after.len()));
+        let (before, after) = (hooks.count(When::Before), hooks.count(When::After));
         write!(f, "ReleaseHooks({before} before, {after} after)")
     }
 }

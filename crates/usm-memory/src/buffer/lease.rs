@@ -77,6 +77,14 @@ impl Lease {
         }
     }
 
+    /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for.
+    pub(super) fn has_no_others(&self) -> bool {
+        match &self.0 {
+            Terms::Memory(Some(memory)) => memory.0.block().has_no_others(),
+            _ => true,
+        }
+    }
+
     /// Gives the memory back; work may be pending on it on the queue `pending`.
     pub(super) fn end(&mut self, pending: Option<&Queue>) {
         let Terms::Memory(memory) = &mut self.0 else { return };

@@ -301,9 +301,13 @@ impl UsmBuffer {
 
     /// A range of this buffer as one of its block.
     pub(crate) fn in_block(&self, range: Range<usize>) -> Result<Range<usize>> {
-        let len_bytes = range.end.saturating_sub(range.start);
-        self.check_range(range.start, len_bytes)?;
-        let start = self.offset_bytes() + range.start;
+        self.span_in_block(range.start, range.end.saturating_sub(range.start))
+    }
+
+    /// So many bytes of this buffer as a range of its block.
+    pub(crate) fn span_in_block(&self, offset_bytes: usize, len_bytes: usize) -> Result<Range<usize>> {
+        self.check_range(offset_bytes, len_bytes)?;
+        let start = self.offset_bytes() + offset_bytes;
         Ok(start..start + len_bytes)
     }
 

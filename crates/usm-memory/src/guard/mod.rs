@@ -3,17 +3,55 @@
 mod shared;
 mod table;
 
+use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::{MutexGuard, Once};
 
 use usm_core::Queue;
 
 pub use self::shared::BorrowFunctions;
-use self::table::BorrowTable;
+use self::table::{BorrowTable, Entries};
 use crate::buffer::{Block, BlockRef};
 use crate::{Error, Result};
 
 /// Every borrow of this process.
 static BORROWS: BorrowTable = BorrowTable::new();
+
+thread_local! {
+    /// The table during a fork of this thread, so that the child finds it open.
+    static FORKING: RefCell<Option<MutexGuard<'static, Entries>>> = const { RefCell::new(None) };
+}
+
+/// The table, which a fork waits for from now on.
+#[inline]
+fn borrows() -> &'static BorrowTable {
+    static REGISTER: Once = Once::new();
+    if !REGISTER.is_completed() {
+        REGISTER.call_once(|| {
+            usm_core::around_forks(
+                || _ = FORKING.try_with(|held| held.replace(Some(BORROWS.lock()))),
+                || _ = FORKING.try_with(RefCell::take),
+            );
+        });
+    }
+    &BORROWS
+}
+
+/// Does something short with a range of a block that host code reaches, which nobody else writes meanwhile, nor reads if this one
+/// `writes`: sooner than a guard, which holds the block, enters the table and leaves it. `None` where that does not do: work of others has
+/// to be waited for, or the table is that of another copy of this library.
+///
+/// # Errors
+/// [`Error::BorrowConflict`].
+pub(crate) fn briefly<T>(
+    block: &Block,
+    range: &Range<usize>,
+    writes: bool,
+    job: impl FnOnce(*mut u8) -> T,
+) -> Result<Option<T>> {
+    let job = || block.has_no_others().then(|| job(block.pointer_at(range.start).as_ptr()));
+    Ok(borrows().during(&addresses(block, range), writes, job)?.flatten())
+}
 
 /// A borrowed byte range and its entry in the table.
 #[derive(Debug)]
@@ -27,7 +65,7 @@ struct Borrow {
 impl Borrow {
     /// Enters the table, then waits for foreign work on the memory; leaves the table again when that failed.
     fn new(block: &BlockRef, range: Range<usize>, writes: bool, after: &[u64]) -> Result<Self> {
-        let id = BORROWS.acquire(addresses(block, &range), writes, after)?;
+        let id = borrows().acquire(addresses(block, &range), writes, after)?;
         Self { block: block.clone(), range, id }.settled()
     }
 
@@ -198,7 +236,7 @@ pub(crate) fn write_and_read(
     after: &[u64],
 ) -> Result<(WriteGuard, ReadGuard)> {
     let (written, read) = (addresses(dst.0, &dst.1), addresses(src.0, &src.1));
-    let (write_id, read_id) = BORROWS.acquire_pair(written, read, after)?;
+    let (write_id, read_id) = borrows().acquire_pair(written, read, after)?;
     let writing = Borrow { block: dst.0.clone(), range: dst.1, id: write_id };
     let reading = Borrow { block: src.0.clone(), range: src.1, id: read_id };
     Ok((WriteGuard(writing.settled()?), ReadGuard(reading.settled()?)))

@@ -16,7 +16,7 @@ pub(super) struct BorrowTable {
 }
 
 #[derive(Debug)]
-struct Entries {
+pub(super) struct Entries {
     /// Invariant T1: ranges of two entries overlap only when both read, when one operation took both, or when the operation of
     /// the later entry is ordered after all that the operation of the earlier one does.
     list: Vec<Entry>,
@@ -44,6 +44,19 @@ impl BorrowTable {
         };
         entries.check(&range, writes, after)?;
         Ok(entries.add(range, writes))
+    }
+
+    /// Does something short while nobody holds a conflicting range, and keeps others from entering one meanwhile; `None` where another
+    /// copy of this library has the table.
+    pub(super) fn during<T>(
+        &self,
+        range: &Range<usize>,
+        writes: bool,
+        job: impl FnOnce() -> T,
+    ) -> Result<Option<T>> {
+        let Ok(entries) = self.ours() else { return Ok(None) };
+        entries.check(range, writes, &[])?;
+        Ok(Some(job()))
     }
 
     /// Enters a range that is written and one that is read, which may overlap each other; both or none.
@@ -95,7 +108,7 @@ impl BorrowTable {
         entries.next_id == 0 && switch()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Entries> {
         // No code unwinds while it holds the lock half done.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -59,6 +59,20 @@ impl MemoryResource for LimitingResource {
         Ok(buffer)
     }
 
+    fn allocate_at_once(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<UsmBuffer> {
+        let reservation = self.meter.reserve(len_bytes)?;
+        let buffer = self.upstream.allocate_at_once(queue, kind, len_bytes, align_bytes)?;
+        let reservation = reservation.keep();
+        buffer.after_release(move || drop(reservation));
+        Some(buffer)
+    }
+
     fn trim(&self) -> usize {
         self.upstream.trim()
     }

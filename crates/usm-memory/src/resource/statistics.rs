@@ -63,22 +63,9 @@ impl StatisticsResource {
         counts.peak_bytes = counts.current_bytes;
         counts.peak_count = counts.current_count;
     }
-}
 
-impl MemoryResource for StatisticsResource {
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        let buffer = self.upstream.allocate(queue, kind, len_bytes, align_bytes).map_err(|error| {
-            let mut counts = self.counts.lock();
-            counts.failed_count += 1;
-            let (used_bytes, peak_bytes) = (Some(counts.current_bytes), Some(counts.peak_bytes));
-            Usage { used_bytes, peak_bytes, limit_bytes: None }.explain(error)
-        })?;
+    /// Counts a new buffer until its end.
+    fn count(&self, buffer: &UsmBuffer, len_bytes: usize) {
         let mut counts = self.counts.lock();
         counts.current_bytes += len_bytes;
         counts.current_count += 1;
@@ -95,7 +82,37 @@ impl MemoryResource for StatisticsResource {
             counts.current_bytes -= len_bytes;
             counts.current_count -= 1;
         });
+    }
+}
+
+impl MemoryResource for StatisticsResource {
+    fn allocate(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<UsmBuffer> {
+        let buffer = self.upstream.allocate(queue, kind, len_bytes, align_bytes).map_err(|error| {
+            let mut counts = self.counts.lock();
+            counts.failed_count += 1;
+            let (used_bytes, peak_bytes) = (Some(counts.current_bytes), Some(counts.peak_bytes));
+            Usage { used_bytes, peak_bytes, limit_bytes: None }.explain(error)
+        })?;
+        self.count(&buffer, len_bytes);
         Ok(buffer)
+    }
+
+    fn allocate_at_once(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<UsmBuffer> {
+        let buffer = self.upstream.allocate_at_once(queue, kind, len_bytes, align_bytes)?;
+        self.count(&buffer, len_bytes);
+        Some(buffer)
     }
 
     fn trim(&self) -> usize {

@@ -4,8 +4,12 @@ use usm_core::copy_bytes;
 
 use super::memcpy;
 use crate::buffer::Block;
+use crate::guard;
 use crate::typed::zeroed;
 use crate::{Error, ReadGuard, Result, UsmBuffer, WriteGuard};
+
+/// Bytes up to which a copy takes less time than two more looks at the table of borrows.
+const BRIEF_BYTES: usize = 4 << 10;
 
 impl WriteGuard {
     /// Copies all of `bytes` to the range, whatever the kind of the memory.
@@ -81,8 +85,17 @@ impl UsmBuffer {
     /// [`Error::ReadOnly`], [`Error::OutOfBounds`], [`Error::BorrowConflict`], [`Error::Core`]. The first three leave the buffer as
     /// it was.
     pub fn copy_from_host(&self, bytes: &[u8], offset_bytes: usize) -> Result<()> {
-        self.check_range(offset_bytes, bytes.len())?;
-        self.write_range(offset_bytes..offset_bytes + bytes.len())?.copy_from_host(bytes)
+        let range = self.span_in_block(offset_bytes, bytes.len())?;
+        self.check_writable()?;
+        if bytes.len() <= BRIEF_BYTES && self.is_host_reachable() {
+            // SAFETY: as for a guard of the range, which is in the block; live memory that host code reaches (K1), which may be that of
+            // `bytes`.
+            let copy = |to| unsafe { copy_bytes(to, bytes.as_ptr(), bytes.len()) };
+            if let Some(()) = guard::briefly(self.block(), &range, true, copy)? {
+                return Ok(());
+            }
+        }
+        WriteGuard::new(self.block(), range, &[])?.copy_from_host(bytes)
     }
 
     /// Fills all of `bytes` from `offset_bytes` on.
@@ -90,8 +103,15 @@ impl UsmBuffer {
     /// # Errors
     /// [`Error::OutOfBounds`], [`Error::BorrowConflict`], [`Error::Core`].
     pub fn copy_to_host(&self, bytes: &mut [u8], offset_bytes: usize) -> Result<()> {
-        self.check_range(offset_bytes, bytes.len())?;
-        self.read_range(offset_bytes..offset_bytes + bytes.len())?.copy_to_host(bytes)
+        let range = self.span_in_block(offset_bytes, bytes.len())?;
+        if bytes.len() <= BRIEF_BYTES && self.is_host_reachable() {
+            // SAFETY: as above.
+            let copy = |from: *mut u8| unsafe { copy_bytes(bytes.as_mut_ptr(), from, bytes.len()) };
+            if let Some(()) = guard::briefly(self.block(), &range, false, copy)? {
+                return Ok(());
+            }
+        }
+        ReadGuard::new(self.block(), range, &[])?.copy_to_host(bytes)
     }
 
     /// The whole content, copied.

@@ -48,15 +48,8 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
     if !array.is_writable() {
         return Err(Error::ReadOnly).or_raise();
     }
-    if let Some(target) = basic(key, |items| array.slice(items))? {
-        let target = target.or_raise()?;
-        let value = Operand::assigned(value, array.dtype())?;
-        let is_near = target.is_host_reachable() && value.array().is_none_or(UsmArray::is_host_reachable);
-        return interrupt::run_at(key.py(), Pass::over(&target), is_near, move || match &value {
-            Operand::Scalar(value) => target.fill_scalar(*value),
-            Operand::Array(source) => target.assign_cast(source, Casting::Unsafe),
-        })?
-        .or_raise();
+    if let Some(done) = basic(key, |items| set_view(array, items, value))? {
+        return done;
     }
     let items = items(key)?;
     let value = Operand::assigned(value, array.dtype())?;
@@ -64,6 +57,27 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
     interrupt::run(key.py(), work_bytes(&array, &items), move || {
         let indices: Vec<Index<'_>> = items.iter().map(Item::as_index).collect();
         array.set_index(&indices, &value)
+    })?
+    .or_raise()
+}
+
+fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = value.py();
+    let target = match array.slice(items) {
+        Ok(target) => target,
+        Err(error) => return Err(error).or_raise(),
+    };
+    let value = Operand::assigned(value, array.dtype())?;
+    let is_near = target.is_host_reachable() && value.array().is_none_or(UsmArray::is_host_reachable);
+    if let Operand::Scalar(value) = &value
+        && is_near
+        && target.size() == 1
+    {
+        return target.fill_scalar(*value).or_raise(); // where it is, as arrays are large
+    }
+    interrupt::run_at(py, Pass::over(&target), is_near, move || match &value {
+        Operand::Scalar(value) => target.fill_scalar(*value),
+        Operand::Array(source) => target.assign_cast(source, Casting::Unsafe),
     })?
     .or_raise()
 }

@@ -16,7 +16,14 @@ use crate::interface::import::array_if_usm;
 #[derive(Debug)]
 pub(super) enum Operand {
     Scalar(Scalar),
-    Array(UsmArray),
+    // In a box, so that numbers are not as large as arrays.
+    Array(Box<UsmArray>),
+}
+
+impl From<UsmArray> for Operand {
+    fn from(array: UsmArray) -> Self {
+        Self::Array(Box::new(array))
+    }
 }
 
 impl<'a> From<&'a Operand> for Rhs<'a> {
@@ -52,13 +59,13 @@ impl Operand {
             return Ok(Some(Self::Scalar(number)));
         }
         if let Some(array) = array_if_usm(object)? {
-            return Ok(Some(Self::Array(array)));
+            return Ok(Some(array.into()));
         }
         if let Some(number) = arguments::scalar(object)? {
             return Ok(Some(Self::Scalar(number)));
         }
         match is_numpy(object)? {
-            true => on_host(object).map(|array| Some(Self::Array(array))),
+            true => on_host(object).map(|array| Some(array.into())),
             false => Ok(None),
         }
     }
@@ -85,7 +92,7 @@ impl Operand {
                 Self::of(&whole)?.ok_or_else(|| PyTypeError::new_err("value: int() gave no integer"))
             }
             Some(operand) => Ok(operand),
-            None => on_host(object).map(Self::Array).map_err(|error| match is_refusal(object.py(), &error) {
+            None => on_host(object).map(Self::from).map_err(|error| match is_refusal(object.py(), &error) {
                 true => PyErr::from_type(error.get_type(object.py()), renamed(object.py(), &error, "value")),
                 false => error,
             }),

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
@@ -67,6 +67,21 @@ thread_local! {
     static FORKING: Cell<Option<RwLockWriteGuard<'static, ()>>> = const { Cell::new(None) };
 }
 
+/// What [`around_forks`] was given.
+static AROUND: OnceLock<Around> = OnceLock::new();
+
+struct Around {
+    before: fn(),
+    after: fn(),
+}
+
+/// Calls two functions on the thread that forks, from now on: one before each fork, and one after it in both processes. For the lock of a
+/// layer above, which would take longer as a [`ForkMutex`]. Only the first call counts.
+pub fn around_forks(before: fn(), after: fn()) {
+    generation(); // registers
+    AROUND.get_or_init(|| Around { before, after });
+}
+
 static REGISTER: Once = Once::new();
 
 #[cold]
@@ -80,9 +95,15 @@ fn register() {
 extern "C" fn before() {
     // A thread that ends has nothing left to keep the lock in, and forks without.
     _ = FORKING.try_with(|held| held.set(Some(FORK.write().unwrap_or_else(PoisonError::into_inner))));
+    if let Some(around) = AROUND.get() {
+        (around.before)();
+    }
 }
 
 extern "C" fn in_parent() {
+    if let Some(around) = AROUND.get() {
+        (around.after)();
+    }
     _ = FORKING.try_with(Cell::take);
 }
 

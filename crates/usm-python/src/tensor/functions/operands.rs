@@ -53,7 +53,7 @@ fn numbered(name: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<UsmArray>>
 pub(super) fn operand(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Operand> {
     match arguments::scalar(object)? {
         Some(scalar) => Ok(Operand::Scalar(scalar)),
-        None => array(name, object).map(Operand::Array),
+        None => array(name, object).map(Operand::from),
     }
 }
 
@@ -159,7 +159,7 @@ pub(super) fn value(name: &str, object: &Bound<'_, PyAny>, beside: Option<&UsmAr
         return Ok(Operand::Scalar(value));
     }
     if let Some(array) = array_if_named(name, object)? {
-        return Ok(Operand::Array(array));
+        return Ok(array.into());
     }
     let py = object.py();
     let keywords = PyDict::new(py);
@@ -168,5 +168,5 @@ pub(super) fn value(name: &str, object: &Bound<'_, PyAny>, beside: Option<&UsmAr
         keywords.set_item("usm_type", beside.kind().as_str())?;
     }
     let made = py.import("usm.tensor")?.getattr("asarray")?.call((object,), Some(&keywords))?;
-    array(name, &made).map(Operand::Array)
+    array(name, &made).map(Operand::from)
 }
