@@ -49,6 +49,11 @@ pub(super) fn is_reachable(array: &UsmArray) -> bool {
 /// Bytes up to which planning a copy takes longer than the copy.
 const SMALL_BYTES: usize = 16 << 10;
 
+/// True for a few elements side by side in row-major order, from the one with index zero on.
+pub(super) fn is_small_in_order(array: &UsmArray) -> bool {
+    (1..=SMALL_BYTES).contains(&array.size_bytes()) && array.is_c_contiguous()
+}
+
 /// The bytes of a few elements without gaps between them, in any order of the axes: to be copied as they are, by whoever reaches
 /// them.
 pub(super) fn small_run(array: &UsmArray) -> Option<Range<usize>> {

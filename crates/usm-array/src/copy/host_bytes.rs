@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::cast::Cast;
-use super::executor::{Executor, addresses, is_reachable, overlap, small_run};
+use super::executor::{Executor, addresses, is_reachable, is_small_in_order, overlap};
 use super::host::execute;
 use super::plan::CopyPlan;
 use super::staged;
@@ -53,8 +53,8 @@ impl UsmArray {
 
     /// Copies the elements in row-major order, cast to a dtype, to bytes of the host: as many as the elements have in that dtype.
     pub(crate) fn read_as(&self, dtype: Dtype, bytes: &mut [u8]) -> Result<()> {
-        if let Some(range) = small_run(self).filter(|_| dtype == self.dtype() && self.is_c_contiguous()) {
-            return Ok(self.buffer().copy_to_host(bytes, range.start)?);
+        if dtype == self.dtype() && is_small_in_order(self) {
+            return Ok(self.buffer().copy_to_host(bytes, self.first_byte())?);
         }
         let contiguous = Layout::contiguous(self.shape(), Order::C)?;
         check_bounds(&contiguous, dtype, bytes.len())?;
@@ -112,10 +112,8 @@ impl UsmArray {
         self.check_len_bytes(bytes.len())?;
         // `bytes` may be a view of this very memory that somebody else made, which queues do not expect.
         let is_apart = || is_reachable(self) || !overlap(&addresses(self), &addresses_of(bytes));
-        if let Some(range) =
-            small_run(self).filter(|_| self.is_writable() && self.is_c_contiguous() && is_apart())
-        {
-            return Ok(self.buffer().copy_from_host(bytes, range.start)?);
+        if is_small_in_order(self) && self.is_writable() && is_apart() {
+            return Ok(self.buffer().copy_from_host(bytes, self.first_byte())?);
         }
         self.copy_from_host_strided(bytes, self.dtype(), &Layout::contiguous(self.shape(), Order::C)?)
     }

@@ -101,7 +101,7 @@ pub struct Layout {
 }
 
 impl Clone for Layout {
-    #[inline] // most of what a view costs
+    #[inline(always)] // most of what a view costs
     fn clone(&self) -> Self {
         Self { shape: self.shape.clone(), strides: self.strides.clone(), offset: self.offset }
     }

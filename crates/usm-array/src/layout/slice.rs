@@ -59,16 +59,35 @@ impl Layout {
     }
 
     fn follow(&mut self, items: &[SliceItem]) -> Result<(), LayoutError> {
-        let mut view = View::new(self);
+        let new = items.iter().filter(|&&item| item == SliceItem::NewAxis).count();
+        if new > MAX_NDIM {
+            return Err(LayoutError::TooManyAxes { found: new });
+        }
+        // Without elements there is nothing to move to; the offset could leave the memory.
+        let moves = !self.is_empty();
+        self.shape.make_room(new);
+        self.strides.make_room(new);
+        let (shape, strides) = (&mut *self.shape, &mut *self.strides);
+        let mut view = View { shape, strides, offset: 0, place: 0, next: new, axis: 0, had_ellipsis: false };
         for (i, &item) in items.iter().enumerate() {
             match item {
                 SliceItem::Index(index) => view.index(index)?,
                 SliceItem::Slice { start, stop, step } => view.range(start, stop, step)?,
                 SliceItem::Ellipsis => view.ellipsis(&items[i + 1..])?,
-                SliceItem::NewAxis => view.new_axis()?,
+                SliceItem::NewAxis => view.new_axis(),
             }
         }
-        view.finish()
+        view.keep(view.shape.len() - view.next);
+        let (ndim, offset) = (view.place, view.offset);
+        self.shape.truncate(ndim);
+        self.strides.truncate(ndim);
+        if moves && ndim <= MAX_NDIM {
+            // L1 was just asked. L2: no size became larger, new ones are 1. L3: index zero is an element of the source, or is
+            // where one was before an axis became empty, and from there the strides reach elements of the source only.
+            self.offset += offset;
+            return Ok(());
+        }
+        self.check()
     }
 }
 
@@ -99,13 +118,13 @@ fn refusal(items: &[SliceItem], ndim: usize, error: LayoutError) -> LayoutError 
     }
 }
 
-/// The view as far as the items were looked at. Its axes before `place` are done; those of the source from `next` on are still as they
-/// are there, and move up at last.
+/// The view as far as the items were looked at: its axes before `place` are done, and those of the source from `next` on are still as
+/// they are there. Between them there is room for the new axes to come.
 struct View<'a> {
-    layout: &'a mut Layout,
-    /// Without elements there is nothing to move to; the offset could leave the memory.
-    moves: bool,
-    /// At most `next`, which is at most the number of axes.
+    shape: &'a mut [usize],
+    strides: &'a mut [isize],
+    /// From index zero of the source; it means nothing when that has no elements.
+    offset: isize,
     place: usize,
     next: usize,
     /// How many axes of the source the items have taken.
@@ -113,44 +132,34 @@ struct View<'a> {
     had_ellipsis: bool,
 }
 
-impl<'a> View<'a> {
-    fn new(layout: &'a mut Layout) -> Self {
-        Self { moves: !layout.is_empty(), layout, place: 0, next: 0, axis: 0, had_ellipsis: false }
-    }
-
-    fn finish(mut self) -> Result<(), LayoutError> {
-        if self.place < self.next {
-            self.keep(self.layout.ndim() - self.next);
-            self.layout.shape.truncate(self.place);
-            self.layout.strides.truncate(self.place);
-        }
-        if self.moves && self.layout.ndim() <= MAX_NDIM {
-            // L1 was just asked. L2: no size became larger, new ones are 1. L3: index zero is an element of the source, or is
-            // where one was before an axis became empty, and from there the strides reach elements of the source only.
-            return Ok(());
-        }
-        self.layout.check()
-    }
-
-    /// Takes the next axis whole, so many times.
+impl View<'_> {
+    /// Takes so many axes whole.
     #[inline]
     fn keep(&mut self, count: usize) {
         if self.place < self.next {
-            self.layout.shape.copy_within(self.next..self.next + count, self.place);
-            self.layout.strides.copy_within(self.next..self.next + count, self.place);
+            for _ in 0..count {
+                self.keep_one(self.shape[self.next], self.strides[self.next]);
+            }
+        } else {
+            (self.place, self.next, self.axis) = (self.place + count, self.next + count, self.axis + count);
         }
-        self.place += count;
-        self.next += count;
-        self.axis += count;
+    }
+
+    /// Takes an axis in this form.
+    #[inline]
+    fn keep_one(&mut self, size: usize, stride: isize) {
+        self.shape[self.place] = size;
+        self.strides[self.place] = stride;
+        self.place += 1;
+        self.next += 1;
+        self.axis += 1;
     }
 
     /// Moves the offset to an index of the next axis that is inside it.
     #[inline]
     fn advance(&mut self, index: usize) {
-        if self.moves {
-            // The displacement of an element, which does not overflow, by L3.
-            self.layout.offset += self.layout.strides[self.next] * index.cast_signed();
-        }
+        // The displacement of an element, if there are any, which then does not overflow, by L3.
+        self.offset = self.offset.wrapping_add(self.strides[self.next].wrapping_mul(index.cast_signed()));
     }
 
     #[inline]
@@ -177,50 +186,39 @@ impl<'a> View<'a> {
         self.advance(first);
         // With two or more elements the product is a distance inside the source. With fewer it
         // is never used and may be too large, then the stride of the source stands in.
-        let stride = self.layout.strides[self.next];
-        self.layout.shape[self.place] = count;
-        self.layout.strides[self.place] = stride.checked_mul(step).unwrap_or(stride);
-        self.place += 1;
-        self.next += 1;
-        self.axis += 1;
+        let stride = self.strides[self.next];
+        self.keep_one(count, stride.checked_mul(step).unwrap_or(stride));
         Ok(())
     }
 
     /// Leaves as many axes whole as the items behind it do not take.
     fn ellipsis(&mut self, behind: &[SliceItem]) -> Result<(), LayoutError> {
         let taken = behind.iter().filter(|item| item.takes_axis()).count();
-        let whole = (self.layout.ndim() - self.next).checked_sub(taken);
+        let whole = (self.shape.len() - self.next).checked_sub(taken);
         let whole = whole.filter(|_| !self.had_ellipsis).ok_or_else(|| self.malformed())?;
         self.had_ellipsis = true;
         self.keep(whole);
         Ok(())
     }
 
+    /// Uses a part of the room.
+    #[inline]
+    fn new_axis(&mut self) {
+        self.shape[self.place] = 1;
+        self.strides[self.place] = 0;
+        self.place += 1;
+    }
+
     /// The size of the next axis.
     #[inline]
     fn size(&self) -> Result<usize, LayoutError> {
-        self.layout.shape.get(self.next).copied().ok_or_else(|| self.malformed())
+        self.shape.get(self.next).copied().ok_or_else(|| self.malformed())
     }
 
     /// Stands for what [`refusal`] finds.
     #[cold]
     fn malformed(&self) -> LayoutError {
         LayoutError::TooManyIndices { ndim: self.axis, found: self.axis + 1 }
-    }
-
-    #[inline]
-    fn new_axis(&mut self) -> Result<(), LayoutError> {
-        if self.place < self.next {
-            self.layout.shape[self.place] = 1;
-            self.layout.strides[self.place] = 0;
-        } else {
-            self.layout.shape.insert(self.place, 1);
-            self.layout.strides.insert(self.place, 0);
-            self.next += 1;
-        }
-        self.place += 1;
-        // Indices behind may take axes away, but none that are new.
-        if self.place > MAX_NDIM { Err(LayoutError::TooManyAxes { found: self.place }) } else { Ok(()) }
     }
 }
 

