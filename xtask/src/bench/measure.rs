@@ -160,7 +160,14 @@ fn one(workers: &mut [Worker], meeting: &Meeting, effort: &Effort, time: Duratio
         if round >= Effort::LEAST_ROUNDS && start.elapsed() > time {
             break;
         }
-        for entrant in entrants.iter_mut().filter(|entrant| entrant.record.missing.is_none()) {
+        // Every other round backwards: who comes after another finds the caches and the threads as that one left them.
+        let is_backwards = round % 2 == 1;
+        for place in 0..entrants.len() {
+            let place = if is_backwards { entrants.len() - 1 - place } else { place };
+            let entrant = &mut entrants[place];
+            if entrant.record.missing.is_some() {
+                continue;
+            }
             #[expect(clippy::cast_precision_loss)]
             match workers[entrant.worker].run(&entrant.record.name, entrant.calls) {
                 Ok(value) => entrant.record.samples.push(value / entrant.calls as f64),

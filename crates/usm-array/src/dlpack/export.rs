@@ -86,11 +86,13 @@ impl UsmArray {
         };
         let copied = match device.device_type {
             DLDeviceType::CPU => self.copy_for_cpu(device, options)?,
+            // Nobody has asked for another device than its own.
+            DLDeviceType::ONE_API if options.device.is_none() && options.copy != CopyMode::Always => None,
             DLDeviceType::ONE_API => self.copy_for_one_api(device, options)?,
             found => return Err(DlpackError::DeviceType { found }.into()),
         };
         let mut flags = if copied.is_some() { FLAG_IS_COPIED } else { 0 };
-        let array = copied.unwrap_or_else(|| self.clone());
+        let array = copied.as_ref().unwrap_or(self);
         if !array.is_writable() {
             if options.form == TensorForm::Legacy {
                 return Err(DlpackError::ReadOnly.into());
@@ -98,7 +100,7 @@ impl UsmArray {
             flags |= FLAG_READ_ONLY;
         }
         array.hand_out(device)?;
-        Ok(array.into_tensor(device, options.form, flags))
+        Ok(array.tensor(device, options.form, flags))
     }
 
     /// The array as a tensor without an owner, on the device that [`dlpack_device`](UsmArray::dlpack_device) says. It is for
@@ -192,7 +194,7 @@ impl UsmArray {
         }
     }
 
-    fn into_tensor(self, device: DLDevice, form: TensorForm, flags: u64) -> ManagedTensor {
+    fn tensor(&self, device: DLDevice, form: TensorForm, flags: u64) -> ManagedTensor {
         // Shape and strides lead into the struct itself, so they come when it is in its place.
         let dl_tensor = self.bare_tensor(device);
         let raw = match form {
@@ -220,12 +222,13 @@ impl UsmArray {
 }
 
 /// Puts an array and the struct that `managed` makes for the places of its shape and strides on the heap.
-fn place<T>(array: UsmArray, managed: impl Fn(*mut i64, *mut i64) -> T) -> NonNull<T> {
+fn place<T>(array: &UsmArray, managed: impl Fn(*mut i64, *mut i64) -> T) -> NonNull<T> {
     // Sizes and strides fit by the invariants of layouts.
     let shape = array.shape().iter().map(|&n| n as i64).collect();
     let strides = array.strides().iter().map(|&stride| stride as i64).collect();
     let managed_without_axes = managed(ptr::null_mut(), ptr::null_mut());
-    let exported = Box::new(Exported { managed: managed_without_axes, shape, strides, _array: array });
+    let exported =
+        Box::new(Exported { managed: managed_without_axes, shape, strides, _array: array.clone() });
     let exported = NonNull::from(Box::leak(exported));
     // SAFETY: leaked just now, and nobody else has the pointer.
     let inside = unsafe { &mut *exported.as_ptr() };

@@ -58,13 +58,15 @@ impl Layout {
         strides: Option<&[isize]>,
         order: Order,
     ) -> Result<Self, LayoutError> {
-        let mut layout = Self::new(shape, strides, 0, order)?;
-        if strides.is_some()
-            && let Some(extent) = layout.extent().filter(|extent| extent.min != 0)
-        {
-            layout = layout.with_offset(-extent.min)?;
+        let layout = Self::new(shape, strides, 0, order);
+        if strides.is_none() {
+            return layout; // without gaps the lowest element is the first one
         }
-        Ok(layout)
+        let layout = layout?;
+        match layout.extent() {
+            Some(extent) if extent.min != 0 => layout.with_offset(-extent.min),
+            _ => Ok(layout),
+        }
     }
 
     /// The same shape and strides at another offset, in elements.

@@ -58,12 +58,17 @@ impl UsmBuffer {
             return Ok(());
         }
         // Memory that host code reaches needs no queue.
-        let repeated = repeat(pattern, self.len_bytes());
-        for offset in (0..self.len_bytes()).step_by(repeated.len().max(1)) {
-            let len_bytes = repeated.len().min(self.len_bytes() - offset);
-            let dst = guard.as_mut_ptr().wrapping_add(offset);
-            // SAFETY: `offset + len_bytes` lies within the guard's range of live memory that host code reaches (K1, G1).
-            unsafe { std::ptr::copy_nonoverlapping(repeated.as_ptr(), dst, len_bytes) };
+        let (start, all) = (guard.as_mut_ptr(), self.len_bytes());
+        let mut done = pattern.len().min(all);
+        // SAFETY: the first bytes of the guard's range of live memory that host code reaches (K1, G1), which is nobody's slice.
+        unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), start, done) };
+        // What is there is repeated behind it: whole patterns, as many as stay in the cache.
+        let most = repetitions(pattern, all) * pattern.len();
+        while done < all {
+            let len_bytes = done.min(most).min(all - done);
+            // SAFETY: `done + len_bytes` lies within the same range, and at most what is before `done` is read.
+            unsafe { std::ptr::copy_nonoverlapping(start, start.wrapping_add(done), len_bytes) };
+            done += len_bytes;
         }
         Ok(())
     }
@@ -103,5 +108,9 @@ fn is_queue_pattern(pattern: &[u8]) -> bool {
 
 /// Some repetitions of the pattern, at least one, not many more than there is room for.
 fn repeat(pattern: &[u8], len_bytes: usize) -> Vec<u8> {
-    pattern.repeat((STAGING_BYTES.min(len_bytes) / pattern.len().max(1)).max(1))
+    pattern.repeat(repetitions(pattern, len_bytes))
+}
+
+fn repetitions(pattern: &[u8], len_bytes: usize) -> usize {
+    (STAGING_BYTES.min(len_bytes) / pattern.len().max(1)).max(1)
 }

@@ -35,9 +35,13 @@ pub(in crate::tensor) fn export<'py>(
     };
     // Only a copy takes long.
     let copies = options.copy == CopyMode::Always || dl_device.is_some() && !array.is_host_accessible();
-    let (array, pass) = (array.clone(), if copies { Pass::over(array) } else { Pass::NONE });
     let is_near = array.is_host_reachable();
-    let tensor = interrupt::run_at(py, pass, is_near, move || settled(&array, &options))?;
+    let tensor = if is_near && !copies {
+        settled(array, &options)
+    } else {
+        let (array, pass) = (array.clone(), if copies { Pass::over(array) } else { Pass::NONE });
+        interrupt::run_at(py, pass, is_near, move || settled(&array, &options))?
+    };
     capsule::wrap(py, tensor.map_err(|error| export_error(&error))?)
 }
 
