@@ -56,7 +56,8 @@ pub(super) unsafe fn read(source: &UsmArray, plan: CopyPlan, cast: Cast, dst: *m
 /// # Safety
 /// For every pair of displacements of the plan, in elements of the dtypes of `cast`:
 /// 1. The target displacement is an element of the array, counted from the lowest.
-/// 2. An element is readable at the source displacement from `src`, written by nobody meanwhile.
+/// 2. An element is readable at the source displacement from `src`, written by nobody meanwhile. So are the bytes between the elements,
+///    except that others may write them.
 pub(super) unsafe fn write(target: &UsmArray, plan: CopyPlan, cast: Cast, src: *const u8) -> Result<()> {
     if is_reachable(target) {
         let to = HostWrite::lock(target)?;
