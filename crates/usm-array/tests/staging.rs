@@ -9,7 +9,7 @@ use std::sync::Arc;
 use usm_array::usm_core::backend::Backend;
 use usm_array::usm_core::backend::host::HostBackend;
 use usm_array::usm_core::testing::{Method, RecordingBackend};
-use usm_array::usm_core::{Aspects, BackendId, Queue, Runtime, UsmKind};
+use usm_array::usm_core::{Aspects, BackendId, Context, Partition, Queue, QueueProperties, Runtime, UsmKind};
 use usm_array::{Casting, CopyMode, Dtype, Layout, Order, SliceItem, UsmArray};
 
 /// Also guarded memory that only copies of a queue reach, as that of a GPU without kernels.
@@ -171,6 +171,34 @@ fn kernels_sort_what_goes_to_device_memory_and_comes_from_there() {
         let found = half.to_bytes().unwrap();
         assert_eq!(recording.count(Method::SubmitKernel), pieces.div_ceil(2));
         assert!(found == half.copy().unwrap().to_bytes().unwrap());
+    }
+}
+
+/// Memory of one device whose transfers are submitted to a queue of another: kernels may not reach it, copies of the queue do.
+#[test]
+fn kernels_stay_away_from_memory_of_another_device() {
+    let is_strict = std::env::var_os("USM_STRICT_DEVICE").is_some();
+    for hidden in [Aspects::empty(), Aspects::USM_SYSTEM_ALLOCATIONS] {
+        let Some((recording, queue)) = recorded(hidden).filter(|_| is_strict) else { return };
+        let parts = queue.device().create_sub_devices(&Partition::ByCounts(vec![1, 1])).unwrap();
+        let context = Context::new(&parts).unwrap();
+        let queues: Vec<Queue> =
+            parts.iter().map(|part| context.create_queue(part, QueueProperties::IN_ORDER).unwrap()).collect();
+        let own = UsmArray::zeros(&queues[0], UsmKind::Device, &[1500, 1400], Dtype::F64).unwrap();
+        let bytes: Vec<u8> = (0..own.size_bytes()).map(|i| ((i * 7) >> 3) as u8).collect();
+        for (array, uses_kernels) in [(own.on_queue(&queues[1]).unwrap(), false), (own.clone(), true)] {
+            let view = array.transpose();
+            recording.clear();
+            view.copy_from_host_contiguous(&bytes).unwrap();
+            assert_eq!(recording.count(Method::SubmitKernel) > 0, uses_kernels, "to the device");
+            recording.clear();
+            assert!(array.slice(&[every(1), every(-1)]).unwrap().to_bytes().unwrap().len() == bytes.len());
+            view.fill(1.5).unwrap();
+            view.assign(&view.copy_to(array.queue(), UsmKind::Host).unwrap()).unwrap();
+            assert_eq!(recording.count(Method::SubmitKernel) > 0, uses_kernels, "from there, and fills");
+            view.copy_from_host_contiguous(&bytes).unwrap();
+            assert!(view.to_bytes().unwrap() == bytes);
+        }
     }
 }
 

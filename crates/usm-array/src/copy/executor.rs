@@ -14,8 +14,8 @@ pub(super) enum Executor {
     Host,
     /// One operation of a queue: both sides are the bytes they span.
     QueueCopy,
-    /// Host code in a task of a queue, where that reaches both sides; else in copies of the pieces of memory that it cannot reach, or
-    /// from array to array a kernel where there is one.
+    /// Host code in a task of a queue, where that reaches both sides; else a kernel, for all of it or for the pieces of memory that host
+    /// code cannot reach; else host code in copies of such pieces.
     Indirect,
 }
 

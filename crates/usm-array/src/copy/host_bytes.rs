@@ -40,7 +40,7 @@ impl UsmArray {
     }
 
     /// Copies the elements in row-major order, without gaps, to bytes of the host. Device memory
-    /// with gaps between its elements is copied with the gaps, piece by piece, and sorted out on the host.
+    /// with gaps between its elements is sorted out by a kernel, or is copied with the gaps, piece by piece, and sorted out on the host.
     ///
     /// # Errors
     /// - [`Error::LengthMismatch`]: not as many bytes as [`UsmArray::size_bytes`]

@@ -28,10 +28,11 @@ fn borrows() -> &'static BorrowTable {
     static REGISTER: Once = Once::new();
     if !REGISTER.is_completed() {
         REGISTER.call_once(|| {
-            usm_core::around_forks(
+            let is_first = usm_core::around_forks(
                 || _ = FORKING.try_with(|held| held.replace(Some(BORROWS.lock()))),
                 || _ = FORKING.try_with(RefCell::take),
             );
+            debug_assert!(is_first, "nobody else has a lock to hold around forks");
         });
     }
     &BORROWS

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use usm_core::Error as CoreError;
 
-use super::BORROWS;
+use super::{BORROWS, borrows};
 use crate::{Error, Result};
 
 /// Version of [`BorrowFunctions`]. Any change of a function or of what its numbers mean makes it another one.
@@ -166,7 +166,7 @@ unsafe extern "C" fn acquire(
 ) -> u32 {
     // SAFETY: as many numbers as are said.
     let after = unsafe { ids(after, count) };
-    match BORROWS.acquire(start..end, writes != 0, after) {
+    match borrows().acquire(start..end, writes != 0, after) {
         Ok(entered) => {
             // SAFETY: a place for a number.
             unsafe { id.write(entered) };
@@ -188,7 +188,7 @@ unsafe extern "C" fn acquire_pair(
 ) -> u32 {
     // SAFETY: as many numbers as are said.
     let after = unsafe { ids(after, count) };
-    match BORROWS.acquire_pair(written_start..written_end, read_start..read_end, after) {
+    match borrows().acquire_pair(written_start..written_end, read_start..read_end, after) {
         Ok((written, read)) => {
             // SAFETY: a place for a number.
             unsafe { written_id.write(written) };

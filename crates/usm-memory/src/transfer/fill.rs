@@ -60,8 +60,8 @@ impl UsmBuffer {
         // Memory that host code reaches needs no queue.
         let (start, all) = (guard.as_mut_ptr(), self.len_bytes());
         let mut done = pattern.len().min(all);
-        // SAFETY: the first bytes of the guard's range of live memory that host code reaches (K1, G1), which is nobody's slice.
-        unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), start, done) };
+        // SAFETY: the first bytes of the guard's range of live memory that host code reaches (K1, G1); the pattern may be a view of it.
+        unsafe { std::ptr::copy(pattern.as_ptr(), start, done) };
         // What is there is repeated behind it: whole patterns, as many as stay in the cache.
         let most = repetitions(pattern, all) * pattern.len();
         while done < all {

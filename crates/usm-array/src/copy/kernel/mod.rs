@@ -18,6 +18,7 @@ mod variant;
 mod tests;
 
 pub(crate) use cache::StridedKernels;
+pub(crate) use nest::LINE_BYTES;
 
 use usm_memory::usm_core::{Event, KernelArgument, NdRange, Queue, Result};
 
@@ -49,9 +50,9 @@ impl StridedKernels {
     ///
     /// # Safety
     /// Until the event has ended:
-    /// 1. The elements at all combinations of steps from `dst` are USM that the device of the queue may write, each for one
-    ///    combination, and used by nobody else.
-    /// 2. The elements at all combinations of steps from `src` are USM that it may read, none of them one of `dst`, written by
+    /// 1. The elements at all combinations of steps from `dst` are USM that the device of the queue may write, or any memory of the
+    ///    process where it has `usm_system_allocations`, each for one combination, and used by nobody else.
+    /// 2. The elements at all combinations of steps from `src` are such memory that it may read, none of them one of `dst`, written by
     ///    nobody. The bytes between the elements of one loop are such memory, too, except that others may write them.
     ///
     /// # Errors
@@ -86,6 +87,24 @@ impl StridedKernels {
     ) -> Result<Launch> {
         // SAFETY: the caller's promises.
         unsafe { self.copy(queue, dst, src, loops, item_bytes, Job::CopyPiece, &[]) }
+    }
+
+    /// Whether a kernel can be had for [`copy_strided`](Self::copy_strided) to `dst`, or for [`copy_piece`](Self::copy_piece), from aligned
+    /// memory; it is built then.
+    pub(crate) fn takes_copy(
+        &self,
+        queue: &Queue,
+        dst: *mut u8,
+        loops: &[Loop],
+        item_bytes: usize,
+        is_piece: bool,
+    ) -> bool {
+        let place = self.place(queue);
+        let job = if is_piece { Job::CopyPiece } else { Job::Copy };
+        // All elements are aligned alike: they are whole elements apart.
+        is_aligned(dst.addr(), item_bytes)
+            && nest(&place, loops, item_bytes, job, place.sharing())
+                .is_ok_and(|nest| place.kernel(nest.variant).is_ok())
     }
 
     /// # Safety
@@ -164,6 +183,12 @@ fn nest(
     Nest::new(&loops, item_bytes, job, sharing, place.compute_units())
 }
 
+/// Whether kernels reach an element at an address.
+const fn is_aligned(address: usize, item_bytes: usize) -> bool {
+    let align_bytes = if item_bytes < 8 { item_bytes } else { 8 };
+    address.is_multiple_of(align_bytes)
+}
+
 /// # Safety
 /// Those of [`StridedKernels::copy_strided`], for the pairs of the nest.
 unsafe fn launch(
@@ -175,18 +200,17 @@ unsafe fn launch(
     dependencies: &[Event],
 ) -> Result<Launch> {
     let item_bytes = nest.variant.item_bytes;
-    let is_aligned = |address: usize| address.is_multiple_of(item_bytes.min(8));
     let moved = |start: isize| start.checked_mul(item_bytes.cast_signed());
     let (Some(dst_start), Some(src_start)) = (moved(nest.dst_start), moved(nest.src_start)) else {
         return Ok(Launch::Unsupported("displacements that no address has"));
     };
     let dst = dst.wrapping_offset(dst_start);
     let mut arguments: Vec<KernelArgument> = vec![dst.into()];
-    let mut aligned = is_aligned(dst.addr());
+    let mut aligned = is_aligned(dst.addr(), item_bytes);
     match source {
         Source::Elements(src) => {
             let src = src.wrapping_offset(src_start);
-            aligned &= is_aligned(src.addr());
+            aligned &= is_aligned(src.addr(), item_bytes);
             arguments.push(src.into());
         }
         Source::Value(bytes) => {

@@ -16,7 +16,7 @@ const GROUP_ELEMENTS: usize = 16 << 10;
 const LONG_ROW: usize = 128;
 
 /// What a processor reads and writes at once.
-const LINE_BYTES: usize = 64;
+pub(crate) const LINE_BYTES: usize = 64;
 
 /// How work is shared out on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

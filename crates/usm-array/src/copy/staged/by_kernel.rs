@@ -3,24 +3,23 @@
 //! Where the device reaches all memory of the process, one kernel does all of it. Elsewhere host code copies pieces in the order in
 //! which their elements lie on its side, and the device, whose memory is faster, does the rest. Nothing between the elements is moved.
 
+use std::ptr;
+
 use usm_memory::usm_core::{Aspects, DeviceType, Queue};
 
 use super::room::Staging;
 use crate::copy::by_kernel::{finish, is_worth_it};
 use crate::copy::cast::Cast;
 use crate::copy::host::{STREAM_BYTES, execute_piece};
-use crate::copy::kernel::{Launch, StridedKernels};
+use crate::copy::kernel::{LINE_BYTES, Launch, StridedKernels};
 use crate::copy::plan::{CopyPlan, Side};
 use crate::error::Result;
 
 /// The most bytes of a piece: enough for what starting a kernel takes, and still in the last cache.
-const PIECE_BYTES: usize = 4 << 20;
+const PACKED_PIECE_BYTES: usize = 4 << 20;
 
 /// The same where smaller pieces have less than a line in each place of the target.
 const LARGE_PIECE_BYTES: usize = 16 << 20;
-
-/// What a processor reads and writes at once.
-const LINE_BYTES: usize = 64;
 
 /// Runs of elements side by side in both memories, from so many bytes on, host code copies as fast.
 const LONG_RUN_BYTES: usize = 4 << 10;
@@ -28,7 +27,7 @@ const LONG_RUN_BYTES: usize = 4 << 10;
 /// As [`super::pull`]; false when another way is as good, or a kernel or memory for it is missing.
 ///
 /// # Safety
-/// Those of [`super::pull`].
+/// Those of [`super::pull`], and kernels of the queue may touch the array's memory.
 pub(super) unsafe fn pull(
     queue: &Queue,
     plan: &CopyPlan,
@@ -52,7 +51,7 @@ pub(super) unsafe fn pull(
     let stream = size * itemsize >= STREAM_BYTES;
     let mut stagings = Staging::two(queue);
     let mut waiting: Option<(CopyPlan, usize)> = None;
-    let pieces = plan.clone().packed_parts(Side::Target, PIECE_BYTES / itemsize);
+    let pieces = plan.clone().packed_parts(Side::Target, PACKED_PIECE_BYTES / itemsize);
     for (number, piece) in pieces.into_iter().map(Some).chain([None]).enumerate() {
         let slot = number % stagings.len();
         let next = match piece {
@@ -81,7 +80,7 @@ pub(super) unsafe fn pull(
 /// As [`super::push`]; false when another way is as good, or a kernel or memory for it is missing.
 ///
 /// # Safety
-/// Those of [`super::push`].
+/// Those of [`super::push`], and kernels of the queue may touch the array's memory.
 pub(super) unsafe fn push(
     queue: &Queue,
     plan: &CopyPlan,
@@ -97,7 +96,7 @@ pub(super) unsafe fn push(
         // SAFETY: as in `pull`.
         return unsafe { at_once(queue, plan, itemsize, dst, src) };
     }
-    let cuts = [PIECE_BYTES, LARGE_PIECE_BYTES].map(|bytes| bytes / itemsize);
+    let cuts = [PACKED_PIECE_BYTES, LARGE_PIECE_BYTES].map(|bytes| bytes / itemsize);
     let mut cuts = cuts.into_iter().map(|max_len| plan.clone().packed_parts(Side::Source, max_len));
     let wanted = cuts.find(|pieces| pieces.iter().all(|piece| fills_lines(piece, plan, itemsize)));
     let Some(pieces) = wanted.filter(|_| !has_long_runs(plan, itemsize)) else {
@@ -110,6 +109,10 @@ pub(super) unsafe fn push(
         let staging = &mut stagings[number % 2];
         let (pack, unpack) = piece.through_packed(Side::Source);
         let room = staging.room(pack.size() * itemsize)?;
+        // Before host code packs in vain.
+        if number == 0 && !(staging.is_usm() && takes(queue, &unpack, itemsize, dst, stream)) {
+            return Ok(false);
+        }
         // SAFETY: the source is the caller's promise 2; there is room for the packed elements.
         unsafe { execute_piece(pack, cast, size, false, room, src) };
         // SAFETY: elements of the target that nobody else touches, by the caller's promise, each written once: `is_worth_it` has
@@ -186,6 +189,12 @@ unsafe fn launch(
         }
         Launch::Unsupported(_) => Ok(false),
     }
+}
+
+/// Whether there is a kernel for what [`launch`] would submit.
+fn takes(queue: &Queue, plan: &CopyPlan, itemsize: usize, dst: *mut u8, stream: bool) -> bool {
+    let (dst, _) = starts(plan, itemsize, dst, ptr::null());
+    StridedKernels::global().takes_copy(queue, dst, &plan.loops, itemsize, stream)
 }
 
 /// Where the elements are at which all loops start.

@@ -12,8 +12,6 @@ mod by_host;
 mod by_kernel;
 mod room;
 
-use usm_memory::usm_core::Queue;
-
 use super::by_task;
 use super::cast::Cast;
 use super::executor::is_reachable;
@@ -48,7 +46,7 @@ pub(super) unsafe fn read(source: &UsmArray, plan: CopyPlan, cast: Cast, dst: *m
     source.buffer().wait_for_turn()?;
     let guard = source.buffer().read_range(source.byte_range())?;
     // SAFETY: 1 and 2; the guard begins at the lowest element and keeps all of them.
-    unsafe { pull(source.queue(), plan, cast, dst, guard.as_ptr()) }
+    unsafe { pull(source, plan, cast, dst, guard.as_ptr()) }
 }
 
 /// Copies elements of host memory to an array, by a plan that counts from its lowest element.
@@ -69,7 +67,7 @@ pub(super) unsafe fn write(target: &UsmArray, plan: CopyPlan, cast: Cast, src: *
     // One guard from the first byte read to the last one written, so that nobody else's write between the elements gets lost.
     let guard = target.buffer().write_range(target.byte_range())?;
     // SAFETY: 1 and 2; the guard begins at the lowest element and keeps all of them.
-    unsafe { push(target.queue(), plan, cast, guard.as_mut_ptr(), src) }
+    unsafe { push(target, plan, cast, guard.as_mut_ptr(), src) }
 }
 
 /// Copies elements from array to array, one of which host code cannot touch, by a plan that counts from the lowest elements.
@@ -94,9 +92,9 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: CopyPlan, cast:
         let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
         let same = Cast::new(cast.src, cast.src);
         // SAFETY: elements of the source (P1) under the guard, into memory of our own that has room for them.
-        unsafe { pull(source.queue(), pack, same, elements.as_mut_ptr(), from.as_ptr()) }?;
+        unsafe { pull(source, pack, same, elements.as_mut_ptr(), from.as_ptr()) }?;
         // SAFETY: elements of the target (P1) under the guard, from memory of our own.
-        unsafe { push(target.queue(), unpack, cast, to.as_mut_ptr(), elements.as_ptr()) }?;
+        unsafe { push(target, unpack, cast, to.as_mut_ptr(), elements.as_ptr()) }?;
     }
     Ok(())
 }
@@ -116,36 +114,44 @@ fn packed_pieces(plan: CopyPlan, itemsize_bytes: usize) -> Vec<CopyPlan> {
     if pieces.len() > 1 && pieces.iter().any(is_scattered) { cut_at(plan, PACKED_BYTES) } else { pieces }
 }
 
-/// Copies elements of device memory to host memory.
+/// Copies elements of an array in device memory to host memory.
 ///
 /// # Safety
-/// Those of [`read`], with the lowest element at `src`; the bytes between the elements are live USM of the queue's context, too,
-/// and nobody writes any of them meanwhile.
-unsafe fn pull(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
+/// Those of [`read`], with the lowest element at `src`; nobody writes any of the bytes from there to the highest element meanwhile.
+unsafe fn pull(source: &UsmArray, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
+    let queue = source.queue();
     if queue.runs_host_tasks() {
         // SAFETY: the caller's promises.
         return unsafe { by_task::execute(queue, plan, cast, dst, src) };
     }
-    // SAFETY: the caller's promises; pieces that were copied before it turned out that something is missing are copied again.
-    if !unsafe { by_kernel::pull(queue, &plan, cast, dst, src) }? {
+    // Memory of another device than the queue's is for copies of the queue, not for its kernels.
+    let done = source.buffer().is_reachable_by(queue) && {
+        // SAFETY: the caller's promises, and the device was just asked; pieces that were copied before it turned out that something is
+        // missing are copied again.
+        unsafe { by_kernel::pull(queue, &plan, cast, dst, src) }?
+    };
+    if !done {
         // SAFETY: the caller's promises.
         unsafe { by_host::pull(queue, plan, cast, dst, src) }?;
     }
     Ok(())
 }
 
-/// Copies elements of host memory to device memory.
+/// Copies elements of host memory to an array in device memory.
 ///
 /// # Safety
-/// Those of [`write`], with the lowest element at `dst`; the bytes between the elements are live USM of the queue's context, too,
-/// and nobody touches any of them meanwhile.
-unsafe fn push(queue: &Queue, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
+/// Those of [`write`], with the lowest element at `dst`; nobody touches any of the bytes from there to the highest element meanwhile.
+unsafe fn push(target: &UsmArray, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
+    let queue = target.queue();
     if queue.runs_host_tasks() {
         // SAFETY: the caller's promises.
         return unsafe { by_task::execute(queue, plan, cast, dst, src) };
     }
-    // SAFETY: the caller's promises.
-    if !unsafe { by_kernel::push(queue, &plan, cast, dst, src) }? {
+    let done = target.buffer().is_reachable_by(queue) && {
+        // SAFETY: the caller's promises, and the device was just asked.
+        unsafe { by_kernel::push(queue, &plan, cast, dst, src) }?
+    };
+    if !done {
         // SAFETY: the caller's promises.
         unsafe { by_host::push(queue, plan, cast, dst, src) }?;
     }

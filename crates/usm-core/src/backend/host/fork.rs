@@ -75,11 +75,12 @@ struct Around {
     after: fn(),
 }
 
-/// Calls two functions on the thread that forks, from now on: one before each fork, and one after it in both processes. For the lock of a
-/// layer above, which would take longer as a [`ForkMutex`]. Only the first call counts.
-pub fn around_forks(before: fn(), after: fn()) {
+/// Calls two functions on the thread that forks, from now on: one before each fork, and one after it in both processes. For the one lock of
+/// a layer above that would take longer as a [`ForkMutex`], which is in `usm-memory`: false, and no call, when somebody was here before.
+#[doc(hidden)]
+pub fn around_forks(before: fn(), after: fn()) -> bool {
     generation(); // registers
-    AROUND.get_or_init(|| Around { before, after });
+    AROUND.set(Around { before, after }).is_ok()
 }
 
 static REGISTER: Once = Once::new();
