@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::progress::Progress;
 use super::record::{Case, Contender};
+use super::turns::Turns;
 use super::worker::{Listed, Worker};
 use crate::failure::Outcome;
 
@@ -150,20 +151,18 @@ fn one(workers: &mut [Worker], meeting: &Meeting, effort: &Effort, time: Duratio
             }),
         }
     }
-    // Ours first, in tables and in each round.
+    // Ours first in tables.
     entrants.sort_by_key(|entrant| !entrant.record.name.starts_with("usm"));
     if !once {
         calibrate(workers, &mut entrants, effort);
     }
     let start = Instant::now();
+    let mut turns = Turns::new(entrants.len());
     for round in 0..effort.rounds {
         if round >= Effort::LEAST_ROUNDS && start.elapsed() > time {
             break;
         }
-        // Every other round backwards: who comes after another finds the caches and the threads as that one left them.
-        let is_backwards = round % 2 == 1;
-        for place in 0..entrants.len() {
-            let place = if is_backwards { entrants.len() - 1 - place } else { place };
+        for &place in turns.next() {
             let entrant = &mut entrants[place];
             if entrant.record.missing.is_some() {
                 continue;

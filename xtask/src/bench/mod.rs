@@ -13,6 +13,7 @@ mod record;
 mod retry;
 mod setup;
 mod statistics;
+mod turns;
 mod worker;
 
 use std::path::PathBuf;
