@@ -89,7 +89,7 @@ pub use interface::VERSION as INTERFACE_VERSION;
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
 pub use kit::{Rhs, Tolerance};
 pub use layout::{
-    CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, StridedBytes,
+    Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, StridedBytes,
     broadcast_layouts, broadcast_shapes,
 };
 pub use manipulate::{ManipulateError, Repeats, coerced_kind};

@@ -144,3 +144,52 @@ fn parts_that_lead_nowhere_are_refused() {
     let refused = UsmArray::from_parts(buffer(), Dtype::F64, empty, 0);
     assert!(matches!(refused, Err(Error::NoAddress { .. })));
 }
+
+/// Arrays that are plainly valid are seen to be so in fewer steps than others, and arrays in boxes are made where they stay.
+#[test]
+fn all_ways_to_an_array_agree() {
+    let queue = &queues()[0];
+    let memory = UsmBuffer::allocate(queue, UsmKind::Host, 96).unwrap();
+    let told = |built: Result<UsmArray, Error>| match built {
+        Ok(array) => format!("{:?} at {:#x}", array.layout(), array.address()),
+        Err(error) => error.to_string(),
+    };
+    let mut made = 0;
+    for shape in [&[][..], &[0], &[1], &[5], &[2, 3], &[3, 0, 2], &[2, 1, 2], &[1; 7], &[isize::MAX as usize]]
+    {
+        for (dtype, start, len_bytes) in [
+            (Dtype::U8, 0, 0),
+            (Dtype::U8, 3, 6),
+            (Dtype::U16, 1, 12),
+            (Dtype::F64, 0, 95),
+            (Dtype::F64, 8, 48),
+            (Dtype::C128, 8, 80),
+        ] {
+            for (offset, origin) in [(0, 0), (1, 0), (-1, 0), (2, 2), (-1, 2), (isize::MAX, 0), (0, -1)] {
+                for order in [Order::C, Order::F] {
+                    let part = memory.sub_buffer(start, len_bytes).unwrap();
+                    let one = Layout::contiguous(&[0], Order::C).unwrap();
+                    let Ok(published) = UsmArray::from_parts(part.clone(), dtype, one, origin) else {
+                        continue;
+                    };
+                    let builder = UsmArray::builder(shape, dtype).offset(Some(offset)).order(order);
+                    let source = BufferSource::SharedWith(&published);
+                    let layout = Layout::new(shape, None, offset.saturating_add(origin), order);
+                    let expected = layout
+                        .map_err(Error::from)
+                        .and_then(|layout| UsmArray::from_parts(part, dtype, layout, origin));
+                    made += usize::from(expected.is_ok());
+                    let expected = told(expected);
+                    assert_eq!(told(builder.clone().build(source.clone())), expected, "{shape:?} {offset}");
+                    assert_eq!(told(builder.build_boxed(source).map(|array| *array)), expected);
+                }
+            }
+        }
+    }
+    assert!(made > 100, "{made}");
+    let new = BufferSource::Allocate { kind: UsmKind::Host, queue };
+    let built = UsmArray::builder(&[2, 3], Dtype::F32).order(Order::F).build_boxed(new.clone()).unwrap();
+    assert_eq!((built.strides(), built.buffer().len_bytes()), (&[1, 2][..], 24));
+    let built = UsmArray::builder(&[2, 2], Dtype::U8).strides(Some(&[2, -1])).build_boxed(new).unwrap();
+    assert_eq!((built.offset(), built.buffer().len_bytes()), (1, 4));
+}

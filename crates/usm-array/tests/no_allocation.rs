@@ -77,4 +77,8 @@ fn views_of_three_axes_allocate_nothing() {
         assert_eq!(count, 0, "{view}");
     }
     assert_eq!(allocations(|| array.slice_boxed(&items).unwrap()), 1, "the box");
+    let over = || usm_array::BufferSource::Existing(array.buffer().clone());
+    let builder = || UsmArray::builder(&[2, 3], Dtype::F32);
+    assert_eq!(allocations(|| builder().build(over()).unwrap()), 0);
+    assert_eq!(allocations(|| builder().build_boxed(over()).unwrap()), 1, "the box");
 }

@@ -98,39 +98,82 @@ impl<'a> UsmArrayBuilder<'a> {
     /// - [`Error::BufferMisaligned`]: the memory is not aligned for the dtype
     /// - [`Error::Memory`]: the allocation failed
     pub fn build(self, source: BufferSource<'_>) -> Result<UsmArray> {
+        let (buffer, origin, offset) = self.memory(source)?;
+        let mut array = UsmArray { buffer, dtype: self.dtype, layout: Layout::no_axes(), origin };
+        self.place(&mut array, offset)?;
+        Ok(array)
+    }
+
+    /// As [`build`](Self::build), in a box, where the array is made and stays: for objects that hold arrays, which are moved often.
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build).
+    pub fn build_boxed(self, source: BufferSource<'_>) -> Result<Box<UsmArray>> {
+        let (buffer, origin, offset) = self.memory(source)?;
+        let layout = Layout::no_axes();
+        let mut array = Box::write(Box::new_uninit(), UsmArray { buffer, dtype: self.dtype, layout, origin });
+        self.place(&mut array, offset)?;
+        Ok(array)
+    }
+
+    /// Gives an array over the memory its layout, and A1 to A4 with it.
+    #[inline]
+    fn place(&self, array: &mut UsmArray, offset: isize) -> Result<()> {
+        match self.strides {
+            Some(strides) => array.layout.set_strided(self.shape, strides, offset)?,
+            None => {
+                let reach = array.layout.set_dense(self.shape, offset, self.order)?;
+                if array.is_surely_valid(reach) {
+                    return Ok(());
+                }
+            }
+        }
+        array.check()
+    }
+
+    /// The memory, the origin of the array and its offset, both in elements from the start of the memory.
+    fn memory(&self, source: BufferSource<'_>) -> Result<(UsmBuffer, isize, isize)> {
         match source {
-            BufferSource::Allocate { kind, queue } => self.allocate(kind, queue),
-            BufferSource::Existing(buffer) => self.in_buffer(buffer, 0),
-            BufferSource::SharedWith(array) => self.in_buffer(array.buffer.clone(), array.origin),
+            BufferSource::Allocate { kind, queue } => {
+                self.allocate(kind, queue).map(|(buffer, offset)| (buffer, 0, offset))
+            }
+            BufferSource::Existing(buffer) => Ok((buffer, 0, self.offset.unwrap_or(0))),
+            BufferSource::SharedWith(array) => {
+                // A sum out of range is as far outside the buffer as a sum in range can be.
+                let offset = self.offset.unwrap_or(0).saturating_add(array.origin);
+                Ok((array.buffer.clone(), array.origin, offset))
+            }
         }
     }
 
-    fn allocate(self, kind: UsmKind, queue: &Queue) -> Result<UsmArray> {
-        let layout = match self.offset {
-            None => Layout::with_automatic_offset(self.shape, self.strides, self.order)?,
-            Some(offset) => Layout::new(self.shape, self.strides, offset, self.order)?,
-        };
-        let len = layout.required_len();
-        let len_bytes = len
-            .checked_mul(self.dtype.itemsize_bytes())
-            .filter(|&bytes| isize::try_from(bytes).is_ok())
-            .ok_or_else(|| Error::TooManyBytes { shape: self.shape.to_vec(), len, dtype: self.dtype })?;
-        // Before anything is allocated: a given offset may leave elements below the start.
-        if self.offset.is_some() {
-            check_bounds(&layout, self.dtype, len_bytes)?;
-        }
+    /// New memory, and the offset in it.
+    fn allocate(&self, kind: UsmKind, queue: &Queue) -> Result<(UsmBuffer, isize)> {
+        let (len_bytes, offset) = self.extent()?;
         let buffer = match self.align_bytes {
             None => UsmBuffer::allocate(queue, kind, len_bytes)?,
             Some(align_bytes) => UsmBuffer::allocate_aligned(queue, kind, len_bytes, align_bytes)?,
         };
-        UsmArray::from_parts(buffer, self.dtype, layout, 0)
+        Ok((buffer, offset))
     }
 
-    fn in_buffer(self, buffer: UsmBuffer, origin: isize) -> Result<UsmArray> {
-        let from_origin = self.offset.unwrap_or(0);
-        // A sum out of range is as far outside the buffer as a sum in range can be.
-        let offset = from_origin.saturating_add(origin);
-        let layout = Layout::new(self.shape, self.strides, offset, self.order)?;
-        UsmArray::from_parts(buffer, self.dtype, layout, origin)
+    /// How many bytes new memory needs, and the offset in it.
+    fn extent(&self) -> Result<(usize, isize)> {
+        let layout = match self.offset {
+            None if self.strides.is_none() => {
+                return Ok((self.bytes_of(Layout::contiguous_len(self.shape)?)?, 0));
+            }
+            None => Layout::with_automatic_offset(self.shape, self.strides, self.order)?,
+            Some(offset) => Layout::new(self.shape, self.strides, offset, self.order)?,
+        };
+        let len_bytes = self.bytes_of(layout.required_len())?;
+        // Before anything is allocated: a given offset may leave elements below the start.
+        check_bounds(&layout, self.dtype, len_bytes)?;
+        Ok((len_bytes, layout.offset()))
+    }
+
+    fn bytes_of(&self, len: usize) -> Result<usize> {
+        len.checked_mul(self.dtype.itemsize_bytes())
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or_else(|| Error::TooManyBytes { shape: self.shape.to_vec(), len, dtype: self.dtype })
     }
 }

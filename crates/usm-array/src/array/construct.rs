@@ -20,9 +20,30 @@ impl UsmArray {
     /// - [`Error::TooManyBytes`]: the elements side by side exceed `isize::MAX` bytes
     /// - [`Error::NoAddress`]: origin or offset lead out of the address space
     pub fn from_parts(buffer: UsmBuffer, dtype: Dtype, layout: Layout, origin: isize) -> Result<Self> {
-        check_bounds(&layout, dtype, buffer.len_bytes())?; // A1, A3
+        let made = Self { buffer, dtype, layout, origin };
+        made.check()?;
+        Ok(made)
+    }
+
+    /// Whether A1 to A4 hold, said in a few steps where it is plain: when the elements are among the `reach` ones from the offset on,
+    /// and the array publishes the start of its memory.
+    pub(super) fn is_surely_valid(&self, reach: usize) -> bool {
+        let Self { buffer, dtype, layout, origin } = self;
+        let buffer_len = buffer.len_bytes() >> dtype.itemsize_bytes().trailing_zeros();
+        // Within the memory, so no number of bytes is too large (A3), and every place has an address (A4).
+        let end = usize::try_from(layout.offset()).ok().and_then(|offset| offset.checked_add(reach));
+        *origin == 0
+            && end.is_some_and(|end| end <= buffer_len)
+            && buffer.address() & (dtype.align_bytes() - 1) == 0
+    }
+
+    /// Whether A1 to A4 hold, or which one does not.
+    pub(super) fn check(&self) -> Result<()> {
+        let Self { buffer, dtype, layout, origin } = self;
+        let (dtype, origin) = (*dtype, *origin);
+        check_bounds(layout, dtype, buffer.len_bytes())?; // A1, A3
         let address = buffer.address();
-        if !address.is_multiple_of(dtype.align_bytes()) {
+        if address & (dtype.align_bytes() - 1) != 0 {
             return Err(Error::BufferMisaligned { address, dtype });
         }
         // A4: the addresses exist, and no two places are too far from each other to count.
@@ -34,7 +55,7 @@ impl UsmArray {
         if published.is_none() || zero.is_none() || distance.is_none() || reach.is_none() {
             return Err(Error::NoAddress { origin, offset: layout.offset(), dtype, buffer_address: address });
         }
-        Ok(Self { buffer, dtype, layout, origin })
+        Ok(())
     }
 }
 
@@ -46,8 +67,9 @@ pub(crate) fn check_bounds(layout: &Layout, dtype: Dtype, buffer_len_bytes: usiz
     let Some(extent) = layout.extent_with_offset() else {
         return Ok(());
     };
-    // Whole elements that fit: a last one cut off by the end does not count.
-    let buffer_len = buffer_len_bytes / dtype.itemsize_bytes();
+    // Whole elements that fit: a last one cut off by the end does not count. Sizes are powers of two, of which the compiler does not
+    // know, and a division takes as long as all the rest.
+    let buffer_len = buffer_len_bytes >> dtype.itemsize_bytes().trailing_zeros();
     let highest = usize::try_from(extent.max);
     if extent.min >= 0 && highest.is_ok_and(|highest| highest < buffer_len) {
         return Ok(());

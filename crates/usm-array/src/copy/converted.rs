@@ -52,31 +52,43 @@ impl UsmArray {
     /// - [`Error::CopyNeeded`], [`Error::MoveNeeded`]: a copy is needed and not allowed
     /// - those of [`UsmArray::copy`]
     pub fn converted(&self, wanted: &Conversion<'_>) -> Result<Self> {
-        let dtype = wanted.dtype.unwrap_or(self.dtype());
-        let kind = wanted.kind.unwrap_or(self.kind());
-        let queue = wanted.queue.unwrap_or(self.queue());
-        let reason = if kind != self.kind() {
-            Some("memory of another kind")
-        } else if queue != self.queue() {
-            Some("memory of another queue")
-        } else if !wanted.order.is_of(self.layout()) {
-            Some("another order of axes")
-        } else {
-            None
-        };
-        match (wanted.copy, reason) {
-            (CopyMode::Never, _) if dtype != self.dtype() => {
-                return Err(Error::CopyNeeded { found: self.dtype(), expected: dtype });
-            }
-            (CopyMode::Never, Some(reason)) => return Err(Error::MoveNeeded { reason }),
-            (CopyMode::Never | CopyMode::IfNeeded, None) if dtype == self.dtype() => return Ok(self.clone()),
-            _ => {}
+        if self.is_as(wanted) {
+            return Ok(self.clone());
         }
+        let dtype = wanted.dtype.unwrap_or(self.dtype());
+        if wanted.copy == CopyMode::Never {
+            return Err(match self.reason_to_move(wanted) {
+                Some(reason) if dtype == self.dtype() => Error::MoveNeeded { reason },
+                _ => Error::CopyNeeded { found: self.dtype(), expected: dtype },
+            });
+        }
+        let (kind, queue) = (wanted.kind.unwrap_or(self.kind()), wanted.queue.unwrap_or(self.queue()));
         let packed = self.layout().packed(wanted.order)?;
         let copy = Self::builder(self.shape(), dtype)
             .strides(Some(packed.strides()))
             .build(BufferSource::Allocate { kind, queue })?;
         copy.assign_cast(self, Casting::Unsafe)?;
         Ok(copy)
+    }
+
+    /// Whether [`converted`](Self::converted) gives this array itself.
+    #[must_use]
+    pub fn is_as(&self, wanted: &Conversion<'_>) -> bool {
+        wanted.copy != CopyMode::Always
+            && wanted.dtype.is_none_or(|dtype| dtype == self.dtype())
+            && self.reason_to_move(wanted).is_none()
+    }
+
+    /// Why the elements cannot stay where they are.
+    fn reason_to_move(&self, wanted: &Conversion<'_>) -> Option<&'static str> {
+        if wanted.kind.is_some_and(|kind| kind != self.kind()) {
+            Some("memory of another kind")
+        } else if wanted.queue.is_some_and(|queue| queue != self.queue()) {
+            Some("memory of another queue")
+        } else if !wanted.order.is_of(self.layout()) {
+            Some("another order of axes")
+        } else {
+            None
+        }
     }
 }

@@ -40,7 +40,8 @@ impl FromStr for Dtype {
     type Err = DtypeError;
 
     fn from_str(text: &str) -> Result<Self, DtypeError> {
-        if let Some(dtype) = Self::ALL.into_iter().find(|dtype| dtype.name() == text) {
+        let named = || Self::ALL.into_iter().find(|dtype| dtype.name() == text);
+        if let Some(dtype) = Self::known_typestr(text).or_else(named) {
             return Ok(dtype);
         }
         if looks_like_a_typestr(text) {

@@ -47,65 +47,67 @@ impl Dtype {
     /// - [`DtypeError::UnsupportedSize`]: no such size of that kind here
     /// - [`DtypeError::MalformedTypestr`]: not a typestr at all
     pub fn from_typestr(typestr: &str) -> Result<Self, DtypeError> {
-        let found = || typestr.to_owned();
-        let malformed = || DtypeError::MalformedTypestr { found: found() };
+        Self::known_typestr(typestr).ok_or_else(|| refusal(typestr))
+    }
 
-        let body = match typestr.chars().next() {
-            Some(order @ ('|' | '=' | '<' | '>' | '!')) => {
-                if !matches!(order, '|' | '=') && order != native_order() {
-                    return Err(DtypeError::ForeignByteOrder { found: found(), order });
-                }
-                typestr.get(1..).unwrap_or_default()
-            }
-            _ => typestr,
+    /// The dtype of a typestr, if it is one of those that [`from_typestr`](Self::from_typestr) takes.
+    pub(super) fn known_typestr(typestr: &str) -> Option<Self> {
+        let body = match typestr.as_bytes() {
+            [b'|' | b'=', body @ ..] => body,
+            [order, body @ ..] if char::from(*order) == native_order() => body,
+            body => body,
         };
-        if body == "?" {
-            return Ok(Self::Bool);
-        }
-        let mut chars = body.chars();
-        let kind = chars.next().ok_or_else(malformed)?;
-        let size = chars.as_str();
-        if !size.chars().all(|c| c.is_ascii_digit()) {
-            return Err(malformed());
-        }
-        let allowed = match kind {
-            'b' => "1",
-            'i' | 'u' => "1, 2, 4, 8",
-            'f' => "2, 4, 8",
-            'c' => "8, 16",
-            _ if kind.is_ascii_alphabetic() => {
-                return Err(DtypeError::UnsupportedKind { found: found(), kind });
-            }
-            _ => return Err(malformed()),
-        };
-        if size.is_empty() {
-            return Err(malformed());
-        }
-        Ok(match (kind, size) {
-            ('b', "1") => Self::Bool,
-            ('i', "1") => Self::I8,
-            ('i', "2") => Self::I16,
-            ('i', "4") => Self::I32,
-            ('i', "8") => Self::I64,
-            ('u', "1") => Self::U8,
-            ('u', "2") => Self::U16,
-            ('u', "4") => Self::U32,
-            ('u', "8") => Self::U64,
-            ('f', "2") => Self::F16,
-            ('f', "4") => Self::F32,
-            ('f', "8") => Self::F64,
-            ('c', "8") => Self::C64,
-            ('c', "16") => Self::C128,
-            _ => {
-                return Err(DtypeError::UnsupportedSize {
-                    found: found(),
-                    kind,
-                    size: size.to_owned(),
-                    allowed,
-                });
-            }
+        Some(match body {
+            b"b1" | b"?" => Self::Bool,
+            b"i1" => Self::I8,
+            b"i2" => Self::I16,
+            b"i4" => Self::I32,
+            b"i8" => Self::I64,
+            b"u1" => Self::U8,
+            b"u2" => Self::U16,
+            b"u4" => Self::U32,
+            b"u8" => Self::U64,
+            b"f2" => Self::F16,
+            b"f4" => Self::F32,
+            b"f8" => Self::F64,
+            b"c8" => Self::C64,
+            b"c16" => Self::C128,
+            _ => return None,
         })
     }
+}
+
+/// What is wrong with a typestr that is not known.
+#[cold]
+fn refusal(typestr: &str) -> DtypeError {
+    let found = || typestr.to_owned();
+    let body = match typestr.chars().next() {
+        Some(order @ ('|' | '=' | '<' | '>' | '!')) => {
+            if !matches!(order, '|' | '=') && order != native_order() {
+                return DtypeError::ForeignByteOrder { found: found(), order };
+            }
+            typestr.get(1..).unwrap_or_default()
+        }
+        _ => typestr,
+    };
+    let mut chars = body.chars();
+    let kind = chars.next().unwrap_or_default();
+    let size = chars.as_str();
+    let allowed = match kind {
+        'b' => "1",
+        'i' | 'u' => "1, 2, 4, 8",
+        'f' => "2, 4, 8",
+        'c' => "8, 16",
+        _ => "",
+    };
+    let is_number = size.chars().all(|c| c.is_ascii_digit());
+    if is_number && allowed.is_empty() && kind.is_ascii_alphabetic() {
+        return DtypeError::UnsupportedKind { found: found(), kind };
+    }
+    if size.is_empty() || !is_number || allowed.is_empty() {
+        return DtypeError::MalformedTypestr { found: found() };
+    }
+    DtypeError::UnsupportedSize { found: found(), kind, size: size.to_owned(), allowed }
 }
 
 #[cfg(test)]

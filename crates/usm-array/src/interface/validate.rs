@@ -2,7 +2,7 @@
 
 use super::{InterfaceError, UsmArrayInterface};
 use crate::dtype::Dtype;
-use crate::layout::{Extent, Layout, LayoutError, Order};
+use crate::layout::{Axes, Extent, Layout, LayoutError, Order};
 
 /// The one version of the protocol.
 pub const VERSION: i64 = 1;
@@ -97,7 +97,7 @@ impl UsmArrayInterface {
             let size = isize::try_from(found).ok().filter(|&size| size >= 0);
             size.map(isize::cast_unsigned).ok_or(InterfaceError::Size { axis, found })
         });
-        let shape: Vec<usize> = sizes.collect::<Result<_, _>>()?;
+        let shape: Axes<usize> = sizes.collect::<Result<_, _>>()?;
         let too_large = || InterfaceError::TooLarge { shape: self.shape.clone(), itemsize_bytes };
         let reach = || InterfaceError::Reach {
             strides: self.strides.clone().unwrap_or_default(),
@@ -110,7 +110,7 @@ impl UsmArrayInterface {
             None => None,
             Some(strides) => {
                 let strides = strides.iter().map(|&stride| isize::try_from(stride));
-                Some(strides.collect::<Result<Vec<_>, _>>().map_err(|_| reach())?)
+                Some(strides.collect::<Result<Axes<_>, _>>().map_err(|_| reach())?)
             }
         };
         let offset = isize::try_from(self.offset).map_err(|_| offset_error())?;

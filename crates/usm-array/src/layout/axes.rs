@@ -8,22 +8,35 @@ const INLINE_AXES: usize = 6;
 
 /// One number per axis: a vector without allocation for up to six axes.
 ///
-/// Views are made of clones, so a clone is what has to be short: all of the inline numbers, however many count.
-pub(crate) struct Axes<T> {
+/// ```
+/// use usm_array::Axes;
+///
+/// let shape: Axes<usize> = [4, 3].into_iter().rev().collect();
+/// assert_eq!((shape.len(), &shape[..]), (2, &[3, 4][..]));
+/// ```
+// Views are made of clones, so a clone is what has to be short: all of the inline numbers, however many count.
+#[expect(
+    clippy::box_collection,
+    reason = "three words fewer to copy with each array, for those of many axes one more to follow"
+)]
+pub struct Axes<T> {
     /// All numbers where there are more than `INLINE_AXES`.
-    heap: Option<Vec<T>>,
+    heap: Option<Box<Vec<T>>>,
     /// How many of `inline` count otherwise.
     len: usize,
     inline: [T; INLINE_AXES],
 }
 
 impl<T: Copy + Default> Axes<T> {
-    pub(crate) fn new() -> Self {
+    /// No axes.
+    #[must_use]
+    pub fn new() -> Self {
         Self { heap: None, len: 0, inline: [T::default(); INLINE_AXES] }
     }
 
+    /// One more axis behind the others.
     #[inline]
-    pub(crate) fn push(&mut self, value: T) {
+    pub fn push(&mut self, value: T) {
         match self.inline.get_mut(self.len) {
             Some(free) if self.heap.is_none() => {
                 *free = value;
@@ -43,6 +56,17 @@ impl<T: Copy + Default> Axes<T> {
         }
     }
 
+    /// Has so many numbers from now on. Which they are is to be set; of those that were there some may be left.
+    #[inline]
+    pub(crate) fn set_len(&mut self, len: usize) {
+        if len <= INLINE_AXES {
+            self.heap = None;
+            self.len = len;
+        } else {
+            self.on_heap(|numbers| numbers.resize(len, T::default()));
+        }
+    }
+
     /// Forgets all numbers but the first ones.
     #[inline]
     pub(crate) fn truncate(&mut self, len: usize) {
@@ -55,7 +79,7 @@ impl<T: Copy + Default> Axes<T> {
     // Apart, so that the usual case is short enough to be inlined.
     #[cold]
     fn on_heap(&mut self, change: impl FnOnce(&mut Vec<T>)) {
-        let mut numbers = self.heap.take().unwrap_or_else(|| self.to_vec());
+        let mut numbers = self.heap.take().unwrap_or_else(|| Box::new(self.to_vec()));
         change(&mut numbers);
         *self = if numbers.len() > INLINE_AXES {
             Self { heap: Some(numbers), ..Self::new() }
@@ -87,6 +111,12 @@ impl<T> DerefMut for Axes<T> {
     }
 }
 
+impl<T: Copy + Default> Default for Axes<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Copy + Default> FromIterator<T> for Axes<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut axes = Self::new();
@@ -98,7 +128,7 @@ impl<T: Copy + Default> FromIterator<T> for Axes<T> {
 impl<T: Copy + Default> From<&[T]> for Axes<T> {
     fn from(values: &[T]) -> Self {
         if values.len() > INLINE_AXES {
-            return Self { heap: Some(values.to_vec()), ..Self::new() };
+            return Self { heap: Some(Box::new(values.to_vec())), ..Self::new() };
         }
         values.iter().copied().collect()
     }
@@ -108,8 +138,9 @@ impl<T: Copy> Clone for Axes<T> {
     #[inline(always)]
     fn clone(&self) -> Self {
         #[cold]
-        fn clone_heap<T: Copy>(heap: &[T]) -> Option<Vec<T>> {
-            Some(heap.to_vec())
+        #[expect(clippy::box_collection, reason = "that of the field")]
+        fn clone_heap<T: Copy>(heap: &[T]) -> Option<Box<Vec<T>>> {
+            Some(Box::new(heap.to_vec()))
         }
         let heap = match &self.heap {
             None => None,
@@ -169,7 +200,7 @@ mod tests {
 
     #[test]
     fn equality_ignores_the_storage() {
-        let on_heap = Axes { heap: Some([1, 2].into()), ..Axes::new() };
+        let on_heap = Axes { heap: Some(Box::new(vec![1, 2])), ..Axes::new() };
         assert_eq!(Axes::from(&[1, 2][..]), on_heap);
     }
 }

@@ -27,16 +27,61 @@ impl Layout {
         offset: isize,
         order: Order,
     ) -> Result<Self, LayoutError> {
-        check_size(shape)?;
-        let given = strides.map(Axes::from);
-        let is_dense = given.is_none() && offset == 0;
-        let strides = given.unwrap_or_else(|| contiguous_strides(shape, order));
-        let made = Self { shape: Axes::from(shape), strides, offset };
-        // Without gaps the reach is one less than the size, and L3 follows from L2.
-        if !is_dense {
-            made.check_reach()?;
+        let mut made = Self::no_axes();
+        match strides {
+            Some(strides) => made.set_strided(shape, strides, offset)?,
+            None => made.set_dense(shape, offset, order).map(drop)?,
         }
         Ok(made)
+    }
+
+    /// Without axes, at offset 0.
+    pub(crate) fn no_axes() -> Self {
+        Self { shape: Axes::new(), strides: Axes::new(), offset: 0 }
+    }
+
+    /// Becomes the layout that [`new`](Self::new) gives with strides, where it lies; with an error it is worth nothing any more.
+    pub(crate) fn set_strided(
+        &mut self,
+        shape: &[usize],
+        strides: &[isize],
+        offset: isize,
+    ) -> Result<(), LayoutError> {
+        *self = Self { shape: Axes::from(shape), strides: Axes::from(strides), offset };
+        self.check()
+    }
+
+    /// Becomes the layout that [`new`](Self::new) gives without strides, as [`set_strided`](Self::set_strided) does. Tells how many
+    /// elements it reaches over from `offset` on: its size, or more where that is 0.
+    pub(crate) fn set_dense(
+        &mut self,
+        shape: &[usize],
+        offset: isize,
+        order: Order,
+    ) -> Result<usize, LayoutError> {
+        let ndim = shape.len();
+        if ndim > MAX_NDIM {
+            return Err(LayoutError::TooManyAxes { found: ndim });
+        }
+        self.offset = offset;
+        self.shape.set_len(ndim);
+        self.strides.set_len(ndim);
+        // Of known length, so that no index below is checked.
+        let (sizes, strides) = (&mut self.shape[..ndim], &mut self.strides[..ndim]);
+        let mut step = 1_usize;
+        for k in 0..ndim {
+            let axis = if order == Order::C { ndim - 1 - k } else { k };
+            let size = shape[axis];
+            sizes[axis] = size;
+            strides[axis] = step.cast_signed();
+            step = checked_product(step, size)
+                .ok_or_else(|| LayoutError::TooManyElements { shape: shape.to_vec() })?;
+        }
+        // Without gaps the reach is one less than the size, and L3 follows from L2.
+        if offset != 0 {
+            self.check_reach()?;
+        }
+        Ok(step)
     }
 
     /// A layout whose offset is chosen so that its lowest element is the first of the memory:
@@ -67,6 +112,13 @@ impl Layout {
             Some(extent) if extent.min != 0 => layout.with_offset(-extent.min),
             _ => Ok(layout),
         }
+    }
+
+    /// The number of elements that the memory must have for a layout without gaps at offset 0, at least 1: what
+    /// [`required_len`](Self::required_len) would be of it.
+    pub(crate) fn contiguous_len(shape: &[usize]) -> Result<usize, LayoutError> {
+        check_size(shape)?;
+        Ok(shape.iter().product::<usize>().max(1)) // fits by L2
     }
 
     /// The same shape and strides at another offset, in elements.
@@ -117,13 +169,13 @@ pub(super) fn check_size(shape: &[usize]) -> Result<(), LayoutError> {
     if shape.len() > MAX_NDIM {
         return Err(LayoutError::TooManyAxes { found: shape.len() });
     }
-    // Zeros count as one: contiguous strides of an empty array are products of the other sizes.
-    shape
-        .iter()
-        .try_fold(1_usize, |product, &n| product.checked_mul(n.max(1)))
-        .filter(|&product| isize::try_from(product).is_ok())
-        .map(|_| ())
-        .ok_or_else(|| LayoutError::TooManyElements { shape: shape.to_vec() })
+    let product = shape.iter().try_fold(1_usize, |product, &size| checked_product(product, size));
+    product.map(|_| ()).ok_or_else(|| LayoutError::TooManyElements { shape: shape.to_vec() })
+}
+
+/// The product of L2 with one more size. Zeros count as one: contiguous strides of an empty array are products of the other sizes.
+fn checked_product(product: usize, size: usize) -> Option<usize> {
+    product.checked_mul(size.max(1)).filter(|&product| isize::try_from(product).is_ok())
 }
 
 /// `lo` and `hi` of L3, if they and their distance plus one fit.
@@ -141,21 +193,6 @@ fn checked_reach(shape: &[usize], strides: &[isize]) -> Option<(isize, isize)> {
     }
     max.checked_sub(min)?.checked_add(1)?;
     Some((min, max))
-}
-
-/// Strides without gaps for a shape that satisfies L2, so that no product overflows.
-pub(super) fn contiguous_strides(shape: &[usize], order: Order) -> Axes<isize> {
-    let mut strides: Axes<isize> = shape.iter().map(|_| 1).collect();
-    let mut step = 1_usize;
-    let mut set = |axis: usize| {
-        strides[axis] = step.cast_signed();
-        step *= shape[axis].max(1);
-    };
-    match order {
-        Order::C => (0..shape.len()).rev().for_each(&mut set),
-        Order::F => (0..shape.len()).for_each(&mut set),
-    }
-    strides
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //!
 //! | file | job |
 //! |---|---|
+//! | `axes.rs` | per-axis numbers, without allocation for up to six axes |
 //! | `construct.rs` | the one door through which every layout is made and checked |
 //! | `extent.rs` | lowest and highest element, required length |
 //! | `contiguity.rs` | C and F contiguity as NumPy defines them |
@@ -44,7 +45,7 @@ mod slice;
 mod unit_axes;
 mod windows;
 
-pub(crate) use axes::Axes;
+pub use axes::Axes;
 pub use broadcast::{broadcast_layouts, broadcast_shapes};
 pub use error::LayoutError;
 pub use extent::Extent;

@@ -27,8 +27,7 @@ impl Layout {
     pub fn reshape_view(&self, shape: &[isize], order: Order) -> Result<Option<Self>, LayoutError> {
         let shape = self.resolve_shape(shape)?;
         if self.is_empty() {
-            let strides = super::construct::contiguous_strides(&shape, order);
-            return Self::checked(shape, strides, self.offset).map(Some);
+            return Self::new(&shape, None, self.offset, order).map(Some);
         }
         // From the axis that varies fastest to the one that varies slowest.
         let fastest_first = |k: usize, ndim: usize| if order == Order::C { ndim - 1 - k } else { k };

@@ -105,7 +105,7 @@ impl<'py> FromPyObject<'_, 'py> for PyUsmArray {
                 type_name(&object)
             ))
         })?;
-        Ok(Self { array, object: ours.then(|| object.to_owned().unbind()) })
+        Ok(Self { array: array.into_array(), object: ours.then(|| object.to_owned().unbind()) })
     }
 }
 

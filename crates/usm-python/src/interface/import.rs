@@ -1,6 +1,7 @@
 //! From any object with the interface to an array over its memory.
 
 use std::any::Any;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -32,22 +33,61 @@ pub(crate) struct Producer {
 /// # Errors
 /// `TypeError` or `ValueError` that starts with the key that is wrong. Nothing is kept then, and the producer is as it was.
 pub fn import_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+    array_of(object).map(Found::into_array)
+}
+
+/// The array of an object: its own, or one that was made of its interface.
+pub(crate) enum Found<'a> {
+    Ours(&'a UsmArray),
+    Imported(Box<UsmArray>),
+}
+
+impl Deref for Found<'_> {
+    type Target = UsmArray;
+
+    fn deref(&self) -> &UsmArray {
+        match self {
+            Self::Ours(array) => array,
+            Self::Imported(array) => array,
+        }
+    }
+}
+
+impl Found<'_> {
+    pub(crate) fn into_array(self) -> UsmArray {
+        match self {
+            Self::Ours(array) => array.clone(),
+            Self::Imported(array) => *array,
+        }
+    }
+
+    pub(crate) fn into_boxed(self) -> Box<UsmArray> {
+        match self {
+            Self::Ours(array) => Box::new(array.clone()),
+            Self::Imported(array) => array,
+        }
+    }
+}
+
+/// As [`import_array`], without a clone of what is an array already.
+pub(crate) fn array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
     array_if_usm(object)?.ok_or_else(|| {
         PyTypeError::new_err(format!("found {}, allowed is an object with {INTERFACE}", type_name(object)))
     })
 }
 
-/// As [`import_array`], but `None` for an object without the interface, which is looked at once.
+/// As [`array_of`], but `None` for an object without the interface, which is looked at once.
 ///
 /// Our own objects are not asked for it: memory that others know is waited for at each use.
-pub(crate) fn array_if_usm(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+pub(crate) fn array_if_usm<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Found<'a>>> {
     if let Ok(array) = object.cast::<UsmNdarray>() {
-        return Ok(Some(array.get().array().clone()));
+        return Ok(Some(Found::Ours(array.get().array())));
     }
-    if let Ok(memory) = object.cast::<Memory>() {
-        return memory.get().as_bytes_array().map(Some);
-    }
-    interface_of(object)?.map(|dict| import_dict(object, &dict)).transpose()
+    let imported = match object.cast::<Memory>() {
+        Ok(memory) => Some(Box::new(memory.get().as_bytes_array()?)),
+        Err(_) => interface_of(object)?.map(|dict| import_dict(object, &dict)).transpose()?,
+    };
+    Ok(imported.map(Found::Imported))
 }
 
 pub(crate) const INTERFACE: &str = "__sycl_usm_array_interface__";
@@ -69,7 +109,7 @@ fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, P
     }
 }
 
-fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<UsmArray> {
+fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<Box<UsmArray>> {
     let py = object.py();
     let mut entries = keys::parse(dict)?;
     let mut buffer = None;
@@ -91,7 +131,7 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
     // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust line of
     // SECURITY.md: nobody can check them.
-    unsafe { UsmArray::import(&valid, &queue, owner) }.map_err(|error| error.to_py_err())
+    unsafe { UsmArray::import(&valid, &queue, owner) }.map(Box::new).map_err(|error| error.to_py_err())
 }
 
 /// Without an entry `data` the memory is that of the object's buffer.

@@ -3,10 +3,10 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 use usm_array::UsmArrayInterface;
 
-use super::number::{index, index_sequence, item, sequence};
+use super::number::{index, index_sequence, item, plain, sequence};
 use crate::errors::type_name;
 
 /// The parsed dictionary and the object that names the context.
@@ -66,6 +66,11 @@ fn typestr(object: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 fn data_pair(object: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
+    if let Ok(tuple) = object.cast::<PyTuple>()
+        && tuple.len() == 2
+    {
+        return data(&*tuple.get_borrowed_item(0)?, &*tuple.get_borrowed_item(1)?);
+    }
     let items = sequence("data", object)?;
     let [address, flag] = items.as_slice() else {
         return Err(PyValueError::new_err(format!(
@@ -73,7 +78,11 @@ fn data_pair(object: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
             items.len()
         )));
     };
-    let address = match address.is_exact_instance_of::<PyInt>().then(|| address.extract().ok()).flatten() {
+    data(address, flag)
+}
+
+fn data(address: &Bound<'_, PyAny>, flag: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
+    let address = match plain(address) {
         Some(address) => address,
         None => index(&item("data", 0), address)?,
     };

@@ -67,17 +67,27 @@ pub(crate) fn index_sequence<'py, T>(name: &str, object: &Bound<'py, PyAny>) -> 
 where
     T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
 {
-    let items = sequence(name, object)?;
-    let one = |(i, item): (usize, &Bound<'py, PyAny>)| {
-        // What happens nearly always, before the item gets a name.
-        if item.is_exact_instance_of::<PyInt>()
-            && let Ok(value) = item.extract()
-        {
-            return Ok(value);
+    // Python's own integers in a tuple, as nearly always: none of them runs code that could change anything.
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        let values: Option<Vec<T>> = tuple.iter_borrowed().map(|item| plain(&item)).collect();
+        if let Some(values) = values {
+            return Ok(values);
         }
-        index(&self::item(name, i), item)
+    }
+    let items = sequence(name, object)?;
+    let one = |(i, item): (usize, &Bound<'py, PyAny>)| match plain(item) {
+        Some(value) => Ok(value),
+        None => index(&self::item(name, i), item),
     };
     items.iter().enumerate().map(one).collect()
+}
+
+/// The value of an integer of Python's own that is in range.
+pub(super) fn plain<'py, T>(object: &Bound<'py, PyAny>) -> Option<T>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    if object.is_exact_instance_of::<PyInt>() { object.extract().ok() } else { None }
 }
 
 /// How messages call an item of a sequence.

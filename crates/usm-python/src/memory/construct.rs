@@ -2,13 +2,14 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 use usm_array::UsmArray;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::usm_memory::UsmBuffer;
 
 use super::Memory;
 use crate::errors::{OrRaise, type_name};
-use crate::interface::import::{INTERFACE, array_if_usm};
+use crate::interface::import::{Found, INTERFACE, array_if_usm};
 use crate::interface::index;
 use crate::interrupt;
 use crate::sycl::queue_argument;
@@ -97,7 +98,9 @@ fn construct(
     copy: bool,
 ) -> PyResult<UsmBuffer> {
     let py = argument.py();
-    let Some(source) = array_if_usm(argument)? else {
+    // A number, as nearly always, is not asked what else it is.
+    let source = if argument.is_exact_instance_of::<PyInt>() { None } else { array_if_usm(argument)? };
+    let Some(source) = source else {
         let len_bytes = index("nbytes", argument)?;
         return allocate(py, &queue_argument(py, "queue", queue)?, kind, len_bytes, alignment);
     };
@@ -174,11 +177,11 @@ pub(crate) fn wrap(py: Python<'_>, buffer: UsmBuffer) -> PyResult<Bound<'_, PyAn
 /// (12, 12)
 #[pyfunction]
 pub(crate) fn as_usm_memory<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    wrap(obj.py(), span_of(&usm_argument(obj)?)?)
+    wrap(obj.py(), span_of(&*usm_argument(obj)?)?)
 }
 
 /// dpctl documents `ValueError` for an object without the interface.
-pub(super) fn usm_argument(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+pub(super) fn usm_argument<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
     array_if_usm(object)?.ok_or_else(|| {
         PyValueError::new_err(format!(
             "obj: found {}, allowed is an object with {INTERFACE}",

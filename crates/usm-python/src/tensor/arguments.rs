@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::Device;
-use usm_array::{DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes};
+use usm_array::{Axes, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes};
 
 use super::dtype::numpy_name;
 use crate::builtin::is_builtin;
@@ -14,7 +14,7 @@ use crate::errors::type_name;
 use crate::interface::{index, index_sequence};
 
 /// An integer or a tuple or list of integers, none negative.
-pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Axes<usize>> {
     if let Some(sizes) = plain_shape(object) {
         return Ok(sizes);
     }
@@ -33,33 +33,33 @@ pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 }
 
 /// A shape of Python's own integers in a tuple, as nearly all are.
-fn plain_shape(object: &Bound<'_, PyAny>) -> Option<Vec<usize>> {
+fn plain_shape(object: &Bound<'_, PyAny>) -> Option<Axes<usize>> {
     let size = |item: &Bound<'_, PyAny>| {
         if item.is_exact_instance_of::<PyInt>() { item.extract().ok() } else { None }
     };
     match object.cast_exact::<PyTuple>() {
-        Ok(tuple) => {
-            let mut sizes = Vec::with_capacity(tuple.len());
-            for item in tuple.iter_borrowed() {
-                sizes.push(size(&item)?);
-            }
-            Some(sizes)
-        }
-        Err(_) => size(object).map(|size| vec![size]),
+        Ok(tuple) => tuple.iter_borrowed().map(|item| size(&item)).collect(),
+        Err(_) => Some(Axes::from(&[size(object)?][..])),
     }
 }
 
 /// A dtype by its name or typestr, as a NumPy dtype or scalar type, or as a Python number type. `None` is the widest real type
-/// the device computes with.
-pub(super) fn dtype(object: Option<&Bound<'_, PyAny>>, device: &Device) -> PyResult<Dtype> {
+/// the device computes with, which is asked for where it counts.
+pub(super) fn dtype<'d>(
+    object: Option<&Bound<'_, PyAny>>,
+    device: impl Fn() -> &'d Device,
+) -> PyResult<Dtype> {
     match object.filter(|object| !object.is_none()) {
-        Some(object) => explicit_dtype(object, default_dtypes(device)),
-        None => Ok(default_dtypes(device).real_floating),
+        Some(object) => explicit_dtype(object, &|| default_dtypes(device())),
+        None => Ok(default_dtypes(device()).real_floating),
     }
 }
 
-/// A dtype in every form but `None`; Python number types stand for the defaults of their kind.
-pub(super) fn explicit_dtype(object: &Bound<'_, PyAny>, defaults: DefaultDtypes) -> PyResult<Dtype> {
+/// A dtype in every form but `None`; Python number types stand for the defaults of their kind, which are asked for only then.
+pub(super) fn explicit_dtype(
+    object: &Bound<'_, PyAny>,
+    defaults: &dyn Fn() -> DefaultDtypes,
+) -> PyResult<Dtype> {
     let parse = |text: &str| {
         text.parse::<Dtype>().or_else(|error| {
             let message = format!("dtype: {error}");
@@ -71,7 +71,7 @@ pub(super) fn explicit_dtype(object: &Bound<'_, PyAny>, defaults: DefaultDtypes)
         })
     };
     if let Ok(text) = object.cast::<PyString>() {
-        return parse(&text.to_string_lossy());
+        return text.to_str().map_or_else(|_| parse(&text.to_string_lossy()), parse);
     }
     if let Ok(text) = object.cast::<PyBytes>() {
         return parse(&String::from_utf8_lossy(text.as_bytes()));
@@ -85,7 +85,7 @@ pub(super) fn explicit_dtype(object: &Bound<'_, PyAny>, defaults: DefaultDtypes)
             (py.get_type::<PyComplex>(), WeakScalar::Complex),
         ] {
             if class.is(&python) {
-                return Ok(defaults.of(kind));
+                return Ok(defaults().of(kind));
             }
         }
         if class.module().is_ok_and(|module| module == "numpy") {
@@ -109,9 +109,9 @@ pub(super) fn explicit_dtype(object: &Bound<'_, PyAny>, defaults: DefaultDtypes)
 
 /// `"C"` or `"F"`.
 pub(super) fn order(text: &str) -> PyResult<Order> {
-    match text {
-        "C" | "c" => Ok(Order::C),
-        "F" | "f" => Ok(Order::F),
+    match text.as_bytes() {
+        b"C" | b"c" => Ok(Order::C),
+        b"F" | b"f" => Ok(Order::F),
         _ => Err(PyValueError::new_err(format!("order: found {text:?}, allowed are \"C\" and \"F\""))),
     }
 }

@@ -4,11 +4,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{BufferSource, Dtype, UsmArray};
+use usm_array::{BufferSource, UsmArray};
 
 use super::arguments;
 use crate::errors::{OrRaise, type_name};
-use crate::interface::{import::import_array, index, index_sequence};
+use crate::interface::{import, index, index_sequence};
 use crate::interrupt;
 use crate::memory::{Memory, kind_argument};
 use crate::sycl::queue_argument;
@@ -35,71 +35,62 @@ pub(super) fn check_namespace(array_namespace: Option<&Bound<'_, PyAny>>) -> PyR
 }
 
 /// The array that the constructor's arguments describe.
-pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<UsmArray> {
+pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Box<UsmArray>> {
     let shape = arguments::shape(arguments.shape)?;
     let strides: Option<Vec<isize>> =
         arguments.strides.map(|strides| index_sequence("strides", strides)).transpose()?;
     let offset: isize = arguments.offset.map_or(Ok(0), |offset| index("offset", offset))?;
     let order = arguments::order(arguments.order)?;
-    let build = |dtype: Dtype, source: BufferSource<'_>, offset, align_bytes| {
-        let builder = UsmArray::builder(&shape, dtype)
-            .strides(strides.as_deref())
-            .offset(offset)
-            .order(order)
-            .align_bytes(align_bytes);
-        let is_at_once = match &source {
-            BufferSource::Allocate { kind, queue } => queue.device().host_reachable(*kind),
-            BufferSource::Existing(_) | BufferSource::SharedWith(_) => true,
-        };
-        // A pool without free memory may have to wait for some.
-        interrupt::detach_unless_small(py, 0, is_at_once, || builder.build(source)).or_raise()
+    let builder = |dtype| {
+        UsmArray::builder(&shape, dtype).strides(strides.as_deref()).offset(Some(offset)).order(order)
     };
-    let kind = match arguments.buffer {
-        None => Some(UsmKind::Device),
-        Some(buffer) => buffer
-            .cast::<PyString>()
-            .ok()
-            .map(|text| kind_argument("buffer", &text.to_string_lossy()))
-            .transpose()?,
-    };
-    if let Some(kind) = kind {
-        let options = Options::parse(py, arguments.buffer_ctor_kwargs)?;
-        let dtype = arguments::dtype(arguments.dtype, options.queue.device())?;
-        // 0 is the argument's default: new memory then starts at the lowest element, as the specification wants.
-        let offset = (offset != 0).then_some(offset);
-        return build(
-            dtype,
-            BufferSource::Allocate { kind, queue: &options.queue },
-            offset,
-            options.align_bytes,
-        );
-    }
-    let Some(buffer) = arguments.buffer else {
-        return Err(PyTypeError::new_err("buffer: there is none"));
-    };
-    if arguments.buffer_ctor_kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
-        return Err(PyTypeError::new_err(
-            "buffer_ctor_kwargs: allowed for new memory only, but buffer is an object",
-        ));
-    }
-    if let Ok(memory) = buffer.cast::<Memory>() {
-        let memory = memory.get().buffer();
-        let dtype = arguments::dtype(arguments.dtype, memory.device())?;
-        return build(dtype, BufferSource::Existing(memory.clone()), Some(offset), None);
-    }
-    let array = import_array(buffer).map_err(|error| {
-        if error.is_instance_of::<PyTypeError>(py) {
-            PyTypeError::new_err(format!(
-                "buffer: found {}; allowed are \"device\", \"shared\", \"host\", memory and arrays ({})",
-                type_name(buffer),
-                error.value(py)
-            ))
-        } else {
-            error
+    if let Some(buffer) = arguments.buffer
+        && !buffer.is_instance_of::<PyString>()
+    {
+        no_keywords(arguments)?;
+        if let Ok(memory) = buffer.cast::<Memory>() {
+            let memory = memory.get().buffer();
+            let dtype = arguments::dtype(arguments.dtype, || memory.device())?;
+            return builder(dtype).build_boxed(BufferSource::Existing(memory.clone())).or_raise();
         }
-    })?;
-    let dtype = arguments::dtype(arguments.dtype, array.device())?;
-    build(dtype, BufferSource::SharedWith(&array), Some(offset), None)
+        let array = array_argument(buffer)?;
+        let dtype = arguments::dtype(arguments.dtype, || array.device())?;
+        return builder(dtype).build_boxed(BufferSource::SharedWith(&array)).or_raise();
+    }
+    let kind = match arguments.buffer {
+        None => UsmKind::Device,
+        Some(text) => kind_argument("buffer", &text.cast::<PyString>()?.to_string_lossy())?,
+    };
+    let Options { queue, align_bytes } = Options::parse(py, arguments.buffer_ctor_kwargs)?;
+    let dtype = arguments::dtype(arguments.dtype, || queue.device())?;
+    // 0 is the argument's default: new memory then starts at the lowest element, as the specification wants.
+    let builder = builder(dtype).offset((offset != 0).then_some(offset)).align_bytes(align_bytes);
+    // A pool without free memory may have to wait for some.
+    let is_at_once = queue.device().host_reachable(kind);
+    let build = || builder.build_boxed(BufferSource::Allocate { kind, queue: &queue });
+    interrupt::detach_unless_small(py, 0, is_at_once, build).or_raise()
+}
+
+/// Existing memory is as it is.
+fn no_keywords(arguments: &Arguments<'_, '_>) -> PyResult<()> {
+    match arguments.buffer_ctor_kwargs {
+        Some(kwargs) if !kwargs.is_empty() => Err(PyTypeError::new_err(
+            "buffer_ctor_kwargs: allowed for new memory only, but buffer is an object",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The array whose memory is used.
+fn array_argument<'a>(buffer: &'a Bound<'_, PyAny>) -> PyResult<import::Found<'a>> {
+    import::array_of(buffer).map_err(|error| match error.is_instance_of::<PyTypeError>(buffer.py()) {
+        true => PyTypeError::new_err(format!(
+            "buffer: found {}; allowed are \"device\", \"shared\", \"host\", memory and arrays ({})",
+            type_name(buffer),
+            error.value(buffer.py())
+        )),
+        false => error,
+    })
 }
 
 /// The keywords that are passed to the constructor of new memory.

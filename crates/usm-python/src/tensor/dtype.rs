@@ -104,7 +104,7 @@ pub struct PyDtype {
 impl PyDtype {
     #[new]
     fn new(dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
-        arguments::explicit_dtype(dtype, DefaultDtypes::WITH_FP64).map(|dtype| Self { dtype })
+        arguments::explicit_dtype(dtype, &|| DefaultDtypes::WITH_FP64).map(|dtype| Self { dtype })
     }
 
     /// The name in the array API standard.
@@ -143,7 +143,7 @@ impl PyDtype {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        let other = arguments::explicit_dtype(other, DefaultDtypes::WITH_FP64);
+        let other = arguments::explicit_dtype(other, &|| DefaultDtypes::WITH_FP64);
         other.is_ok_and(|other| other == self.dtype)
     }
 

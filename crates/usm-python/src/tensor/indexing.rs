@@ -16,7 +16,7 @@ use crate::interrupt::{self, Pass};
 enum Item {
     Basic(SliceItem),
     Mask(bool),
-    Array(UsmArray),
+    Array(Box<UsmArray>),
 }
 
 impl Item {
@@ -24,7 +24,7 @@ impl Item {
         match self {
             Self::Basic(item) => (*item).into(),
             Self::Mask(value) => (*value).into(),
-            Self::Array(array) => array.into(),
+            Self::Array(array) => (&**array).into(),
         }
     }
 }
@@ -176,7 +176,7 @@ fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
         return operand::index_array(object).map(Item::Array);
     }
     if let Some(array) = array_if_usm(object)? {
-        return one_or_several(object.py(), array);
+        return one_or_several(object.py(), array.into_boxed());
     }
     if object.hasattr("__index__")? {
         match integer(object) {
@@ -195,7 +195,7 @@ fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
 }
 
 /// An integer without axes is an integer, and its element a view.
-fn one_or_several(py: Python<'_>, array: UsmArray) -> PyResult<Item> {
+fn one_or_several(py: Python<'_>, array: Box<UsmArray>) -> PyResult<Item> {
     if array.ndim() == 0 && matches!(array.dtype().kind(), 'i' | 'u') {
         return integer(&numbers::item(py, &array)?).map(Item::Basic);
     }

@@ -10,7 +10,7 @@ use super::arguments;
 use super::exchange::on_host;
 use super::functions::results::same_queue;
 use crate::errors::OrRaise;
-use crate::interface::import::array_if_usm;
+use crate::interface::import::{Found, array_if_usm};
 
 /// A number or an array.
 #[derive(Debug)]
@@ -20,9 +20,15 @@ pub(super) enum Operand {
     Array(Box<UsmArray>),
 }
 
-impl From<UsmArray> for Operand {
-    fn from(array: UsmArray) -> Self {
-        Self::Array(Box::new(array))
+impl From<Box<UsmArray>> for Operand {
+    fn from(array: Box<UsmArray>) -> Self {
+        Self::Array(array)
+    }
+}
+
+impl From<Found<'_>> for Operand {
+    fn from(array: Found<'_>) -> Self {
+        Self::Array(array.into_boxed())
     }
 }
 
@@ -106,7 +112,7 @@ pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// As an index: an array of integers or booleans from nested lists, or from an array of NumPy.
-pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
     let py = object.py();
     let array = on_host(object).map_err(|error| match is_refusal(py, &error) {
         true => PyIndexError::new_err(renamed(py, &error, "index")),
@@ -114,7 +120,9 @@ pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
     })?;
     // A list of nothing picks nothing, though its dtype is that of real numbers.
     if array.is_empty() && object.is_instance_of::<PyList>() {
-        return UsmArray::from_slice::<i64>(array.queue(), array.kind(), array.shape(), &[]).or_raise();
+        return UsmArray::from_slice::<i64>(array.queue(), array.kind(), array.shape(), &[])
+            .map(Box::new)
+            .or_raise();
     }
     Ok(array)
 }

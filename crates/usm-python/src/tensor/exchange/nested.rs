@@ -29,7 +29,7 @@ pub(super) fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>)
     let py = object.py();
     let mut elements = Elements::default();
     let shape = elements.collect(object, &mut Vec::new())?;
-    let arrays: Vec<&UsmArray> = elements.arrays.iter().map(|(_, array)| array).collect();
+    let arrays: Vec<&UsmArray> = elements.arrays.iter().map(|(_, array)| &**array).collect();
     let queue = match (wanted.queue(), arrays.first()) {
         (Some(queue), _) => queue.clone(),
         (None, None) => wanted.queue_or_default(py)?,
@@ -71,7 +71,7 @@ struct Elements {
     numbers: Vec<Scalar>,
     number_places: Vec<usize>,
     buffers: Vec<(usize, HostElements)>,
-    arrays: Vec<(usize, UsmArray)>,
+    arrays: Vec<(usize, Box<UsmArray>)>,
     len: usize,
 }
 

@@ -12,7 +12,7 @@ use super::wanted::Wanted;
 use crate::buffer_import::HostBytes;
 use crate::called;
 use crate::errors::OrRaise;
-use crate::interface::import::import_array;
+use crate::interface::import::array_of;
 use crate::interrupt::{self, Pass};
 use crate::tensor::{UsmNdarray, dtype};
 
@@ -33,7 +33,7 @@ use crate::tensor::{UsmNdarray, dtype};
 pub(crate) fn asnumpy<'py>(usm_ary: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match usm_ary.cast::<UsmNdarray>() {
         Ok(array) => numpy_copy(array.py(), array.get().array()),
-        Err(_) => numpy_copy(usm_ary.py(), &import_array(usm_ary)?),
+        Err(_) => numpy_copy(usm_ary.py(), &*array_of(usm_ary)?),
     }
 }
 

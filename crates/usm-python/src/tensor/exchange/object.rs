@@ -12,7 +12,7 @@ use super::host::HostElements;
 use super::nested;
 use super::wanted::Wanted;
 use crate::errors::{OrRaise, type_name};
-use crate::interface::import::array_if_usm;
+use crate::interface::import::{Found, array_if_usm};
 use crate::runtime;
 use crate::tensor::UsmNdarray;
 use crate::tensor::arguments;
@@ -58,60 +58,59 @@ pub(crate) fn asarray<'py>(
     let py = obj.py();
     let wanted = Wanted::parse(py, dtype, device, copy, usm_type, sycl_queue, order)?;
     if let Ok(array) = obj.cast::<UsmNdarray>() {
-        let array = array.get().array();
-        let result = wanted.convert(py, array)?;
-        let is_same = result.address() == array.address() && wanted.copy != usm_array::CopyMode::Always;
-        return if is_same { Ok(obj.clone()) } else { wrapped(py, result) };
+        let changed = wanted.changed(py, array.get().array())?;
+        return changed.map_or_else(|| Ok(obj.clone()), |array| wrapped(py, array));
     }
     wrapped(py, array_of(obj, wanted)?)
 }
 
-fn wrapped(py: Python<'_>, array: UsmArray) -> PyResult<Bound<'_, PyAny>> {
+fn wrapped(py: Python<'_>, array: Box<UsmArray>) -> PyResult<Bound<'_, PyAny>> {
     Ok(Bound::new(py, UsmNdarray::from_array(array))?.into_any())
 }
 
-fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<UsmArray> {
+fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<Box<UsmArray>> {
     let py = object.py();
     if let Some(array) = usm_array_of(object)? {
-        return wanted.convert(py, &array);
+        return wanted.convert(py, array.into_boxed());
     }
     if nested::is_sequence(object) {
         wanted.check_copy_allowed("a sequence")?;
-        return nested::array_of(object, wanted);
+        return nested::array_of(object, wanted).map(Box::new);
     }
     if is_dlpack_only(object)? {
         let kind = wanted.kind.unwrap_or(UsmKind::Device);
-        let array =
-            dlpack::import(object, wanted.queue(), kind, wanted.copy).map_err(dlpack::as_value_error)?;
+        let array = dlpack::import(object, wanted.queue(), kind, wanted.copy);
+        let array = array.map(Box::new).map_err(dlpack::as_value_error)?;
         return match wanted.copy {
-            usm_array::CopyMode::Never => wanted.convert(py, &array),
-            _ => wanted.convert_own(py, &array), // what has to be copied has been
+            usm_array::CopyMode::Never => wanted.convert(py, array),
+            _ => wanted.convert_own(py, array), // what has to be copied has been
         };
     }
     match source(&|| "obj".to_owned(), object)? {
-        Source::Array(array) => wanted.convert(py, &array),
+        Source::Array(array) => wanted.convert(py, array),
         Source::Number(number) => {
             wanted.check_copy_allowed("a number")?;
             let queue = wanted.queue_or_default(py)?;
             let new = CreateOptions::new(&queue, wanted.kind.unwrap_or(UsmKind::Device));
             let new = new.dtype(wanted.dtype_on(queue.device())?);
-            py.detach(|| new.numbers(&[], &[number])).or_raise()
+            py.detach(|| new.numbers(&[], &[number])).map(Box::new).or_raise()
         }
         Source::Host(elements) => {
             wanted.check_copy_allowed("host memory")?;
             let queue = wanted.queue_or_default(py)?;
             let dtype = wanted.dtype_on(queue.device())?.unwrap_or(elements.dtype);
-            elements.into_array(py, &queue, wanted.kind.unwrap_or(UsmKind::Device), dtype, wanted.order)
+            let kind = wanted.kind.unwrap_or(UsmKind::Device);
+            elements.into_array(py, &queue, kind, dtype, wanted.order).map(Box::new)
         }
     }
 }
 
 /// A copy of any object of the host, or of a sequence, in memory that is always there and that host code reaches. USM stays where it
 /// is.
-pub(in crate::tensor) fn on_host(object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+pub(in crate::tensor) fn on_host(object: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
     let py = object.py();
     if let Some(array) = usm_array_of(object)? {
-        return Ok(array);
+        return Ok(array.into_boxed());
     }
     let runtime = runtime::get(py)?;
     let queue = py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()?;
@@ -122,7 +121,7 @@ pub(in crate::tensor) fn on_host(object: &Bound<'_, PyAny>) -> PyResult<UsmArray
 pub(super) enum Source {
     Number(Scalar),
     Host(HostElements),
-    Array(UsmArray),
+    Array(Box<UsmArray>),
 }
 
 /// The elements of an object that is no sequence. `name` is what messages call it.
@@ -131,14 +130,14 @@ pub(super) fn source(name: &dyn Fn() -> String, object: &Bound<'_, PyAny>) -> Py
         return Ok(Source::Number(number));
     }
     if let Some(array) = usm_array_of(object)? {
-        return Ok(Source::Array(array));
+        return Ok(Source::Array(array.into_boxed()));
     }
     if has_buffer(object) {
         return HostElements::of(&name(), object).map(Source::Host);
     }
     if is_dlpack_only(object)? {
         return dlpack::import(object, None, UsmKind::Device, usm_array::CopyMode::IfNeeded)
-            .map(Source::Array);
+            .map(|array| Source::Array(Box::new(array)));
     }
     let py = object.py();
     for attribute in [intern!(py, "__array__"), intern!(py, "__array_interface__")] {
@@ -156,13 +155,15 @@ pub(super) fn source(name: &dyn Fn() -> String, object: &Bound<'_, PyAny>) -> Py
 }
 
 /// The array over the memory of an object, when it is USM and says so.
-fn usm_array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+fn usm_array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Found<'a>>> {
     let array = array_if_usm(object)?;
     if array.is_some() {
         return Ok(array);
     }
     match object.getattr_opt(intern!(object.py(), "__usm_ndarray__"))? {
-        Some(array) if array.is_instance_of::<UsmNdarray>() => array_if_usm(&array),
+        Some(array) if array.is_instance_of::<UsmNdarray>() => {
+            Ok(array_if_usm(&array)?.map(|array| Found::Imported(array.into_boxed())))
+        }
         _ => Ok(None),
     }
 }

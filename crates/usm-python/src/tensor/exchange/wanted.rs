@@ -63,37 +63,40 @@ impl<'a, 'py> Wanted<'a, 'py> {
 
     /// The dtype that was asked for. The types of Python numbers stand for the default dtypes of the device.
     pub(super) fn dtype_on(&self, device: &Device) -> PyResult<Option<Dtype>> {
-        self.dtype.map(|dtype| arguments::dtype(Some(dtype), device)).transpose()
+        self.dtype.map(|dtype| arguments::dtype(Some(dtype), || device)).transpose()
     }
 
     /// The array as it was asked for.
-    pub(super) fn convert(&self, py: Python<'py>, array: &UsmArray) -> PyResult<UsmArray> {
-        let stays = |place: &&Place| !(place.is_device && place.queue.device() == array.device());
-        let queue = self.place.as_ref().filter(stays).map(|place| place.queue.clone());
-        let dtype = self.dtype_on(self.queue().unwrap_or(array.queue()).device())?;
-        let is_near = queue.is_none()
-            && array.is_host_reachable()
-            && self.kind.is_none_or(|kind| array.device().host_reachable(kind));
-        let pass = if self.copy == CopyMode::Never { Pass::NONE } else { Pass::over(array) };
-        let (array, kind, order) = (array.clone(), self.kind, self.order);
-        let convert = move |copy| {
-            let conversion = Conversion { dtype, kind, queue: queue.as_ref(), order, copy };
-            array.converted(&conversion)
-        };
-        // Only a copy takes long.
-        if self.copy == CopyMode::IfNeeded
-            && let Ok(same) = py.detach(|| convert(CopyMode::Never))
-        {
-            return Ok(same);
-        }
-        let copy = self.copy;
-        interrupt::run_at(py, pass, is_near, move || convert(copy))?.or_raise()
+    pub(super) fn convert(&self, py: Python<'py>, array: Box<UsmArray>) -> PyResult<Box<UsmArray>> {
+        Ok(self.changed(py, &array)?.unwrap_or(array))
     }
 
     /// As [`convert`](Self::convert), of an array that nobody else has.
-    pub(super) fn convert_own(mut self, py: Python<'py>, array: &UsmArray) -> PyResult<UsmArray> {
+    pub(super) fn convert_own(mut self, py: Python<'py>, array: Box<UsmArray>) -> PyResult<Box<UsmArray>> {
         self.copy = CopyMode::IfNeeded;
         self.convert(py, array)
+    }
+
+    /// The copy that was asked for, or is needed for what was; `None` where the array itself will do.
+    pub(super) fn changed(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Option<Box<UsmArray>>> {
+        let stays = |place: &&Place| !(place.is_device && place.queue.device() == array.device());
+        let queue = self.place.as_ref().filter(stays).map(|place| &place.queue);
+        let dtype = self.dtype_on(self.queue().unwrap_or(array.queue()).device())?;
+        let (kind, order, copy) = (self.kind, self.order, self.copy);
+        if array.is_as(&Conversion { dtype, kind, queue, order, copy }) {
+            return Ok(None);
+        }
+        let is_near = queue.is_none()
+            && array.is_host_reachable()
+            && kind.is_none_or(|kind| array.device().host_reachable(kind));
+        // Only a copy takes long.
+        let pass = if copy == CopyMode::Never { Pass::NONE } else { Pass::over(array) };
+        let (array, queue) = (array.clone(), queue.cloned());
+        let convert = move || {
+            let wanted = Conversion { dtype, kind, queue: queue.as_ref(), order, copy };
+            array.converted(&wanted).map(Box::new)
+        };
+        interrupt::run_at(py, pass, is_near, convert)?.or_raise().map(Some)
     }
 
     /// Refuses what cannot be done without a copy.

@@ -26,7 +26,7 @@ pub(super) fn view(view: usm_array::Result<UsmArray>) -> PyResult<UsmNdarray> {
 #[pyo3(signature = (x, /, axes))]
 pub(crate) fn permute_dims(x: &Bound<'_, PyAny>, axes: &Bound<'_, PyAny>) -> PyResult<UsmNdarray> {
     let axes = operands::indices("axes", axes)?;
-    view(operands::array("x", x)?.permute(&axes))
+    view(operands::found("x", x)?.permute(&axes))
 }
 
 /// moveaxis(x, source, destination, /)
@@ -47,7 +47,7 @@ pub(crate) fn moveaxis(
 ) -> PyResult<UsmNdarray> {
     let source = operands::indices("source", source)?;
     let destination = operands::indices("destination", destination)?;
-    view(operands::array("x", x)?.moveaxis(&source, &destination))
+    view(operands::found("x", x)?.moveaxis(&source, &destination))
 }
 
 /// swapaxes(X, axis1, axis2)
@@ -68,7 +68,7 @@ pub(crate) fn swapaxes(
     axis2: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
     let (axis1, axis2) = (index("axis1", axis1)?, index("axis2", axis2)?);
-    view(operands::array("X", X)?.swapaxes(axis1, axis2))
+    view(operands::found("X", X)?.swapaxes(axis1, axis2))
 }
 
 /// expand_dims(x, /, axis=0)
@@ -84,7 +84,7 @@ pub(crate) fn swapaxes(
 #[pyo3(signature = (x, /, axis=None), text_signature = "(x, /, axis=0)")]
 pub(crate) fn expand_dims(x: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<UsmNdarray> {
     let axes = operands::axes("axis", axis)?.unwrap_or_else(|| vec![0]);
-    view(operands::array("x", x)?.expand_dims(&axes))
+    view(operands::found("x", x)?.expand_dims(&axes))
 }
 
 /// squeeze(x, /, axis=None)
@@ -99,7 +99,7 @@ pub(crate) fn expand_dims(x: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>)
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=None))]
 pub(crate) fn squeeze(x: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<UsmNdarray> {
-    let (x, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
+    let (x, axes) = (operands::found("x", x)?, operands::axes("axis", axis)?);
     // NumPy and dpnp let these pass where there is no axis at all.
     let is_scalar = x.ndim() == 0 && matches!(axes.as_deref(), Some([0 | -1]));
     view(x.squeeze(axes.as_deref().filter(|_| !is_scalar)))
@@ -116,7 +116,7 @@ pub(crate) fn squeeze(x: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> 
 /// (2, 4, 3)
 #[pyfunction]
 pub(crate) fn matrix_transpose(x: &Bound<'_, PyAny>) -> PyResult<UsmNdarray> {
-    view(operands::array("x", x)?.matrix_transpose())
+    view(operands::found("x", x)?.matrix_transpose())
 }
 
 /// flip(x, /, *, axis=None)
@@ -132,5 +132,5 @@ pub(crate) fn matrix_transpose(x: &Bound<'_, PyAny>) -> PyResult<UsmNdarray> {
 #[pyo3(signature = (x, /, *, axis=None))]
 pub(crate) fn flip(x: &Bound<'_, PyAny>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<UsmNdarray> {
     let axes = operands::axes("axis", axis)?;
-    view(operands::array("x", x)?.flip(axes.as_deref()))
+    view(operands::found("x", x)?.flip(axes.as_deref()))
 }

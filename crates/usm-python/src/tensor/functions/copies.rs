@@ -35,7 +35,7 @@ pub(crate) fn astype<'py>(
     let (array, order) = (operands::array("x", x)?, copy_order(order)?);
     let queue = place::named_queue(py, None, device)?;
     let queue = queue.unwrap_or_else(|| array.queue().clone());
-    let dtype = arguments::explicit_dtype(dtype, default_dtypes(queue.device()))?;
+    let dtype = arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device()))?;
     if !can_cast(array.dtype(), dtype, operands::casting(casting)?) {
         return Err(PyTypeError::new_err(format!(
             "casting: found {casting:?}, which does not allow {} to become {dtype}",

@@ -177,8 +177,9 @@ pub(super) fn create(
     let order = arguments::order(order)?;
     let kind: UsmKind = kind_argument("usm_type", usm_type)?;
     let queue = place::queue(py, sycl_queue, device)?;
-    let dtype =
-        dtype.map(|dtype| arguments::explicit_dtype(dtype, default_dtypes(queue.device()))).transpose()?;
+    let dtype = dtype
+        .map(|dtype| arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device())))
+        .transpose()?;
     let pass = Pass { len, bytes: len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes)) };
     let target = queue.clone();
     results::new(py, pass, &queue, kind, move || {

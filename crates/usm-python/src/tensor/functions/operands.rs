@@ -8,12 +8,17 @@ use usm_array::{DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
 use super::super::arguments;
 use super::super::operand::Operand;
 use crate::errors::type_name;
-use crate::interface::import::{INTERFACE, array_if_usm};
+use crate::interface::import::{Found, INTERFACE, array_if_usm};
 use crate::interface::{index, index_sequence, item, sequence};
 use crate::sycl::SyclQueue;
 
-/// Any object with the interface. Errors start with the name of the argument.
+/// Any object with the interface, to work on for long. Errors start with the name of the argument.
 pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
+    found(name, object).map(Found::into_array)
+}
+
+/// As [`array`], to make views of.
+pub(super) fn found<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
     array_if_named(name, object)?.ok_or_else(|| {
         let found = type_name(object);
         PyTypeError::new_err(format!("{name}: found {found}, allowed is an object with {INTERFACE}"))
@@ -21,7 +26,7 @@ pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray>
 }
 
 /// As [`array`], but `None` for an object without the interface.
-pub(super) fn array_if_named(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+pub(super) fn array_if_named<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Option<Found<'a>>> {
     let py = object.py();
     array_if_usm(object).map_err(|error| {
         let message = format!("{name}: {}", error.value(py));
@@ -53,7 +58,7 @@ fn numbered(name: &str, objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<UsmArray>>
 pub(super) fn operand(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Operand> {
     match arguments::scalar(object)? {
         Some(scalar) => Ok(Operand::Scalar(scalar)),
-        None => array(name, object).map(Operand::from),
+        None => found(name, object).map(Operand::from),
     }
 }
 
@@ -72,7 +77,7 @@ pub(super) fn dtype(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyResult<O
 /// A dtype. Python's number types are those of a device with 64-bit floats.
 pub(super) fn named_dtype(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Dtype> {
     let py = object.py();
-    arguments::explicit_dtype(object, DefaultDtypes::WITH_FP64).map_err(|error| {
+    arguments::explicit_dtype(object, &|| DefaultDtypes::WITH_FP64).map_err(|error| {
         let message = error.value(py).to_string();
         let Some(rest) = message.strip_prefix("dtype: ") else { return error };
         let message = format!("{name}: {rest}");
@@ -168,5 +173,5 @@ pub(super) fn value(name: &str, object: &Bound<'_, PyAny>, beside: Option<&UsmAr
         keywords.set_item("usm_type", beside.kind().as_str())?;
     }
     let made = py.import("usm.tensor")?.getattr("asarray")?.call((object,), Some(&keywords))?;
-    array(name, &made).map(Operand::from)
+    found(name, &made).map(Operand::from)
 }

@@ -29,7 +29,7 @@ pub(crate) fn reshape(
     order: &str,
     copy: Option<bool>,
 ) -> PyResult<UsmNdarray> {
-    let (x, shape) = (operands::array("x", x)?, operands::indices("shape", shape)?);
+    let (x, shape) = (operands::found("x", x)?, operands::indices("shape", shape)?);
     let order = arguments::order(order)?;
     let mode = copy_mode(copy);
     // What takes time is a copy, and only that lets other threads of Python run.
@@ -38,6 +38,7 @@ pub(crate) fn reshape(
     {
         return Ok(UsmNdarray::from_array(view));
     }
+    let x = x.into_array();
     results::array(py, x.size_bytes(), move || x.reshape(&shape, order, mode))
 }
 
@@ -54,7 +55,7 @@ pub(crate) fn reshape(
 #[pyo3(signature = (x, /, shape))]
 pub(crate) fn broadcast_to(x: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<UsmNdarray> {
     let shape = arguments::shape(shape)?;
-    operands::array("x", x)?.broadcast_to(&shape).or_raise().map(UsmNdarray::from_array)
+    operands::found("x", x)?.broadcast_to(&shape).or_raise().map(UsmNdarray::from_array)
 }
 
 /// broadcast_arrays(*arrays)
