@@ -53,6 +53,10 @@ fn views_in_boxes_are_the_same() {
         same(&array.transpose_boxed(), &array.transpose());
         let items = [SliceItem::Index(1), SliceItem::NewAxis, SliceItem::Ellipsis, step(-2)];
         same(&array.slice_boxed(&items).unwrap(), &array.slice(&items).unwrap());
+        same(
+            &array.slice_boxed(&[SliceItem::Index(-1)]).unwrap(),
+            &array.slice(&[SliceItem::Index(1)]).unwrap(),
+        );
         for wrong in
             [&[SliceItem::Index(2)][..], &[step(0)], &[SliceItem::Index(0); 4], &[SliceItem::Ellipsis; 2]]
         {

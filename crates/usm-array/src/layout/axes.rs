@@ -67,6 +67,18 @@ impl<T: Copy + Default> Axes<T> {
         }
     }
 
+    /// All numbers but the first one.
+    #[inline(always)] // as `clone`
+    pub(crate) fn without_first(&self) -> Self {
+        match &self.heap {
+            None => {
+                let [_, b, c, d, e, f] = self.inline;
+                Self { heap: None, len: self.len.saturating_sub(1), inline: [b, c, d, e, f, T::default()] }
+            }
+            Some(numbers) => Self::from(&numbers[1..]),
+        }
+    }
+
     /// Forgets all numbers but the first ones.
     #[inline]
     pub(crate) fn truncate(&mut self, len: usize) {

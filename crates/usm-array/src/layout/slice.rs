@@ -52,9 +52,36 @@ impl Layout {
         Ok(view)
     }
 
+    /// The offset of the view at an index of the first axis, the key that is used most.
+    ///
+    /// # Errors
+    /// Those of [`slice`](Self::slice).
+    #[inline]
+    pub(crate) fn offset_at(&self, index: isize) -> Result<isize, LayoutError> {
+        let (Some(&size), Some(&stride)) = (self.shape.first(), self.strides.first()) else {
+            return Err(LayoutError::TooManyIndices { ndim: 0, found: 1 });
+        };
+        let from_start =
+            from_start(index, size).ok_or(LayoutError::IndexOutOfBounds { axis: 0, index, size })?;
+        // The place of an element, by L3; without elements there is none to move to.
+        Ok(if self.is_empty() { self.offset } else { self.offset + stride * from_start.cast_signed() })
+    }
+
+    /// The view at an index of the first axis, with its offset.
+    #[inline(always)]
+    pub(crate) fn without_first_axis(&self, offset: isize) -> Self {
+        // L1 to L3 hold for fewer axes from an element on.
+        Self { shape: self.shape.without_first(), strides: self.strides.without_first(), offset }
+    }
+
     /// Becomes the view that [`slice`](Self::slice) gives, where it lies; with an error it is worth nothing any more.
     pub(crate) fn narrow(&mut self, items: &[SliceItem]) -> Result<(), LayoutError> {
         let ndim = self.ndim();
+        if *items == [SliceItem::Ellipsis, SliceItem::NewAxis] && ndim < MAX_NDIM {
+            self.shape.push(1);
+            self.strides.push(0);
+            return Ok(());
+        }
         self.follow(items).map_err(|error| refusal(items, ndim, error))
     }
 
@@ -165,11 +192,7 @@ impl View<'_> {
     #[inline]
     fn index(&mut self, index: isize) -> Result<(), LayoutError> {
         let size = self.size()?;
-        let from_start = if index < 0 {
-            size.checked_sub(index.unsigned_abs())
-        } else {
-            Some(index.unsigned_abs()).filter(|&i| i < size)
-        };
+        let from_start = from_start(index, size);
         let from_start = from_start.ok_or(LayoutError::IndexOutOfBounds { axis: self.axis, index, size })?;
         self.advance(from_start);
         self.next += 1;
@@ -219,6 +242,16 @@ impl View<'_> {
     #[cold]
     fn malformed(&self) -> LayoutError {
         LayoutError::TooManyIndices { ndim: self.axis, found: self.axis + 1 }
+    }
+}
+
+/// The index counted from the start of an axis, if it is one of it.
+#[inline]
+fn from_start(index: isize, size: usize) -> Option<usize> {
+    if index < 0 {
+        size.checked_sub(index.unsigned_abs())
+    } else {
+        Some(index.unsigned_abs()).filter(|&i| i < size)
     }
 }
 

@@ -31,6 +31,11 @@ impl Item {
 
 /// The elements of a key: a view where it has neither arrays nor lists, otherwise a copy.
 pub(super) fn get(array: &UsmArray, key: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
+    if key.is_exact_instance_of::<PyInt>()
+        && let Ok(index) = key.extract()
+    {
+        return array.slice_boxed(&[SliceItem::Index(index)]).or_raise();
+    }
     if let Some(view) = basic(key, |items| array.slice_boxed(items).or_raise())? {
         return Ok(view);
     }

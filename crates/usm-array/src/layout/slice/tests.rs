@@ -211,6 +211,25 @@ fn expected(layout: &Layout, items: &[SliceItem]) -> (Vec<usize>, Vec<i128>) {
 proptest! {
     #![proptest_config(campaign())]
 
+    /// The keys that have ways of their own.
+    #[test]
+    fn short_ways_lead_to_the_same_views(layout in small_layouts(), more in 0_usize..6, index in -6_isize..6) {
+        // Also with more axes than are kept inline.
+        let mut shape = vec![1; more];
+        shape.extend(layout.shape());
+        let mut strides = vec![3; more];
+        strides.extend(layout.strides());
+        let deep = Layout::new(&shape, Some(&strides), layout.offset(), Order::C).unwrap();
+        for layout in [layout, deep] {
+            let view = layout.offset_at(index).map(|offset| layout.without_first_axis(offset));
+            prop_assert_eq!(view, layout.slice(&[SliceItem::Index(index)]));
+            let mut items = vec![SliceItem::FULL; layout.ndim()];
+            items.push(SliceItem::NewAxis);
+            let view = layout.slice(&[SliceItem::Ellipsis, SliceItem::NewAxis]);
+            prop_assert_eq!(view, layout.slice(&items));
+        }
+    }
+
     #[test]
     fn slices_of_slices_equal_brute_force(
         (layout, first, second) in small_layouts().prop_flat_map(|layout| {

@@ -99,9 +99,16 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let result =
         called::with_two(function(py, &EMPTY, "empty")?, &shape, &dtype::object(py, array.dtype())?)?;
-    let source = array.clone();
-    let copy = move |bytes: &mut [u8]| source.copy_to_host_contiguous(bytes);
-    HostBytes::of_numpy(&result)?.lend_mut(py, array.buffer(), copy)?.or_raise()?;
+    let mut bytes = HostBytes::of_numpy(&result)?;
+    // Nobody goes on with a short copy after Ctrl-C, and so none has to own the array.
+    let copied = match interrupt::is_long(array.size_bytes()) {
+        false => bytes.with_mut(py, array.buffer(), |bytes| array.copy_to_host_contiguous(bytes)),
+        true => {
+            let source = array.clone();
+            bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))
+        }
+    };
+    copied?.or_raise()?;
     Ok(result)
 }
 
