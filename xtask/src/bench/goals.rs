@@ -20,8 +20,7 @@ pub(super) struct Goals {
     pub(super) goals: Vec<Goal>,
     pub(super) growth: Vec<Growth>,
     /// What tells how much longer bounds that are times are on this machine.
-    #[serde(default)]
-    pub(super) pace: Vec<Yardstick>,
+    pub(super) pace: Option<Yardstick>,
 }
 
 /// A row: each of its contenders has to keep within `at_most` in each of its cases.

@@ -2,7 +2,6 @@
 
 use super::goals::{Against, Bound, Goals, Growth};
 use super::measure::Measured;
-use super::pace::pace;
 use super::record::{Case, Contender, State, Verdict};
 use super::statistics::{Summary, digits, readable};
 
@@ -11,15 +10,23 @@ type Finding = Result<(Summary, String), String>;
 
 /// One verdict for each case of each goal.
 pub(super) fn all(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
-    let pace = pace(&goals.pace, &measured.cases);
+    let pace = |case: &str| {
+        let case = measured.cases.iter().find(|measured| measured.name == case)?;
+        goals.pace.as_ref()?.factors(case)
+    };
     let of_goals = goals.goals.iter().flat_map(|goal| {
-        let at_most = goal.at_most.at_pace(pace);
         let pairs = goal.cases.iter().flat_map(|case| goal.contenders.iter().map(move |name| (case, name)));
-        pairs.map(move |(case, name)| Verdict {
-            at_most: at_most.text.clone(),
-            why: goal.why.clone(),
-            ..verdict(&goal.row, case, name, measured, &[case], |cases| by_goal(&at_most, name, cases[0]))
+        pairs.map(move |(case, name)| {
+            let factors = pace(case).filter(|_| goal.at_most.is_time);
+            let median = factors.as_deref().and_then(Summary::of).map_or(1.0, |factors| factors.median);
+            Verdict {
+                at_most: goal.at_most.at_pace(median).text,
+                why: goal.why.clone(),
+                ..verdict(&goal.row, case, name, measured, &[case], |cases| {
+                    by_goal(&goal.at_most, name, cases[0], factors.as_deref())
+                })
                 .with_floor(goal.floor.as_ref().map(|floor| floor.value / goal.at_most.value))
+            }
         })
     });
     let of_growth = goals.growth.iter().flat_map(|growth| {
@@ -106,12 +113,20 @@ fn no_number(name: &str) -> String {
     format!("{name} gave no number")
 }
 
-fn by_goal(at_most: &Bound, name: &str, case: &Case) -> Finding {
+/// `factors` are those of the rounds by which the bound is longer.
+fn by_goal(at_most: &Bound, name: &str, case: &Case, factors: Option<&[f64]>) -> Finding {
     let ours = samples(case, name)?;
     let alone = ours.summary().ok_or_else(|| no_number(&ours.name))?;
     let allowed = at_most.value;
     match &at_most.against {
-        Against::Nothing => Ok((alone.scaled(1.0 / allowed), readable(alone.median, &case.unit))),
+        Against::Nothing => {
+            let shares = match factors {
+                Some(factors) => Summary::of_ratios(&ours.samples, factors),
+                None => Some(alone),
+            };
+            let shares = shares.ok_or_else(|| no_number(&ours.name))?;
+            Ok((shares.scaled(1.0 / allowed), readable(alone.median, &case.unit)))
+        }
         Against::Times(other) => {
             let other = samples(case, other)?;
             let ratio =
@@ -200,19 +215,21 @@ mod tests {
             row = "ratios"
             cases = ["a/b"]
             at_most = "7 × NumPy"
-            [[pace]]
-            case = "a/b"
+            [pace]
             contender = "NumPy"
             took = "100 ns"
         "#;
-        let judge = |took| {
-            let took = [contender("usm", &[1500.0]), contender("NumPy", &[took])];
-            judged(goals, vec![case("a/b", 0, took.into())])
+        let of_rounds = |ours: &[f64], numpys: &[f64]| {
+            judged(goals, vec![case("a/b", 0, vec![contender("usm", ours), contender("NumPy", numpys)])])
         };
+        let judge = |took| of_rounds(&[1500.0], &[took]);
         let of = |verdict: &Verdict| (verdict.state, verdict.at_most.clone());
         let slow = judge(200.0);
         assert_eq!(of(&slow[0]), (State::Reached, "1 µs × 2.00".to_owned()));
         assert_eq!(of(&slow[1]), (State::Missed, "7 × NumPy".to_owned()));
+        // What disturbs a round disturbs both.
+        let disturbed = of_rounds(&[900.0, 9000.0, 9900.0], &[90.0, 1000.0, 1000.0]);
+        assert_eq!(of(&disturbed[0]), (State::Reached, "1 µs × 10.0".to_owned()));
         // On a faster one they stay.
         assert_eq!(of(&judge(50.0)[0]), (State::Missed, "1 µs".to_owned()));
     }

@@ -79,6 +79,15 @@ impl<T: Copy + Default> Axes<T> {
         }
     }
 
+    /// Puts the last number first.
+    #[inline]
+    pub(crate) fn reverse(&mut self) {
+        match (&self.heap, self.len) {
+            (None, 2) => self.inline.swap(0, 1), // nearly always, and many times as short
+            _ => self[..].reverse(),
+        }
+    }
+
     /// Forgets all numbers but the first ones.
     #[inline]
     pub(crate) fn truncate(&mut self, len: usize) {
@@ -142,7 +151,11 @@ impl<T: Copy + Default> From<&[T]> for Axes<T> {
         if values.len() > INLINE_AXES {
             return Self { heap: Some(Box::new(values.to_vec())), ..Self::new() };
         }
-        values.iter().copied().collect()
+        let mut axes = Self { len: values.len(), ..Self::new() };
+        for (place, &value) in axes.inline.iter_mut().zip(values) {
+            *place = value;
+        }
+        axes
     }
 }
 

@@ -13,16 +13,19 @@ impl Layout {
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
         let refused = || LayoutError::NotBroadcastable { from: self.shape.to_vec(), to: shape.to_vec() };
         let new_axes = shape.len().checked_sub(self.ndim()).ok_or_else(refused)?;
-        let mut strides: Axes<isize> = shape.iter().map(|_| 0).collect();
+        let mut view = Self { shape: Axes::from(shape), strides: Axes::new(), offset: self.offset };
+        view.strides.set_len(shape.len());
+        let strides = &mut view.strides[..];
+        strides[..new_axes].fill(0);
         for (axis, (&n, &stride)) in self.shape.iter().zip(&*self.strides).enumerate() {
             let target = shape[new_axes + axis];
-            if n == target {
-                strides[new_axes + axis] = stride;
-            } else if n != 1 {
+            if n != target && n != 1 {
                 return Err(refused());
             }
+            strides[new_axes + axis] = if n == target { stride } else { 0 };
         }
-        Self::checked(Axes::from(shape), strides, self.offset)
+        view.check()?;
+        Ok(view)
     }
 }
 

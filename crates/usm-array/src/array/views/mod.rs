@@ -20,6 +20,7 @@ mod reinterpret;
 mod shape;
 mod sharing;
 
+use usm_memory::UsmBuffer;
 use usm_memory::usm_core::Queue;
 
 use super::UsmArray;
@@ -122,12 +123,13 @@ impl UsmArray {
         Self { buffer: self.buffer.clone(), dtype: self.dtype, layout, origin: self.origin }
     }
 
-    /// As `view_of`, for layouts with more elements than this array's: A3 is checked.
-    fn larger_view_of(&self, layout: Layout) -> Result<Self> {
+    /// As `view_of`, for layouts with more elements than this array's: A3 is checked. The buffer is this array's, or that without write
+    /// access.
+    fn larger_view_of(&self, layout: Layout, buffer: UsmBuffer) -> Result<Self> {
         if layout.size_bytes(self.dtype).is_none() {
             let (shape, len) = (layout.shape().to_vec(), layout.size());
             return Err(Error::TooManyBytes { shape, len, dtype: self.dtype });
         }
-        Ok(self.view_of(layout))
+        Ok(Self { buffer, dtype: self.dtype, layout, origin: self.origin })
     }
 }

@@ -12,7 +12,7 @@ impl UsmArray {
     /// - [`Error::Layout`](crate::Error::Layout): see [`Layout::broadcast_to`](crate::Layout::broadcast_to)
     /// - [`Error::TooManyBytes`](crate::Error::TooManyBytes): the repeated array counts more than `isize::MAX` bytes
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self> {
-        Ok(self.larger_view_of(self.layout.broadcast_to(shape)?)?.read_only())
+        self.larger_view_of(self.layout.broadcast_to(shape)?, self.buffer.read_only())
     }
 
     /// Several arrays repeated to the shape they have in common, all of them read-only.
@@ -70,7 +70,7 @@ impl UsmArray {
     /// - [`Error::TooManyBytes`](crate::Error::TooManyBytes): the windows count more than `isize::MAX` bytes
     pub fn sliding_window_view(&self, window_shape: &[usize], axes: Option<&[isize]>) -> Result<Self> {
         let windows = self.layout.sliding_window_view(window_shape, axes)?;
-        Ok(self.larger_view_of(windows)?.read_only())
+        self.larger_view_of(windows, self.buffer.read_only())
     }
 
     /// The diagonals of the matrices of two axes, as the last axis behind the others, `offset` elements to the right of the
@@ -90,7 +90,8 @@ impl UsmArray {
     ///   [`Layout::as_strided`](crate::Layout::as_strided)
     /// - [`Error::TooManyBytes`](crate::Error::TooManyBytes): the elements count more than `isize::MAX` bytes
     pub fn as_strided(&self, shape: &[usize], strides: &[isize], offset: isize) -> Result<Self> {
-        let view = self.larger_view_of(self.layout.as_strided(shape, strides, offset)?)?;
+        let layout = self.layout.as_strided(shape, strides, offset)?;
+        let view = self.larger_view_of(layout, self.buffer.clone())?;
         let overlaps = view.layout.internal_overlap(Overlap::DEFAULT_WORK_LIMIT).is_possible();
         Ok(if overlaps { view.read_only() } else { view })
     }
