@@ -25,11 +25,17 @@ pub(super) fn measure(project: &Project, filter: Option<&str>) -> Outcome<Vec<Cr
     for name in BENCHES {
         bench = bench.args(["--bench", name]);
     }
-    openly(bench.arg("--").args(filter))?;
+    openly(bench.arg("--").args(filter.map(literally)))?;
     let mut found = vec![];
     collect(&project.target().join("criterion"), start, &mut found);
     found.sort_by(|a: &Criterion, b| a.name.cmp(&b.name));
     Ok(found)
+}
+
+/// The regular expression, which is what criterion takes, that finds this text.
+fn literally(text: &str) -> String {
+    let escaped = |c: char| if c.is_ascii_punctuation() { format!("\\{c}") } else { c.to_string() };
+    text.chars().map(escaped).collect()
 }
 
 /// Results below a folder that are not older than `start`.
@@ -60,4 +66,12 @@ fn result(folder: &Path, start: SystemTime) -> Option<Criterion> {
         low: interval.get("lower_bound")?.as_f64()?,
         high: interval.get("upper_bound")?.as_f64()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_filter_is_text() {
+        assert_eq!(super::literally("copy/a[::-1] f8"), r"copy\/a\[\:\:\-1\] f8");
+    }
 }

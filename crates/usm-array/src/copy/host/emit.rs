@@ -18,6 +18,11 @@ impl Emit {
         Self { cast, stream, block: Block::new() }
     }
 
+    /// Whether dense elements go past the caches.
+    pub(super) fn streams(&self) -> bool {
+        self.stream
+    }
+
     /// How many elements fit into a block, whichever side they are of.
     pub(super) fn block_len(cast: Cast) -> usize {
         BLOCK_BYTES / cast.src.itemsize_bytes().max(cast.dst.itemsize_bytes())

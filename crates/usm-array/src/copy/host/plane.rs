@@ -4,6 +4,9 @@ use super::gather::{gather, run};
 use super::word::Word;
 use crate::copy::plan::{Loop, ONE};
 
+/// Of more bytes the C library reads the end first, and then the processor does not read ahead.
+const PIECE_BYTES: usize = 256;
+
 /// Both loops, in words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plane {
@@ -51,6 +54,27 @@ pub(super) unsafe fn copy<W: Word>(plane: Plane, dst: *mut W, src: *const W) {
 pub(super) unsafe fn copy_bytes<W: Word>(plane: Plane, dst: *mut u8, src: *const u8) {
     // SAFETY: the caller's promises.
     unsafe { copy(plane, dst.cast::<W>(), src.cast::<W>()) };
+}
+
+/// [`copy`] where the source is probably in no cache.
+///
+/// # Safety
+/// Those of [`copy`].
+pub(super) unsafe fn copy_far<W: Word>(plane: Plane, dst: *mut W, src: *const W) {
+    let Plane { rows, row } = plane;
+    if (row.dst, row.src) != (1, 1) || row.count * size_of::<W>() <= PIECE_BYTES {
+        // SAFETY: the caller's promises.
+        return unsafe { copy(plane, dst, src) };
+    }
+    let room = PIECE_BYTES / size_of::<W>();
+    for i in 0..rows.count.cast_signed() {
+        let (to, from) = (dst.wrapping_offset(i * rows.dst), src.wrapping_offset(i * rows.src));
+        for first in (0..row.count).step_by(room) {
+            let count = room.min(row.count - first);
+            // SAFETY: words of a row, 1 to 3.
+            unsafe { run(to.wrapping_add(first), from.wrapping_add(first), count) };
+        }
+    }
 }
 
 /// # Safety

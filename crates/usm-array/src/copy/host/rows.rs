@@ -22,6 +22,10 @@ pub(super) unsafe fn execute<W: Word>(
     dst: *mut u8,
     src: *const W,
 ) {
+    // From what is read to what lies before it processors do not read ahead; what is streamed may be written in any order.
+    let upwards =
+        stream.then(|| plan.clone().upwards_in_source(MIN_STREAM_BYTES / cast.dst.itemsize_bytes()));
+    let plan = upwards.as_ref().unwrap_or(plan);
     let src = src.wrapping_offset(plan.src_start);
     let itemsize = cast.dst.itemsize_bytes();
     let target = |step: isize| dst.wrapping_offset((plan.dst_start + step) * itemsize.cast_signed());

@@ -6,7 +6,7 @@
 use super::simd::has_avx2;
 
 /// Bytes of a cache line.
-const LINE_BYTES: usize = 64;
+pub(super) const LINE_BYTES: usize = 64;
 
 /// Copies bytes. Other threads see them for certain only after [`fence`].
 ///

@@ -157,6 +157,36 @@ fn sizes_around_every_threshold() {
     }
 }
 
+/// Rows of lengths around those where something else begins, several blocks of them, that go up or down in the source.
+#[test]
+fn rows_up_and_down_around_every_threshold() {
+    let casts = [(Dtype::U8, Dtype::U8), (Dtype::F64, Dtype::F64), (Dtype::F64, Dtype::F32)];
+    for (src, dst) in casts {
+        let itemsize = dst.itemsize_bytes();
+        let around = [64, 256, 1024, word::BLOCK_BYTES].map(|bytes| bytes / itemsize);
+        let lengths = around.into_iter().flat_map(|len| [len - 1, len, len + 1]).chain([1, 2, 3, 5, 11]);
+        for len in lengths {
+            let rows = (5 * word::BLOCK_BYTES / 2 / itemsize / len).max(3);
+            let to = Layout::contiguous(&[2, rows, len], Order::C).unwrap();
+            let (row, plane) = ((2 * len + 1).cast_signed(), ((2 * len + 1) * rows + 3).cast_signed());
+            for strides in [
+                [plane, row, 1],
+                [plane, row, 2],
+                [plane, -row, 1],
+                [-plane, row, 1],
+                [-plane, -row, -1],
+                [plane, -row, 2],
+                [plane, -len.cast_signed(), 1],
+            ] {
+                let from = Layout::with_automatic_offset(to.shape(), Some(&strides), Order::C).unwrap();
+                for skew_bytes in [0, 3] {
+                    check(&to, &from, Cast::new(src, dst), true, skew_bytes, 1);
+                }
+            }
+        }
+    }
+}
+
 /// Between planes and rows: every number of planes, rows around the fewest, planes apart and backwards, off their alignment.
 #[test]
 fn planes_and_rows() {

@@ -12,7 +12,7 @@ impl Word for u64 {}
 impl Word for u128 {}
 
 /// Bytes of a block: two of them fit into the first level of any cache.
-pub(super) const BLOCK_BYTES: usize = 8192;
+pub(super) const BLOCK_BYTES: usize = 4096;
 
 /// Memory for a block of `N` bytes, on the stack and uninitialised.
 #[repr(C, align(64))]

@@ -58,13 +58,29 @@ impl CopyPlan {
     pub(crate) fn reversed(mut self) -> Self {
         let dense = self.row().dst == 1 && self.row().src == 1;
         let rows = self.loops.len() - usize::from(dense && !self.loops.is_empty());
-        for axis in self.loops.iter_mut().take(rows) {
-            let last = (axis.count - 1).cast_signed();
-            self.dst_start += last * axis.dst;
-            self.src_start += last * axis.src;
-            axis.dst = -axis.dst;
-            axis.src = -axis.src;
+        (0..rows).for_each(|axis| self.turn(axis));
+        self
+    }
+
+    /// The same pairs, but for loops with so many elements inside those that go down in the source go up.
+    pub(crate) fn upwards_in_source(mut self, inside: usize) -> Self {
+        let mut size = self.size();
+        for axis in 0..self.loops.len() {
+            size /= self.loops[axis].count;
+            if self.loops[axis].src < 0 && size >= inside {
+                self.turn(axis);
+            }
         }
         self
+    }
+
+    /// Lets a loop begin at its other end.
+    fn turn(&mut self, axis: usize) {
+        let axis = &mut self.loops[axis];
+        let last = (axis.count - 1).cast_signed(); // by P2 none of this overflows
+        self.dst_start += last * axis.dst;
+        self.src_start += last * axis.src;
+        axis.dst = -axis.dst;
+        axis.src = -axis.src;
     }
 }
