@@ -3,9 +3,28 @@
 use std::fmt;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Hook = Box<dyn FnOnce() + Send>;
+/// Is told of the end of blocks, with nothing allocated for each of them.
+pub(crate) trait Watcher: Send + Sync {
+    /// The memory of one that was added with this number is about to go back.
+    fn ended(&self, len_bytes: usize);
+}
+
+/// Work of users, or one more end for a watcher.
+pub(super) enum Hook {
+    Call(Box<dyn FnOnce() + Send>),
+    Tell(Arc<dyn Watcher>, usize),
+}
+
+impl Hook {
+    fn run(self) {
+        contain(move || match self {
+            Self::Call(call) => call(),
+            Self::Tell(watcher, len_bytes) => watcher.ended(len_bytes),
+        });
+    }
+}
 
 /// When a hook runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +74,11 @@ impl ReleaseHooks {
         let hooks = self.get_mut();
         for place in (0..hooks.more.len()).rev() {
             if hooks.more[place].0 == When::Before {
-                contain(hooks.more.remove(place).1);
+                hooks.more.remove(place).1.run();
             }
         }
         if let Some((_, hook)) = hooks.first.take_if(|(when, _)| *when == When::Before) {
-            contain(hook);
+            hook.run();
         }
     }
 
@@ -76,10 +95,14 @@ impl ReleaseHooks {
 impl Drop for ReleaseHooks {
     #[inline]
     fn drop(&mut self) {
-        let Hooks { first, more } = mem::take(self.get_mut());
+        let hooks = self.get_mut();
+        if hooks.first.is_none() && hooks.more.is_empty() {
+            return;
+        }
+        let Hooks { first, more } = mem::take(hooks);
         for (when, hook) in first.into_iter().chain(more) {
             if when == When::After {
-                contain(hook);
+                hook.run();
             }
         }
     }

@@ -22,6 +22,7 @@ pub(crate) use self::block::{Block, same_queue};
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
 pub(crate) use self::home::{Home, HomeRef};
+pub(crate) use self::hooks::Watcher;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 use self::part::Part;

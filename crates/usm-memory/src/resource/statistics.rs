@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use usm_core::{Queue, UsmKind};
 
 use super::{MemoryResource, Usage};
+use crate::buffer::Watcher;
 use crate::{Result, UsmBuffer};
 
 /// What went through a [`StatisticsResource`]. Bytes count as asked for; failures count nowhere else.
@@ -34,6 +35,14 @@ impl Counts {
     fn lock(&self) -> MutexGuard<'_, Statistics> {
         // No code unwinds while it holds the lock half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watcher for Counts {
+    fn ended(&self, len_bytes: usize) {
+        let mut counts = self.lock();
+        counts.current_bytes -= len_bytes;
+        counts.current_count -= 1;
     }
 }
 
@@ -75,13 +84,8 @@ impl StatisticsResource {
         counts.total_count += 1;
         drop(counts);
 
-        let counts = Arc::clone(&self.counts);
         // Before: once the memory is back, another thread may count the same bytes again.
-        buffer.before_release(move || {
-            let mut counts = counts.lock();
-            counts.current_bytes -= len_bytes;
-            counts.current_count -= 1;
-        });
+        buffer.tell_before_release(Arc::clone(&self.counts) as Arc<dyn Watcher>, len_bytes);
     }
 }
 
