@@ -9,13 +9,16 @@ use std::arch::x86_64::{
 };
 
 use super::simd::has_avx2;
-use super::word::Word;
+use super::stream::{self, LINE_BYTES};
+use super::word::{Block, Word};
 use crate::copy::plan::{Tiles, for_each_step};
 
 /// The most planes. With more, blocks are as good.
 const MAX_PLANES: usize = 8;
 /// The fewest rows: a plan costs as much as some dozens.
 const MIN_ROWS: usize = 64;
+/// Bytes of a plane in a block: the planes of most pixels fit into half of the first level of any cache.
+pub(super) const PLANE_BYTES: usize = 2048;
 /// Bytes of a register.
 const REGISTER_BYTES: usize = 16;
 
@@ -77,8 +80,11 @@ unsafe fn run<W: Word, const N: usize>(narrow: Narrow, stream: bool, dst: *mut W
     let Narrow { rows, plane_step, is_split, .. } = narrow;
     let lanes = REGISTER_BYTES / size_of::<W>();
     let plane: [isize; N] = std::array::from_fn(|k| k.cast_signed() * plane_step);
-    // Several planes in turn are too many lines that are not whole yet: 1.3 to 2 times as slow.
-    let head = if stream && !is_split { head::<W, N>(dst) } else { None };
+    let head = match (stream, is_split) {
+        (true, true) => Some(rows_before_line(dst)),
+        (true, false) => head::<W, N>(dst),
+        (false, _) => None,
+    };
     let (stream, head) = (head.is_some(), head.unwrap_or(0).min(rows));
     let groups = (rows - head) / lanes;
     let end = head + groups * lanes;
@@ -106,10 +112,20 @@ unsafe fn run<W: Word, const N: usize>(narrow: Narrow, stream: bool, dst: *mut W
     let from = from.map(|at| src.wrapping_offset(at).cast::<__m128i>());
     let step = |elements: usize| elements / lanes;
     let masks = masks::<N>(size_of::<W>(), is_split);
-    let shuffle = if stream { shuffle::<N, true> } else { shuffle::<N, false> };
+    let shuffle = match (stream, is_split) {
+        (true, true) => by_blocks::<N>,
+        (true, false) => shuffle::<N, true>,
+        (false, _) => shuffle::<N, false>,
+    };
     // SAFETY: `groups` registers a plane, and as many bytes of rows, are elements on both sides by N1; where stores are streamed,
     // `head` has made their places multiples of 16.
     unsafe { shuffle(to, step(to_step), from, step(from_step), groups, masks) };
+}
+
+/// How many rows come before the end of a line of the first plane, if they end there at all: blocks are whole lines then.
+fn rows_before_line<W: Word>(dst: *mut W) -> usize {
+    let rows = dst.align_offset(LINE_BYTES);
+    if rows < LINE_BYTES { rows } else { 0 }
 }
 
 /// How many rows come before the first one that is at a multiple of a register's size, if any is.
@@ -134,6 +150,37 @@ fn masks<const N: usize>(itemsize: usize, is_split: bool) -> [[[u8; REGISTER_BYT
         }
     }
     masks
+}
+
+/// [`shuffle`] to planes past the caches, a block of each at a time: several planes in turn are too many lines that are not whole
+/// yet, 1.3 to 2 times as slow.
+///
+/// # Safety
+/// Those of [`shuffle`] with registers that follow each other in the target; they may lie anywhere.
+#[target_feature(enable = "avx2")]
+unsafe fn by_blocks<const N: usize>(
+    to: [*mut __m128i; N],
+    _to_step: usize,
+    from: [*const __m128i; N],
+    from_step: usize,
+    groups: usize,
+    masks: [[[u8; REGISTER_BYTES]; N]; N],
+) {
+    const ROOM: usize = PLANE_BYTES / REGISTER_BYTES;
+    let mut block: Block<{ MAX_PLANES * PLANE_BYTES }> = Block::new();
+    let start = block.as_mut_ptr().cast::<__m128i>();
+    let planes: [*mut __m128i; N] = std::array::from_fn(|k| start.wrapping_add(k * ROOM));
+    for first in (0..groups).step_by(ROOM) {
+        let count = ROOM.min(groups - first);
+        let from = from.map(|from| from.wrapping_add(first * from_step));
+        // SAFETY: groups of the caller's, into the block, which has room for so many of each plane.
+        unsafe { shuffle::<N, false>(planes, 1, from, from_step, count, masks) };
+        for (to, plane) in to.iter().zip(planes) {
+            let to = to.wrapping_add(first);
+            // SAFETY: registers of the block that were just written, to places of the caller's.
+            unsafe { stream::copy(to.cast(), plane.cast_const().cast(), count * REGISTER_BYTES) };
+        }
+    }
 }
 
 /// Takes `groups` times `N` registers to as many others, `step` registers from one group to the next.
