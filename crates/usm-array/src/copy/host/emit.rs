@@ -1,6 +1,7 @@
 //! Dense words to their places in the target: cast, streamed past the caches, or spread over a stride
 
 use super::plane::{self, Plane};
+use super::stream::LINE_BYTES;
 use super::word::{BLOCK_BYTES, Block, Word};
 use super::{gather, stream};
 use crate::copy::cast::Cast;
@@ -18,9 +19,16 @@ impl Emit {
         Self { cast, stream, block: Block::new() }
     }
 
-    /// Whether dense elements go past the caches.
-    pub(super) fn streams(&self) -> bool {
-        self.stream
+    /// How rows come into a block: what is streamed is so much that its source is probably in no cache either.
+    pub(super) fn copy_rows<W: Word>(&self) -> unsafe fn(Plane, *mut W, *const W) {
+        if self.stream { plane::copy_far } else { plane::copy }
+    }
+
+    /// How many elements stay in a block, where so many bytes lie on the other side of a line's end: only whole lines can be
+    /// streamed. None where a row of so many words would not fit into the block then.
+    pub(super) fn kept(&self, bytes: usize, row: usize) -> usize {
+        let kept = bytes % LINE_BYTES / self.cast.dst.itemsize_bytes();
+        if self.stream && row + kept <= Self::block_len(self.cast) { kept } else { 0 }
     }
 
     /// How many elements fit into a block, whichever side they are of.

@@ -80,6 +80,8 @@ unsafe fn run<W: Word, const N: usize>(narrow: Narrow, stream: bool, dst: *mut W
     let Narrow { rows, plane_step, is_split, .. } = narrow;
     let lanes = REGISTER_BYTES / size_of::<W>();
     let plane: [isize; N] = std::array::from_fn(|k| k.cast_signed() * plane_step);
+    // Short planes have few whole lines.
+    let stream = stream && (!is_split || rows * size_of::<W>() >= PLANE_BYTES);
     let head = match (stream, is_split) {
         (true, true) => Some(rows_before_line(dst)),
         (true, false) => head::<W, N>(dst),
@@ -117,8 +119,8 @@ unsafe fn run<W: Word, const N: usize>(narrow: Narrow, stream: bool, dst: *mut W
         (true, false) => shuffle::<N, true>,
         (false, _) => shuffle::<N, false>,
     };
-    // SAFETY: `groups` registers a plane, and as many bytes of rows, are elements on both sides by N1; where stores are streamed,
-    // `head` has made their places multiples of 16.
+    // SAFETY: `groups` registers a plane, and as many bytes of rows, are elements on both sides by N1; where stores to rows are
+    // streamed, `head` has made their places multiples of 16.
     unsafe { shuffle(to, step(to_step), from, step(from_step), groups, masks) };
 }
 

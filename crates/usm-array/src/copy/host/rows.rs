@@ -22,9 +22,13 @@ pub(super) unsafe fn execute<W: Word>(
     dst: *mut u8,
     src: *const W,
 ) {
-    // From what is read to what lies before it processors do not read ahead; what is streamed may be written in any order.
-    let upwards =
-        stream.then(|| plan.clone().upwards_in_source(MIN_STREAM_BYTES / cast.dst.itemsize_bytes()));
+    // From what is read to what lies before it processors do not read ahead; what is streamed may be written in any order. Rows
+    // that fit into a block are put right there, which keeps their lines whole.
+    let inside = match plan.row().src {
+        1 => MIN_STREAM_BYTES / cast.dst.itemsize_bytes(),
+        _ => Emit::block_len(cast) + 1,
+    };
+    let upwards = stream.then(|| plan.clone().upwards_in_source(inside));
     let plan = upwards.as_ref().unwrap_or(plan);
     let src = src.wrapping_offset(plan.src_start);
     let itemsize = cast.dst.itemsize_bytes();

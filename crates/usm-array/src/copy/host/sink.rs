@@ -4,8 +4,7 @@ use std::ptr;
 
 use super::emit::Emit;
 use super::gather::gather;
-use super::plane::{self, Plane, split_plane};
-use super::stream::LINE_BYTES;
+use super::plane::{Plane, split_plane};
 use super::word::{Block, Word};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Loop, for_each_step};
@@ -76,6 +75,7 @@ impl Sink {
             // SAFETY: the caller's promises; a row fits into the block.
             return unsafe { self.write_upwards(plane, src) };
         }
+        let copy = self.emit.copy_rows::<W>();
         let mut done = 0;
         while done < rows.count {
             let fits = (self.room - self.filled) / row.count;
@@ -92,7 +92,7 @@ impl Sink {
             let from = src.wrapping_offset(done.cast_signed() * rows.src);
             let to = self.block.as_mut_ptr().cast::<W>().wrapping_add(self.filled);
             // SAFETY: rows of the plane, by 1; so many fit into the block behind what is there (S1).
-            unsafe { self.copy_rows(part, to, from) };
+            unsafe { copy(part, to, from) };
             self.filled += count * row.count;
             done += count;
         }
@@ -105,7 +105,8 @@ impl Sink {
     unsafe fn write_upwards<W: Word>(&mut self, Plane { rows, row }: Plane, src: *const W) {
         // SAFETY: condition 2.
         unsafe { self.flush::<W>() };
-        let (begin, block) = (self.dst, self.block.as_mut_ptr().cast::<W>());
+        let (copy, itemsize) = (self.emit.copy_rows::<W>(), self.dst_itemsize_bytes);
+        let block = self.block.as_mut_ptr().cast::<W>();
         // Of the plane, `missing` rows are not read, `rest` words not written; the last `filled` of these end the block.
         let (mut missing, mut rest, mut filled) = (rows.count, rows.count * row.count, 0);
         while rest > 0 {
@@ -117,29 +118,22 @@ impl Sink {
             let from = src.wrapping_offset((missing - 1).cast_signed() * rows.src);
             let to = block.wrapping_add(self.room - filled - row.count);
             // SAFETY: rows of the plane, by 1; so many fit into the block before what is there.
-            unsafe { self.copy_rows(part, to, from) };
+            unsafe { copy(part, to, from) };
             missing -= count;
             filled += count * row.count;
             let first = block.wrapping_add(self.room - filled);
-            let to = begin.wrapping_add((rest - filled) * self.dst_itemsize_bytes);
-            let kept = if missing == 0 { 0 } else { self.kept(to.addr().wrapping_neg(), row.count) };
+            let place = self.dst.wrapping_add((rest - filled) * itemsize);
+            let kept = if missing == 0 { 0 } else { self.emit.kept(place.addr().wrapping_neg(), row.count) };
             let written = filled - kept;
-            self.dst = to.wrapping_add(kept * self.dst_itemsize_bytes);
-            // SAFETY: so many words are in the block; their place in the run is free, and writable by 2.
-            unsafe { self.put(first.wrapping_add(kept).cast_const(), written) };
+            let (place, words) = (place.wrapping_add(kept * itemsize), first.wrapping_add(kept));
+            // SAFETY: so many words are in the block; their place in the run, counted from its beginning (S2), is free, and
+            // writable by 2.
+            unsafe { self.emit.put(place, 1, words.cast_const(), written) };
             // SAFETY: words of the block, to its end.
             unsafe { ptr::copy(first, first.wrapping_add(written), kept) };
             (rest, filled) = (rest - written, kept);
         }
-        self.dst = begin.wrapping_add(rows.count * row.count * self.dst_itemsize_bytes);
-    }
-
-    /// # Safety
-    /// Those of [`plane::copy`].
-    unsafe fn copy_rows<W: Word>(&self, rows: Plane, to: *mut W, from: *const W) {
-        let copy = if self.emit.streams() { plane::copy_far } else { plane::copy };
-        // SAFETY: the caller's promises.
-        unsafe { copy(rows, to, from) };
+        self.dst = self.dst.wrapping_add(rows.count * row.count * itemsize);
     }
 
     /// Writes what is in the block, but for the beginning of a line, so that a row of so many words fits.
@@ -147,22 +141,16 @@ impl Sink {
     /// # Safety
     /// Condition 2 of [`write`](Self::write) for what is in the block.
     unsafe fn make_room<W: Word>(&mut self, row: usize) {
-        let block = self.block.as_mut_ptr().cast::<W>();
         let end = self.dst.wrapping_add(self.filled * self.dst_itemsize_bytes);
-        let kept = self.kept(end.addr(), row).min(self.filled);
-        let written = self.filled - kept;
-        // SAFETY: so many words are in the block, by S1.
-        unsafe { self.put(block.cast_const(), written) };
+        let kept = self.emit.kept(end.addr(), row);
+        self.filled -= kept;
+        let written = self.filled;
+        // SAFETY: condition 2; S1.
+        unsafe { self.flush::<W>() };
+        let block = self.block.as_mut_ptr().cast::<W>();
         // SAFETY: words of the block, to its start.
         unsafe { ptr::copy(block.wrapping_add(written), block, kept) };
         self.filled = kept;
-    }
-
-    /// How many elements stay in the block, where so many bytes lie on the other side of a line's end: only whole lines can be
-    /// streamed. None where a row of so many words would not fit then.
-    fn kept(&self, bytes: usize, row: usize) -> usize {
-        let kept = bytes % LINE_BYTES / self.dst_itemsize_bytes;
-        if self.emit.streams() && row + kept <= self.room { kept } else { 0 }
     }
 
     /// # Safety

@@ -6,7 +6,7 @@
 //! | file | job |
 //! |---|---|
 //! | `split.rs` | parts of a plan, for threads and for staging |
-//! | `reach.rs` | what bytes a plan touches on either side |
+//! | `reach.rs` | what bytes a plan touches on either side, and in which direction |
 //! | `tiles.rs` | blocks for copies that transpose |
 
 mod reach;

@@ -1,4 +1,4 @@
-//! What bytes a plan touches on either side
+//! What bytes a plan touches on either side, and in which direction
 
 use std::ops::Range;
 
