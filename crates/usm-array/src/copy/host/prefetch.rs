@@ -2,15 +2,13 @@
 //!
 //! Rows of a block lie far apart, each in pages of its own: the processor does not guess which come next.
 
-/// Bytes of a cache line.
-#[cfg(target_arch = "x86_64")]
-const LINE_BYTES: usize = 64;
-
 /// Asks for the lines with these bytes, which may lie anywhere.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
 #[inline(always)]
 pub(super) fn prefetch(from: *const u8, len_bytes: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+    use super::stream::LINE_BYTES;
 
     // From the start of the first line, so that the last one is among them.
     let skew_bytes = from.addr() % LINE_BYTES;

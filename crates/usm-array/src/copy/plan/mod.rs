@@ -28,6 +28,17 @@ pub(super) struct Loop {
     pub(super) src: isize,
 }
 
+impl Loop {
+    /// Lets the loop begin at its other end, and moves where both sides start: to elements, whose displacements do not overflow.
+    fn turn(&mut self, dst_start: &mut isize, src_start: &mut isize) {
+        let last = (self.count - 1).cast_signed();
+        *dst_start += last * self.dst;
+        *src_start += last * self.src;
+        self.dst = -self.dst;
+        self.src = -self.src;
+    }
+}
+
 /// The loop of a single element.
 pub(super) const ONE: Loop = Loop { count: 1, dst: 1, src: 1 };
 
@@ -60,13 +71,8 @@ impl CopyPlan {
                 continue;
             }
             if axis.dst < 0 {
-                // From the other end; the last index is an element on both sides, so none of this
-                // overflows, by L3.
-                let last = (count - 1).cast_signed();
-                dst_start += last * axis.dst;
-                src_start += last * axis.src;
-                axis.dst = -axis.dst;
-                axis.src = -axis.src;
+                // The last index is an element on both sides, so none of this overflows, by L3.
+                axis.turn(&mut dst_start, &mut src_start);
             }
             loops.push(axis);
         }

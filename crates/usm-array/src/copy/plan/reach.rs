@@ -74,13 +74,9 @@ impl CopyPlan {
         self
     }
 
-    /// Lets a loop begin at its other end.
+    /// Lets one of the loops begin at its other end.
     fn turn(&mut self, axis: usize) {
-        let axis = &mut self.loops[axis];
-        let last = (axis.count - 1).cast_signed(); // by P2 none of this overflows
-        self.dst_start += last * axis.dst;
-        self.src_start += last * axis.src;
-        axis.dst = -axis.dst;
-        axis.src = -axis.src;
+        // P2: both ends are displacements of elements.
+        self.loops[axis].turn(&mut self.dst_start, &mut self.src_start);
     }
 }

@@ -53,11 +53,7 @@ impl Tiles {
         take(&mut rest, &mut along, outside.len(), wanted, Some(fastest), |axis| axis.dst);
         for axis in rest.iter_mut().filter(|axis| axis.src < 0 && axis.count > 0) {
             // Forwards in the source; where that is in the target does not matter.
-            let last = (axis.count - 1).cast_signed();
-            tiles.dst_start += last * axis.dst;
-            tiles.src_start += last * axis.src;
-            axis.dst = -axis.dst;
-            axis.src = -axis.src;
+            axis.turn(&mut tiles.dst_start, &mut tiles.src_start);
         }
         let mut across: Axes<Loop> = Axes::new();
         take(&mut rest, &mut across, fastest, wanted, None, |axis| axis.src);
