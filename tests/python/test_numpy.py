@@ -4,6 +4,7 @@ import pytest
 
 import usm.tensor as ut
 
+from support import process
 from support.values import DTYPES, counting, pack
 
 
@@ -14,8 +15,9 @@ def test_asnumpy_copies_values(array, numpy, usm_type, dtype):
     a.usm_data.copy_from_host(pack(dtype, values))
     expected = numpy.array(values, dtype=dtype).reshape(2, 3, 4)
     n = ut.asnumpy(a)
-    assert type(n) is numpy.ndarray and n.dtype == expected.dtype
+    assert type(n) is numpy.ndarray and n.dtype is expected.dtype
     assert (n == expected).all()
+    assert n.flags.owndata and n.flags.writeable and n.flags.aligned and n.strides == expected.strides
     n[...] = 0
     assert (ut.asnumpy(a) == expected).all()
 
@@ -46,6 +48,60 @@ def test_asnumpy_of_views(array, numpy, usm_type, key):
         n = ut.asnumpy(ours[key])
         assert n.shape == theirs.shape
         assert (n == theirs).all()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1,) * 9, (2, 1, 3)], ids=repr)
+def test_asnumpy_of_every_rank(array, numpy, usm_type, shape):
+    a = array(shape, dtype="c8", buffer=usm_type)
+    a[...] = 1 + 2j
+    n = ut.asnumpy(a)
+    assert n.shape == shape and n.strides == numpy.empty(shape, "c8").strides and (n == 1 + 2j).all()
+    n.resize((5,), refcheck=False)
+    assert n.tolist() == [1 + 2j] * a.size + [0] * (5 - a.size) if a.size < 5 else n.size == 5
+
+
+def test_asnumpy_frees_its_copies(array, numpy, usm_type):
+    tracemalloc = pytest.importorskip("tracemalloc")
+    a = array((1000,), dtype="f8", buffer=usm_type)
+    ut.asnumpy(a)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(100):
+            ut.asnumpy(a)
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - before > 8000, "the copies are not NumPy's, or this does not see them"
+    assert after - before < 8000
+
+
+HIDDEN = """
+import numpy
+{hide}
+calls, empty = [], numpy.empty
+numpy.empty = lambda *arguments: calls.append(arguments) or empty(*arguments)
+import usm.tensor as ut
+array = ut.asarray([[1, 2], [3, 4]], "i2", usm_type="shared")
+assert ut.asnumpy(array[:, ::-1]).tolist() == [[2, 1], [4, 3]]
+assert ut.asnumpy(array).dtype == numpy.int16
+assert array.usm_data.copy_to_host().tolist() == [1, 0, 2, 0, 3, 0, 4, 0]
+assert len(calls) == {calls}, calls
+"""
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        "",
+        "del numpy._core._multiarray_umath._ARRAY_API",
+        "numpy._core._multiarray_umath._ARRAY_API = numpy._core._multiarray_umath._UFUNC_API = 3",
+        "import datetime; numpy._core._multiarray_umath._ARRAY_API = datetime.datetime_CAPI",
+        "import sys; sys.modules['numpy._core._multiarray_umath'] = sys.modules['numpy.core._multiarray_umath'] = None",
+    ],
+)
+def test_asnumpy_with_and_without_the_c_interface_of_numpy(numpy, hide):
+    process.check(HIDDEN.format(hide=hide, calls=3 if hide else 0))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "float16", "int32", "complex128"])

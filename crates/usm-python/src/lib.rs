@@ -29,6 +29,7 @@ mod interface;
 mod interrupt;
 mod memory;
 mod module;
+mod new_numpy;
 mod runtime;
 mod selection;
 mod sycl;

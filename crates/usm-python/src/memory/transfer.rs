@@ -4,6 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
+use usm_array::Dtype;
 use usm_array::usm_memory::UsmBuffer;
 
 use super::construct::usm_argument;
@@ -11,6 +12,7 @@ use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
+use crate::new_numpy;
 
 fn too_long(name: &str, found: usize, allowed: usize) -> PyErr {
     PyValueError::new_err(format!("{name}: found {found} bytes, allowed are at most {allowed}"))
@@ -24,7 +26,14 @@ pub(super) fn to_host<'py>(
     let target = match target {
         Some(target) => target,
         None => match py.import(intern!(py, "numpy")) {
-            Ok(numpy) => numpy.call_method1(intern!(py, "empty"), (buffer.len_bytes(), "u1"))?,
+            Ok(numpy) => {
+                let shape = [buffer.len_bytes()];
+                let copy = |bytes: &mut [u8]| buffer.copy_to_host(bytes, 0);
+                if let Some(result) = new_numpy::filled(py, (Dtype::U8, &shape), buffer, copy)? {
+                    return Ok(result);
+                }
+                numpy.call_method1(intern!(py, "empty"), (buffer.len_bytes(), "u1"))?
+            }
             Err(_) => PyByteArray::new_with(py, buffer.len_bytes(), |_| Ok(()))?.into_any(),
         },
     };

@@ -14,6 +14,7 @@ use crate::called;
 use crate::errors::OrRaise;
 use crate::interface::import::array_of;
 use crate::interrupt::{self, Pass};
+use crate::new_numpy;
 use crate::tensor::{UsmNdarray, dtype};
 
 /// asnumpy(usm_ary)
@@ -94,6 +95,11 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     // Column-major elements are the row-major ones of the transposed array.
     if array.layout().is_f_contiguous_only() {
         return numpy_copy(py, &array.transpose())?.getattr(intern!(py, "T"));
+    }
+    let wanted = (array.dtype(), array.shape());
+    let copied = new_numpy::filled(py, wanted, array.buffer(), |bytes| array.copy_to_host_contiguous(bytes));
+    if let Some(result) = copied? {
+        return Ok(result);
     }
     let shape = PyTuple::new(py, array.shape())?;
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

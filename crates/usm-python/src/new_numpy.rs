@@ -1,0 +1,187 @@
+//! New NumPy arrays, made and found by NumPy's own C interface: `numpy.empty` and the buffer that its result lends take longer than a
+//! small copy.
+//!
+//! Source: the NumPy reference, "NumPy C-API": the numbers of the functions in the table and of the types are those of its headers,
+//! which each extension in C is compiled with.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr::{self, NonNull};
+use std::slice;
+
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyCapsule;
+use usm_array::Dtype;
+use usm_array::usm_memory::UsmBuffer;
+
+use crate::called;
+use crate::errors::OrRaise;
+use crate::interrupt;
+
+/// `PyArray_GetNDArrayCVersion`
+type AbiVersion = unsafe extern "C" fn() -> c_uint;
+/// `PyArray_New`: class, number of axes, shape, type, strides, memory, bytes of an element, flags, and the array it comes from
+type New = unsafe extern "C" fn(
+    *mut ffi::PyTypeObject,
+    c_int,
+    *const isize,
+    c_int,
+    *const isize,
+    *mut c_void,
+    c_int,
+    c_int,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+
+const ABI_VERSION: usize = 0;
+const ARRAY_TYPE: usize = 2;
+const NEW: usize = 93;
+/// NumPy 1 and 2, which differ in nothing that is used here.
+const KNOWN_ABIS: [c_uint; 2] = [0x0100_0009, 0x0200_0000];
+
+/// What is used of NumPy's table.
+struct Table {
+    /// Invariant N1: `PyArray_New` of a NumPy whose ABI is known.
+    new: New,
+    /// Invariant N2: the class `numpy.ndarray`, which lives as long as the process.
+    array_type: NonNull<ffi::PyTypeObject>,
+}
+
+// SAFETY: a function and a class, both used with the interpreter attached.
+unsafe impl Send for Table {}
+// SAFETY: as for Send.
+unsafe impl Sync for Table {}
+
+impl Table {
+    /// `None` where NumPy has another ABI, or hides its table.
+    fn get(py: Python<'_>) -> PyResult<Option<&'static Self>> {
+        static TABLE: PyOnceLock<Option<Table>> = PyOnceLock::new();
+        TABLE.get_or_try_init(py, || called::python(py, || Self::find(py))).map(Option::as_ref)
+    }
+
+    fn find(py: Python<'_>) -> PyResult<Option<Self>> {
+        py.import(intern!(py, "numpy"))?;
+        let module = py.import("numpy._core._multiarray_umath");
+        let module = module.or_else(|_| py.import("numpy.core._multiarray_umath"));
+        let table = module.and_then(|module| module.getattr("_ARRAY_API"));
+        let Some(table) = table.ok().and_then(|table| table.cast_into::<PyCapsule>().ok()) else {
+            return Ok(None);
+        };
+        let Ok(table) = table.pointer_checked(None) else { return Ok(None) };
+        let entry = |index| table.cast::<*const c_void>().as_ptr().wrapping_add(index);
+        // SAFETY: a table of functions by its documentation; its first one has been the same in all versions.
+        let abi_version = unsafe { entry(ABI_VERSION).cast::<AbiVersion>().read() };
+        // SAFETY: a function without arguments.
+        if !KNOWN_ABIS.contains(&unsafe { abi_version() }) {
+            return Ok(None);
+        }
+        // SAFETY: of a table of a known ABI, which is much longer.
+        let array_type = unsafe { entry(ARRAY_TYPE).cast::<*mut ffi::PyTypeObject>().read() };
+        // SAFETY: as above.
+        let new = unsafe { entry(NEW).cast::<New>().read() };
+        // N1, N2: the known ABIs have these there.
+        Ok(NonNull::new(array_type).map(|array_type| Self { new, array_type }))
+    }
+}
+
+/// NumPy's number of a type. NumPy calls the 64-bit integers after C's `long` where that has as many bits.
+fn type_number(dtype: Dtype) -> c_int {
+    let is_long_64 = size_of::<std::ffi::c_long>() == 8;
+    match dtype {
+        Dtype::Bool => 0,
+        Dtype::I8 => 1,
+        Dtype::U8 => 2,
+        Dtype::I16 => 3,
+        Dtype::U16 => 4,
+        Dtype::I32 => {
+            if is_long_64 {
+                5
+            } else {
+                7
+            }
+        }
+        Dtype::U32 => {
+            if is_long_64 {
+                6
+            } else {
+                8
+            }
+        }
+        Dtype::I64 => {
+            if is_long_64 {
+                7
+            } else {
+                9
+            }
+        }
+        Dtype::U64 => {
+            if is_long_64 {
+                8
+            } else {
+                10
+            }
+        }
+        Dtype::F16 => 23,
+        Dtype::F32 => 11,
+        Dtype::F64 => 12,
+        Dtype::C64 => 14,
+        Dtype::C128 => 15,
+    }
+}
+
+/// A row-major NumPy array that nobody else knows yet, with elements of any value.
+struct NewArray<'py> {
+    array: Bound<'py, PyAny>,
+    /// Invariant N3: `len_bytes` bytes of the array's own memory start here; not null.
+    start: *mut u8,
+    len_bytes: usize,
+}
+
+impl<'py> NewArray<'py> {
+    /// `len_bytes` is what all elements take. `None` where `numpy.empty` has to make it.
+    fn new(py: Python<'py>, dtype: Dtype, shape: &[usize], len_bytes: usize) -> PyResult<Option<Self>> {
+        let Some(table) = Table::get(py)? else { return Ok(None) };
+        let (Ok(ndim), class) = (c_int::try_from(shape.len()), table.array_type.as_ptr()) else {
+            return Ok(None);
+        };
+        let (none, no_strides, type_number) = (ptr::null_mut(), ptr::null(), type_number(dtype));
+        // NumPy refuses negative sizes, which is what a size beyond an isize is to it.
+        let dims = shape.as_ptr().cast::<isize>();
+        // SAFETY: N1, N2; as many sizes as axes, and NumPy is to find strides and memory itself.
+        let array =
+            unsafe { (table.new)(class, ndim, dims, type_number, no_strides, none, 0, 0, ptr::null_mut()) };
+        // SAFETY: a new reference, or a null pointer with an exception that is set.
+        let array = unsafe { Bound::from_owned_ptr_or_err(py, array)? };
+        let start = array.as_ptr().wrapping_add(1).cast::<*mut u8>();
+        // SAFETY: N2: an object of just that class, where the address follows the head of an object in the known ABIs.
+        let start = unsafe { start.read() };
+        // N3: NumPy allocates row-major elements where it is given neither strides nor memory.
+        Ok(Some(Self { array, start, len_bytes }))
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: N3; nobody else knows of the array.
+        unsafe { slice::from_raw_parts_mut(self.start, self.len_bytes) }
+    }
+}
+
+/// A row-major NumPy array of this dtype and shape, filled by a job that reads `source`. `None` where the job would keep Ctrl-C
+/// waiting, which needs somebody who owns the array, and where `numpy.empty` has to make it.
+pub(crate) fn filled<'py, E: Send>(
+    py: Python<'py>,
+    (dtype, shape): (Dtype, &[usize]),
+    source: &UsmBuffer,
+    job: impl FnOnce(&mut [u8]) -> Result<(), E> + Send,
+) -> PyResult<Option<Bound<'py, PyAny>>>
+where
+    Result<(), E>: OrRaise<()>,
+{
+    let len_bytes = shape.iter().try_fold(dtype.itemsize_bytes(), |bytes, &size| bytes.checked_mul(size));
+    let Some(len_bytes) = len_bytes.filter(|&bytes| !interrupt::is_long(bytes)) else { return Ok(None) };
+    let Some(mut new) = NewArray::new(py, dtype, shape, len_bytes)? else { return Ok(None) };
+    let bytes = new.bytes();
+    interrupt::detach_unless_small(py, len_bytes, source.is_host_reachable(), || job(bytes)).or_raise()?;
+    Ok(Some(new.array))
+}
