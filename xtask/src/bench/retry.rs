@@ -1,4 +1,5 @@
-//! Another try for what missed its goal: other programs on the machine make some cases of any run slow.
+//! Another try for what missed its goal, or was not measured: other programs on the machine make some cases of any run slow, and a
+//! neighbour may hang.
 
 use super::goals::Goals;
 use super::judge;
@@ -9,7 +10,7 @@ use crate::report::say;
 /// So often a goal has to be missed until that counts.
 const TRIES: usize = 3;
 
-/// Measures cases that miss a goal again, and keeps what misses fewer.
+/// Measures cases again that miss a goal or were not measured, and keeps what misses fewer.
 pub(super) fn misses(bench: &mut Bench, goals: &Goals, measured: &mut Measured) {
     for _ in 1..TRIES {
         let again = needed(&missed(goals, measured));
@@ -23,7 +24,7 @@ pub(super) fn misses(bench: &mut Bench, goals: &Goals, measured: &mut Measured) 
 
 fn missed(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
     let mut verdicts = judge::all(goals, measured);
-    verdicts.retain(|verdict| verdict.state == State::Missed);
+    verdicts.retain(|verdict| matches!(verdict.state, State::Missed | State::Unmeasured));
     verdicts
 }
 

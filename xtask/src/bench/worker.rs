@@ -1,7 +1,10 @@
 //! A program that has cases and runs their contenders when it is told to: a line of words, a line of JSON.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -9,16 +12,21 @@ use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
 
+/// How long an answer may take. A neighbour's copy has been seen to wait for ever, in the driver's threads.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// How a worker is started, again when it has died.
 pub(super) struct Worker {
     command: Command,
     running: Option<Running>,
+    patience: Duration,
 }
 
 struct Running {
     child: Child,
     requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    /// Lines, from a thread that ends with the program.
+    answers: Receiver<io::Result<String>>,
 }
 
 /// A case as its worker describes it.
@@ -55,7 +63,7 @@ pub(super) struct Ready {
 impl Worker {
     pub(super) fn new(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        Self { command, running: None }
+        Self { command, running: None, patience: PATIENCE }
     }
 
     /// All of its cases.
@@ -92,19 +100,26 @@ impl Worker {
     }
 
     fn exchange(&mut self, request: &str) -> Outcome<Value> {
-        let failure = |error: std::io::Error| Failure::new(format!("{request:?}: {error}"));
+        let failure = |error: io::Error| Failure::new(format!("{request:?}: {error}"));
         let running = match &mut self.running {
             Some(running) => running,
             none => none.insert(Running::start(&mut self.command)?),
         };
         writeln!(running.requests, "{request}").map_err(failure)?;
-        let mut line = String::new();
-        running.answers.read_line(&mut line).map_err(failure)?;
-        if line.is_empty() {
-            let ended =
-                running.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-            return Err(Failure::new(format!("the program ended after {request:?}: {ended}")));
-        }
+        let line = match running.answers.recv_timeout(self.patience) {
+            Ok(line) => line.map_err(failure)?,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                return Err(Failure::new(format!(
+                    "no answer to {request:?} within {} s",
+                    self.patience.as_secs()
+                )));
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                let ended =
+                    running.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+                return Err(Failure::new(format!("the program ended after {request:?}: {ended}")));
+            }
+        };
         serde_json::from_str(&line).map_err(|error| Failure::new(format!("{request:?}: {error}: {line}")))
     }
 
@@ -124,7 +139,11 @@ impl Running {
             .spawn()
             .map_err(|error| Failure::new(format!("{}: {error}", command.get_program().display())))?;
         match (child.stdin.take(), child.stdout.take()) {
-            (Some(requests), Some(answers)) => Ok(Self { child, requests, answers: BufReader::new(answers) }),
+            (Some(requests), Some(output)) => {
+                let (sender, answers) = mpsc::channel();
+                thread::spawn(move || BufReader::new(output).lines().try_for_each(|line| sender.send(line)));
+                Ok(Self { child, requests, answers })
+            }
             _ => Err(Failure::new("a program without input and output")),
         }
     }
@@ -133,5 +152,25 @@ impl Running {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_answer_ends_and_starts_again() {
+        let mut command = Command::new("sh");
+        // Ends after two requests, and answers the first one but where it says never.
+        command.args(["-c", "read line; case $line in *never*) ;; *) echo '[]';; esac; read line; exit 3"]);
+        let mut worker = Worker::new(command);
+        worker.patience = Duration::from_millis(300);
+        assert!(worker.list().unwrap().is_empty());
+        let ended = worker.list().unwrap_err().to_string();
+        assert!(ended.contains("the program ended") && ended.contains('3'), "{ended}");
+        let late = worker.open("never").unwrap_err().to_string();
+        assert!(late.starts_with("no answer to \"open\\tnever\" within"), "{late}");
+        assert!(worker.list().unwrap().is_empty());
     }
 }
