@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::failure::{Failure, Outcome};
 
 /// How long an answer may take. A neighbour's copy has been seen to wait for ever, in the driver's threads.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How a worker is started, again when it has died.
 pub(super) struct Worker {

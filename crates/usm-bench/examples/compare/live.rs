@@ -1,5 +1,6 @@
 //! Allocation while very many buffers are live, and the memory they take.
 
+use std::hint::black_box;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -45,6 +46,36 @@ fn replace<'a>(count: usize) -> Contender<'a> {
     })
 }
 
+/// The same by the C library, whose blocks have their records in front of them.
+fn replace_by_malloc<'a>(count: usize) -> Contender<'a> {
+    let mut random = Random(1);
+    let new = |random: &mut Random| CBlock(unsafe { libc::malloc(random.bytes()) });
+    let mut live: Vec<CBlock> = (0..count).map(|_| new(&mut random)).collect();
+    Contender::timed("malloc", move || {
+        let index = random.below(count);
+        live[index] = new(&mut random);
+    })
+}
+
+/// The same without memory: what the loop and its vector take themselves.
+fn replace_nothing<'a>(count: usize) -> Contender<'a> {
+    let mut random = Random(1);
+    let mut live: Vec<[usize; 2]> = (0..count).map(|_| [random.bytes(); 2]).collect();
+    Contender::timed("no memory", move || {
+        let index = random.below(count);
+        black_box(std::mem::replace(&mut live[index], [random.bytes(); 2]));
+    })
+}
+
+/// A block of the C library.
+struct CBlock(*mut libc::c_void);
+
+impl Drop for CBlock {
+    fn drop(&mut self) {
+        unsafe { libc::free(self.0) };
+    }
+}
+
 /// Resident bytes of a process full of buffers for each byte asked for, by the example `resident`.
 fn resident() -> Result<f64, String> {
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -60,7 +91,7 @@ pub(crate) fn all(stage: &Server) {
     for count in [100, 10_000, 1_000_000_usize] {
         let name = format!("live/replace one of many/{count}");
         let case = Case::new(&name, 0).at(count as f64).long_if(count > 10_000);
-        stage.case(&case, || vec![replace(count)]);
+        stage.case(&case, || vec![replace(count), replace_by_malloc(count), replace_nothing(count)]);
     }
     let case = Case { unit: "×", ..Case::new("live/resident bytes for each byte asked for", 0) };
     stage.case(&case.long_if(true), || {

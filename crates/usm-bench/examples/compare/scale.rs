@@ -3,7 +3,9 @@
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Casting, Dtype, Order, SliceItem, UsmArray};
 
-use super::contender::{Case, Contender, OURS, Stage, queue};
+use super::cases::offsets;
+use super::contender::{Case, Contender, LIMIT, OURS, Stage, limit, queue};
+use super::limit::{self, Transpose};
 use super::serve::Server;
 
 const HALF: SliceItem = SliceItem::Slice { start: None, stop: None, step: 2 };
@@ -42,6 +44,20 @@ fn operands(queue: &Queue, series: &str, bytes: usize) -> (UsmArray, UsmArray) {
     }
 }
 
+/// The best loop by hand for a transpose of numbers, past the caches where it is that large.
+fn transpose_by_hand<'a>(dst: &UsmArray, src: &UsmArray) -> Contender<'a> {
+    let (&[rows, columns], to, from) = (dst.shape(), dst.address(), src.buffer().address()) else {
+        return Contender::missing(LIMIT, "no matrix");
+    };
+    let is_large = dst.size_bytes() >= 16 << 20;
+    let mut loops: Vec<Box<dyn Fn()>> = vec![];
+    for (side, threads) in [(32, 1), (32, 2), (64, 1), (64, 2)] {
+        let tables = Transpose { from: offsets(&[columns], &[rows]), to: offsets(&[rows], &[columns]) };
+        loops.push(Box::new(move || limit::transpose_64(threads, is_large, side, to, from, &tables)));
+    }
+    limit(loops)
+}
+
 /// Bytes that can be had without swapping.
 fn available_bytes() -> usize {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -71,7 +87,9 @@ pub(crate) fn all(stage: &Server) {
                     return vec![Contender::missing(OURS, reason)];
                 }
                 let (dst, src) = operands(&queue, series, bytes);
-                vec![Contender::timed(OURS, move || dst.assign_cast(&src, Casting::Unsafe).unwrap())]
+                let by_hand = (series == "transpose f8").then(|| transpose_by_hand(&dst, &src));
+                let ours = Contender::timed(OURS, move || dst.assign_cast(&src, Casting::Unsafe).unwrap());
+                [ours].into_iter().chain(by_hand).collect()
             });
         }
     }
