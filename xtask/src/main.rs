@@ -57,8 +57,6 @@ enum Task {
     Bench(bench::Options),
     /// Build the kernels of usm-array: OpenCL C to SPIR-V modules, which are committed
     Spirv,
-    /// Profile small calls and note which functions of the extension module they go through, for its linker script
-    Hot,
     /// The long campaign: the property tests of usm-array, optimized, with many cases, and those of the wheel with 10,000
     Verify {
         /// Cases per property
@@ -90,7 +88,6 @@ fn run(cli: Cli) -> Outcome<()> {
         Task::Docs => tasks::docs::run(&project),
         Task::Bench(options) => bench::run(&project, &options),
         Task::Spirv => tasks::spirv::run(&project),
-        Task::Hot => tasks::hot::run(&project),
         Task::Verify { cases } => tasks::verify::run(&project, cases),
     }
 }

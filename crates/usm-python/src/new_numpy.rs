@@ -8,6 +8,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::{self, NonNull};
 use std::slice;
 
+use pyo3::exceptions::{PyAttributeError, PyImportError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -41,6 +42,9 @@ const NEW: usize = 93;
 /// NumPy 1 and 2, which differ in nothing that is used here.
 const KNOWN_ABIS: [c_uint; 2] = [0x0100_0009, 0x0200_0000];
 
+// The head of an object is known: a reference count and a class.
+const _: () = assert!(size_of::<ffi::PyObject>() >= 2 * size_of::<usize>());
+
 /// What is used of NumPy's table.
 struct Table {
     /// Invariant N1: `PyArray_New` of a NumPy whose ABI is known.
@@ -63,12 +67,18 @@ impl Table {
 
     fn find(py: Python<'_>) -> PyResult<Option<Self>> {
         py.import(intern!(py, "numpy"))?;
-        let module = py.import("numpy._core._multiarray_umath");
-        let module = module.or_else(|_| py.import("numpy.core._multiarray_umath"));
-        let table = module.and_then(|module| module.getattr("_ARRAY_API"));
-        let Some(table) = table.ok().and_then(|table| table.cast_into::<PyCapsule>().ok()) else {
-            return Ok(None);
+        let is_missing = |error: &PyErr| {
+            error.is_instance_of::<PyImportError>(py) || error.is_instance_of::<PyAttributeError>(py)
         };
+        let module = match py.import("numpy._core._multiarray_umath") {
+            Err(error) if is_missing(&error) => py.import("numpy.core._multiarray_umath"),
+            module => module,
+        };
+        let table = match module.and_then(|module| module.getattr("_ARRAY_API")) {
+            Err(error) if is_missing(&error) => return Ok(None),
+            table => table?,
+        };
+        let Ok(table) = table.cast_into::<PyCapsule>() else { return Ok(None) };
         let Ok(table) = table.pointer_checked(None) else { return Ok(None) };
         let entry = |index| table.cast::<*const c_void>().as_ptr().wrapping_add(index);
         // SAFETY: a table of functions by its documentation; its first one has been the same in all versions.
@@ -162,7 +172,8 @@ impl<'py> NewArray<'py> {
     }
 
     fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: N3; nobody else knows of the array.
+        // SAFETY: N3; nobody else knows of the array. NumPy's allocator has given the bytes, of which the compiler knows nothing, so that
+        // they have some value.
         unsafe { slice::from_raw_parts_mut(self.start, self.len_bytes) }
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn misses(bench: &mut Bench, goals: &Goals, measured: &mut Measured) 
         if again.is_empty() {
             return;
         }
-        say(&format!("once more, since a goal was missed: {} cases", again.len()));
+        say(&format!("once more, since a goal was missed or not measured: {} cases", again.len()));
         better(goals, measured, bench.again(&again));
     }
 }
@@ -26,6 +26,11 @@ fn missed(goals: &Goals, measured: &Measured) -> Vec<Verdict> {
     let mut verdicts = judge::all(goals, measured);
     verdicts.retain(|verdict| matches!(verdict.state, State::Missed | State::Unmeasured));
     verdicts
+}
+
+/// How bad it is: what was not measured is worse than what was missed.
+fn faults(goals: &Goals, measured: &Measured) -> usize {
+    missed(goals, measured).iter().map(|verdict| 1 + usize::from(verdict.state == State::Unmeasured)).sum()
 }
 
 /// The cases that the verdicts come from, each once.
@@ -51,9 +56,9 @@ fn better(goals: &Goals, measured: &mut Measured, found: Vec<Case>) {
         }
     }
     for (_, cases) in groups {
-        let before = missed(goals, measured).len();
+        let before = faults(goals, measured);
         let former = exchange(measured, cases);
-        if missed(goals, measured).len() >= before {
+        if faults(goals, measured) >= before {
             exchange(measured, former);
         }
     }
@@ -124,5 +129,24 @@ mod tests {
         better(&goals, &mut measured, vec![case("s/x/1", Some(1.0), 20.0), case("s/x/2", Some(2.0), 31.0)]);
         assert_eq!((took(&measured, "s/x/1"), took(&measured, "s/x/2")), (20.0, 31.0));
         assert!(missed(&goals, &measured).is_empty());
+    }
+
+    #[test]
+    fn a_miss_is_better_than_no_measurement() {
+        let goals: Goals = toml::from_str(GOALS).unwrap();
+        let hung = |name: &str| {
+            let mut case = case(name, None, 0.0);
+            for contender in &mut case.contenders {
+                contender.samples.clear();
+                contender.missing = Some("no answer".to_owned());
+            }
+            case
+        };
+        let mut measured = run(vec![hung("a/b"), case("a/c", None, 12.0)]);
+        assert_eq!(needed(&missed(&goals, &measured))[..1], ["a/b"]);
+        better(&goals, &mut measured, vec![case("a/b", None, 18.0)]);
+        assert_eq!(took(&measured, "a/b"), 18.0);
+        better(&goals, &mut measured, vec![hung("a/b")]);
+        assert_eq!(took(&measured, "a/b"), 18.0);
     }
 }

@@ -1,7 +1,7 @@
 //! A program that has cases and runs their contenders when it is told to: a line of words, a line of JSON.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
@@ -115,8 +115,7 @@ impl Worker {
                 )));
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                let ended =
-                    running.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+                let ended = running.end().map_or_else(|error| error.to_string(), |status| status.to_string());
                 return Err(Failure::new(format!("the program ended after {request:?}: {ended}")));
             }
         };
@@ -149,6 +148,20 @@ impl Running {
     }
 }
 
+impl Running {
+    /// How a program without output ends; one that goes on without is killed.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        for _ in 0..100 {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        self.child.kill()?;
+        self.child.wait()
+    }
+}
+
 impl Drop for Worker {
     fn drop(&mut self) {
         self.stop();
@@ -165,12 +178,13 @@ mod tests {
         // Ends after two requests, and answers the first one but where it says never.
         command.args(["-c", "read line; case $line in *never*) ;; *) echo '[]';; esac; read line; exit 3"]);
         let mut worker = Worker::new(command);
-        worker.patience = Duration::from_millis(300);
         assert!(worker.list().unwrap().is_empty());
         let ended = worker.list().unwrap_err().to_string();
         assert!(ended.contains("the program ended") && ended.contains('3'), "{ended}");
+        worker.patience = Duration::from_millis(300);
         let late = worker.open("never").unwrap_err().to_string();
         assert!(late.starts_with("no answer to \"open\\tnever\" within"), "{late}");
+        worker.patience = PATIENCE;
         assert!(worker.list().unwrap().is_empty());
     }
 }

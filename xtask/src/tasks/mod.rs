@@ -5,7 +5,6 @@ pub(crate) mod demo;
 pub(crate) mod dist;
 pub(crate) mod docs;
 pub(crate) mod doctor;
-pub(crate) mod hot;
 pub(crate) mod spirv;
 pub(crate) mod test;
 pub(crate) mod verify;

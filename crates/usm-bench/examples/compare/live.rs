@@ -49,7 +49,11 @@ fn replace<'a>(count: usize) -> Contender<'a> {
 /// The same by the C library, whose blocks have their records in front of them.
 fn replace_by_malloc<'a>(count: usize) -> Contender<'a> {
     let mut random = Random(1);
-    let new = |random: &mut Random| CBlock(unsafe { libc::malloc(random.bytes()) });
+    let new = |random: &mut Random| {
+        let block = unsafe { libc::malloc(random.bytes()) };
+        assert!(!block.is_null(), "malloc has no memory");
+        CBlock(block)
+    };
     let mut live: Vec<CBlock> = (0..count).map(|_| new(&mut random)).collect();
     Contender::timed("malloc", move || {
         let index = random.below(count);

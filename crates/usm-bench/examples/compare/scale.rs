@@ -4,12 +4,15 @@ use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Casting, Dtype, Order, SliceItem, UsmArray};
 
 use super::cases::offsets;
-use super::contender::{Case, Contender, LIMIT, OURS, Stage, limit, queue};
+use super::contender::{Case, Contender, OURS, Stage, limit, queue};
 use super::limit::{self, Transpose};
 use super::serve::Server;
 
 const HALF: SliceItem = SliceItem::Slice { start: None, stop: None, step: 2 };
 const TRIM: SliceItem = SliceItem::Slice { start: Some(1), stop: Some(-1), step: 1 };
+
+/// Loops that are not tuned for each size, as those of a limit are.
+const BY_HAND: &str = "loop by hand";
 
 /// Written once: pages that never were are one page of zeros, which any cache holds.
 fn array(queue: &Queue, shape: &[usize], dtype: Dtype) -> UsmArray {
@@ -44,18 +47,19 @@ fn operands(queue: &Queue, series: &str, bytes: usize) -> (UsmArray, UsmArray) {
     }
 }
 
-/// The best loop by hand for a transpose of numbers, past the caches where it is that large.
+/// The best of some loops by hand for a transpose of numbers.
 fn transpose_by_hand<'a>(dst: &UsmArray, src: &UsmArray) -> Contender<'a> {
     let (&[rows, columns], to, from) = (dst.shape(), dst.address(), src.buffer().address()) else {
-        return Contender::missing(LIMIT, "no matrix");
+        return Contender::missing(BY_HAND, "no matrix");
     };
-    let is_large = dst.size_bytes() >= 16 << 20;
     let mut loops: Vec<Box<dyn Fn()>> = vec![];
     for (side, threads) in [(32, 1), (32, 2), (64, 1), (64, 2)] {
-        let tables = Transpose { from: offsets(&[columns], &[rows]), to: offsets(&[rows], &[columns]) };
-        loops.push(Box::new(move || limit::transpose_64(threads, is_large, side, to, from, &tables)));
+        for nt in [false, true] {
+            let tables = Transpose { from: offsets(&[columns], &[rows]), to: offsets(&[rows], &[columns]) };
+            loops.push(Box::new(move || limit::transpose_64(threads, nt, side, to, from, &tables)));
+        }
     }
-    limit(loops)
+    Contender { name: BY_HAND, ..limit(loops) }
 }
 
 /// Bytes that can be had without swapping.
