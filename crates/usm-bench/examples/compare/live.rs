@@ -92,11 +92,16 @@ fn resident() -> Result<f64, String> {
 }
 
 pub(crate) fn all(stage: &Server) {
-    for count in [100, 10_000, 1_000_000_usize] {
-        let name = format!("live/replace one of many/{count}");
-        let case = Case::new(&name, 0).at(count as f64).long_if(count > 10_000);
-        stage.case(&case, || vec![replace(count), replace_by_malloc(count), replace_nothing(count)]);
-    }
+    let replacing = |series: &str, contenders: &dyn Fn(usize) -> Vec<Contender<'static>>| {
+        for count in [100, 10_000, 1_000_000_usize] {
+            let name = format!("live/{series}/{count}");
+            let case = Case::new(&name, 0).at(count as f64).long_if(count > 10_000);
+            stage.case(&case, || contenders(count));
+        }
+    };
+    replacing("replace one of many", &|count| vec![replace(count)]);
+    // Not beside ours, since each would find the caches full of the other's million.
+    replacing("the same by malloc", &|count| vec![replace_by_malloc(count), replace_nothing(count)]);
     let case = Case { unit: "×", ..Case::new("live/resident bytes for each byte asked for", 0) };
     stage.case(&case.long_if(true), || {
         vec![match resident() {
