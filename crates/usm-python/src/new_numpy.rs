@@ -4,7 +4,7 @@
 //! Source: the NumPy reference, "NumPy C-API": the numbers of the functions in the table and of the types are those of its headers,
 //! which each extension in C is compiled with.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_long, c_uint, c_void};
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -98,41 +98,17 @@ impl Table {
 
 /// NumPy's number of a type. NumPy calls the 64-bit integers after C's `long` where that has as many bits.
 fn type_number(dtype: Dtype) -> c_int {
-    let is_long_64 = size_of::<std::ffi::c_long>() == 8;
+    let [int32, uint32, int64, uint64] = if size_of::<c_long>() == 8 { [5, 6, 7, 8] } else { [7, 8, 9, 10] };
     match dtype {
         Dtype::Bool => 0,
         Dtype::I8 => 1,
         Dtype::U8 => 2,
         Dtype::I16 => 3,
         Dtype::U16 => 4,
-        Dtype::I32 => {
-            if is_long_64 {
-                5
-            } else {
-                7
-            }
-        }
-        Dtype::U32 => {
-            if is_long_64 {
-                6
-            } else {
-                8
-            }
-        }
-        Dtype::I64 => {
-            if is_long_64 {
-                7
-            } else {
-                9
-            }
-        }
-        Dtype::U64 => {
-            if is_long_64 {
-                8
-            } else {
-                10
-            }
-        }
+        Dtype::I32 => int32,
+        Dtype::U32 => uint32,
+        Dtype::I64 => int64,
+        Dtype::U64 => uint64,
         Dtype::F16 => 23,
         Dtype::F32 => 11,
         Dtype::F64 => 12,
