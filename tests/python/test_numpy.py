@@ -106,7 +106,7 @@ assert len(calls) == {calls}, calls
     [
         "",
         "del numpy._core._multiarray_umath._ARRAY_API",
-        "numpy._core._multiarray_umath._ARRAY_API = numpy._core._multiarray_umath._UFUNC_API = 3",
+        "numpy._core._multiarray_umath._ARRAY_API = 3",
         "import datetime; numpy._core._multiarray_umath._ARRAY_API = datetime.datetime_CAPI",
         FOREIGN_TABLE,
         "import sys; sys.modules['numpy._core._multiarray_umath'] = sys.modules['numpy.core._multiarray_umath'] = None",

@@ -1,6 +1,6 @@
 //! Memory of Python objects with the buffer protocol (PEP 3118).
 
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 
 use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -26,13 +26,9 @@ unsafe impl Sync for HostBuffer {}
 impl HostBuffer {
     /// Takes the object's buffer with everything it says about itself; read-only ones, too.
     pub(crate) fn get(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Self::get_with(name, object, ffi::PyBUF_FULL_RO)
-    }
-
-    fn get_with(name: &str, object: &Bound<'_, PyAny>, flags: c_int) -> PyResult<Self> {
         let mut view = Box::new(ffi::Py_buffer::new());
         // SAFETY: an object of this interpreter, a view to fill.
-        let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, flags) };
+        let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, ffi::PyBUF_FULL_RO) };
         if status == 0 {
             return Ok(Self { view });
         }
@@ -152,12 +148,6 @@ impl HostBytes {
             )));
         }
         Ok(bytes)
-    }
-
-    /// The bytes of a new NumPy array, which is C-contiguous: without a format and a shape, which take NumPy longer than a small copy.
-    pub(crate) fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<Self> {
-        // P2: an exporter that is not asked for strides has none.
-        HostBuffer::get_with("numpy.empty", array, ffi::PyBUF_WRITABLE).map(|buffer| Self { buffer })
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -7,9 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use std::ptr;
-
-use pyo3::ffi;
 use pyo3::prelude::*;
 
 /// How long the end waits. Code of a user can run for ever.
@@ -39,20 +36,6 @@ pub(crate) fn python<T>(py: Python<'_>, call: impl FnOnce() -> T) -> T {
     CALLS.fetch_add(1, Ordering::Relaxed);
     let _call = Call;
     call()
-}
-
-/// The result of a function with two arguments, without the tuple that the limited API of Python 3.11 has PyO3 make for them.
-pub(crate) fn with_two<'py>(
-    function: &Bound<'py, PyAny>,
-    first: &Bound<'py, PyAny>,
-    second: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let end = ptr::null_mut::<ffi::PyObject>();
-    // SAFETY: live objects, and the null pointer that ends their list.
-    let result =
-        unsafe { ffi::PyObject_CallFunctionObjArgs(function.as_ptr(), first.as_ptr(), second.as_ptr(), end) };
-    // SAFETY: a new reference, or a null pointer with an exception that is set.
-    unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
 }
 
 /// At the end of the interpreter, on its main thread.

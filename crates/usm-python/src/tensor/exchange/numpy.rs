@@ -103,18 +103,9 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     }
     let shape = PyTuple::new(py, array.shape())?;
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let result =
-        called::with_two(function(py, &EMPTY, "empty")?, &shape, &dtype::object(py, array.dtype())?)?;
-    let mut bytes = HostBytes::of_numpy(&result)?;
-    // Nobody goes on with a short copy after Ctrl-C, and so none has to own the array.
-    let copied = match interrupt::is_long(array.size_bytes()) {
-        false => bytes.with_mut(py, array.buffer(), |bytes| array.copy_to_host_contiguous(bytes)),
-        true => {
-            let source = array.clone();
-            bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))
-        }
-    };
-    copied?.or_raise()?;
+    let result = function(py, &EMPTY, "empty")?.call1((shape, dtype::object(py, array.dtype())?))?;
+    let (bytes, source) = (HostBytes::writable("numpy.empty", &result)?, array.clone());
+    bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))?.or_raise()?;
     Ok(result)
 }
 
