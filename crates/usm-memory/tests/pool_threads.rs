@@ -417,6 +417,23 @@ fn retention_is_kept_over_threads() {
     });
 }
 
+/// A thread keeps blocks of the queues that it used last, and lets the others go.
+#[test]
+fn what_threads_keep_does_not_keep_every_queue() {
+    const COUNT: usize = 12;
+    let recording = Arc::new(RecordingBackend::new(Arc::new(HostBackend::new())));
+    let runtime = Runtime::with_backend(recording.clone()).unwrap();
+    let context = Context::new(&[runtime.default_device()]).unwrap();
+    let new_queue = |_| context.create_queue(&runtime.default_device(), QueueProperties::IN_ORDER).unwrap();
+    let queues: Vec<_> = (0..COUNT).map(new_queue).collect();
+    let (_, pool) = pool(PoolOptions::new());
+    let buffers: Vec<_> = queues.iter().map(|queue| allocate(&pool, queue, UsmKind::Host, 64)).collect();
+    recording.clear();
+    drop((buffers, queues));
+    // The pool has the first one, and a thread up to four.
+    assert!(recording.count(Method::Release) >= COUNT - 5);
+}
+
 #[test]
 fn memory_of_queues_that_are_gone_can_be_trimmed() {
     each(|queue, kind| {

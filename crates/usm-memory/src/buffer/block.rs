@@ -12,7 +12,7 @@ use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
-use super::rack::Rack;
+use super::rack::{BinId, Rack};
 use crate::live::BorrowCount;
 use crate::snapshot::{self, Registration, TagId};
 use crate::{Result, drops, waits};
@@ -46,7 +46,8 @@ pub(super) const INHERITED: u8 = 2;
 const RELEASED: u8 = 4;
 
 /// A memory range, its context and its owner: one of its own, or a place of a [`Rack`] that a pool lends again and again. It is small,
-/// since programs have millions: 40 bytes.
+/// since programs have millions: 48 bytes. What the end of a place reads comes first.
+#[repr(C)]
 pub(crate) struct Block {
     /// Invariant K2: how many [`BlockRef`](super::BlockRef)s there are. A place without any belongs to its pool.
     pub(super) holders: AtomicU32,
@@ -57,9 +58,8 @@ pub(crate) struct Block {
     pub(super) kind: UsmKind,
     /// The number of a place in its rack, or `OWN`.
     pub(super) index: u8,
-    /// Label and time of birth of what is in a place.
-    pub(super) tag: AtomicU32,
-    pub(super) born: AtomicU32,
+    /// Where a place goes when it ends, so that its rack need not be read for that: of a million, most are in no cache.
+    pub(super) bin: BinId,
     pub(super) len_bytes: AtomicUsize,
     /// The queue of what is in a place, where it is another one than the rack's. Invariant K5: changed only by who lends a place or ends
     /// it, when nobody holds it; read only by its holders, and by those.
@@ -67,6 +67,9 @@ pub(crate) struct Block {
     /// Invariant K6: an [`Own`] that came out of a box, and goes with the block, when the index says so; otherwise the [`Rack`] that
     /// the block lies in. A tag of its own would take eight bytes.
     pub(super) holding: NonNull<()>,
+    /// Label and time of birth of what is in a place.
+    pub(super) tag: AtomicU32,
+    pub(super) born: AtomicU32,
 }
 
 /// The index of blocks that are in no rack.
@@ -113,7 +116,7 @@ impl Block {
         let (registration, hooks) = (OnceLock::new(), ReleaseHooks::default());
         let own = Own { start, queue, ownership, count: OnceLock::new(), registration, hooks };
         let own = NonNull::from(Box::leak(Box::new(own)));
-        Self::of(1, pending, kind, len_bytes, OWN, own.cast())
+        Self::of(1, pending, kind, len_bytes, OWN, BinId::NONE, own.cast())
     }
 
     fn of(
@@ -122,10 +125,12 @@ impl Block {
         kind: UsmKind,
         len_bytes: usize,
         index: u8,
+        bin: BinId,
         holding: NonNull<()>,
     ) -> Self {
         Self {
             index,
+            bin,
             holders: AtomicU32::new(holders),
             pending: AtomicU8::new(pending),
             has_hooks: AtomicBool::new(false),
@@ -172,9 +177,9 @@ impl Block {
     }
 
     /// A place of `rack` that belongs to its pool.
-    pub(super) fn place(rack: NonNull<Rack>, index: u8, kind: UsmKind) -> Self {
+    pub(super) fn place(rack: NonNull<Rack>, index: u8, bin: BinId, kind: UsmKind) -> Self {
         debug_assert!(index != OWN);
-        Self::of(0, 0, kind, 0, index, rack.cast())
+        Self::of(0, 0, kind, 0, index, bin, rack.cast())
     }
 
     #[inline(always)]

@@ -16,11 +16,16 @@ pub(crate) trait Home: Debug + Send + Sync {
     fn take_back(&self, place: Place, len_bytes: usize, pending: Option<&Queue>);
 }
 
-/// A home, and a number that no other one has.
+/// A home, and a number that no other one has, or [`NO_NUMBER`](Self::NO_NUMBER).
 #[derive(Clone, Debug)]
 pub(crate) struct HomeRef {
     pub(crate) home: Weak<dyn Home>,
-    pub(crate) number: u64,
+    pub(crate) number: u32,
+}
+
+impl HomeRef {
+    /// That of homes for which no number was left. No thread keeps a place for them.
+    pub(crate) const NO_NUMBER: u32 = u32::MAX;
 }
 
 impl UsmBuffer {

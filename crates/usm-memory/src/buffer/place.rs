@@ -8,7 +8,8 @@ use usm_core::Queue;
 
 use super::block::{Block, Holding, INHERITED};
 use super::home::Home;
-use super::rack::{Ending, Place};
+use super::hooks::ReleaseHooks;
+use super::rack::{BinId, Ending, Place};
 use crate::snapshot::{self, Birth, Stamp, TagId};
 
 impl Block {
@@ -63,27 +64,39 @@ impl Block {
         }
     }
 
-    /// Home and class of a place for which nothing is to be done when nobody holds it any more.
+    /// Where a place goes for which nothing is to be done when nobody holds it any more.
     #[inline(always)]
-    pub(super) fn is_done_with(&self) -> Option<(u64, u32)> {
-        let Holding::Place(_, rack) = self.holding() else { return None };
+    pub(super) fn is_done_with(&self) -> Option<BinId> {
         let has_more = self.has_hooks.load(Ordering::Relaxed) | (self.pending.load(Ordering::Relaxed) != 0);
-        (!has_more && !snapshot::is_recording()).then(|| rack.home_and_class())
+        (!has_more && !snapshot::is_recording()).then_some(self.bin)
     }
 
     /// The end of a place that nobody holds begins: its hooks run, and those who record are told. `None` for other blocks.
     pub(super) fn begin_end(&self) -> Option<Ending> {
         let Holding::Place(index, rack) = self.holding() else { return None };
         let has_hooks = self.has_hooks.load(Ordering::Relaxed);
+        let mut hooks = None;
         if has_hooks {
             self.has_hooks.store(false, Ordering::Relaxed);
+            hooks = rack.take_hooks(index);
         }
-        let ending = rack.begin_end(index, has_hooks, self.pending.load(Ordering::Relaxed) != 0);
+        hooks.iter_mut().for_each(ReleaseHooks::run_before);
+        let is_pending = self.pending.load(Ordering::Relaxed) != 0;
         // Before somebody else gets the same address.
         if snapshot::is_recording() {
             Self::record_end(self.start(), self.len_bytes(), self.kind, self.tag());
         }
-        Some(ending)
+        Some(Ending { hooks, is_pending, bin: self.bin })
+    }
+
+    /// The queue of its own that a place is lent with, where it is not that of the rack.
+    ///
+    /// # Safety
+    /// 1. As for [`empty`](Self::empty), until the reference is gone.
+    #[inline(always)]
+    pub(crate) unsafe fn own_queue(&self) -> Option<&Queue> {
+        // SAFETY: K5: the caller's promise 1.
+        unsafe { &*self.queue.get() }.as_ref()
     }
 
     /// There is a holder from now on, and so is what a snapshot tells.

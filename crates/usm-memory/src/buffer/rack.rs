@@ -20,6 +20,26 @@ pub(crate) struct Place {
     pub(crate) index: u32,
 }
 
+/// Where threads keep a place of which nothing is left to do: the number of its home, and shelf and class there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BinId {
+    pub(crate) home: u32,
+    pub(crate) shelf: u16,
+    pub(crate) class: u16,
+}
+
+impl BinId {
+    /// That of blocks which no thread keeps.
+    pub(super) const NONE: Self = Self { home: HomeRef::NO_NUMBER, shelf: 0, class: 0 };
+
+    fn of(home: &HomeRef, first: Place) -> Self {
+        match (u16::try_from(first.shelf), u16::try_from(first.class)) {
+            (Ok(shelf), Ok(class)) => Self { home: home.number, shelf, class },
+            _ => Self::NONE,
+        }
+    }
+}
+
 /// The blocks of a slab.
 pub(crate) struct Rack {
     /// Where the blocks go back to.
@@ -50,9 +70,10 @@ impl Rack {
         block_bytes: usize,
         count: usize,
     ) -> Arc<Self> {
+        let bin = BinId::of(&home, first);
         Arc::new_cyclic(|rack: &Weak<Self>| {
             let rack = NonNull::new(rack.as_ptr().cast_mut()).unwrap_or(NonNull::dangling());
-            let place = |index: usize| Block::place(rack, index as u8, slab.kind());
+            let place = |index: usize| Block::place(rack, index as u8, bin, slab.kind());
             Self {
                 home,
                 first,
@@ -106,7 +127,7 @@ impl Rack {
     }
 
     #[cold]
-    fn take_hooks(&self, index: u8) -> Option<ReleaseHooks> {
+    pub(super) fn take_hooks(&self, index: u8) -> Option<ReleaseHooks> {
         let mut hooks = self.hooks();
         let at = hooks.iter().position(|(of, _)| *of == index)?;
         Some(hooks.swap_remove(at).1)
@@ -132,9 +153,9 @@ impl fmt::Debug for Rack {
 #[inline(always)]
 pub(super) unsafe fn end(place: NonNull<Block>) {
     // SAFETY: the place is lent until it is taken back below (1), so that it stays.
-    if let Some((home, class)) = unsafe { place.as_ref() }.is_done_with()
-        // SAFETY: a place of that home and class, which nobody holds (1), and for which nothing is to be done before.
-        && unsafe { resource::keep(place, home, class) }
+    if let Some(bin) = unsafe { place.as_ref() }.is_done_with()
+        // SAFETY: a place of that bin, which nobody holds (1), and for which nothing is to be done before.
+        && unsafe { resource::keep(place, bin) }
     {
         return;
     }
@@ -149,11 +170,11 @@ pub(super) unsafe fn end(place: NonNull<Block>) {
 unsafe fn end_slowly(place: NonNull<Block>) {
     // The rack may go as soon as the place is back, so that no reference into it is kept over that.
     // SAFETY: the place is lent until it is taken back below (1), so that it stays.
-    let Some(Ending { hooks, is_pending, home, class }) = unsafe { place.as_ref() }.begin_end() else {
+    let Some(Ending { hooks, is_pending, bin }) = unsafe { place.as_ref() }.begin_end() else {
         return;
     };
-    // SAFETY: a place of that home and class, which nobody holds (1). What had to be done before has been done.
-    if is_pending || !unsafe { resource::keep(place, home, class) } {
+    // SAFETY: a place of that bin, which nobody holds (1). What had to be done before has been done.
+    if is_pending || !unsafe { resource::keep(place, bin) } {
         // SAFETY: as above.
         unsafe { give_back(place, is_pending) };
     }
@@ -163,10 +184,9 @@ unsafe fn end_slowly(place: NonNull<Block>) {
 /// What is to be done when nobody holds a place any more.
 pub(super) struct Ending {
     /// Those that come after the release.
-    hooks: Option<ReleaseHooks>,
-    is_pending: bool,
-    home: u64,
-    class: u32,
+    pub(super) hooks: Option<ReleaseHooks>,
+    pub(super) is_pending: bool,
+    pub(super) bin: BinId,
 }
 
 /// # Safety
@@ -187,20 +207,31 @@ impl Rack {
     pub(super) fn home(&self) -> Option<Arc<dyn Home>> {
         self.home.home.upgrade()
     }
+}
 
-    /// Home and class of all places.
-    #[inline(always)]
-    pub(super) fn home_and_class(&self) -> (u64, u32) {
-        (self.home.number, self.first.class)
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Weak};
+
+    use usm_core::Queue;
+
+    use super::{BinId, Home, HomeRef, Place};
+
+    #[derive(Debug)]
+    struct Nowhere;
+
+    impl Home for Nowhere {
+        fn take_back(&self, _: Place, _: usize, _: Option<&Queue>) {}
     }
 
-    /// The end of a place that nobody holds begins.
-    #[inline]
-    pub(super) fn begin_end(&self, index: u8, has_hooks: bool, is_pending: bool) -> Ending {
-        let mut hooks = if has_hooks { self.take_hooks(index) } else { None };
-        if let Some(hooks) = &mut hooks {
-            hooks.run_before();
-        }
-        Ending { hooks, is_pending, home: self.home.number, class: self.first.class }
+    #[test]
+    fn numbers_that_do_not_fit_are_of_no_bin() {
+        let home: Weak<dyn Home> = Arc::downgrade(&Arc::new(Nowhere)) as _;
+        let home = HomeRef { home, number: 7 };
+        let of = |shelf, class| BinId::of(&home, Place { shelf, class, slab: 3, index: 0 });
+        assert_eq!(of(2, 5), BinId { home: 7, shelf: 2, class: 5 });
+        assert_eq!(of(0xffff, 0xffff), BinId { home: 7, shelf: 0xffff, class: 0xffff });
+        assert_eq!((of(0x1_0000, 0), of(0, 0x1_0000)), (BinId::NONE, BinId::NONE));
+        assert_eq!(BinId::NONE.home, HomeRef::NO_NUMBER);
     }
 }

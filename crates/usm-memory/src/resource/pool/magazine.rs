@@ -2,13 +2,13 @@
 
 use std::mem;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use usm_core::{Queue, UsmKind};
 
 use super::classes::SizeClass;
 use super::latch::Latch;
-use crate::buffer::Block;
+use crate::buffer::{BinId, Block};
 use crate::snapshot::Birth;
 
 /// Most blocks of one size.
@@ -26,7 +26,7 @@ const MAX_QUEUES: usize = 4;
 #[derive(Debug)]
 pub(super) struct Magazine {
     /// The number of the pool, 0 for none. Changed by its thread, and by a pool that goes.
-    pub(super) stock: AtomicU64,
+    pub(super) stock: AtomicU32,
     pub(super) kept: Latch<Kept>,
 }
 
@@ -119,11 +119,11 @@ impl Magazine {
             reused_count: 0,
             is_known: false,
         };
-        Self { stock: AtomicU64::new(0), kept: Latch::new(kept) }
+        Self { stock: AtomicU32::new(0), kept: Latch::new(kept) }
     }
 
     #[inline(always)]
-    pub(super) fn is_of(&self, stock: u64) -> bool {
+    pub(super) fn is_of(&self, stock: u32) -> bool {
         self.stock.load(Ordering::Relaxed) == stock
     }
 
@@ -150,9 +150,7 @@ impl Magazine {
 impl Kept {
     #[inline(always)]
     fn tray(&mut self, queue: &Queue, kind: UsmKind) -> Option<&mut Tray> {
-        // By address: a tray keeps its queues, so that no other one has it.
-        let is_it = |known: &Queue| ptr::eq(known.context(), queue.context());
-        self.trays.iter_mut().find(|tray| tray.kind == kind && tray.queues.iter().any(is_it))
+        self.trays.iter_mut().find(|tray| tray.kind == kind && tray.knows(queue))
     }
 
     #[inline(always)]
@@ -176,13 +174,23 @@ impl Kept {
     }
 
     /// Keeps a block whose last holder has gone; `false` where it cannot.
+    ///
+    /// # Safety
+    /// 1. It is a place where this value's pool lends from, for which the caller does what M3 says.
     #[inline(always)]
-    pub(super) fn put(&mut self, block: &Block, class: usize) -> bool {
+    pub(super) unsafe fn put(&mut self, block: &Block, to: BinId) -> bool {
         let (pinned_bytes, max_pinned_bytes) = (self.pinned_bytes, self.max_pinned_bytes);
-        let Some(bin) = self.tray(block.queue(), block.kind()).and_then(|tray| tray.bins.get_mut(class))
-        else {
+        let Some(tray) = self.trays.iter_mut().find(|tray| tray.shelf == to.shelf.into()) else {
             return false;
         };
+        // SAFETY: nobody else ends it or lends it (1).
+        if let Some(own) = unsafe { block.own_queue() }
+            && !tray.knows(own)
+        {
+            // It would keep its queue with it.
+            return false;
+        }
+        let Some(bin) = tray.bins.get_mut(usize::from(to.class)) else { return false };
         let pinned_bytes = pinned_bytes + bin.slab_bytes;
         if pinned_bytes > max_pinned_bytes || !bin.push(NonNull::from(block)) {
             return false;
@@ -213,7 +221,7 @@ impl Kept {
             self.trays.push(Tray { shelf, kind, queues: Vec::new(), bins: Vec::new() });
         }
         for tray in self.trays.iter_mut().filter(|tray| tray.shelf == shelf) {
-            if !tray.queues.iter().any(|known| ptr::eq(known.context(), queue.context())) {
+            if !tray.knows(queue) {
                 if tray.queues.len() == MAX_QUEUES {
                     gone = Some(tray.queues.remove(0));
                 }
@@ -283,6 +291,12 @@ impl Kept {
 }
 
 impl Tray {
+    /// By address: a tray keeps its queues, so that no other one has it.
+    #[inline(always)]
+    fn knows(&self, queue: &Queue) -> bool {
+        self.queues.iter().any(|known| ptr::eq(known.context(), queue.context()))
+    }
+
     /// The blocks.
     pub(super) fn places(&self) -> impl Iterator<Item = NonNull<Block>> {
         self.bins.iter().flat_map(|bin| bin.places.iter().take(bin.count).copied().flatten())

@@ -2,7 +2,7 @@
 
 use std::mem;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use usm_core::{Queue, Runtime, UsmKind};
@@ -23,12 +23,12 @@ pub(super) struct Stock {
     /// Of the process that made it. In a forked child the lock may be closed for ever: nothing is lent there, and what comes back is
     /// the parent's.
     generation: u64,
-    /// Of no other pool.
-    pub(super) id: u64,
+    /// Of no other pool, unless none was left.
+    pub(super) id: u32,
 }
 
 /// The number of the next pool; 0 is none.
-static NEXT: AtomicU64 = AtomicU64::new(1);
+static NEXT: AtomicU32 = AtomicU32::new(1);
 
 /// What the lock keeps.
 #[derive(Debug)]
@@ -80,7 +80,8 @@ impl Stock {
             reused_count: 0,
         };
         let (state, generation) = (Mutex::new(state), Runtime::fork_generation());
-        Arc::new(Self { state, generation, id: NEXT.fetch_add(1, Ordering::Relaxed) })
+        let id = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1));
+        Arc::new(Self { state, generation, id: id.unwrap_or(HomeRef::NO_NUMBER) })
     }
 
     /// Whether this is a forked child of the process that made the pool.

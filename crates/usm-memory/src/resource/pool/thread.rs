@@ -10,7 +10,7 @@ use usm_core::Runtime;
 
 use super::magazine::Magazine;
 use super::stock::Stock;
-use crate::buffer::Block;
+use crate::buffer::{BinId, Block, HomeRef};
 
 thread_local! {
     /// The one that was used last. Without a destructor, so that it can be asked as long as the thread lives.
@@ -57,12 +57,12 @@ struct Mine(RefCell<Vec<Entry>>);
 
 /// The magazine of this thread for a pool, where it has one.
 #[inline(always)]
-pub(super) fn magazine(stock: u64) -> Option<&'static Magazine> {
+pub(super) fn magazine(stock: u32) -> Option<&'static Magazine> {
     CURRENT.get().filter(|magazine| magazine.is_of(stock)).or_else(|| find(stock))
 }
 
 #[cold]
-fn find(stock: u64) -> Option<&'static Magazine> {
+fn find(stock: u32) -> Option<&'static Magazine> {
     // After the end of the thread's values there is none, and none is made.
     let find = |mine: &Mine| {
         let found = mine.0.try_borrow().ok()?.iter().find(|entry| entry.magazine.is_of(stock))?.magazine;
@@ -74,6 +74,9 @@ fn find(stock: u64) -> Option<&'static Magazine> {
 
 /// The magazine of this thread for a pool, which the pool may not know yet.
 pub(super) fn magazine_or_new(stock: &Arc<Stock>) -> Option<&'static Magazine> {
+    if stock.id == HomeRef::NO_NUMBER {
+        return None;
+    }
     magazine(stock.id).or_else(|| add(stock))
 }
 
@@ -97,13 +100,15 @@ fn add(stock: &Arc<Stock>) -> Option<&'static Magazine> {
 /// Keeps a block, whose last holder has gone, for the next allocation of this thread; `false` where it cannot. Nobody else lends it.
 ///
 /// # Safety
-/// 1. It is a place of the pool, in its class, lent, and without holder, hook and pending work.
+/// 1. It is a place of that bin, lent, and without holder, hook and pending work.
 #[inline(always)]
-pub(crate) unsafe fn keep(place: NonNull<Block>, stock: u64, class: u32) -> bool {
-    let Some(magazine) = magazine(stock) else { return false };
+pub(crate) unsafe fn keep(place: NonNull<Block>, bin: BinId) -> bool {
+    let Some(magazine) = magazine(bin.home) else { return false };
     let Some(mut kept) = magazine.kept.try_hold() else { return false };
     // SAFETY: it is lent (1), so that it stays while the magazine is held, and no longer.
-    kept.put(unsafe { place.as_ref() }, class as usize)
+    let block = unsafe { place.as_ref() };
+    // SAFETY: it is of the magazine's pool, since that has the number, and as M3 says (1).
+    unsafe { kept.put(block, bin) }
 }
 
 impl Drop for Mine {
