@@ -57,6 +57,25 @@ def test_unsupported_dtypes_are_refused(array, dtype):
         array((2,), dtype=dtype)
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3, "4"), (2, "3", 4), ("2", 3, 4), [2, 3, 4], [2, "3", 4]])
+def test_sizes_may_be_of_any_integer_type(array, usm_type, shape):
+    class Size:
+        def __init__(self, size):
+            self.size = int(size)
+
+        def __index__(self):
+            return self.size
+
+    sizes = type(shape)(size if isinstance(size, int) else Size(size) for size in shape)
+    assert array(sizes, dtype="i1", buffer=usm_type).shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize("shape", [(2, -1), (2, 3, -4), [-2, 3], (2, 1 << 70), (2, "3"), (2, 3.0), (2, (3,))])
+def test_sizes_that_are_none_are_named(array, usm_type, shape):
+    with pytest.raises((ValueError, TypeError), match=r"shape\[[012]\]: found"):
+        array(shape, dtype="i1", buffer=usm_type)
+
+
 def test_shape_may_be_a_number_or_a_list(array, usm_type):
     assert array(3, dtype="u1", buffer=usm_type).shape == (3,)
     assert array([2, 3], dtype="u1", buffer=usm_type).shape == (2, 3)

@@ -98,18 +98,23 @@ impl<'a> UsmArrayBuilder<'a> {
     /// - [`Error::BufferMisaligned`]: the memory is not aligned for the dtype
     /// - [`Error::Memory`]: the allocation failed
     pub fn build(self, source: BufferSource<'_>) -> Result<UsmArray> {
-        let (buffer, origin, offset) = self.memory(source)?;
-        let mut array = UsmArray { buffer, dtype: self.dtype, layout: Layout::no_axes(), origin };
-        self.place(&mut array, offset)?;
-        Ok(array)
+        self.over_memory(source, |buffer, origin, offset| {
+            let mut array = UsmArray { buffer, dtype: self.dtype, layout: Layout::no_axes(), origin };
+            self.place(&mut array, offset)?;
+            Ok(array)
+        })
     }
 
     /// As [`build`](Self::build), in a box, where the array is made and stays: for objects that hold arrays, which are moved often.
     ///
     /// # Errors
     /// Those of [`build`](Self::build).
+    #[inline]
     pub fn build_boxed(self, source: BufferSource<'_>) -> Result<Box<UsmArray>> {
-        let (buffer, origin, offset) = self.memory(source)?;
+        self.over_memory(source, |buffer, origin, offset| self.place_boxed(buffer, origin, offset))
+    }
+
+    fn place_boxed(&self, buffer: UsmBuffer, origin: isize, offset: isize) -> Result<Box<UsmArray>> {
         let layout = Layout::no_axes();
         let mut array = Box::write(Box::new_uninit(), UsmArray { buffer, dtype: self.dtype, layout, origin });
         self.place(&mut array, offset)?;
@@ -131,17 +136,24 @@ impl<'a> UsmArrayBuilder<'a> {
         array.check()
     }
 
-    /// The memory, the origin of the array and its offset, both in elements from the start of the memory.
-    fn memory(&self, source: BufferSource<'_>) -> Result<(UsmBuffer, isize, isize)> {
+    /// Makes something of the memory, the origin of the array and its offset, both in elements from the start of the memory.
+    // Inlined, and not a function that returns them: what was just written in parts is slow to move as a whole.
+    #[inline]
+    fn over_memory<T>(
+        &self,
+        source: BufferSource<'_>,
+        make: impl FnOnce(UsmBuffer, isize, isize) -> Result<T>,
+    ) -> Result<T> {
         match source {
             BufferSource::Allocate { kind, queue } => {
-                self.allocate(kind, queue).map(|(buffer, offset)| (buffer, 0, offset))
+                let (buffer, offset) = self.allocate(kind, queue)?;
+                make(buffer, 0, offset)
             }
-            BufferSource::Existing(buffer) => Ok((buffer, 0, self.offset.unwrap_or(0))),
+            BufferSource::Existing(buffer) => make(buffer, 0, self.offset.unwrap_or(0)),
             BufferSource::SharedWith(array) => {
                 // A sum out of range is as far outside the buffer as a sum in range can be.
                 let offset = self.offset.unwrap_or(0).saturating_add(array.origin);
-                Ok((array.buffer.clone(), array.origin, offset))
+                make(array.buffer.clone(), array.origin, offset)
             }
         }
     }

@@ -15,31 +15,40 @@ use crate::interface::{index, index_sequence};
 
 /// An integer or a tuple or list of integers, none negative.
 pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Axes<usize>> {
-    if let Some(sizes) = plain_shape(object) {
-        return Ok(sizes);
+    let mut sizes = Axes::new();
+    read_shape(object, &mut sizes)?;
+    Ok(sizes)
+}
+
+/// As [`shape`], into `sizes`, which is empty: what has just been written one by one is slow to move as a whole.
+pub(super) fn read_shape(object: &Bound<'_, PyAny>, sizes: &mut Axes<usize>) -> PyResult<()> {
+    if read_plain_shape(object, sizes) {
+        return Ok(());
     }
     let is_number = object.is_exact_instance_of::<PyInt>()
         || !is_builtin(object) && object.hasattr(intern!(object.py(), "__index__"))?;
-    let sizes: Vec<isize> = match is_number {
+    let found: Vec<isize> = match is_number {
         true => vec![index("shape", object)?],
         false => index_sequence("shape", object)?,
     };
-    let check = |(axis, size): (usize, isize)| {
-        usize::try_from(size).map_err(|_| {
+    *sizes = Axes::new();
+    for (axis, &size) in found.iter().enumerate() {
+        sizes.push(usize::try_from(size).map_err(|_| {
             PyValueError::new_err(format!("shape[{axis}]: found {size}, allowed are sizes of 0 and more"))
-        })
-    };
-    sizes.into_iter().enumerate().map(check).collect()
+        })?);
+    }
+    Ok(())
 }
 
-/// A shape of Python's own integers in a tuple, as nearly all are.
-fn plain_shape(object: &Bound<'_, PyAny>) -> Option<Axes<usize>> {
-    let size = |item: &Bound<'_, PyAny>| {
-        if item.is_exact_instance_of::<PyInt>() { item.extract().ok() } else { None }
+/// A shape of Python's own integers in a tuple, as nearly all are; `false` for others, of which some sizes may have been read.
+fn read_plain_shape(object: &Bound<'_, PyAny>, sizes: &mut Axes<usize>) -> bool {
+    let mut read = |item: &Bound<'_, PyAny>| {
+        let size = if item.is_exact_instance_of::<PyInt>() { item.extract().ok() } else { None };
+        size.map(|size| sizes.push(size)).is_some()
     };
     match object.cast_exact::<PyTuple>() {
-        Ok(tuple) => tuple.iter_borrowed().map(|item| size(&item)).collect(),
-        Err(_) => Some(Axes::from(&[size(object)?][..])),
+        Ok(tuple) => tuple.iter_borrowed().all(|item| read(&item)),
+        Err(_) => read(object),
     }
 }
 

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{BufferSource, UsmArray};
+use usm_array::{Axes, BufferSource, UsmArray};
 
 use super::arguments;
 use crate::errors::{OrRaise, type_name};
@@ -36,7 +36,8 @@ pub(super) fn check_namespace(array_namespace: Option<&Bound<'_, PyAny>>) -> PyR
 
 /// The array that the constructor's arguments describe.
 pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Box<UsmArray>> {
-    let shape = arguments::shape(arguments.shape)?;
+    let mut shape = Axes::new();
+    arguments::read_shape(arguments.shape, &mut shape)?;
     let strides: Option<Vec<isize>> =
         arguments.strides.map(|strides| index_sequence("strides", strides)).transpose()?;
     let offset: isize = arguments.offset.map_or(Ok(0), |offset| index("offset", offset))?;
