@@ -45,15 +45,16 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
     let builder = |dtype| {
         UsmArray::builder(&shape, dtype).strides(strides.as_deref()).offset(Some(offset)).order(order)
     };
+    if let Some(Ok(memory)) = arguments.buffer.map(|buffer| buffer.cast::<Memory>()) {
+        no_keywords(arguments)?;
+        let memory = memory.get().buffer();
+        let dtype = arguments::dtype(arguments.dtype, || memory.device())?;
+        return builder(dtype).build_boxed(BufferSource::Existing(memory.clone())).or_raise();
+    }
     if let Some(buffer) = arguments.buffer
         && !buffer.is_instance_of::<PyString>()
     {
         no_keywords(arguments)?;
-        if let Ok(memory) = buffer.cast::<Memory>() {
-            let memory = memory.get().buffer();
-            let dtype = arguments::dtype(arguments.dtype, || memory.device())?;
-            return builder(dtype).build_boxed(BufferSource::Existing(memory.clone())).or_raise();
-        }
         let array = array_argument(buffer)?;
         let dtype = arguments::dtype(arguments.dtype, || array.device())?;
         return builder(dtype).build_boxed(BufferSource::SharedWith(&array)).or_raise();
