@@ -61,6 +61,44 @@ fn replace_by_malloc<'a>(count: usize) -> Contender<'a> {
     })
 }
 
+/// The least that takes part in it where records do not lie in the blocks: one record for each handle, in one piece, and a list of free
+/// ones for each size. No lock, no statistics, no slabs, no memory.
+fn replace_by_hand<'a>(count: usize) -> Contender<'a> {
+    /// As large as a record of a pool.
+    #[derive(Default)]
+    struct Record {
+        holders: u32,
+        class: u32,
+        _rest: [usize; 5],
+    }
+    let (mut random, mut records, mut free) = (Random(1), Vec::<Record>::new(), vec![Vec::<u32>::new(); 64]);
+    let new = |random: &mut Random, records: &mut Vec<Record>, free: &mut [Vec<u32>]| {
+        let len_bytes = random.bytes();
+        // Eight classes for each doubling.
+        let log = len_bytes.ilog2();
+        let class = 8 * (log - 6) + ((len_bytes >> (log - 3)) & 7) as u32;
+        let record = free[class as usize].pop().unwrap_or_else(|| {
+            records.push(Record::default());
+            records.len() as u32 - 1
+        });
+        records[record as usize] = Record { holders: 1, class, ..Record::default() };
+        record
+    };
+    // As large as a buffer.
+    let mut live: Vec<[usize; 2]> =
+        (0..count).map(|_| [new(&mut random, &mut records, &mut free) as usize, 0]).collect();
+    Contender::timed("records by hand", move || {
+        let index = random.below(count);
+        let next = new(&mut random, &mut records, &mut free);
+        let [old, _] = std::mem::replace(&mut live[index], [next as usize, 0]);
+        let old_record = &mut records[old];
+        old_record.holders -= 1;
+        if old_record.holders == 0 {
+            free[old_record.class as usize].push(old as u32);
+        }
+    })
+}
+
 /// The same without memory: what the loop and its vector take themselves.
 fn replace_nothing<'a>(count: usize) -> Contender<'a> {
     let mut random = Random(1);
@@ -101,7 +139,9 @@ pub(crate) fn all(stage: &Server) {
     };
     replacing("replace one of many", &|count| vec![replace(count)]);
     // Not beside ours, since each would find the caches full of the other's million.
-    replacing("the same by malloc", &|count| vec![replace_by_malloc(count), replace_nothing(count)]);
+    replacing("the same by malloc", &|count| {
+        vec![replace_by_malloc(count), replace_by_hand(count), replace_nothing(count)]
+    });
     let case = Case { unit: "×", ..Case::new("live/resident bytes for each byte asked for", 0) };
     stage.case(&case.long_if(true), || {
         vec![match resident() {
