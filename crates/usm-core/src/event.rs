@@ -1,6 +1,7 @@
 //! An event: the end of one operation.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::backend::{Backend, EventStatus, ProfilingTimes, RawEvent};
 use crate::{Context, Result};
@@ -15,8 +16,16 @@ owned_handle!(
 /// Dropping an event does not wait for it: whoever owns the operands does.
 #[derive(Clone, Debug)]
 pub struct Event {
-    inner: Arc<EventHandle>,
+    inner: Arc<Inner>,
     context: Context,
+}
+
+/// What clones share.
+#[derive(Debug)]
+struct Inner {
+    handle: EventHandle,
+    /// A wait has found that the operation ended well, so that the runtime need not be asked any more.
+    has_ended: AtomicBool,
 }
 
 impl Event {
@@ -25,7 +34,8 @@ impl Event {
     pub(crate) unsafe fn from_raw(context: &Context, raw: RawEvent) -> Self {
         // SAFETY: the caller's promise 1.
         let handle = unsafe { EventHandle::from_raw(Arc::clone(context.backend()), raw) };
-        Self { inner: Arc::new(handle), context: context.clone() }
+        let inner = Inner { handle, has_ended: AtomicBool::new(false) };
+        Self { inner: Arc::new(inner), context: context.clone() }
     }
 
     /// The context of the queue that the operation was submitted to.
@@ -35,11 +45,11 @@ impl Event {
     }
 
     pub(crate) fn raw(&self) -> RawEvent {
-        self.inner.raw()
+        self.inner.handle.raw()
     }
 
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
-        self.inner.backend()
+        self.inner.handle.backend()
     }
 
     /// Waits until the operation has ended. After an error, too, the operation uses its operands no more.
@@ -49,7 +59,9 @@ impl Event {
     /// the operation was pending.
     pub fn wait(&self) -> Result<()> {
         // SAFETY: the handle is live (H1).
-        unsafe { self.backend().wait(self.raw()) }
+        unsafe { self.backend().wait(self.raw()) }?;
+        self.inner.has_ended.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Waits until all of the operations have ended, also after an error.
@@ -69,6 +81,9 @@ impl Event {
     /// How far the operation is.
     #[must_use]
     pub fn status(&self) -> EventStatus {
+        if self.inner.has_ended.load(Ordering::Acquire) {
+            return EventStatus::Complete;
+        }
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().event_status(self.raw()) }
     }

@@ -440,3 +440,30 @@ fn host_tasks_pass_through_every_decorator() {
         assert_eq!(delayed.faults()[0].operation, Method::HostTask);
     }
 }
+
+/// Asking takes as long as a tenth of a small copy.
+#[test]
+fn the_runtime_is_not_asked_for_what_a_wait_has_found() {
+    for base in bases::all() {
+        let faulty = Arc::new(FaultyBackend::new(base.backend.clone()));
+        let recording = Arc::new(RecordingBackend::new(faulty.clone()));
+        let queue = queue_over(recording.clone(), QueueProperties::IN_ORDER);
+        let count = |event: &Event| {
+            recording.clear();
+            let of_clone = event.clone();
+            assert!(event.is_complete() && of_clone.is_complete());
+            recording.count(Method::EventStatus)
+        };
+        let event = queue.barrier(&[]).unwrap();
+        while !event.is_complete() {
+            std::thread::yield_now();
+        }
+        assert_eq!(count(&event), 2, "nobody has waited yet: {}", base.name);
+        faulty.arm(Fault::at(1).of(Method::Wait));
+        event.wait().unwrap_err();
+        faulty.disarm();
+        assert_eq!(count(&event), 2, "a wait that fails has found nothing: {}", base.name);
+        event.wait().unwrap();
+        assert_eq!(count(&event), 0, "{}", base.name);
+    }
+}

@@ -99,8 +99,10 @@ impl Bench {
         Measured { known, cases: self.measure(&chosen) }
     }
 
-    /// Measures these cases once more.
+    /// Measures these cases once more, by programs that are started anew: how the driver's threads take turns with ours is different
+    /// in each process, and stays so while it lives.
     pub(super) fn again(&mut self, names: &[String]) -> Vec<Case> {
+        self.workers.iter_mut().for_each(Worker::stop);
         let chosen: Vec<usize> = (0..self.meetings.len())
             .filter(|&index| names.contains(&self.meetings[index].listed.case))
             .collect();

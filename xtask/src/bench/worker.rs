@@ -122,8 +122,8 @@ impl Worker {
         serde_json::from_str(&line).map_err(|error| Failure::new(format!("{request:?}: {error}: {line}")))
     }
 
-    /// Closing its input ends it; what does not end is killed.
-    fn stop(&mut self) {
+    /// Closing its input ends it; what does not end is killed. The next request starts it again.
+    pub(super) fn stop(&mut self) {
         if let Some(Running { mut child, requests, answers }) = self.running.take() {
             drop((requests, answers));
             let _ = child.kill();
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_answer_ends_and_starts_again() {
+    fn what_does_not_answer_or_is_stopped_starts_again() {
         let mut command = Command::new("sh");
         // Ends after two requests, and answers the first one but where it says never.
         command.args(["-c", "read line; case $line in *never*) ;; *) echo '[]';; esac; read line; exit 3"]);
@@ -186,5 +186,7 @@ mod tests {
         assert!(late.starts_with("no answer to \"open\\tnever\" within"), "{late}");
         worker.patience = PATIENCE;
         assert!(worker.list().unwrap().is_empty());
+        worker.stop();
+        assert!(worker.list().unwrap().is_empty(), "a new one, since the second request ends it");
     }
 }
