@@ -20,16 +20,25 @@ class Contender:
 
 @dataclass(frozen=True)
 class Case:
-    """`name` is `group/case`; `bytes` is the size of the result, or 0; `once`: run one at a time."""
+    """`name` is `group/case`; `bytes` is the size of the result, or 0; `once`: run one at a time;
+    `processes`: in so many, one after the other.
+    """
 
     name: str
     contenders: list[Contender]
     bytes: int = 0
     unit: str = "ns"
     once: bool = False
+    processes: int = 1
 
     def description(self) -> dict[str, Any]:
-        return {"case": self.name, "bytes": self.bytes, "unit": self.unit, "once": self.once}
+        return {
+            "case": self.name,
+            "bytes": self.bytes,
+            "unit": self.unit,
+            "once": self.once,
+            "processes": self.processes,
+        }
 
 
 def timed(name: str, statement: str, names: Callable[[], dict[str, Any]], repeats: int = REPEATS) -> Contender:

@@ -7,6 +7,9 @@ from calls import SMALL, small
 from case import Case, timed
 from sides import PEER, USM, names
 
+# How the threads of the driver take turns with ours is different in each process, and stays so while it lives.
+PROCESSES = 5
+
 
 def memory() -> dict[str, Any]:
     import usm
@@ -27,11 +30,11 @@ def peer_memory() -> dict[str, Any]:
 def cases() -> Iterator[Case]:
     for name, (statement, _, shape) in SMALL.items():
         sides = [timed(side, statement, small(side, "device", shape)) for side in (USM, PEER)]
-        yield Case(f"queue/{name}", sides)
+        yield Case(f"queue/{name}", sides, processes=PROCESSES)
     for way in ["copy_from_host", "copy_to_host"]:
         statement = f"m.{way}(host)"
         sides = [timed(USM, statement, memory), timed("dpctl", statement, peer_memory)]
-        yield Case(f"queue/{way}, 4 KiB", sides, bytes=4096)
+        yield Case(f"queue/{way}, 4 KiB", sides, bytes=4096, processes=PROCESSES)
     yield from strided()
     yield from transfers()
 

@@ -24,7 +24,7 @@ pub struct Event {
 #[derive(Debug)]
 struct Inner {
     handle: EventHandle,
-    /// A wait has found that the operation ended well, so that the runtime need not be asked any more.
+    /// A wait or a look has found that the operation is over, so that the runtime need not be asked for that any more.
     has_ended: AtomicBool,
 }
 
@@ -85,7 +85,11 @@ impl Event {
             return EventStatus::Complete;
         }
         // SAFETY: the handle is live (H1).
-        unsafe { self.backend().event_status(self.raw()) }
+        let status = unsafe { self.backend().event_status(self.raw()) };
+        if status == EventStatus::Complete {
+            self.inner.has_ended.store(true, Ordering::Release);
+        }
+        status
     }
 
     /// When the operation was submitted, started and ended. Waits for its end.

@@ -126,6 +126,30 @@ fn contexts_and_kinds_do_not_share_and_queues_do() {
     });
 }
 
+/// Blocks come back with the queue that their slab was made for, though the thread has used others since.
+#[test]
+fn blocks_of_a_queue_that_was_not_used_for_long_are_kept_and_lent() {
+    each(|queue, kind| {
+        let (_, pool) = pool(PoolOptions::new());
+        let first = allocate(&pool, queue, kind, 64);
+        let create = |_| queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
+        let others: Vec<_> = (0..6).map(create).collect();
+        others.iter().for_each(|other| drop(allocate(&pool, other, kind, 64)));
+        let address = first.address();
+        drop(first);
+        assert_eq!(pool.statistics().used_bytes, 0);
+        let asked = [&others[5], queue, &others[0]];
+        let buffers = asked.map(|queue| allocate(&pool, queue, kind, 64));
+        for (buffer, queue) in buffers.iter().zip(asked) {
+            assert_eq!(buffer.queue(), queue);
+        }
+        assert!(buffers.iter().any(|buffer| buffer.address() == address));
+        drop(buffers);
+        pool.trim();
+        assert_eq!((pool.statistics().used_bytes, pool.statistics().slab_bytes), (0, 0));
+    });
+}
+
 #[test]
 fn published_blocks_are_taken_last() {
     each(|queue, kind| {

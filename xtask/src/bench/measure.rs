@@ -16,6 +16,8 @@ pub(super) struct Effort {
     /// As soon as this is over and there were [`Effort::LEAST_ROUNDS`], a case ends.
     time: Duration,
     long_cases: bool,
+    /// In how many processes of each program a case may be measured.
+    processes: usize,
     /// What all cases share; the last ones get less when others took longer.
     all: Duration,
 }
@@ -29,6 +31,7 @@ impl Effort {
             rounds: 31,
             time: Duration::from_secs(6),
             long_cases: true,
+            processes: usize::MAX,
             all: Duration::MAX,
         }
     }
@@ -39,6 +42,7 @@ impl Effort {
             rounds: 15,
             time: Duration::from_millis(250),
             long_cases: false,
+            processes: 1,
             all: Duration::from_secs(140),
         }
     }
@@ -119,7 +123,7 @@ impl Bench {
             progress.begin(&meeting.listed.case);
             let share = effort.all.saturating_sub(start.elapsed()) / left;
             left -= 1;
-            let case = one(workers, meeting, effort, effort.time.min(share));
+            let case = over_processes(workers, meeting, effort, effort.time.min(share));
             progress.end(&case);
             case
         };
@@ -127,8 +131,38 @@ impl Bench {
     }
 }
 
-/// One case. What fails is part of the record.
-fn one(workers: &mut [Worker], meeting: &Meeting, effort: &Effort, time: Duration) -> Case {
+/// One case, part by part by programs that are started anew where it says so.
+fn over_processes(workers: &mut [Worker], meeting: &Meeting, effort: &Effort, time: Duration) -> Case {
+    let parts = meeting.listed.processes.clamp(1, effort.processes);
+    let rounds = effort.rounds.div_ceil(parts);
+    let time = time / u32::try_from(parts).unwrap_or(u32::MAX);
+    let mut part = |number: usize| {
+        if number > 0 {
+            meeting.workers.iter().for_each(|&worker| workers[worker].stop());
+        }
+        one(workers, meeting, effort, rounds, time)
+    };
+    let first = part(0);
+    (1..parts).map(part).fold(first, joined)
+}
+
+/// The samples of both, round by round. Who failed in one has none.
+fn joined(mut case: Case, more: Case) -> Case {
+    for contender in &mut case.contenders {
+        match more.contenders.iter().find(|other| other.name == contender.name) {
+            Some(other) if other.missing.is_none() => contender.samples.extend(&other.samples),
+            Some(other) => contender.missing.clone_from(&other.missing),
+            None => contender.missing = Some("not there in a program that was started anew".to_owned()),
+        }
+        if contender.missing.is_some() {
+            contender.samples.clear();
+        }
+    }
+    case
+}
+
+/// One case, once. What fails is part of the record.
+fn one(workers: &mut [Worker], meeting: &Meeting, effort: &Effort, rounds: usize, time: Duration) -> Case {
     let Listed { case, bytes, unit, x, once, .. } = meeting.listed.clone();
     let mut record = Case { name: case, bytes, unit, x, contenders: vec![] };
     let mut entrants = vec![];
@@ -160,7 +194,7 @@ fn one(workers: &mut [Worker], meeting: &Meeting, effort: &Effort, time: Duratio
     }
     let start = Instant::now();
     let mut turns = Turns::new(entrants.len());
-    for round in 0..effort.rounds {
+    for round in 0..rounds {
         if round >= Effort::LEAST_ROUNDS && start.elapsed() > time {
             break;
         }
@@ -211,5 +245,74 @@ impl Entrant {
     fn fail(&mut self, failure: &crate::failure::Failure) {
         self.record.samples.clear();
         self.record.missing = Some(failure.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::process::Command;
+
+    use super::*;
+
+    /// A program with one case, whose samples are its number in the system.
+    fn program(processes: usize) -> Worker {
+        let script = format!(
+            r#"while read request rest; do case $request in
+                list) echo '[{{"case": "a/b", "bytes": 0, "unit": "", "once": true, "processes": {processes}}}]';;
+                open) echo '{{"bytes": 0, "contenders": [{{"name": "usm"}}]}}';;
+                run) echo $$;;
+                close) echo null;;
+            esac; done"#
+        );
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]);
+        Worker::new(command)
+    }
+
+    fn numbers(case: &Case) -> HashSet<u64> {
+        let [contender] = &case.contenders[..] else { panic!("{:?}", case.contenders.len()) };
+        assert_eq!(contender.missing, None);
+        contender.samples.iter().map(|sample| sample.to_bits()).collect()
+    }
+
+    #[test]
+    fn a_case_is_measured_by_as_many_processes_as_it_says() {
+        for (processes, effort, expected, samples) in [
+            (0, Effort::full(), 1, 31),
+            (1, Effort::full(), 1, 31),
+            (5, Effort::full(), 5, 35),
+            (5, Effort::quick(), 1, 15),
+        ] {
+            let mut bench = Bench::new(vec![program(processes)], effort).unwrap();
+            let measured = bench.all(None);
+            let first = numbers(&measured.cases[0]);
+            assert_eq!((first.len(), measured.cases[0].contenders[0].samples.len()), (expected, samples));
+            let again = numbers(&bench.again(&measured.known)[0]);
+            assert!(again.is_disjoint(&first), "a new try is by new programs");
+        }
+    }
+
+    #[test]
+    fn who_failed_in_one_process_has_no_samples() {
+        let part = |missing: Option<&str>| {
+            let samples = if missing.is_some() { vec![] } else { vec![1.0, 2.0] };
+            let contender =
+                Contender { name: "usm".to_owned(), samples, missing: missing.map(str::to_owned) };
+            Case {
+                name: "a/b".to_owned(),
+                bytes: 0,
+                unit: String::new(),
+                x: None,
+                contenders: vec![contender],
+            }
+        };
+        assert_eq!(joined(part(None), part(None)).contenders[0].samples, [1.0, 2.0, 1.0, 2.0]);
+        for (first, second) in [(None, Some("why")), (Some("why"), None), (Some("why"), Some("why"))] {
+            let found = joined(part(first), part(second)).contenders.remove(0);
+            assert_eq!((found.samples.len(), found.missing.as_deref()), (0, Some("why")));
+        }
+        let nobody = Case { contenders: vec![], ..part(None) };
+        assert!(joined(part(None), nobody).contenders[0].missing.is_some());
     }
 }

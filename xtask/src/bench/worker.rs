@@ -43,6 +43,9 @@ pub(super) struct Listed {
     /// Each run is one sample: its result is not divided.
     #[serde(default)]
     pub(super) once: bool,
+    /// By how many programs of each worker it is measured, one after the other; 0 is one, too.
+    #[serde(default)]
+    pub(super) processes: usize,
 }
 
 /// Who takes part in an open case.
@@ -115,19 +118,19 @@ impl Worker {
                 )));
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                let ended = running.end().map_or_else(|error| error.to_string(), |status| status.to_string());
+                let ended = ended(&mut running.child);
+                let ended = ended.map_or_else(|error| error.to_string(), |status| status.to_string());
                 return Err(Failure::new(format!("the program ended after {request:?}: {ended}")));
             }
         };
         serde_json::from_str(&line).map_err(|error| Failure::new(format!("{request:?}: {error}: {line}")))
     }
 
-    /// Closing its input ends it; what does not end is killed. The next request starts it again.
+    /// Closing its input ends it; what does not end then is killed. The next request starts it again.
     pub(super) fn stop(&mut self) {
         if let Some(Running { mut child, requests, answers }) = self.running.take() {
             drop((requests, answers));
-            let _ = child.kill();
-            let _ = child.wait();
+            let _ = ended(&mut child);
         }
     }
 }
@@ -148,18 +151,18 @@ impl Running {
     }
 }
 
-impl Running {
-    /// How a program without output ends; one that goes on without is killed.
-    fn end(&mut self) -> io::Result<ExitStatus> {
-        for _ in 0..100 {
-            if let Some(status) = self.child.try_wait()? {
-                return Ok(status);
-            }
-            thread::sleep(Duration::from_millis(50));
+impl Running {}
+
+/// How a program without input or output ends; one that goes on without is killed.
+fn ended(child: &mut Child) -> io::Result<ExitStatus> {
+    for _ in 0..100 {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
         }
-        self.child.kill()?;
-        self.child.wait()
+        thread::sleep(Duration::from_millis(50));
     }
+    child.kill()?;
+    child.wait()
 }
 
 impl Drop for Worker {

@@ -58,7 +58,8 @@ pub(crate) struct Block {
     pub(super) kind: UsmKind,
     /// The number of a place in its rack, or `OWN`.
     pub(super) index: u8,
-    /// Where a place goes when it ends, so that its rack need not be read for that: of a million, most are in no cache.
+    /// Invariant K7: home, shelf and class of a place as its rack has them, or [`BinId::NONE`]; never changed. Here so that the end of a
+    /// place does not read its rack: of a million, most are in no cache.
     pub(super) bin: BinId,
     pub(super) len_bytes: AtomicUsize,
     /// The queue of what is in a place, where it is another one than the rack's. Invariant K5: changed only by who lends a place or ends
@@ -71,6 +72,8 @@ pub(crate) struct Block {
     pub(super) tag: AtomicU32,
     pub(super) born: AtomicU32,
 }
+
+const _: () = assert!(size_of::<Block>() == 48);
 
 /// The index of blocks that are in no rack.
 const OWN: u8 = u8::MAX;
@@ -176,7 +179,7 @@ impl Block {
         Self::new(start, len_bytes, kind, queue.clone(), 0, Ownership::Leased(lease))
     }
 
-    /// A place of `rack` that belongs to its pool.
+    /// A place of `rack` that belongs to its pool, in whose `bin` threads keep it (K7).
     pub(super) fn place(rack: NonNull<Rack>, index: u8, bin: BinId, kind: UsmKind) -> Self {
         debug_assert!(index != OWN);
         Self::of(0, 0, kind, 0, index, bin, rack.cast())

@@ -26,7 +26,7 @@ pub(crate) use self::hooks::Watcher;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 use self::part::Part;
-pub(crate) use self::rack::{BinId, Place, Rack};
+pub(crate) use self::rack::{Place, Rack};
 use crate::snapshot::TagId;
 use crate::{Error, MemoryResource, ReadGuard, Result, WriteGuard, resource};
 

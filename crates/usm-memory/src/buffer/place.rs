@@ -64,11 +64,17 @@ impl Block {
         }
     }
 
-    /// Where a place goes for which nothing is to be done when nobody holds it any more.
+    /// Where threads keep the place.
     #[inline(always)]
-    pub(super) fn is_done_with(&self) -> Option<BinId> {
+    pub(crate) fn bin(&self) -> BinId {
+        self.bin
+    }
+
+    /// Whether nothing is to be done when nobody holds the place any more.
+    #[inline(always)]
+    pub(super) fn is_done_with(&self) -> bool {
         let has_more = self.has_hooks.load(Ordering::Relaxed) | (self.pending.load(Ordering::Relaxed) != 0);
-        (!has_more && !snapshot::is_recording()).then_some(self.bin)
+        !has_more && !snapshot::is_recording()
     }
 
     /// The end of a place that nobody holds begins: its hooks run, and those who record are told. `None` for other blocks.
@@ -86,7 +92,7 @@ impl Block {
         if snapshot::is_recording() {
             Self::record_end(self.start(), self.len_bytes(), self.kind, self.tag());
         }
-        Some(Ending { hooks, is_pending, bin: self.bin })
+        Some(Ending { hooks, is_pending })
     }
 
     /// The queue of its own that a place is lent with, where it is not that of the rack.

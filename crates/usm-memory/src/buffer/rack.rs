@@ -153,9 +153,9 @@ impl fmt::Debug for Rack {
 #[inline(always)]
 pub(super) unsafe fn end(place: NonNull<Block>) {
     // SAFETY: the place is lent until it is taken back below (1), so that it stays.
-    if let Some(bin) = unsafe { place.as_ref() }.is_done_with()
-        // SAFETY: a place of that bin, which nobody holds (1), and for which nothing is to be done before.
-        && unsafe { resource::keep(place, bin) }
+    if unsafe { place.as_ref() }.is_done_with()
+        // SAFETY: nobody holds it (1), and nothing is to be done before.
+        && unsafe { resource::keep(place) }
     {
         return;
     }
@@ -170,11 +170,11 @@ pub(super) unsafe fn end(place: NonNull<Block>) {
 unsafe fn end_slowly(place: NonNull<Block>) {
     // The rack may go as soon as the place is back, so that no reference into it is kept over that.
     // SAFETY: the place is lent until it is taken back below (1), so that it stays.
-    let Some(Ending { hooks, is_pending, bin }) = unsafe { place.as_ref() }.begin_end() else {
+    let Some(Ending { hooks, is_pending }) = unsafe { place.as_ref() }.begin_end() else {
         return;
     };
-    // SAFETY: a place of that bin, which nobody holds (1). What had to be done before has been done.
-    if is_pending || !unsafe { resource::keep(place, bin) } {
+    // SAFETY: nobody holds it (1), and what had to be done before has been done.
+    if is_pending || !unsafe { resource::keep(place) } {
         // SAFETY: as above.
         unsafe { give_back(place, is_pending) };
     }
@@ -186,7 +186,6 @@ pub(super) struct Ending {
     /// Those that come after the release.
     pub(super) hooks: Option<ReleaseHooks>,
     pub(super) is_pending: bool,
-    pub(super) bin: BinId,
 }
 
 /// # Safety
@@ -232,6 +231,5 @@ mod tests {
         assert_eq!(of(2, 5), BinId { home: 7, shelf: 2, class: 5 });
         assert_eq!(of(0xffff, 0xffff), BinId { home: 7, shelf: 0xffff, class: 0xffff });
         assert_eq!((of(0x1_0000, 0), of(0, 0x1_0000)), (BinId::NONE, BinId::NONE));
-        assert_eq!(BinId::NONE.home, HomeRef::NO_NUMBER);
     }
 }

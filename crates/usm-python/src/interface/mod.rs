@@ -6,4 +6,4 @@ mod keys;
 mod number;
 pub(crate) mod slice;
 
-pub(crate) use number::{index, index_sequence, item, sequence};
+pub(crate) use number::{index, index_sequence, item, plain, sequence};

@@ -83,7 +83,7 @@ where
 }
 
 /// The value of an integer of Python's own that is in range.
-pub(super) fn plain<'py, T>(object: &Bound<'py, PyAny>) -> Option<T>
+pub(crate) fn plain<'py, T>(object: &Bound<'py, PyAny>) -> Option<T>
 where
     T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
 {

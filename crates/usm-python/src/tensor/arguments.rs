@@ -11,7 +11,7 @@ use usm_array::{Axes, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScala
 use super::dtype::numpy_name;
 use crate::builtin::is_builtin;
 use crate::errors::type_name;
-use crate::interface::{index, index_sequence};
+use crate::interface::{index, index_sequence, plain};
 
 /// An integer or a tuple or list of integers, none negative.
 pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Axes<usize>> {
@@ -22,6 +22,7 @@ pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Axes<usize>> {
 
 /// As [`shape`], into `sizes`, which is empty: what has just been written one by one is slow to move as a whole.
 pub(super) fn read_shape(object: &Bound<'_, PyAny>, sizes: &mut Axes<usize>) -> PyResult<()> {
+    debug_assert!(sizes.is_empty());
     if read_plain_shape(object, sizes) {
         return Ok(());
     }
@@ -42,10 +43,7 @@ pub(super) fn read_shape(object: &Bound<'_, PyAny>, sizes: &mut Axes<usize>) -> 
 
 /// A shape of Python's own integers in a tuple, as nearly all are; `false` for others, of which some sizes may have been read.
 fn read_plain_shape(object: &Bound<'_, PyAny>, sizes: &mut Axes<usize>) -> bool {
-    let mut read = |item: &Bound<'_, PyAny>| {
-        let size = if item.is_exact_instance_of::<PyInt>() { item.extract().ok() } else { None };
-        size.map(|size| sizes.push(size)).is_some()
-    };
+    let mut read = |item: &Bound<'_, PyAny>| plain(item).map(|size| sizes.push(size)).is_some();
     match object.cast_exact::<PyTuple>() {
         Ok(tuple) => tuple.iter_borrowed().all(|item| read(&item)),
         Err(_) => read(object),

@@ -45,6 +45,7 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
     let builder = |dtype| {
         UsmArray::builder(&shape, dtype).strides(strides.as_deref()).offset(Some(offset)).order(order)
     };
+    // First, since it is given most where calls are short.
     if let Some(Ok(memory)) = arguments.buffer.map(|buffer| buffer.cast::<Memory>()) {
         no_keywords(arguments)?;
         let memory = memory.get().buffer();

@@ -8,7 +8,7 @@ use usm_core::{Queue, UsmKind};
 
 use super::classes::SizeClass;
 use super::latch::Latch;
-use crate::buffer::{BinId, Block};
+use crate::buffer::Block;
 use crate::snapshot::Birth;
 
 /// Most blocks of one size.
@@ -50,6 +50,8 @@ pub(super) struct Kept {
 /// The blocks of a shelf.
 #[derive(Debug)]
 pub(super) struct Tray {
+    /// Invariant M4: the shelf is there as long as the tray. Where a shelf goes, all trays were taken under the same lock
+    /// ([`Stock::take_free`](super::stock::Stock::take_free)), so that none is of a former shelf with the number.
     shelf: usize,
     kind: UsmKind,
     /// Queues of the shelf that were seen last.
@@ -62,8 +64,8 @@ pub(super) struct Tray {
 #[derive(Debug, Default)]
 struct Bin {
     slab_bytes: usize,
-    /// Invariant M3: each was lent by the pool, has no holder, hook or pending work, and is a place of the shelf. Never more
-    /// than there is room for.
+    /// Invariant M3: each was lent by the pool, has no holder, hook or pending work, and is a place of the shelf and the class. Never
+    /// more than there is room for.
     places: Box<[Option<NonNull<Block>>]>,
     /// How many there are: the first ones.
     count: usize,
@@ -176,13 +178,15 @@ impl Kept {
     /// Keeps a block whose last holder has gone; `false` where it cannot.
     ///
     /// # Safety
-    /// 1. It is a place where this value's pool lends from, for which the caller does what M3 says.
+    /// 1. It is a place of this value's pool, lent, and without holder, hook and pending work.
     #[inline(always)]
-    pub(super) unsafe fn put(&mut self, block: &Block, to: BinId) -> bool {
-        let (pinned_bytes, max_pinned_bytes) = (self.pinned_bytes, self.max_pinned_bytes);
+    pub(super) unsafe fn put(&mut self, block: &Block) -> bool {
+        let (pinned_bytes, max_pinned_bytes, to) = (self.pinned_bytes, self.max_pinned_bytes, block.bin());
+        // K7: its shelf, and below its class.
         let Some(tray) = self.trays.iter_mut().find(|tray| tray.shelf == to.shelf.into()) else {
             return false;
         };
+        debug_assert_eq!(tray.kind, block.kind());
         // SAFETY: nobody else ends it or lends it (1).
         if let Some(own) = unsafe { block.own_queue() }
             && !tray.knows(own)

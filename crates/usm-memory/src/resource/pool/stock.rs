@@ -65,6 +65,11 @@ pub(super) struct Wait {
 
 impl Stock {
     pub(super) fn new(max_idle_bytes: usize) -> Arc<Self> {
+        let id = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1));
+        Self::numbered(max_idle_bytes, id.unwrap_or(HomeRef::NO_NUMBER))
+    }
+
+    pub(super) fn numbered(max_idle_bytes: usize, id: u32) -> Arc<Self> {
         let state = State {
             shelves: Vec::new(),
             max_idle_bytes,
@@ -80,8 +85,7 @@ impl Stock {
             reused_count: 0,
         };
         let (state, generation) = (Mutex::new(state), Runtime::fork_generation());
-        let id = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1));
-        Arc::new(Self { state, generation, id: id.unwrap_or(HomeRef::NO_NUMBER) })
+        Arc::new(Self { state, generation, id })
     }
 
     /// Whether this is a forked child of the process that made the pool.

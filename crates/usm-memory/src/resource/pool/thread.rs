@@ -10,7 +10,7 @@ use usm_core::Runtime;
 
 use super::magazine::Magazine;
 use super::stock::Stock;
-use crate::buffer::{BinId, Block, HomeRef};
+use crate::buffer::{Block, HomeRef};
 
 thread_local! {
     /// The one that was used last. Without a destructor, so that it can be asked as long as the thread lives.
@@ -74,6 +74,7 @@ fn find(stock: u32) -> Option<&'static Magazine> {
 
 /// The magazine of this thread for a pool, which the pool may not know yet.
 pub(super) fn magazine_or_new(stock: &Arc<Stock>) -> Option<&'static Magazine> {
+    // A magazine is found by the number, and may be found by one pool only.
     if stock.id == HomeRef::NO_NUMBER {
         return None;
     }
@@ -100,15 +101,16 @@ fn add(stock: &Arc<Stock>) -> Option<&'static Magazine> {
 /// Keeps a block, whose last holder has gone, for the next allocation of this thread; `false` where it cannot. Nobody else lends it.
 ///
 /// # Safety
-/// 1. It is a place of that bin, lent, and without holder, hook and pending work.
+/// 1. It is a place, lent, and without holder, hook and pending work.
 #[inline(always)]
-pub(crate) unsafe fn keep(place: NonNull<Block>, bin: BinId) -> bool {
-    let Some(magazine) = magazine(bin.home) else { return false };
-    let Some(mut kept) = magazine.kept.try_hold() else { return false };
-    // SAFETY: it is lent (1), so that it stays while the magazine is held, and no longer.
+pub(crate) unsafe fn keep(place: NonNull<Block>) -> bool {
+    // SAFETY: it is lent (1), so that it stays until the magazine has it, and is let go; no longer.
     let block = unsafe { place.as_ref() };
-    // SAFETY: it is of the magazine's pool, since that has the number, and as M3 says (1).
-    unsafe { kept.put(block, bin) }
+    let Some(magazine) = magazine(block.bin().home) else { return false };
+    let Some(mut kept) = magazine.kept.try_hold() else { return false };
+    // SAFETY: it is as said (1). The magazine has the number of its pool, which only this thread gives to it. Where the pool was closed
+    // meanwhile, the magazine has no tray any more, and gets none.
+    unsafe { kept.put(block) }
 }
 
 impl Drop for Mine {
@@ -120,5 +122,40 @@ impl Drop for Mine {
             }
             entry.give_up();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use usm_core::{Runtime, UsmKind};
+
+    use super::{HomeRef, Stock, magazine};
+    use crate::UsmBuffer;
+    use crate::resource::{DirectResource, PoolOptions, PoolResource};
+
+    #[test]
+    fn pools_for_which_no_number_was_left_share_nothing() {
+        let runtime = Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).unwrap();
+        let new = |_| {
+            let options = PoolOptions::new();
+            let stock = Stock::numbered(options.max_retained_bytes, HomeRef::NO_NUMBER);
+            PoolResource { upstream: Arc::new(DirectResource), options, stock }
+        };
+        let pools = [0, 1].map(new);
+        let mut addresses = pools.each_ref().map(|_| HashSet::new());
+        for step in 0..200 {
+            let pool = &pools[step % 2];
+            let buffer = UsmBuffer::allocate_in(pool, &queue, UsmKind::Host, 64).unwrap();
+            addresses[step % 2].insert(buffer.address());
+            assert_eq!(pool.statistics().used_bytes, 64);
+            drop(buffer);
+            assert_eq!(pool.statistics().used_bytes, 0);
+            assert!(magazine(HomeRef::NO_NUMBER).is_none());
+        }
+        assert!(addresses[0].is_disjoint(&addresses[1]));
     }
 }
