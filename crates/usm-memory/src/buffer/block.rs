@@ -73,6 +73,7 @@ pub(crate) struct Block {
     pub(super) born: AtomicU32,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Block>() == 48);
 
 /// The index of blocks that are in no rack.
