@@ -151,8 +151,6 @@ impl Running {
     }
 }
 
-impl Running {}
-
 /// How a program without input or output ends; one that goes on without is killed.
 fn ended(child: &mut Child) -> io::Result<ExitStatus> {
     for _ in 0..100 {

@@ -80,9 +80,8 @@ impl Block {
     /// The end of a place that nobody holds begins: its hooks run, and those who record are told. `None` for other blocks.
     pub(super) fn begin_end(&self) -> Option<Ending> {
         let Holding::Place(index, rack) = self.holding() else { return None };
-        let has_hooks = self.has_hooks.load(Ordering::Relaxed);
         let mut hooks = None;
-        if has_hooks {
+        if self.has_hooks.load(Ordering::Relaxed) {
             self.has_hooks.store(false, Ordering::Relaxed);
             hooks = rack.take_hooks(index);
         }

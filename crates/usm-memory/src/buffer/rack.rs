@@ -43,7 +43,7 @@ impl BinId {
 /// The blocks of a slab.
 pub(crate) struct Rack {
     /// Where the blocks go back to.
-    home: HomeRef,
+    home: Weak<dyn Home>,
     /// The number of the first block.
     first: Place,
     block_bytes: usize,
@@ -75,7 +75,7 @@ impl Rack {
             let rack = NonNull::new(rack.as_ptr().cast_mut()).unwrap_or(NonNull::dangling());
             let place = |index: usize| Block::place(rack, index as u8, bin, slab.kind());
             Self {
-                home,
+                home: home.home,
                 first,
                 block_bytes,
                 start: slab.as_ptr(),
@@ -204,7 +204,7 @@ unsafe fn give_back(place: NonNull<Block>, is_pending: bool) {
 impl Rack {
     #[inline]
     pub(super) fn home(&self) -> Option<Arc<dyn Home>> {
-        self.home.home.upgrade()
+        self.home.upgrade()
     }
 }
 

@@ -181,8 +181,9 @@ impl Kept {
     /// 1. It is a place of this value's pool, lent, and without holder, hook and pending work.
     #[inline(always)]
     pub(super) unsafe fn put(&mut self, block: &Block) -> bool {
-        let (pinned_bytes, max_pinned_bytes, to) = (self.pinned_bytes, self.max_pinned_bytes, block.bin());
-        // K7: its shelf, and below its class.
+        let (pinned_bytes, max_pinned_bytes) = (self.pinned_bytes, self.max_pinned_bytes);
+        // K7: shelf and class are those of the place.
+        let to = block.bin();
         let Some(tray) = self.trays.iter_mut().find(|tray| tray.shelf == to.shelf.into()) else {
             return false;
         };
