@@ -70,13 +70,12 @@ impl<T: Copy + Default> Axes<T> {
     /// All numbers but the first one.
     #[inline(always)] // as `clone`
     pub(crate) fn without_first(&self) -> Self {
-        match &self.heap {
-            None => {
-                let [_, b, c, d, e, f] = self.inline;
-                Self { heap: None, len: self.len.saturating_sub(1), inline: [b, c, d, e, f, T::default()] }
-            }
-            Some(numbers) => Self::from(&numbers[1..]),
-        }
+        let heap = match &self.heap {
+            None => None,
+            Some(numbers) => Self::heap_of(&numbers[1..]),
+        };
+        let [_, b, c, d, e, f] = self.inline;
+        Self { heap, len: self.len.saturating_sub(1), inline: [b, c, d, e, f, T::default()] }
     }
 
     /// Puts the last number first.
@@ -162,16 +161,20 @@ impl<T: Copy + Default> From<&[T]> for Axes<T> {
 impl<T: Copy> Clone for Axes<T> {
     #[inline(always)]
     fn clone(&self) -> Self {
-        #[cold]
-        #[expect(clippy::box_collection, reason = "that of the field")]
-        fn clone_heap<T: Copy>(heap: &[T]) -> Option<Box<Vec<T>>> {
-            Some(Box::new(heap.to_vec()))
-        }
         let heap = match &self.heap {
             None => None,
-            Some(heap) => clone_heap(heap),
+            Some(numbers) => Self::heap_of(numbers),
         };
         Self { heap, len: self.len, inline: self.inline }
+    }
+}
+
+impl<T: Copy> Axes<T> {
+    // Apart, and not a whole value, so that what is inline is copied straight to where it stays.
+    #[cold]
+    #[expect(clippy::box_collection, reason = "that of the field")]
+    fn heap_of(numbers: &[T]) -> Option<Box<Vec<T>>> {
+        Some(Box::new(numbers.to_vec()))
     }
 }
 
