@@ -189,12 +189,22 @@ impl Block {
     #[inline(always)]
     pub(super) fn holding(&self) -> Holding<'_> {
         if self.is_place() {
-            // SAFETY: K6: the block lies in the rack, which so is there.
-            Holding::Place(self.index, unsafe { self.holding.cast().as_ref() })
+            // SAFETY: it is a place.
+            Holding::Place(self.index, unsafe { self.rack() })
         } else {
             // SAFETY: K6: it goes with the block.
             Holding::Own(unsafe { self.holding.cast().as_ref() })
         }
+    }
+
+    /// The rack that the block lies in.
+    ///
+    /// # Safety
+    /// 1. It is a place.
+    #[inline(always)]
+    pub(super) unsafe fn rack(&self) -> &Rack {
+        // SAFETY: K6: the block lies in the rack (1), which so is there.
+        unsafe { self.holding.cast().as_ref() }
     }
 
     /// Enters the list of all live blocks, and tells those who record that the memory is there.

@@ -105,14 +105,15 @@ impl Clone for BlockRef {
 impl Drop for BlockRef {
     #[inline]
     fn drop(&mut self) {
+        let is_place = self.is_place();
         // Only holders make others of a place, so that the only one need not count itself out: it is the last.
-        let is_only_one = self.is_place() && self.holders.load(Ordering::Relaxed) == 1;
+        let is_only_one = is_place && self.holders.load(Ordering::Relaxed) == 1;
         if !is_only_one && self.holders.fetch_sub(1, Ordering::Release) != 1 {
             return;
         }
         // What other holders did comes before the end.
         fence(Ordering::Acquire);
-        if self.is_place() {
+        if is_place {
             // SAFETY: no holder is left but this one, which goes.
             unsafe { rack::end(NonNull::from(&**self)) };
         } else {

@@ -50,10 +50,29 @@ impl UsmBuffer {
     ///
     /// # Errors
     /// [`Error::Core`] with the errors of [`Queue::allocate`]; those of the resource.
+    #[inline]
     pub fn allocate(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Self> {
+        // Alone it comes in registers, and as a `Result` in memory, written in parts, which is slow to move as a whole.
+        match Self::allocate_kept(queue, kind, len_bytes) {
+            Some(buffer) => Ok(buffer),
+            None => Self::allocate_slowly(queue, kind, len_bytes),
+        }
+    }
+
+    /// As [`allocate`](Self::allocate), in a block that this thread keeps: what happens nearly always.
+    #[inline]
+    fn allocate_kept(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
+        if resource::is_any_chosen() {
+            return None;
+        }
+        resource::pool_for(queue)?.allocate_kept(queue, kind, len_bytes, 1)
+    }
+
+    #[cold]
+    fn allocate_slowly(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Self> {
         match resource::chosen(queue.device()) {
             None => match resource::pool_for(queue) {
-                Some(pool) => pool.allocate(queue, kind, len_bytes, 1),
+                Some(pool) => pool.allocate_slowly(queue, kind, len_bytes, 1),
                 None => Self::allocate_direct(queue, kind, len_bytes, None),
             },
             Some(resource) => Self::allocate_in(&*resource, queue, kind, len_bytes),

@@ -36,7 +36,11 @@ impl Block {
     #[inline(always)]
     pub(crate) unsafe fn lend_again(&self, len_bytes: usize, queue: &Queue, birth: Birth) -> Option<Queue> {
         let mut old = None;
-        if !ptr::eq(self.queue().context(), queue.context()) {
+        // SAFETY: it is a place (1).
+        let racks = unsafe { self.rack() }.queue();
+        // SAFETY: K5: the caller's promise 1.
+        let own = unsafe { self.own_queue() };
+        if !ptr::eq(own.unwrap_or(racks).context(), queue.context()) {
             // SAFETY: K5: the caller's promise 1.
             old = unsafe { (*self.queue.get()).replace(queue.clone()) };
         }
@@ -66,8 +70,8 @@ impl Block {
 
     /// Where threads keep the place.
     #[inline(always)]
-    pub(crate) fn bin(&self) -> BinId {
-        self.bin
+    pub(crate) fn bin(&self) -> &BinId {
+        &self.bin
     }
 
     /// Whether nothing is to be done when nobody holds the place any more.

@@ -78,7 +78,13 @@ pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>
 /// What somebody chose for a device.
 #[inline]
 pub(crate) fn chosen(device: &Device) -> Option<Arc<dyn MemoryResource>> {
-    if IS_ANY.load(Ordering::Acquire) { find(device) } else { None }
+    if is_any_chosen() { find(device) } else { None }
+}
+
+/// Whether somebody chose a resource for any device.
+#[inline]
+pub(crate) fn is_any_chosen() -> bool {
+    IS_ANY.load(Ordering::Acquire)
 }
 
 #[cold]

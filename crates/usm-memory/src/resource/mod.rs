@@ -51,8 +51,8 @@ use std::ptr;
 
 use usm_core::{Queue, UsmKind};
 
-pub(crate) use self::default::chosen;
 pub use self::default::{DefaultScope, default_resource, reset_default_resource, set_default_resource};
+pub(crate) use self::default::{chosen, is_any_chosen};
 pub use self::direct::DirectResource;
 pub use self::failure::{AllocationFailure, FailureCallbackResource, OnFailure};
 pub use self::limiting::LimitingResource;
@@ -95,6 +95,12 @@ pub trait MemoryResource: Debug + Send + Sync {
         None
     }
 
+    /// The pool that this is, which [`UsmBuffer::allocate_in`] asks itself: what comes from there needs no check.
+    #[doc(hidden)]
+    fn as_pool(&self) -> Option<&PoolResource> {
+        None
+    }
+
     /// Gives memory that is kept for later use, but not in use, back to the runtime. Returns the number of its bytes.
     fn trim(&self) -> usize {
         0
@@ -106,6 +112,7 @@ impl UsmBuffer {
     ///
     /// # Errors
     /// As [`allocate_aligned_in`](Self::allocate_aligned_in).
+    #[inline]
     pub fn allocate_in(
         resource: &dyn MemoryResource,
         queue: &Queue,
@@ -120,7 +127,23 @@ impl UsmBuffer {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Core`] as the resource has them; [`Error::UnsuitableMemory`] when the resource gives
     /// something else than it was asked for.
+    #[inline]
     pub fn allocate_aligned_in(
+        resource: &dyn MemoryResource,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Self> {
+        if let Some(pool) = resource.as_pool()
+            && let Some(buffer) = pool.allocate_kept(queue, kind, len_bytes, align_bytes)
+        {
+            return Ok(buffer);
+        }
+        Self::allocate_and_check(resource, queue, kind, len_bytes, align_bytes)
+    }
+
+    fn allocate_and_check(
         resource: &dyn MemoryResource,
         queue: &Queue,
         kind: UsmKind,

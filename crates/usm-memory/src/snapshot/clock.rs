@@ -67,8 +67,9 @@ impl Moment {
         unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) };
         // SAFETY: two integers, which are zero or what the call wrote.
         let time = unsafe { time.assume_init() };
-        let part = |value: i64| u64::try_from(value).unwrap_or_default();
-        Self { nanoseconds: part(time.tv_sec).wrapping_mul(1_000_000_000).wrapping_add(part(time.tv_nsec)) }
+        // Neither is ever negative.
+        let [seconds, nanoseconds] = [time.tv_sec, time.tv_nsec].map(i64::cast_unsigned);
+        Self { nanoseconds: seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds) }
     }
 
     /// The time from an earlier moment to this one; none when that one was later.

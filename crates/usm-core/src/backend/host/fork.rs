@@ -6,15 +6,16 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+/// 0 until forks are noticed: the one number that is never given out, so that one look tells both.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// A number that is another one in each forked child.
 #[inline]
 pub(crate) fn generation() -> u64 {
-    if !REGISTER.is_completed() {
-        register();
+    match GENERATION.load(Ordering::Relaxed) {
+        0 => register(),
+        known => known,
     }
-    GENERATION.load(Ordering::Relaxed)
 }
 
 /// A lock that a forked child finds open, and what it guards whole: a fork waits until nobody holds one. To be held for a short time, and by
@@ -83,14 +84,16 @@ pub fn around_forks(before: fn(), after: fn()) -> bool {
     AROUND.set(Around { before, after }).is_ok()
 }
 
-static REGISTER: Once = Once::new();
-
 #[cold]
-fn register() {
+fn register() -> u64 {
+    static REGISTER: Once = Once::new();
     REGISTER.call_once(|| {
         // SAFETY: the handlers take a lock of ours, give it back on either side, and add to a number; they live as long as this code.
         unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+        // To the handlers of a fork meanwhile, which may have counted already.
+        GENERATION.fetch_add(1, Ordering::Relaxed);
     });
+    GENERATION.load(Ordering::Relaxed)
 }
 
 extern "C" fn before() {

@@ -26,25 +26,46 @@ impl SizeClass {
     /// The class of a request, or `None` when it is none for a pool: of no bytes, too large, aligned to more than slabs are, or
     /// to what is no power of two.
     pub(super) fn of(len_bytes: usize, align_bytes: usize) -> Option<Self> {
-        let is_possible = align_bytes.is_power_of_two() && align_bytes <= MAX_ALIGN_BYTES;
-        if len_bytes == 0 || len_bytes > isize::MAX as usize / 2 || !is_possible {
-            return None;
-        }
-        let block_bytes = if align_bytes > UNIT_BYTES {
-            // A power of two that is a multiple of the alignment.
-            len_bytes.max(align_bytes).next_power_of_two()
-        } else {
-            let step = 1 << (len_bytes - 1).checked_ilog2().unwrap_or(0).saturating_sub(STEPS_LOG);
-            len_bytes.next_multiple_of(UNIT_BYTES.max(step))
-        };
+        let last = Self::last_byte(len_bytes, align_bytes)?;
+        let block_bytes = (last | ((1 << (last.ilog2() - STEPS_LOG)) - 1)) + 1;
         Some(Self { block_bytes, blocks: (SLAB_BYTES / block_bytes).clamp(1, MAX_BLOCKS) })
+    }
+
+    /// The number of the class of a request, without the class: it is asked for at each allocation.
+    #[inline(always)]
+    pub(super) fn index_of(len_bytes: usize, align_bytes: usize) -> Option<usize> {
+        Some(Self::index_by(Self::last_byte(len_bytes, align_bytes)?))
     }
 
     /// The number of the class, counted from the smallest; without gaps except below the first doubling that has all steps.
     pub(super) fn index(self) -> usize {
-        let log = self.block_bytes.ilog2();
-        let step = (self.block_bytes - (1 << log)) >> (log - STEPS_LOG);
-        ((log - UNIT_BYTES.ilog2()) << STEPS_LOG) as usize + step
+        Self::index_by(self.block_bytes - 1)
+    }
+
+    /// The number of the last byte that a block for a request has at least.
+    #[inline(always)]
+    fn last_byte(len_bytes: usize, align_bytes: usize) -> Option<usize> {
+        let is_possible = align_bytes.is_power_of_two() && align_bytes <= MAX_ALIGN_BYTES;
+        if len_bytes == 0 || len_bytes > isize::MAX as usize / 2 || !is_possible {
+            return None;
+        }
+        Some(match align_bytes > UNIT_BYTES {
+            // That of a power of two, which is a multiple of the alignment.
+            true => len_bytes.max(align_bytes).next_power_of_two() - 1,
+            false => (len_bytes - 1) | (UNIT_BYTES - 1),
+        })
+    }
+
+    /// The number of the class whose blocks have this byte, and those of the class below do not: which doubling, and which step of it.
+    #[inline(always)]
+    fn index_by(byte: usize) -> usize {
+        const FIRST: usize = SizeClass::place_of(UNIT_BYTES - 1);
+        Self::place_of(byte) - FIRST
+    }
+
+    const fn place_of(byte: usize) -> usize {
+        let log = byte.ilog2();
+        ((log as usize) << STEPS_LOG) + (byte >> (log - STEPS_LOG))
     }
 
     /// Bytes of a slab. Requests are small enough that this does not overflow.
@@ -87,6 +108,7 @@ mod tests {
             assert!(class.block_bytes - len < UNIT_BYTES.max(class.block_bytes / 9 + 1), "{len}");
             assert!(class.slab_bytes() <= SLAB_BYTES.max(class.block_bytes));
             assert_eq!(SizeClass::of(class.block_bytes, 1).unwrap(), class, "a size of its own class");
+            assert_eq!(SizeClass::index_of(len, 1), Some(class.index()), "{len}");
         }
     }
 
@@ -97,10 +119,11 @@ mod tests {
                 let class = SizeClass::of(len, align).unwrap();
                 assert!(class.align_bytes() >= align && class.block_bytes.is_multiple_of(align));
                 assert!(class.block_bytes >= len);
+                assert_eq!(SizeClass::index_of(len, align), Some(class.index()), "{len} {align}");
             }
         }
         assert_eq!((SizeClass::of(0, 1), SizeClass::of(1, 0), SizeClass::of(1, 3)), (None, None, None));
         assert_eq!(SizeClass::of(1, 2 * MAX_ALIGN_BYTES), None);
-        assert_eq!(SizeClass::of(usize::MAX, 1), None);
+        assert_eq!((SizeClass::of(usize::MAX, 1), SizeClass::index_of(usize::MAX, 1)), (None, None));
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use usm_core::{Queue, UsmKind};
 
 use super::classes::SizeClass;
-use super::magazine::{Magazine, Tray};
+use super::magazine::Magazine;
 use super::shelf::Garbage;
 use super::stock::{State, Stock};
+use super::trays::Tray;
 use crate::buffer::Block;
 
 /// What the magazine of a thread may pin of slabs that nobody uses else: this part of what the pool may keep, beside that, and no more than
@@ -123,7 +124,6 @@ mod tests {
 
     use usm_core::{Runtime, UsmKind};
 
-    use super::SizeClass;
     use crate::UsmBuffer;
     use crate::resource::{DirectResource, PoolOptions, PoolResource};
 
@@ -136,8 +136,7 @@ mod tests {
         let allocate = |len| UsmBuffer::allocate_in(&pool, &queue, UsmKind::Host, len).unwrap();
         drop(allocate(32 << 20));
         drop(allocate(64));
-        let size = SizeClass::of(64, 1).unwrap();
-        assert!(pool.stock.lend_kept(&queue, UsmKind::Host, 64, size).is_some());
+        assert!(pool.allocate_kept(&queue, UsmKind::Host, 64, 1).is_some());
         assert_eq!(pool.statistics().used_bytes, 0);
     }
 }

@@ -12,6 +12,7 @@ mod shelf;
 mod slab;
 mod stock;
 mod thread;
+mod trays;
 
 use std::sync::{Arc, Weak};
 
@@ -174,12 +175,10 @@ impl MemoryResource for PoolResource {
         align_bytes: usize,
     ) -> Result<UsmBuffer> {
         // What happens nearly always, before errors take their room.
-        if let Some(size) = self.size(len_bytes, align_bytes)
-            && let Some(buffer) = self.stock.lend_kept(queue, kind, len_bytes, size)
-        {
-            return Ok(buffer);
+        match self.allocate_kept(queue, kind, len_bytes, align_bytes) {
+            Some(buffer) => Ok(buffer),
+            None => self.allocate_slowly(queue, kind, len_bytes, align_bytes),
         }
-        self.allocate_slowly(queue, kind, len_bytes, align_bytes)
     }
 
     #[inline]
@@ -190,9 +189,15 @@ impl MemoryResource for PoolResource {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<UsmBuffer> {
-        let size = self.size(len_bytes, align_bytes)?;
-        let kept = self.stock.lend_kept(queue, kind, len_bytes, size);
-        kept.or_else(|| self.stock.lend(queue, kind, len_bytes, size, true))
+        self.allocate_kept(queue, kind, len_bytes, align_bytes).or_else(|| {
+            let size = self.size(len_bytes, align_bytes)?;
+            self.stock.lend(queue, kind, len_bytes, size, true)
+        })
+    }
+
+    #[inline]
+    fn as_pool(&self) -> Option<&PoolResource> {
+        Some(self)
     }
 
     fn trim(&self) -> usize {
@@ -211,9 +216,21 @@ impl MemoryResource for PoolResource {
 }
 
 impl PoolResource {
+    /// A buffer in a block that this thread keeps.
+    #[inline(always)]
+    pub(crate) fn allocate_kept(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<UsmBuffer> {
+        self.stock.lend_kept(queue, kind, len_bytes, SizeClass::index_of(len_bytes, align_bytes)?)
+    }
+
     /// An allocation for which this thread keeps no block.
     #[cold]
-    fn allocate_slowly(
+    pub(crate) fn allocate_slowly(
         &self,
         queue: &Queue,
         kind: UsmKind,

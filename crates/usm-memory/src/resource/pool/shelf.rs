@@ -7,9 +7,9 @@ use usm_core::{Queue, UsmKind};
 
 use super::class::{Class, Stream, Taken, Time};
 use super::classes::SizeClass;
-use super::magazine::Tray;
 use super::slab::{Request, Slab};
 use super::stock::Stock;
+use super::trays::Tray;
 use crate::UsmBuffer;
 use crate::buffer::{HomeRef, Place, same_queue};
 use crate::snapshot::Lendable;

@@ -98,19 +98,19 @@ impl Stock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer in a block that this thread keeps.
-    #[inline(always)]
+    /// A buffer in a block that this thread keeps. One function for all who allocate, with what it gives in registers.
+    #[inline(never)]
     pub(super) fn lend_kept(
         &self,
         queue: &Queue,
         kind: UsmKind,
         len_bytes: usize,
-        size: SizeClass,
+        class: usize,
     ) -> Option<UsmBuffer> {
         if self.is_forked() {
             return None;
         }
-        Some(buffer(thread::magazine(self.id)?.take(queue, kind, len_bytes, size)?))
+        Some(buffer(thread::magazine(self.id)?.take(queue, kind, len_bytes, class)?))
     }
 
     /// A buffer in a block that nothing uses.
