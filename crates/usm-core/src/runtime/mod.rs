@@ -88,6 +88,13 @@ impl Runtime {
         fork::generation()
     }
 
+    /// Whether no process was forked on the way here since [`fork_generation`](Self::fork_generation) gave that number. One look.
+    #[must_use]
+    #[inline]
+    pub fn is_fork_generation(number: u64) -> bool {
+        fork::is_generation(number)
+    }
+
     /// Whether a backend belongs to the global runtime, without making that.
     pub(crate) fn is_global(backend: &Arc<dyn Backend>) -> bool {
         let is_it = |device: &Device| Arc::ptr_eq(device.backend(), backend);

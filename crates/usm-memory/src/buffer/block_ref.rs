@@ -105,23 +105,38 @@ impl Clone for BlockRef {
 impl Drop for BlockRef {
     #[inline]
     fn drop(&mut self) {
-        let is_place = self.is_place();
-        // Only holders make others of a place, so that the only one need not count itself out: it is the last.
-        let is_only_one = is_place && self.holders.load(Ordering::Relaxed) == 1;
-        if !is_only_one && self.holders.fetch_sub(1, Ordering::Release) != 1 {
-            return;
+        if !self.is_place() {
+            return self.drop_own();
         }
-        // What other holders did comes before the end.
-        fence(Ordering::Acquire);
-        if is_place {
+        // Only holders make others of a place, so that the only one need not count itself out: it is the last.
+        let is_only_one = self.holders.load(Ordering::Relaxed) == 1;
+        if is_only_one || self.is_last() {
+            // What other holders did comes before the end.
+            fence(Ordering::Acquire);
             // SAFETY: no holder is left but this one, which goes.
             unsafe { rack::end(NonNull::from(&**self)) };
-        } else {
-            // From here on nobody looks at it.
-            self.unregister();
-            // SAFETY: made by `registered`, and no holder is left.
-            drop(unsafe { Box::from_raw(self.pointer()) });
         }
+    }
+}
+
+impl BlockRef {
+    /// One holder less. Whether it was the last one.
+    #[inline(always)]
+    fn is_last(&self) -> bool {
+        self.holders.fetch_sub(1, Ordering::Release) == 1
+    }
+
+    /// The end of a holder of a block that is in no rack. Apart, so that it takes no room from that of others.
+    #[inline(never)]
+    fn drop_own(&mut self) {
+        if !self.is_last() {
+            return;
+        }
+        fence(Ordering::Acquire);
+        // From here on nobody looks at it.
+        self.unregister();
+        // SAFETY: made by `registered`, and no holder is left.
+        drop(unsafe { Box::from_raw(self.pointer()) });
     }
 }
 

@@ -26,7 +26,8 @@ impl Block {
             unsafe { *self.queue.get() = Some(queue.clone()) };
         }
         self.pending.store(if is_pending { INHERITED } else { 0 }, Ordering::Relaxed);
-        self.begin(len_bytes, birth);
+        self.len_bytes.store(len_bytes, Ordering::Relaxed);
+        self.begin(birth);
     }
 
     /// A place that was kept with its queue is lent once more. Returns a queue that is not needed any more.
@@ -36,16 +37,37 @@ impl Block {
     #[inline(always)]
     pub(crate) unsafe fn lend_again(&self, len_bytes: usize, queue: &Queue, birth: Birth) -> Option<Queue> {
         let mut old = None;
-        // SAFETY: it is a place (1).
-        let racks = unsafe { self.rack() }.queue();
-        // SAFETY: K5: the caller's promise 1.
-        let own = unsafe { self.own_queue() };
-        if !ptr::eq(own.unwrap_or(racks).context(), queue.context()) {
+        // SAFETY: as said (1).
+        if !unsafe { self.is_for(queue) } {
             // SAFETY: K5: the caller's promise 1.
             old = unsafe { (*self.queue.get()).replace(queue.clone()) };
         }
-        self.begin(len_bytes, birth);
+        self.len_bytes.store(len_bytes, Ordering::Relaxed);
+        self.begin(birth);
         old
+    }
+
+    /// As [`lend_again`](Self::lend_again), with the queue that it has.
+    ///
+    /// # Safety
+    /// 1. As for [`lend_again`](Self::lend_again).
+    #[inline(always)]
+    pub(crate) unsafe fn lend_as_it_is(&self, len_bytes: usize) {
+        self.len_bytes.store(len_bytes, Ordering::Relaxed);
+        self.begin(Birth::now());
+    }
+
+    /// Whether a place has that queue.
+    ///
+    /// # Safety
+    /// 1. As for [`empty`](Self::empty).
+    #[inline(always)]
+    pub(crate) unsafe fn is_for(&self, queue: &Queue) -> bool {
+        // SAFETY: it is a place (1).
+        let racks = unsafe { self.rack() }.queue();
+        // SAFETY: as said (1).
+        let own = unsafe { self.own_queue() };
+        ptr::eq(own.unwrap_or(racks).context(), queue.context())
     }
 
     /// Which place it is, and the queue of its own, which it gives up.
@@ -110,8 +132,7 @@ impl Block {
 
     /// There is a holder from now on, and so is what a snapshot tells.
     #[inline(always)]
-    fn begin(&self, len_bytes: usize, birth: Birth) {
-        self.len_bytes.store(len_bytes, Ordering::Relaxed);
+    fn begin(&self, birth: Birth) {
         self.tag.store(birth.tag.number(), Ordering::Relaxed);
         self.born.store(birth.stamp.number(), Ordering::Relaxed);
         self.holders.store(1, Ordering::Release);

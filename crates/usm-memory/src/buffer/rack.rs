@@ -155,7 +155,7 @@ pub(super) unsafe fn end(place: NonNull<Block>) {
     // SAFETY: the place is lent until it is taken back below (1), so that it stays.
     if unsafe { place.as_ref() }.is_done_with()
         // SAFETY: nobody holds it (1), and nothing is to be done before.
-        && unsafe { resource::keep(place) }
+        && unsafe { resource::keep_first(place) }
     {
         return;
     }

@@ -25,6 +25,7 @@ impl TagId {
     }
 
     /// The label of new memory on this thread.
+    #[inline]
     pub(crate) fn current() -> Self {
         CURRENT.get()
     }

@@ -18,6 +18,12 @@ pub(crate) fn generation() -> u64 {
     }
 }
 
+/// Whether this is the process, or the forked child, in which [`generation`] gave that number.
+#[inline]
+pub(crate) fn is_generation(number: u64) -> bool {
+    GENERATION.load(Ordering::Relaxed) == number
+}
+
 /// A lock that a forked child finds open, and what it guards whole: a fork waits until nobody holds one. To be held for a short time, and by
 /// no thread together with another one.
 #[derive(Debug)]

@@ -34,7 +34,12 @@ impl SizeClass {
     /// The number of the class of a request, without the class: it is asked for at each allocation.
     #[inline(always)]
     pub(super) fn index_of(len_bytes: usize, align_bytes: usize) -> Option<usize> {
-        Some(Self::index_by(Self::last_byte(len_bytes, align_bytes)?))
+        // Of no bytes it is far behind the end of the table.
+        let units = len_bytes.wrapping_sub(1) / UNIT_BYTES;
+        match SMALL.get(units) {
+            Some(&index) if align_bytes == 1 => Some(index.into()),
+            _ => Some(Self::index_by(Self::last_byte(len_bytes, align_bytes)?)),
+        }
     }
 
     /// The number of the class, counted from the smallest; without gaps except below the first doubling that has all steps.
@@ -57,8 +62,7 @@ impl SizeClass {
     }
 
     /// The number of the class whose blocks have this byte, and those of the class below do not: which doubling, and which step of it.
-    #[inline(always)]
-    fn index_by(byte: usize) -> usize {
+    const fn index_by(byte: usize) -> usize {
         const FIRST: usize = SizeClass::place_of(UNIT_BYTES - 1);
         Self::place_of(byte) - FIRST
     }
@@ -78,6 +82,17 @@ impl SizeClass {
         (1 << self.block_bytes.trailing_zeros()).min(MAX_ALIGN_BYTES)
     }
 }
+
+/// The numbers of the classes for requests of so many units and one more, which are most.
+static SMALL: [u8; 64] = {
+    let mut indices = [0; 64];
+    let mut units = 0;
+    while units < indices.len() {
+        indices[units] = SizeClass::index_by((units + 1) * UNIT_BYTES - 1) as u8;
+        units += 1;
+    }
+    indices
+};
 
 #[cfg(test)]
 mod tests {

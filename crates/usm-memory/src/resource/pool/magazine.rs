@@ -60,8 +60,31 @@ impl Magazine {
         self.stock.load(Ordering::Relaxed) == stock
     }
 
-    /// A block, lent to the caller.
+    /// A block, lent to the caller, where it is for the queue and kind that were asked for last, and had that queue before. Nothing is
+    /// called on the way but the clock, at the end, so that hardly anything has to be kept over a call.
     #[inline(always)]
+    pub(super) fn take_first(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        class: usize,
+    ) -> Option<NonNull<Block>> {
+        let is_for = |place: NonNull<Block>| {
+            // SAFETY: M3: it was lent by the pool, so that it stays.
+            let block = unsafe { place.as_ref() };
+            // SAFETY: M3: nobody holds it, and it is the magazine's alone.
+            unsafe { block.is_for(queue) }
+        };
+        let place = self.kept.try_hold()?.take(queue, kind, len_bytes, class, is_for)?;
+        // SAFETY: as above.
+        let block = unsafe { place.as_ref() };
+        // SAFETY: M3: nobody holds it, and it was the magazine's alone.
+        unsafe { block.lend_as_it_is(len_bytes) };
+        Some(place)
+    }
+
+    /// A block, lent to the caller.
     pub(super) fn take(
         &self,
         queue: &Queue,
@@ -69,18 +92,21 @@ impl Magazine {
         len_bytes: usize,
         class: usize,
     ) -> Option<NonNull<Block>> {
-        let birth = Birth::now();
-        let place = self.kept.try_hold()?.take(queue, kind, len_bytes, class)?;
+        let mut kept = self.kept.try_hold()?;
+        kept.trays.bring_first(queue, kind)?;
+        let place = kept.take(queue, kind, len_bytes, class, |_| true)?;
+        drop(kept);
         // SAFETY: M3: it was lent by the pool, so that it stays.
         let block = unsafe { place.as_ref() };
-        // SAFETY: M3: nobody holds it, and it was this value's alone.
-        let unused = unsafe { block.lend_again(len_bytes, queue, birth) };
+        // SAFETY: M3: nobody holds it, and it was the magazine's alone.
+        let unused = unsafe { block.lend_again(len_bytes, queue, Birth::now()) };
         drop(unused);
         Some(place)
     }
 }
 
 impl Kept {
+    /// A block of the tray that comes first.
     #[inline(always)]
     fn take(
         &mut self,
@@ -88,14 +114,15 @@ impl Kept {
         kind: UsmKind,
         len_bytes: usize,
         class: usize,
+        is_suitable: impl FnOnce(NonNull<Block>) -> bool,
     ) -> Option<NonNull<Block>> {
-        let bin = self.trays.for_queue(queue, kind)?.bins.get_mut(class)?;
+        let bin = self.trays.first_for(queue, kind)?.bins.get_mut(class)?;
         // The length of a class, which does not overflow.
         let used_bytes = self.used_bytes + len_bytes as isize;
         if used_bytes > self.max_used_bytes {
             return None;
         }
-        let place = bin.places.pop()?;
+        let place = bin.places.pop_if(|place| is_suitable(*place))?;
         self.pinned_bytes -= bin.slab_bytes;
         self.used_bytes = used_bytes;
         self.reused_count += 1;

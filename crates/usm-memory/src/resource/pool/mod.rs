@@ -21,7 +21,7 @@ use usm_core::{Error as CoreError, LiveAllocations, Queue, UsmKind};
 use self::classes::SizeClass;
 pub use self::options::{PoolOptions, PoolStatistics};
 use self::stock::Stock;
-pub(crate) use self::thread::keep;
+pub(crate) use self::thread::{keep, keep_first};
 use super::usage::Usage;
 use super::{MemoryResource, check};
 use crate::snapshot::{self, Lender, Tag, TagId};
@@ -191,7 +191,8 @@ impl MemoryResource for PoolResource {
     ) -> Option<UsmBuffer> {
         self.allocate_kept(queue, kind, len_bytes, align_bytes).or_else(|| {
             let size = self.size(len_bytes, align_bytes)?;
-            self.stock.lend(queue, kind, len_bytes, size, true)
+            let kept = self.stock.lend_kept(queue, kind, len_bytes, size.index());
+            kept.or_else(|| self.stock.lend(queue, kind, len_bytes, size, true))
         })
     }
 
@@ -216,7 +217,7 @@ impl MemoryResource for PoolResource {
 }
 
 impl PoolResource {
-    /// A buffer in a block that this thread keeps.
+    /// A buffer in a block that this thread keeps, for the queue and kind of its last allocation.
     #[inline(always)]
     pub(crate) fn allocate_kept(
         &self,
@@ -225,10 +226,10 @@ impl PoolResource {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<UsmBuffer> {
-        self.stock.lend_kept(queue, kind, len_bytes, SizeClass::index_of(len_bytes, align_bytes)?)
+        self.stock.lend_first(queue, kind, len_bytes, SizeClass::index_of(len_bytes, align_bytes)?)
     }
 
-    /// An allocation for which this thread keeps no block.
+    /// An allocation for which this thread may keep no block.
     #[cold]
     pub(crate) fn allocate_slowly(
         &self,
@@ -239,6 +240,11 @@ impl PoolResource {
     ) -> Result<UsmBuffer> {
         // In a forked child the pool's memory is the parent's.
         let size = self.size(len_bytes, align_bytes).filter(|_| !self.stock.is_forked());
+        if let Some(size) = size
+            && let Some(buffer) = self.stock.lend_kept(queue, kind, len_bytes, size.index())
+        {
+            return Ok(buffer);
+        }
         let allocate = || match size {
             Some(size) => self.pooled(queue, kind, len_bytes, size),
             None => self.exact(queue, kind, len_bytes, align_bytes),

@@ -158,7 +158,8 @@ impl Shelf {
         }
     }
 
-    pub(super) fn add(&mut self, size: SizeClass, memory: UsmBuffer, home: HomeRef, shelf: u32) {
+    /// Adds a slab, and tells its number in its class.
+    pub(super) fn add(&mut self, size: SizeClass, memory: UsmBuffer, home: HomeRef, shelf: u32) -> u32 {
         let index = size.index();
         if index >= self.classes.len() {
             self.classes.resize_with(index + 1, || None);
@@ -168,6 +169,7 @@ impl Shelf {
         let start = memory.address();
         let slab = self.classes[index].get_or_insert_with(|| Class::new(size)).add(memory, home, shelf);
         self.starts.insert(start, (index as u32, slab));
+        slab
     }
 
     pub(super) fn num_slabs(&self) -> usize {

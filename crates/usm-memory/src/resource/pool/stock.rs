@@ -90,7 +90,7 @@ impl Stock {
 
     /// Whether this is a forked child of the process that made the pool.
     pub(super) fn is_forked(&self) -> bool {
-        self.generation != Runtime::fork_generation()
+        !Runtime::is_fork_generation(self.generation)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -98,8 +98,23 @@ impl Stock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer in a block that this thread keeps. One function for all who allocate, with what it gives in registers.
+    /// A buffer in a block that this thread keeps, where it asks for the same pool, queue and kind as the last time. One function for all
+    /// who allocate, with what it gives in registers.
     #[inline(never)]
+    pub(super) fn lend_first(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        class: usize,
+    ) -> Option<UsmBuffer> {
+        if self.is_forked() {
+            return None;
+        }
+        Some(buffer(thread::current(self.id)?.take_first(queue, kind, len_bytes, class)?))
+    }
+
+    /// A buffer in a block that this thread keeps.
     pub(super) fn lend_kept(
         &self,
         queue: &Queue,
@@ -199,9 +214,19 @@ impl Stock {
         };
         let home: Weak<Self> = Arc::downgrade(self);
         let home = HomeRef { home, number: self.id };
-        state.shelves[index].as_mut()?.add(size, slab, home, index as u32);
+        let slab = state.shelves[index].as_mut()?.add(size, slab, home, index as u32);
         drop(state);
-        self.lend(queue, kind, len_bytes, size, false)
+        let buffer = self.lend(queue, kind, len_bytes, size, false);
+        // A block that came back meanwhile may have been lent instead, and the slab be one too many.
+        let mut garbage = Garbage::default();
+        let mut state = self.lock();
+        let max_idle_bytes = state.max_idle_bytes;
+        if let Some(shelf) = state.shelves.get_mut(index).and_then(Option::as_mut) {
+            shelf.evict(size.index(), slab, max_idle_bytes, &mut garbage);
+        }
+        drop(state);
+        drop(garbage);
+        buffer
     }
 
     /// What is to be waited for so that blocks of that size become free.

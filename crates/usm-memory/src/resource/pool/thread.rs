@@ -55,10 +55,16 @@ impl Entry {
 
 struct Mine(RefCell<Vec<Entry>>);
 
+/// The magazine that this thread used last, where it is for that pool.
+#[inline(always)]
+pub(super) fn current(stock: u32) -> Option<&'static Magazine> {
+    CURRENT.get().filter(|magazine| magazine.is_of(stock))
+}
+
 /// The magazine of this thread for a pool, where it has one.
 #[inline(always)]
 pub(super) fn magazine(stock: u32) -> Option<&'static Magazine> {
-    CURRENT.get().filter(|magazine| magazine.is_of(stock)).or_else(|| find(stock))
+    current(stock).or_else(|| find(stock))
 }
 
 #[cold]
@@ -98,15 +104,35 @@ fn add(stock: &Arc<Stock>) -> Option<&'static Magazine> {
     MINE.try_with(add).ok().flatten()
 }
 
+/// As [`keep`], where the magazine that was used last is the one: calls nothing.
+///
+/// # Safety
+/// 1. As for [`keep`].
+#[inline(always)]
+pub(crate) unsafe fn keep_first(place: NonNull<Block>) -> bool {
+    // SAFETY: it is lent (1).
+    let home = unsafe { place.as_ref() }.bin().home;
+    // SAFETY: as said (1).
+    current(home).is_some_and(|magazine| unsafe { keep_in(magazine, place) })
+}
+
 /// Keeps a block, whose last holder has gone, for the next allocation of this thread; `false` where it cannot. Nobody else lends it.
 ///
 /// # Safety
 /// 1. It is a place, lent, and without holder, hook and pending work.
-#[inline(always)]
 pub(crate) unsafe fn keep(place: NonNull<Block>) -> bool {
+    // SAFETY: it is lent (1).
+    let home = unsafe { place.as_ref() }.bin().home;
+    // SAFETY: as said (1).
+    magazine(home).is_some_and(|magazine| unsafe { keep_in(magazine, place) })
+}
+
+/// # Safety
+/// 1. As for [`keep`], and the magazine is that of this thread for the pool of the place.
+#[inline(always)]
+unsafe fn keep_in(magazine: &Magazine, place: NonNull<Block>) -> bool {
     // SAFETY: it is lent (1), so that it stays until the magazine has it, and is let go; no longer.
     let block = unsafe { place.as_ref() };
-    let Some(magazine) = magazine(block.bin().home) else { return false };
     let Some(mut kept) = magazine.kept.try_hold() else { return false };
     // SAFETY: it is as said (1). The magazine has the number of its pool, which only this thread gives to it. Where the pool was closed
     // meanwhile, the magazine has no tray any more, and gets none.

@@ -1,5 +1,6 @@
 //! The free blocks in a magazine, by shelf and size.
 
+use std::mem;
 use std::ptr::{self, NonNull};
 
 use usm_core::{Queue, UsmKind};
@@ -15,9 +16,12 @@ const MAX_BYTES: usize = 256 * 1024;
 const MAX_TRAYS: usize = 6;
 const MAX_QUEUES: usize = 4;
 
-/// The trays of a magazine. Most programs ask for one of them many times in a row, which comes first.
+/// The trays of a magazine. Most programs ask for one of them many times in a row, which comes first, where no list leads to it.
 #[derive(Debug)]
-pub(super) struct Trays(Vec<Tray>);
+pub(super) struct Trays {
+    first: Tray,
+    others: Vec<Tray>,
+}
 
 /// The blocks of a shelf.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub(super) struct Tray {
     pub(super) kind: UsmKind,
     /// Queues of the shelf that were seen last; what was allocated last was for the first one.
     queues: Vec<Queue>,
+    /// Invariant M5: the address of the first queue, which so is that of no other one; 0 without any.
+    first_queue: usize,
     /// By number of the class.
     pub(super) bins: Vec<Bin>,
 }
@@ -45,38 +51,34 @@ pub(super) struct Bin {
 unsafe impl Send for Bin {}
 
 impl Trays {
-    pub(super) const NONE: Self = Self(Vec::new());
+    pub(super) const NONE: Self = Self { first: Tray::NONE, others: Vec::new() };
 
-    /// The tray for a queue and a kind, which comes first from then on.
+    /// The tray that comes first, where it is the one for a queue and a kind.
     #[inline(always)]
-    pub(super) fn for_queue(&mut self, queue: &Queue, kind: UsmKind) -> Option<&mut Tray> {
-        let is_first = self.0.first().is_some_and(|tray| {
-            tray.kind == kind && tray.queues.first().is_some_and(|first| is_it(first, queue))
-        });
-        if !is_first {
-            self.bring_first(queue, kind)?;
-        }
-        self.0.first_mut()
+    pub(super) fn first_for(&mut self, queue: &Queue, kind: UsmKind) -> Option<&mut Tray> {
+        let is_it = self.first.first_queue == address_of(queue) && self.first.kind == kind;
+        is_it.then_some(&mut self.first)
     }
 
-    #[inline(never)]
-    fn bring_first(&mut self, queue: &Queue, kind: UsmKind) -> Option<()> {
-        let place = self.0.iter().position(|tray| tray.kind == kind && tray.knows(queue))?;
-        self.0[..=place].rotate_right(1);
-        let queues = &mut self.0[0].queues;
-        let place = queues.iter().position(|known| is_it(known, queue))?;
-        queues[..=place].rotate_right(1);
+    /// Lets the tray for a queue and a kind come first.
+    pub(super) fn bring_first(&mut self, queue: &Queue, kind: UsmKind) -> Option<()> {
+        let is_for = |tray: &Tray| tray.kind == kind && tray.knows(queue);
+        if !is_for(&self.first) {
+            let place = self.others.iter().position(is_for)?;
+            self.others[..=place].rotate_right(1);
+            mem::swap(&mut self.first, &mut self.others[0]);
+        }
+        self.first.bring_first(queue);
         Some(())
     }
 
     /// The tray of a shelf.
     #[inline(always)]
     pub(super) fn of_shelf(&mut self, shelf: usize) -> Option<&mut Tray> {
-        let place = match self.0.first()? {
-            first if first.shelf == shelf => 0,
-            _ => self.0.iter().position(|tray| tray.shelf == shelf)?,
-        };
-        self.0.get_mut(place)
+        if self.first.shelf == shelf {
+            return Some(&mut self.first);
+        }
+        self.others.iter_mut().find(|tray| tray.shelf == shelf)
     }
 
     pub(super) fn bin(&mut self, shelf: usize, class: usize) -> Option<&mut Bin> {
@@ -92,35 +94,59 @@ impl Trays {
         shelf: usize,
         size: SizeClass,
     ) -> (Option<Tray>, Option<Queue>) {
-        let (mut gone, mut unused) = (None, None);
-        if !self.0.iter().any(|tray| tray.shelf == shelf) {
-            if self.0.len() == MAX_TRAYS {
-                gone = self.0.pop();
+        let mut gone = None;
+        if self.of_shelf(shelf).is_none() {
+            let last = mem::replace(&mut self.first, Tray { shelf, kind, ..Tray::NONE });
+            if last.shelf != Tray::NONE.shelf {
+                self.others.insert(0, last);
             }
-            self.0.insert(0, Tray { shelf, kind, queues: Vec::new(), bins: Vec::new() });
+            if self.others.len() == MAX_TRAYS {
+                gone = self.others.pop();
+            }
         }
-        if let Some(tray) = self.of_shelf(shelf) {
-            if !tray.knows(queue) {
-                if tray.queues.len() == MAX_QUEUES {
-                    unused = tray.queues.pop();
-                }
-                tray.queues.insert(0, queue.clone());
-            }
+        let unused = self.of_shelf(shelf).and_then(|tray| {
             tray.make_bin(size);
-        }
+            tray.learn(queue)
+        });
         (gone, unused)
     }
 
     /// Takes all out.
     pub(super) fn take(&mut self) -> Vec<Tray> {
-        std::mem::take(&mut self.0)
+        let Self { first, others } = mem::replace(self, Self::NONE);
+        [first].into_iter().chain(others).collect()
     }
 }
 
 impl Tray {
+    /// No shelf has that number.
+    const NONE: Self =
+        Self { shelf: usize::MAX, kind: UsmKind::Host, queues: Vec::new(), first_queue: 0, bins: Vec::new() };
+
     #[inline(always)]
     pub(super) fn knows(&self, queue: &Queue) -> bool {
-        self.queues.iter().any(|known| is_it(known, queue))
+        self.queues.iter().any(|known| address_of(known) == address_of(queue))
+    }
+
+    /// Lets a queue that it knows come first.
+    fn bring_first(&mut self, queue: &Queue) {
+        if let Some(place) = self.queues.iter().position(|known| address_of(known) == address_of(queue)) {
+            self.queues[..=place].rotate_right(1);
+            self.first_queue = address_of(queue);
+        }
+    }
+
+    /// Knows a queue from now on. Gives up the one that was not asked for the longest, where there are too many.
+    fn learn(&mut self, queue: &Queue) -> Option<Queue> {
+        let mut unused = None;
+        if !self.knows(queue) {
+            if self.queues.len() == MAX_QUEUES {
+                unused = self.queues.pop();
+            }
+            self.queues.insert(0, queue.clone());
+            self.first_queue = address_of(queue);
+        }
+        unused
     }
 
     fn make_bin(&mut self, size: SizeClass) {
@@ -168,9 +194,62 @@ impl Bin {
     }
 }
 
-/// Whether the queue of a tray is that one: by address, since a tray keeps its queues, so that no other one has it, and clones have one
-/// context field.
+/// Clones of a queue have one context field.
 #[inline(always)]
-fn is_it(known: &Queue, queue: &Queue) -> bool {
-    ptr::eq(known.context(), queue.context())
+fn address_of(queue: &Queue) -> usize {
+    ptr::from_ref(queue.context()).addr()
+}
+
+#[cfg(test)]
+mod tests {
+    use usm_core::{Context, QueueProperties, Runtime, UsmKind};
+
+    use super::{MAX_QUEUES, MAX_TRAYS, SizeClass, Trays};
+
+    const KIND: UsmKind = UsmKind::Shared;
+
+    fn queues(count: usize) -> Vec<super::Queue> {
+        let device = Runtime::global().host_device().clone();
+        let context = Context::new(std::slice::from_ref(&device)).unwrap();
+        (0..count).map(|_| context.create_queue(&device, QueueProperties::IN_ORDER).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_tray_that_was_not_asked_for_the_longest_goes() {
+        let queues = queues(MAX_TRAYS + 1);
+        let size = SizeClass::of(64, 1).unwrap();
+        let mut trays = Trays::NONE;
+        assert!(trays.first_for(&queues[0], KIND).is_none() && trays.bring_first(&queues[0], KIND).is_none());
+        for (shelf, queue) in queues[..MAX_TRAYS].iter().enumerate() {
+            assert!(trays.make_room(queue, KIND, shelf, size).0.is_none());
+            assert_eq!(trays.first_for(queue, KIND).unwrap().shelf, shelf);
+        }
+        assert!(trays.first_for(&queues[0], KIND).is_none(), "it is the last one");
+        trays.bring_first(&queues[0], KIND).unwrap();
+        assert_eq!(trays.first_for(&queues[0], KIND).unwrap().shelf, 0);
+        assert!(trays.first_for(&queues[0], UsmKind::Host).is_none());
+        assert!(trays.bring_first(&queues[0], UsmKind::Host).is_none());
+        let (gone, _) = trays.make_room(&queues[MAX_TRAYS], KIND, MAX_TRAYS, size);
+        assert_eq!(gone.unwrap().shelf, 1);
+        let left: Vec<_> = trays.take().iter().map(|tray| tray.shelf).collect();
+        assert_eq!(left, [6, 0, 5, 4, 3, 2]);
+        assert!(trays.first_for(&queues[0], KIND).is_none() && trays.of_shelf(0).is_none());
+    }
+
+    #[test]
+    fn the_queue_that_was_not_asked_for_the_longest_goes() {
+        let queues = queues(MAX_QUEUES + 1);
+        let size = SizeClass::of(64, 1).unwrap();
+        let mut trays = Trays::NONE;
+        for queue in &queues[..MAX_QUEUES] {
+            assert!(trays.make_room(queue, KIND, 0, size).1.is_none());
+            assert!(trays.first_for(queue, KIND).is_some());
+        }
+        trays.bring_first(&queues[0], KIND).unwrap();
+        assert!(trays.first_for(&queues[0], KIND).is_some());
+        let (_, unused) = trays.make_room(&queues[MAX_QUEUES], KIND, 0, size);
+        assert_eq!(unused, Some(queues[1].clone()));
+        assert!(trays.bring_first(&queues[1], KIND).is_none());
+        assert!(trays.bring_first(&queues[0], KIND).is_some());
+    }
 }
