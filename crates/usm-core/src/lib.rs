@@ -66,7 +66,7 @@ pub mod testing;
 
 pub use allocation::Allocation;
 pub use backend::host::HostDevice;
-pub use backend::host::fork::{ForkMutex, ForkMutexGuard, around_forks};
+pub use backend::host::fork::{ForkMutex, ForkMutexGuard, around_forks, in_forked_children};
 pub use backend::{
     AffinityDomain, Aspects, CacheType, ImageLimits, Partition, PeerAccess, PlatformInfo, VectorWidths,
 };

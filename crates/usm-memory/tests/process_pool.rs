@@ -169,6 +169,8 @@ fn forked_beside(busy: &(dyn Fn() + Sync)) {
                     let own = UsmBuffer::allocate(&queue, UsmKind::Shared, 100);
                     drop(mine);
                     process_pool().trim() == 0
+                        // Also with what it was the child that gave back.
+                        && UsmBuffer::allocate(&queue, UsmKind::Shared, 100).is_ok_and(|next| !is_pooled(&next))
                         && own.is_ok_and(|own| {
                             let copied = own.copy_to_host(&mut [0; 100], 0).is_ok();
                             copied && own.fill(&[7]).is_ok() && !is_pooled(&own)

@@ -90,6 +90,17 @@ pub fn around_forks(before: fn(), after: fn()) -> bool {
     AROUND.set(Around { before, after }).is_ok()
 }
 
+/// What [`in_forked_children`] was given.
+static IN_CHILD: OnceLock<fn()> = OnceLock::new();
+
+/// Calls a function in each forked child from now on, on its only thread, before anything else happens there: for what that thread must
+/// forget. False, and no call, when somebody was here before.
+#[doc(hidden)]
+pub fn in_forked_children(tell: fn()) -> bool {
+    generation(); // registers
+    IN_CHILD.set(tell).is_ok()
+}
+
 #[cold]
 fn register() -> u64 {
     static REGISTER: Once = Once::new();
@@ -119,5 +130,8 @@ extern "C" fn in_parent() {
 
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    if let Some(tell) = IN_CHILD.get() {
+        tell();
+    }
     in_parent();
 }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError, Weak};
 use std::thread;
 
 use usm_core::Runtime;
@@ -13,7 +13,8 @@ use super::stock::Stock;
 use crate::buffer::{Block, HomeRef};
 
 thread_local! {
-    /// The one that was used last. Without a destructor, so that it can be asked as long as the thread lives.
+    /// The one that was used last; none in a forked child, for pools of the parent. Without a destructor, so that it can be asked as long
+    /// as the thread lives.
     static CURRENT: Cell<Option<&'static Magazine>> = const { Cell::new(None) };
     static MINE: Mine = const { Mine(RefCell::new(Vec::new())) };
 }
@@ -71,7 +72,10 @@ pub(super) fn magazine(stock: u32) -> Option<&'static Magazine> {
 fn find(stock: u32) -> Option<&'static Magazine> {
     // After the end of the thread's values there is none, and none is made.
     let find = |mine: &Mine| {
-        let found = mine.0.try_borrow().ok()?.iter().find(|entry| entry.magazine.is_of(stock))?.magazine;
+        let mine = mine.0.try_borrow().ok()?;
+        let is_it =
+            |entry: &&Entry| entry.magazine.is_of(stock) && Runtime::is_fork_generation(entry.generation);
+        let found = mine.iter().find(is_it)?.magazine;
         CURRENT.set(Some(found));
         Some(found)
     };
@@ -89,6 +93,11 @@ pub(super) fn magazine_or_new(stock: &Arc<Stock>) -> Option<&'static Magazine> {
 
 #[cold]
 fn add(stock: &Arc<Stock>) -> Option<&'static Magazine> {
+    static CHILDREN_FORGET: LazyLock<bool> =
+        LazyLock::new(|| usm_core::in_forked_children(|| CURRENT.set(None)));
+    if !*CHILDREN_FORGET {
+        return None;
+    }
     let add = |mine: &Mine| {
         let mut mine = mine.0.try_borrow_mut().ok()?;
         // Those of pools that are gone.
