@@ -3,7 +3,7 @@
 use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use usm_core::{Queue, Runtime, UsmKind};
 
@@ -98,8 +98,7 @@ impl Stock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer in a block that this thread keeps, where it asks for the same pool, queue and kind as the last time. One function for all
-    /// who allocate, with what it gives in registers.
+    /// A buffer in a block that this thread keeps, for the pool, queue and kind of its last allocation. It comes in registers.
     #[inline(never)]
     pub(super) fn lend_first(
         &self,
@@ -210,8 +209,7 @@ impl Stock {
             Some(index) => index,
             None => state.add_shelf(Shelf::new(queue, kind)),
         };
-        let home: Weak<Self> = Arc::downgrade(self);
-        let home = HomeRef { home, number: self.id };
+        let home = HomeRef { home: Arc::<Self>::downgrade(self), number: self.id };
         let slab = state.shelves[index].as_mut()?.add(size, slab, home, index as u32);
         drop(state);
         let buffer = self.lend(queue, kind, len_bytes, size, false);
