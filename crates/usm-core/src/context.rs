@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::backend::{Backend, ForeignKind, RawContext, RawHandle};
 use crate::queue::ForeignHandle;
@@ -23,9 +24,12 @@ pub struct Context {
 
 struct Inner {
     handle: ContextHandle,
-    /// Answered when somebody asks.
-    outlives_all: OnceLock<bool>,
+    /// Whether it lives as long as the process: `YES` or `NO` when somebody has asked, which is always the same.
+    outlives_all: AtomicU8,
 }
+
+const NO: u8 = 1;
+const YES: u8 = 2;
 
 impl Context {
     /// A new context over `devices`, all of one platform.
@@ -53,7 +57,7 @@ impl Context {
     pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawContext) -> Self {
         // SAFETY: the caller's promise 1.
         let handle = unsafe { ContextHandle::from_raw(backend, raw) };
-        Self { inner: Arc::new(Inner { handle, outlives_all: OnceLock::new() }) }
+        Self { inner: Arc::new(Inner { handle, outlives_all: AtomicU8::new(0) }) }
     }
 
     /// A context behind a foreign `sycl::context*`, which is copied and stays the producer's.
@@ -107,19 +111,30 @@ impl Context {
     #[must_use]
     #[inline]
     pub fn is_permanent(&self) -> bool {
-        self.inner.outlives_all.get().copied().unwrap_or_else(|| self.find_out_whether_permanent())
+        self.is_known_permanent() || self.find_out_whether_permanent()
+    }
+
+    /// Whether somebody has asked [`is_permanent`](Self::is_permanent), and it is. Calls nothing.
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    pub fn is_known_permanent(&self) -> bool {
+        self.inner.outlives_all.load(Ordering::Relaxed) == YES
     }
 
     #[cold]
     fn find_out_whether_permanent(&self) -> bool {
-        *self.inner.outlives_all.get_or_init(|| {
-            let default = || {
-                // A part of a device has a context of its own.
-                let first = self.devices().ok()?.into_iter().next()?;
-                if first.parent().ok()?.is_none() { first.default_context().ok() } else { None }
-            };
-            Runtime::is_global(self.backend()) && default().is_some_and(|default| default == *self)
-        })
+        if self.inner.outlives_all.load(Ordering::Relaxed) == NO {
+            return false;
+        }
+        let default = || {
+            // A part of a device has a context of its own.
+            let first = self.devices().ok()?.into_iter().next()?;
+            if first.parent().ok()?.is_none() { first.default_context().ok() } else { None }
+        };
+        let is_it = Runtime::is_global(self.backend()) && default().is_some_and(|default| default == *self);
+        self.inner.outlives_all.store(if is_it { YES } else { NO }, Ordering::Relaxed);
+        is_it
     }
 
     /// The devices of the context.

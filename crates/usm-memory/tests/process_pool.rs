@@ -79,6 +79,17 @@ fn it_can_be_switched_off_and_replaced() {
         assert!(!is_pooled(&allocate()));
         reset_default_resource(queue.device());
         assert!(is_pooled(&allocate()));
+
+        // Neither undoes the other.
+        set_default_resource(queue.device(), Arc::new(DirectResource));
+        assert!(use_process_pool(false));
+        reset_default_resource(queue.device());
+        assert!(!is_pooled(&allocate()));
+        set_default_resource(queue.device(), Arc::new(DirectResource));
+        assert!(!use_process_pool(true));
+        assert!(!is_pooled(&allocate()));
+        reset_default_resource(queue.device());
+        assert!(is_pooled(&allocate()));
         assert!(is_pooled(&default_resource(queue.device()).allocate(queue, kind, 100, 1).unwrap()));
     });
 }

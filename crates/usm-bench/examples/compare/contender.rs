@@ -40,11 +40,13 @@ pub(crate) struct Case<'n> {
     pub(crate) x: Option<f64>,
     /// Too long for a quick run.
     pub(crate) long: bool,
+    /// By so many of our processes it is measured, one after the other.
+    pub(crate) processes: usize,
 }
 
 impl<'n> Case<'n> {
     pub(crate) fn new(name: &'n str, bytes: usize) -> Self {
-        Self { name, bytes, unit: "ns", x: None, long: false }
+        Self { name, bytes, unit: "ns", x: None, long: false, processes: 1 }
     }
 
     pub(crate) fn at(self, x: f64) -> Self {
@@ -53,6 +55,11 @@ impl<'n> Case<'n> {
 
     pub(crate) fn long_if(self, long: bool) -> Self {
         Self { long, ..self }
+    }
+
+    /// Where what it takes depends on where code and memory of the process happen to lie.
+    pub(crate) fn over_processes(self) -> Self {
+        Self { processes: 5, ..self }
     }
 }
 

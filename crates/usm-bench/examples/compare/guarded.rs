@@ -12,7 +12,7 @@ use super::serve::Server;
 pub(crate) fn all(stage: &Server) {
     let (_, queue) = usm_bench::queues().into_iter().find(|(name, _)| *name == "host").unwrap();
     for (label, bytes) in [("64 B", 64), ("4 KiB", 4096), ("1 MiB", 1 << 20), ("64 MiB", 64_usize << 20)] {
-        stage.case(&Case::new(&format!("guarded/allocate {label}"), bytes), || {
+        stage.case(&Case::new(&format!("guarded/allocate {label}"), bytes).over_processes(), || {
             let allocate = |kind| {
                 let queue = &queue;
                 move || drop(black_box(UsmBuffer::allocate(queue, kind, bytes).unwrap()))

@@ -134,7 +134,7 @@ pub(crate) fn all(stage: &Server) {
     let replacing = |series: &str, contender: fn(usize) -> Contender<'static>| {
         for count in [100, 10_000, 1_000_000_usize] {
             let name = format!("live/{series}/{count}");
-            let case = Case::new(&name, 0).at(count as f64).long_if(count > 10_000);
+            let case = Case::new(&name, 0).at(count as f64).long_if(count > 10_000).over_processes();
             stage.case(&case, || vec![contender(count)]);
         }
     };

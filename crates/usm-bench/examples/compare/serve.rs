@@ -60,6 +60,7 @@ impl Stage for Server {
                     "unit": case.unit,
                     "x": case.x,
                     "long": case.long,
+                    "processes": case.processes,
                     "once": case.unit != "ns",
                 }));
                 false

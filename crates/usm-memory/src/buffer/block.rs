@@ -5,7 +5,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use usm_core::{Allocation, Queue, UsmKind};
@@ -44,6 +44,8 @@ const PUBLISHED: u8 = 1;
 pub(super) const INHERITED: u8 = 2;
 /// Work of the buffer's users may use the memory even after the buffer is gone.
 const RELEASED: u8 = 4;
+/// The rack keeps hooks for this place.
+pub(super) const HOOKED: u8 = 8;
 
 /// A memory range, its context and its owner: one of its own, or a place of a [`Rack`] that a pool lends again and again. It is small,
 /// since programs have millions: 48 bytes. What the end of a place reads comes first.
@@ -51,10 +53,8 @@ const RELEASED: u8 = 4;
 pub(crate) struct Block {
     /// Invariant K2: how many [`BlockRef`](super::BlockRef)s there are. A place without any belongs to its pool.
     pub(super) holders: AtomicU32,
-    /// What may be pending on the queue: of `PUBLISHED`, `INHERITED` and `RELEASED`.
-    pub(super) pending: AtomicU8,
-    /// Whether the rack keeps hooks for this place.
-    pub(super) has_hooks: AtomicBool,
+    /// What is not done with the memory: of `PUBLISHED`, `INHERITED`, `RELEASED` and `HOOKED`.
+    pub(super) undone: AtomicU8,
     pub(super) kind: UsmKind,
     /// The number of a place in its rack, or `OWN`.
     pub(super) index: u8,
@@ -114,18 +114,18 @@ impl Block {
         len_bytes: usize,
         kind: UsmKind,
         queue: Queue,
-        pending: u8,
+        undone: u8,
         ownership: Ownership,
     ) -> Self {
         let (registration, hooks) = (OnceLock::new(), ReleaseHooks::default());
         let own = Own { start, queue, ownership, count: OnceLock::new(), registration, hooks };
         let own = NonNull::from(Box::leak(Box::new(own)));
-        Self::of(1, pending, kind, len_bytes, OWN, BinId::NONE, own.cast())
+        Self::of(1, undone, kind, len_bytes, OWN, BinId::NONE, own.cast())
     }
 
     fn of(
         holders: u32,
-        pending: u8,
+        undone: u8,
         kind: UsmKind,
         len_bytes: usize,
         index: u8,
@@ -136,8 +136,7 @@ impl Block {
             index,
             bin,
             holders: AtomicU32::new(holders),
-            pending: AtomicU8::new(pending),
-            has_hooks: AtomicBool::new(false),
+            undone: AtomicU8::new(undone),
             kind,
             tag: AtomicU32::new(0),
             born: AtomicU32::new(0),
@@ -280,7 +279,7 @@ impl Block {
         match self.holding() {
             Holding::Own(own) => add(&own.hooks),
             Holding::Place(index, rack) => {
-                self.has_hooks.store(true, Ordering::Relaxed);
+                self.undone.fetch_or(HOOKED, Ordering::Relaxed);
                 rack.with_hooks(index, add);
             }
         }
@@ -322,12 +321,12 @@ impl Block {
 
     /// Waits for work of earlier owners of the memory, of which foreign code cannot know.
     pub(crate) fn publish(&self) -> Result<()> {
-        if self.pending.load(Ordering::Acquire) & INHERITED != 0 {
+        if self.pending() & INHERITED != 0 {
             self.wait_for_others()?;
         } else if let Ownership::Leased(lease) = self.ownership() {
             lease.wait_for_others()?;
         }
-        self.pending.fetch_or(PUBLISHED, Ordering::Release);
+        self.undone.fetch_or(PUBLISHED, Ordering::Release);
         Ok(())
     }
 
@@ -341,14 +340,20 @@ impl Block {
                 return Ok(queue.wait()?);
             }
         }
-        self.pending.fetch_or(RELEASED, Ordering::Release);
+        self.undone.fetch_or(RELEASED, Ordering::Release);
         Ok(())
+    }
+
+    /// What may be pending on the queue: of `PUBLISHED`, `INHERITED` and `RELEASED`.
+    #[inline]
+    pub(super) fn pending(&self) -> u8 {
+        self.undone.load(Ordering::Acquire) & !HOOKED
     }
 
     /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for.
     #[inline]
     pub(crate) fn has_no_others(&self) -> bool {
-        self.pending.load(Ordering::Acquire) == 0
+        self.pending() == 0
             && match self.ownership() {
                 Ownership::Leased(lease) => lease.has_no_others(),
                 _ => true,
@@ -357,9 +362,9 @@ impl Block {
 
     /// Waits for what others may have submitted to the queue. Our own operations have ended when they return.
     pub(crate) fn wait_for_others(&self) -> Result<()> {
-        if self.pending.load(Ordering::Acquire) != 0 {
+        if self.pending() != 0 {
             waits::for_others(self.queue())?;
-            self.pending.fetch_and(!INHERITED, Ordering::Release);
+            self.undone.fetch_and(!INHERITED, Ordering::Release);
         }
         match self.ownership() {
             Ownership::Leased(lease) => lease.wait_for_others(),
@@ -369,7 +374,7 @@ impl Block {
 
     /// Waits for the turn of an operation on a queue, as a guard of the memory has already done for foreign work.
     pub(crate) fn wait_for_turn(&self, queue: &Queue) -> Result<()> {
-        let has_waited = self.pending.load(Ordering::Acquire) != 0 && same_queue(queue, self.queue());
+        let has_waited = self.pending() != 0 && same_queue(queue, self.queue());
         if has_waited { Ok(()) } else { waits::for_turn(queue) }
     }
 
@@ -403,7 +408,7 @@ impl Drop for Block {
         own.hooks.run_before();
         // Before somebody else gets the same address.
         Self::record_end(own.start, self.len_bytes(), self.kind, self.birth().tag);
-        let pending = *self.pending.get_mut();
+        let pending = self.pending();
         let Own { queue, ownership, .. } = &mut *own;
         match ownership {
             Ownership::Leased(lease) => lease.end((pending != 0).then_some(queue)),
@@ -415,13 +420,12 @@ impl Drop for Block {
 
 impl fmt::Debug for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pending = self.pending.load(Ordering::Relaxed);
         f.debug_struct("Block")
             .field("start", &self.start())
             .field("len_bytes", &self.len_bytes())
             .field("kind", &self.kind)
             .field("queue", self.queue())
-            .field("pending", &pending)
+            .field("pending", &self.pending())
             .field("ownership", self.ownership())
             .finish_non_exhaustive()
     }

@@ -105,6 +105,7 @@ impl Clone for BlockRef {
 impl Drop for BlockRef {
     #[inline]
     fn drop(&mut self) {
+        let block = NonNull::from(&**self);
         if !self.is_place() {
             return self.drop_own();
         }
@@ -114,7 +115,7 @@ impl Drop for BlockRef {
             // What other holders did comes before the end.
             fence(Ordering::Acquire);
             // SAFETY: no holder is left but this one, which goes.
-            unsafe { rack::end(NonNull::from(&**self)) };
+            unsafe { rack::end(block) };
         }
     }
 }

@@ -62,10 +62,7 @@ impl UsmBuffer {
     /// As [`allocate`](Self::allocate), in a block that this thread keeps: what happens nearly always.
     #[inline]
     fn allocate_kept(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
-        if resource::is_any_chosen() {
-            return None;
-        }
-        resource::pool_for(queue)?.allocate_kept(queue, kind, len_bytes, 1)
+        resource::known_pool_for(queue)?.allocate_kept(queue, kind, len_bytes, 1)
     }
 
     #[cold]
@@ -84,13 +81,13 @@ impl UsmBuffer {
     /// it was asked for.
     #[must_use]
     pub fn allocate_at_once(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
-        match resource::chosen(queue.device()) {
+        Self::allocate_kept(queue, kind, len_bytes).or_else(|| match resource::chosen(queue.device()) {
             None => resource::pool_for(queue)?.allocate_at_once(queue, kind, len_bytes, 1),
             Some(resource) => {
                 let found = resource.allocate_at_once(queue, kind, len_bytes, 1)?;
                 resource::check(&found, queue, kind, len_bytes, 1).is_ok().then_some(found)
             }
-        }
+        })
     }
 
     /// As [`allocate`](Self::allocate), at a multiple of `align_bytes`, a power of two.

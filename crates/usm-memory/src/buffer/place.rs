@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use usm_core::Queue;
 
-use super::block::{Block, Holding, INHERITED};
+use super::block::{Block, HOOKED, Holding, INHERITED};
 use super::home::Home;
 use super::hooks::ReleaseHooks;
 use super::rack::{BinId, Ending, Place};
@@ -25,7 +25,7 @@ impl Block {
             // SAFETY: K5: the caller's promise 1.
             unsafe { *self.queue.get() = Some(queue.clone()) };
         }
-        self.pending.store(if is_pending { INHERITED } else { 0 }, Ordering::Relaxed);
+        self.undone.store(if is_pending { INHERITED } else { 0 }, Ordering::Relaxed);
         self.len_bytes.store(len_bytes, Ordering::Relaxed);
         self.begin(birth);
     }
@@ -79,7 +79,7 @@ impl Block {
         // SAFETY: K5: the caller's promise 1.
         let queue = unsafe { (*self.queue.get()).take() };
         // What was pending is its pool's from here on. Who lends it next may do so from a magazine.
-        self.pending.store(0, Ordering::Relaxed);
+        self.undone.store(0, Ordering::Relaxed);
         Some((rack.number(index), queue))
     }
 
@@ -99,20 +99,19 @@ impl Block {
     /// Whether nothing is to be done when nobody holds the place any more.
     #[inline(always)]
     pub(super) fn is_done_with(&self) -> bool {
-        let has_more = self.has_hooks.load(Ordering::Relaxed) | (self.pending.load(Ordering::Relaxed) != 0);
-        !has_more && !snapshot::is_recording()
+        self.undone.load(Ordering::Relaxed) == 0 && !snapshot::is_recording()
     }
 
     /// The end of a place that nobody holds begins: its hooks run, and those who record are told. `None` for other blocks.
     pub(super) fn begin_end(&self) -> Option<Ending> {
         let Holding::Place(index, rack) = self.holding() else { return None };
         let mut hooks = None;
-        if self.has_hooks.load(Ordering::Relaxed) {
-            self.has_hooks.store(false, Ordering::Relaxed);
+        if self.undone.load(Ordering::Relaxed) & HOOKED != 0 {
+            self.undone.fetch_and(!HOOKED, Ordering::Relaxed);
             hooks = rack.take_hooks(index);
         }
         hooks.iter_mut().for_each(ReleaseHooks::run_before);
-        let is_pending = self.pending.load(Ordering::Relaxed) != 0;
+        let is_pending = self.pending() != 0;
         // Before somebody else gets the same address.
         if snapshot::is_recording() {
             Self::record_end(self.start(), self.len_bytes(), self.kind, self.tag());
@@ -153,5 +152,39 @@ impl Block {
     pub(super) fn birth(&self) -> Birth {
         let tag = TagId::of_number(self.tag.load(Ordering::Relaxed));
         Birth { tag, stamp: Stamp::of_number(self.born.load(Ordering::Relaxed)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use usm_core::{Runtime, UsmKind};
+
+    use crate::UsmBuffer;
+    use crate::resource::{DirectResource, PoolOptions, PoolResource};
+
+    #[test]
+    fn hooks_are_no_work_and_run_once() {
+        let runtime = Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).unwrap();
+        let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
+        let allocate = || UsmBuffer::allocate_in(&pool, &queue, UsmKind::Host, 64).unwrap();
+        let count = Arc::new(AtomicU32::new(0));
+        let first = allocate();
+        let (address, counted) = (first.address(), Arc::clone(&count));
+        first.after_release(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        assert!(first.block().is_place() && first.block().has_no_others());
+        assert_eq!(first.block().pending(), 0);
+        assert!(!first.block().is_done_with());
+        drop(first);
+        let second = allocate();
+        assert_eq!(second.address(), address);
+        assert!(second.block().is_done_with());
+        drop(second);
+        assert_eq!(count.load(Ordering::Relaxed), 1);
     }
 }

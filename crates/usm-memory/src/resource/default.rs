@@ -1,12 +1,12 @@
 //! The resource that an application wants to be used on a device when nobody names one.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use usm_core::Device;
 
 use super::MemoryResource;
-use super::process::StandardResource;
+use super::process::{self, CHOSEN, StandardResource};
 
 /// A resource for a device: the one that was set, first in the list, or that of a scope.
 struct Entry {
@@ -16,8 +16,11 @@ struct Entry {
 }
 
 static DEFAULTS: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
-/// Whether the list has entries, so that allocations of programs without any do not take the lock.
-static IS_ANY: AtomicBool = AtomicBool::new(false);
+
+/// Says whether there are entries, so that allocations of programs without any do not take the lock.
+fn note(entries: &[Entry]) {
+    process::set_exception(CHOSEN, !entries.is_empty());
+}
 
 /// Says which resource to use on a device when nobody names one. Returns the one that was set before. A [`DefaultScope`] goes
 /// before it.
@@ -53,7 +56,7 @@ pub fn set_default_resource(
         Some(entry) => Some(std::mem::replace(&mut entry.resource, resource)),
         None => {
             entries.insert(0, Entry { device: device.clone(), scope: None, resource });
-            IS_ANY.store(true, Ordering::Release);
+            note(&entries);
             None
         }
     }
@@ -71,20 +74,14 @@ pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>
     let mut entries = lock();
     let index = entries.iter().position(|entry| entry.scope.is_none() && entry.device == *device)?;
     let gone = entries.remove(index);
-    IS_ANY.store(!entries.is_empty(), Ordering::Release);
+    note(&entries);
     Some(gone.resource)
 }
 
 /// What somebody chose for a device.
 #[inline]
 pub(crate) fn chosen(device: &Device) -> Option<Arc<dyn MemoryResource>> {
-    if is_any_chosen() { find(device) } else { None }
-}
-
-/// Whether somebody chose a resource for any device.
-#[inline]
-pub(crate) fn is_any_chosen() -> bool {
-    IS_ANY.load(Ordering::Acquire)
+    if process::is_exception(CHOSEN) { find(device) } else { None }
 }
 
 #[cold]
@@ -129,7 +126,7 @@ impl DefaultScope {
             let (device, resource) = (device.clone(), Arc::clone(&resource));
             Entry { device, scope, resource }
         }));
-        IS_ANY.store(!entries.is_empty(), Ordering::Release);
+        note(&entries);
         Self(scope)
     }
 
@@ -144,7 +141,7 @@ impl Drop for DefaultScope {
         let Some(scope) = self.0 else { return };
         let mut entries = lock();
         let gone: Vec<_> = entries.extract_if(.., |entry| entry.scope == Some(scope)).collect();
-        IS_ANY.store(!entries.is_empty(), Ordering::Release);
+        note(&entries);
         // A resource that goes may wait, and may ask for a default.
         drop(entries);
         drop(gone);

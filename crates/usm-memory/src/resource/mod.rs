@@ -51,15 +51,15 @@ use std::ptr;
 
 use usm_core::{Queue, UsmKind};
 
+pub(crate) use self::default::chosen;
 pub use self::default::{DefaultScope, default_resource, reset_default_resource, set_default_resource};
-pub(crate) use self::default::{chosen, is_any_chosen};
 pub use self::direct::DirectResource;
 pub use self::failure::{AllocationFailure, FailureCallbackResource, OnFailure};
 pub use self::limiting::LimitingResource;
 pub use self::logging::{LoggingResource, MemoryAction, MemoryEvent};
 pub use self::pool::{PoolOptions, PoolResource, PoolStatistics};
 pub(crate) use self::pool::{keep, keep_first};
-pub(crate) use self::process::{census, pool_for};
+pub(crate) use self::process::{census, known_pool_for, pool_for};
 pub use self::process::{process_pool, use_process_pool};
 pub use self::statistics::{Statistics, StatisticsResource};
 pub use self::usage::Usage;

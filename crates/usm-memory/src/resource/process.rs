@@ -1,7 +1,7 @@
 //! Where memory comes from when nobody says otherwise: the pool of the process, in contexts that live as long as that.
 
 use std::env;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use usm_core::{LiveAllocations, Queue, UsmKind};
@@ -13,7 +13,28 @@ use crate::{Result, UsmBuffer};
 const SWITCH: &str = "USM_POOL";
 
 static POOL: OnceLock<PoolResource> = OnceLock::new();
-static IS_OFF: AtomicBool = AtomicBool::new(false);
+
+/// Why memory does not come from the pool of the process, a bit for each reason: one look at each allocation.
+static EXCEPTIONS: AtomicU8 = AtomicU8::new(0);
+/// The pool is switched off.
+const OFF: u8 = 1;
+/// Somebody chose a resource for some device.
+pub(super) const CHOSEN: u8 = 2;
+
+/// Adds a reason or takes it away. Whether it was there before.
+pub(super) fn set_exception(reason: u8, is_there: bool) -> bool {
+    let before = match is_there {
+        true => EXCEPTIONS.fetch_or(reason, Ordering::AcqRel),
+        false => EXCEPTIONS.fetch_and(!reason, Ordering::AcqRel),
+    };
+    before & reason != 0
+}
+
+/// Whether there is any of these reasons.
+#[inline(always)]
+pub(super) fn is_exception(reasons: u8) -> bool {
+    EXCEPTIONS.load(Ordering::Acquire) & reasons != 0
+}
 
 /// The pool of the process: memory comes from here, in [permanent](usm_core::Context::is_permanent) contexts, unless another resource
 /// was set or the pool is switched off. Its upstream is [`DirectResource`], its options are the default ones.
@@ -24,7 +45,7 @@ static IS_OFF: AtomicBool = AtomicBool::new(false);
 pub fn process_pool() -> &'static PoolResource {
     POOL.get_or_init(|| {
         if env::var_os(SWITCH).is_some_and(|value| value == "0") {
-            IS_OFF.store(true, Ordering::Relaxed);
+            set_exception(OFF, true);
         }
         PoolResource::new(Arc::new(DirectResource), PoolOptions::new())
     })
@@ -51,14 +72,23 @@ pub fn process_pool() -> &'static PoolResource {
 /// ```
 pub fn use_process_pool(on: bool) -> bool {
     let _ = process_pool();
-    !IS_OFF.swap(!on, Ordering::Relaxed)
+    !set_exception(OFF, !on)
 }
 
 /// The pool, where memory for that queue comes from it.
 #[inline]
 pub(crate) fn pool_for(queue: &Queue) -> Option<&'static PoolResource> {
     let pool = process_pool();
-    (!IS_OFF.load(Ordering::Relaxed) && queue.context().is_permanent()).then_some(pool)
+    (!is_exception(OFF) && queue.context().is_permanent()).then_some(pool)
+}
+
+/// The pool, where nobody chose a resource for any device, and memory for that queue comes from it, as somebody has asked before. Calls
+/// nothing.
+#[inline(always)]
+pub(crate) fn known_pool_for(queue: &Queue) -> Option<&'static PoolResource> {
+    // Before the reasons, of which its making may be one.
+    let pool = POOL.get()?;
+    (!is_exception(OFF | CHOSEN) && queue.context().is_known_permanent()).then_some(pool)
 }
 
 /// The slabs of the pool, and what is lent of them.

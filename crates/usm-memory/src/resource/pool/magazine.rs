@@ -60,16 +60,20 @@ impl Magazine {
         self.stock.load(Ordering::Relaxed) == stock
     }
 
-    /// A block, lent to the caller, where it is for the queue and kind that were asked for last, and had that queue before. Nothing is
-    /// called on the way but the clock, at the end, so that hardly anything has to be kept over a call.
+    /// A block, lent to the caller, where it is for that pool, and for the queue and kind that were asked for last, and had that queue
+    /// before. Nothing is called on the way but the clock, at the end, so that hardly anything has to be kept over a call.
     #[inline(always)]
     pub(super) fn take_first(
         &self,
+        stock: u32,
         queue: &Queue,
         kind: UsmKind,
         len_bytes: usize,
         class: usize,
     ) -> Option<NonNull<Block>> {
+        if !self.is_of(stock) {
+            return None;
+        }
         let is_for = |place: NonNull<Block>| {
             // SAFETY: M3: it was lent by the pool, so that it stays.
             let block = unsafe { place.as_ref() };
@@ -129,23 +133,22 @@ impl Kept {
         Some(place)
     }
 
-    /// Keeps a block whose last holder has gone; `false` where it cannot.
+    /// Keeps a block whose last holder has gone in the tray that `find` gives for its shelf and queue; `false` where it cannot.
     ///
     /// # Safety
     /// 1. It is a place of this value's pool, lent, and without holder, hook and pending work.
     #[inline(always)]
-    pub(super) unsafe fn put(&mut self, block: &Block) -> bool {
+    pub(super) unsafe fn put(
+        &mut self,
+        block: &Block,
+        find: impl for<'a> FnOnce(&'a mut Trays, usize, Option<&Queue>) -> Option<&'a mut Tray>,
+    ) -> bool {
         // K7: shelf and class are those of the place.
         let to = block.bin();
-        let Some(tray) = self.trays.of_shelf(to.shelf.into()) else { return false };
-        debug_assert_eq!(tray.kind, block.kind());
         // SAFETY: nobody else ends it or lends it (1).
-        if let Some(own) = unsafe { block.own_queue() }
-            && !tray.knows(own)
-        {
-            // It would keep its queue with it.
-            return false;
-        }
+        let own = unsafe { block.own_queue() };
+        let Some(tray) = find(&mut self.trays, to.shelf.into(), own) else { return false };
+        debug_assert_eq!(tray.kind, block.kind());
         let Some(bin) = tray.bins.get_mut(usize::from(to.class)) else { return false };
         let pinned_bytes = self.pinned_bytes + bin.slab_bytes;
         if pinned_bytes > self.max_pinned_bytes || !bin.push(NonNull::from(block)) {

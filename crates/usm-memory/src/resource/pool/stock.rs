@@ -99,7 +99,7 @@ impl Stock {
     }
 
     /// A buffer in a block that this thread keeps, for the pool, queue and kind of its last allocation. It comes in registers.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn lend_first(
         &self,
         queue: &Queue,
@@ -107,8 +107,8 @@ impl Stock {
         len_bytes: usize,
         class: usize,
     ) -> Option<UsmBuffer> {
-        // None in a forked child.
-        Some(buffer(thread::current(self.id)?.take_first(queue, kind, len_bytes, class)?))
+        // Of no pool in a forked child.
+        Some(buffer(thread::current().take_first(self.id, queue, kind, len_bytes, class)?))
     }
 
     /// A buffer in a block that this thread keeps.

@@ -6,18 +6,22 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError, Weak};
 use std::thread;
 
-use usm_core::Runtime;
+use usm_core::{Queue, Runtime};
 
 use super::magazine::Magazine;
 use super::stock::Stock;
+use super::trays::{Tray, Trays};
 use crate::buffer::{Block, HomeRef};
 
 thread_local! {
-    /// The one that was used last; none in a forked child, for pools of the parent. Without a destructor, so that it can be asked as long
-    /// as the thread lives.
-    static CURRENT: Cell<Option<&'static Magazine>> = const { Cell::new(None) };
+    /// The one that was used last; `NOBODYS` in a forked child, for pools of the parent. Without a destructor, so that it can be asked as
+    /// long as the thread lives.
+    static CURRENT: Cell<&'static Magazine> = const { Cell::new(&NOBODYS) };
     static MINE: Mine = const { Mine(RefCell::new(Vec::new())) };
 }
+
+/// Of no pool, and so always empty.
+static NOBODYS: Magazine = Magazine::new();
 
 /// Those that no thread has.
 static SPARE: Mutex<Vec<&'static Magazine>> = Mutex::new(Vec::new());
@@ -56,16 +60,16 @@ impl Entry {
 
 struct Mine(RefCell<Vec<Entry>>);
 
-/// The magazine that this thread used last, where it is for that pool.
+/// The magazine that this thread used last, of whichever pool it is.
 #[inline(always)]
-pub(super) fn current(stock: u32) -> Option<&'static Magazine> {
-    CURRENT.get().filter(|magazine| magazine.is_of(stock))
+pub(super) fn current() -> &'static Magazine {
+    CURRENT.get()
 }
 
 /// The magazine of this thread for a pool, where it has one.
-#[inline(always)]
 pub(super) fn magazine(stock: u32) -> Option<&'static Magazine> {
-    current(stock).or_else(|| find(stock))
+    let magazine = current();
+    if magazine.is_of(stock) { Some(magazine) } else { find(stock) }
 }
 
 #[cold]
@@ -76,7 +80,7 @@ fn find(stock: u32) -> Option<&'static Magazine> {
         let is_it =
             |entry: &&Entry| entry.magazine.is_of(stock) && Runtime::is_fork_generation(entry.generation);
         let found = mine.iter().find(is_it)?.magazine;
-        CURRENT.set(Some(found));
+        CURRENT.set(found);
         Some(found)
     };
     MINE.try_with(find).ok().flatten()
@@ -94,7 +98,7 @@ pub(super) fn magazine_or_new(stock: &Arc<Stock>) -> Option<&'static Magazine> {
 #[cold]
 fn add(stock: &Arc<Stock>) -> Option<&'static Magazine> {
     static CHILDREN_FORGET: LazyLock<bool> =
-        LazyLock::new(|| usm_core::in_forked_children(|| CURRENT.set(None)));
+        LazyLock::new(|| usm_core::in_forked_children(|| CURRENT.set(&NOBODYS)));
     if !*CHILDREN_FORGET {
         return None;
     }
@@ -107,13 +111,13 @@ fn add(stock: &Arc<Stock>) -> Option<&'static Magazine> {
         new.stock.store(stock.id, Ordering::Relaxed);
         let generation = Runtime::fork_generation();
         mine.push(Entry { magazine: new, stock: Arc::downgrade(stock), generation });
-        CURRENT.set(Some(new));
+        CURRENT.set(new);
         Some(new)
     };
     MINE.try_with(add).ok().flatten()
 }
 
-/// As [`keep`], where the magazine that was used last is the one: calls nothing.
+/// As [`keep`], where the magazine that was used last is the one, and so is the tray: calls nothing.
 ///
 /// # Safety
 /// 1. As for [`keep`].
@@ -121,8 +125,9 @@ fn add(stock: &Arc<Stock>) -> Option<&'static Magazine> {
 pub(crate) unsafe fn keep_first(place: NonNull<Block>) -> bool {
     // SAFETY: it is lent (1).
     let home = unsafe { place.as_ref() }.bin().home;
+    let magazine = current();
     // SAFETY: as said (1).
-    current(home).is_some_and(|magazine| unsafe { keep_in(magazine, place) })
+    magazine.is_of(home) && unsafe { keep_in(magazine, place, Trays::first_to_keep) }
 }
 
 /// Keeps a block, whose last holder has gone, for the next allocation of this thread; `false` where it cannot. Nobody else lends it.
@@ -133,24 +138,28 @@ pub(crate) unsafe fn keep(place: NonNull<Block>) -> bool {
     // SAFETY: it is lent (1).
     let home = unsafe { place.as_ref() }.bin().home;
     // SAFETY: as said (1).
-    magazine(home).is_some_and(|magazine| unsafe { keep_in(magazine, place) })
+    magazine(home).is_some_and(|magazine| unsafe { keep_in(magazine, place, Trays::any_to_keep) })
 }
 
 /// # Safety
 /// 1. As for [`keep`], and the magazine is that of this thread for the pool of the place.
 #[inline(always)]
-unsafe fn keep_in(magazine: &Magazine, place: NonNull<Block>) -> bool {
+unsafe fn keep_in(
+    magazine: &Magazine,
+    place: NonNull<Block>,
+    find: impl for<'a> FnOnce(&'a mut Trays, usize, Option<&Queue>) -> Option<&'a mut Tray>,
+) -> bool {
     // SAFETY: it is lent (1), so that it stays until the magazine has it, and is let go; no longer.
     let block = unsafe { place.as_ref() };
     let Some(mut kept) = magazine.kept.try_hold() else { return false };
     // SAFETY: it is as said (1). The magazine has the number of its pool, which only this thread gives to it. Where the pool was closed
     // meanwhile, the magazine has no tray any more, and gets none.
-    unsafe { kept.put(block) }
+    unsafe { kept.put(block, find) }
 }
 
 impl Drop for Mine {
     fn drop(&mut self) {
-        CURRENT.set(None);
+        CURRENT.set(&NOBODYS);
         for entry in self.0.take() {
             if let Some(stock) = entry.stock.upgrade() {
                 stock.retire(entry.magazine);

@@ -3,7 +3,7 @@
 use std::mem;
 use std::ptr::{self, NonNull};
 
-use usm_core::{Queue, UsmKind};
+use usm_core::{Context, Queue, UsmKind};
 
 use super::classes::SizeClass;
 use crate::buffer::Block;
@@ -32,8 +32,8 @@ pub(super) struct Tray {
     pub(super) kind: UsmKind,
     /// Queues of the shelf that were seen last; what was allocated last was for the first one.
     queues: Vec<Queue>,
-    /// Invariant M5: the address of the first queue, which so is that of no other one; 0 without any.
-    first_queue: usize,
+    /// Invariant M5: the [`key`] of the first queue and the kind, which so is that of no others; 0 without any queue.
+    first_key: usize,
     /// By number of the class.
     pub(super) bins: Vec<Bin>,
 }
@@ -56,8 +56,7 @@ impl Trays {
     /// The tray that comes first, where it is the one for a queue and a kind.
     #[inline(always)]
     pub(super) fn first_for(&mut self, queue: &Queue, kind: UsmKind) -> Option<&mut Tray> {
-        let is_it = self.first.first_queue == address_of(queue) && self.first.kind == kind;
-        is_it.then_some(&mut self.first)
+        (self.first.first_key == key(queue, kind)).then_some(&mut self.first)
     }
 
     /// Lets the tray for a queue and a kind come first.
@@ -72,8 +71,20 @@ impl Trays {
         Some(())
     }
 
-    /// The tray of a shelf.
+    /// The tray that comes first, where it is the one for a block of a shelf with a queue of its own, or with that of its rack.
     #[inline(always)]
+    pub(super) fn first_to_keep(&mut self, shelf: usize, own: Option<&Queue>) -> Option<&mut Tray> {
+        let knows = |own| self.first.first_key == key(own, self.first.kind);
+        let is_it = self.first.shelf == shelf && own.is_none_or(knows);
+        is_it.then_some(&mut self.first)
+    }
+
+    /// As [`first_to_keep`](Self::first_to_keep), whichever tray it is. `None` where the block would keep its queue with it.
+    pub(super) fn any_to_keep(&mut self, shelf: usize, own: Option<&Queue>) -> Option<&mut Tray> {
+        self.of_shelf(shelf).filter(|tray| own.is_none_or(|own| tray.knows(own)))
+    }
+
+    /// The tray of a shelf.
     pub(super) fn of_shelf(&mut self, shelf: usize) -> Option<&mut Tray> {
         if self.first.shelf == shelf {
             return Some(&mut self.first);
@@ -121,10 +132,9 @@ impl Trays {
 impl Tray {
     /// No shelf has that number.
     const NONE: Self =
-        Self { shelf: usize::MAX, kind: UsmKind::Host, queues: Vec::new(), first_queue: 0, bins: Vec::new() };
+        Self { shelf: usize::MAX, kind: UsmKind::Host, queues: Vec::new(), first_key: 0, bins: Vec::new() };
 
-    #[inline(always)]
-    pub(super) fn knows(&self, queue: &Queue) -> bool {
+    fn knows(&self, queue: &Queue) -> bool {
         self.queues.iter().any(|known| address_of(known) == address_of(queue))
     }
 
@@ -132,7 +142,7 @@ impl Tray {
     fn bring_first(&mut self, queue: &Queue) {
         if let Some(place) = self.queues.iter().position(|known| address_of(known) == address_of(queue)) {
             self.queues[..=place].rotate_right(1);
-            self.first_queue = address_of(queue);
+            self.first_key = key(queue, self.kind);
         }
     }
 
@@ -144,7 +154,7 @@ impl Tray {
                 unused = self.queues.pop();
             }
             self.queues.insert(0, queue.clone());
-            self.first_queue = address_of(queue);
+            self.first_key = key(queue, self.kind);
         }
         unused
     }
@@ -198,6 +208,14 @@ impl Bin {
 #[inline(always)]
 fn address_of(queue: &Queue) -> usize {
     ptr::from_ref(queue.context()).addr()
+}
+
+/// A number for a queue that lives and a kind: no other pair has it.
+#[inline(always)]
+fn key(queue: &Queue, kind: UsmKind) -> usize {
+    const LAST_KIND: usize = UsmKind::ALL.len() - 1;
+    const { assert!(align_of::<Context>() > LAST_KIND) };
+    address_of(queue) + kind as usize
 }
 
 #[cfg(test)]
