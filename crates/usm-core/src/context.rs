@@ -24,7 +24,7 @@ pub struct Context {
 
 struct Inner {
     handle: ContextHandle,
-    /// Whether it lives as long as the process: `YES` or `NO` when somebody has asked, which is always the same.
+    /// Whether it lives as long as the process: `YES` or `NO` as soon as somebody has asked, which stays so.
     outlives_all: AtomicU8,
 }
 
@@ -133,8 +133,10 @@ impl Context {
             if first.parent().ok()?.is_none() { first.default_context().ok() } else { None }
         };
         let is_it = Runtime::is_global(self.backend()) && default().is_some_and(|default| default == *self);
-        self.inner.outlives_all.store(if is_it { YES } else { NO }, Ordering::Relaxed);
-        is_it
+        let answer = if is_it { YES } else { NO };
+        // The first answer counts, since the runtime may have failed to give one.
+        let set = self.inner.outlives_all.compare_exchange(0, answer, Ordering::Relaxed, Ordering::Relaxed);
+        set.err().unwrap_or(answer) == YES
     }
 
     /// The devices of the context.

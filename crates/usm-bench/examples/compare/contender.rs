@@ -40,7 +40,7 @@ pub(crate) struct Case<'n> {
     pub(crate) x: Option<f64>,
     /// Too long for a quick run.
     pub(crate) long: bool,
-    /// By so many of our processes it is measured, one after the other.
+    /// By so many processes of each program it is measured, one after the other.
     pub(crate) processes: usize,
 }
 

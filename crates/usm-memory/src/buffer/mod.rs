@@ -82,7 +82,7 @@ impl UsmBuffer {
     #[must_use]
     pub fn allocate_at_once(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
         Self::allocate_kept(queue, kind, len_bytes).or_else(|| match resource::chosen(queue.device()) {
-            None => resource::pool_for(queue)?.allocate_at_once(queue, kind, len_bytes, 1),
+            None => resource::pool_for(queue)?.allocate_there(queue, kind, len_bytes, 1),
             Some(resource) => {
                 let found = resource.allocate_at_once(queue, kind, len_bytes, 1)?;
                 resource::check(&found, queue, kind, len_bytes, 1).is_ok().then_some(found)

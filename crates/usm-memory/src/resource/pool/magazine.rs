@@ -137,6 +137,7 @@ impl Kept {
     ///
     /// # Safety
     /// 1. It is a place of this value's pool, lent, and without holder, hook and pending work.
+    /// 2. `find` gives no tray but that of the shelf it is asked for (M3).
     #[inline(always)]
     pub(super) unsafe fn put(
         &mut self,

@@ -189,11 +189,8 @@ impl MemoryResource for PoolResource {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<UsmBuffer> {
-        self.allocate_kept(queue, kind, len_bytes, align_bytes).or_else(|| {
-            let size = self.size(len_bytes, align_bytes)?;
-            let kept = self.stock.lend_kept(queue, kind, len_bytes, size.index());
-            kept.or_else(|| self.stock.lend(queue, kind, len_bytes, size, true))
-        })
+        let kept = self.allocate_kept(queue, kind, len_bytes, align_bytes);
+        kept.or_else(|| self.allocate_there(queue, kind, len_bytes, align_bytes))
     }
 
     #[inline]
@@ -227,6 +224,19 @@ impl PoolResource {
         align_bytes: usize,
     ) -> Option<UsmBuffer> {
         self.stock.lend_first(queue, kind, len_bytes, SizeClass::index_of(len_bytes, align_bytes)?)
+    }
+
+    /// A buffer in a block that is there, where [`allocate_kept`](Self::allocate_kept) found none.
+    pub(crate) fn allocate_there(
+        &self,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<UsmBuffer> {
+        let size = self.size(len_bytes, align_bytes)?;
+        let kept = self.stock.lend_kept(queue, kind, len_bytes, size.index());
+        kept.or_else(|| self.stock.lend(queue, kind, len_bytes, size, true))
     }
 
     /// An allocation for which this thread may keep no block.

@@ -107,7 +107,7 @@ impl Stock {
         len_bytes: usize,
         class: usize,
     ) -> Option<UsmBuffer> {
-        // Of no pool in a forked child.
+        // In a forked child of no pool of the parent.
         Some(buffer(thread::current().take_first(self.id, queue, kind, len_bytes, class)?))
     }
 

@@ -20,7 +20,7 @@ thread_local! {
     static MINE: Mine = const { Mine(RefCell::new(Vec::new())) };
 }
 
-/// Of no pool, and so always empty.
+/// Of no pool, and so always empty: no home has the number 0.
 static NOBODYS: Magazine = Magazine::new();
 
 /// Those that no thread has.
@@ -126,7 +126,7 @@ pub(crate) unsafe fn keep_first(place: NonNull<Block>) -> bool {
     // SAFETY: it is lent (1).
     let home = unsafe { place.as_ref() }.bin().home;
     let magazine = current();
-    // SAFETY: as said (1).
+    // SAFETY: as said (1), of this thread and of that pool; the tray is that of the shelf (2).
     magazine.is_of(home) && unsafe { keep_in(magazine, place, Trays::first_to_keep) }
 }
 
@@ -137,12 +137,13 @@ pub(crate) unsafe fn keep_first(place: NonNull<Block>) -> bool {
 pub(crate) unsafe fn keep(place: NonNull<Block>) -> bool {
     // SAFETY: it is lent (1).
     let home = unsafe { place.as_ref() }.bin().home;
-    // SAFETY: as said (1).
+    // SAFETY: as said (1); the tray is that of the shelf (2).
     magazine(home).is_some_and(|magazine| unsafe { keep_in(magazine, place, Trays::any_to_keep) })
 }
 
 /// # Safety
 /// 1. As for [`keep`], and the magazine is that of this thread for the pool of the place.
+/// 2. `find` gives no tray but that of the shelf it is asked for.
 #[inline(always)]
 unsafe fn keep_in(
     magazine: &Magazine,
@@ -152,8 +153,8 @@ unsafe fn keep_in(
     // SAFETY: it is lent (1), so that it stays until the magazine has it, and is let go; no longer.
     let block = unsafe { place.as_ref() };
     let Some(mut kept) = magazine.kept.try_hold() else { return false };
-    // SAFETY: it is as said (1). The magazine has the number of its pool, which only this thread gives to it. Where the pool was closed
-    // meanwhile, the magazine has no tray any more, and gets none.
+    // SAFETY: both are as said (1, 2). The magazine has the number of its pool, which only this thread gives to it. Where the pool was
+    // closed meanwhile, the magazine has no tray any more, and gets none.
     unsafe { kept.put(block, find) }
 }
 

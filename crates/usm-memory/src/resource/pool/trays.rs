@@ -71,7 +71,7 @@ impl Trays {
         Some(())
     }
 
-    /// The tray that comes first, where it is the one for a block of a shelf with a queue of its own, or with that of its rack.
+    /// The tray that comes first, where it is the one of a shelf, for a block that has the first queue of the tray or that of its rack.
     #[inline(always)]
     pub(super) fn first_to_keep(&mut self, shelf: usize, own: Option<&Queue>) -> Option<&mut Tray> {
         let knows = |own| self.first.first_key == key(own, self.first.kind);
@@ -79,7 +79,7 @@ impl Trays {
         is_it.then_some(&mut self.first)
     }
 
-    /// As [`first_to_keep`](Self::first_to_keep), whichever tray it is. `None` where the block would keep its queue with it.
+    /// The tray of a shelf for a block that has a queue of the tray or that of its rack. With another one it would keep that, too.
     pub(super) fn any_to_keep(&mut self, shelf: usize, own: Option<&Queue>) -> Option<&mut Tray> {
         self.of_shelf(shelf).filter(|tray| own.is_none_or(|own| tray.knows(own)))
     }
