@@ -4,10 +4,8 @@ import gc
 
 import pytest
 
-import usm
 import usm.tensor as ut
 
-from support.interface import Producer
 from support.values import DTYPES
 
 
@@ -151,18 +149,6 @@ def test_writable_goes_one_way(array, usm_type, by):
         set_writable(1)
 
 
-def test_a_cycle_through_a_read_only_array_is_found(allocate, at_start):
-    memory = allocate("shared", 16)
-    owner = Producer(memory.__sycl_usm_array_interface__, memory)
-    a = ut.asarray(owner)
-    a.flags.writable = False
-    owner.myself = a
-    owner.flags = a.flags
-    del memory, owner, a
-    gc.collect()
-    assert usm.live_allocations() == at_start
-
-
 def test_the_namespace(array):
     a = array((2,), "f4")
     assert a.__array_namespace__() is ut and a.__array_namespace__(api_version=None) is ut
@@ -191,3 +177,69 @@ def test_a_notebook_shows_a_table_and_a_drawing(array, usm_type):
     a.flags.writable = False
     assert "read-only" in a._repr_html_()
     assert "<svg " in a[:0]._repr_html_() and "(3,)" in a[:, 0]._repr_html_()
+
+
+def test_a_shape_is_not_assigned_but_reshaped(array, usm_type):
+    a = filled(array, usm_type, (2, 3))
+    with pytest.raises(AttributeError, match=r"^shape: .*x\.reshape\(shape\)"):
+        a.shape = (3, 2)
+    assert a.shape == (2, 3)
+
+
+def test_reshape(array, usm_type):
+    a = filled(array, usm_type, (2, 3))
+    for b in (a.reshape(3, 2), a.reshape((3, 2)), a.reshape([3, -1]), a.reshape(-1, 2)):
+        assert (b.shape, b._pointer) == ((3, 2), a._pointer)
+    assert a.reshape(6).shape == a.reshape(-1).shape == (6,) and a[0, 0].reshape(()).shape == ()
+    assert a.reshape(3, 2, order="F").tolist() == ut.reshape(a, (3, 2), order="F").tolist()
+    assert a.reshape(3, 2, copy=True)._pointer != a._pointer
+    with pytest.raises(ValueError, match="copy"):
+        a.T.reshape(6, copy=False)
+    for wrong, error in (((4,), ValueError), ((2, "3"), TypeError), ((2.0, 3), TypeError), (((2, 3), 1), TypeError)):
+        with pytest.raises(error):
+            a.reshape(*wrong)
+    with pytest.raises(ValueError):
+        a.reshape()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_of_complex_numbers(array, numpy, usm_type, dtype):
+    values = (numpy.arange(6).reshape(2, 3) * (1 - 2j if dtype.startswith("complex") else 1)).astype(dtype)
+    a = array((2, 3), dtype, buffer=usm_type)
+    a[...] = values
+    for view, expected in ((a, values), (a.T, values.T), (a[:, ::-2], values[:, ::-2]), (a[0, 0], values[0, 0])):
+        real, imag, conj = ut.real(view), ut.imag(view), ut.conj(view)
+        assert (real.tolist(), real.dtype) == (expected.real.tolist(), expected.real.dtype)
+        assert (imag.tolist(), imag.dtype) == (expected.imag.tolist(), expected.imag.dtype)
+        assert (conj.tolist(), conj.dtype) == (expected.conj().tolist(), expected.dtype)
+        assert {x.usm_type for x in (real, imag, conj)} == {usm_type}
+        assert {x.sycl_queue for x in (real, imag, conj)} == {a.sycl_queue}
+        assert conj._pointer != view._pointer
+    if not dtype.startswith("complex"):
+        assert ut.real(a) is a
+        return
+    # Views: what is written there is written in the array.
+    ut.real(a)[0] = 7
+    ut.imag(a)[1] = 8
+    assert a[0].real.tolist() == [7] * 3 and a[1].imag.tolist() == [8] * 3
+
+
+def test_where_parts_of_complex_numbers_go(array, usm_type):
+    a = array((2, 3), "c8", buffer=usm_type)
+    a[...] = 1 + 2j
+    out = array((2, 3), "f4", buffer=usm_type)
+    for part, number in ((ut.real, 1), (ut.imag, 2)):
+        assert part(a, out=out) is out and out.tolist() == [[number] * 3] * 2
+        assert part(a, order="F").flags.f_contiguous and part(a, order="C").strides == (3, 1)
+        assert part(a, order="K").strides == (6, 2)
+        with pytest.raises(ValueError, match="^order"):
+            part(a, order="X")
+        with pytest.raises(TypeError, match="^x: found"):
+            part([1j])
+    whole = array((2, 3), "c8", buffer=usm_type)
+    assert ut.conj(a, out=whole) is whole and whole.tolist() == [[1 - 2j] * 3] * 2
+    assert ut.conj(a, order="F").flags.f_contiguous
+    # In place, over itself.
+    assert ut.conj(a, out=a) is a and a.tolist() == whole.tolist()
+    a.flags.writable = False
+    assert not ut.real(a).flags.writable and not ut.imag(a).flags.writable and ut.conj(a).flags.writable

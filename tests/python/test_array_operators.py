@@ -154,20 +154,88 @@ def test_in_place(array, numpy, usm_type, assign):
     assert a.tolist() == before
 
 
-@pytest.mark.parametrize(
-    "name", "add sub mul truediv floordiv mod pow matmul lshift rshift neg pos abs".split(), ids=str
-)
-def test_arithmetic_is_a_clear_type_error(array, usm_type, name):
+ARITHMETIC = "add sub mul truediv floordiv mod pow matmul lshift rshift".split()
+SYMBOLS = dict(zip(ARITHMETIC, "+ - * / // % ** @ << >>".split(), strict=True))
+
+
+def way_out(a):
+    """The libraries that compute on the memory of an array where it is."""
+    if a.sycl_device.backend == "host":
+        return "asnumpy" if a.usm_type == "device" else "numpy.asarray"
+    return "dpnp.tensor.asarray"
+
+
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_arithmetic_names_the_libraries_that_compute(array, usm_type, name):
     a, _ = made(array, usm_type, [1, 2])
     operate = getattr(operator, name)
-    if name in ("neg", "pos", "abs"):
-        with pytest.raises(TypeError, match="usm_ndarray"):
-            operate(a)
-        return
-    for other in (1, a):
-        with pytest.raises(TypeError, match="unsupported operand"):
-            operate(a, other)
-        with pytest.raises(TypeError, match="unsupported operand"):
+    for other in (1, 2.5, 1j, a, None, "a", [1, 2]):
+        for call in (lambda x=other: operate(a, x), lambda x=other: getattr(operator, "i" + name)(a, x)):
+            with pytest.raises(TypeError) as caught:
+                call()
+            text = str(caught.value)
+            assert text.startswith(f"{SYMBOLS[name]}: ") and way_out(a) in text
+            assert ("numpy.asarray(a)" in text) == (usm_type != "device" or "no library" in text)
+    for other in (1, 2.5, None):
+        with pytest.raises(TypeError, match="dpnp.tensor.asarray|numpy.asarray"):
             operate(other, a)
-        with pytest.raises(TypeError, match="unsupported operand"):
-            getattr(operator, "i" + name)(a, other)
+
+
+@pytest.mark.parametrize("name", ["neg", "pos", "abs"])
+def test_arithmetic_of_one_operand(array, usm_type, name):
+    a, _ = made(array, usm_type, [1, 2])
+    with pytest.raises(TypeError, match="no arithmetic; .*asarray"):
+        getattr(operator, name)(a)
+    with pytest.raises(TypeError, match="divmod: usm.tensor holds"):
+        divmod(a, 2)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"])
+def test_operands_that_compute_do(array, numpy, host_accessible, name):
+    """The other operand is asked first: an array of NumPy takes ours by the buffer protocol."""
+    a, n = made(array, host_accessible, [3, 4])
+    operate = getattr(operator, name)
+    assert operate(a, n).tolist() == operate(n, n).tolist() == operate(n, a).tolist()
+    if name != "matmul":
+        assert operate(a, numpy.float64(2)).tolist() == operate(n, 2.0).tolist()
+
+
+def test_operands_of_other_libraries_are_asked(array, usm_type):
+    class Theirs:
+        def __radd__(self, other):
+            return "theirs", other
+
+    class Refuses:
+        def __radd__(self, other):
+            return NotImplemented
+
+        def __add__(self, other):
+            return NotImplemented
+
+    a, _ = made(array, usm_type, [1, 2])
+    word, other = a + Theirs()
+    assert word == "theirs" and other is a
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = a + Refuses()
+    # Nobody is left to ask.
+    with pytest.raises(TypeError, match="no arithmetic"):
+        _ = Refuses() + a
+
+
+def test_the_way_out_computes(array, numpy, host_accessible):
+    a, n = made(array, host_accessible, [1, 2])
+    with pytest.raises(TypeError) as caught:
+        _ = a + 1
+    assert "numpy.asarray(a)" in str(caught.value)
+    theirs = numpy.asarray(a)
+    theirs += 1
+    assert a.tolist() == (n + 1).tolist()
+
+
+def test_the_way_out_with_dpnp_computes(dpt, usm_type):
+    a = ut.asarray([1, 2], usm_type=usm_type)
+    with pytest.raises(TypeError, match=r"dpnp\.tensor\.asarray\(a\)"):
+        _ = a + 1
+    theirs = dpt.asarray(a)
+    theirs += 1
+    assert a.tolist() == [2, 3]

@@ -9,7 +9,7 @@ import pytest
 import usm
 import usm.tensor as ut
 
-from support import process
+from support import process, requirements
 from support.values import DTYPES, counting
 
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
@@ -132,9 +132,7 @@ def test_broken_pickles(arguments, error, match):
 
 
 def test_sub_devices_have_no_name_elsewhere(sycl_queue):
-    if not sycl_queue.sycl_device.partition_max_sub_devices:
-        pytest.skip("the device has no parts")
-    part = sycl_queue.sycl_device.create_sub_devices(partition=1)[0]
+    part = requirements.parts_of(sycl_queue.sycl_device)[0]
     a = ut.zeros(3, "i4", sycl_queue=usm.SyclQueue(part))
     with pytest.raises(TypeError, match="root devices"):
         pickle.dumps(a)
@@ -157,3 +155,14 @@ def test_a_deep_copy_knows_what_it_has_seen(array):
     a[...] = 0
     first, second = copy.deepcopy([a, a])
     assert first is second
+
+
+def test_a_device_that_is_missing_is_named_with_the_way_out():
+    """A pickle names its device, and this machine need not have it."""
+    pickled = pickle.dumps(ut.zeros(3, "i4", device="host:cpu:0"), protocol=0)
+    elsewhere = pickled.replace(b"host:cpu:0", b"cuda:gpu:7")
+    assert elsewhere != pickled
+    with pytest.raises(usm.SyclDeviceCreationError) as caught:
+        pickle.loads(elsewhere)
+    for part in ("pickle: its memory was on cuda:gpu:7", "not here", "pickle usm.tensor.asnumpy(array)"):
+        assert part in str(caught.value)

@@ -339,3 +339,47 @@ def test_values_are_packed_as_the_elements_say(queue, usm_type):
         values = counting(dtype, 6)
         a = ut.asarray(nested(values, (2, 3)), dtype, usm_type=usm_type, sycl_queue=queue)
         assert a.usm_data.tobytes() == pack(dtype, values)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "named"),
+    [
+        ("M8[D]", r"datetime64\[D\]"),
+        ("m8[ns]", r"timedelta64\[ns\]"),
+        ("O", "object"),
+        ("U3", "<U3"),
+        ("S3", r"\|S3"),
+        ("V3", r"\|V3"),
+        ([("a", "i4"), ("b", "f8")], r"\[\('a', '<i4'\), \('b', '<f8'\)\]"),
+        ("longdouble", "float128"),
+        ("clongdouble", "complex256"),
+        (">f4", ">f4"),
+    ],
+    ids=str,
+)
+def test_elements_that_are_no_numbers_are_named(numpy, queue, dtype, named):
+    theirs = numpy.zeros(2, dtype)
+    a = ut.zeros(2, sycl_queue=queue)
+    calls = [
+        lambda: ut.asarray(theirs, sycl_queue=queue),
+        lambda: ut.asarray([theirs], sycl_queue=queue),
+        lambda: ut.from_numpy(theirs, sycl_queue=queue),
+        lambda: a.__setitem__(slice(None), theirs),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=named):
+            call()
+    with pytest.raises(IndexError, match=named):
+        a[theirs]
+
+
+@pytest.mark.parametrize("name", ["datetime64", "timedelta64"])
+def test_numbers_of_time_are_not_their_bytes(numpy, queue, name):
+    moment = getattr(numpy, name)(1, "D")
+    for call in (lambda: ut.asarray(moment, sycl_queue=queue), lambda: ut.asarray([moment], sycl_queue=queue)):
+        with pytest.raises(TypeError, match=rf'{name}\[D\].*view\("int64"\)'):
+            call()
+    times = numpy.asarray([moment])
+    assert ut.asarray(times.view("int64"), sycl_queue=queue).tolist() == [1]
+    assert ut.asarray(numpy.uint8(7), sycl_queue=queue).tolist() == 7
+    assert ut.asarray(numpy.arange(3, dtype="u1"), sycl_queue=queue).tolist() == [0, 1, 2]

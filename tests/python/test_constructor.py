@@ -173,3 +173,26 @@ def test_device_argument(queue):
     device = queue.sycl_device
     for chosen in (device, device.filter_string, queue):
         assert ut.empty((1,), dtype="u1", device=chosen).sycl_device == device
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "offset"),
+    [((3,), (8,), 0), ((3,), (-8,), 16), ((3,), (-8,), 2), ((1, 3), (24, 8), 0)],
+    ids=str,
+)
+def test_strides_that_look_like_bytes_are_hinted_at(array, allocate, usm_type, shape, strides, offset):
+    memory = allocate(usm_type, 24)
+    with pytest.raises(ValueError, match="strides count elements, not bytes: divide them by the item size of 8"):
+        ut.usm_ndarray(shape, "f8", strides=strides, offset=offset, buffer=memory)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "strides"),
+    [("f8", (3,), (7,)), ("f8", (4,), (8,)), ("u1", (25,), (1,)), ("f8", (2,), (2**62,))],
+    ids=str,
+)
+def test_other_strides_are_not(allocate, usm_type, dtype, shape, strides):
+    memory = allocate(usm_type, 24)
+    with pytest.raises(ValueError) as caught:
+        ut.usm_ndarray(shape, dtype, strides=strides, buffer=memory)
+    assert "reach from element" in str(caught.value) and "bytes:" not in str(caught.value)

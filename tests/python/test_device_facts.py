@@ -7,6 +7,8 @@ import pytest
 
 import usm
 
+from support import requirements
+
 # What Cython makes, and pointers: none of ours leaves but in a capsule.
 CYTHON = {"__pyx_vtable__", "__setstate__"}
 LEFT_OUT = {
@@ -72,10 +74,12 @@ def test_a_device_of_dpctl_is_a_device(ours, theirs):
         assert made == ours
     assert usm.SyclPlatform(theirs) == ours.sycl_platform
     assert usm.SyclContext([theirs]).get_devices() == [ours]
-    part = (theirs.create_sub_devices(partition=1) if theirs.partition_max_sub_devices else [None])[0]
-    if part is not None:
-        with pytest.raises(ValueError, match="root device"):
-            usm.SyclDevice(part)
+
+
+def test_parts_of_dpctl_are_no_root_devices(ours, theirs):
+    requirements.parts_of(ours)
+    with pytest.raises(ValueError, match="root device"):
+        usm.SyclDevice(theirs.create_sub_devices(partition=1)[0])
 
 
 def test_positions(queue):

@@ -8,9 +8,10 @@ import pytest
 import usm
 import usm.tensor as ut
 
-from support import capsules, process
+from support import capsules, process, requirements
 from support.dlpack import (
     CPU,
+    EXT_DEV,
     LEGACY,
     ONE_API,
     VERSIONED,
@@ -27,8 +28,7 @@ from support.values import DTYPES, counting, nested, pack
 READ_ONLY, IS_COPIED = 1, 2
 
 
-# DLPack has no device for the host backend's device memory: see test_memory_without_a_device_is_refused.
-@pytest.fixture(params=["host-host", "host-shared", "sycl-host", "sycl-device", "sycl-shared"])
+@pytest.fixture(params=["host-host", "host-shared", "host-device", "sycl-host", "sycl-device", "sycl-shared"])
 def place(request):
     backend, usm_type = request.param.split("-")
     return request.getfixturevalue(f"{backend}_queue"), usm_type
@@ -96,7 +96,9 @@ def test_every_dtype_and_rank(queue, usm_type, dtype, shape):
 
 def test_the_device_is_one_of_the_enumeration(small):
     device = small.__dlpack_device__()
-    expected = CPU if small.sycl_device.backend == "host" else ONE_API
+    expected = ONE_API
+    if small.sycl_device.backend == "host":
+        expected = EXT_DEV if small.usm_type == "device" else CPU
     assert device == expected and isinstance(device[0], enum.Enum) and type(device[1]) is int
     assert device[0] is ut.DLDeviceType(expected[0])
 
@@ -232,22 +234,59 @@ def test_streams_are_queues(small, queue):
         small.__dlpack__(stream=stream)
 
 
-def test_memory_without_a_device_is_refused(host_queue):
+def test_device_memory_of_the_host_backend_is_of_an_added_device(host_queue):
+    """kDLExtDev is what a program adds to DLPack: here it is memory that only this package can reach."""
     a = ut.asarray([1, 2], usm_type="device", sycl_queue=host_queue)
-    for refused in (a.__dlpack_device__, a.__dlpack__, lambda: ut.from_dlpack(Exporter(a))):
-        with pytest.raises(BufferError, match="__sycl_usm_array_interface__"):
-            refused()
+    assert a.__dlpack_device__() == EXT_DEV and ut.dldevice_to_sycl_device(EXT_DEV) == a.sycl_device
+    tensor, flags = tensor_in(capsule := a.__dlpack__(max_version=(1, 0)))
+    assert flags == 0 and tensor.data == a._pointer and (tensor.device_type, tensor.device_id) == EXT_DEV
     tensor, flags = tensor_in(capsule := a.__dlpack__(max_version=(1, 0), dl_device=CPU))
     assert flags == IS_COPIED and tensor.data != a._pointer
     del capsule, tensor
-    # Among arrays of our own no tensor is needed.
-    assert ut.from_dlpack(a)._pointer == a._pointer
+    for source in (a, Exporter(a)):
+        assert ut.from_dlpack(source, copy=False)._pointer == a._pointer
+        assert ut.from_dlpack(source, device=EXT_DEV, copy=False)._pointer == a._pointer
+        assert ut.from_dlpack(source, device="host", copy=False)._pointer == a._pointer
+
+
+def test_default_arrays_are_exported():
+    a = ut.arange(3)
+    assert ut.from_dlpack(Exporter(a))._pointer == a._pointer
+    shared = ut.arange(3, usm_type="shared")
+    assert ut.from_dlpack(Exporter(shared, CPU))._pointer == shared._pointer
+
+
+def test_what_others_have_added_is_not_ours(host_accessible, host_queue, sycl_queue):
+    """Another library may use kDLExtDev for its own devices: its memory is no USM, and comes by the host."""
+
+    class Added(Exporter):
+        def __dlpack_device__(self):
+            return EXT_DEV
+
+        def __dlpack__(self, **keywords):
+            if keywords.get("dl_device") is None:
+                tensor, _ = tensor_in(capsule := foreign.__dlpack__(max_version=(1, 0)))
+                tensor.device_type = EXT_DEV[0]
+                return capsule
+            return super().__dlpack__(**keywords)
+
+    foreign = Foreign(VERSIONED).exporter()
+    a = Added(ut.asarray([5, 6], "i4", usm_type=host_accessible, sycl_queue=host_queue))
+    with pytest.raises(ValueError, match="is not USM"):
+        ut.from_dlpack(a)
+    assert ut.from_dlpack(a, device=sycl_queue).tolist() == [5, 6]
+    assert ut.from_dlpack(a, device=CPU).tolist() == [5, 6]
+
+
+@pytest.mark.parametrize("device", [(12, 1), (12, -1), (13, 0)])
+def test_devices_that_nobody_has(host_queue, device):
+    a = ut.asarray([1, 2], usm_type="shared", sycl_queue=host_queue)
+    with pytest.raises(BufferError, match="^dl_device: device_(id|type): found"):
+        a.__dlpack__(dl_device=device)
 
 
 def test_sub_devices_are_refused(sycl_queue):
-    if not sycl_queue.sycl_device.partition_max_sub_devices:
-        pytest.skip("the device has no parts")
-    sub = sycl_queue.sycl_device.create_sub_devices(partition=1)[0]
+    sub = requirements.parts_of(sycl_queue.sycl_device)[0]
     a = ut.asarray([1], usm_type="device", sycl_queue=usm.SyclQueue(sub))
     with pytest.raises(BufferError, match="root device|default context"):
         a.__dlpack__()

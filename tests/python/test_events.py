@@ -1,8 +1,6 @@
 """Events: what they tell, what they own, and what comes after them."""
 
 import gc
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -201,45 +199,26 @@ def test_many_threads(queue):
     assert failures == []
 
 
+def pending_copies(queue, copies):
+    """Two buffers and the last event of that many copies of one to the other, in a chain; more of them on a device that
+    was as fast as their submission."""
+    a, b = (um.MemoryUSMDevice(LARGE, queue=queue) for _ in range(2))
+    a.memset(3)
+    b.memset(1)
+    while True:
+        event = usm.SyclEvent()
+        for _ in range(copies):
+            event = queue.memcpy_async(b, a, LARGE, [event])
+        if event.execution_status != "complete":
+            return a, b, event
+        copies *= 2
+        assert copies < 1 << 16, "submitting waits for the copies"
+
+
 def test_submitting_does_not_wait(queue):
-    """A chain of copies is submitted in less time than it takes; memory that was never published is not waited for."""
-    a, b = (um.MemoryUSMDevice(LARGE, queue=queue) for _ in range(2))
-    a.memset(3)
-    b.memset(1)
-    start = time.monotonic()
-    event = queue.memcpy_async(b, a, LARGE)
-    for _ in range(20):
-        event = queue.memcpy_async(b, a, LARGE, [event])
-    submitted = time.monotonic()
+    """Memory that was never published is not waited for."""
+    _, b, event = pending_copies(queue, 20)
     event.wait()
-    assert submitted - start < 0.5 * (time.monotonic() - start)
-
-
-def test_ctrl_c_ends_the_waiting_not_the_operation(queue):
-    a, b = (um.MemoryUSMDevice(LARGE, queue=queue) for _ in range(2))
-    a.memset(3)
-    b.memset(1)
-    event = queue.memcpy_async(b, a, LARGE)
-    for _ in range(60):
-        event = queue.memcpy_async(b, a, LARGE, [event])
-    asked = [0.0]
-
-    def interrupt():
-        time.sleep(0.02)
-        asked[0] = time.monotonic()
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            event.wait()
-        ended = time.monotonic()
-        assert event.execution_status != "complete", "the operation goes on"
-        assert ended - asked[0] < 0.1
-    finally:
-        thread.join()
-        event.wait()
     assert b.tobytes() == b"\3" * LARGE
 
 

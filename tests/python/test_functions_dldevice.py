@@ -5,6 +5,8 @@ import pytest
 import usm
 import usm.tensor as ut
 
+from support import requirements
+
 
 def test_every_root_device_has_a_number(sycl_queue):
     roots = [device for device in usm.get_devices() if device.backend != "host"]
@@ -14,7 +16,7 @@ def test_every_root_device_has_a_number(sycl_queue):
         assert isinstance(pair[0], ut.DLDeviceType)
         assert ut.dldevice_to_sycl_device(pair) == device
         assert ut.dldevice_to_sycl_device((14, number)) == device
-    part = sycl_queue.sycl_device.create_sub_devices(partition=1)[0]
+    part = requirements.parts_of(sycl_queue.sycl_device)[0]
     assert ut.sycl_device_to_dldevice(part) == ut.sycl_device_to_dldevice(sycl_queue.sycl_device)
 
 
@@ -36,6 +38,7 @@ def test_the_numbers_are_dpnps(dpctl, dpt, sycl_queue):
         ((1, 0), ValueError),
         ((14, 1000), usm.SyclDeviceCreationError),
         ((14, -1), usm.SyclDeviceCreationError),
+        ((12, 1), usm.SyclDeviceCreationError),
         ((14, "0"), TypeError),
     ],
 )
@@ -45,8 +48,12 @@ def test_pairs_that_are_refused(pair, error):
 
 
 def test_devices_that_are_refused():
-    with pytest.raises(ValueError, match="dev: found host:cpu:0"):
-        ut.sycl_device_to_dldevice(usm.SyclDevice("host"))
     for other in (3, "host", None):
         with pytest.raises(TypeError, match="dev: found"):
             ut.sycl_device_to_dldevice(other)
+
+
+def test_the_host_backend_is_an_added_device():
+    host = usm.SyclDevice("host")
+    assert ut.sycl_device_to_dldevice(host) == (ut.DLDeviceType.kDLExtDev, 0)
+    assert ut.dldevice_to_sycl_device((12, 0)) == host

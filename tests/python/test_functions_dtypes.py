@@ -125,7 +125,10 @@ def test_the_namespace(queue):
     assert info.capabilities() == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
     assert ut.zeros((1,) * 64, device="host").ndim == 64
     assert info.default_device() == usm.select_default_device()
-    assert info.devices() == usm.get_devices()
+    assert info.devices() == tuple(usm.get_devices())
+    assert info.default_device() in info.devices() and ut.zeros(1).device in info.devices()
+    assert all(ut.zeros(1, device=device).device == device for device in info.devices())
+    assert ut.zeros(1, sycl_queue=usm.SyclQueue(queue.sycl_device)).device not in info.devices()
     for device in (None, queue, queue.sycl_device, queue.sycl_device.filter_string):
         defaults = info.default_dtypes(device=device)
         assert list(defaults) == ["real floating", "complex floating", "integral", "indexing"]

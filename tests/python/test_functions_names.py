@@ -6,14 +6,14 @@ import pytest
 
 import usm.tensor as ut
 
-from support import requirements
+from support import process, requirements
 
 # Names of dpnp.tensor outside of the container.
 OUTSIDE = {
     "elementwise mathematics": """
         abs acos acosh add angle asin asinh atan atan2 atanh bitwise_left_shift bitwise_right_shift cbrt ceil
-        clip conj copysign cos cosh divide exp exp2 expm1 floor floor_divide hypot imag log log10 log1p log2
-        logaddexp maximum minimum multiply negative nextafter positive pow proj real reciprocal remainder round
+        clip copysign cos cosh divide exp exp2 expm1 floor floor_divide hypot log log10 log1p log2
+        logaddexp maximum minimum multiply negative nextafter positive pow proj reciprocal remainder round
         rsqrt sign sin sinh sqrt square subtract tan tanh trunc""",
     "reductions and statistics": """
         argmax argmin cumulative_logsumexp cumulative_prod cumulative_sum diff logsumexp mean prod reduce_hypot
@@ -98,3 +98,37 @@ def test_the_namespace_of_the_standard_is_complete():
 def test_every_public_name_exists(name):
     assert getattr(ut, name) is not None or name == "newaxis"
     assert name in dir(ut)
+
+
+def test_names_of_computations_say_who_has_them(dpt, numpy):
+    """What is outside of the container is an AttributeError, as every missing name, that tells where to go."""
+    for name in sorted(outside):
+        assert not hasattr(ut, name)
+        with pytest.raises(AttributeError) as caught:
+            getattr(ut, name)
+        text = str(caught.value)
+        assert text.startswith(f"module 'usm.tensor' has no attribute {name!r}; ")
+        assert f"dpnp.tensor.{name}(dpnp.tensor.asarray(a))" in text and hasattr(dpt, name)
+        assert (f"numpy.{name}(numpy.asarray(a))" in text) == hasattr(numpy, name), name
+
+
+def test_modules_of_computations_say_who_has_them(numpy):
+    for name in ("linalg", "fft", "random", "einsum"):
+        assert hasattr(numpy, name) and not hasattr(ut, name)
+        with pytest.raises(AttributeError, match=f"numpy.{name} with"):
+            getattr(ut, name)
+
+
+def test_other_names_are_only_missing():
+    with pytest.raises(AttributeError, match="^module 'usm.tensor' has no attribute 'zeroes'$"):
+        _ = ut.zeroes
+
+
+def test_asking_for_a_name_loads_nothing():
+    """Libraries look for names with hasattr: that must not start the SYCL runtime."""
+    script = """
+        import sys, usm.tensor as ut
+        assert not hasattr(ut, "sin") and not hasattr(ut, "linalg")
+        print("libsycl" in open("/proc/self/maps").read(), "numpy" in sys.modules)
+    """
+    assert process.check(script) == "False False\n"

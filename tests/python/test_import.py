@@ -27,6 +27,17 @@ def test_it_loads_neither_numpy_nor_sycl():
     assert out == "[]\n[]\n"
 
 
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [("sys.implementation.name = 'pypy'", "found pypy 3."), ("sys.abiflags = 't'", r"\(free-threaded\)")],
+)
+def test_other_pythons_are_refused_in_a_sentence(change, found):
+    done = process.run(f"import sys; {change}; import usm")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert re.match(f"ImportError: usm needs CPython 3.11 or newer .*{found}", last), done.stderr
+
+
 def test_the_host_backend_alone_does_not_import_numpy():
     out = process.check("""
         import sys

@@ -82,7 +82,7 @@ MAKES = {
     "no bytes": lambda of, q: of(0, queue=q),
     "less": lambda of, q: of(-1, queue=q),
     "too much": lambda of, q: of(1 << 60, queue=q),
-    "aligned": lambda of, q: of(16, alignment=4096, queue=q)._pointer % 4096,
+    "aligned": lambda of, q: of(16, alignment=64, queue=q)._pointer % 64,
     "not aligned": lambda of, q: of(16, alignment=-1, queue=q).nbytes,
     "alignment by position": lambda of, q: of(16, 64),
     "alignment of a word": lambda of, q: of(16, alignment="x"),

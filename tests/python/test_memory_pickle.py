@@ -96,3 +96,11 @@ def test_a_device_that_is_not_there():
         _memory_from_pickle("unified", "host:cpu:0", False, b"12")
     with pytest.raises(TypeError, match="data"):
         _memory_from_pickle("host", "host:cpu:0", False, 12)
+
+
+def test_a_device_that_is_missing_is_named_with_the_way_out():
+    pickled = pickle.dumps(um.MemoryUSMShared(3, queue="host:cpu:0"), protocol=0)
+    with pytest.raises(
+        usm.SyclDeviceCreationError, match=r"(?s)^pickle: .* cuda:gpu:7, which is not here .*memory\.tobytes\(\)"
+    ):
+        pickle.loads(pickled.replace(b"host:cpu:0", b"cuda:gpu:7"))

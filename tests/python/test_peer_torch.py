@@ -41,3 +41,42 @@ def test_tensors_that_are_differentiated(torch, queue):
     with pytest.raises((BufferError, RuntimeError)):
         ut.from_dlpack(theirs)
     assert ut.asarray(theirs.detach(), sycl_queue=queue).tolist() == [1, 1]
+
+
+WAYS = {
+    "by NumPy": lambda torch, numpy, a: torch.from_numpy(numpy.asarray(a)),
+    "by a capsule": lambda torch, numpy, a: torch.from_dlpack(a.__dlpack__(dl_device=CPU)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", [name for name in DTYPES if name not in ("uint16", "uint32", "uint64")])
+def test_the_ways_that_need_no_thought(torch, numpy, queue, host_accessible, dtype, way):
+    """Documented under "Exchange": the same code with a SYCL runtime, where arrays are on kDLOneAPI, and without."""
+    a = ut.asarray(counting(dtype, 6), dtype, usm_type=host_accessible, sycl_queue=queue)
+    for view in (a, a[::2], a.reshape(2, 3).T, a[:0]):
+        theirs = WAYS[way](torch, numpy, view)
+        assert tuple(theirs.shape) == view.shape and theirs.tolist() == view.tolist()
+        assert not view.size or theirs.data_ptr() == view._pointer
+    WAYS[way](torch, numpy, a)[0] = 1
+    assert a[0].item() == 1
+
+
+def test_arithmetic_names_a_way_that_works(torch, numpy, queue, host_accessible):
+    a = ut.asarray([1.0, 2.0], usm_type=host_accessible, sycl_queue=queue)
+    with pytest.raises(TypeError) as caught:
+        _ = a + 1
+    on_host = queue.sycl_device.backend == "host"
+    way = "torch.from_dlpack(a)" if on_host else "torch.from_numpy(numpy.asarray(a))"
+    assert way in str(caught.value) or queue.sycl_device.is_gpu
+    theirs = torch.from_dlpack(a) if on_host else torch.from_numpy(numpy.asarray(a))
+    theirs += 1
+    assert a.tolist() == [2, 3]
+
+
+def test_device_memory_is_refused_politely(torch, host_queue):
+    a = ut.asarray([1.0, 2.0], usm_type="device", sycl_queue=host_queue)
+    # PyTorch looks for a module of the added device.
+    with pytest.raises((BufferError, RuntimeError, ImportError)):
+        torch.from_dlpack(a)
+    assert a.tolist() == [1, 2]

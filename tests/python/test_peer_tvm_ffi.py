@@ -67,7 +67,17 @@ def test_their_tensors_keep_our_memory(tvm_ffi, queue, usm_type, at_start):
     assert settled() == at_start
 
 
-def test_memory_without_a_device_is_an_error_of_ours(echo, host_queue):
+def test_memory_of_the_host_backend_goes_as_an_added_device(tvm_ffi, host_queue):
     a = ut.asarray([1, 2], usm_type="device", sycl_queue=host_queue)
+    theirs = tvm_ffi.from_dlpack(a)
+    assert str(theirs.device).startswith("ext_dev")
+    assert ut.from_dlpack(theirs)._pointer == a._pointer
+
+
+def test_memory_without_a_device_is_an_error_of_ours(echo, sycl_queue):
+    if not sycl_queue.sycl_device.partition_max_sub_devices:
+        pytest.skip("the device has no parts")
+    part = sycl_queue.sycl_device.create_sub_devices(partition=1)[0]
+    a = ut.asarray([1, 2], usm_type="device", sycl_queue=usm.SyclQueue(part))
     with pytest.raises(BufferError, match="__sycl_usm_array_interface__"):
         echo(a)

@@ -1,5 +1,8 @@
 """Work that others have submitted and not waited for: whoever reads the memory through us sees its result."""
 
+import sys
+
+import usm
 import usm.tensor as ut
 
 SIZE = 2_000_000
@@ -37,3 +40,19 @@ def test_pending_when_a_buffer_is_taken(dpt, host_accessible):
     keep_busy(theirs)
     with memoryview(ours) as view:
         assert view[SIZE - 1] == ROUNDS
+
+
+def test_pending_on_a_queue_that_is_handed_over_after_the_memory(dpt, monkeypatch, host_accessible):
+    ours = ut.zeros(SIZE, "i8", usm_type=host_accessible, sycl_queue=usm.SyclQueue())
+    with monkeypatch.context() as without_dpctl:
+        without_dpctl.setitem(sys.modules, "dpctl", None)
+        interface = ours.__sycl_usm_array_interface__
+    # Nobody else has the queue so far, and accesses do not wait for it.
+    assert isinstance(interface["syclobj"], usm.SyclQueue)
+    assert ours[-1].item() == 0
+    theirs = dpt.asarray(ours)
+    keep_busy(theirs)
+    assert ours[-1].item() == ROUNDS
+    keep_busy(theirs)
+    with memoryview(ours) as view:
+        assert view[SIZE - 1] == 2 * ROUNDS

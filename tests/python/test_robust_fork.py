@@ -1,5 +1,9 @@
 """After fork: the host backend works in the child, the SYCL runtime raises at once, and the parent goes on."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from support import children, requirements
@@ -181,3 +185,315 @@ def test_multiprocessing_with_fork():
             assert pool.map(work, range(12)) == [1000 * n + 3000 for n in range(12)]
         """,
     )
+
+
+# How many children are forked beside each activity: `cargo xtask verify` forks 1,000.
+FORKS = int(os.environ.get("USM_TEST_FORKS", "40"))
+
+BESIDE = (
+    FORK
+    + """
+stop = threading.Event()
+
+
+class Producer:
+    def __init__(self, array):
+        self.__sycl_usm_array_interface__ = array.__sycl_usm_array_interface__
+        self.array = array
+
+
+def busy(work):
+    # Small pieces, so that the thread of the forks gets its turns.
+    while not stop.is_set():
+        try:
+            work()
+        except BufferError:
+            pass  # another thread is at it
+
+
+def fork_beside(works, forks, ends=("_exit", "exit")):
+    threads = [threading.Thread(target=busy, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(forks):
+            end = ends[number % len(ends)]
+            pid = os.fork()
+            if pid == 0:
+                faulthandler.dump_traceback_later(40, exit=True)
+                try:
+                    host_works()
+                    assert um.snapshot() is not None
+                    um.memory_stats()
+                    producer = Producer(array(10))
+                    assert ut.asarray(producer).tolist() == [0.0] * 10
+                    del producer
+                    gc.collect()
+                except BaseException:
+                    import traceback
+                    traceback.print_exc()
+                    os._exit(1)
+                if end == "_exit":
+                    os._exit(0)
+                # Through the end of the interpreter, on the thread that has forked.
+                sys.exit(0)
+            looks = 0
+            while os.waitpid(pid, os.WNOHANG) == (0, 0):
+                # Looks and not seconds: a machine that stops everything for a while stops this, too.
+                looks += 1
+                if looks == 10_000:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+                    raise SystemExit(f"child {number} of {forks}, which ends with {end}, hung")
+                time.sleep(0.0005 if looks < 100 else 0.005)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+"""
+)
+
+ACTIVITIES = {
+    "allocations": """
+def work():
+    keep = [array(n) for n in (1, 100, 5000)]
+    ut.ones(10, sycl_queue=QUEUE)
+    um.MemoryUSMShared(1 << 20, queue=QUEUE)
+    with um.use_pool(DEVICE):
+        array(10)
+""",
+    "submits": """
+target = array(1000)
+def work():
+    QUEUE.memset_async(target, 1)
+    QUEUE.submit_barrier()
+    usm.SyclQueue(DEVICE).memset_async(array(1 << 16), 2)
+    QUEUE.wait()
+""",
+    "waits": """
+large = um.MemoryUSMShared(24 << 20, queue=QUEUE)
+def work():
+    # Of more than 16 MiB: on a thread of its own.
+    QUEUE.memset_async(large, 1).wait()
+    QUEUE.memset(large, 1)
+""",
+    "copies": """
+source, target = array(1 << 20, usm_type="shared"), array((1 << 10, 1 << 10), usm_type="shared")
+def work():
+    copy = ut.copy(source)
+    ut.astype(copy, "f4")
+    target[...] = target.T
+""",
+    "snapshots": """
+counted = array(100)
+def work():
+    um.snapshot()
+    um.memory_stats()
+    um.default_pool_stats()
+    usm.live_allocations()
+    um.trim_default_pool()
+""",
+    "producers": """
+class Slow(Producer):
+    @property
+    def __sycl_usm_array_interface__(self):
+        time.sleep(0.001)
+        return self.array.__sycl_usm_array_interface__
+    def __init__(self, array):
+        self.array = array
+mine = array(100)
+def work():
+    arrays = [ut.asarray(Slow(mine))] + [ut.asarray(Producer(mine)) for _ in range(20)]
+    copies = [QUEUE.memset_async(a, 0) for a in arrays[:3]]
+    del arrays
+    QUEUE.wait()
+""",
+    "attributes": """
+def work():
+    a = array((3, 4), usm_type="shared")
+    a.shape, a.strides, a.device, a.flags, a.dtype, a.usm_type, str(a), a.__sycl_usm_array_interface__
+    memoryview(a).tobytes()
+    a.tolist()
+    ut.from_dlpack(a)
+""",
+}
+
+
+@pytest.mark.parametrize("activity", ACTIVITIES)
+def test_children_forked_beside_threads_at_work(activity):
+    children.run("host", BESIDE + ACTIVITIES[activity] + f"fork_beside([work] * 3, {FORKS})", seconds=60 + 2 * FORKS)
+
+
+def test_a_child_forked_while_another_thread_waits_can_exit():
+    """The wait of the other thread goes on in the parent only."""
+    children.run(
+        "host",
+        BESIDE
+        + """
+large = um.MemoryUSMShared(256 << 20, queue=QUEUE)
+for _ in range(5):
+    pending = QUEUE.memset_async(large, 1)
+    waiting = threading.Thread(target=pending.wait)
+    waiting.start()
+    time.sleep(0.01)
+    fork_beside([], 2)
+    waiting.join()
+""",
+        seconds=120,
+    )
+
+
+def test_a_child_forked_in_a_call_can_exit():
+    """The producer forks while it is asked for its interface; other threads are in such calls for long."""
+    children.run(
+        "host",
+        BESIDE
+        + """
+release = threading.Event()
+
+class Asked(Producer):
+    def __init__(self, array, what):
+        self.array, self.what = array, what
+    @property
+    def __sycl_usm_array_interface__(self):
+        self.what()
+        return self.array.__sycl_usm_array_interface__
+
+mine = array(10)
+inside = threading.Event()
+def held():
+    inside.set()
+    release.wait()
+long = threading.Thread(target=lambda: ut.asarray(Asked(mine, held)))
+long.start()
+inside.wait()
+started = time.monotonic()
+ut.asarray(Asked(mine, lambda: fork_beside([], 8)))
+fork_beside([], 8)
+# The end waits five seconds for calls: not for those of the parent.
+assert time.monotonic() - started < 20, time.monotonic() - started
+release.set()
+long.join()
+""",
+        seconds=120,
+    )
+
+
+def test_a_child_forked_by_a_signal_handler_does_not_wait_for_the_parents_threads():
+    children.run(
+        "host",
+        BESIDE
+        + """
+large = um.MemoryUSMShared(256 << 20, queue=QUEUE)
+forked = []
+
+def handler(*_):
+    pid = os.fork()
+    forked.append(pid)
+    if pid == 0:
+        faulthandler.dump_traceback_later(40, exit=True)
+
+signal.signal(signal.SIGALRM, handler)
+for _ in range(5):
+    forked.clear()
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    try:
+        QUEUE.memset_async(large, 1).wait()
+        QUEUE.memset(large, 2)
+    except usm.UsmError as error:
+        assert forked == [0] and "forked" in str(error), (forked, error)
+    until(lambda: forked)
+    if forked == [0]:
+        host_works()
+        sys.exit(0)
+    assert os.waitpid(forked[0], 0)[1] == 0
+""",
+        seconds=120,
+    )
+
+
+def test_a_child_lets_what_was_pending_in_the_parent_go():
+    """It says so where it is asked for that operation, and the memory can be used again."""
+    children.run(
+        "host",
+        FORK
+        + """
+large = array(8 << 20)
+
+def work():
+    try:
+        event.wait()
+    except usm.UsmError as error:
+        assert "forked" in str(error), error
+    QUEUE.wait()
+    large[:10] = 3
+    assert large[:10].tolist() == [3.0] * 10
+    QUEUE.memset_async(large, 0).wait()
+    assert large[:10].tolist() == [0.0] * 10
+
+for _ in range(10):
+    event = QUEUE.memset_async(large, 1)
+    child(work)
+    event.wait()
+""",
+    )
+
+
+# Each round is a process in which nothing but the import has happened.
+FIRST = """
+import os, sys, threading, time, faulthandler
+# The lock of a module that another thread was importing stays closed in a child: CPython's limit (SECURITY.md).
+import contextlib
+with contextlib.suppress(ImportError):
+    import numpy
+import usm, usm.memory as um, usm.tensor as ut
+
+def first():
+    a = ut.ones((10,), usm_type="shared", device="host:cpu:0")
+    a[1:3] = 7
+    assert ut.asarray(a, usm_type="device").tolist() == [1.0, 7.0, 7.0] + [1.0] * 7
+    a.dtype, a.flags, str(a), a.__sycl_usm_array_interface__, um.snapshot(), usm.SyclQueue("host").sycl_device.name
+
+def wait(pid, what):
+    for look in range(10_000):
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            assert status == 0, (what, status)
+            return
+        time.sleep(0.0005 if look < 100 else 0.005)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    raise SystemExit(what + " hung")
+
+for round in range({forks}):
+    outer = os.fork()
+    if outer == 0:
+        code = 1
+        try:
+            thread = threading.Thread(target=first)
+            thread.start()
+            time.sleep(round % 20 * 1e-4)
+            inner = os.fork()
+            if inner == 0:
+                faulthandler.dump_traceback_later(40, exit=True)
+                first()
+                os._exit(0)
+            wait(inner, f"the child of round {{round}}")
+            thread.join()
+            code = 0
+        finally:
+            os._exit(code)
+    wait(outer, f"round {{round}}")
+"""
+
+
+def test_children_forked_beside_first_uses():
+    done = subprocess.run(
+        # From 3.12 on Python warns of each fork beside threads, which is what this is about.
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FIRST.format(forks=FORKS)],
+        capture_output=True,
+        text=True,
+        timeout=60 + 2 * FORKS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr

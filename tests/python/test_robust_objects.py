@@ -59,15 +59,57 @@ def test_cycles_through_a_subclass(queue, at_start):
     assert settled() == at_start
 
 
-def test_cycles_through_a_producer(queue, at_start):
-    """A producer that is part of a cycle with what was imported from it."""
-    for _ in range(10):
-        array = ut.usm_ndarray((10,), dtype="u1", buffer="shared", buffer_ctor_kwargs={"queue": queue})
-        producer = Producer(array.__sycl_usm_array_interface__, [array])
-        imported = ut.asarray(producer)
-        producer.owner.append(imported)
-    del array, producer, imported
+class Finalised(Producer):
+    """A producer that counts the finalised ones, as one that frees its memory would free it then."""
+
+    count = 0
+
+    def __del__(self):
+        type(self).count += 1
+
+
+def test_a_producer_is_not_finalised_while_guards_hold_its_memory(queue, at_start):
+    """The collector counts references twice. In between, guards come and go in threads without the interpreter."""
+    array = ut.usm_ndarray((64,), dtype="u1", buffer="shared", buffer_ctor_kwargs={"queue": queue})
+    interface = array.__sycl_usm_array_interface__
+    Finalised.count = 0
+    arrays = [ut.asarray(Finalised(interface, array)) for _ in range(8)]
+    stop = threading.Event()
+
+    def view():
+        while not stop.is_set():
+            for imported in arrays:
+                memoryview(imported).release()
+
+    # A collection looks at few objects then, so that many collections meet a view.
+    gc.freeze()
+    thread = threading.Thread(target=view)
+    thread.start()
+    try:
+        for _ in range(500):
+            gc.collect()
+            assert Finalised.count == 0
+    finally:
+        stop.set()
+        thread.join(120)
+        gc.unfreeze()
+    arrays.clear()
+    assert Finalised.count == 8
+    del array
     assert settled() == at_start
+
+
+def test_a_producer_lives_as_long_as_what_was_imported_from_it(queue, at_start):
+    """As the base of a NumPy array, it is kept by a cycle until the program breaks the cycle."""
+    array = ut.usm_ndarray((10,), dtype="u1", buffer="shared", buffer_ctor_kwargs={"queue": queue})
+    producer = Producer(array.__sycl_usm_array_interface__, [array])
+    producer.owner.append(ut.asarray(producer))
+    gone = weakref.ref(producer)
+    del array, producer
+    gc.collect()
+    assert gone() is not None
+    gone().owner.clear()
+    assert settled() == at_start and gone() is None
 
 
 def test_collections_in_other_threads(queue, at_start):
@@ -184,6 +226,6 @@ def test_module_attributes_do_not_change_what_functions_do(queue):
         usm.SyclQueue = None
         a = ut.usm_ndarray((3,), dtype="i4", buffer="shared", buffer_ctor_kwargs={"queue": queue})
         assert ut.asarray(Producer(a.__sycl_usm_array_interface__, a)).shape == (3,)
-        assert type(a.sycl_queue) is saved
+        assert isinstance(a.sycl_queue, saved)
     finally:
         usm.SyclQueue = saved

@@ -1,5 +1,7 @@
 """Lists of devices, and the choice of one, beside dpctl."""
 
+import sys
+
 import pytest
 
 import usm
@@ -51,7 +53,11 @@ def test_devices_of_a_type(queue, device_type):
 
 
 def test_selections_are_those_of_dpctl(dpctl):
-    for name in ("select_default_device", "select_cpu_device"):
+    selections = ["select_default_device"]
+    # Without one dpctl raises, and our host device is selected.
+    if dpctl.has_cpu_devices():
+        selections.append("select_cpu_device")
+    for name in selections:
         assert getattr(usm, name)().filter_string == getattr(dpctl, name)().filter_string
     for name in ("has_gpu_devices", "has_accelerator_devices"):
         assert getattr(usm, name)() == getattr(dpctl, name)()
@@ -104,7 +110,8 @@ def test_cached_queues(queue):
     device = queue.sycl_device
     cached = usm.get_device_cached_queue(device)
     assert cached == usm.get_device_cached_queue(device) == usm.get_device_cached_queue(device.filter_string)
-    assert cached.sycl_device == device and cached.is_in_order
+    # dpctl's queues, which are the default ones where it is imported, are out of order.
+    assert device == cached.sycl_device and (cached.is_in_order or "dpctl" in sys.modules)
     assert usm.get_device_cached_queue((cached.sycl_context, device)) == cached
     other = usm.SyclContext([device])
     assert usm.get_device_cached_queue((other, device)).sycl_context == other

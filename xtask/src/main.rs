@@ -62,6 +62,9 @@ enum Task {
         /// Cases per property
         #[arg(long, default_value_t = 1_000_000)]
         cases: u32,
+        /// In place of it, ThreadSanitizer over usm-memory and Miri over the pool and the layouts
+        #[arg(long, conflicts_with = "cases")]
+        sanitize: bool,
     },
 }
 
@@ -88,7 +91,8 @@ fn run(cli: Cli) -> Outcome<()> {
         Task::Docs => tasks::docs::run(&project),
         Task::Bench(options) => bench::run(&project, &options),
         Task::Spirv => tasks::spirv::run(&project),
-        Task::Verify { cases } => tasks::verify::run(&project, cases),
+        Task::Verify { sanitize: true, .. } => tasks::sanitize::run(&project),
+        Task::Verify { cases, .. } => tasks::verify::run(&project, cases),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libloading::Library;
 
-use crate::Kind;
+use crate::{Alignment, Kind};
 
 /// The counters and switches of one loaded copy of the library.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub struct Control {
     faults: unsafe extern "C" fn() -> usize,
     fail_next: unsafe extern "C" fn(*const c_char, usize),
     raise_async: unsafe extern "C" fn(c_int) -> bool,
+    limit_alignment: unsafe extern "C" fn(usize, bool),
 }
 
 impl Control {
@@ -38,7 +39,10 @@ impl Control {
         // SAFETY: as above.
         let raise_async =
             *unsafe { library.get::<unsafe extern "C" fn(c_int) -> bool>("usm_loopback_raise_async") }?;
-        Ok(Self { live, faults, fail_next, raise_async })
+        // SAFETY: as above.
+        let limit_alignment =
+            *unsafe { library.get::<unsafe extern "C" fn(usize, bool)>("usm_loopback_limit_alignment") }?;
+        Ok(Self { live, faults, fail_next, raise_async, limit_alignment })
     }
 
     /// The number of live handles (or strings, or allocations) of a kind.
@@ -69,6 +73,17 @@ impl Control {
         // SAFETY: a zero-terminated string, read during the call.
         unsafe { (self.fail_next)(symbol.as_ptr(), count) };
         Ok(())
+    }
+
+    /// Which alignments allocations have from now on.
+    pub fn set_alignment(&self, alignment: Alignment) {
+        let (most_bytes, refuses) = match alignment {
+            Alignment::Any => (0, false),
+            Alignment::UpTo(most_bytes) => (most_bytes, true),
+            Alignment::NoMoreThan(most_bytes) => (most_bytes, false),
+        };
+        // SAFETY: takes numbers, and the library is never unloaded.
+        unsafe { (self.limit_alignment)(most_bytes, refuses) };
     }
 
     /// Gives the newest queue an asynchronous error; the next `DPCTLQueue_Wait` or `DPCTLEvent_WaitAndThrow` calls its

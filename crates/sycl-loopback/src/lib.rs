@@ -26,4 +26,4 @@ mod state;
 
 pub use control::{Control, Loopback};
 pub use place::library_path;
-pub use state::Kind;
+pub use state::{Alignment, Kind};

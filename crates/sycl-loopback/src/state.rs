@@ -154,11 +154,25 @@ impl Object {
 pub(crate) struct Block {
     pub(crate) size_bytes: usize,
     pub(crate) alignment_bytes: usize,
+    /// Bytes before it that were allocated with it.
+    pub(crate) lead_bytes: usize,
     /// `DPCTLSyclUSMType`.
     pub(crate) usm_type: u32,
     /// Identity of the context.
     pub(crate) context: usize,
     pub(crate) device: usize,
+}
+
+/// Which alignments allocations have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Alignment {
+    /// Those asked for.
+    #[default]
+    Any,
+    /// Those asked for up to this many bytes, a power of two; more is refused, as by CUDA.
+    UpTo(usize),
+    /// Those asked for up to this many bytes, a power of two; more is ignored, as by PoCL.
+    NoMoreThan(usize),
 }
 
 #[derive(Debug, Default)]
@@ -167,6 +181,7 @@ pub(crate) struct State {
     identities: usize,
     /// By address.
     pub(crate) blocks: BTreeMap<usize, Block>,
+    pub(crate) alignment: Alignment,
     strings: BTreeMap<usize, CString>,
     /// Deleted strings are kept, so that their addresses are not given out again.
     deleted_strings: Vec<CString>,

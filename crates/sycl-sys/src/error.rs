@@ -1,11 +1,12 @@
 //! Why the SYCL C interface could not be loaded.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::locate::Tried;
 
 /// Why the SYCL C interface could not be loaded.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// No place that was searched has a library that can be loaded.
@@ -57,4 +58,11 @@ pub enum LoadError {
         /// The operating system, as Rust names it.
         os: &'static str,
     },
+}
+
+/// The sentence, since `main` prints the error that it returns with `Debug`.
+impl fmt::Debug for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -43,6 +43,6 @@ pub mod table;
 pub mod types;
 
 pub use error::LoadError;
-pub use load::{Loaded, load};
+pub use load::{Loaded, is_loaded, load};
 pub use table::Api;
 pub use types::*;

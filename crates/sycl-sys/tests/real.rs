@@ -311,6 +311,11 @@ fn use_sub_devices(api: &Api) {
     assert!(!sizes.is_null() && len > 0);
     call!(api, DPCTLSize_t_Array_Delete, sizes);
 
+    if call!(api, DPCTLDevice_GetPartitionMaxSubDevices, device) < 2 {
+        eprintln!("the default device has no parts");
+        call!(api, DPCTLDevice_Delete, device);
+        return;
+    }
     let units = call!(api, DPCTLDevice_GetMaxComputeUnits, device) as usize;
     let parts = call!(api, DPCTLDevice_CreateSubDevicesByCounts, device, [units].as_mut_ptr(), 1);
     assert!(!parts.is_null(), "one part of all {units} compute units");

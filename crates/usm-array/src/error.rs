@@ -1,11 +1,13 @@
 //! The error of every operation on arrays
 
+use std::fmt;
+
 use thiserror::Error;
 use usm_memory::usm_core::UsmKind;
 
 use crate::create::CreateError;
 use crate::dlpack::DlpackError;
-use crate::dtype::{Casting, Dtype};
+use crate::dtype::{Casting, Dtype, DtypeError};
 use crate::index::IndexError;
 use crate::interface::{ByteSpan, InterfaceError};
 use crate::layout::LayoutError;
@@ -17,7 +19,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why an operation on arrays failed. Nothing has been allocated or changed then, unless a copy
 /// failed in the runtime half way.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Shape, strides, offset or indices do not go together.
@@ -79,8 +81,9 @@ pub enum Error {
     /// Elements outside the buffer.
     #[error(
         "strides {strides:?} and offset {offset} with shape {shape:?} reach from element {min} to \
-         {max}, allowed are {} of the buffer of {buffer_len_bytes} bytes",
-        allowed_elements(*buffer_len_bytes, *itemsize_bytes)
+         {max}, allowed are {} of the buffer of {buffer_len_bytes} bytes{}",
+        allowed_elements(*buffer_len_bytes, *itemsize_bytes),
+        hint_at_bytes(shape, strides, *offset, *buffer_len_bytes, *itemsize_bytes)
     )]
     OutOfBuffer {
         /// The shape
@@ -243,6 +246,49 @@ pub enum Error {
         len_bytes: usize,
     },
 }
+
+/// For strides that are out of bounds as elements, and within them as bytes.
+fn hint_at_bytes(
+    shape: &[usize],
+    strides: &[isize],
+    offset: isize,
+    buffer_len_bytes: usize,
+    itemsize_bytes: usize,
+) -> String {
+    let itemsize = itemsize_bytes as i128;
+    let whole = |number: isize| number as i128 % itemsize == 0;
+    if itemsize == 1 || !strides.iter().all(|&stride| whole(stride)) {
+        return String::new();
+    }
+    let offsets = [Some(offset as i128), whole(offset).then_some(offset as i128 / itemsize)];
+    let fits = offsets.into_iter().flatten().any(|offset| {
+        let (mut min, mut max) = (offset, offset);
+        for (&size, &stride) in shape.iter().zip(strides) {
+            // At most 2^63 steps of 2^63 elements, of at most 64 axes.
+            let reach = (size.max(1) - 1) as i128 * (stride as i128 / itemsize);
+            (min, max) = (min.saturating_add(reach.min(0)), max.saturating_add(reach.max(0)));
+        }
+        min >= 0 && max < (buffer_len_bytes / itemsize_bytes) as i128
+    });
+    match fits {
+        true => {
+            format!("; strides count elements, not bytes: divide them by the item size of {itemsize_bytes}")
+        }
+        false => String::new(),
+    }
+}
+
+/// Sentences, since `main` prints the error that it returns with `Debug`.
+macro_rules! debug_is_display {
+    ($($error:ty)*) => {$(
+        impl fmt::Debug for $error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+debug_is_display!(Error CreateError DlpackError DtypeError IndexError InterfaceError LayoutError ManipulateError);
 
 fn allowed_elements(buffer_len_bytes: usize, itemsize_bytes: usize) -> String {
     match buffer_len_bytes / itemsize_bytes {

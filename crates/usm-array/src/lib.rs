@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use usm_array::usm_core::{Runtime, UsmKind};
-//! use usm_array::{SliceItem, UsmArray};
+//! use usm_array::UsmArray;
 //!
 //! let runtime = Runtime::global();
 //! let queue = runtime.default_queue(runtime.host_device())?;
@@ -19,7 +19,7 @@
 //! let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2, 3], usm_array::Dtype::F32)?;
 //! array.view_mut::<f32>()?.set(&[1, 2], 7.0)?;
 //!
-//! let row = array.slice(&[SliceItem::Index(-1)])?;
+//! let row = array.slice((-1,))?;
 //! assert_eq!(row.to_vec::<f32>()?, [0.0, 0.0, 7.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -32,7 +32,7 @@
 //! | `dtype`, `dtype.type` | [`Dtype`], [`Element`]; [`dispatch!`] gets from one to the other |
 //! | `shape`, `strides`, `offset`, `flags` | [`Layout`], in elements; [`UsmArray::is_c_contiguous`], [`UsmArray::is_writable`], … |
 //! | a Python number | [`Scalar`] |
-//! | `a[1:, ..., None, -1]` | [`UsmArray::slice`] with [`SliceItem`]s: always a view |
+//! | `a[1:, ..., None, -1]` | [`UsmArray::slice`] with [`SliceItems`], such as `(1.., -1)`: always a view |
 //! | `a[[2, 0], mask]`, `a[index] = b` | [`UsmArray::get_index`], [`UsmArray::set_index`] with [`Index`]es |
 //! | `a[...] = b`, `copyto(casting=)` | [`UsmArray::assign`], [`UsmArray::assign_cast`] with a [`Casting`] |
 //! | `take(mode=)`, `put`, `nonzero`, `extract`, `place`, `where` | methods of [`UsmArray`] with an [`IndexMode`]; [`where_`] |
@@ -76,7 +76,7 @@ mod scalar;
 mod view;
 
 pub use array::{BufferSource, UsmArray, UsmArrayBuilder};
-pub use copy::{Conversion, CopyMode, num_threads, set_num_threads};
+pub use copy::{Conversion, CopyMode};
 pub use create::{CreateError, CreateOptions, Indexing, LikeOptions, Nested};
 pub use dtype::{
     Bool8, Casting, DefaultDtypes, Dtype, DtypeError, DtypeKind, Element, Finfo, Iinfo, Operand, WeakScalar,
@@ -89,8 +89,8 @@ pub use interface::VERSION as INTERFACE_VERSION;
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
 pub use kit::{Rhs, Tolerance};
 pub use layout::{
-    Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, StridedBytes,
-    broadcast_layouts, broadcast_shapes,
+    Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
+    StridedBytes, broadcast_layouts, broadcast_shapes,
 };
 pub use manipulate::{ManipulateError, Repeats, coerced_kind};
 pub use num_complex;
@@ -99,6 +99,7 @@ pub use print::{FloatMode, PrintOptions, Sign};
 pub use scalar::Scalar;
 pub use usm_memory;
 pub use usm_memory::usm_core;
+pub use usm_memory::usm_core::bulk::{num_threads, set_num_threads};
 pub use view::{ArrayView, ArrayViewMut, ElementIndex, IndexedIter, Iter, ParIter, SubViews};
 
 // Arrays and their views go wherever threads need them.

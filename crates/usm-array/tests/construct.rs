@@ -193,3 +193,41 @@ fn all_ways_to_an_array_agree() {
     let built = UsmArray::builder(&[2, 2], Dtype::U8).strides(Some(&[2, -1])).build_boxed(new).unwrap();
     assert_eq!((built.offset(), built.buffer().len_bytes()), (1, 4));
 }
+
+#[test]
+fn errors_print_as_sentences_from_main() {
+    let queue = &queues()[0];
+    let built = UsmArray::builder(&[2], Dtype::U8).strides(Some(&[1, 1]));
+    let error = built.build(BufferSource::Allocate { kind: UsmKind::Host, queue }).unwrap_err();
+    let layout = Layout::new(&[2], Some(&[1, 1]), 0, Order::C).unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
+    assert_eq!(format!("{layout:?}"), layout.to_string());
+    assert_eq!(format!("{error:?}"), format!("{layout:?}"));
+    let array = UsmArray::zeros(queue, UsmKind::Host, &[2], Dtype::U8).unwrap();
+    let memory = array.buffer().sub_buffer(7, 1).unwrap_err();
+    assert_eq!(format!("{memory:?}"), memory.to_string());
+    let refused = array.buffer().copy_from_vec_async(vec![0; 9], 0, &[]).unwrap_err();
+    assert_eq!(format!("{refused:?}"), refused.to_string());
+}
+
+#[test]
+fn strides_that_look_like_bytes_are_hinted_at() {
+    let queue = &queues()[0];
+    let memory = UsmBuffer::allocate(queue, UsmKind::Host, 24).unwrap();
+    let refused = |dtype, shape: &[usize], strides: &[isize], offset| {
+        let builder = UsmArray::builder(shape, dtype).strides(Some(strides)).offset(Some(offset));
+        builder.build(BufferSource::Existing(memory.clone())).unwrap_err().to_string()
+    };
+    let hint = "strides count elements, not bytes: divide them by the item size of 8";
+    assert!(refused(Dtype::F64, &[3], &[8], 0).ends_with(hint));
+    assert!(refused(Dtype::F64, &[3], &[-8], 2).ends_with(hint), "an offset in elements");
+    assert!(refused(Dtype::F64, &[3], &[-8], 16).ends_with(hint), "an offset in bytes");
+    for (dtype, shape, strides) in [
+        (Dtype::F64, [3], [7]),
+        (Dtype::F64, [4], [8]),
+        (Dtype::U8, [25], [1]),
+        (Dtype::F64, [2], [isize::MAX - 7]),
+    ] {
+        assert!(!refused(dtype, &shape, &strides, 0).contains("bytes:"), "{dtype} {shape:?} {strides:?}");
+    }
+}

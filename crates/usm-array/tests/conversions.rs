@@ -149,3 +149,33 @@ fn strided_bytes_are_cast_and_checked() {
         }
     }
 }
+
+/// Every second byte belongs to another thread, which writes it all the time.
+#[test]
+fn what_lies_between_the_elements_of_a_source_may_change() {
+    use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+    const LEN: usize = 1 << 12;
+    let bytes: Vec<AtomicU8> = (0..2 * LEN).map(|i| AtomicU8::new((i / 2 % 251) as u8)).collect();
+    let expected: Vec<u8> = (0..LEN).map(|i| (i % 251) as u8).collect();
+    let layout = Layout::new(&[LEN], Some(&[2]), 0, Order::C).unwrap();
+    let stop = AtomicBool::new(false);
+    let results: Vec<Vec<u8>> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                bytes.iter().skip(1).step_by(2).for_each(|gap| gap.store(7, Ordering::Relaxed));
+            }
+        });
+        let copied = places().into_iter().map(|(queue, kind)| {
+            let array = UsmArray::zeros(&queue, kind, &[LEN], Dtype::U8).unwrap();
+            let start = bytes.as_ptr().cast::<u8>();
+            // SAFETY: 1. all bytes are readable. 2. The thread writes the gaps only.
+            unsafe { array.copy_from_host_memory(start, 2 * LEN - 1, Dtype::U8, &layout) }.unwrap();
+            array.to_vec().unwrap()
+        });
+        let results = copied.collect();
+        stop.store(true, Ordering::Relaxed);
+        results
+    });
+    assert!(results.iter().all(|result| *result == expected));
+}

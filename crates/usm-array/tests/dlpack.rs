@@ -11,12 +11,14 @@ use std::thread;
 use common::{KINDS, layouts, places, queues};
 use foreign::{Deleted, Foreign};
 use proptest::prelude::*;
-use usm_array::dlpack::device_with_number;
 use usm_array::dlpack::{
     DLDevice, DLDeviceType, DLTensor, DlpackError, DlpackExport, DlpackImport, FLAG_IS_COPIED,
     FLAG_READ_ONLY, ManagedTensor, RawTensor, TensorForm, VERSION,
 };
-use usm_array::usm_core::{BackendId, Context, Queue, QueueProperties, Runtime, UsmKind};
+use usm_array::dlpack::{device_with_number, number_of_device};
+use usm_array::usm_core::{
+    BackendId, Context, DeviceType, HostDevice, Queue, QueueProperties, Runtime, RuntimeOptions, UsmKind,
+};
 use usm_array::{CopyMode, Dtype, Error, Layout, Order, SliceItem, UsmArray};
 
 const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
@@ -46,12 +48,15 @@ fn array_of(queue: &Queue, kind: UsmKind, dtype: Dtype, layout: &Layout) -> UsmA
     UsmArray::from_parts(memory.buffer().clone(), dtype, layout.clone(), 0).unwrap()
 }
 
-/// What DLPack has for memory of this kind: device memory of the host backend is on no device that others know.
-fn expected_device(queue: &Queue, kind: UsmKind) -> Option<DLDevice> {
+/// The device of the host backend, whose memory no other library can use.
+const EXT_DEV: DLDevice = DLDevice { device_type: DLDeviceType::EXT_DEV, device_id: 0 };
+
+/// What DLPack has for memory of this kind.
+fn expected_device(queue: &Queue, kind: UsmKind) -> DLDevice {
     match (queue.device().backend_id(), kind) {
-        (BackendId::Sycl, _) => Some(one_api(0)),
-        (_, UsmKind::Device) => None,
-        _ => Some(CPU),
+        (BackendId::Sycl, _) => one_api(0),
+        (_, UsmKind::Device) => EXT_DEV,
+        _ => CPU,
     }
 }
 
@@ -62,7 +67,7 @@ proptest! {
     fn every_array_comes_back_as_it_went(layout in layouts(), dtype in prop::sample::select(&Dtype::ALL[..])) {
         for (queue, kind) in places() {
             let array = array_of(&queue, kind, dtype, &layout);
-            let Some(device) = expected_device(&queue, kind) else { continue };
+            let device = expected_device(&queue, kind);
             for export in [DlpackExport::default(), legacy_form()] {
                 let tensor = array.to_dlpack(&export).unwrap();
                 let fields = *tensor.tensor().unwrap();
@@ -70,7 +75,7 @@ proptest! {
                 let forward = array.strides().iter().all(|&stride| stride >= 0);
                 prop_assert!(fields.byte_offset == 0 || !forward);
                 prop_assert!(layout.ndim() == 0 || !fields.strides.is_null());
-                prop_assert_eq!(fields.data.is_null(), array.is_empty());
+                prop_assert_eq!(fields.data.is_null(), array.is_empty() && device == CPU);
                 if !array.is_empty() {
                     let lowest = array.buffer().address() + array.byte_range().start;
                     prop_assert_eq!(fields.data.addr(), lowest);
@@ -81,13 +86,34 @@ proptest! {
                 prop_assert_eq!(again.dtype(), dtype);
                 prop_assert_eq!(again.is_writable(), export.form == TensorForm::Versioned);
                 prop_assert_eq!(again.to_bytes().unwrap(), array.to_bytes().unwrap());
+                if !array.is_empty() || device != CPU {
+                    prop_assert_eq!(again.kind(), kind);
+                }
                 if !array.is_empty() {
                     prop_assert_eq!(again.strides(), array.strides());
                     prop_assert_eq!(again.address(), array.address());
-                    prop_assert_eq!(again.kind(), kind);
                     prop_assert_eq!(again.context(), queue.context());
                 }
             }
+        }
+    }
+}
+
+/// USM of a device that is neither the default one nor the host device, as of a CPU beside a GPU.
+#[test]
+fn memory_of_every_device_is_known_again() {
+    let devices = [DeviceType::Gpu, DeviceType::Cpu, DeviceType::Accelerator].map(HostDevice::new);
+    let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices(devices));
+    for device in runtime.devices() {
+        let queue = runtime.default_queue(&device).unwrap();
+        for kind in [UsmKind::Host, UsmKind::Shared] {
+            let array = UsmArray::from_slice(&queue, kind, &[3], &[1_i32, 2, 3]).unwrap();
+            let tensor = array.to_dlpack(&DlpackExport { device: Some(CPU), ..Default::default() }).unwrap();
+            let options =
+                DlpackImport { runtime: &runtime, copy: CopyMode::Never, ..DlpackImport::default() };
+            let found = import(tensor, &options).unwrap();
+            assert_eq!((found.address(), found.kind()), (array.address(), kind), "{device:?}");
+            assert_eq!((found.device(), found.context()), (&device, queue.context()));
         }
     }
 }
@@ -132,14 +158,13 @@ fn read_only_survives_and_the_old_struct_refuses_it() {
         let is_writable = import(tensor, &options(&queue)).unwrap().is_writable();
         assert_eq!(is_writable, kind == UsmKind::Device);
 
-        if let Some(device) = expected_device(&queue, kind) {
-            let refused = array.to_dlpack(&DlpackExport { device: Some(device), ..legacy_form() });
-            assert!(matches!(refused, Err(Error::Dlpack(DlpackError::ReadOnly))));
-            let copy = DlpackExport { device: Some(device), copy: CopyMode::Always, ..legacy_form() };
-            let copy = array.to_dlpack(&copy).unwrap();
-            assert_eq!((copy.flags(), copy.version()), (None, None));
-            assert!(copy.is_read_only(), "the old struct cannot say that memory may be written");
-        }
+        let device = Some(expected_device(&queue, kind));
+        let refused = array.to_dlpack(&DlpackExport { device, ..legacy_form() });
+        assert!(matches!(refused, Err(Error::Dlpack(DlpackError::ReadOnly))));
+        let copy = DlpackExport { device, copy: CopyMode::Always, ..legacy_form() };
+        let copy = array.to_dlpack(&copy).unwrap();
+        assert_eq!((copy.flags(), copy.version()), (None, None));
+        assert!(copy.is_read_only(), "the old struct cannot say that memory may be written");
     }
 }
 
@@ -296,13 +321,11 @@ fn copies_are_made_exactly_as_asked() {
         assert_eq!(deleted.count(), 2);
 
         let array = UsmArray::from_slice(&queue, kind, &[2], &host).unwrap();
-        if expected_device(&queue, kind).is_some() {
-            let tensor = || array.to_dlpack(&DlpackExport::default()).unwrap();
-            assert_eq!(import(tensor(), &never).unwrap().address(), array.address());
-            let copy = import(tensor(), &always).unwrap();
-            assert_ne!(copy.address(), array.address());
-            assert_eq!((copy.kind(), copy.to_vec::<f32>().unwrap()), (kind, host.to_vec()));
-        }
+        let tensor = || array.to_dlpack(&DlpackExport::default()).unwrap();
+        assert_eq!(import(tensor(), &never).unwrap().address(), array.address());
+        let copy = import(tensor(), &always).unwrap();
+        assert_ne!(copy.address(), array.address());
+        assert_eq!((copy.kind(), copy.to_vec::<f32>().unwrap()), (kind, host.to_vec()));
     }
 }
 
@@ -311,10 +334,8 @@ fn a_queue_of_another_context_gets_a_copy() {
     for queue in queues() {
         let own = Context::new(std::slice::from_ref(queue.device())).unwrap();
         let own = own.create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
-        if queue.device().backend_id() != BackendId::Sycl {
-            continue; // on the host backend nothing but kDLCPU is exported
-        }
-        let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[5_u64, 6]).unwrap();
+        // Device memory, since host and shared memory of the host backend is kDLCPU, which has no context.
+        let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[5_u64, 6]).unwrap();
         let tensor = || array.to_dlpack(&DlpackExport::default()).unwrap();
         let there = import(tensor(), &options(&own)).unwrap();
         assert_eq!((there.context(), there.to_vec::<u64>().unwrap()), (own.context(), vec![5, 6]));
@@ -342,11 +363,7 @@ fn lent_tensors_point_into_the_array() {
     for (queue, kind) in places() {
         let layout = Layout::new(&[2, 3], Some(&[-3, 1]), 3, Order::C).unwrap();
         let array = array_of(&queue, kind, Dtype::I16, &layout);
-        let Some(device) = expected_device(&queue, kind) else {
-            let refused = array.lend_dlpack(runtime).unwrap_err();
-            assert!(matches!(refused, Error::Dlpack(DlpackError::NoDevice { .. })));
-            continue;
-        };
+        let device = expected_device(&queue, kind);
         let lent = array.lend_dlpack(runtime).unwrap();
         assert_eq!((lent.device, lent.ndim), (device, 2));
         assert_eq!(lent.data.addr() + lent.byte_offset as usize, array.address());
@@ -363,7 +380,7 @@ fn lent_tensors_point_into_the_array() {
 #[test]
 fn new_tensors_are_like_their_prototype() {
     let runtime = Runtime::global();
-    let mut devices = vec![CPU];
+    let mut devices = vec![CPU, EXT_DEV];
     if queues().len() > 1 {
         devices.push(one_api(0));
     }
@@ -408,7 +425,11 @@ fn devices_have_their_places_as_numbers() {
             assert_eq!(&device_with_number(runtime, one_api(0)).unwrap(), queue.device());
         }
     }
+    assert_eq!(&device_with_number(runtime, EXT_DEV).unwrap(), runtime.host_device());
+    assert_eq!(number_of_device(runtime, runtime.host_device()), Some(EXT_DEV));
     let refused = |device| device_with_number(runtime, device).unwrap_err();
+    let none = DLDevice { device_id: 1, ..EXT_DEV };
+    assert!(refused(none).to_string().contains("found 1 of kDLExtDev (12), allowed are 0"));
     assert!(matches!(refused(one_api(-1)), Error::Dlpack(DlpackError::DeviceId { found: -1, .. })));
     assert!(matches!(refused(one_api(1000)), Error::Dlpack(DlpackError::DeviceId { found: 1000, .. })));
     assert!(matches!(refused(CPU), Error::Dlpack(DlpackError::DeviceType { .. })));

@@ -71,11 +71,16 @@ fn compute_follows_data() {
         let error = UsmArray::concat(&[&here, &here, &there], Some(0)).unwrap_err().to_string();
         assert_eq!(
             error,
-            format!("arrays[2]: found {other:?}, allowed is the queue of the first one, {queue:?}")
+            format!(
+                "arrays[2] is on another queue ({other}) than arrays[0] ({queue}); `on_queue` or `copy_to` moves an array"
+            )
         );
         assert!(UsmArray::stack(&[&there, &here], 0).is_err());
         let error = here.repeat(Repeats::Array(&there), Some(0)).unwrap_err().to_string();
-        assert!(error.starts_with("array, repeats[1]: found Queue("), "{error}");
+        assert!(
+            error.starts_with(&format!("repeats is on another queue ({other}) than the array")),
+            "{error}"
+        );
     }
 }
 

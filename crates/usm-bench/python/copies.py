@@ -20,7 +20,7 @@ def copies() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
     for view in ["[:, ::2]", "[:, :3]", "[:, 1]"]:
         yield f"(n, 4){view} f8", (2 * MIB, 4), "f8", f"a{view}", "f8"
     matrices = [("u1", 8192, 8192), ("f4", 4096, 4096), ("f8", 4096, 2048), ("c16", 2048, 2048)]
-    for dtype, rows, columns in [*matrices, ("f8", 3000, 2700), ("f8", 256, 256)]:
+    for dtype, rows, columns in [*matrices, ("f8", 3000, 2700), ("f8", 256, 256), ("f8", 724, 724), ("f8", 1024, 512)]:
         yield f"transpose {dtype} {rows}x{columns}", (rows, columns), dtype, "a.T", dtype
     for dtype, itemsize in [("u1", 1), ("f4", 4)]:
         yield f"planes to pixels {dtype}", (3, 16 * MIB // itemsize), dtype, "a.T", dtype
@@ -30,6 +30,9 @@ def copies() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
     for rank, side in [(3, 256), (4, 64), (6, 16), (8, 8)]:
         axes = tuple(reversed(range(rank)))
         yield f"all axes reversed f4 rank {rank}", (side,) * rank, "f4", f"xp.permute_dims(a, {axes})", "f4"
+    for rank, side in [(3, 256), (4, 64), (6, 16), (8, 8)]:
+        axes = (*range(rank - 2), rank - 1, rank - 2)
+        yield f"last two axes swapped f4 rank {rank}", (side,) * rank, "f4", f"xp.permute_dims(a, {axes})", "f4"
     for rank, side in [(2, 2048), (4, 48), (6, 14), (8, 8)]:
         trimmed = ", ".join(["1:-1"] * rank)
         yield f"halo trimmed f8 rank {rank}", (side,) * rank, "f8", f"a[{trimmed}]", "f8"

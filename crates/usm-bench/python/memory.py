@@ -1,6 +1,6 @@
 """Memory objects: allocation, import, the interface, small copies."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from case import Case, Contender, timed
@@ -18,8 +18,7 @@ def usm_memory(nbytes: int = 4096) -> dict[str, Any]:
 
 
 def direct() -> dict[str, Any]:
-    # Nobody has asked for a pool, and none is the default.
-    return usm_memory()
+    return {"switch": NoDefaultPool()} | usm_memory()
 
 
 def pooled() -> dict[str, Any]:
@@ -38,6 +37,19 @@ class Pool:
 
     def __del__(self) -> None:
         self.scope.__exit__(None, None, None)
+
+
+class NoDefaultPool:
+    """New memory comes from the runtime until the case ends."""
+
+    def __init__(self) -> None:
+        import usm.memory
+
+        self.switch = usm.memory.use_default_pool
+        self.was_on = self.switch(False)
+
+    def __del__(self) -> None:
+        self.switch(self.was_on)
 
 
 def dpctl_memory(nbytes: int = 4096) -> dict[str, Any]:
@@ -77,7 +89,7 @@ def allocations() -> Iterator[Case]:
         yield Case(f"allocate/{label}, direct", [timed("usm", statement, direct), *neighbours])
     for label in ["64 B", "4 KiB"]:
         statement = f"Memory({SIZES[label]})"
-        contenders = [timed("usm", statement, pooled), timed("dpctl", statement, dpctl_memory)]
+        contenders = [timed("usm", statement, usm_memory), timed("dpctl", statement, dpctl_memory)]
         yield Case(f"allocate/{label}, default queue", contenders)
 
 
@@ -128,7 +140,43 @@ def small_copies() -> Iterator[Case]:
             yield Case(name, [*contenders, timed("NumPy", numpys, numpy_names)], bytes=4096)
 
 
+def large_copies() -> Iterator[Case]:
+    """Beside the loops of `examples/compare/memory.rs`, which have the same names."""
+    ways = {
+        "copy_from_host": ("m.copy_from_host(host)", "host[...] = host2"),
+        "copy_to_host": ("m.copy_to_host(host)", "host2[...] = host"),
+        "copy_from_device": ("m.copy_from_device(m2)", "host[...] = host2"),
+        "memset": ("m.memset(7)", "host.fill(7)"),
+    }
+    for mib in [1, 4, 16, 64, 256, 1024]:
+
+        def made(side: Callable[[int], dict[str, Any]], nbytes: int = mib << 20) -> dict[str, Any]:
+            import numpy
+
+            names = side(nbytes)
+            host, host2 = (numpy.ones(nbytes, "u1") for _ in range(2))
+            m2 = names["Memory"](nbytes, queue=names["queue"])
+            # Written once: pages that never were are one page of zeros.
+            names["m"].memset(1)
+            m2.memset(1)
+            return names | {"m2": m2, "host": host, "host2": host2}
+
+        def numpys(nbytes: int = mib << 20) -> dict[str, Any]:
+            import numpy
+
+            return {"host": numpy.ones(nbytes, "u1"), "host2": numpy.ones(nbytes, "u1")}
+
+        for way, (statement, numpys_statement) in ways.items():
+            contenders = [
+                timed("usm", statement, lambda made=made: made(usm_memory), 1),
+                timed("dpctl", statement, lambda made=made: made(dpctl_memory), 1),
+                timed("NumPy", numpys_statement, numpys, 1),
+            ]
+            yield Case(f"memory/{way}, {mib} MiB", contenders, bytes=mib << 20)
+
+
 def cases() -> Iterator[Case]:
     yield from allocations()
     yield from exchanges()
     yield from small_copies()
+    yield from large_copies()

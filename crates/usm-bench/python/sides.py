@@ -18,8 +18,10 @@ def namespace(side: str) -> ModuleType:
 
             return numpy
         case "dpnp":
-            # Formerly dpctl.tensor.
+            # dpnp, formerly dpctl.tensor, finds the CPU driver that the import of usm announces.
             import dpnp.tensor
+
+            import usm  # noqa: F401
 
             return dpnp.tensor
         case _:

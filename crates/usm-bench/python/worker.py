@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterator
 
+import alone
 import calls
 import copies
 import create
@@ -19,10 +20,11 @@ from case import Case, Measured
 from yardstick import beside
 
 # Cases on device memory through queues run in a process of their own, which has USM_STRICT_DEVICE=1.
-SIDES = {"python": [memory, calls, create, copies, process], "queues": [queues]}
+# Cases that depend on who knows a queue run in a process that never imports dpctl.
+SIDES = {"python": [memory, calls, create, copies, process], "queues": [queues], "alone": [alone]}
 
 # Their bounds are times.
-TIMED = [memory, calls, create]
+TIMED = [memory, calls, create, alone]
 
 
 def cases(side: str) -> Iterator[Case]:

@@ -10,8 +10,10 @@ use crate::{Context, Device, Queue, UsmKind, live};
 /// until its event has ended.
 #[derive(Debug)]
 pub struct Allocation {
-    /// Invariant A1: a live block of `queue`'s context, `len_bytes` long, of `kind`, owned by this value alone.
+    /// Invariant A1: a live block of `queue`'s context, `lead_bytes + len_bytes` long, of `kind`, owned by this value alone.
     block: NonNull<u8>,
+    /// Bytes that are skipped so that the memory is aligned as asked for.
+    lead_bytes: usize,
     len_bytes: usize,
     kind: UsmKind,
     queue: Queue,
@@ -31,23 +33,25 @@ impl Allocation {
     pub(crate) unsafe fn from_raw(
         queue: &Queue,
         block: NonNull<u8>,
+        lead_bytes: usize,
         len_bytes: usize,
         kind: UsmKind,
     ) -> Self {
         live::add(len_bytes);
-        Self { block, len_bytes, kind, queue: queue.clone() }
+        Self { block, lead_bytes, len_bytes, kind, queue: queue.clone() }
     }
 
-    /// Start of the block. Only memory of host-accessible kinds may be read or written through it by host code.
+    /// Start of the memory. Only memory of host-accessible kinds may be read or written through it by host code.
     #[must_use]
     pub fn as_ptr(&self) -> NonNull<u8> {
-        self.block
+        // SAFETY: A1: an address within the block, which is no longer than `isize::MAX`.
+        unsafe { self.block.add(self.lead_bytes) }
     }
 
     /// Address of the start.
     #[must_use]
     pub fn address(&self) -> usize {
-        self.block.addr().get()
+        self.as_ptr().addr().get()
     }
 
     /// Length in bytes, as asked for.
@@ -67,10 +71,10 @@ impl Allocation {
     pub fn advise_huge_pages(&self) {
         let start = self.address().next_multiple_of(Self::HUGE_PAGE_BYTES);
         let end = (self.address() + self.len_bytes) & !(Self::HUGE_PAGE_BYTES - 1);
-        if start >= end || !self.device().is_in_process(self.kind) {
+        if start >= end || cfg!(miri) || !self.device().is_in_process(self.kind) {
             return;
         }
-        let first = self.block.as_ptr().wrapping_add(start - self.address()).cast();
+        let first = self.as_ptr().as_ptr().wrapping_add(start - self.address()).cast();
         // SAFETY: A1: pages within the block, mapped into this process. How pages are backed changes nothing that can be seen.
         unsafe { libc::madvise(first, end - start, libc::MADV_HUGEPAGE) };
     }

@@ -1,11 +1,14 @@
 //! A context: the scope in which USM pointers have a meaning.
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::backend::{Backend, ForeignKind, RawContext, RawHandle};
+use crate::fork::ForkOnce;
 use crate::queue::ForeignHandle;
 use crate::{BackendId, Device, Error, PointerInfo, Queue, QueueProperties, Result, Runtime};
 
@@ -26,6 +29,7 @@ struct Inner {
     handle: ContextHandle,
     /// Whether it lives as long as the process: `YES` or `NO` as soon as somebody has asked, which stays so.
     outlives_all: AtomicU8,
+    attached: ForkOnce<Box<dyn Any + Send + Sync>>,
 }
 
 const NO: u8 = 1;
@@ -57,7 +61,7 @@ impl Context {
     pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawContext) -> Self {
         // SAFETY: the caller's promise 1.
         let handle = unsafe { ContextHandle::from_raw(backend, raw) };
-        Self { inner: Arc::new(Inner { handle, outlives_all: AtomicU8::new(0) }) }
+        Self { inner: Arc::new(Inner { handle, outlives_all: AtomicU8::new(0), attached: ForkOnce::new() }) }
     }
 
     /// A context behind a foreign `sycl::context*`, which is copied and stays the producer's.
@@ -186,6 +190,24 @@ impl Context {
         // SAFETY: a fresh handle of this backend.
         Ok(Some(unsafe { Device::from_raw(Arc::clone(self.backend()), raw) }))
     }
+
+    /// Keeps `object` as long as this context and its clones, as [`Queue::attach`] does.
+    pub fn attach(&self, object: impl Any + Send + Sync) {
+        // A later one goes with its box.
+        let _ = self.inner.attached.set(Box::new(object));
+    }
+
+    /// The object of that type that was [attached](Self::attach) first.
+    #[must_use]
+    pub fn attached<T: Any>(&self) -> Option<&T> {
+        self.inner.attached.get()?.downcast_ref()
+    }
+
+    /// What `std::hash` of SYCL gives: equal for equal contexts, in this and in other libraries.
+    #[must_use]
+    pub fn hash_value(&self) -> u64 {
+        self.inner.handle.hash_value()
+    }
 }
 
 impl PartialEq for Context {
@@ -195,6 +217,12 @@ impl PartialEq for Context {
 }
 
 impl Eq for Context {}
+
+impl Hash for Context {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash_value());
+    }
+}
 
 impl fmt::Display for Context {
     /// Its number and its devices: what errors call it.

@@ -1,5 +1,8 @@
 //! What can go wrong below arrays and buffers, with the numbers that explain it.
 
+use std::convert::Infallible;
+use std::fmt;
+
 use crate::backend::{Aspects, BackendId, Partition};
 use crate::{BackendState, UsmKind};
 
@@ -7,7 +10,7 @@ use crate::{BackendState, UsmKind};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Error of a device, context, queue or USM operation.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A USM kind was named by a text that is none of the three.
@@ -25,8 +28,12 @@ pub enum Error {
         /// The alignment asked for, in bytes.
         align_bytes: usize,
     },
-    /// The runtime gave memory that is less aligned than asked for; it was freed again.
-    #[error("the runtime does not honour an alignment of {align_bytes} bytes for {kind} USM")]
+    /// The runtime has no memory of that alignment, and a longer block that contains such memory is over the device's limit, or the
+    /// alignment is over 16 MiB.
+    #[error(
+        "alignment of {align_bytes} bytes is more than the runtime has for {kind} USM, and a longer block that contains such memory \
+         would be too long; ask for an alignment of at most 16 MiB, or for fewer bytes"
+    )]
     AlignmentNotHonoured {
         /// The kind asked for.
         kind: UsmKind,
@@ -311,4 +318,18 @@ pub enum Error {
         /// The range, and what is wrong with it.
         reason: String,
     },
+}
+
+/// The sentence, since `main` prints the error that it returns with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Conversions that cannot fail have this error, such as that of a filter selector to itself.
+impl From<Infallible> for Error {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
 }

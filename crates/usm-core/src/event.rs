@@ -72,10 +72,10 @@ impl Event {
         events.into_iter().map(Self::wait).fold(Ok(()), Result::and)
     }
 
-    /// Whether the operation has ended.
+    /// Whether the operation has ended, well or not.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.status() == EventStatus::Complete
+        matches!(self.status(), EventStatus::Complete | EventStatus::Failed)
     }
 
     /// How far the operation is.

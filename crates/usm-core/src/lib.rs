@@ -49,12 +49,14 @@ mod macros;
 
 mod allocation;
 pub mod backend;
+pub mod bulk;
 mod context;
-mod copy_bytes;
 mod device;
 mod error;
 mod event;
 mod filter;
+#[doc(hidden)]
+pub mod fork;
 mod kernel;
 mod kind;
 mod live;
@@ -66,7 +68,6 @@ pub mod testing;
 
 pub use allocation::Allocation;
 pub use backend::host::HostDevice;
-pub use backend::host::fork::{ForkMutex, ForkMutexGuard, around_forks, in_forked_children};
 pub use backend::{
     AffinityDomain, Aspects, CacheType, ImageLimits, Partition, PeerAccess, PlatformInfo, VectorWidths,
 };
@@ -75,7 +76,6 @@ pub use backend::{
     TaskMemory,
 };
 pub use context::Context;
-pub use copy_bytes::copy_bytes;
 pub use device::Device;
 pub use error::{Error, Result};
 pub use event::Event;
@@ -88,7 +88,9 @@ pub use kind::UsmKind;
 pub use live::{LiveAllocations, live_allocations};
 pub use platform::Platform;
 pub use queue::{ForeignHandle, Queue};
-pub use runtime::{BackendState, BackendStatus, DeviceTree, PlatformBranch, Runtime, RuntimeOptions};
+pub use runtime::{
+    BackendState, BackendStatus, DefaultQueue, DeviceTree, PlatformBranch, Runtime, RuntimeOptions,
+};
 pub use runtime::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
 
 #[cfg(doctest)]

@@ -46,6 +46,13 @@ macro_rules! owned_handle {
                 // SAFETY: both handles are live on this backend (H1).
                 unsafe { self.backend.same(a, b) }
             }
+
+            /// The same for all handles of one SYCL object.
+            #[allow(dead_code, reason = "as `same`")]
+            pub(crate) fn hash_value(&self) -> u64 {
+                // SAFETY: the handle is live on this backend (H1).
+                unsafe { self.backend.hash($crate::backend::RawHandle::$variant(self.raw)) }
+            }
         }
 
         impl Drop for $owner {

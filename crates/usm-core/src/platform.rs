@@ -1,9 +1,11 @@
 //! A platform: the devices that one driver brings.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use crate::backend::{Backend, PlatformInfo, RawPlatform};
+use crate::fork::ForkOnce;
 use crate::{BackendId, Context, Device, Error, Result};
 
 owned_handle!(
@@ -14,7 +16,7 @@ owned_handle!(
 #[derive(Debug)]
 struct Inner {
     handle: PlatformHandle,
-    info: OnceLock<PlatformInfo>,
+    info: ForkOnce<PlatformInfo>,
 }
 
 /// A SYCL platform, or that of an embedded host device. Clones name the same platform.
@@ -42,7 +44,7 @@ impl Platform {
     pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawPlatform) -> Self {
         // SAFETY: the caller's promise 1.
         let handle = unsafe { PlatformHandle::from_raw(backend, raw) };
-        Self { inner: Arc::new(Inner { handle, info: OnceLock::new() }) }
+        Self { inner: Arc::new(Inner { handle, info: ForkOnce::new() }) }
     }
 
     /// All platforms of a backend.
@@ -99,6 +101,12 @@ impl Platform {
         let none = Error::Backend { backend: self.backend_id(), call: "default_context" };
         self.devices()?.first().ok_or(none)?.default_context()
     }
+
+    /// What `std::hash` of SYCL gives: equal for equal platforms, in this and in other libraries.
+    #[must_use]
+    pub fn hash_value(&self) -> u64 {
+        self.inner.handle.hash_value()
+    }
 }
 
 impl PartialEq for Platform {
@@ -108,6 +116,12 @@ impl PartialEq for Platform {
 }
 
 impl Eq for Platform {}
+
+impl Hash for Platform {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash_value());
+    }
+}
 
 impl fmt::Debug for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,14 +1,18 @@
 //! A queue: where operations are submitted and through which USM is allocated.
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use crate::backend::{
     Backend, ForeignKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
+use crate::fork::{ForkOnce, PerProcess, is_forked_child};
 use crate::{Allocation, BackendId, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
 
 owned_handle!(
@@ -24,8 +28,35 @@ struct Inner {
     properties: QueueProperties,
     /// Whether others have it, too, and may submit to it.
     is_known_elsewhere: AtomicBool,
-    /// Of the operations submitted through this value, which all clones share.
-    last: Mutex<Option<Event>>,
+    /// Of the operations that were submitted through this value, which all clones share. Invariant Q1: the lock is held from
+    /// before the submission until the event is stored, so that no older event replaces a newer one.
+    /// In a forked child none is pending.
+    last: PerProcess<Mutex<Last>>,
+    /// Whether a runtime gave it as a default queue.
+    is_default: AtomicBool,
+    attached: ForkOnce<Box<dyn Any + Send + Sync>>,
+}
+
+/// The operation that completes after all others of a queue.
+#[derive(Debug, Default)]
+enum Last {
+    /// Nothing was submitted.
+    #[default]
+    Nothing,
+    /// The newest operation of an in-order queue, or a barrier after which an out-of-order queue got nothing.
+    Event(Event),
+    /// Any operation of an out-of-order queue may complete last.
+    Unknown,
+}
+
+impl Last {
+    fn is_complete(&self) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Event(event) => event.is_complete(),
+            Self::Unknown => false,
+        }
+    }
 }
 
 /// A SYCL queue: one device within one context. Clones name the same queue.
@@ -52,8 +83,17 @@ impl Queue {
         properties: QueueProperties,
         is_known_elsewhere: bool,
     ) -> Self {
-        let (is_known_elsewhere, last) = (AtomicBool::new(is_known_elsewhere), Mutex::new(None));
-        Self { inner: Arc::new(Inner { handle, context, device, properties, is_known_elsewhere, last }) }
+        let inner = Inner {
+            handle,
+            context,
+            device,
+            properties,
+            is_known_elsewhere: AtomicBool::new(is_known_elsewhere),
+            last: PerProcess::default(),
+            is_default: AtomicBool::new(false),
+            attached: ForkOnce::new(),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// A queue behind a foreign `sycl::queue*`, which is copied and stays the producer's.
@@ -133,6 +173,9 @@ impl Queue {
         self.inner.properties
     }
 
+    /// Largest alignment that a longer block is allocated for: nothing needs more, and what is skipped is lost.
+    const MAX_PADDING_BYTES: usize = 16 << 20;
+
     /// Allocates `len_bytes` bytes of USM, aligned for every element type. The content is undefined.
     ///
     /// # Errors
@@ -142,6 +185,9 @@ impl Queue {
     }
 
     /// Allocates `len_bytes` bytes of USM at a multiple of `align_bytes`. The content is undefined.
+    ///
+    /// Where the runtime refuses the alignment or does not honour it, the block is that much longer than asked for, and the
+    /// allocation starts inside of it.
     ///
     /// # Errors
     /// [`Error::ZeroSize`], [`Error::InvalidAlignment`] unless a power of two, [`Error::KindNotSupported`],
@@ -158,8 +204,58 @@ impl Queue {
         self.allocate_checked(kind, len_bytes, align_bytes)
     }
 
-    // Runtimes answer a failed allocation with a null pointer and no reason, so the causes are checked beforehand.
+    /// As [`allocate_aligned`](Self::allocate_aligned) with `align_bytes`, or as [`allocate`](Self::allocate) with `None`, and
+    /// at a multiple of `preferred_bytes` where the runtime has such memory as it is.
+    ///
+    /// # Errors
+    /// As [`allocate_aligned`](Self::allocate_aligned).
+    pub fn allocate_preferring(
+        &self,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: Option<usize>,
+        preferred_bytes: usize,
+    ) -> Result<Allocation> {
+        let align_bytes = align_bytes.unwrap_or(0);
+        for align_bytes in [align_bytes.max(1), preferred_bytes] {
+            if !align_bytes.is_power_of_two() {
+                return Err(Error::InvalidAlignment { align_bytes });
+            }
+        }
+        if preferred_bytes > align_bytes {
+            self.check_request(kind, len_bytes)?;
+            if let Some(allocation) = self.allocate_at(kind, len_bytes, preferred_bytes, align_bytes) {
+                return Ok(allocation);
+            }
+        }
+        self.allocate_checked(kind, len_bytes, align_bytes)
+    }
+
+    // An alignment of 0 leaves it to the runtime.
     fn allocate_checked(&self, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<Allocation> {
+        self.check_request(kind, len_bytes)?;
+        if let Some(allocation) = self.allocate_at(kind, len_bytes, align_bytes, align_bytes) {
+            return Ok(allocation);
+        }
+        self.backend().check_process()?;
+        let device = || self.device().filter_string();
+        if align_bytes <= 1 {
+            return Err(Error::OutOfMemory { len_bytes, kind, device: device() });
+        }
+        // OpenCL on some CPUs ignores large alignments, and CUDA refuses those above its own.
+        let max_bytes = self.device().info().max_alloc_bytes;
+        let padding_bytes = Some(align_bytes).filter(|align| *align <= Self::MAX_PADDING_BYTES);
+        let padded_bytes = padding_bytes.and_then(|padding| len_bytes.checked_add(padding));
+        match padded_bytes.filter(|len| u64::try_from(*len).is_ok_and(|len| len <= max_bytes)) {
+            None => Err(Error::AlignmentNotHonoured { kind, align_bytes }),
+            Some(padded_bytes) => self
+                .allocate_padded(kind, len_bytes, align_bytes, padded_bytes)
+                .ok_or_else(|| Error::OutOfMemory { len_bytes, kind, device: device() }),
+        }
+    }
+
+    // Runtimes answer a failed allocation with a null pointer and no reason, so the causes are checked beforehand.
+    fn check_request(&self, kind: UsmKind, len_bytes: usize) -> Result<()> {
         let device = || self.device().filter_string();
         if len_bytes == 0 {
             return Err(Error::ZeroSize);
@@ -173,18 +269,57 @@ impl Queue {
         if u64::try_from(len_bytes).map_or(true, |len| len > max_bytes) {
             return Err(Error::TooLarge { len_bytes, max_bytes, kind, device: device() });
         }
-        // SAFETY: the handle is live (H1) and the length is not 0.
-        let block = unsafe { self.backend().allocate(self.raw(), kind, len_bytes, align_bytes) };
-        let Some(block) = block else {
-            self.backend().check_process()?;
-            return Err(Error::OutOfMemory { len_bytes, kind, device: device() });
-        };
+        Ok(())
+    }
+
+    /// Memory for which `asked_bytes` is asked for, if it is at a multiple of `needed_bytes`.
+    fn allocate_at(
+        &self,
+        kind: UsmKind,
+        len_bytes: usize,
+        asked_bytes: usize,
+        needed_bytes: usize,
+    ) -> Option<Allocation> {
+        // SAFETY: the handle is live (H1) and the length was checked: it is not 0.
+        let block = unsafe { self.backend().allocate(self.raw(), kind, len_bytes, asked_bytes) }?;
         // SAFETY: a fresh block of this queue's context, of that kind and length.
-        let allocation = unsafe { Allocation::from_raw(self, block, len_bytes, kind) };
-        if align_bytes != 0 && !allocation.address().is_multiple_of(align_bytes) {
-            return Err(Error::AlignmentNotHonoured { kind, align_bytes });
+        let allocation = unsafe { Allocation::from_raw(self, block, 0, len_bytes, kind) };
+        (needed_bytes == 0 || allocation.address().is_multiple_of(needed_bytes)).then_some(allocation)
+    }
+
+    /// The part at a multiple of `align_bytes` of a block of `padded_bytes`, which is `len_bytes` and one alignment.
+    fn allocate_padded(
+        &self,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+        padded_bytes: usize,
+    ) -> Option<Allocation> {
+        // SAFETY: the handle is live (H1), and the length is more than an alignment, which is not 0.
+        let block = unsafe { self.backend().allocate(self.raw(), kind, padded_bytes, 0) }?;
+        let address = block.addr().get();
+        // Less than an alignment, so that the length fits behind it.
+        let lead_bytes = address.wrapping_neg() & (align_bytes - 1);
+        // SAFETY: a fresh block of this queue's context, of that kind, that is as long as both together.
+        Some(unsafe { Allocation::from_raw(self, block, lead_bytes, len_bytes, kind) })
+    }
+
+    /// Whether USM of that kind, allocated on this queue, is there in this process at all. In a forked child host code does not reach what
+    /// the driver of a GPU maps, not even shared and host memory: a read there would end the process.
+    ///
+    /// # Errors
+    /// [`Error::ForkedRuntime`].
+    #[inline]
+    pub fn check_mapped(&self, kind: UsmKind) -> Result<()> {
+        if is_forked_child() { self.check_mapped_in_child(kind) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_mapped_in_child(&self, kind: UsmKind) -> Result<()> {
+        match self.backend().check_process() {
+            Err(_) if self.device().is_in_process(kind) => Ok(()),
+            checked => checked,
         }
-        Ok(allocation)
     }
 
     /// Copies `len_bytes` bytes after the `dependencies`; USM of this context or host memory on either side. Host
@@ -349,20 +484,26 @@ impl Queue {
     /// # Errors
     /// [`Error::Backend`] when the barrier cannot be submitted; errors of events of another backend, which are waited for.
     pub fn barrier(&self, events: &[Event]) -> Result<Event> {
-        self.submit(events, |backend, raw| {
+        let is_last = events.is_empty() || self.properties().in_order;
+        self.submit_as(is_last, events, |backend, raw| {
             // SAFETY: handles are live (H1).
             unsafe { backend.barrier(self.raw(), raw) }
         })
     }
 
-    /// Whether what is submitted next to this in-order queue surely has nothing to wait for. Not known of queues that foreign code
-    /// has, too, of those that are not in order, and of other values for the same queue.
+    /// Whether the queue surely has no work, so that nobody has to wait for it. Not known of queues that foreign code has, too, of
+    /// out-of-order queues after an operation until a later [`barrier`](Self::barrier) or [`wait`](Self::wait) completes, of other
+    /// values for the same queue, and while another thread submits.
     #[must_use]
     pub fn is_surely_idle(&self) -> bool {
-        let last = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
-        self.properties().in_order
-            && !self.inner.is_known_elsewhere.load(Ordering::Acquire)
-            && last.as_ref().is_none_or(Event::is_complete)
+        if self.inner.is_known_elsewhere.load(Ordering::Acquire) {
+            return false;
+        }
+        match self.inner.last.get().try_lock() {
+            Ok(last) => last.is_complete(),
+            Err(TryLockError::Poisoned(last)) => last.into_inner().is_complete(),
+            Err(TryLockError::WouldBlock) => false,
+        }
     }
 
     /// Waits until all that was submitted before has ended.
@@ -378,6 +519,16 @@ impl Queue {
         dependencies: &[Event],
         operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,
     ) -> Result<Event> {
+        self.submit_as(self.properties().in_order, dependencies, operation)
+    }
+
+    /// `is_last`: the operation completes after all that were submitted before it.
+    fn submit_as(
+        &self,
+        is_last: bool,
+        dependencies: &[Event],
+        operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,
+    ) -> Result<Event> {
         let backend = self.backend();
         let mut raw = Vec::with_capacity(dependencies.len());
         for event in dependencies {
@@ -389,16 +540,52 @@ impl Queue {
                 event.wait()?;
             }
         }
+        // Dropped after the lock, as what it replaces is.
+        let _replaced;
+        // Q1.
+        let mut last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
         let event = operation(&**backend, &raw)?;
         // SAFETY: a fresh handle of this backend.
         let event = unsafe { Event::from_raw(self.context(), event) };
-        if self.properties().in_order {
-            let last = Some(event.clone());
-            // What is dropped here is a handle, after the lock.
-            let _before =
-                std::mem::replace(&mut *self.inner.last.lock().unwrap_or_else(PoisonError::into_inner), last);
-        }
+        let now = if is_last { Last::Event(event.clone()) } else { Last::Unknown };
+        _replaced = mem::replace(&mut *last, now);
         Ok(event)
+    }
+
+    /// Keeps `object` as long as this queue and its clones: what stands for the queue in a language binding. The first one stays.
+    pub fn attach(&self, object: impl Any + Send + Sync) {
+        // A later one goes with its box.
+        let _ = self.inner.attached.set(Box::new(object));
+    }
+
+    /// The object of that type that was [attached](Self::attach) first.
+    #[must_use]
+    pub fn attached<T: Any>(&self) -> Option<&T> {
+        self.inner.attached.get()?.downcast_ref()
+    }
+
+    pub(crate) fn mark_default(&self) {
+        self.inner.is_default.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an operation can take arrays of both queues: they are equal, or both are default queues of one device and context.
+    ///
+    /// A device has several default queues when [`Runtime::default_queues_from`](crate::Runtime::default_queues_from) changed the
+    /// answer: for the user they are one place.
+    #[must_use]
+    pub fn computes_with(&self, other: &Self) -> bool {
+        let is_default = |queue: &Self| queue.inner.is_default.load(Ordering::Relaxed);
+        self == other
+            || (is_default(self)
+                && is_default(other)
+                && self.context() == other.context()
+                && self.device() == other.device())
+    }
+
+    /// What `std::hash` of SYCL gives: equal for equal queues, in this and in other libraries.
+    #[must_use]
+    pub fn hash_value(&self) -> u64 {
+        self.inner.handle.hash_value()
     }
 }
 
@@ -410,9 +597,23 @@ impl PartialEq for Queue {
 
 impl Eq for Queue {}
 
+impl Hash for Queue {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash_value());
+    }
+}
+
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Queue({:?}, {:?})", self.device(), self.properties())
+    }
+}
+
+impl fmt::Display for Queue {
+    /// Its device and order: what errors call it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = if self.properties().in_order { "in order" } else { "out of order" };
+        write!(f, "{}, {order}", self.device().filter_string())
     }
 }
 

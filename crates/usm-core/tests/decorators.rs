@@ -5,8 +5,11 @@ mod bases;
 mod common;
 
 use std::slice::from_ref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
 
+use usm_core::backend::host::HostBackend;
 use usm_core::backend::{Backend, RawHandle};
 use usm_core::testing::{Answer, Call, DelayedBackend, Fault, FaultyBackend, Method, RecordingBackend};
 use usm_core::{
@@ -98,23 +101,88 @@ fn a_wait_that_fails_has_waited() {
 }
 
 #[test]
-fn in_order_queues_know_when_nothing_is_before_the_next_operation() {
-    for base in bases::all() {
+fn queues_know_when_they_have_no_work() {
+    for (base, properties) in bases::all()
+        .iter()
+        .flat_map(|base| [QueueProperties::IN_ORDER, QueueProperties::OUT_OF_ORDER].map(|how| (base, how)))
+    {
+        let context = format!("{} {properties:?}", base.name);
         let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 1).with_max_delay(1 << 40));
-        let queue = queue_over(delayed.clone(), QueueProperties::IN_ORDER);
-        assert!(queue.is_surely_idle(), "{}", base.name);
+        let queue = queue_over(delayed.clone(), properties);
+        assert!(queue.is_surely_idle(), "{context}");
         let block = queue.allocate(UsmKind::Device, 64).unwrap();
         let event = set(&queue, &block, 3, &[]);
         assert_eq!(delayed.pending(), 1);
-        assert!(!queue.clone().is_surely_idle(), "{}", base.name);
+        assert!(!queue.clone().is_surely_idle(), "{context}");
+        // What an out-of-order queue has besides, the operation does not tell.
         event.wait().unwrap();
-        assert!(queue.is_surely_idle(), "{}", base.name);
+        assert_eq!(queue.is_surely_idle(), properties.in_order, "{context}");
+        queue.wait().unwrap();
+        assert!(queue.is_surely_idle(), "{context}");
+        let event = set(&queue, &block, 4, &[]);
+        let after = queue.barrier(&[]).unwrap();
+        assert!(!queue.is_surely_idle(), "{context}");
+        after.wait().unwrap();
+        assert!(queue.is_surely_idle() && event.is_complete(), "{context}");
+        // A barrier for some events says nothing of the others.
+        let others = set(&queue, &block, 5, &[]);
+        queue.barrier(&[after]).unwrap().wait().unwrap();
+        assert_eq!(queue.is_surely_idle(), properties.in_order, "{context}");
+        others.wait().unwrap();
         // With the queue in foreign hands anything may be before the next operation, also when they have given it back.
+        queue.wait().unwrap();
         if queue.to_foreign().is_ok() {
-            assert!(!queue.is_surely_idle(), "{}", base.name);
+            assert!(!queue.is_surely_idle(), "{context}");
         }
-        assert!(!queue_over(delayed, QueueProperties::OUT_OF_ORDER).is_surely_idle(), "{}", base.name);
     }
+}
+
+/// A thread that has submitted an operation, and has not come back from the backend, is overtaken by a newer operation.
+#[test]
+fn the_newest_operation_decides_whether_an_in_order_queue_is_idle() {
+    let (held, is_held) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let (held, may_go_on) = (Mutex::new(Some(held)), Mutex::new(may_go_on));
+    let recording = RecordingBackend::new(Arc::new(HostBackend::new())).with_observer(move |call: &Call| {
+        if matches!(call, Call::Barrier { .. })
+            && let Some(held) = held.lock().unwrap().take()
+        {
+            held.send(()).unwrap();
+            may_go_on.lock().unwrap().recv().unwrap();
+        }
+    });
+    let queue = queue_over(Arc::new(recording), QueueProperties::IN_ORDER);
+    let (finish, finished) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let older = scope.spawn(|| queue.barrier(&[]).unwrap());
+        is_held.recv().unwrap();
+        let idle_while_submitting = queue.is_surely_idle();
+        let (submitted, is_submitted) = mpsc::channel();
+        let queue = &queue;
+        let newer = scope.spawn(move || {
+            let task = HostTask::new(move |_| finished.recv().map_err(|error| error.to_string()));
+            // SAFETY: the task uses no memory.
+            let event = unsafe { queue.host_task(&[], task, &[]) }.unwrap();
+            // Nobody listens when the first thread had to come back first.
+            let _ = submitted.send(());
+            event
+        });
+        // The newer operation overtakes the older one only where both can be submitted at once.
+        let _ = is_submitted.recv_timeout(Duration::from_millis(200));
+        go_on.send(()).unwrap();
+        let older = older.join().unwrap();
+        // A thread that waits runs what is pending, the newer operation too.
+        while !older.is_complete() {
+            thread::yield_now();
+        }
+        let newer = newer.join().unwrap();
+        let idle_while_pending = queue.is_surely_idle();
+        finish.send(()).unwrap();
+        newer.wait().unwrap();
+        assert!(!idle_while_submitting, "an operation that another thread submits may be pending");
+        assert!(!idle_while_pending, "the newer operation is pending");
+        assert!(queue.is_surely_idle());
+    });
 }
 
 #[test]

@@ -362,10 +362,7 @@ fn a_kernel_of_another_context_is_refused_with_both_named() {
         let error = refused(wrong, &fill, &arguments, 4);
         assert!(matches!(error, Error::KernelMismatch { what: "context", .. }), "{error}");
         let text = error.to_string();
-        assert!(
-            text.contains(&format!("{other:?}")) && text.contains(&format!("{:?}", wrong.context())),
-            "{text}"
-        );
+        assert!(text.contains(&other.to_string()) && text.contains(&wrong.context().to_string()), "{text}");
     }
     run(&in_other, &fill, &arguments, 4);
     assert_eq!(words(&in_other, &block), [1; 4]);

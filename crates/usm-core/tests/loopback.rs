@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use sycl_loopback::{Kind, Loopback};
+use sycl_loopback::{Alignment, Kind, Loopback};
 use usm_core::backend::sycl::SyclBackend;
 use usm_core::{
-    AffinityDomain, Aspects, BackendId, CacheType, Context, Error, ImageLimits, Partition, QueueProperties,
-    Runtime, UsmKind, VectorWidths,
+    AffinityDomain, Aspects, BackendId, CacheType, Context, Error, EventStatus, ImageLimits, Partition,
+    QueueProperties, Runtime, UsmKind, VectorWidths,
 };
 
 fn with_runtime(test: impl FnOnce(&Loopback, &Runtime)) {
@@ -28,8 +28,8 @@ fn devices_and_their_facts() {
         let names: Vec<_> = runtime.devices().iter().map(|device| device.filter_string()).collect();
         assert_eq!(names, ["opencl:cpu:0", "opencl:gpu:0", "host:cpu:0"]);
         assert_eq!(runtime.default_device().filter_string(), "opencl:gpu:0", "a GPU before a CPU");
-        let cpu = runtime.select(&"opencl:cpu".parse().unwrap()).unwrap();
-        let gpu = runtime.select(&"gpu".parse().unwrap()).unwrap();
+        let cpu = runtime.select("opencl:cpu").unwrap();
+        let gpu = runtime.select("gpu").unwrap();
         assert!(cpu.info().has(Aspects::FP64) && !gpu.info().has(Aspects::FP64));
         assert_ne!(cpu, gpu);
         assert_ne!(cpu.default_context().unwrap(), gpu.default_context().unwrap());
@@ -65,9 +65,60 @@ fn a_round_trip_of_every_kind_leaves_nothing() {
                 assert_eq!(context.pointer_info(a.address() + 64), None);
             }
             queue.wait().unwrap();
+            // A queue keeps the event of its last barrier.
+            drop(queue);
             assert_eq!(loopback.live(Kind::Event), 0, "events are released");
         }
     });
+}
+
+/// PoCL ignores large alignments, CUDA refuses them.
+#[test]
+fn alignments_that_the_runtime_does_not_have_come_from_longer_blocks() {
+    for limited in [Alignment::NoMoreThan(128), Alignment::UpTo(256)] {
+        with_runtime(|loopback, runtime| {
+            loopback.set_alignment(limited);
+            let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+            let kind_at = |address| queue.context().pointer_info(address).map(|info| info.kind);
+            for kind in UsmKind::ALL {
+                for align in [64, 128, 256, 4096, 2 << 20] {
+                    let memory = queue.allocate_aligned(kind, 100, align).unwrap();
+                    assert!(memory.address().is_multiple_of(align), "{limited:?} {kind} {align}");
+                    assert_eq!(memory.len_bytes(), 100);
+                    assert_eq!([0, 99].map(|at| kind_at(memory.address() + at)), [Some(kind); 2]);
+                    // SAFETY: within a live block, waited for; the loopback notices what leaves its block.
+                    unsafe { queue.memset(memory.as_ptr().as_ptr(), 7, 100, &[]) }.unwrap().wait().unwrap();
+                    assert_eq!(loopback.live(Kind::Allocation), 1, "what was not aligned is free again");
+                }
+                let most = usize::try_from(queue.device().info().max_alloc_bytes).unwrap();
+                let refused = queue.allocate_aligned(kind, 100, most.next_power_of_two()).unwrap_err();
+                assert!(matches!(refused, Error::AlignmentNotHonoured { .. }), "{refused}");
+            }
+        });
+    }
+}
+
+#[test]
+fn an_alignment_that_is_preferred_is_a_wish() {
+    for (alignment, is_honoured) in
+        [(Alignment::Any, true), (Alignment::NoMoreThan(128), false), (Alignment::UpTo(256), false)]
+    {
+        with_runtime(|loopback, runtime| {
+            loopback.set_alignment(alignment);
+            let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+            for needed in [None, Some(64), Some(128), Some(1024)] {
+                let memory = queue.allocate_preferring(UsmKind::Device, 1 << 20, needed, 2 << 20).unwrap();
+                assert!(memory.address().is_multiple_of(needed.unwrap_or(1)), "{alignment:?} {needed:?}");
+                // A longer block would contain memory that is aligned so: a wish is not worth it.
+                let may_be_padded = needed == Some(1024) && !is_honoured;
+                assert!(may_be_padded || memory.address().is_multiple_of(2 << 20) == is_honoured);
+            }
+            for (needed, preferred) in [(Some(3), 64), (None, 0), (None, 48)] {
+                let refused = queue.allocate_preferring(UsmKind::Device, 8, needed, preferred).unwrap_err();
+                assert!(matches!(refused, Error::InvalidAlignment { .. }), "{refused}");
+            }
+        });
+    }
 }
 
 #[test]
@@ -114,6 +165,11 @@ fn an_operation_is_over_before_its_wait_fails() {
         let block = queue.allocate(UsmKind::Shared, 8).unwrap();
         // SAFETY: within the block, waited for.
         let event = unsafe { queue.memset(block.as_ptr().as_ptr(), 7, 8, &[]) }.unwrap();
+        // Whoever only looks sees that, too.
+        loopback.fail_next("DPCTLEvent_GetCommandExecutionStatus", 1).unwrap();
+        assert_eq!(event.status(), EventStatus::Failed);
+        loopback.fail_next("DPCTLEvent_GetCommandExecutionStatus", 1).unwrap();
+        assert!(event.is_complete());
         loopback.fail_next("DPCTLEvent_GetCommandExecutionStatus", 1).unwrap();
         assert!(matches!(event.wait(), Err(Error::Backend { call: "Event_WaitAndThrow", .. })));
         event.wait().unwrap();

@@ -19,10 +19,10 @@ fn devices_are_told_apart() {
     let names: Vec<_> = runtime.devices().iter().map(|device| device.filter_string()).collect();
     assert_eq!(names, ["host:cpu:0", "host:gpu:0", "host:gpu:1"]);
     for name in &names {
-        assert_eq!(&runtime.select(&name.parse().unwrap()).unwrap().filter_string(), name);
+        assert_eq!(&runtime.select(name).unwrap().filter_string(), name);
     }
-    assert_eq!(runtime.select(&"gpu:1".parse().unwrap()).unwrap().filter_string(), "host:gpu:1");
-    assert!(runtime.select(&"host:gpu:2".parse().unwrap()).is_err());
+    assert_eq!(runtime.select("gpu:1").unwrap().filter_string(), "host:gpu:1");
+    assert!(runtime.select("host:gpu:2").is_err());
     assert!(Runtime::new(RuntimeOptions::new().without_sycl().host_devices([])).devices().len() == 1);
 }
 
@@ -57,7 +57,7 @@ fn memory_belongs_to_its_device_and_context() {
 #[test]
 fn limits_are_exact_and_freed_memory_counts_again() {
     let runtime = runtime();
-    let small = runtime.select(&"host:gpu:1".parse().unwrap()).unwrap();
+    let small = runtime.select("host:gpu:1").unwrap();
     let queue = runtime.default_queue(&small).unwrap();
     assert_eq!((small.info().global_mem_bytes, small.info().max_alloc_bytes), (4096, 1024));
     for kind in UsmKind::ALL {
@@ -67,6 +67,6 @@ fn limits_are_exact_and_freed_memory_counts_again() {
         blocks.pop();
         queue.allocate(kind, 1024).unwrap();
     }
-    let large = runtime.default_queue(&runtime.select(&"host:gpu:0".parse().unwrap()).unwrap()).unwrap();
+    let large = runtime.default_queue(&runtime.select("host:gpu:0").unwrap()).unwrap();
     large.allocate(UsmKind::Device, 8192).unwrap();
 }

@@ -19,8 +19,8 @@ fn names_are_those_of_the_standard_and_parse_again() {
     }
     let error = "unknown".parse::<UsmKind>().unwrap_err();
     assert!(matches!(&error, Error::UnknownKind { found } if found == "unknown"), "{error}");
-    let statuses = [EventStatus::Submitted, EventStatus::Running, EventStatus::Complete];
-    assert_eq!(statuses.map(|status| status.to_string()), ["submitted", "running", "complete"]);
+    let statuses = [EventStatus::Submitted, EventStatus::Running, EventStatus::Complete, EventStatus::Failed];
+    assert_eq!(statuses.map(|status| status.to_string()), ["submitted", "running", "complete", "failed"]);
     let access = [PeerAccess::AccessSupported, PeerAccess::AtomicsSupported];
     assert_eq!(access.map(|access| access.to_string()), ["access_supported", "atomics_supported"]);
     assert_eq!(AffinityDomain::Numa.to_string(), "numa");

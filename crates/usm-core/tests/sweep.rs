@@ -298,6 +298,15 @@ fn outstanding(records: &[Record]) -> [isize; 3] {
     counts
 }
 
+/// A queue out of order keeps the event of a barrier until the next operation, which this is.
+fn settle(stage: &Stage) {
+    let (from, mut to) = ([1_u8], [0_u8]);
+    // SAFETY: of that length; waited for.
+    let copied = unsafe { stage.out_of_order.memcpy(to.as_mut_ptr(), from.as_ptr(), 1, &[]) };
+    copied.unwrap().wait().unwrap();
+    assert_eq!(to, from);
+}
+
 #[test]
 fn every_failure_is_an_error_that_leaves_nothing_behind() {
     let both = |is_delayed| bases::all().into_iter().map(move |base| (base, is_delayed));
@@ -318,20 +327,25 @@ fn every_failure_is_an_error_that_leaves_nothing_behind() {
         };
         for (name, scenario) in SCENARIOS {
             let mut failed = Vec::new();
-            for arm in [Fault::at, Fault::from] {
+            let once: fn(usize) -> Fault = Fault::at;
+            for (arm, is_once) in [(once, true), (Fault::from, false)] {
+                // A runtime that refuses an alignment is asked for a longer block.
+                let recovers = is_once && *name == "allocate aligned";
                 for n in 1.. {
                     assert!(n < 100, "{name} never passes");
+                    settle(&stage);
                     recording.clear();
                     let (live, alive) = (usm_core::live_allocations(), base.alive());
                     faulty.arm(arm(n));
                     let result = scenario(&stage);
                     let failures = faulty.failures();
                     faulty.disarm();
+                    settle(&stage);
                     delayed.flush();
                     let late = if is_delayed { "delayed " } else { "" };
                     let what = format!("{name} over {late}{}, call {n} fails:\n{recording}", base.name);
                     assert_eq!(delayed.faults(), [], "{what}");
-                    assert_eq!(result.is_err(), failures > 0, "{result:?} {what}");
+                    assert_eq!(result.is_err(), failures > 0 && !recovers, "{result:?} {what}");
                     assert_eq!(usm_core::live_allocations(), live, "{what}");
                     assert_eq!(outstanding(&recording.records()), [0; 3], "{what}");
                     assert_eq!(base.alive(), alive, "{what}");

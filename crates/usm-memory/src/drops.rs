@@ -1,10 +1,10 @@
 //! Waits that happen while something is dropped, and what the program wants to do around them.
 
-use std::sync::OnceLock;
+use usm_core::fork::ForkOnce;
 
 type Around = fn(&mut (dyn FnMut() + Send));
 
-static AROUND: OnceLock<Around> = OnceLock::new();
+static AROUND: ForkOnce<Around> = ForkOnce::new();
 
 /// Lets every wait for a queue that a drop in this crate makes, or a pool without free memory, run inside `around`, which must call what it is given once. The first
 /// call of the process counts; `false` for later ones.
@@ -21,7 +21,7 @@ static AROUND: OnceLock<Around> = OnceLock::new();
 /// usm_memory::around_waits_in_drops(without_the_lock);
 /// ```
 pub fn around_waits_in_drops(around: Around) -> bool {
-    AROUND.set(around).is_ok()
+    AROUND.set(around)
 }
 
 /// Runs a wait that a drop makes.

@@ -58,6 +58,7 @@
 mod buffer;
 mod drops;
 mod error;
+mod fork;
 mod guard;
 mod live;
 pub mod resource;

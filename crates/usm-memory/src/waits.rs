@@ -1,14 +1,13 @@
 //! How guards wait for work that others have submitted, which a program may want to do in its own way.
 
-use std::sync::OnceLock;
-
+use usm_core::fork::ForkOnce;
 use usm_core::{Event, Queue};
 
 use crate::Result;
 
 type Wait = fn(&Event) -> Result<()>;
 
-static WAIT: OnceLock<Wait> = OnceLock::new();
+static WAIT: ForkOnce<Wait> = ForkOnce::new();
 
 /// Lets guards wait for foreign work, and small blocking copies for their turn, through `wait` in place of [`Event::wait`]. The first call of the process counts; `false` for
 /// later ones.
@@ -28,7 +27,7 @@ static WAIT: OnceLock<Wait> = OnceLock::new();
 /// });
 /// ```
 pub fn wait_for_others_with(wait: Wait) -> bool {
-    WAIT.set(wait).is_ok()
+    WAIT.set(wait)
 }
 
 /// Lets what is submitted next start at once where waits can be broken off, since the operation cannot when it uses memory that the

@@ -4,17 +4,15 @@
 mod common;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
 use common::{allocate, each, pool};
 use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource};
-use usm_memory::snapshot::Tag;
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::{Method, RecordingBackend};
 use usm_memory::usm_core::{Context, QueueProperties, Runtime, UsmKind};
-use usm_memory::{MemoryResource, UsmBuffer, pointer_info};
+use usm_memory::{MemoryResource, UsmBuffer};
 
 fn used_and_peak(pool: &PoolResource) -> (usize, usize) {
     let seen = pool.statistics();
@@ -116,43 +114,11 @@ fn peaks_of_several_threads_are_exact() {
 }
 
 #[test]
-fn kept_blocks_are_free_to_everybody_who_asks() {
-    each(|queue, kind| {
-        let (_, pool) = pool(PoolOptions::new());
-        let other = allocate(&pool, queue, kind, 100);
-        let buffer = allocate(&pool, queue, kind, 100);
-        let address = buffer.address();
-        let is_listed = || {
-            usm_memory::snapshot().iter().filter(|live| live.address == address && !live.is_reserve).count()
-        };
-        assert_eq!(pointer_info(queue.context(), address + 7).unwrap().block, Some((address, 100)));
-        assert_eq!(is_listed(), 1);
-        drop(buffer);
-        assert_eq!((pointer_info(queue.context(), address), is_listed()), (None, 0));
-        let label = Tag::enter("again");
-        let again = allocate(&pool, queue, kind, 90);
-        drop(label);
-        assert_eq!(again.address(), address);
-        assert_eq!(pointer_info(queue.context(), address).unwrap().block, Some((address, 90)));
-        let seen = usm_memory::snapshot();
-        let found: Vec<_> = seen.iter().filter(|live| live.address == address && !live.is_reserve).collect();
-        assert_eq!((found.len(), found[0].len_bytes, found[0].tag.as_deref()), (1, 90, Some("again")));
-        drop(again);
-        let unnamed = allocate(&pool, queue, kind, 80);
-        let seen = usm_memory::snapshot();
-        assert!(
-            seen.iter().any(|live| live.address == address && live.tag.is_none() && live.len_bytes == 80)
-        );
-        drop((unnamed, other));
-    });
-}
-
-#[test]
 fn trim_takes_what_other_threads_keep() {
     each(|queue, kind| {
         let (upstream, pool) = pool(PoolOptions::new());
-        let (barrier, slabs) = (Barrier::new(4), AtomicUsize::new(0));
-        thread::scope(|scope| {
+        let barrier = Barrier::new(4);
+        let (slabs, freed, left) = thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     for len_bytes in [64, 100, 1000, 5000, 1 << 20] {
@@ -166,12 +132,15 @@ fn trim_takes_what_other_threads_keep() {
                 });
             }
             barrier.wait();
-            slabs.store(pool.statistics().slab_bytes, Ordering::Relaxed);
             // What was asked about is back already: once more with full magazines is below.
-            assert_eq!(pool.trim(), slabs.load(Ordering::Relaxed));
-            assert_eq!(upstream.statistics().current_bytes, 0);
+            let slabs = pool.statistics().slab_bytes;
+            let freed = pool.trim();
+            let left = upstream.statistics().current_bytes;
+            // Before anything can fail here, since the others wait for it.
             barrier.wait();
+            (slabs, freed, left)
         });
+        assert_eq!((freed, left), (slabs, 0));
         assert!(pool.trim() > 0);
         assert_eq!(upstream.statistics().current_bytes, 0);
 
@@ -448,53 +417,4 @@ fn memory_of_queues_that_are_gone_can_be_trimmed() {
         assert!(pool.trim() > 0);
         assert_eq!(upstream.statistics().current_count, 0);
     });
-}
-
-#[test]
-fn many_threads_lose_nothing() {
-    for queue in common::queues() {
-        let (upstream, pool) = pool(PoolOptions::new());
-        let stop = std::sync::atomic::AtomicBool::new(false);
-        thread::scope(|scope| {
-            let workers: Vec<_> = (0..6_usize)
-                .map(|number| {
-                    let (pool, queue) = (&pool, &queue);
-                    scope.spawn(move || {
-                        let mut live: Vec<(UsmBuffer, u8)> = Vec::new();
-                        for step in 0..3000_usize {
-                            let random = (step * 7919 + number * 104_729) % 1009;
-                            if random % 3 < 2 {
-                                let buffer = allocate(pool, queue, UsmKind::Shared, 1 + random * 3);
-                                let mark = (step % 251) as u8;
-                                buffer.write_range(0..1).unwrap().as_mut_slice().unwrap()[0] = mark;
-                                live.push((buffer, mark));
-                            }
-                            if live.len() > 1 + random % 40 {
-                                let (buffer, mark) = live.swap_remove(random % live.len());
-                                assert_eq!(buffer.read_range(0..1).unwrap().as_slice().unwrap()[0], mark);
-                            }
-                        }
-                        live.iter().map(|(buffer, _)| buffer.len_bytes()).sum::<usize>()
-                    })
-                })
-                .collect();
-            scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    pool.trim();
-                    let seen = pool.statistics();
-                    assert!(
-                        seen.used_bytes <= seen.peak_bytes && seen.idle_bytes <= seen.slab_bytes,
-                        "{seen:?}"
-                    );
-                    drop(usm_memory::snapshot());
-                    thread::yield_now();
-                }
-            });
-            workers.into_iter().for_each(|worker| assert!(worker.join().unwrap() > 0));
-            stop.store(true, Ordering::Relaxed);
-        });
-        assert_eq!(pool.statistics().used_bytes, 0);
-        pool.trim();
-        assert_eq!(upstream.statistics().current_bytes, 0);
-    }
 }

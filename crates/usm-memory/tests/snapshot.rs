@@ -3,14 +3,16 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
-use common::{direct, each};
+use common::{allocate, direct, each, pool, queues};
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
 use usm_memory::snapshot::{Bar, Holder, LiveMemory, Snapshot, Tag, Timeline};
 use usm_memory::usm_core::{Context, QueueProperties, UsmKind};
-use usm_memory::{UsmBuffer, snapshot};
+use usm_memory::{MemoryResource, UsmBuffer, pointer_info, snapshot};
 
 /// Snapshots see the whole process: one test at a time.
 fn alone() -> MutexGuard<'static, ()> {
@@ -343,4 +345,86 @@ fn memory_that_is_leased_as_a_whole_is_a_bar_of_its_own() {
         assert!(start <= lent && lent <= returned && returned <= end, "{bars:?}");
         assert_eq!(timeline.peak_bytes(kind), 2000);
     });
+}
+
+#[test]
+fn kept_blocks_are_free_to_everybody_who_asks() {
+    let _alone = alone();
+    each(|queue, kind| {
+        let (_, pool) = pool(PoolOptions::new());
+        let other = allocate(&pool, queue, kind, 100);
+        let buffer = allocate(&pool, queue, kind, 100);
+        let address = buffer.address();
+        let is_listed =
+            || snapshot().iter().filter(|live| live.address == address && !live.is_reserve).count();
+        assert_eq!(pointer_info(queue.context(), address + 7).unwrap().block, Some((address, 100)));
+        assert_eq!(is_listed(), 1);
+        drop(buffer);
+        assert_eq!((pointer_info(queue.context(), address), is_listed()), (None, 0));
+        let label = Tag::enter("again");
+        let again = allocate(&pool, queue, kind, 90);
+        drop(label);
+        assert_eq!(again.address(), address);
+        assert_eq!(pointer_info(queue.context(), address).unwrap().block, Some((address, 90)));
+        let seen = snapshot();
+        let found: Vec<_> = seen.iter().filter(|live| live.address == address && !live.is_reserve).collect();
+        assert_eq!((found.len(), found[0].len_bytes, found[0].tag.as_deref()), (1, 90, Some("again")));
+        drop(again);
+        let unnamed = allocate(&pool, queue, kind, 80);
+        let seen = snapshot();
+        assert!(
+            seen.iter().any(|live| live.address == address && live.tag.is_none() && live.len_bytes == 80)
+        );
+        drop((unnamed, other));
+    });
+}
+
+#[test]
+fn many_threads_lose_nothing() {
+    let _alone = alone();
+    for queue in queues() {
+        let (upstream, pool) = pool(PoolOptions::new());
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..6_usize)
+                .map(|number| {
+                    let (pool, queue) = (&pool, &queue);
+                    scope.spawn(move || {
+                        let mut live: Vec<(UsmBuffer, u8)> = Vec::new();
+                        for step in 0..3000_usize {
+                            let random = (step * 7919 + number * 104_729) % 1009;
+                            if random % 3 < 2 {
+                                let buffer = allocate(pool, queue, UsmKind::Shared, 1 + random * 3);
+                                let mark = (step % 251) as u8;
+                                buffer.write_range(0..1).unwrap().as_mut_slice().unwrap()[0] = mark;
+                                live.push((buffer, mark));
+                            }
+                            if live.len() > 1 + random % 40 {
+                                let (buffer, mark) = live.swap_remove(random % live.len());
+                                assert_eq!(buffer.read_range(0..1).unwrap().as_slice().unwrap()[0], mark);
+                            }
+                        }
+                        live.iter().map(|(buffer, _)| buffer.len_bytes()).sum::<usize>()
+                    })
+                })
+                .collect();
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    pool.trim();
+                    let seen = pool.statistics();
+                    assert!(
+                        seen.used_bytes <= seen.peak_bytes && seen.idle_bytes <= seen.slab_bytes,
+                        "{seen:?}"
+                    );
+                    drop(snapshot());
+                    thread::yield_now();
+                }
+            });
+            workers.into_iter().for_each(|worker| assert!(worker.join().unwrap() > 0));
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(pool.statistics().used_bytes, 0);
+        pool.trim();
+        assert_eq!(upstream.statistics().current_bytes, 0);
+    }
 }

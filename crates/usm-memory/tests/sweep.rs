@@ -10,7 +10,9 @@ use std::sync::Arc;
 use usm_memory::resource::{DirectResource, StatisticsResource};
 use usm_memory::usm_core::backend::Backend;
 use usm_memory::usm_core::backend::host::HostBackend;
-use usm_memory::usm_core::testing::{Answer, Call, DelayedBackend, Fault, FaultyBackend, RecordingBackend};
+use usm_memory::usm_core::testing::{
+    Answer, Call, DelayedBackend, Fault, FaultyBackend, Record, RecordingBackend,
+};
 use usm_memory::usm_core::{Context, Queue, QueueProperties, Runtime, UsmKind, live_allocations};
 use usm_memory::{Copy2d, Result, TypedBuffer, UsmBuffer, live_borrows};
 
@@ -192,7 +194,14 @@ fn every_failure_is_an_error_that_leaves_nothing_behind() {
                         assert_eq!(outstanding(&recording), 0, "{what}");
                         // The only error that may get lost is that of the wait in a drop.
                         let lost = name == "dropped right away" && result.is_ok();
-                        assert!(lost || result.is_err() == (failures > 0), "{result:?} {what}");
+                        // A refused alignment is asked for again with a longer block, which has none.
+                        let is_longer =
+                            |record: &Record| matches!(record.call, Call::Allocate { align_bytes: 0, .. });
+                        let recovers = failures == 1
+                            && name == "a resource with statistics"
+                            && result.is_ok()
+                            && recording.records().iter().any(is_longer);
+                        assert!(lost || recovers || result.is_err() == (failures > 0), "{result:?} {what}");
                         check_usable(&stage, &what);
                         if failures == 0 {
                             break;

@@ -238,14 +238,37 @@ fn guards_of_published_memory_wait_unless_its_queue_is_surely_idle() {
             drop(memory.read_range(0..8).unwrap());
             recording.count(Method::Wait)
         };
-        assert_eq!((waits(&memory[0]), waits(&memory[1])), (1, 0));
-        // SAFETY: within the buffer, which the next guard waits for.
-        unsafe { in_order.memset(memory[1].address() as *mut u8, 5, 8, &[]) }.unwrap();
-        assert_eq!((delayed.pending(), waits(&memory[1]), delayed.pending()), (1, 1, 0));
-        assert_eq!(memory[1].to_vec().unwrap(), [5; 8]);
-        // From now on others may submit to it.
-        if in_order.to_foreign().is_ok() {
-            assert_eq!(waits(&memory[1]), 1);
+        for (queue, memory) in [&any_order, &in_order].into_iter().zip(&memory) {
+            assert_eq!(waits(memory), 0);
+            // SAFETY: within the buffer, which the next guard waits for.
+            unsafe { queue.memset(memory.address() as *mut u8, 5, 8, &[]) }.unwrap();
+            assert_eq!((delayed.pending(), waits(memory), delayed.pending()), (1, 1, 0));
+            assert_eq!((memory.to_vec().unwrap(), waits(memory)), (vec![5; 8], 0));
+            // From now on others may submit to it.
+            if queue.to_foreign().is_ok() {
+                assert_eq!((waits(memory), waits(memory)), (1, 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_few_bytes_of_published_memory_are_read_without_a_wait_unless_others_have_its_queue() {
+    for place in places() {
+        let recording = Arc::new(RecordingBackend::new(backend_of(&place)));
+        let queue = queue_over(recording.clone());
+        let memory = direct(&queue, UsmKind::Shared, 8);
+        memory.copy_from_host(&[7; 8], 0).unwrap();
+        memory.publish().unwrap();
+        let read = || {
+            recording.clear();
+            let mut bytes = [0; 8];
+            memory.copy_to_host(&mut bytes, 0).unwrap();
+            (bytes, recording.count(Method::Barrier), recording.count(Method::Wait))
+        };
+        assert_eq!(read(), ([7; 8], 0, 0));
+        if queue.to_foreign().is_ok() {
+            assert_eq!(read(), ([7; 8], 1, 1));
         }
     }
 }

@@ -6,8 +6,8 @@ use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use usm_array::Layout;
 use usm_array::usm_memory::UsmBuffer;
+use usm_array::{Dtype, Layout, UsmArray};
 
 use crate::errors::type_name;
 use crate::interrupt;
@@ -246,7 +246,7 @@ impl HostSpan {
     }
 
     /// The lowest byte, to be used only while this lives.
-    pub(crate) fn start(&self) -> *const u8 {
+    fn start(&self) -> *const u8 {
         self.buffer.view.buf.cast::<u8>().with_addr(self.start).cast_const()
     }
 
@@ -254,19 +254,11 @@ impl HostSpan {
         self.len_bytes
     }
 
-    pub(crate) fn overlaps(&self, other: &UsmBuffer) -> bool {
-        overlap(self.start, self.len_bytes, other)
-    }
-
-    /// As [`HostBytes::with`], on the bytes of the span.
-    pub(crate) fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        target: &UsmBuffer,
-        job: impl FnOnce(&[u8]) -> T + Send,
-    ) -> PyResult<T> {
-        // SAFETY: P1, P3: bytes between items of the buffer, held as long as this.
-        unsafe { with_bytes(py, self.start(), self.len_bytes, target, job) }
+    /// Copies the elements of a layout, counted from the lowest byte, to an array.
+    pub(crate) fn copy_to(&self, array: &UsmArray, dtype: Dtype, layout: &Layout) -> usm_array::Result<()> {
+        // SAFETY: P1, P3: bytes of a buffer that is held as long as this. That no other thread writes the elements meanwhile is up
+        // to the Python program, as for every consumer of the buffer protocol; the bytes between them may change.
+        unsafe { array.copy_from_host_memory(self.start(), self.len_bytes, dtype, layout) }
     }
 }
 

@@ -5,18 +5,19 @@ use std::slice;
 use pyo3::prelude::*;
 use usm_array::usm_memory::UsmBuffer;
 
-use crate::buffer_import::{HostBytes, HostSpan};
-use crate::interrupt::{self, is_long};
+use crate::buffer_import::HostBytes;
+use crate::interrupt::{self, Pass};
 
 impl HostBytes {
-    /// Runs `job`, which writes `target`, on the bytes; as `with`, and a long one on a thread of its own.
+    /// Runs `job`, which is a pass that writes `target`, on the bytes; as `with`, and a long one on a thread of its own.
     pub(crate) fn lend<T: Send + 'static>(
         self,
         py: Python<'_>,
         target: &UsmBuffer,
+        pass: Pass,
         job: impl FnOnce(&[u8]) -> T + Send + 'static,
     ) -> PyResult<T> {
-        if !is_long(self.len()) || self.overlaps(target) {
+        if !pass.is_long(target.is_host_reachable()) || self.overlaps(target) {
             return self.with(py, target, job);
         }
         interrupt::run(py, self.len(), move || {
@@ -27,38 +28,20 @@ impl HostBytes {
         })
     }
 
-    /// As `lend`, for a job that reads `source` and writes the bytes.
+    /// As `lend`, for a pass that reads `source` and writes the bytes.
     pub(crate) fn lend_mut<T: Send + 'static>(
         mut self,
         py: Python<'_>,
         source: &UsmBuffer,
+        pass: Pass,
         job: impl FnOnce(&mut [u8]) -> T + Send + 'static,
     ) -> PyResult<T> {
-        if !is_long(self.len()) || self.overlaps(source) {
+        if !pass.is_long(source.is_host_reachable()) || self.overlaps(source) {
             return self.with_mut(py, source, job);
         }
         interrupt::run(py, self.len(), move || {
             // SAFETY: as in `lend`, of a buffer that said it is writable.
             let bytes = unsafe { slice::from_raw_parts_mut(self.start(), self.len()) };
-            job(bytes)
-        })
-    }
-}
-
-impl HostSpan {
-    /// As [`HostBytes::lend`], on the bytes of the span.
-    pub(crate) fn lend<T: Send + 'static>(
-        self,
-        py: Python<'_>,
-        target: &UsmBuffer,
-        job: impl FnOnce(&[u8]) -> T + Send + 'static,
-    ) -> PyResult<T> {
-        if !is_long(self.len()) || self.overlaps(target) {
-            return self.with(py, target, job);
-        }
-        interrupt::run(py, self.len(), move || {
-            // SAFETY: P1, P3 of the span, which this job owns; otherwise as for `HostBytes`.
-            let bytes = unsafe { slice::from_raw_parts(self.start(), self.len()) };
             job(bytes)
         })
     }

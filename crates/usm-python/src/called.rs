@@ -3,55 +3,78 @@
 //! Before Python 3.14 the interpreter ends threads that want to run while it goes, by unwinding their stack, which aborts the process
 //! where a frame of Rust is on it. So the end waits for calls of Python code that may take long, and lets no more begin.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
+use usm_array::usm_core::fork::PerProcess;
 
 /// How long the end waits. Code of a user can run for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-static IS_ENDING: AtomicBool = AtomicBool::new(false);
+/// Of the calls under way, and of the end. A forked child has none of the threads that call in the parent.
+static STATE: PerProcess<State> = PerProcess::new(State::new());
 
-struct Call;
+#[derive(Default)]
+struct State {
+    calls: AtomicUsize,
+    is_ending: AtomicBool,
+    /// The thread that ends the interpreter.
+    main: OnceLock<ThreadId>,
+}
+
+impl State {
+    const fn new() -> Self {
+        Self { calls: AtomicUsize::new(0), is_ending: AtomicBool::new(false), main: OnceLock::new() }
+    }
+
+    fn is_main_thread(&self) -> bool {
+        self.main.get() == Some(&thread::current().id())
+    }
+}
+
+/// A call, counted where it began: code that is called may fork.
+struct Call(&'static State);
+
+impl Call {
+    fn new(state: &'static State) -> Self {
+        state.calls.fetch_add(1, Ordering::Relaxed);
+        Self(state)
+    }
+}
 
 impl Drop for Call {
     fn drop(&mut self) {
-        CALLS.fetch_sub(1, Ordering::Release);
+        self.0.calls.fetch_sub(1, Ordering::Release);
     }
 }
 
 /// Runs code that calls Python for an import or a method of a foreign object.
 pub(crate) fn python<T>(py: Python<'_>, call: impl FnOnce() -> T) -> T {
     // Both happen with the interpreter held, as does what `wait_for_calls` looks at.
-    if IS_ENDING.load(Ordering::Relaxed) && !is_main_thread() {
+    let state = STATE.get();
+    if state.is_ending.load(Ordering::Relaxed) && !state.is_main_thread() {
         py.detach(|| {
             loop {
                 thread::park(); // as Python 3.14 has its threads do
             }
         });
     }
-    CALLS.fetch_add(1, Ordering::Relaxed);
-    let _call = Call;
+    let _call = Call::new(state);
     call()
 }
 
 /// At the end of the interpreter, on its main thread.
 pub(crate) fn wait_for_calls(py: Python<'_>) -> PyResult<()> {
-    MAIN.get_or_init(thread::current);
-    IS_ENDING.store(true, Ordering::Relaxed);
+    let state = STATE.get();
+    state.main.get_or_init(|| thread::current().id());
+    state.is_ending.store(true, Ordering::Relaxed);
     let begin = Instant::now();
-    while CALLS.load(Ordering::Acquire) > 0 && begin.elapsed() < PATIENCE {
+    while state.calls.load(Ordering::Acquire) > 0 && begin.elapsed() < PATIENCE {
         py.detach(|| thread::sleep(Duration::from_millis(1)));
         py.check_signals()?;
     }
     Ok(())
-}
-
-static MAIN: std::sync::OnceLock<thread::Thread> = std::sync::OnceLock::new();
-
-fn is_main_thread() -> bool {
-    MAIN.get().is_some_and(|main| main.id() == thread::current().id())
 }

@@ -129,8 +129,8 @@ impl ToPyErr for usm_array::Error {
                 I::OutOfBounds { .. } | I::MaskSize { .. } | I::NotAnIndex { .. } | I::NotIntegers { .. },
             ) => PyIndexError::new_err(self.to_string()),
             E::Memory(error) => error.to_py_err(),
-            E::Manipulate(ManipulateError::QueuesDiffer { .. }) => {
-                ExecutionPlacementError::new_err(self.to_string())
+            E::Manipulate(ManipulateError::QueuesDiffer { name, first, found, expected }) => {
+                ExecutionPlacementError::new_err(queues_differ(name, first, found, expected))
             }
             E::Create(CreateError::ZeroStep { .. }) => PyZeroDivisionError::new_err(self.to_string()),
             // Not a number is in no range: ValueError, as of int(nan).
@@ -153,6 +153,18 @@ impl ToPyErr for usm_array::Error {
             _ => PyValueError::new_err(self.to_string()),
         }
     }
+}
+
+/// Two arrays of one operation are on queues that do not compute together.
+pub(crate) fn queues_differ(
+    name: &str,
+    first: &str,
+    found: impl std::fmt::Display,
+    expected: impl std::fmt::Display,
+) -> String {
+    format!(
+        "{name} is on another queue ({found}) than {first} ({expected}); {name}.to_device({first}.device) moves it"
+    )
 }
 
 /// Another exception for a device that does not exist: that of the object which was to be made from it.

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use usm_array::usm_core::Event;
+use usm_array::usm_core::fork::PerProcess;
+use usm_array::usm_core::{self, Event, EventStatus, Runtime};
 use usm_array::{UsmArray, usm_memory};
 
 use crate::called;
@@ -25,8 +26,8 @@ const SIGNALS: Duration = Duration::from_millis(50);
 /// start the thread takes as long as to copy 4 MiB.
 const LARGE_BYTES: usize = 16 << 20;
 
-/// Threads of `elsewhere` that have not ended.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
+/// Threads of `elsewhere` that have not ended. A forked child has none of them.
+static RUNNING: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::new(0));
 
 thread_local! {
     /// What a signal handler raised while a guard waited on this thread.
@@ -55,6 +56,16 @@ impl Pass {
     /// Over all elements of an array.
     pub(crate) fn over(array: &UsmArray) -> Self {
         Self { len: array.size(), bytes: array.size_bytes() }
+    }
+
+    /// Over so many bytes, one after the other.
+    pub(crate) fn in_order(bytes: usize) -> Self {
+        Self { len: 0, bytes }
+    }
+
+    /// Whether it may take long, where this thread itself touches the memory or a queue does.
+    pub(crate) fn is_long(self, is_host_reachable: bool) -> bool {
+        is_long(self.bytes) && !(is_host_reachable && self.is_quick())
     }
 
     /// Whether it ends long before anybody misses Ctrl-C, where this thread itself touches the memory. The worst order of elements of
@@ -105,13 +116,14 @@ pub(crate) fn run<T: Send + 'static>(
     let job = move || {
         let result = job();
         if theirs.swap(ENDED, Ordering::AcqRel) == BROKEN_OFF {
-            LEFT_ALONE.fetch_sub(1, Ordering::Release);
+            LEFT_ALONE.get().fetch_sub(1, Ordering::Release);
         }
         result
     };
+    let process = Runtime::fork_generation();
     match elsewhere(job) {
         Ok(result) => received(py, result)
-            .inspect_err(|_| leave_alone(&state))?
+            .inspect_err(|_| leave_alone(&state, process))?
             .ok_or_else(|| UsmError::new_err("an operation ended without a result; this is a bug of usm")),
         Err(job) => Ok(py.detach(job)),
     }
@@ -123,20 +135,23 @@ const ENDED: u8 = 1;
 const BROKEN_OFF: u8 = 2;
 
 /// Jobs that go on although nobody waits for them any more.
-static LEFT_ALONE: AtomicUsize = AtomicUsize::new(0);
+static LEFT_ALONE: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::new(0));
 
-fn leave_alone(state: &AtomicU8) {
+fn leave_alone(state: &AtomicU8, process: u64) {
+    if !Runtime::is_fork_generation(process) {
+        return; // a signal handler has forked, and the job is the parent's
+    }
     // Counted before it is marked, since the job counts down.
-    LEFT_ALONE.fetch_add(1, Ordering::Relaxed);
+    LEFT_ALONE.get().fetch_add(1, Ordering::Relaxed);
     let marked = state.compare_exchange(UNDER_WAY, BROKEN_OFF, Ordering::AcqRel, Ordering::Acquire);
     if marked.is_err() {
-        LEFT_ALONE.fetch_sub(1, Ordering::Release);
+        LEFT_ALONE.get().fetch_sub(1, Ordering::Release);
     }
 }
 
 /// Waits until the jobs that Ctrl-C has broken off have ended; once more it ends the waiting.
 pub(crate) fn wait_for_broken_off(py: Python<'_>) -> PyResult<()> {
-    while LEFT_ALONE.load(Ordering::Acquire) > 0 {
+    while LEFT_ALONE.get().load(Ordering::Acquire) > 0 {
         py.detach(|| thread::sleep(Duration::from_millis(1)));
         py.check_signals()?;
     }
@@ -161,13 +176,13 @@ fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(job: F) -> Re
         if let Some(job) = job {
             drop(done.send(job()));
         }
-        RUNNING.fetch_sub(1, Ordering::Release);
+        RUNNING.get().fetch_sub(1, Ordering::Release);
     };
-    RUNNING.fetch_add(1, Ordering::Relaxed);
+    RUNNING.get().fetch_add(1, Ordering::Relaxed);
     match thread::Builder::new().name("usm-wait".to_owned()).spawn(run) {
         Ok(_) => Ok(result),
         Err(_) => {
-            RUNNING.fetch_sub(1, Ordering::Release);
+            RUNNING.get().fetch_sub(1, Ordering::Release);
             take(&shared).map_or(Ok(result), Err)
         }
     }
@@ -188,7 +203,7 @@ fn finish(py: Python<'_>) -> PyResult<()> {
         Err(error) if !error.is_instance_of::<UsmError>(py) => return Err(error),
         _ => {}
     }
-    while RUNNING.load(Ordering::Acquire) > 0 {
+    while RUNNING.get().load(Ordering::Acquire) > 0 {
         py.detach(|| thread::sleep(Duration::from_millis(1)));
         py.check_signals()?;
     }
@@ -197,6 +212,7 @@ fn finish(py: Python<'_>) -> PyResult<()> {
 
 /// What another thread sends, with Python's signal handlers running meanwhile; `None` when it sends nothing.
 fn received<T: Send>(py: Python<'_>, mut result: Receiver<T>) -> PyResult<Option<T>> {
+    let process = Runtime::fork_generation();
     loop {
         let (outcome, back) = py.detach(move || (result.recv_timeout(SIGNALS), result));
         result = back;
@@ -204,6 +220,10 @@ fn received<T: Send>(py: Python<'_>, mut result: Receiver<T>) -> PyResult<Option
             Ok(value) => return Ok(Some(value)),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+        if !Runtime::is_fork_generation(process) {
+            // A signal handler has forked, and this is the child, in which that thread is missing.
+            return Err(usm_core::Error::Forked).or_raise();
         }
     }
 }
@@ -227,7 +247,8 @@ pub(crate) fn wait_all(py: Python<'_>, events: &[Event]) -> PyResult<()> {
 /// How guards wait for work that others have submitted: `wait_for_others_with`.
 pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
     if ends_soon(std::slice::from_ref(event)) {
-        return Ok(event.wait()?);
+        // A wait for what is complete would bring errors of other operations on the queue. They come out of waits for those.
+        return if event.status() == EventStatus::Complete { Ok(()) } else { Ok(event.wait()?) };
     }
     let theirs = event.clone();
     let Ok(result) = elsewhere(move || theirs.wait()) else { return Ok(event.wait()?) };

@@ -15,6 +15,17 @@
 //! other. Each copy keeps for itself: default resources and pools, the lists of live memory, and errors of operations on
 //! queues that it made. The other classes of this crate are the package's own; an extension gets them from Python.
 
+/// An interned Python string, as from the macro of PyO3. That one holds a lock while it waits for the interpreter, and a child
+/// forked meanwhile would wait for ever.
+macro_rules! intern {
+    ($py:expr, $text:expr $(,)?) => {{
+        use usm_array::usm_core::fork::ForkOnce;
+        static INTERNED: ForkOnce<pyo3::Py<pyo3::types::PyString>> = ForkOnce::new();
+        let py: pyo3::Python<'_> = $py;
+        INTERNED.get_or_init(|| pyo3::types::PyString::intern(py, $text).unbind()).bind(py)
+    }};
+}
+
 mod buffer_export;
 mod buffer_import;
 mod buffer_lend;

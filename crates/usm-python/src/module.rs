@@ -55,13 +55,13 @@ pub mod _usm {
     use crate::tensor::functions::exported::{
         __array_namespace_info__, FinfoObject, IinfoObject, NamespaceInfo, all, allclose, any, arange,
         astype, bitwise_and, bitwise_invert, bitwise_or, bitwise_xor, broadcast_arrays, broadcast_shapes,
-        broadcast_to, can_cast, concat, copy, count_nonzero, empty, empty_like, equal, expand_dims, extract,
-        eye, finfo, flip, full, full_like, get_coerced_usm_type, get_execution_queue, greater, greater_equal,
-        iinfo, isclose, isdtype, isfinite, isinf, isnan, less, less_equal, linspace, logical_and,
-        logical_not, logical_or, logical_xor, matrix_transpose, max, meshgrid, min, moveaxis, nonzero,
-        not_equal, ones, ones_like, permute_dims, place, put, put_along_axis, repeat, reshape, result_type,
-        roll, signbit, squeeze, stack, sum, swapaxes, take, take_along_axis, tile, tril, triu, unstack,
-        validate_usm_type, where_, zeros, zeros_like,
+        broadcast_to, can_cast, concat, conj, copy, count_nonzero, empty, empty_like, equal, expand_dims,
+        extract, eye, finfo, flip, full, full_like, get_coerced_usm_type, get_execution_queue, greater,
+        greater_equal, iinfo, imag, isclose, isdtype, isfinite, isinf, isnan, less, less_equal, linspace,
+        logical_and, logical_not, logical_or, logical_xor, matrix_transpose, max, meshgrid, min, moveaxis,
+        nonzero, not_equal, ones, ones_like, permute_dims, place, put, put_along_axis, real, repeat, reshape,
+        result_type, roll, signbit, squeeze, stack, sum, swapaxes, take, take_along_axis, tile, tril, triu,
+        unstack, validate_usm_type, where_, zeros, zeros_like,
     };
     #[pymodule_export]
     use crate::tensor::{Flags, PyDevice, PyDtype, UsmNdarray, array_from_pickle, dtype_named};

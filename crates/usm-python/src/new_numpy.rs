@@ -10,11 +10,10 @@ use std::slice;
 
 use pyo3::exceptions::{PyAttributeError, PyImportError};
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyCapsule;
 use usm_array::Dtype;
+use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_memory::UsmBuffer;
 
 use crate::called;
@@ -61,8 +60,8 @@ unsafe impl Sync for Table {}
 impl Table {
     /// `None` where NumPy has another ABI, or hides its table.
     fn get(py: Python<'_>) -> PyResult<Option<&'static Self>> {
-        static TABLE: PyOnceLock<Option<Table>> = PyOnceLock::new();
-        TABLE.get_or_try_init(py, || called::python(py, || Self::find(py))).map(Option::as_ref)
+        static TABLE: ForkOnce<Option<Table>> = ForkOnce::new();
+        TABLE.get_or_try_init(|| called::python(py, || Self::find(py))).map(Option::as_ref)
     }
 
     fn find(py: Python<'_>) -> PyResult<Option<Self>> {

@@ -1,18 +1,24 @@
 //! The one runtime of the process, told where this Python installation keeps the SYCL libraries.
 
+use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use usm_array::usm_core::{Runtime, RuntimeOptions};
+use usm_array::usm_core::fork::ForkOnce;
+use usm_array::usm_core::{BackendId, Device, Problem, ProblemKind, Queue, Runtime, RuntimeOptions};
 use usm_array::usm_memory::{around_waits_in_drops, wait_for_others_with};
 
+use crate::errors::OrRaise;
 use crate::extension::{is_package, join};
 use crate::interrupt;
+use crate::sycl::{default_queue, known_default_queue};
 
 /// The runtime; in an extension one that shares the package's host backend. The first call asks `usm._locate` for the places that only Python knows; nothing is loaded by it.
 pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
-    static RUNTIME: PyOnceLock<&'static Runtime> = PyOnceLock::new();
+    static RUNTIME: ForkOnce<&'static Runtime> = ForkOnce::new();
     RUNTIME
-        .get_or_try_init(py, || {
+        .get_or_try_init(|| {
             around_waits_in_drops(detached);
             wait_for_others_with(interrupt::wait_in_guard);
             interrupt::finish_at_exit(py)?;
@@ -20,9 +26,55 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
             let options = roots
                 .into_iter()
                 .fold(RuntimeOptions::new(), |options, (origin, path)| options.extra_root(origin, path));
-            if is_package() { Ok(Runtime::init_global(|| options)) } else { join(py, options) }
+            let runtime = if is_package() { Runtime::init_global(|| options) } else { join(py, options)? };
+            runtime.default_queues_from(default_queue_of_peers);
+            Ok(runtime)
         })
         .copied()
+}
+
+/// The queue that dpctl and dpnp use by default, once the program has imported dpctl: arrays of all three compute together then.
+fn default_queue_of_peers(device: &Device) -> Option<Queue> {
+    if let Some(queue) = known_default_queue(device) {
+        return Some(queue);
+    }
+    let found = Python::try_attach(|py| {
+        default_queue(py, device).unwrap_or_else(|error| {
+            error.write_unraisable(py, None);
+            None
+        })
+    });
+    found.flatten()
+}
+
+/// The device to use when nobody named one.
+pub(crate) fn default_device(py: Python<'_>) -> PyResult<Device> {
+    let runtime = get(py)?;
+    let device = py.detach(|| runtime.default_device());
+    warn_of_host_device(py, runtime, device.backend_id())?;
+    Ok(device)
+}
+
+/// The queue to use when nobody named one.
+pub(crate) fn default_device_queue(py: Python<'_>) -> PyResult<Queue> {
+    let runtime = get(py)?;
+    let queue = runtime.default_device_queue().or_raise()?;
+    warn_of_host_device(py, runtime, queue.backend_id())?;
+    Ok(queue)
+}
+
+/// Says once why the default device is the host device, where the program can change that.
+fn warn_of_host_device(py: Python<'_>, runtime: &Runtime, backend: BackendId) -> PyResult<()> {
+    static IS_SAID: AtomicBool = AtomicBool::new(false);
+    if backend != BackendId::Host || IS_SAID.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    let problems = py.detach(|| runtime.doctor()).problems;
+    let late = problems.iter().find(|problem| problem.kind == ProblemKind::DriverRegisteredLate);
+    let Some(Problem { what, remedy, .. }) = late else { return Ok(()) };
+    let text = format!("new arrays are on the host backend: {what}; {remedy}");
+    let text = CString::new(text)?;
+    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)
 }
 
 /// Waits without the interpreter, which pending work may need to end. Objects are dropped with the interpreter attached.

@@ -9,8 +9,8 @@ use crate::errors::{OrRaise, type_name};
 use crate::interface::sequence;
 use crate::runtime;
 use crate::sycl::{
-    Selection, SyclDevice, SyclPlatform, SyclQueue, cached_queue, describe_platform, print,
-    verbosity as verbosity_of,
+    Selection, SyclPlatform, cached_queue, describe_platform, device_object, device_objects, print,
+    queue_object, verbosity as verbosity_of,
 };
 
 fn devices(py: Python<'_>) -> PyResult<Vec<Device>> {
@@ -37,12 +37,12 @@ fn selected(
 /// ['host:cpu:0']
 #[pyfunction]
 #[pyo3(signature = (backend=None, device_type=None), text_signature = "(backend='all', device_type='all')")]
-pub(crate) fn get_devices(
-    py: Python<'_>,
-    backend: Option<&Bound<'_, PyAny>>,
-    device_type: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<SyclDevice>> {
-    Ok(selected(py, backend, device_type)?.into_iter().map(SyclDevice::from_device).collect())
+pub(crate) fn get_devices<'py>(
+    py: Python<'py>,
+    backend: Option<&Bound<'py, PyAny>>,
+    device_type: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    device_objects(py, selected(py, backend, device_type)?)
 }
 
 /// get_num_devices(backend="all", device_type="all")
@@ -84,7 +84,7 @@ pub(crate) fn get_platforms(py: Python<'_>) -> PyResult<Vec<SyclPlatform>> {
 /// >>> all(device.has_aspect_is_composite for device in usm.get_composite_devices())
 /// True
 #[pyfunction]
-pub(crate) fn get_composite_devices(py: Python<'_>) -> PyResult<Vec<SyclDevice>> {
+pub(crate) fn get_composite_devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
     let runtime = runtime::get(py)?;
     let found = py.detach(|| {
         let platforms = runtime.platforms()?;
@@ -92,7 +92,7 @@ pub(crate) fn get_composite_devices(py: Python<'_>) -> PyResult<Vec<SyclDevice>>
             platforms.iter().map(|platform| platform.composite_devices()).collect();
         devices.map(|devices| devices.concat())
     });
-    Ok(found.or_raise()?.into_iter().map(SyclDevice::from_device).collect())
+    device_objects(py, found.or_raise()?)
 }
 
 /// lsplatform(verbosity=0)
@@ -126,8 +126,8 @@ pub(crate) fn lsplatform(py: Python<'_>, verbosity: Option<&Bound<'_, PyAny>>) -
 /// >>> usm.get_device_cached_queue("host") == usm.get_device_cached_queue(usm.SyclDevice("host:cpu:0"))
 /// True
 #[pyfunction]
-pub(crate) fn get_device_cached_queue(key: &Bound<'_, PyAny>) -> PyResult<SyclQueue> {
-    cached_queue(key).map(SyclQueue::from_queue)
+pub(crate) fn get_device_cached_queue<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    queue_object(key.py(), &cached_queue(key)?)
 }
 
 /// select_default_device()
@@ -138,14 +138,13 @@ pub(crate) fn get_device_cached_queue(key: &Bound<'_, PyAny>) -> PyResult<SyclQu
 /// >>> usm.select_default_device() == usm.SyclDevice()
 /// True
 #[pyfunction]
-pub(crate) fn select_default_device(py: Python<'_>) -> PyResult<SyclDevice> {
-    let runtime = runtime::get(py)?;
-    Ok(SyclDevice::from_device(py.detach(|| runtime.default_device())))
+pub(crate) fn select_default_device(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    device_object(py, &runtime::default_device(py)?)
 }
 
-fn select_type(py: Python<'_>, device_type: DeviceType) -> PyResult<SyclDevice> {
+fn select_type(py: Python<'_>, device_type: DeviceType) -> PyResult<Bound<'_, PyAny>> {
     let runtime = runtime::get(py)?;
-    py.detach(|| runtime.select_type(device_type)).or_raise().map(SyclDevice::from_device)
+    device_object(py, &py.detach(|| runtime.select_type(device_type)).or_raise()?)
 }
 
 /// select_cpu_device()
@@ -156,7 +155,7 @@ fn select_type(py: Python<'_>, device_type: DeviceType) -> PyResult<SyclDevice> 
 /// >>> usm.select_cpu_device().is_cpu
 /// True
 #[pyfunction]
-pub(crate) fn select_cpu_device(py: Python<'_>) -> PyResult<SyclDevice> {
+pub(crate) fn select_cpu_device(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     select_type(py, DeviceType::Cpu)
 }
 
@@ -168,7 +167,7 @@ pub(crate) fn select_cpu_device(py: Python<'_>) -> PyResult<SyclDevice> {
 /// >>> usm.select_gpu_device().is_gpu if usm.has_gpu_devices() else True
 /// True
 #[pyfunction]
-pub(crate) fn select_gpu_device(py: Python<'_>) -> PyResult<SyclDevice> {
+pub(crate) fn select_gpu_device(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     select_type(py, DeviceType::Gpu)
 }
 
@@ -180,7 +179,7 @@ pub(crate) fn select_gpu_device(py: Python<'_>) -> PyResult<SyclDevice> {
 /// >>> usm.select_accelerator_device().is_accelerator if usm.has_accelerator_devices() else True
 /// True
 #[pyfunction]
-pub(crate) fn select_accelerator_device(py: Python<'_>) -> PyResult<SyclDevice> {
+pub(crate) fn select_accelerator_device(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     select_type(py, DeviceType::Accelerator)
 }
 
@@ -196,16 +195,16 @@ pub(crate) fn select_accelerator_device(py: Python<'_>) -> PyResult<SyclDevice> 
 /// True
 #[pyfunction]
 #[pyo3(signature = (required_aspects, excluded_aspects=None))]
-pub(crate) fn select_device_with_aspects(
-    py: Python<'_>,
-    required_aspects: &Bound<'_, PyAny>,
-    excluded_aspects: Option<&Bound<'_, PyAny>>,
-) -> PyResult<SyclDevice> {
+pub(crate) fn select_device_with_aspects<'py>(
+    py: Python<'py>,
+    required_aspects: &Bound<'py, PyAny>,
+    excluded_aspects: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let runtime = runtime::get(py)?;
     let required = aspects("required_aspects", required_aspects)?;
     let excluded =
         excluded_aspects.map_or(Ok(Aspects::empty()), |names| aspects("excluded_aspects", names))?;
-    py.detach(|| runtime.select_with_aspects(required, excluded)).or_raise().map(SyclDevice::from_device)
+    device_object(py, &py.detach(|| runtime.select_with_aspects(required, excluded)).or_raise()?)
 }
 
 fn aspects(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<Aspects> {

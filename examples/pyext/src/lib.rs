@@ -93,7 +93,7 @@ fn zeros(py: Python<'_>, shape: Vec<usize>, device: &str) -> PyResult<PyUsmArray
     let made = py.detach(|| -> Result<_, Error> {
         let device = match device {
             "" => runtime.default_device(),
-            text => runtime.select(&text.parse()?)?,
+            text => runtime.select(text)?,
         };
         let queue = runtime.default_queue(&device)?;
         UsmArray::zeros(&queue, UsmKind::Device, &shape, Dtype::F64)

@@ -12,6 +12,8 @@ from . import requirements
 PRELUDE = """
 import faulthandler, gc, os, signal, sys, threading, time
 faulthandler.enable()
+# A shell ignores SIGINT in what it starts in the background, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import usm, usm.memory as um, usm.tensor as ut
 
 BACKEND = {backend!r}

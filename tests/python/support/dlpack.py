@@ -8,6 +8,7 @@ from . import capsules
 
 CPU = (1, 0)
 ONE_API = (14, 0)
+EXT_DEV = (12, 0)
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
 
 

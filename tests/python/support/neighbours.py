@@ -16,7 +16,7 @@ from pathlib import Path
 
 PYTHON_TESTS = Path(__file__).parents[1]
 FOLDER = "neighbour"
-TIMEOUT_S = 150
+TIMEOUT_S = 600
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,10 @@ def tvm_ffi() -> ModuleType:
 
 @pytest.fixture
 def jax() -> ModuleType:
-    return requirements.module("jax", required=requirements.REQUIRE_PEERS)
+    found = requirements.module("jax", required=requirements.REQUIRE_PEERS)
+    # Elsewhere its arrays are in memory of a GPU, which is no USM.
+    found.config.update("jax_default_device", found.devices("cpu")[0])
+    return found
 
 
 @pytest.fixture

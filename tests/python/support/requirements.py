@@ -46,6 +46,16 @@ def device_of(backend: str) -> usm.SyclDevice:
     raise AssertionError("unreachable")
 
 
+def parts_of(device: usm.SyclDevice) -> list[usm.SyclDevice]:
+    """Sub-devices of one compute unit each; no device but a processor of several units has to have such."""
+    try:
+        return device.create_sub_devices(partition=1)
+    except usm.SyclSubDeviceCreationError as error:
+        if device.is_cpu and device.max_compute_units > 1 and device.partition_max_sub_devices > 1:
+            raise
+        pytest.skip(f"{device} has no parts: {error}")
+
+
 def module(name: str, *, required: bool) -> ModuleType:
     """An optional module; only its absence is a reason to skip, an error inside it is not."""
     try:

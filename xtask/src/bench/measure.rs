@@ -87,6 +87,7 @@ impl Bench {
                         meeting.workers.push(index);
                         // Whichever of them says so.
                         meeting.listed.processes = meeting.listed.processes.max(listed.processes);
+                        meeting.listed.long |= listed.long;
                     }
                     None => meetings.push(Meeting { listed, workers: vec![index] }),
                 }

@@ -70,6 +70,11 @@ impl<'p> Installation<'p> {
         queues.env("USM_STRICT_DEVICE", "1");
         let mut rust = Command::from(self.project.command(self.project.target().join(RUST)));
         rust.env("VIRTUAL_ENV", &self.prefix);
-        vec![Worker::new(python("python")), Worker::new(queues), Worker::new(rust)]
+        vec![
+            Worker::new(python("python")),
+            Worker::new(python("alone")),
+            Worker::new(queues),
+            Worker::new(rust),
+        ]
     }
 }

@@ -1,6 +1,7 @@
 //! Which Python to use: the first one on PATH that fits, or exactly the one asked for.
 
-use std::path::Path;
+use std::env;
+use std::path::{Path, PathBuf};
 
 use super::probe::{Answer, SCRIPT};
 use super::version::Version;
@@ -9,6 +10,9 @@ use crate::project::Project;
 
 /// Names tried on PATH, in this order.
 const NAMES: [&str; 6] = ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11"];
+
+/// The series that the wheel is tested with where they are found, beside the one that everything is tested with.
+const SERIES: [&str; 5] = ["3.11", "3.12", "3.13", "3.14", "3.15"];
 
 /// A Python that fits: new enough, CPython, able to make venvs.
 #[derive(Debug)]
@@ -41,6 +45,38 @@ impl Interpreter {
         Err(Failure::new(advice(&misfits)))
     }
 
+    /// The first fitting interpreter of each other series, on PATH or among those of pyenv, and the reason why there is none.
+    pub(crate) fn of_other_series(&self, project: &Project) -> Vec<(&'static str, Result<Self, String>)> {
+        let others = SERIES.into_iter().filter(|series| *series != self.series());
+        others.map(|series| (series, Self::of_series(project, series))).collect()
+    }
+
+    fn of_series(project: &Project, series: &str) -> Result<Self, String> {
+        let mut reason = "not found".to_owned();
+        for candidate in [vec![format!("python{series}").into()], of_pyenv(series)].concat() {
+            match ask(project, &candidate) {
+                Ok(answer) if answer.version.series() != series => {}
+                Ok(answer) => match answer.objection() {
+                    None => return Ok(Self { answer }),
+                    Some(objection) => reason = format!("{}: {objection}", candidate.display()),
+                },
+                // A shim of pyenv for a version that is not chosen, for example.
+                Err(_) => {}
+            }
+        }
+        Err(reason)
+    }
+
+    /// `3.12` of Python 3.12.1.
+    pub(crate) fn series(&self) -> String {
+        self.answer.version.series()
+    }
+
+    /// `3.12.1`.
+    pub(crate) fn version(&self) -> String {
+        self.answer.version.to_string()
+    }
+
     /// The file to run.
     pub(crate) fn executable(&self) -> &Path {
         Path::new(&self.answer.executable)
@@ -50,6 +86,27 @@ impl Interpreter {
     pub(super) fn identity(&self) -> String {
         format!("{} {}", self.answer.version, self.answer.base_prefix)
     }
+}
+
+/// The Pythons of a series that pyenv has built, newest first.
+fn of_pyenv(series: &str) -> Vec<PathBuf> {
+    let root = env::var_os("PYENV_ROOT")
+        .map(PathBuf::from)
+        .or_else(|| env::home_dir().map(|home| home.join(".pyenv")));
+    let Some(versions) = root.and_then(|root| root.join("versions").read_dir().ok()) else {
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = versions
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'))
+        })
+        .map(|path| path.join("bin").join("python3"))
+        .collect();
+    found.sort();
+    found.reverse();
+    found
 }
 
 fn ask(project: &Project, candidate: &Path) -> Result<Answer, String> {

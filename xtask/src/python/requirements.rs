@@ -19,8 +19,8 @@ pub(crate) const COMPARED: &[&str] = &["dpnp>=0.20"];
 /// The neighbours whose packages are large: that of PyTorch brings CUDA along, several gigabytes.
 pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 
-/// The test runner, and the maker of random examples.
-pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=8"];
+/// The test runner, its distribution over processes, and the maker of random examples.
+pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=8", "pytest-xdist>=3.6"];
 
 /// The checkers of the type stubs; `tests/python/test_types*.py` run them where they are installed. basedpyright is pyright with node
 /// in its wheels, so that no other registry is needed.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use xshell::Cmd;
 
+use super::find::Interpreter;
 use super::stamp::{Installed, Stamp, parse_installed};
 use crate::failure::Outcome;
 use crate::project::{Project, quietly};
@@ -32,14 +33,19 @@ pub(crate) struct Venv<'p> {
 impl<'p> Venv<'p> {
     /// The venv `target/<name>`, made from the Python of this run unless it is there already.
     pub(crate) fn ensure(project: &'p Project, name: &str) -> Outcome<Self> {
+        Self::ensure_of(project, name, project.interpreter()?)
+    }
+
+    /// As [`Venv::ensure`], made from another Python.
+    pub(crate) fn ensure_of(project: &'p Project, name: &str, interpreter: &Interpreter) -> Outcome<Self> {
         let venv = Self { project, dir: project.target().join(name) };
         // With its own path in it, because a moved venv has programs that point to the old place.
-        let origin = format!("{}\n{}\n", project.interpreter()?.identity(), venv.dir.display());
+        let origin = format!("{}\n{}\n", interpreter.identity(), venv.dir.display());
         if venv.note(ORIGIN) == origin && venv.installed().is_ok() {
             return Ok(venv);
         }
         say(&format!("making the venv {}", venv.dir.display()));
-        let make = project.command(project.interpreter()?.executable());
+        let make = project.command(interpreter.executable());
         quietly(make.args(["-I", "-m", "venv", "--clear"]).arg(&venv.dir))?;
         project.shell().write_file(venv.dir.join(ORIGIN), origin)?;
         Ok(venv)
@@ -78,13 +84,26 @@ impl<'p> Venv<'p> {
 
     /// Installs what is missing of `requirements`; does not start pip when nothing is.
     pub(crate) fn require(&self, requirements: &[&str]) -> Outcome<()> {
+        self.require_with(requirements, &[])
+    }
+
+    /// As [`Venv::require`], from wheels only; false where there is none for this Python.
+    pub(crate) fn require_wheels(&self, requirements: &[&str]) -> Outcome<bool> {
+        match self.require_with(requirements, &["--only-binary=:all:"]) {
+            Ok(()) => Ok(true),
+            Err(failure) if failure.to_string().contains("No matching distribution found") => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn require_with(&self, requirements: &[&str], options: &[&str]) -> Outcome<()> {
         let stamp = Stamp::parse(&self.note(STAMP));
         if stamp.satisfies(requirements, &self.installed()?) {
             return Ok(());
         }
         say(&format!("installing {} (once)", requirements.join(", ")));
         let wanted = stamp.with(requirements);
-        quietly(self.pip_install().args(&wanted))?;
+        quietly(self.pip_install().args(options).args(&wanted))?;
         let mut installed = self.installed()?;
         // Our wheel comes and goes by itself, see `install_wheel`.
         installed.remove("usm");

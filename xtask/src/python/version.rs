@@ -14,6 +14,11 @@ pub(crate) struct Version {
 impl Version {
     /// The oldest Python that the wheel runs on: the buffer protocol is in its stable interface.
     pub(crate) const OLDEST: Self = Self { major: 3, minor: 11, micro: 0 };
+
+    /// `3.12` of `3.12.1`: all releases of it have the same interface.
+    pub(crate) fn series(self) -> String {
+        format!("{}.{}", self.major, self.minor)
+    }
 }
 
 impl FromStr for Version {
@@ -54,6 +59,7 @@ mod tests {
         assert!(version("4.0.0") >= Version::OLDEST);
         assert_eq!(version("3.12.1").to_string(), "3.12.1");
         assert_eq!(Version::OLDEST.to_string(), "3.11");
+        assert_eq!(version("3.12.1").series(), "3.12");
     }
 
     #[test]

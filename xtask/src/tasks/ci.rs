@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::sanitize::Extent;
 use super::test::{LIBRARIES, Peers};
-use super::{dist, docs, test};
+use super::{dist, docs, sanitize, test};
 use crate::failure::Outcome;
 use crate::project::{Project, openly};
 use crate::python::{STYLE, Venv};
@@ -44,6 +45,7 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
     })?;
     steps.step("documentation", || docs::run(project))?;
     test::all(project, Peers::Light, steps)?;
+    sanitize::all(project, Extent::Gate, steps)?;
     steps.step("contents of the wheel", || dist::run(project))
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod dist;
 pub(crate) mod docs;
 pub(crate) mod doctor;
+pub(crate) mod sanitize;
 pub(crate) mod spirv;
 pub(crate) mod test;
 pub(crate) mod verify;

@@ -1,12 +1,16 @@
 //! `cargo xtask test`: every test there is, with SYCL where it is needed and without it where not.
 
+use std::num::NonZero;
+use std::path::Path;
+use std::thread::available_parallelism;
+
 use xshell::Cmd;
 
 use super::demo::EXAMPLE;
 use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
 use crate::python::{HEAVY_PEERS, PEERS, PYTEST, SYCL, TYPES, Venv};
-use crate::report::Steps;
+use crate::report::{Steps, say};
 use crate::wheel;
 
 /// The crates that are libraries for others and must work without their default features; with the test backends.
@@ -35,12 +39,40 @@ const ALL_BUT_PYTHON: [&str; 5] =
 /// `-p` the features of their dependencies are others, and everything is built and kept a second time.
 const OVER_MEMORY: &str = "package(usm-memory) | package(usm-array)";
 
+/// The most processes of pytest: each starts the SYCL runtime, with as many threads as there are cores.
+const MAX_PROCESSES: usize = 4;
+
 /// Takes the short cut away, so that the path of other devices is tested.
 const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
 
 /// Tests of the wheel, seen from the root, and of the example of an extension.
 pub(super) const WHEEL_TESTS: &str = "tests/python";
 const EXTENSION_TESTS: &str = "examples/pyext/tests";
+
+/// The files of [`WHEEL_TESTS`] that depend on the interpreter: its objects, its collector, its threads and signals, its end, its
+/// protocols, and one of everything else.
+const CORE_TESTS: [&str; 20] = [
+    "test_array_pickle",
+    "test_assignment",
+    "test_buffer_protocol",
+    "test_constructor",
+    "test_devices",
+    "test_dlpack",
+    "test_dlpack_c_api",
+    "test_docstrings",
+    "test_events",
+    "test_import",
+    "test_interface_export",
+    "test_lifetime",
+    "test_main",
+    "test_memory_lifecycle",
+    "test_robust_fork",
+    "test_robust_interpreters",
+    "test_robust_interrupt",
+    "test_robust_objects",
+    "test_robust_shutdown",
+    "test_threads",
+];
 
 /// Variables that make a search for SYCL succeed outside of a venv.
 const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "ONEAPI_ROOT"];
@@ -116,10 +148,11 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
     steps.step("Rust tests without default features", || {
         openly(tests(project).args(WITHOUT_DEFAULTS).arg("--no-default-features"))
     })?;
-    steps.step("wheel", || {
+    let wheel = steps.step("wheel", || {
         let wheel = wheel::build(project)?;
         sycl.install_wheel(&wheel)?;
-        bare.install_wheel(&wheel)
+        bare.install_wheel(&wheel)?;
+        Ok(wheel)
     })?;
     steps.step("extension", || {
         let wheel = wheel::build_extension(project)?;
@@ -140,31 +173,72 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
             elsewhere(project, pytest)
         })?;
     }
+    other_pythons(project, &wheel, steps)?;
     steps.step("example with SYCL", || example(project, sycl.python()))?;
     steps.step("example without SYCL", || example(project, without_sycl(bare.python())))
 }
 
-/// nextest where it is installed, else `cargo test` without doctests.
+/// pytest on [`CORE_TESTS`].
+fn core<'p>(project: &Project, venv: &Venv<'p>) -> Cmd<'p> {
+    let files = CORE_TESTS.map(|name| project.root().join(WHEEL_TESTS).join(name).with_extension("py"));
+    pytest_on(venv).args(files)
+}
+
+/// The same wheel on each other Python that is found, with the tests that depend on the interpreter.
+fn other_pythons(project: &Project, wheel: &Path, steps: &mut Steps) -> Outcome<()> {
+    for (series, found) in project.interpreter()?.of_other_series(project) {
+        let python = match found {
+            Ok(python) => python,
+            Err(reason) => {
+                say(&format!("    Python {series} is not tested: {reason}"));
+                continue;
+            }
+        };
+        let version = python.version();
+        steps.step(&format!("pytest on Python {version} without SYCL and NumPy"), || {
+            let venv = Venv::ensure_of(project, &format!("venv-bare-{series}"), &python)?;
+            venv.require(PYTEST)?;
+            venv.install_wheel(wheel)?;
+            elsewhere(project, without_sycl(core(project, &venv)).env("USM_TEST_NO_SYCL", "1"))
+        })?;
+        steps.step(&format!("pytest on Python {version} with SYCL"), || {
+            let venv = Venv::ensure_of(project, &format!("venv-{series}"), &python)?;
+            if !venv.require_wheels(&[PYTEST, SYCL].concat())? {
+                say(&format!("    not tested: there is no wheel of {} for Python {series}", SYCL.join(", ")));
+                return Ok(());
+            }
+            venv.install_wheel(wheel)?;
+            elsewhere(project, core(project, &venv).env("USM_REQUIRE_SYCL", "1"))
+        })?;
+    }
+    Ok(())
+}
+
 fn tests(project: &Project) -> Cmd<'_> {
     tests_of(project, "all()")
 }
 
 /// The tests that a filterset of nextest chooses; `cargo test` runs them all.
 fn tests_of<'p>(project: &'p Project, filterset: &str) -> Cmd<'p> {
-    let nextest = project.cargo().args(["nextest", "--version"]);
-    if quietly(nextest).is_ok() {
-        project.cargo().args([
-            "nextest",
-            "run",
-            "--locked",
-            "--status-level",
-            "slow",
-            "--filterset",
-            filterset,
-        ])
+    if has_nextest(project) {
+        runner(project).args(["--filterset", filterset])
     } else {
-        project.cargo().args(["test", "--quiet", "--locked", "--lib", "--bins", "--tests"])
+        runner(project).args(["--lib", "--bins", "--tests"])
     }
+}
+
+/// nextest where it is installed, which ends a test that hangs; else `cargo test`.
+pub(super) fn runner(project: &Project) -> Cmd<'_> {
+    let program = if has_nextest(project) {
+        project.cargo().args(["nextest", "run", "--status-level", "slow"])
+    } else {
+        project.cargo().args(["test", "--quiet"])
+    };
+    program.arg("--locked")
+}
+
+fn has_nextest(project: &Project) -> bool {
+    quietly(project.cargo().args(["nextest", "--version"])).is_ok()
 }
 
 /// A Rust test finds the runtime in the venv, and one that does not find it fails.
@@ -182,8 +256,15 @@ fn without_sycl(mut command: Cmd<'_>) -> Cmd<'_> {
 
 /// pytest on the tests in a folder.
 pub(super) fn pytest<'p>(project: &Project, venv: &Venv<'p>, tests: &str) -> Cmd<'p> {
-    let options = ["-P", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"];
-    venv.python().args(options).arg(project.root().join(tests))
+    pytest_on(venv).arg(project.root().join(tests))
+}
+
+/// One process of pytest per core. The variables reach these processes, and options of the interpreter do not.
+fn pytest_on<'p>(venv: &Venv<'p>) -> Cmd<'p> {
+    let processes = available_parallelism().map_or(1, NonZero::get).min(MAX_PROCESSES);
+    let pytest = venv.python().args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    let pytest = pytest.args(["--dist", "worksteal", "-n", &processes.to_string()]);
+    pytest.env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1")
 }
 
 /// Runs a command in an empty folder, so that only the installed wheel can be imported.

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use crate::state::{Kind, with};
+use crate::state::{Alignment, Kind, with};
 
 /// The live handles of a kind; `usize::MAX` for a number that is not a kind.
 #[unsafe(no_mangle)]
@@ -23,6 +23,17 @@ unsafe extern "C" fn usm_loopback_fail_next(symbol: *const c_char, count: usize)
     // SAFETY: the contract of this function: `symbol` is a zero-terminated string.
     let symbol = unsafe { CStr::from_ptr(symbol) }.to_string_lossy();
     with(|state| state.fail_next(&symbol, count));
+}
+
+/// Limits the alignments of allocations from now on: refuses larger ones, or ignores them; 0 takes it back.
+#[unsafe(no_mangle)]
+extern "C" fn usm_loopback_limit_alignment(most_bytes: usize, refuses: bool) {
+    let alignment = match (most_bytes, refuses) {
+        (0, _) => Alignment::Any,
+        (most_bytes, true) => Alignment::UpTo(most_bytes),
+        (most_bytes, false) => Alignment::NoMoreThan(most_bytes),
+    };
+    with(|state| state.alignment = alignment);
 }
 
 /// Calls the handler of the newest queue with this code at the next wait; false if there is no queue.

@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc, dealloc};
 
 use super::export;
-use crate::state::{Block, Handle, State};
+use crate::state::{Alignment, Block, Handle, State};
 
 const DEVICE: u32 = 1;
 const SHARED: u32 = 2;
@@ -24,16 +24,24 @@ fn allocate(
     if size_bytes == 0 || size_bytes as u64 > limit {
         return None;
     }
-    let alignment_bytes = if alignment == 0 { DEFAULT_ALIGNMENT } else { alignment };
-    let layout = Layout::from_size_align(size_bytes, alignment_bytes).ok()?;
+    let asked = if alignment == 0 { DEFAULT_ALIGNMENT } else { alignment };
+    let (alignment_bytes, lead_bytes) = match state.alignment {
+        Alignment::UpTo(most) if asked > most => return None,
+        // As far off every larger alignment as it can be.
+        Alignment::NoMoreThan(most) if asked > most => (2 * most, most),
+        _ => (asked, 0),
+    };
+    let layout = Layout::from_size_align(lead_bytes + size_bytes, alignment_bytes).ok()?;
     // SAFETY: the layout has a size above zero.
     let pointer = unsafe { alloc(layout) };
     if pointer.is_null() {
         return None;
     }
+    let pointer = pointer.wrapping_add(lead_bytes);
     let block = Block {
         size_bytes,
         alignment_bytes,
+        lead_bytes,
         usm_type,
         context: queue.context.identity,
         device: queue.device,
@@ -50,13 +58,14 @@ fn free(state: &mut State, usm: Handle, context: usize) -> Option<()> {
     let known = state.blocks.get(&usm.addr()).is_some_and(|block| block.context == context);
     state.expect(known)?;
     let block = state.blocks.remove(&usm.addr())?;
-    let layout = Layout::from_size_align(block.size_bytes, block.alignment_bytes).ok()?;
+    let layout = Layout::from_size_align(block.lead_bytes + block.size_bytes, block.alignment_bytes).ok()?;
     let pointer = std::ptr::with_exposed_provenance_mut::<u8>(usm.addr());
     // So that a read after the free is noticed while the allocator keeps the page.
     // SAFETY: `allocate` made a block of this size here, and it is removed above, so this is its last use but one.
     unsafe { pointer.write_bytes(0xDD, block.size_bytes) };
+    let start = pointer.wrapping_sub(block.lead_bytes);
     // SAFETY: allocated with this layout by `allocate`, and freed once, since it was in the table until now.
-    unsafe { dealloc(pointer, layout) };
+    unsafe { dealloc(start, layout) };
     Some(())
 }
 

@@ -93,6 +93,12 @@ pub unsafe fn load(options: &SearchOptions) -> Result<Loaded, LoadError> {
     unsafe { attempt.open_default() }
 }
 
+/// Whether the process has the interface library, whoever loaded it.
+#[must_use]
+pub fn is_loaded() -> bool {
+    dl::resident(LIBRARY).is_some()
+}
+
 /// What is known so far.
 struct Attempt {
     search: Search,

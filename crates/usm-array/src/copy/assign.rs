@@ -104,8 +104,7 @@ impl UsmArray {
         let cast = Cast::new(source.dtype(), self.dtype());
         let overlaps = overlap(&addresses(self), &addresses(source));
         let (to_reachable, from_reachable) = (is_reachable(self), is_reachable(source));
-        let task_queue = if overlaps { None } else { by_task::queue(self, source) };
-        match Executor::choose(&plan, cast, to_reachable, from_reachable, task_queue.is_some()) {
+        match Executor::choose(&plan, cast, to_reachable, from_reachable) {
             Executor::QueueCopy if !overlaps && by_kernel::assign_run(self, source)? => Ok(()),
             Executor::QueueCopy => {
                 // Both are exactly the bytes they span. Buffers copy overlapping bytes correctly.
@@ -122,7 +121,7 @@ impl UsmArray {
                 unsafe { execute(plan, cast, to.as_mut_ptr(), from.as_ptr()) };
                 Ok(())
             }
-            Executor::Indirect => match task_queue {
+            Executor::Indirect => match by_task::queue(self, source) {
                 Some(queue) => by_task::assign(queue, self, source, plan, cast),
                 // Kernels do not cast.
                 None if cast.run().is_none() && by_kernel::assign(self, source, &plan)? => Ok(()),

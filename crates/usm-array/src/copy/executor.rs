@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::cast::Cast;
-use super::host::STREAM_BYTES;
 use super::plan::CopyPlan;
 use crate::array::UsmArray;
 
@@ -20,20 +19,11 @@ pub(super) enum Executor {
 }
 
 impl Executor {
-    /// For a plan whose sides host code reaches or not, and tasks of a queue do or not.
-    pub(super) fn choose(
-        plan: &CopyPlan,
-        cast: Cast,
-        dst_reachable: bool,
-        src_reachable: bool,
-        task_reaches: bool,
-    ) -> Self {
-        let is_dense = || cast.run().is_none() && plan.is_one_run();
-        // A task shares a large copy among threads and stores past the caches; a small one is the same either way.
-        let is_small = || plan.size() * cast.dst.itemsize_bytes() < STREAM_BYTES;
+    /// For a plan whose sides host code reaches or not.
+    pub(super) fn choose(plan: &CopyPlan, cast: Cast, dst_reachable: bool, src_reachable: bool) -> Self {
         if dst_reachable && src_reachable {
             Self::Host
-        } else if is_dense() && (!task_reaches || is_small()) {
+        } else if cast.run().is_none() && plan.is_one_run() {
             Self::QueueCopy
         } else {
             Self::Indirect

@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
 use crate::view::bytes_of;
 
+/// Up to so many bytes are put together beforehand: to copy them takes less time than a guard to fill them under.
+const FEW_BYTES: usize = 256;
+
 impl UsmArray {
     /// Sets every element to a value. What lies between the elements keeps its value.
     ///
@@ -53,6 +56,12 @@ impl UsmArray {
             return Ok(self.buffer().copy_from_host(element, self.first_byte())?);
         }
         if let Some(range) = small_run(self).filter(|_| is_reachable(self)) {
+            if range.len() <= FEW_BYTES {
+                let mut bytes = [0; FEW_BYTES];
+                let bytes = &mut bytes[..range.len()];
+                bytes.chunks_exact_mut(element.len()).for_each(|place| place.copy_from_slice(element));
+                return Ok(self.buffer().copy_from_host(bytes, range.start)?);
+            }
             return Ok(self.buffer().sub_buffer(range.start, range.len())?.fill(element)?);
         }
         let layout = self.layout_from_lowest()?;

@@ -73,8 +73,7 @@ impl UsmArray {
             return Ok(());
         }
         let cast = Cast::new(self.dtype(), dtype);
-        let task_reaches = self.queue().runs_host_tasks();
-        match Executor::choose(&plan, cast, true, is_reachable(self), task_reaches) {
+        match Executor::choose(&plan, cast, true, is_reachable(self)) {
             Executor::Host => {
                 let from = HostRead::lock(self)?;
                 // SAFETY: by P1 the plan visits elements of the array, counted from the lowest one, where the guarded memory
@@ -139,39 +138,64 @@ impl UsmArray {
     /// - [`Error::Layout`]: the layout does not broadcast to the shape of the array
     /// - those of [`copy_from_host_contiguous`](Self::copy_from_host_contiguous) but the first
     pub fn copy_from_host_strided(&self, bytes: &[u8], dtype: Dtype, source_layout: &Layout) -> Result<()> {
+        // SAFETY: the slice is readable, and nobody writes it as long as it is borrowed.
+        unsafe { self.copy_from_host_memory(bytes.as_ptr(), bytes.len(), dtype, source_layout) }
+    }
+
+    /// As [`copy_from_host_strided`](Self::copy_from_host_strided), for `len_bytes` bytes of host memory from `start` on that are not
+    /// borrowed as a slice: what lies between the elements may belong to others, who may write it meanwhile.
+    ///
+    /// # Safety
+    /// 1. The bytes are readable until this returns.
+    /// 2. Nobody writes the elements meanwhile.
+    ///
+    /// # Errors
+    /// As [`copy_from_host_strided`](Self::copy_from_host_strided).
+    pub unsafe fn copy_from_host_memory(
+        &self,
+        start: *const u8,
+        len_bytes: usize,
+        dtype: Dtype,
+        source_layout: &Layout,
+    ) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
-        check_bounds(source_layout, dtype, bytes.len())?;
+        check_bounds(source_layout, dtype, len_bytes)?;
         let source_layout = &source_layout.broadcast_to(self.shape())?;
         let Some(plan) = CopyPlan::new(&self.layout_from_lowest()?, source_layout) else {
             return Ok(());
         };
-        // `bytes` may be a view of this very memory that somebody else made.
+        // The bytes may be a view of this very memory that somebody else made.
         let copied;
-        let bytes = if overlap(&addresses(self), &addresses_of(bytes)) {
-            copied = bytes.to_vec();
-            &copied[..]
+        let start = if overlap(&addresses(self), &(start.addr()..start.addr() + len_bytes)) {
+            let mut bytes = zeroed_vec::<u8>(len_bytes)?;
+            // SAFETY: the caller's promise 1, and fresh memory of that length.
+            unsafe { start.copy_to_nonoverlapping(bytes.as_mut_ptr(), len_bytes) };
+            copied = bytes;
+            copied.as_ptr()
         } else {
-            bytes
+            start
         };
         let cast = Cast::new(dtype, self.dtype());
-        let task_reaches = self.queue().runs_host_tasks();
-        match Executor::choose(&plan, cast, is_reachable(self), true, task_reaches) {
+        match Executor::choose(&plan, cast, is_reachable(self), true) {
             Executor::Host => {
                 let to = HostWrite::lock(self)?;
                 // SAFETY: by P1 the plan visits elements of the array, counted from the lowest one, where the guarded memory
-                // begins, and elements that were just checked to lie in `bytes`; the two do not overlap.
-                unsafe { execute(plan, cast, to.as_mut_ptr(), bytes.as_ptr()) };
+                // begins, and elements that were just checked to lie in the bytes; the two do not overlap.
+                unsafe { execute(plan, cast, to.as_mut_ptr(), start) };
                 Ok(())
             }
             Executor::QueueCopy => {
                 let first = plan.src_start.cast_unsigned() * self.itemsize_bytes();
-                let run = &bytes[first..first + self.size_bytes()];
+                // SAFETY: the dense run of the elements, which was just checked to lie in the bytes.
+                let run = unsafe { start.add(first) };
+                // SAFETY: the caller's promises 1 and 2: the run has nothing but elements.
+                let run = unsafe { std::slice::from_raw_parts(run, self.size_bytes()) };
                 Ok(self.buffer().copy_from_host(run, self.byte_range().start)?)
             }
             // SAFETY: as above, without a guard: that is taken there.
-            Executor::Indirect => unsafe { staged::write(self, plan, cast, bytes.as_ptr()) },
+            Executor::Indirect => unsafe { staged::write(self, plan, cast, start) },
         }
     }
 

@@ -41,4 +41,3 @@ pub use astype::CopyMode;
 pub(crate) use cast::half_from_f64;
 pub(crate) use computed::compute;
 pub use converted::Conversion;
-pub use host::{num_threads, set_num_threads};

@@ -6,7 +6,7 @@ use crate::dtype::Dtype;
 use crate::scalar::Scalar;
 
 /// Arguments of a creation function that do not describe an array.
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CreateError {
     /// A range that goes nowhere.

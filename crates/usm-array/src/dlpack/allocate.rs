@@ -5,16 +5,15 @@ use usm_memory::usm_core::{Runtime, UsmKind};
 use super::abi::DLTensor;
 use super::codes::DLDeviceType;
 use super::describe::describe_elements;
-use super::device::one_api_device;
+use super::device::device_with_number;
 use super::export::DlpackExport;
 use super::managed::ManagedTensor;
 use crate::array::UsmArray;
-use crate::dlpack::DlpackError;
 use crate::error::Result;
 
 impl UsmArray {
     /// A new tensor with the shape, dtype and device of another one, whose elements have no particular value: host memory for
-    /// kDLCPU, device memory for kDLOneAPI.
+    /// kDLCPU, device memory for other devices.
     ///
     /// # Safety
     /// 1. Where the `shape` of the prototype is aligned and not null, it leads to `ndim` numbers.
@@ -28,8 +27,7 @@ impl UsmArray {
         let (shape, dtype) = unsafe { describe_elements(prototype) }?;
         let (device, kind) = match prototype.device.device_type {
             DLDeviceType::CPU => (runtime.default_device(), UsmKind::Host),
-            DLDeviceType::ONE_API => (one_api_device(runtime, prototype.device)?, UsmKind::Device),
-            found => return Err(DlpackError::DeviceType { found }.into()),
+            _ => (device_with_number(runtime, prototype.device)?, UsmKind::Device),
         };
         let queue = runtime.default_queue(&device).map_err(usm_memory::Error::from)?;
         let array = Self::empty(&queue, kind, &shape, dtype)?;

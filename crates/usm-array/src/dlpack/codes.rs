@@ -15,6 +15,8 @@ pub struct DLDataTypeCode(pub u8);
 impl DLDeviceType {
     /// Memory that host code can touch
     pub const CPU: Self = Self(1);
+    /// Device memory of the host backend, in the default context of a root device
+    pub const EXT_DEV: Self = Self(12);
     /// USM in the default context of a platform, on a root device
     pub const ONE_API: Self = Self(14);
 }

@@ -11,62 +11,79 @@ use crate::error::{Error, Result};
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
 
-/// The root devices of the SYCL runtime: their places in this list are their numbers in DLPack.
-fn one_api_devices(runtime: &Runtime) -> impl Iterator<Item = Device> {
-    runtime.devices().into_iter().filter(|device| device.backend_id() == BackendId::Sycl)
+/// The backend whose root devices a kind of device numbers: their places in the list of the runtime are their numbers.
+///
+/// DLPack has no kind for the host backend, whose device memory no other library can use. kDLExtDev is the one for what a program
+/// adds.
+fn backend_of(kind: DLDeviceType) -> Option<BackendId> {
+    match kind {
+        DLDeviceType::ONE_API => Some(BackendId::Sycl),
+        DLDeviceType::EXT_DEV => Some(BackendId::Host),
+        _ => None,
+    }
 }
 
-/// The SYCL device that a kDLOneAPI number stands for: its place among the root devices of the runtime.
+fn root_devices(runtime: &Runtime, backend: BackendId) -> impl Iterator<Item = Device> {
+    runtime.devices().into_iter().filter(move |device| device.backend_id() == backend)
+}
+
+/// The device that a number of kDLOneAPI stands for, its place among the root devices of the SYCL runtime, or one of kDLExtDev, its
+/// place among those of the host backend.
 ///
 /// # Errors
 /// - [`Error::Dlpack`] with [`DlpackError::DeviceType`]: another kind of device; [`DlpackError::DeviceId`]: there are not so many
 pub fn device_with_number(runtime: &Runtime, wanted: DLDevice) -> Result<Device> {
-    match wanted.device_type {
-        DLDeviceType::ONE_API => one_api_device(runtime, wanted),
-        found => Err(DlpackError::DeviceType { found }.into()),
-    }
+    let backend =
+        backend_of(wanted.device_type).ok_or(DlpackError::DeviceType { found: wanted.device_type })?;
+    let index = usize::try_from(wanted.device_id).ok();
+    index
+        .and_then(|index| root_devices(runtime, backend).nth(index))
+        .ok_or_else(|| DlpackError::device_id(wanted, root_devices(runtime, backend).count()).into())
 }
 
-/// The kDLOneAPI number of a root device of the SYCL runtime.
+/// The number of a root device: of kDLOneAPI for one of the SYCL runtime, of kDLExtDev for one of the host backend.
 ///
 /// ```
-/// use usm_array::dlpack::number_of_device;
+/// use usm_array::dlpack::{DLDevice, DLDeviceType, number_of_device};
 /// use usm_array::usm_core::Runtime;
 ///
 /// let runtime = Runtime::global();
-/// assert_eq!(number_of_device(runtime, runtime.host_device()), None);
+/// let number = DLDevice { device_type: DLDeviceType::EXT_DEV, device_id: 0 };
+/// assert_eq!(number_of_device(runtime, runtime.host_device()), Some(number));
 /// ```
 #[must_use]
 pub fn number_of_device(runtime: &Runtime, device: &Device) -> Option<DLDevice> {
-    let index = one_api_devices(runtime).position(|root| root == *device)?;
+    let device_type = match device.backend_id() {
+        BackendId::Sycl => DLDeviceType::ONE_API,
+        BackendId::Host => DLDeviceType::EXT_DEV,
+        _ => return None,
+    };
+    let index = root_devices(runtime, device.backend_id()).position(|root| root == *device)?;
     // There are not more devices than that.
-    Some(DLDevice { device_type: DLDeviceType::ONE_API, device_id: index as i32 })
-}
-
-/// The device with a number.
-pub(super) fn one_api_device(runtime: &Runtime, wanted: DLDevice) -> Result<Device> {
-    let index = usize::try_from(wanted.device_id).ok();
-    index
-        .and_then(|index| one_api_devices(runtime).nth(index))
-        .ok_or_else(|| DlpackError::device_id(wanted, one_api_devices(runtime).count()).into())
+    Some(DLDevice { device_type, device_id: index as i32 })
 }
 
 impl UsmArray {
-    /// The device that DLPack says this array is on: kDLOneAPI with the position among the root devices of the SYCL runtime, if the
-    /// memory is in the default context of its platform; kDLCPU for other memory that host code can touch.
+    /// The device that DLPack says this array is on. SYCL memory in the default context of its platform is on kDLOneAPI, with the
+    /// place of the device among the root devices of the SYCL runtime. Other memory that host code can touch is on kDLCPU 0.
+    /// Device memory of the host backend is on kDLExtDev, which other libraries refuse.
     ///
     /// # Errors
-    /// - [`Error::Dlpack`] with [`DlpackError::NoDevice`]: device memory of another context, of a sub-device or without SYCL
+    /// - [`Error::Dlpack`] with [`DlpackError::NoDevice`]: device memory of another context or of a sub-device
     /// - [`Error::Memory`]: the runtime cannot tell its default contexts
     pub fn dlpack_device(&self, runtime: &Runtime) -> Result<DLDevice> {
-        match self.one_api_device(runtime) {
-            Err(Error::Dlpack(DlpackError::NoDevice { .. })) if self.is_host_accessible() => Ok(CPU),
+        let is_accessible = self.is_host_accessible();
+        if is_accessible && self.device().backend_id() == BackendId::Host {
+            return Ok(CPU);
+        }
+        match self.numbered_device(runtime) {
+            Err(Error::Dlpack(DlpackError::NoDevice { .. })) if is_accessible => Ok(CPU),
             other => other,
         }
     }
 
-    /// The number of the array's device, which the default context of the platform goes with.
-    pub(super) fn one_api_device(&self, runtime: &Runtime) -> Result<DLDevice> {
+    /// The number of the array's device, which goes with the default context.
+    pub(super) fn numbered_device(&self, runtime: &Runtime) -> Result<DLDevice> {
         let device = self.device();
         let refused = |why: &str| {
             Err(DlpackError::NoDevice {
@@ -75,9 +92,6 @@ impl UsmArray {
             }
             .into())
         };
-        if device.backend_id() != BackendId::Sycl {
-            return refused("not a SYCL device");
-        }
         let Some(number) = number_of_device(runtime, device) else {
             return refused("not a root device");
         };

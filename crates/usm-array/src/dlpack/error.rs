@@ -9,7 +9,7 @@ use super::codes::{DLDataTypeCode, DLDeviceType};
 use crate::layout::MAX_NDIM;
 
 /// A tensor that cannot be taken, or an array that cannot be handed out as it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DlpackError {
     /// A struct of another layout. Nothing but the version and the deleter may be looked at then.
@@ -19,7 +19,9 @@ pub enum DlpackError {
         found: DLPackVersion,
     },
     /// A kind of device whose memory is no USM.
-    #[error("device_type: found {found}, allowed are kDLCPU (1) and kDLOneAPI (14)")]
+    #[error(
+        "device_type: found {found}, allowed are kDLCPU (1), kDLOneAPI (14) and, for the host backend, kDLExtDev (12)"
+    )]
     DeviceType {
         /// The kind of device
         found: DLDeviceType,
@@ -110,7 +112,7 @@ pub enum DlpackError {
     },
     /// An array that DLPack has no device for.
     #[error(
-        "found {kind} memory of {device}, allowed for kDLOneAPI is memory in the default context of a SYCL platform on a root \
+        "found {kind} memory of {device}, allowed for DLPack is memory in the default context of a root \
          device; __sycl_usm_array_interface__ carries this array without a copy"
     )]
     NoDevice {
@@ -132,7 +134,7 @@ impl DlpackError {
 
 fn allowed_ids(count: usize) -> String {
     match count {
-        0 => "none: there is no SYCL device".to_owned(),
+        0 => "none: there is no such device".to_owned(),
         1 => "0".to_owned(),
         n => format!("0 to {}", n - 1),
     }

@@ -9,7 +9,7 @@ use usm_memory::usm_core::{Runtime, UsmKind};
 
 use super::abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use super::codes::DLDeviceType;
-use super::device::{CPU, one_api_device};
+use super::device::{CPU, device_with_number};
 use super::error::DlpackError;
 use super::managed::{ManagedTensor, RawTensor};
 use super::{FLAG_IS_COPIED, FLAG_READ_ONLY, VERSION};
@@ -65,9 +65,10 @@ struct Exported<T> {
 impl UsmArray {
     /// The array as a tensor that keeps its memory alive.
     ///
-    /// The memory of a kDLOneAPI tensor is that of the array. Host and shared memory goes to kDLCPU without a copy too, after
-    /// work that others have submitted to the queue has ended; device memory is copied to host memory. `data` is the address of
-    /// the lowest element, null without elements, and `byte_offset` leads to index zero: it is 0 without negative strides. Strides
+    /// The memory of a kDLOneAPI or kDLExtDev tensor is that of the array. Host and shared memory goes to kDLCPU without a copy
+    /// too, after work that others have submitted to the queue is complete; device memory is copied to host memory. `data` is the
+    /// address of the lowest element, and `byte_offset` leads to index zero: it is 0 without negative strides. Without elements
+    /// `data` is null on kDLCPU, and elsewhere an address of the allocation, which tells its kind. Strides
     /// are always there; some consumers refuse negative ones: a copy has none.
     ///
     /// Whoever gets the tensor may use the memory, so from now on access to it waits for the queue first
@@ -75,7 +76,8 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::Dlpack`](crate::Error::Dlpack) with [`DlpackError::NoDevice`]: see [`UsmArray::dlpack_device`];
-    ///   [`DlpackError::DeviceType`], [`DlpackError::DeviceId`]: another device than kDLCPU 0 and the kDLOneAPI ones was asked for;
+    ///   [`DlpackError::DeviceType`], [`DlpackError::DeviceId`]: another device than kDLCPU 0 and those with a
+    ///   number ([`device_with_number`]) was asked for;
     ///   [`DlpackError::CopyNeeded`]: a copy is needed and not allowed; [`DlpackError::ReadOnly`]: a read-only array in the legacy
     ///   form
     /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing, the copy failed, or the runtime did
@@ -87,9 +89,8 @@ impl UsmArray {
         let copied = match device.device_type {
             DLDeviceType::CPU => self.copy_for_cpu(device, options)?,
             // Nobody has asked for another device than its own.
-            DLDeviceType::ONE_API if options.device.is_none() && options.copy != CopyMode::Always => None,
-            DLDeviceType::ONE_API => self.copy_for_one_api(device, options)?,
-            found => return Err(DlpackError::DeviceType { found }.into()),
+            _ if options.device.is_none() && options.copy != CopyMode::Always => None,
+            _ => self.copy_for_device(device, options)?,
         };
         let mut flags = if copied.is_some() { FLAG_IS_COPIED } else { 0 };
         let array = copied.as_ref().unwrap_or(self);
@@ -149,9 +150,9 @@ impl UsmArray {
     }
 
     /// The copy that a device with a number needs, if any.
-    fn copy_for_one_api(&self, device: DLDevice, options: &DlpackExport<'_>) -> Result<Option<Self>> {
-        let target = one_api_device(options.runtime, device)?;
-        let is_there = match self.one_api_device(options.runtime) {
+    fn copy_for_device(&self, device: DLDevice, options: &DlpackExport<'_>) -> Result<Option<Self>> {
+        let target = device_with_number(options.runtime, device)?;
+        let is_there = match self.numbered_device(options.runtime) {
             Err(error) if options.copy == CopyMode::Never => return Err(error),
             found => found.is_ok_and(|found| found == device),
         };
@@ -179,10 +180,13 @@ impl UsmArray {
     fn bare_tensor(&self, device: DLDevice) -> DLTensor {
         // From the lowest element on, since dpnp takes memory that lies above `data` only.
         let lowest = self.buffer().address() + self.byte_range().start; // inside the buffer, by A1
-        let (data, byte_offset) = match self.is_empty() {
-            true => (ptr::null_mut(), 0),
-            false => (ptr::with_exposed_provenance_mut::<c_void>(lowest), self.address() - lowest),
+        let (data, byte_offset) = match (self.is_empty(), device.device_type) {
+            (true, DLDeviceType::CPU) => (0, 0),
+            // dpnp refuses null, and learns the USM kind from the address: that of the buffer is one of the allocation.
+            (true, _) => (self.buffer().address(), 0),
+            (false, _) => (lowest, self.address() - lowest),
         };
+        let data = ptr::with_exposed_provenance_mut::<c_void>(data);
         DLTensor {
             data,
             device,

@@ -7,7 +7,7 @@ use usm_memory::usm_core::{Queue, Runtime, UsmKind};
 use super::abi::DLTensor;
 use super::codes::DLDeviceType;
 use super::describe::{Described, describe};
-use super::device::{CPU, one_api_device};
+use super::device::{CPU, device_with_number};
 use super::error::DlpackError;
 use super::managed::ManagedTensor;
 use crate::array::UsmArray;
@@ -19,7 +19,7 @@ use crate::interface::ValidInterface;
 #[derive(Clone, Copy, Debug)]
 pub struct DlpackImport<'a> {
     /// Queue of the array. `None` is the default queue of the tensor's device; for kDLCPU that of the device whose runtime knows the
-    /// memory, else of the default device.
+    /// memory, else that of the default device.
     pub queue: Option<&'a Queue>,
     /// Kind of memory for a copy of host memory that is no USM, and for an array without elements.
     pub kind: UsmKind,
@@ -38,9 +38,10 @@ impl Default for DlpackImport<'_> {
 impl UsmArray {
     /// An array over the memory of a tensor, which is kept until the last array over it is gone.
     ///
-    /// A kDLOneAPI tensor is borrowed in the default context of its device, and so is a kDLCPU tensor whose memory the runtime knows
-    /// as USM. Other host memory is no USM: its elements are copied into memory of `options.kind`. A queue of another context
-    /// needs a copy too. Without elements there is nothing to share, and the array is new. The array is read-only if the tensor
+    /// A kDLOneAPI or kDLExtDev tensor is borrowed in the default context of its device, and so is a kDLCPU tensor whose memory the
+    /// runtime knows as USM of any of its devices. Other host memory is no USM: its elements are copied into memory of
+    /// `options.kind`. A queue of another context needs a copy too. Without elements there is nothing to share, and the array is
+    /// new, of the kind that the context knows `data` as, or else of `options.kind`. The array is read-only if the tensor
     /// is; a legacy tensor always is, as in NumPy ([`ManagedTensor::is_read_only`]), its copies are not.
     ///
     /// Work that the producer has pending on the memory must be on the queue, or have ended. Whatever happens, the deleter runs once.
@@ -64,8 +65,8 @@ impl UsmArray {
         let valid = match unsafe { describe(&fields, read_only) }? {
             Described::Full(valid) => valid,
             Described::Empty { shape, dtype } => {
-                let queue = home_of_nothing(&fields, options)?;
-                let array = Self::empty(&queue, options.kind, &shape, dtype)?;
+                let (queue, kind) = home_of_nothing(&fields, options)?;
+                let array = Self::empty(&queue, kind, &shape, dtype)?;
                 return Ok(if read_only { array.read_only() } else { array });
             }
         };
@@ -95,46 +96,58 @@ fn check_device(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<()> {
     match tensor.device.device_type {
         DLDeviceType::CPU if tensor.device == CPU => Ok(()),
         DLDeviceType::CPU => Err(DlpackError::device_id(tensor.device, 1).into()),
-        DLDeviceType::ONE_API => one_api_device(options.runtime, tensor.device).map(|_| ()),
-        found => Err(DlpackError::DeviceType { found }.into()),
+        _ => device_with_number(options.runtime, tensor.device).map(|_| ()),
     }
 }
 
 /// A queue of the context that the memory is in, or `None` for host memory that is no USM.
 fn home(tensor: &DLTensor, valid: &ValidInterface, options: &DlpackImport<'_>) -> Result<Option<Queue>> {
     let default = |device| options.runtime.default_queue(device).map_err(usm_memory::Error::from);
-    if tensor.device.device_type == DLDeviceType::ONE_API {
-        return Ok(Some(default(&one_api_device(options.runtime, tensor.device)?)?));
+    if tensor.device != CPU {
+        return Ok(Some(default(&device_with_number(options.runtime, tensor.device)?)?));
     }
     let knows = |queue: &Queue| queue.context().pointer_info(valid.span().start_address).is_some();
     if let Some(queue) = options.queue.filter(|queue| knows(queue)) {
         return Ok(Some(queue.clone()));
     }
-    for device in [&options.runtime.default_device(), options.runtime.host_device()] {
+    let usual = [options.runtime.default_device(), options.runtime.host_device().clone()];
+    for device in &usual {
         let queue = default(device)?;
         if knows(&queue) {
             return Ok(Some(queue));
         }
     }
+    // Any other device may have it, as a CPU beside a GPU. No queue is made on those that do not know it, and one that has no
+    // context has no memory either.
+    let others = options.runtime.devices().into_iter().filter(|device| !usual.contains(device));
+    for device in others {
+        let Ok(context) = device.default_context() else { continue };
+        // Devices of one platform share the default context.
+        let owner = context.pointer_device(valid.span().start_address).map_err(usm_memory::Error::from)?;
+        if let Some(owner) = owner {
+            return default(&owner).map(Some).map_err(Into::into);
+        }
+    }
     Ok(None)
 }
 
-/// The queue of an array without elements.
-fn home_of_nothing(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<Queue> {
-    if let Some(queue) = options.queue {
-        return Ok(queue.clone());
-    }
-    let device = match tensor.device.device_type {
-        DLDeviceType::ONE_API => one_api_device(options.runtime, tensor.device)?,
-        _ => options.runtime.default_device(),
+/// The queue and kind of an array without elements.
+fn home_of_nothing(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<(Queue, UsmKind)> {
+    let device = match tensor.device {
+        CPU => options.runtime.default_device(),
+        numbered => device_with_number(options.runtime, numbered)?,
     };
-    Ok(options.runtime.default_queue(&device).map_err(usm_memory::Error::from)?)
+    let home = options.runtime.default_queue(&device).map_err(usm_memory::Error::from)?;
+    let known = home.context().pointer_info(tensor.data.addr());
+    let kind = known.map_or(options.kind, |info| info.kind);
+    Ok((options.queue.cloned().unwrap_or(home), kind))
 }
 
 /// The elements of host memory that is no USM, copied.
 ///
 /// # Safety
-/// 1. The span of `valid` is readable, and nobody writes it meanwhile.
+/// 1. The span of `valid` is readable.
+/// 2. Nobody writes the elements meanwhile. What lies between them may belong to others.
 unsafe fn copy_host_memory(valid: &ValidInterface, options: &DlpackImport<'_>) -> Result<UsmArray> {
     let span = valid.span();
     if options.copy == CopyMode::Never {
@@ -149,10 +162,9 @@ unsafe fn copy_host_memory(valid: &ValidInterface, options: &DlpackImport<'_>) -
     };
     let array = UsmArray::empty(&queue, options.kind, valid.layout().shape(), valid.dtype())?;
     let start = std::ptr::with_exposed_provenance::<u8>(span.start_address);
-    // SAFETY: promise 1; the span is at most `isize::MAX` bytes and within the address space (V3).
-    let bytes = unsafe { std::slice::from_raw_parts(start, span.len_bytes) };
     let lowest = valid.layout().extent().map_or(0, |extent| extent.min);
     let layout = valid.layout().with_offset(-lowest).map_err(Error::from)?;
-    array.copy_from_host_strided(bytes, valid.dtype(), &layout)?;
+    // SAFETY: promises 1 and 2.
+    unsafe { array.copy_from_host_memory(start, span.len_bytes, valid.dtype(), &layout) }?;
     Ok(array)
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::Dtype;
 
 /// A text that names no supported [`Dtype`], or a dtype that has not what is asked of it.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DtypeError {
     /// Neither a dtype name nor the shape of a typestr.

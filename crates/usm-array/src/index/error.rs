@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::dtype::Dtype;
 
 /// An index that does not fit its array. Nothing has been read or written then.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum IndexError {
     /// An integer of an index array outside its axis.

@@ -1,5 +1,7 @@
 //! What stands between the brackets of an index expression
 
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
 use crate::array::UsmArray;
 use crate::layout::SliceItem;
 
@@ -49,11 +51,24 @@ impl From<SliceItem> for Index<'_> {
     }
 }
 
-impl From<isize> for Index<'_> {
-    fn from(index: isize) -> Self {
-        Self::Basic(SliceItem::Index(index))
-    }
+macro_rules! basic {
+    ($($item:ty),*) => {$(
+        impl From<$item> for Index<'_> {
+            fn from(item: $item) -> Self {
+                Self::Basic(item.into())
+            }
+        }
+    )*};
 }
+basic!(
+    isize,
+    Range<isize>,
+    RangeFrom<isize>,
+    RangeTo<isize>,
+    RangeInclusive<isize>,
+    RangeToInclusive<isize>,
+    RangeFull
+);
 
 /// A mask without axes, Python's `True` and `False`.
 impl From<bool> for Index<'_> {

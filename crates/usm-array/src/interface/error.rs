@@ -8,7 +8,7 @@ use crate::layout::MAX_NDIM;
 /// An entry of `__sycl_usm_array_interface__` that cannot be trusted.
 ///
 /// The message starts with the name of the key, then says what was found and what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InterfaceError {
     /// A version other than 1.

@@ -13,13 +13,21 @@ use crate::layout::broadcast_shapes;
 
 /// A boolean for each element of an array, read as `T`.
 pub(super) fn map<T: Element>(array: &UsmArray, function: impl Fn(T) -> bool) -> Result<UsmArray> {
+    map_to(array, |element| Bool8::from(function(element)))
+}
+
+/// A result for each element of an array, read as `T`.
+pub(super) fn map_to<T: Element, R: Element>(
+    array: &UsmArray,
+    function: impl Fn(T) -> R,
+) -> Result<UsmArray> {
     let mut source = Source::<T>::array(array, array.shape())?;
     let mut sink = Sink::like(array, array.shape())?;
     for_each_block(array.shape(), block_len(&[array]), |items, len| {
         let elements = source.block(items, len)?;
         sink.next(len, |results| {
             for (result, &element) in results.iter_mut().zip(elements) {
-                *result = Bool8::from(function(element));
+                *result = function(element);
             }
         })?;
         Ok(ControlFlow::Continue(()))

@@ -14,6 +14,7 @@
 //! | `compare.rs` | equal, less and the like |
 //! | `relation.rs` | what they mean for two numbers, exactly |
 //! | `classify.rs` | isnan, isfinite, isinf, signbit |
+//! | `conjugate.rs` | conj |
 //! | `logical.rs` | and, or, xor, not |
 //! | `close.rs` | isclose, allclose, array_equal |
 //! | `reduce.rs` | one result for all elements along some axes |
@@ -25,6 +26,7 @@ mod blocks;
 mod classify;
 mod close;
 mod compare;
+mod conjugate;
 mod elementwise;
 mod extremes;
 mod logical;

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::{Extent, MAX_NDIM};
 
 /// A layout that would not be valid, or an index outside of one.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LayoutError {
     /// More axes than [`MAX_NDIM`].

@@ -3,7 +3,7 @@
 //! Reference: <https://docs.python.org/3/reference/datamodel.html> (`slice.indices`) and
 //! <https://numpy.org/doc/stable/user/basics.indexing.html#basic-indexing>.
 
-use super::{Layout, LayoutError, MAX_NDIM};
+use super::{Layout, LayoutError, MAX_NDIM, SliceItems};
 
 /// One item between the brackets of an index expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,10 +46,12 @@ impl Layout {
     /// - [`LayoutError::TooManyIndices`]: more integers and slices than axes
     /// - [`LayoutError::RepeatedEllipsis`]: more than one ellipsis
     /// - [`LayoutError::TooManyAxes`]: too many new axes
-    pub fn slice(&self, items: &[SliceItem]) -> Result<Self, LayoutError> {
-        let mut view = self.clone();
-        view.narrow(items)?;
-        Ok(view)
+    pub fn slice(&self, items: impl SliceItems) -> Result<Self, LayoutError> {
+        items.with_items(|items| {
+            let mut view = self.clone();
+            view.narrow(items)?;
+            Ok(view)
+        })
     }
 
     /// The offset of the view at an index of the first axis, the key that is used most.

@@ -5,22 +5,24 @@ use thiserror::Error;
 use crate::dtype::Dtype;
 
 /// Arguments of a manipulation that do not go together.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ManipulateError {
     /// Nothing to join.
     #[error("arrays: found none, allowed are one and more")]
     NoArrays,
     /// Arrays whose computation cannot follow the data.
-    #[error("{argument}[{place}]: found {found}, allowed is the queue of the first one, {expected}")]
+    #[error(
+        "{name} is on another queue ({found}) than {first} ({expected}); `on_queue` or `copy_to` moves an array"
+    )]
     QueuesDiffer {
-        /// Name of the argument
-        argument: &'static str,
-        /// Place in the list, counted from 0
-        place: usize,
-        /// Its queue
+        /// Name of the array
+        name: String,
+        /// Name of the first array
+        first: String,
+        /// Device and order of the array's queue
         found: String,
-        /// The queue of the first array
+        /// Device and order of the first array's queue
         expected: String,
     },
     /// Arrays to join with unequal numbers of axes.

@@ -1,6 +1,6 @@
 //! Compute follows data: queue, kind and dtype of what several arrays give
 
-use usm_memory::usm_core::{Queue, UsmKind};
+use usm_memory::usm_core::UsmKind;
 
 use super::ManipulateError;
 use crate::array::UsmArray;
@@ -40,7 +40,12 @@ impl<'a> Followed<'a> {
     /// The promoted dtype and coerced kind of arrays of one queue.
     pub(super) fn data(arrays: &[&'a UsmArray]) -> Result<Self> {
         let first = *arrays.first().ok_or(ManipulateError::NoArrays)?;
-        same_queue("arrays", arrays.iter().map(|array| array.queue()))?;
+        for (place, array) in arrays.iter().enumerate().skip(1) {
+            // The name is for the error only.
+            if !array.queue().computes_with(first.queue()) {
+                same_queue(("arrays[0]", first), (&format!("arrays[{place}]"), array))?;
+            }
+        }
         let operands: Vec<Operand> = arrays.iter().map(|array| array.dtype().into()).collect();
         let dtype = match arrays.iter().all(|array| array.dtype() == first.dtype()) {
             true => first.dtype(),
@@ -56,21 +61,15 @@ impl<'a> Followed<'a> {
     }
 }
 
-/// Refuses queues that are not all the same.
-pub(super) fn same_queue<'a>(
-    argument: &'static str,
-    mut queues: impl Iterator<Item = &'a Queue>,
-) -> Result<()> {
-    let Some(expected) = queues.next() else {
+/// Refuses arrays whose queues do not compute together ([`Queue::computes_with`](usm_memory::usm_core::Queue::computes_with)).
+pub(super) fn same_queue(first: (&str, &UsmArray), other: (&str, &UsmArray)) -> Result<()> {
+    let [found, expected] = [other.1.queue(), first.1.queue()];
+    if found.computes_with(expected) {
         return Ok(());
-    };
-    match queues.enumerate().find(|(_, queue)| *queue != expected) {
-        None => Ok(()),
-        Some((place, found)) => {
-            let (place, found, expected) = (place + 1, format!("{found:?}"), format!("{expected:?}"));
-            Err(ManipulateError::QueuesDiffer { argument, place, found, expected }.into())
-        }
     }
+    let [found, expected] = [found, expected].map(ToString::to_string);
+    let (name, first) = (other.0.to_owned(), first.0.to_owned());
+    Err(ManipulateError::QueuesDiffer { name, first, found, expected }.into())
 }
 
 /// Copies elements into a part of a result, cast to its dtype, to which they were promoted.

@@ -56,7 +56,7 @@ impl UsmArray {
             Repeats::Counts(&[times]) => self.repeat_each(times, axis),
             Repeats::Counts(counts) => self.repeat_counted(counts, axis),
             Repeats::Array(array) => {
-                same_queue("array, repeats", [self.queue(), array.queue()].into_iter())?;
+                same_queue(("the array", self), ("repeats", array))?;
                 self.repeat(Repeats::Counts(&counts_of(array)?), Some(axis.cast_signed()))
             }
         }

@@ -10,7 +10,7 @@ use super::guarded::MemoryRef;
 use super::{ArrayView, ArrayViewMut};
 use crate::dtype::Element;
 use crate::error::Result;
-use crate::layout::{Layout, SliceItem, normalise_axis};
+use crate::layout::{Layout, SliceItem, SliceItems, normalise_axis};
 
 impl<T: Element> ArrayView<'_, T> {
     /// Some of the elements, with the meaning of Python's `view[items]`.
@@ -22,14 +22,13 @@ impl<T: Element> ArrayView<'_, T> {
     /// # let queue = runtime.default_queue(runtime.host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
     /// let view = array.view::<u8>()?;
-    /// let backwards = SliceItem::Slice { start: None, stop: None, step: -2 };
-    /// assert_eq!(view.slice(&[SliceItem::FULL, backwards])?.to_vec()?, [3, 1, 6, 4]);
+    /// assert_eq!(view.slice((.., SliceItem::every(-2)))?.to_vec()?, [3, 1, 6, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): see [`Layout::slice`]
-    pub fn slice(&self, items: &[SliceItem]) -> Result<ArrayView<'_, T>> {
+    pub fn slice(&self, items: impl SliceItems) -> Result<ArrayView<'_, T>> {
         Ok(ArrayView::part(self.memory(), self.layout().slice(items)?))
     }
 
@@ -161,20 +160,20 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// Some of the elements, to be changed, with the meaning of Python's `view[items]`.
     ///
     /// ```
-    /// # use usm_array::{SliceItem, UsmArray};
+    /// # use usm_array::UsmArray;
     /// # use usm_array::usm_core::{Runtime, UsmKind};
     /// # let runtime = Runtime::global();
     /// # let queue = runtime.default_queue(runtime.host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// let mut view = array.view_mut::<u8>()?;
-    /// view.slice_mut(&[SliceItem::Index(0)])?.map_in_place(|x| 10 * x);
+    /// view.slice_mut((0,))?.map_in_place(|x| 10 * x);
     /// assert_eq!(view.to_vec()?, [10, 20, 3, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): see [`Layout::slice`]
-    pub fn slice_mut(&mut self, items: &[SliceItem]) -> Result<ArrayViewMut<'_, T>> {
+    pub fn slice_mut(&mut self, items: impl SliceItems) -> Result<ArrayViewMut<'_, T>> {
         let layout = self.layout().slice(items)?;
         Ok(self.part(layout))
     }

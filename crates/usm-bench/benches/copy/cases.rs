@@ -79,6 +79,7 @@ pub(crate) fn all(bench: &Bench<'_>) {
     transposes(bench);
     planes(bench);
     permutes(bench);
+    swaps(bench);
     halos(bench);
     broadcasts_and_casts(bench);
 }
@@ -247,6 +248,9 @@ fn transposes(bench: &Bench<'_>) {
     matrix!("transpose c16 2048x2048", 2048, 2048, Dtype::C128, transpose_128);
     matrix!("transpose f8 3000x2700", 3000, 2700, Dtype::F64, transpose_64);
     matrix!("transpose f8 256x256", 256, 256, Dtype::F64, transpose_64);
+    // 4 MiB, in the caches of most machines: with rows of odd length, and with rows that are a power of two apart.
+    matrix!("transpose f8 724x724", 724, 724, Dtype::F64, transpose_64);
+    matrix!("transpose f8 1024x512", 1024, 512, Dtype::F64, transpose_64);
 }
 
 fn permutes(bench: &Bench<'_>) {
@@ -305,6 +309,30 @@ fn permutes(bench: &Bench<'_>) {
             t,
             batches
         );
+    }
+}
+
+/// The last two axes of many, of equal bytes: ever more and smaller transposes that follow each other without a gap.
+fn swaps(bench: &Bench<'_>) {
+    for (rank, side) in [(3, 256_usize), (4, 64), (6, 16), (8, 8)] {
+        let shape = vec![side; rank];
+        let (a, b) = (bench.new_array(&shape, Dtype::F32), bench.new_array(&shape, Dtype::F32));
+        let mut axes: Vec<isize> = (0..rank as isize).collect();
+        axes.swap(rank - 2, rank - 1);
+        let (name, view) = (format!("last two axes swapped f4 rank {rank}"), a.permute(&axes).unwrap());
+        let count = side.pow(rank as u32 - 2);
+        if side > limit::MAX_SWAP {
+            let t = tables(offsets(&[side], &[side]), offsets(&[side], &[side]));
+            let batches = (0..count).map(|i| (i * side * side, i * side * side)).collect();
+            transpose!(bench, &name, Dtype::F32, transpose_32, &view, &b, t, batches);
+        } else {
+            bench.case(
+                &name,
+                &b,
+                &view,
+                candidates!(|threads, nt, to, from| limit::swaps_32(threads, nt, to, from, side, count)),
+            );
+        }
     }
 }
 

@@ -317,6 +317,44 @@ unsafe fn kernel_32(out: *mut u32, pitch: usize, from: [*const u32; 8]) {
     }
 }
 
+/// The largest side of the squares that [`swaps_32`] takes.
+pub(crate) const MAX_SWAP: usize = 64;
+
+/// Squares of numbers of 4 bytes, transposed one by one, without a gap on either side; `side` is a multiple of 8.
+pub(crate) fn swaps_32(threads: usize, nt: bool, dst: Dst, src: Src, side: usize, count: usize) {
+    #[target_feature(enable = "avx2")]
+    unsafe fn part(nt: bool, dst: *mut u32, src: *const u32, side: usize, first: usize, last: usize) {
+        #[repr(align(64))]
+        struct Buffer([u32; MAX_SWAP * MAX_SWAP]);
+        let mut buffer = Buffer([0; MAX_SWAP * MAX_SWAP]);
+        let square = side * side;
+        let each = if nt { (2048 / square).max(1) } else { 1 };
+        for at in (first..last).step_by(each) {
+            let n = each.min(last - at);
+            unsafe {
+                for k in 0..n {
+                    let from = src.add((at + k) * square);
+                    let to =
+                        if nt { buffer.0.as_mut_ptr().add(k * square) } else { dst.add((at + k) * square) };
+                    for j in (0..side).step_by(8) {
+                        for i in (0..side).step_by(8) {
+                            let rows = std::array::from_fn(|r| from.add((j + r) * side + i));
+                            kernel_32(to.add(i * side + j), side, rows);
+                        }
+                    }
+                }
+                if nt {
+                    stream(dst.add(at * square).cast(), buffer.0.as_ptr().cast(), n * square * 4);
+                }
+            }
+        }
+        fence();
+    }
+    split(threads, count, |first, last| unsafe {
+        part(nt, dst as *mut u32, src as *const u32, side, first, last)
+    });
+}
+
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn kernel_64(out: *mut u64, pitch: usize, from: [*const u64; 4]) {

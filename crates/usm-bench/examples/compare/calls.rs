@@ -83,6 +83,18 @@ pub(crate) fn all(stage: &Server) {
             });
         }
     }
+    // Each access to memory that others know has to wait for a queue that is idle.
+    for name in [
+        "float(a[3, 4])",
+        "a[0, 0] = 1.0",
+        "copy_from_host, 4 KiB",
+        "copy_to_host, 4 KiB",
+        "__dlpack__",
+        "memoryview",
+    ] {
+        let name = format!("exported/{name}, queue of others");
+        case(stage, &name, 8, |runtime, _, _, _| unsafe { (runtime.api.DPCTLQueue_Wait)(runtime.queue) });
+    }
     for name in ["queue/float(a[3, 4])", "queue/asnumpy(a)"] {
         let bytes = if name.contains("float") { 8 } else { 128 };
         case(stage, name, bytes, |runtime, device, host, bytes| runtime.copy(host, device, bytes));

@@ -12,16 +12,29 @@ use super::serve::Server;
 pub(crate) fn all(stage: &Server) {
     let (_, queue) = usm_bench::queues().into_iter().find(|(name, _)| *name == "host").unwrap();
     for (label, bytes) in [("64 B", 64), ("4 KiB", 4096), ("1 MiB", 1 << 20), ("64 MiB", 64_usize << 20)] {
-        stage.case(&Case::new(&format!("guarded/allocate {label}"), bytes).over_processes(), || {
+        let malloc =
+            || Contender::timed("malloc", move || unsafe { libc::free(black_box(libc::malloc(bytes))) });
+        // A buffer of the default queue is one of the pool of the process.
+        stage.case(&Case::new(&format!("guarded/allocate {label}, pool"), bytes).over_processes(), || {
             let allocate = |kind| {
                 let queue = &queue;
                 move || drop(black_box(UsmBuffer::allocate(queue, kind, bytes).unwrap()))
             };
-            let malloc = move || unsafe { libc::free(black_box(libc::malloc(bytes))) };
             vec![
                 Contender::timed(OURS, allocate(UsmKind::Device)),
                 Contender::timed("shared memory", allocate(UsmKind::Shared)),
-                Contender::timed("malloc", malloc),
+                malloc(),
+            ]
+        });
+        stage.case(&Case::new(&format!("guarded/allocate {label}, direct"), bytes), || {
+            let allocate = |kind| {
+                let queue = &queue;
+                move || drop(black_box(queue.allocate(kind, bytes).unwrap()))
+            };
+            vec![
+                Contender::timed(OURS, allocate(UsmKind::Device)),
+                Contender::timed("shared memory", allocate(UsmKind::Shared)),
+                malloc(),
             ]
         });
     }

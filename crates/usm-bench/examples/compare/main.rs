@@ -24,6 +24,8 @@ mod guarded;
 #[cfg(target_arch = "x86_64")]
 mod live;
 #[cfg(target_arch = "x86_64")]
+mod memory;
+#[cfg(target_arch = "x86_64")]
 mod ramp;
 #[cfg(target_arch = "x86_64")]
 mod results;
@@ -37,6 +39,7 @@ fn main() {
     serve::serve(&|stage| {
         copies::all(stage);
         results::all(stage);
+        memory::all(stage);
         calls::all(stage);
         live::all(stage);
         scale::all(stage);

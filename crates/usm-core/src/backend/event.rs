@@ -10,8 +10,10 @@ pub enum EventStatus {
     Submitted,
     /// It runs.
     Running,
-    /// It has ended, well or not.
+    /// It has ended. The host backend says so of tasks that failed, too.
     Complete,
+    /// It has ended with an error, which a wait for it returns.
+    Failed,
 }
 
 impl fmt::Display for EventStatus {
@@ -20,6 +22,7 @@ impl fmt::Display for EventStatus {
             Self::Submitted => "submitted",
             Self::Running => "running",
             Self::Complete => "complete",
+            Self::Failed => "failed",
         })
     }
 }

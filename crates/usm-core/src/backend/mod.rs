@@ -221,11 +221,18 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the runtime cannot tell.
     unsafe fn queue_parts(&self, queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)>;
 
-    /// Whether two handles of the same type name the same SYCL object.
+    /// Whether two handles of the same type name the same SYCL object. It waits for nothing: callers may hold locks that a fork
+    /// waits for.
     ///
     /// # Safety
     /// 1. Both handles are live.
     unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool;
+
+    /// What `std::hash` of SYCL gives for a platform, device, context or queue: equal for handles that are [`same`](Self::same).
+    ///
+    /// # Safety
+    /// 1. `handle` is live.
+    unsafe fn hash(&self, handle: RawHandle) -> u64;
 
     /// Gives one reference back.
     ///

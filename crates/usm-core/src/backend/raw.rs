@@ -65,3 +65,19 @@ pub enum RawHandle {
     /// A kernel.
     Kernel(RawKernel),
 }
+
+impl RawHandle {
+    /// The backend's own pointer as a number.
+    pub(crate) fn address(self) -> u64 {
+        let pointer = match self {
+            Self::Platform(raw) => raw.as_ptr(),
+            Self::Device(raw) => raw.as_ptr(),
+            Self::Context(raw) => raw.as_ptr(),
+            Self::Queue(raw) => raw.as_ptr(),
+            Self::Event(raw) => raw.as_ptr(),
+            Self::Bundle(raw) => raw.as_ptr(),
+            Self::Kernel(raw) => raw.as_ptr(),
+        };
+        u64::try_from(pointer.addr()).unwrap_or(u64::MAX)
+    }
+}

@@ -5,10 +5,12 @@ mod partition;
 mod peer;
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::slice::from_ref;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::backend::{Backend, RawDevice};
+use crate::fork::ForkOnce;
 use crate::{BackendId, Context, DeviceInfo, FilterSelector, Platform, Result, UsmKind};
 
 owned_handle!(
@@ -20,11 +22,11 @@ owned_handle!(
 struct Inner {
     handle: DeviceHandle,
     // Asking a runtime takes dozens of calls: only when somebody wants to know.
-    info: OnceLock<DeviceInfo>,
-    host_reaches_device: OnceLock<bool>,
-    parent: OnceLock<Option<Device>>,
+    info: ForkOnce<DeviceInfo>,
+    host_reaches_device: ForkOnce<bool>,
+    parent: ForkOnce<Option<Device>>,
     /// Of a sub-device, for which runtimes have no default context.
-    own_context: OnceLock<Context>,
+    own_context: ForkOnce<Context>,
 }
 
 /// A SYCL device or sub-device, or an embedded host device. Clones name the same device.
@@ -41,10 +43,10 @@ impl Device {
         let handle = unsafe { DeviceHandle::from_raw(backend, raw) };
         let inner = Inner {
             handle,
-            info: OnceLock::new(),
-            host_reaches_device: OnceLock::new(),
-            parent: OnceLock::new(),
-            own_context: OnceLock::new(),
+            info: ForkOnce::new(),
+            host_reaches_device: ForkOnce::new(),
+            parent: ForkOnce::new(),
+            own_context: ForkOnce::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -91,7 +93,7 @@ impl Device {
     #[must_use]
     pub fn is_in_process(&self, kind: UsmKind) -> bool {
         // SAFETY: the handle is live (H1).
-        kind.is_host_accessible() || unsafe { self.backend().is_in_process(self.raw(), kind) }
+        unsafe { self.backend().is_in_process(self.raw(), kind) }
     }
 
     /// How the device is called in messages: `backend:device_type:number`, which selects a root device again, or `sub-device of …`,
@@ -124,7 +126,7 @@ impl Device {
         let raw = unsafe { self.backend().parent_device(self.raw()) }?;
         // SAFETY: a fresh handle of this backend.
         let parent = raw.map(|raw| unsafe { Self::from_raw(Arc::clone(self.backend()), raw) });
-        Ok(self.inner.parent.get_or_init(|| parent).clone())
+        Ok(self.inner.parent.get_or_init(|| parent.clone()).clone())
     }
 
     /// The platform that the device belongs to.
@@ -158,9 +160,15 @@ impl Device {
             Some(context) => Ok(context.clone()),
             None => {
                 let context = Context::new(from_ref(self))?;
-                Ok(self.inner.own_context.get_or_init(|| context).clone())
+                Ok(self.inner.own_context.get_or_init(|| context.clone()).clone())
             }
         }
+    }
+
+    /// What `std::hash` of SYCL gives: equal for equal devices, in this and in other libraries.
+    #[must_use]
+    pub fn hash_value(&self) -> u64 {
+        self.inner.handle.hash_value()
     }
 }
 
@@ -171,6 +179,12 @@ impl PartialEq for Device {
 }
 
 impl Eq for Device {}
+
+impl Hash for Device {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash_value());
+    }
+}
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

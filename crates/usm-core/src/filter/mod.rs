@@ -4,7 +4,7 @@ mod parse;
 
 use std::fmt;
 
-use crate::{DeviceInfo, DeviceType};
+use crate::{DeviceInfo, DeviceType, Error};
 
 const BACKENDS: [&str; 5] = ["host", "opencl", "level_zero", "cuda", "hip"];
 const TYPES: [(&str, DeviceType); 4] = [
@@ -91,6 +91,36 @@ impl FilterSelector {
         let number = Some(info.number?);
         let filter = Filter { backend: Some(backend), device_type: Some(info.device_type), number };
         Some(Self { filters: vec![filter] })
+    }
+}
+
+impl TryFrom<&str> for FilterSelector {
+    type Error = Error;
+
+    fn try_from(text: &str) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
+impl TryFrom<String> for FilterSelector {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
+impl TryFrom<&String> for FilterSelector {
+    type Error = Error;
+
+    fn try_from(text: &String) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
+impl From<&FilterSelector> for FilterSelector {
+    fn from(selector: &FilterSelector) -> Self {
+        selector.clone()
     }
 }
 

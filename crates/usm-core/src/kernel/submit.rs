@@ -48,15 +48,14 @@ impl Queue {
         range: &ExecutionRange,
     ) -> Result<()> {
         let (name, info, bundle) = (|| kernel.name().to_owned(), kernel.info(), kernel.bundle());
-        let mismatch = |what, of_kernel: &dyn std::fmt::Debug, of_queue: &dyn std::fmt::Debug| {
-            let [of_kernel, of_queue] = [of_kernel, of_queue].map(|of| format!("{of:?}"));
+        let mismatch = |what, of_kernel: String, of_queue: String| {
             Err(Error::KernelMismatch { what, of_kernel, of_queue })
         };
         if bundle.context() != self.context() {
-            return mismatch("context", bundle.context(), self.context());
+            return mismatch("context", bundle.context().to_string(), self.context().to_string());
         }
         if bundle.device() != self.device() {
-            return mismatch("device", bundle.device(), self.device());
+            return mismatch("device", bundle.device().filter_string(), self.device().filter_string());
         }
         if arguments.len() != info.num_args {
             return Err(Error::KernelArguments {

@@ -8,7 +8,7 @@ mod side;
 mod status;
 mod tree;
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use doctor::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
 pub use options::RuntimeOptions;
@@ -17,11 +17,11 @@ use side::SyclSide;
 pub use status::{BackendState, BackendStatus};
 pub use tree::{DeviceTree, PlatformBranch};
 
-use crate::backend::host::fork;
 use crate::backend::{Backend, BackendId};
+use crate::fork::{self, ForkMutex, ForkOnce, PerProcess};
 use crate::{Context, Device, Error, Queue, QueueProperties, Result};
 
-static GLOBAL: OnceLock<Runtime> = OnceLock::new();
+static GLOBAL: ForkOnce<Runtime> = ForkOnce::new();
 
 /// The backends of a process.
 ///
@@ -37,11 +37,17 @@ pub struct Runtime {
     /// Invariant R1: at least one.
     host: Vec<Device>,
     host_side: HostSide,
-    sycl: OnceLock<SyclSide>,
-    default_queues: Mutex<Vec<Queue>>,
+    sycl: ForkOnce<SyclSide>,
+    default_queues: ForkMutex<Vec<Queue>>,
     /// Of the default device, once it was asked for.
-    default_queue: OnceLock<Queue>,
+    default_queue: ForkOnce<Queue>,
+    default_queues_from: ForkOnce<DefaultQueue>,
+    /// Held by who loads the SYCL runtime or makes a default queue, so that nobody else does meanwhile.
+    turn: PerProcess<Mutex<()>>,
 }
+
+/// Where the default queue of a device comes from, see [`Runtime::default_queues_from`].
+pub type DefaultQueue = fn(&Device) -> Option<Queue>;
 
 impl Runtime {
     /// The runtime of this process, with default options unless [`init_global`](Self::init_global) came first.
@@ -52,20 +58,32 @@ impl Runtime {
 
     /// The runtime of this process; the first call decides on the options.
     pub fn init_global(options: impl FnOnce() -> RuntimeOptions) -> &'static Self {
-        GLOBAL.get_or_init(|| Self::new(options()))
+        match GLOBAL.get() {
+            Some(runtime) => runtime,
+            None => {
+                GLOBAL.set(Self::new(options()));
+                Self::global()
+            }
+        }
     }
 
     /// A runtime of its own, with its own host memory. Only one SYCL runtime can exist in a process: all share it.
     #[must_use]
     pub fn new(options: RuntimeOptions) -> Self {
         let (host_side, host) = HostSide::own(&options);
+        Self::of(options, host_side, host)
+    }
+
+    fn of(options: RuntimeOptions, host_side: HostSide, host: Vec<Device>) -> Self {
         Self {
             options,
             host,
             host_side,
-            sycl: OnceLock::new(),
-            default_queues: Mutex::default(),
-            default_queue: OnceLock::new(),
+            sycl: ForkOnce::new(),
+            default_queues: ForkMutex::default(),
+            default_queue: ForkOnce::new(),
+            default_queues_from: ForkOnce::new(),
+            turn: PerProcess::default(),
         }
     }
 
@@ -76,7 +94,7 @@ impl Runtime {
     pub fn with_backend(backend: Arc<dyn Backend>) -> Result<Self> {
         let runtime = Self::new(RuntimeOptions::new());
         let side = SyclSide::plugged_in(backend)?;
-        runtime.sycl.get_or_init(|| side);
+        runtime.sycl.set(side);
         Ok(runtime)
     }
 
@@ -137,19 +155,24 @@ impl Runtime {
         &self.host[0] // R1
     }
 
-    /// The queue to use on a device when nobody gave one: in order, in the device's default context, the same at each call. It
-    /// stays, and so do sub-devices that it was made for, as long as this runtime.
+    /// Lets `source` choose the default queues, for instance those of another library in the process, which may differ from thread
+    /// to thread. It is called each time that a default queue is asked for; `None` means the runtime's own one. The first source
+    /// stays; the result says whether this is it.
+    pub fn default_queues_from(&self, source: DefaultQueue) -> bool {
+        self.default_queues_from.set(source)
+    }
+
+    /// The queue to use on a device when nobody gave one: that of [`default_queues_from`](Self::default_queues_from), or else the
+    /// runtime's own: in order, in the device's default context, the same at each call. The runtime keeps its own queues, and
+    /// sub-devices that they were made for.
     ///
     /// # Errors
     /// [`Error::Backend`] when the runtime cannot make it.
     pub fn default_queue(&self, device: &Device) -> Result<Queue> {
-        let mut queues = self.default_queues.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(queue) = queues.iter().find(|queue| queue.device() == device) {
-            return Ok(queue.clone());
+        match self.chosen_default_queue(device) {
+            Some(queue) => Ok(queue),
+            None => self.own_default_queue(device),
         }
-        let queue = Queue::new(&device.default_context()?, device, QueueProperties::IN_ORDER)?;
-        queues.push(queue.clone());
-        Ok(queue)
     }
 
     /// The [default queue](Self::default_queue) of the [default device](Self::default_device).
@@ -157,11 +180,38 @@ impl Runtime {
     /// # Errors
     /// [`Error::Backend`] when the runtime cannot make it.
     pub fn default_device_queue(&self) -> Result<Queue> {
-        if let Some(queue) = self.default_queue.get() {
-            return Ok(queue.clone());
+        let own = match self.default_queue.get() {
+            Some(queue) => queue,
+            None => {
+                let queue = self.own_default_queue(&self.default_device())?;
+                self.default_queue.get_or_init(|| queue.clone())
+            }
+        };
+        Ok(self.chosen_default_queue(own.device()).unwrap_or_else(|| own.clone()))
+    }
+
+    fn chosen_default_queue(&self, device: &Device) -> Option<Queue> {
+        let queue = (self.default_queues_from.get()?)(device)?;
+        queue.mark_default();
+        Some(queue)
+    }
+
+    fn own_default_queue(&self, device: &Device) -> Result<Queue> {
+        let known = || {
+            let queues = self.default_queues.lock();
+            queues.iter().find(|queue| queue.device() == device).cloned()
+        };
+        if let Some(queue) = known() {
+            return Ok(queue);
         }
-        let queue = self.default_queue(&self.default_device())?;
-        Ok(self.default_queue.get_or_init(|| queue).clone())
+        let _turn = self.turn();
+        if let Some(queue) = known() {
+            return Ok(queue);
+        }
+        let queue = Queue::new(&device.default_context()?, device, QueueProperties::IN_ORDER)?;
+        queue.mark_default();
+        self.default_queues.lock().push(queue.clone());
+        Ok(queue)
     }
 
     /// A queue in `context` to use on a device of it when nobody gave one: the default queue where that is of this context, else
@@ -190,6 +240,14 @@ impl Runtime {
     }
 
     fn sycl(&self) -> &SyclSide {
+        if let Some(sycl) = self.sycl.get() {
+            return sycl;
+        }
+        let _turn = self.turn();
         self.sycl.get_or_init(|| SyclSide::load(&self.options))
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

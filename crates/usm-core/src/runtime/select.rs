@@ -13,12 +13,25 @@ impl Runtime {
         self.preferred(self.devices()).unwrap_or_else(|| self.host_device().clone())
     }
 
-    /// The device that a filter selector names.
+    /// The device that a filter selector names: a text, or a parsed [`FilterSelector`].
+    ///
+    /// ```
+    /// use usm_core::{FilterSelector, Runtime};
+    ///
+    /// let device = Runtime::global().select("host:cpu")?;
+    /// let selector: FilterSelector = device.filter_string().parse()?;
+    /// assert_eq!(Runtime::global().select(&selector)?, device);
+    /// # Ok::<(), usm_core::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::NoSuchDevice`] lists the devices there are; [`Error::BackendUnavailable`] when only the missing SYCL runtime
+    /// [`Error::InvalidFilter`] for a text that is no selector. [`Error::NoSuchDevice`] lists the devices there are; [`Error::BackendUnavailable`] when only the missing SYCL runtime
     /// could have such a device.
-    pub fn select(&self, selector: &FilterSelector) -> Result<Device> {
+    pub fn select(&self, selector: impl TryInto<FilterSelector, Error: Into<Error>>) -> Result<Device> {
+        self.select_by(&selector.try_into().map_err(Into::into)?)
+    }
+
+    fn select_by(&self, selector: &FilterSelector) -> Result<Device> {
         let all_are =
             |is: fn(&str) -> bool| selector.filters().iter().all(|filter| filter.backend().is_some_and(is));
         // Who asks for the host device gets it without the SYCL runtime being loaded.

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 use super::side::devices_of;
 use super::{GLOBAL, Runtime, RuntimeOptions};
@@ -53,14 +53,7 @@ impl Runtime {
             return Err(crate::Error::Backend { backend: backend.id(), call: "root_devices" }); // R1
         }
         let host_side = HostSide::Shared(shared);
-        Ok(Self {
-            options,
-            host,
-            host_side,
-            sycl: OnceLock::new(),
-            default_queues: Mutex::default(),
-            default_queue: OnceLock::new(),
-        })
+        Ok(Self::of(options, host_side, host))
     }
 
     /// Makes `make()` the runtime of this process, unless there is one.
@@ -71,8 +64,8 @@ impl Runtime {
         match GLOBAL.get() {
             Some(runtime) => Ok(runtime),
             None => {
-                let runtime = make()?;
-                Ok(GLOBAL.get_or_init(|| runtime))
+                GLOBAL.set(make()?);
+                Ok(Self::global())
             }
         }
     }

@@ -1,11 +1,15 @@
 //! The SYCL runtime of a process: loading it once, and what is known about that.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::doctor::{SearchedPlace, SyclLibrary, Trouble};
 use super::{BackendState, RuntimeOptions};
 use crate::backend::Backend;
-use crate::{Device, Result};
+use crate::{Device, Error, Result, fork};
+
+/// The process that was the first to load the SYCL runtime, or began to.
+static LOADER: AtomicU64 = AtomicU64::new(0);
 
 /// The SYCL runtime, or why it is missing.
 #[derive(Debug)]
@@ -33,6 +37,13 @@ impl SyclSide {
             let reason = "switched off by the application".to_owned();
             return Self::missing(reason, Vec::new(), Trouble::SwitchedOff);
         }
+        // Another thread of the parent may have been in the middle of it. Even when it was done, the child must not use it.
+        let this = fork::generation();
+        let loader = LOADER.compare_exchange(0, this, Ordering::Relaxed, Ordering::Relaxed);
+        if loader.is_err_and(|loader| loader != this) || is_of_parent() {
+            let reason = Error::ForkedRuntime.to_string();
+            return Self::missing(reason.clone(), Vec::new(), Trouble::Unusable(reason));
+        }
         load(options)
     }
 
@@ -49,6 +60,14 @@ pub(super) fn devices_of(backend: &Arc<dyn Backend>) -> Result<Vec<Device>> {
         unsafe { Device::from_raw(Arc::clone(backend), raw) }
     };
     Ok(backend.root_devices()?.into_iter().map(wrap).collect())
+}
+
+/// Whether this is a forked child that has the SYCL runtime from its parent, in which dpctl may have loaded it.
+fn is_of_parent() -> bool {
+    #[cfg(feature = "sycl")]
+    return fork::is_forked_child() && sycl_sys::is_loaded();
+    #[cfg(not(feature = "sycl"))]
+    return false;
 }
 
 #[cfg(not(feature = "sycl"))]
@@ -74,6 +93,7 @@ fn load(options: &RuntimeOptions) -> SyclSide {
         path: loaded.library.clone(),
         version: backend.version(),
         driver: loaded.driver.clone(),
+        already_loaded: loaded.already_loaded,
     };
     let backend: Arc<dyn Backend> = Arc::new(backend);
     let devices = devices_of(&backend).unwrap_or_default();

@@ -97,7 +97,6 @@ pub(super) fn facts(info: &DeviceInfo) -> Vec<String> {
         let _ = write!(memory, ", {} cache", bytes(info.global_cache_bytes));
     }
     let [x, y, z] = info.max_work_item_sizes;
-    let sub_groups: Vec<_> = info.sub_group_sizes.iter().map(ToString::to_string).collect();
     let sub_devices = match info.max_sub_devices {
         0 => "sub-devices: none".to_owned(),
         most => format!("sub-devices: at most {most}"),
@@ -109,11 +108,23 @@ pub(super) fn facts(info: &DeviceInfo) -> Vec<String> {
             "compute: {} units, work-groups of at most {} ({x} × {y} × {z}), sub-groups of {}",
             info.compute_units,
             info.max_work_group_size,
-            sub_groups.join(", ")
+            numbers(&info.sub_group_sizes)
         ),
         format!("aspects: {}", info.aspects),
         sub_devices,
     ]
+}
+
+/// Numbers in one line: PoCL has 4,096 sizes of sub-groups.
+fn numbers(all: &[usize]) -> String {
+    const MOST: usize = 8;
+    let text = |part: &[usize]| part.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match all {
+        [first @ .., last] if all.len() > MOST => {
+            format!("{} … {last} ({} sizes)", text(&first[..3]), all.len())
+        }
+        _ => text(all),
+    }
 }
 
 /// A number of bytes for people.
@@ -128,7 +139,15 @@ fn bytes(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::{bytes, numbers};
+
+    #[test]
+    fn many_numbers_are_cut() {
+        assert_eq!(numbers(&[]), "");
+        assert_eq!(numbers(&[1, 2, 4, 8, 16, 32, 64, 128]), "1, 2, 4, 8, 16, 32, 64, 128");
+        let many: Vec<usize> = (1..=4096).collect();
+        assert_eq!(numbers(&many), "1, 2, 3 … 4096 (4096 sizes)");
+    }
 
     #[test]
     fn bytes_have_one_decimal() {

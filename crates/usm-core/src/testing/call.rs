@@ -61,6 +61,7 @@ methods!(
     CreateQueue, "create_queue", true;
     QueueParts, "queue_parts", true;
     Same, "same", false;
+    Hash, "hash", false;
     Release, "release", false;
     Allocate, "allocate", true;
     Free, "free", false;
@@ -117,6 +118,7 @@ pub enum Call {
     CreateQueue { context: RawContext, device: RawDevice, properties: QueueProperties },
     QueueParts { queue: RawQueue },
     Same { a: RawHandle, b: RawHandle },
+    Hash { handle: RawHandle },
     Release { handle: RawHandle },
     Allocate { queue: RawQueue, kind: UsmKind, len_bytes: usize, align_bytes: usize },
     Free { context: RawContext, block: usize },

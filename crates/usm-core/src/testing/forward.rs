@@ -26,7 +26,7 @@ macro_rules! forward {
     (most) => {
         forward!(
             id, root_devices, default_context, create_context, context_id, context_devices, create_queue,
-            queue_parts, same, release, allocate, free, pointer_info, pointer_device, memcpy, fill, prefetch,
+            queue_parts, same, hash, release, allocate, free, pointer_info, pointer_device, memcpy, fill, prefetch,
             mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign,
             export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,
             platform_info, platform_devices, device_platform, composites, parent_device, sub_devices, can_access_peer,
@@ -81,6 +81,9 @@ macro_rules! forward {
     };
     (@ same) => {
         forward!(@ same(a: RawHandle, b: RawHandle) -> bool, Same { a, b });
+    };
+    (@ hash) => {
+        forward!(@ hash(handle: RawHandle) -> u64, Hash { handle });
     };
     (@ release) => {
         forward!(@ release(handle: RawHandle) -> (), Release { handle });

@@ -9,6 +9,8 @@
 //! Host code takes no short cut to device memory behind them ([`Device::host_reachable`](crate::Device::host_reachable) is false), so
 //! that every operation on it passes through.
 //!
+//! [`forks`] forks children beside busy threads.
+//!
 //! They stack, and plug in through [`Runtime::with_backend`](crate::Runtime::with_backend):
 //!
 //! ```
@@ -41,6 +43,7 @@ mod answer;
 mod call;
 mod delayed;
 mod faulty;
+pub mod forks;
 mod recording;
 mod text;
 

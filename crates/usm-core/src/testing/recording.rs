@@ -50,13 +50,36 @@ pub struct RecordingBackend {
     records: Mutex<Vec<Record>>,
     hides_host_tasks: bool,
     hidden_aspects: Aspects,
+    observer: Observer,
+}
+
+/// What runs after each call.
+struct Observer(Box<dyn Fn(&Call) + Send + Sync>);
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 impl RecordingBackend {
     /// Records the calls of `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn Backend>) -> Self {
-        Self { inner, records: Mutex::default(), hides_host_tasks: false, hidden_aspects: Aspects::empty() }
+        Self {
+            inner,
+            records: Mutex::default(),
+            hides_host_tasks: false,
+            hidden_aspects: Aspects::empty(),
+            observer: Observer(Box::new(|_| ())),
+        }
+    }
+
+    /// The same, with `observer` run after each call, on its thread, before the caller gets the answer. A test that holds a
+    /// thread there makes a schedule of its own.
+    #[must_use]
+    pub fn with_observer(self, observer: impl Fn(&Call) + Send + Sync + 'static) -> Self {
+        Self { observer: Observer(Box::new(observer)), ..self }
     }
 
     /// The same, as if `inner` ran no host tasks: what is built on queues then has to do without.
@@ -95,7 +118,8 @@ impl RecordingBackend {
 
     fn around<R: Outcome>(&self, call: Call, run: impl FnOnce() -> R) -> R {
         let outcome = run();
-        self.lock().push(Record { call, answer: outcome.answer() });
+        self.lock().push(Record { call: call.clone(), answer: outcome.answer() });
+        (self.observer.0)(&call);
         outcome
     }
 }

@@ -60,7 +60,9 @@ impl Names {
                 format!("{queue}, {address:#x}, {len_bytes} bytes, advice {advice}, after {after}")
             }
             Call::Same { a, b } => format!("{}, {}", self.name(*a), self.name(*b)),
-            Call::Release { handle } | Call::ExportForeign { handle } => self.name(*handle),
+            Call::Hash { handle } | Call::Release { handle } | Call::ExportForeign { handle } => {
+                self.name(*handle)
+            }
             Call::Allocate { queue, kind, len_bytes, align_bytes } => {
                 format!("{}, {kind}, {len_bytes} bytes, alignment {align_bytes}", self.name(Queue(*queue)))
             }

@@ -319,8 +319,10 @@ impl Block {
         }
     }
 
-    /// Waits for work of earlier owners of the memory, of which foreign code cannot know.
+    /// Waits for work of earlier owners of the memory, of which foreign code cannot know. An error where a forked child does not have
+    /// the memory.
     pub(crate) fn publish(&self) -> Result<()> {
+        self.queue().check_mapped(self.kind)?;
         if self.pending() & INHERITED != 0 {
             self.wait_for_others()?;
         } else if let Ownership::Leased(lease) = self.ownership() {
@@ -353,15 +355,18 @@ impl Block {
     /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for.
     #[inline]
     pub(crate) fn has_no_others(&self) -> bool {
-        self.pending() == 0
+        (self.pending() == 0 || self.queue().is_surely_idle())
+            && !usm_core::fork::is_forked_child()
             && match self.ownership() {
                 Ownership::Leased(lease) => lease.has_no_others(),
                 _ => true,
             }
     }
 
-    /// Waits for what others may have submitted to the queue. Our own operations have ended when they return.
+    /// Waits for what others may have submitted to the queue. Our own operations have ended when they return. An error where a forked
+    /// child does not have the memory.
     pub(crate) fn wait_for_others(&self) -> Result<()> {
+        self.queue().check_mapped(self.kind)?;
         if self.pending() != 0 {
             waits::for_others(self.queue())?;
             self.undone.fetch_and(!INHERITED, Ordering::Release);

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use usm_core::fork::{ForkMutex, ForkMutexGuard};
 
 /// Is told of the end of blocks, with nothing allocated for each of them.
 pub(crate) trait Watcher: Send + Sync {
@@ -36,7 +38,7 @@ enum When {
 /// The hooks of a block. The later ones run when this value is dropped.
 #[derive(Default)]
 pub(super) struct ReleaseHooks {
-    hooks: Mutex<Hooks>,
+    hooks: ForkMutex<Hooks>,
 }
 
 /// In the order in which they were added. Most blocks with hooks have one, for which nothing more is allocated.
@@ -84,11 +86,11 @@ impl ReleaseHooks {
 
     #[inline]
     fn get_mut(&mut self) -> &mut Hooks {
-        self.hooks.get_mut().unwrap_or_else(PoisonError::into_inner)
+        self.hooks.get_mut()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Hooks> {
-        self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> ForkMutexGuard<'_, Hooks> {
+        self.hooks.lock()
     }
 }
 

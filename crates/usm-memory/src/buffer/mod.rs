@@ -117,11 +117,11 @@ impl UsmBuffer {
         align_bytes: Option<usize>,
     ) -> Result<Self> {
         let is_large = len_bytes >= LARGE_BYTES && queue.device().is_in_process(kind);
-        let align_bytes = match is_large {
-            true => Some(align_bytes.unwrap_or(1).max(Allocation::HUGE_PAGE_BYTES)),
-            false => align_bytes,
-        };
         let allocation = match align_bytes {
+            // Huge pages are a wish; not every runtime has memory that begins with one.
+            align if is_large => {
+                queue.allocate_preferring(kind, len_bytes, align, Allocation::HUGE_PAGE_BYTES)
+            }
             None => queue.allocate(kind, len_bytes),
             Some(align_bytes) => queue.allocate_aligned(kind, len_bytes, align_bytes),
         }?;

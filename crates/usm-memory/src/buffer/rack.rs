@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use usm_core::Queue;
+use usm_core::fork::{ForkMutex, ForkMutexGuard};
 
 use super::block::Block;
 use super::hooks::ReleaseHooks;
@@ -51,7 +52,7 @@ pub(crate) struct Rack {
     start: NonNull<u8>,
     queue: Queue,
     /// Of the places that have any: few, in most programs none.
-    hooks: Mutex<Vec<(u8, ReleaseHooks)>>,
+    hooks: ForkMutex<Vec<(u8, ReleaseHooks)>>,
     /// Invariant K4: each leads to this rack, and lies in it.
     places: Box<[Block]>,
 }
@@ -80,7 +81,7 @@ impl Rack {
                 block_bytes,
                 start: slab.as_ptr(),
                 queue: slab.queue().clone(),
-                hooks: Mutex::default(),
+                hooks: ForkMutex::default(),
                 places: (0..count).map(place).collect(),
             }
         })
@@ -133,8 +134,8 @@ impl Rack {
         Some(hooks.swap_remove(at).1)
     }
 
-    fn hooks(&self) -> MutexGuard<'_, Vec<(u8, ReleaseHooks)>> {
-        self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hooks(&self) -> ForkMutexGuard<'_, Vec<(u8, ReleaseHooks)>> {
+        self.hooks.lock()
     }
 }
 

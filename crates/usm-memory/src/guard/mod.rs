@@ -5,14 +5,14 @@ mod table;
 
 use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::{MutexGuard, Once};
+use std::sync::MutexGuard;
 
 use usm_core::Queue;
 
 pub use self::shared::BorrowFunctions;
 use self::table::{BorrowTable, Entries};
 use crate::buffer::{Block, BlockRef};
-use crate::{Error, Result};
+use crate::{Error, Result, fork};
 
 /// Every borrow of this process.
 static BORROWS: BorrowTable = BorrowTable::new();
@@ -22,20 +22,20 @@ thread_local! {
     static FORKING: RefCell<Option<MutexGuard<'static, Entries>>> = const { RefCell::new(None) };
 }
 
-/// The table, which a fork waits for from now on.
+/// The table, which a fork waits for. As a `ForkMutex` its lock would take twice as long, at each access to memory.
 #[inline]
 fn borrows() -> &'static BorrowTable {
-    static REGISTER: Once = Once::new();
-    if !REGISTER.is_completed() {
-        REGISTER.call_once(|| {
-            let is_first = usm_core::around_forks(
-                || _ = FORKING.try_with(|held| held.replace(Some(BORROWS.lock()))),
-                || _ = FORKING.try_with(RefCell::take),
-            );
-            debug_assert!(is_first, "nobody else has a lock to hold around forks");
-        });
-    }
+    fork::set_hooks();
     &BORROWS
+}
+
+pub(crate) fn before_fork() {
+    // A thread at its end has no place for the lock any more, and forks without.
+    _ = FORKING.try_with(|held| held.replace(Some(BORROWS.lock())));
+}
+
+pub(crate) fn after_fork() {
+    _ = FORKING.try_with(RefCell::take);
 }
 
 /// Does something short with a range of a block that host code reaches, which nobody else writes meanwhile, nor reads if this one

@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 use std::slice;
-use std::sync::OnceLock;
 
 use usm_core::Error as CoreError;
+use usm_core::fork::ForkOnce;
 
 use super::{BORROWS, borrows};
 use crate::{Error, Result};
@@ -47,7 +47,7 @@ static OURS: BorrowFunctions = BorrowFunctions {
 };
 
 /// The table of another copy that this one uses in place of its own.
-static THEIRS: OnceLock<&'static BorrowFunctions> = OnceLock::new();
+static THEIRS: ForkOnce<&'static BorrowFunctions> = ForkOnce::new();
 
 impl BorrowFunctions {
     /// Those of this copy.
@@ -84,7 +84,9 @@ impl BorrowFunctions {
         if table.size_bytes != OURS.size_bytes {
             return Err(wrong(version).into());
         }
-        Ok(BORROWS.if_unused(|| THEIRS.set(table).is_ok()))
+        // Threads may join at the same time.
+        let is_theirs = || theirs().is_some_and(|known| std::ptr::eq(known, table));
+        Ok(BORROWS.if_unused(|| THEIRS.set(table)) || is_theirs())
     }
 }
 

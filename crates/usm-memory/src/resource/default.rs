@@ -1,12 +1,13 @@
 //! The resource that an application wants to be used on a device when nobody names one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use usm_core::Device;
+use usm_core::fork::{ForkMutex, ForkMutexGuard};
 
 use super::MemoryResource;
-use super::process::{self, CHOSEN, StandardResource};
+use super::process::{self, StandardResource};
 
 /// A resource for a device: the one that was set, first in the list, or that of a scope.
 struct Entry {
@@ -15,11 +16,11 @@ struct Entry {
     resource: Arc<dyn MemoryResource>,
 }
 
-static DEFAULTS: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+static DEFAULTS: ForkMutex<Vec<Entry>> = ForkMutex::new(Vec::new());
 
 /// Says whether there are entries, so that allocations of programs without any do not take the lock.
 fn note(entries: &[Entry]) {
-    process::set_exception(CHOSEN, !entries.is_empty());
+    process::set_has_choices(!entries.is_empty());
 }
 
 /// Says which resource to use on a device when nobody names one. Returns the one that was set before. A [`DefaultScope`] goes
@@ -81,7 +82,7 @@ pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>
 /// What somebody chose for a device.
 #[inline]
 pub(crate) fn chosen(device: &Device) -> Option<Arc<dyn MemoryResource>> {
-    if process::is_exception(CHOSEN) { find(device) } else { None }
+    if process::has_choices() { find(device) } else { None }
 }
 
 #[cold]
@@ -148,7 +149,7 @@ impl Drop for DefaultScope {
     }
 }
 
-fn lock() -> MutexGuard<'static, Vec<Entry>> {
-    // No code unwinds while it holds the lock half done. Resources are given out, so that none is dropped under the lock.
-    DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> ForkMutexGuard<'static, Vec<Entry>> {
+    // Resources are given out, so that none is dropped under the lock.
+    DEFAULTS.lock()
 }

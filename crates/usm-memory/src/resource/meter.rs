@@ -1,6 +1,8 @@
 //! Bytes in use and their peak, never over a limit.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use usm_core::fork::{ForkMutex, ForkMutexGuard};
 
 use super::Usage;
 
@@ -8,7 +10,7 @@ use super::Usage;
 #[derive(Debug)]
 pub(super) struct Meter {
     limit_bytes: usize,
-    counts: Mutex<Counts>,
+    counts: ForkMutex<Counts>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +22,7 @@ struct Counts {
 
 impl Meter {
     pub(super) fn new(limit_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { limit_bytes, counts: Mutex::default() })
+        Arc::new(Self { limit_bytes, counts: ForkMutex::default() })
     }
 
     pub(super) fn limit_bytes(&self) -> usize {
@@ -45,9 +47,8 @@ impl Meter {
         Usage { used_bytes: Some(counts.used_bytes), peak_bytes: Some(counts.peak_bytes), limit_bytes }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Counts> {
-        // No code unwinds while it holds the lock half done.
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> ForkMutexGuard<'_, Counts> {
+        self.counts.lock()
     }
 }
 

@@ -58,7 +58,7 @@ pub use self::failure::{AllocationFailure, FailureCallbackResource, OnFailure};
 pub use self::limiting::LimitingResource;
 pub use self::logging::{LoggingResource, MemoryAction, MemoryEvent};
 pub use self::pool::{PoolOptions, PoolResource, PoolStatistics};
-pub(crate) use self::pool::{keep, keep_first};
+pub(crate) use self::pool::{in_forked_child, keep, keep_first};
 pub(crate) use self::process::{census, known_pool_for, pool_for};
 pub use self::process::{process_pool, use_process_pool};
 pub use self::statistics::{Statistics, StatisticsResource};

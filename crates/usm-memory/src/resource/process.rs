@@ -1,9 +1,10 @@
 //! Where memory comes from when nobody says otherwise: the pool of the process, in contexts that live as long as that.
 
 use std::env;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use usm_core::fork::ForkOnce;
 use usm_core::{LiveAllocations, Queue, UsmKind};
 
 use super::{DirectResource, MemoryResource, PoolOptions, PoolResource};
@@ -12,28 +13,33 @@ use crate::{Result, UsmBuffer};
 /// `0` switches the pool of the process off.
 const SWITCH: &str = "USM_POOL";
 
-static POOL: OnceLock<PoolResource> = OnceLock::new();
-
-/// Why memory does not come from the pool of the process, a bit for each reason: one look at each allocation.
-static EXCEPTIONS: AtomicU8 = AtomicU8::new(0);
-/// The pool is switched off.
-const OFF: u8 = 1;
-/// Somebody chose a resource for some device.
-pub(super) const CHOSEN: u8 = 2;
-
-/// Adds a reason or takes it away. Whether it was there before.
-pub(super) fn set_exception(reason: u8, is_there: bool) -> bool {
-    let before = match is_there {
-        true => EXCEPTIONS.fetch_or(reason, Ordering::AcqRel),
-        false => EXCEPTIONS.fetch_and(!reason, Ordering::AcqRel),
-    };
-    before & reason != 0
+/// The pool of the process, and its switch. One value, so that of two threads that make it at the same time only one sets the switch.
+struct ProcessPool {
+    pool: PoolResource,
+    is_on: AtomicBool,
 }
 
-/// Whether there is any of these reasons.
+static POOL: ForkOnce<ProcessPool> = ForkOnce::new();
+
+/// Whether somebody chose a resource for some device.
+static HAS_CHOICES: AtomicBool = AtomicBool::new(false);
+
+/// Says whether somebody chose a resource for some device, so that allocations of programs without any take no lock.
+pub(super) fn set_has_choices(has_choices: bool) {
+    HAS_CHOICES.store(has_choices, Ordering::Release);
+}
+
+/// Whether somebody chose a resource for some device.
 #[inline(always)]
-pub(super) fn is_exception(reasons: u8) -> bool {
-    EXCEPTIONS.load(Ordering::Acquire) & reasons != 0
+pub(super) fn has_choices() -> bool {
+    HAS_CHOICES.load(Ordering::Acquire)
+}
+
+fn made() -> &'static ProcessPool {
+    POOL.get_or_init(|| ProcessPool {
+        pool: PoolResource::new(Arc::new(DirectResource), PoolOptions::new()),
+        is_on: AtomicBool::new(env::var_os(SWITCH).is_none_or(|value| value != "0")),
+    })
 }
 
 /// The pool of the process: memory comes from here, in [permanent](usm_core::Context::is_permanent) contexts, unless another resource
@@ -43,12 +49,7 @@ pub(super) fn is_exception(reasons: u8) -> bool {
 /// here has neither to wait for. In other contexts it would keep alive what should go, so memory there comes from the runtime.
 #[must_use]
 pub fn process_pool() -> &'static PoolResource {
-    POOL.get_or_init(|| {
-        if env::var_os(SWITCH).is_some_and(|value| value == "0") {
-            set_exception(OFF, true);
-        }
-        PoolResource::new(Arc::new(DirectResource), PoolOptions::new())
-    })
+    &made().pool
 }
 
 /// Switches the pool of the process on or off for memory that is allocated from now on, and tells how it was before. It is on unless
@@ -71,29 +72,28 @@ pub fn process_pool() -> &'static PoolResource {
 /// # }
 /// ```
 pub fn use_process_pool(on: bool) -> bool {
-    let _ = process_pool();
-    !set_exception(OFF, !on)
+    made().is_on.swap(on, Ordering::AcqRel)
 }
 
 /// The pool, where memory for that queue comes from it.
 #[inline]
 pub(crate) fn pool_for(queue: &Queue) -> Option<&'static PoolResource> {
-    let pool = process_pool();
-    (!is_exception(OFF) && queue.context().is_permanent()).then_some(pool)
+    let made = made();
+    (made.is_on.load(Ordering::Acquire) && queue.context().is_permanent()).then_some(&made.pool)
 }
 
 /// The pool, where nobody chose a resource for any device, and memory for that queue comes from it, as somebody has asked before. Calls
 /// nothing.
 #[inline(always)]
 pub(crate) fn known_pool_for(queue: &Queue) -> Option<&'static PoolResource> {
-    // Before the reasons, of which its making may be one.
-    let pool = POOL.get()?;
-    (!is_exception(OFF | CHOSEN) && queue.context().is_known_permanent()).then_some(pool)
+    let made = POOL.get()?;
+    let is_pool = made.is_on.load(Ordering::Acquire) && !has_choices();
+    (is_pool && queue.context().is_known_permanent()).then_some(&made.pool)
 }
 
 /// The slabs of the pool, and what is lent of them.
 pub(crate) fn census() -> [LiveAllocations; 2] {
-    POOL.get().map_or_else(Default::default, PoolResource::census)
+    POOL.get().map_or_else(Default::default, |made| made.pool.census())
 }
 
 /// What is used when nobody says otherwise.

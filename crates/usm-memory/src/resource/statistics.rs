@@ -1,7 +1,8 @@
 //! A resource that counts.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use usm_core::fork::{ForkMutex, ForkMutexGuard};
 use usm_core::{Queue, UsmKind};
 
 use super::{MemoryResource, Usage};
@@ -29,12 +30,11 @@ pub struct Statistics {
 }
 
 #[derive(Debug, Default)]
-struct Counts(Mutex<Statistics>);
+struct Counts(ForkMutex<Statistics>);
 
 impl Counts {
-    fn lock(&self) -> MutexGuard<'_, Statistics> {
-        // No code unwinds while it holds the lock half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> ForkMutexGuard<'_, Statistics> {
+        self.0.lock()
     }
 }
 

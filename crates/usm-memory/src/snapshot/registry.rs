@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Weak;
 
-use usm_core::ForkMutex;
+use usm_core::fork::ForkMutex;
 
 use super::clock::Moment;
 use super::tag::TagId;

@@ -1,9 +1,11 @@
 //! Labels for memory, which say in snapshots and timelines what it is for.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use usm_core::fork::ForkMutex;
 
 /// A label by its number, since every allocation carries one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ impl TagId {
     }
 
     pub(crate) fn of(label: &str) -> Self {
-        let mut labels = labels();
+        let mut labels = LABELS.lock();
         if let Some(&id) = labels.ids.get(label) {
             return id;
         }
@@ -46,7 +48,7 @@ impl TagId {
     /// The label, where there is one.
     pub(crate) fn label(self) -> Option<Arc<str>> {
         let index = self.0.checked_sub(Self::FIRST)?;
-        labels().list.get(index as usize).cloned()
+        LABELS.lock().list.get(index as usize).cloned()
     }
 }
 
@@ -54,17 +56,12 @@ thread_local! {
     static CURRENT: Cell<TagId> = const { Cell::new(TagId::NONE) };
 }
 
+static LABELS: ForkMutex<Labels> = ForkMutex::new(Labels { list: Vec::new(), ids: BTreeMap::new() });
+
 /// Every label that was ever used, once.
-#[derive(Default)]
 struct Labels {
     list: Vec<Arc<str>>,
-    ids: HashMap<Arc<str>, TagId>,
-}
-
-fn labels() -> MutexGuard<'static, Labels> {
-    static LABELS: LazyLock<Mutex<Labels>> = LazyLock::new(Mutex::default);
-    // No code unwinds while it holds the lock half done.
-    LABELS.lock().unwrap_or_else(PoisonError::into_inner)
+    ids: BTreeMap<Arc<str>, TagId>,
 }
 
 /// Labels the memory that this thread allocates, until it is dropped. Scopes may be nested: the innermost counts.

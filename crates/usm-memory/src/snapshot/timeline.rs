@@ -3,22 +3,23 @@
 mod drawing;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use usm_core::UsmKind;
+use usm_core::fork::ForkMutex;
 
 use super::{Moment, TagId};
 
 /// Whether somebody records. All that allocations and releases ask while nobody does.
 static IS_RECORDING: AtomicBool = AtomicBool::new(false);
-static LOGS: Mutex<Vec<Arc<Log>>> = Mutex::new(Vec::new());
+static LOGS: ForkMutex<Vec<Arc<Log>>> = ForkMutex::new(Vec::new());
 
 #[derive(Debug)]
 struct Log {
     max_events: usize,
-    events: Mutex<Events>,
+    events: ForkMutex<Events>,
 }
 
 #[derive(Debug, Default)]
@@ -47,8 +48,8 @@ pub(crate) fn is_recording() -> bool {
 /// Notes that memory was handed out, or is about to go back.
 #[cold]
 pub(crate) fn record(is_release: bool, address: usize, len_bytes: usize, kind: UsmKind, tag: TagId) {
-    for log in &*lock(&LOGS) {
-        let mut events = lock(&log.events);
+    for log in &*LOGS.lock() {
+        let mut events = log.events.lock();
         if events.list.len() == log.max_events {
             events.list.pop_front();
             events.dropped_count += 1;
@@ -71,8 +72,10 @@ impl Recording {
     #[must_use]
     pub fn timeline(&self) -> Timeline {
         let duration = Moment::now().since(self.began);
-        let events = lock(&self.log.events);
-        let (bars, dropped_count) = (bars(&events.list, self.began), events.dropped_count);
+        let events = self.log.events.lock();
+        let (list, dropped_count) = (events.list.clone(), events.dropped_count);
+        drop(events);
+        let bars = bars(&list, self.began);
         Timeline { bars, duration, dropped_count, max_events: self.log.max_events }
     }
 
@@ -85,7 +88,7 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        let mut logs = lock(&LOGS);
+        let mut logs = LOGS.lock();
         logs.retain(|log| !Arc::ptr_eq(log, &self.log));
         IS_RECORDING.store(!logs.is_empty(), Ordering::Relaxed);
     }
@@ -149,9 +152,9 @@ pub struct Timeline {
 impl Timeline {
     /// Starts to record, keeping at most the last `max_events` allocations and releases (at least one).
     pub fn record(max_events: usize) -> Recording {
-        let log = Arc::new(Log { max_events: max_events.max(1), events: Mutex::default() });
+        let log = Arc::new(Log { max_events: max_events.max(1), events: ForkMutex::default() });
         let began = Moment::now();
-        let mut logs = lock(&LOGS);
+        let mut logs = LOGS.lock();
         logs.push(Arc::clone(&log));
         IS_RECORDING.store(true, Ordering::Relaxed);
         Recording { log, began }
@@ -223,9 +226,4 @@ fn bars(events: &VecDeque<Event>, began: Moment) -> Vec<Bar> {
     }
     before.extend(bars);
     before
-}
-
-fn lock<T: ?Sized>(data: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No code unwinds while it holds the lock half done.
-    data.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,6 +2,7 @@
 
 use usm_core::Error as CoreError;
 use usm_core::backend::MAX_PATTERN_BYTES;
+use usm_core::bulk;
 
 use super::flight::Flight;
 use super::{Dependency, Transfer};
@@ -58,18 +59,8 @@ impl UsmBuffer {
             return Ok(());
         }
         // Memory that host code reaches needs no queue.
-        let (start, all) = (guard.as_mut_ptr(), self.len_bytes());
-        let mut done = pattern.len().min(all);
-        // SAFETY: the first bytes of the guard's range of live memory that host code reaches (K1, G1); the pattern may be a view of it.
-        unsafe { std::ptr::copy(pattern.as_ptr(), start, done) };
-        // What is there is repeated behind it: whole patterns, as many as stay in the cache.
-        let most = repetitions(pattern, all) * pattern.len();
-        while done < all {
-            let len_bytes = done.min(most).min(all - done);
-            // SAFETY: `done + len_bytes` lies within the same range, and at most what is before `done` is read.
-            unsafe { std::ptr::copy_nonoverlapping(start, start.wrapping_add(done), len_bytes) };
-            done += len_bytes;
-        }
+        // SAFETY: the guard's range of live memory that host code reaches (K1, G1); the pattern may be a view of it.
+        unsafe { bulk::fill(guard.as_mut_ptr(), pattern, self.len_bytes()) };
         Ok(())
     }
 

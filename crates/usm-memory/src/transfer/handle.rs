@@ -110,13 +110,20 @@ impl From<Event> for Dependency {
 }
 
 /// A transfer that did not start, with the host vector that was meant for it. The operator `?` makes an [`Error`] of it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{error}")]
 pub struct Refused<H> {
     /// Why.
     pub error: Error,
     /// The vector, as it was given unless the transfer failed half way: then its content is undefined if it was the destination.
     pub host: H,
+}
+
+/// The sentence of the error, since `main` prints the error that it returns with `Debug`.
+impl<H> fmt::Debug for Refused<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl<H> From<Refused<H>> for Error {

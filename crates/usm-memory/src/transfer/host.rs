@@ -1,6 +1,6 @@
 //! Blocking copies between host slices and USM of any kind.
 
-use usm_core::copy_bytes;
+use usm_core::bulk::{self, copy_bytes};
 
 use super::memcpy;
 use crate::buffer::Block;
@@ -32,7 +32,7 @@ impl WriteGuard {
         if self.is_host_reachable() {
             // `bytes` may be a view of this very memory that somebody else made, so let the ranges overlap.
             // SAFETY: live memory that host code reaches (K1, G1) that the guard keeps for us.
-            unsafe { copy_bytes(self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
+            unsafe { bulk::copy(self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
             return Ok(());
         }
         // SAFETY: the guard's range is ours, `bytes` is borrowed, and host memory is no device memory.
@@ -71,7 +71,7 @@ unsafe fn read(block: &Block, src: *const u8, src_bytes: usize, bytes: &mut [u8]
     }
     if block.is_host_reachable() {
         // SAFETY: the caller's promise 1; the ranges may overlap.
-        unsafe { copy_bytes(bytes.as_mut_ptr(), src, src_bytes) };
+        unsafe { bulk::copy(bytes.as_mut_ptr(), src, src_bytes) };
         return Ok(());
     }
     // SAFETY: the caller's promise 1; `bytes` is borrowed, and host memory is no device memory.

@@ -1,6 +1,6 @@
 //! Blocking copies of rows between host slices and USM of any kind.
 
-use usm_core::copy_bytes;
+use usm_core::bulk;
 
 use super::flight::Flight;
 use super::shape::{Order, Shape};
@@ -70,6 +70,6 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, shape: Shape, order: Ord
     for piece in shape.pieces(usize::MAX, order) {
         let (to, from) = (to.wrapping_add(piece.dst_bytes), from.wrapping_add(piece.src_bytes));
         // SAFETY: the caller's promise 1; the ranges may overlap.
-        unsafe { copy_bytes(to, from, piece.len_bytes) };
+        unsafe { bulk::copy(to, from, piece.len_bytes) };
     }
 }

@@ -75,8 +75,12 @@ pub(crate) fn places() -> Vec<Queue> {
     places
 }
 
-/// In-order queues of one context on two parts of a device.
+/// In-order queues of one context on two parts of a device, or none where it has no parts.
 pub(crate) fn parts(device: &Device) -> Vec<Queue> {
+    if device.info().max_sub_devices < 2 {
+        eprintln!("{} has no parts", device.filter_string());
+        return Vec::new();
+    }
     let parts = device.create_sub_devices(&Partition::ByCounts(vec![1, 1])).unwrap();
     let context = Context::new(&parts).unwrap();
     parts.iter().map(|part| context.create_queue(part, QueueProperties::IN_ORDER).unwrap()).collect()

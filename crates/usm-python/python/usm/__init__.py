@@ -22,6 +22,15 @@ variable ``OCL_ICD_FILENAMES`` (see :mod:`usm._locate`; ``USM_SYCL_AUTOCONFIG=0`
 turns it off).
 """
 
+import sys
+
+if sys.implementation.name != "cpython" or "t" in sys.abiflags:
+    raise ImportError(
+        f"usm needs CPython 3.11 or newer with its interpreter lock; found {sys.implementation.name} "
+        f"{'.'.join(map(str, sys.version_info[:3]))}{' (free-threaded)' if 't' in sys.abiflags else ''}, "
+        "which does not load its extension module"
+    )
+
 from . import _locate
 
 # Before anything else, and never later: the SYCL runtime caches its device list

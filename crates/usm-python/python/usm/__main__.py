@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 import usm
 
-_INSTALL_HINT = 'pip install "usm[sycl-cpu]"'
+_INSTALL_HINT = "pip install dpctl intel-opencl-rt"
 
 
 def report() -> dict[str, Any]:
@@ -88,9 +89,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m usm", description="List platforms, devices and problems.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
-    print(json.dumps(report(), indent=2) if options.json else as_text())
+    print(json.dumps(report(), indent=2) if options.json else as_text(), flush=True)
     return 1 if usm.doctor()["problems"] else 0
 
 
 if __name__ == "__main__":
+    # A reader that has seen enough, as in `python -m usm | head`, ends this program in silence as it ends `ls` and
+    # `cat`: by the signal, which Python ignores by default.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())

@@ -1,11 +1,27 @@
-"""The words of dpctl's enumerations. Each member is also a string, equal to its name."""
+"""The words of dpctl's enumerations. Each member is also a string, equal to its name and to the member of dpctl."""
 
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 __all__ = ["backend_type", "device_type", "event_status_type", "global_mem_cache_type"]
 
 
-class device_type(StrEnum):
+class _Word(StrEnum):
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Enum) and not isinstance(other, str):
+            theirs = type(other)
+            return theirs.__module__.startswith("dpctl.") and (theirs.__name__, other.name) == (
+                type(self).__name__,
+                self,
+            )
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+class device_type(_Word):
     """Types of devices; ``all`` and ``automatic`` are for selections.
 
     >>> import usm
@@ -23,7 +39,7 @@ class device_type(StrEnum):
     gpu = "gpu"
 
 
-class backend_type(StrEnum):
+class backend_type(_Word):
     """Backends of devices; ``all`` is for selections, ``host`` the embedded backend of this library.
 
     >>> import usm
@@ -40,7 +56,7 @@ class backend_type(StrEnum):
     unknown = "unknown"
 
 
-class event_status_type(StrEnum):
+class event_status_type(_Word):
     """How far an operation is.
 
     >>> import usm
@@ -54,7 +70,7 @@ class event_status_type(StrEnum):
     complete = "complete"
 
 
-class global_mem_cache_type(StrEnum):
+class global_mem_cache_type(_Word):
     """What the cache of a device's memory is for; ``indeterminate`` when the runtime does not tell.
 
     >>> import usm

@@ -17,6 +17,7 @@ Two parts, by cost:
 ``USM_SYCL_AUTOCONFIG=0`` in the environment turns the first part off.
 """
 
+import _thread
 import os
 import sys
 
@@ -67,6 +68,15 @@ def announce_cpu_driver() -> str | None:
     return None
 
 
+# Held over an import at the first use. A fork waits for it: in a child, the lock of a module that another thread was
+# importing stays locked for ever.
+_importing = _thread.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
+    )
+
+
 def roots() -> list[tuple[str, str]]:
     """Folders that may hold the SYCL runtime's libraries, as (origin, folder) pairs in the order to try them.
 
@@ -87,7 +97,8 @@ def roots() -> list[tuple[str, str]]:
 
 def _folders_of(distribution: str, library: str) -> list[tuple[str, str]]:
     # Imported here: it pulls in email, zipfile and more, which `import usm` must not pay for.
-    from importlib import metadata
+    with _importing:
+        from importlib import metadata
 
     try:
         found = metadata.distribution(distribution)

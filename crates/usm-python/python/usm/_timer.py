@@ -61,6 +61,8 @@ class SyclTimer:
         self._started: list[tuple[SyclQueue, SyclEvent, float]] = []
 
     def __call__(self, queue: SyclQueue | None = None) -> "SyclTimer":
+        if not isinstance(queue, SyclQueue) and hasattr(queue, "_get_capsule") and hasattr(queue, "submit_barrier"):
+            queue = SyclQueue(queue)  # of dpctl
         if not isinstance(queue, SyclQueue):
             raise TypeError(f"queue: found {type(queue).__name__}, allowed is a SyclQueue")
         if not queue.has_enable_profiling:

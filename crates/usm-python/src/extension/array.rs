@@ -4,7 +4,6 @@ use std::ops::Deref;
 
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 

@@ -1,14 +1,11 @@
 //! From an array of this copy to one of the package.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use pyo3::{PyTraverseError, PyVisit};
 use usm_array::UsmArray;
 
 use super::join::is_package;
 use crate::interface::export;
-use crate::interface::import::visit_producer;
 use crate::tensor::UsmNdarray;
 
 /// What the package takes the memory of an extension from, and keeps as its owner.
@@ -23,10 +20,6 @@ impl Handover {
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         export::array(py, &self.array)
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit_producer(self.array.buffer(), 1, &visit)
     }
 }
 

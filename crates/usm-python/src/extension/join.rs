@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyCapsule;
 use usm_array::usm_core::backend::host::HostTable;
+use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_core::{Runtime, RuntimeOptions};
 use usm_array::usm_memory::BorrowFunctions;
 
@@ -45,8 +45,8 @@ pub(crate) fn is_package() -> bool {
 /// A capsule by which extensions in Rust that link this library work on the memory of this package.
 #[pyfunction]
 pub(crate) fn _c_api(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
-    static API: PyOnceLock<CApi> = PyOnceLock::new();
-    let api = API.get_or_try_init(py, || {
+    static API: ForkOnce<CApi> = ForkOnce::new();
+    let api = API.get_or_try_init(|| {
         let table = crate::runtime::get(py)?.host_table();
         let table = table.ok_or_else(|| PyImportError::new_err("this copy of usm is not the package"))?;
         let host: &'static HostTable = Box::leak(Box::new(table));

@@ -1,9 +1,8 @@
 //! From an array or a memory object to the dictionary that others read.
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, INTERFACE_VERSION, UsmArray};
 
@@ -49,7 +48,7 @@ fn entries<'py>(
 
 /// A dictionary with the entries that are the same for nearly all, and room for the others: a copy takes less than as many insertions.
 fn template(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    static TEMPLATE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    static TEMPLATE: ForkOnce<Py<PyDict>> = ForkOnce::new();
     let make = || {
         let dict = PyDict::new(py);
         for key in ["data", "shape", "strides", "typestr"] {
@@ -59,13 +58,13 @@ fn template(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         dict.set_item(intern!(py, "syclobj"), py.None())?;
         Ok::<_, PyErr>(dict.unbind())
     };
-    TEMPLATE.get_or_try_init(py, make)?.bind(py).copy()
+    TEMPLATE.get_or_try_init(make)?.bind(py).copy()
 }
 
 /// The typestr of a dtype, which is made once.
 fn typestr<'py>(py: Python<'py>, dtype: Dtype) -> Bound<'py, PyString> {
-    static TYPESTRS: PyOnceLock<Vec<(Dtype, Py<PyString>)>> = PyOnceLock::new();
+    static TYPESTRS: ForkOnce<Vec<(Dtype, Py<PyString>)>> = ForkOnce::new();
     let make = || Dtype::ALL.map(|dtype| (dtype, PyString::new(py, dtype.typestr()).unbind())).into();
-    let known = TYPESTRS.get_or_init(py, make).iter().find(|(known, _)| *known == dtype);
+    let known = TYPESTRS.get_or_init(make).iter().find(|(known, _)| *known == dtype);
     known.map_or_else(|| PyString::new(py, dtype.typestr()), |(_, typestr)| typestr.bind(py).clone())
 }

@@ -5,10 +5,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use pyo3::{PyTraverseError, PyVisit};
 use usm_array::usm_memory::{Ownership, UsmBuffer};
 use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
 
@@ -23,9 +21,22 @@ use crate::sycl::place_of;
 use crate::tensor::UsmNdarray;
 
 /// What keeps imported memory alive: the producer, and its buffer where the address came from that.
+///
+/// Python's collector is not shown the producer. Guards, snapshots and operations hold the memory, too, from threads that do not
+/// hold the interpreter, and a collector that counts references while their number changes finalises live objects. A cycle
+/// through a producer is therefore kept, as one through the base of a NumPy array is.
 pub(crate) struct Producer {
-    pub(crate) object: Py<PyAny>,
+    /// There until the end.
+    pub(crate) object: Option<Py<PyAny>>,
     _buffer: Option<HostBuffer>,
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        // A thread without the interpreter would leave the object in a list of PyO3's, whose lock a forked child may find locked for
+        // ever. A program that ends has no interpreter any more.
+        let _gone = Python::try_attach(|_| drop(self.object.take()));
+    }
 }
 
 /// An array over the memory of any object with `__sycl_usm_array_interface__`, without a copy.
@@ -127,7 +138,7 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
     let queue = place_of("syclobj", &entries.syclobj)?.queue_for(py, start)?.ok_or_else(|| {
         PyValueError::new_err(format!("data: {start:#x} is not USM of the context that syclobj names"))
     })?;
-    let producer = Producer { object: object.clone().unbind(), _buffer: buffer };
+    let producer = Producer { object: Some(object.clone().unbind()), _buffer: buffer };
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
     // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust line of
     // SECURITY.md: nobody can check them.
@@ -178,23 +189,9 @@ fn is_dpctl_memory(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// The producer of imported memory, if that is what the buffer is.
 pub(crate) fn producer(buffer: &UsmBuffer) -> Option<&Py<PyAny>> {
     match buffer.ownership() {
-        Ownership::Borrowed(owner) => owner.downcast_ref::<Producer>().map(|producer| &producer.object),
-        _ => None,
-    }
-}
-
-/// Shows the garbage collector the producer of imported memory, so that a cycle through it can be found. Only where the buffer is
-/// the one thing that keeps the producer: a reference must not be counted twice. Python's own objects can be cleared, so that a
-/// cycle breaks there.
-pub(crate) fn visit_producer(
-    buffer: &UsmBuffer,
-    ours: usize,
-    visit: &PyVisit<'_>,
-) -> Result<(), PyTraverseError> {
-    match buffer.ownership() {
-        Ownership::Borrowed(owner) if buffer.num_holders() == ours && Arc::strong_count(owner) == 1 => {
-            owner.downcast_ref::<Producer>().map_or(Ok(()), |producer| visit.call(&producer.object))
+        Ownership::Borrowed(owner) => {
+            owner.downcast_ref::<Producer>().and_then(|producer| producer.object.as_ref())
         }
-        _ => Ok(()),
+        _ => None,
     }
 }

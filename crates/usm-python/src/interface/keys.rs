@@ -1,7 +1,6 @@
 //! The entries of a dictionary, each read once, types only: the numbers are checked in `usm_array`.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 use usm_array::UsmArrayInterface;

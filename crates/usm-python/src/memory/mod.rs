@@ -12,7 +12,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySlice, PyTuple};
-use pyo3::{PyTraverseError, PyVisit};
 use std::ffi::c_int;
 use usm_array::usm_core::UsmKind;
 use usm_array::usm_memory::UsmBuffer;
@@ -27,8 +26,8 @@ pub(crate) use self::transfer::copy_bytes;
 use crate::buffer_export;
 use crate::errors::{OrRaise, OrValueError, type_name};
 use crate::interface::{export, import};
-use crate::interrupt;
-use crate::sycl::{SyclContext, SyclDevice, SyclQueue, place_of};
+use crate::interrupt::{self, Pass};
+use crate::sycl::{place_of, queue_context, queue_device, queue_object};
 
 /// What the three memory classes share: a range of bytes of USM.
 #[pyclass(frozen, subclass, weakref, mapping, name = "_Memory", module = "usm._usm")]
@@ -88,32 +87,32 @@ impl Memory {
 
     /// The queue used for copies.
     #[getter]
-    fn sycl_queue(&self) -> SyclQueue {
-        SyclQueue::from_queue(self.buffer.queue().clone())
+    fn sycl_queue<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        queue_object(py, self.buffer.queue())
     }
 
     /// The queue, by the name that Cython code of dpctl uses.
     #[getter]
-    fn _queue(&self) -> SyclQueue {
-        self.sycl_queue()
+    fn _queue<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.sycl_queue(py)
     }
 
     /// The context the memory is bound to.
     #[getter]
-    fn sycl_context(&self) -> SyclContext {
-        SyclContext::from_context(self.buffer.context().clone())
+    fn sycl_context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        queue_context(py, self.buffer.queue())
     }
 
     /// The context, by the name that Cython code of dpctl uses.
     #[getter]
-    fn _context(&self) -> SyclContext {
-        self.sycl_context()
+    fn _context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.sycl_context(py)
     }
 
     /// The device of the queue.
     #[getter]
-    fn sycl_device(&self) -> SyclDevice {
-        SyclDevice::from_device(self.buffer.device().clone())
+    fn sycl_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        queue_device(py, self.buffer.queue())
     }
 
     /// The object that owns imported memory; None for memory of our own.
@@ -225,7 +224,8 @@ impl Memory {
     #[pyo3(signature = (val=0))]
     fn memset(&self, py: Python<'_>, val: u8) -> PyResult<()> {
         let buffer = self.buffer.clone();
-        interrupt::run(py, buffer.len_bytes(), move || buffer.fill(&[val]))?.or_raise()
+        let (pass, is_near) = (Pass::in_order(buffer.len_bytes()), buffer.is_host_reachable());
+        interrupt::run_at(py, pass, is_near, move || buffer.fill(&[val]))?.or_raise()
     }
 
     /// The content as bytes.
@@ -270,10 +270,6 @@ impl Memory {
 
     fn __sizeof__(&self) -> usize {
         self.buffer.len_bytes()
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        import::visit_producer(&self.buffer, 1, &visit)
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

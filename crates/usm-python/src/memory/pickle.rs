@@ -9,7 +9,8 @@ use super::construct::wrap;
 use super::{Memory, kind_argument};
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
-use crate::sycl::queue_argument;
+use crate::interrupt::Pass;
+use crate::sycl::pickled_queue;
 
 /// The first protocol with buffers beside the pickle.
 const OUT_OF_BAND: i32 = 5;
@@ -59,7 +60,7 @@ pub(crate) fn from_pickle<'py>(
     nbytes: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let kind = kind_argument("usm_type", usm_type)?;
-    let queue = queue_argument(py, "device", Some(device.as_any()))?;
+    let queue = pickled_queue(device, "memory.tobytes()")?;
     let bytes = HostBytes::readable("data", data)?;
     if let Some(nbytes) = nbytes.filter(|&nbytes| nbytes != bytes.len()) {
         let message = format!("data: found {} bytes, allowed are {nbytes}", bytes.len());
@@ -69,6 +70,8 @@ pub(crate) fn from_pickle<'py>(
     let whole = py.detach(|| UsmBuffer::allocate(&queue, kind, bytes.len().max(1))).or_raise()?;
     let buffer = whole.sub_buffer(0, bytes.len()).or_raise()?;
     let target = buffer.clone();
-    bytes.lend(py, &buffer, move |bytes| target.copy_from_host(bytes, 0))?.or_raise()?;
+    bytes
+        .lend(py, &buffer, Pass::in_order(buffer.len_bytes()), move |bytes| target.copy_from_host(bytes, 0))?
+        .or_raise()?;
     wrap(py, if readonly { buffer.read_only() } else { buffer })
 }

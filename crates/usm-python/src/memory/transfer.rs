@@ -1,7 +1,6 @@
 //! Copies between memory objects and whatever Python has.
 
 use pyo3::exceptions::PyValueError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use usm_array::Dtype;
@@ -11,7 +10,7 @@ use super::construct::usm_argument;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::interface::import::array_if_usm;
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 use crate::new_numpy;
 
 fn too_long(name: &str, found: usize, allowed: usize) -> PyErr {
@@ -45,9 +44,9 @@ pub(super) fn to_host<'py>(
             buffer.len_bytes()
         )));
     }
-    let from = buffer.clone();
+    let (from, pass) = (buffer.clone(), Pass::in_order(buffer.len_bytes()));
     bytes
-        .lend_mut(py, buffer, move |bytes| from.copy_to_host(&mut bytes[..from.len_bytes()], 0))?
+        .lend_mut(py, buffer, pass, move |bytes| from.copy_to_host(&mut bytes[..from.len_bytes()], 0))?
         .or_raise()?;
     Ok(target)
 }
@@ -57,8 +56,8 @@ pub(super) fn from_host(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResu
     if bytes.len() > buffer.len_bytes() {
         return Err(too_long("obj", bytes.len(), buffer.len_bytes()));
     }
-    let to = buffer.clone();
-    bytes.lend(source.py(), buffer, move |bytes| to.copy_from_host(bytes, 0))?.or_raise()
+    let (to, pass) = (buffer.clone(), Pass::in_order(bytes.len()));
+    bytes.lend(source.py(), buffer, pass, move |bytes| to.copy_from_host(bytes, 0))?.or_raise()
 }
 
 pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -72,7 +71,14 @@ pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResul
     }
     let target = buffer.sub_buffer(0, range.len()).or_raise()?;
     let source_bytes = array.buffer().sub_buffer(range.start, range.len()).or_raise()?;
-    interrupt::run(source.py(), range.len(), move || target.copy_from(&source_bytes))?.or_raise()
+    between(source.py(), target, source_bytes)
+}
+
+/// Copies all of one buffer to another one of the same length.
+fn between(py: Python<'_>, to: UsmBuffer, from: UsmBuffer) -> PyResult<()> {
+    let (pass, is_near) =
+        (Pass::in_order(to.len_bytes()), to.is_host_reachable() && from.is_host_reachable());
+    interrupt::run_at(py, pass, is_near, move || to.copy_from(&from))?.or_raise()
 }
 
 /// Copies the first `count` bytes of `src` to `dest`, each an object with the interface or the buffer protocol.
@@ -80,18 +86,20 @@ pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count:
     let py = dest.py();
     let (to, from) = (first_bytes("dest", dest, count)?, first_bytes("src", src, count)?);
     match (to, from) {
-        (Some(to), Some(from)) => interrupt::run(py, count, move || to.copy_from(&from))?.or_raise(),
+        (Some(to), Some(from)) => between(py, to, from),
         (Some(to), None) => {
             let bytes = HostBytes::source("src", src)?;
             bytes.check_len("src", count)?;
             let into = to.clone();
-            bytes.lend(py, &to, move |bytes| into.copy_from_host(&bytes[..count], 0))?.or_raise()
+            let job = move |bytes: &[u8]| into.copy_from_host(&bytes[..count], 0);
+            bytes.lend(py, &to, Pass::in_order(count), job)?.or_raise()
         }
         (None, Some(from)) => {
             let bytes = HostBytes::target("dest", dest)?;
             bytes.check_len("dest", count)?;
             let out_of = from.clone();
-            bytes.lend_mut(py, &from, move |bytes| out_of.copy_to_host(&mut bytes[..count], 0))?.or_raise()
+            let job = move |bytes: &mut [u8]| out_of.copy_to_host(&mut bytes[..count], 0);
+            bytes.lend_mut(py, &from, Pass::in_order(count), job)?.or_raise()
         }
         (None, None) => {
             let (mut to, from) = (HostBytes::target("dest", dest)?, HostBytes::source("src", src)?);

@@ -4,7 +4,6 @@ use std::ffi::CStr;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use usm_array::usm_core::{Context, ForeignHandle, Queue};

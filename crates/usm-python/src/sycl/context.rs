@@ -6,7 +6,9 @@ use pyo3::types::{PyCapsule, PyList, PyTuple};
 use usm_array::usm_core::{Context, Device};
 
 use super::capsule;
-use super::device::{SyclDevice, device_argument};
+use super::device::device_argument;
+use super::device::device_objects;
+use super::dpctl;
 use super::resolve::{Target, first_device, target};
 use crate::errors::{OrRaise, SyclContextCreationError, instead};
 use crate::interface::sequence;
@@ -40,13 +42,18 @@ impl SyclContext {
     pub fn context(&self) -> &Context {
         &self.context
     }
+
+    pub(super) fn capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::export(py, self.context.to_foreign().or_raise()?, capsule::CONTEXT)
+    }
 }
 
 #[pymethods]
 impl SyclContext {
     #[new]
+    #[allow(clippy::new_ret_no_self, reason = "beside dpctl an object of the joint class")]
     #[pyo3(signature = (arg=None))]
-    fn new(py: Python<'_>, arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    fn new<'py>(py: Python<'py>, arg: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let failed = |error: usm_array::usm_core::Error| SyclContextCreationError::new_err(error.to_string());
         let devices = match arg {
             Some(list) if list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>() => {
@@ -55,23 +62,25 @@ impl SyclContext {
             _ => match target(py, "arg", arg).map_err(instead::<SyclContextCreationError>(py))? {
                 Target::Device(device) if device.filter_selector().is_none() => vec![device],
                 Target::Device(device) => {
-                    return py.detach(|| device.default_context()).map_err(failed).map(Self::from_context);
+                    let context = py.detach(|| device.default_context()).map_err(failed)?;
+                    return dpctl::own_context_object(py, &context);
                 }
-                Target::Place(place) => return Ok(Self { context: place.context().clone() }),
+                Target::Place(place) => return dpctl::own_context_object(py, place.context()),
             },
         };
-        py.detach(|| Context::new(&devices)).map(Self::from_context).map_err(failed)
+        let context = py.detach(|| Context::new(&devices)).map_err(failed)?;
+        dpctl::own_context_object(py, &context)
     }
 
     /// The first device of the context.
     #[getter]
-    fn sycl_device(&self) -> PyResult<SyclDevice> {
-        first_device(&self.context).map(SyclDevice::from_device)
+    fn sycl_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        dpctl::device_object(py, &first_device(&self.context)?)
     }
 
     /// All devices of the context.
-    fn get_devices(&self) -> PyResult<Vec<SyclDevice>> {
-        Ok(self.context.devices().or_raise()?.into_iter().map(SyclDevice::from_device).collect())
+    fn get_devices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        device_objects(py, self.context.devices().or_raise()?)
     }
 
     /// Number of devices of the context.
@@ -84,15 +93,19 @@ impl SyclContext {
     ///
     /// Raises ValueError on the host backend, which has no SYCL objects.
     fn _get_capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::export(py, self.context.to_foreign().or_raise()?, capsule::CONTEXT)
+        self.capsule(py)
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| self.context == other.get().context)
+    /// True for the same SYCL context, as an object of this package or of dpctl.
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match dpctl::own_context(other)? {
+            Some(other) => Ok(slf.get().context == other),
+            None => dpctl::is_their_context(other, slf.hash()?),
+        }
     }
 
     fn __hash__(&self) -> u64 {
-        super::hash_of(&self.context.id())
+        self.context.hash_value()
     }
 
     /// Name of the class.

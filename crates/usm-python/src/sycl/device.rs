@@ -1,15 +1,13 @@
 //! `SyclDevice`.
 
-use std::hash::{Hash, Hasher};
-
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::pyclass::CompareOp;
+use pyo3::types::{PyBool, PyString};
 use usm_array::usm_core::{Aspects, Device, DeviceType, FilterSelector, PeerAccess};
 
 use super::platform::SyclPlatform;
-use super::{enums, listing, partition};
+use super::{dpctl, enums, listing, partition};
 use crate::errors::{OrRaise, type_name};
 use crate::runtime;
 
@@ -25,8 +23,8 @@ use crate::runtime;
 /// >>> device = usm.SyclDevice("host:cpu:0")
 /// >>> device.has_aspect_usm_device_allocations, device.filter_string
 /// (True, 'host:cpu:0')
-#[pyclass(frozen, weakref, eq, hash, module = "usm")]
-#[derive(Debug, PartialEq, Eq)]
+#[pyclass(frozen, weakref, module = "usm")]
+#[derive(Debug)]
 pub struct SyclDevice {
     device: Device,
 }
@@ -54,10 +52,19 @@ impl SyclDevice {
     }
 }
 
-impl Hash for SyclDevice {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // The sub-devices of a device share it.
-        self.device.filter_string().hash(state);
+/// Devices as Python objects.
+pub(crate) fn device_objects(
+    py: Python<'_>,
+    devices: impl IntoIterator<Item = Device>,
+) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    devices.into_iter().map(|device| dpctl::device_object(py, &device)).collect()
+}
+
+/// Whether an object of this package or of dpctl stands for the same SYCL device; `None` lets the other object answer.
+fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+    match dpctl::own_device(other)? {
+        Some(other) => Ok(Some(device.get().device == other)),
+        None => Ok(dpctl::is_their_device(other, device.hash()?)?.then_some(true)),
     }
 }
 
@@ -70,8 +77,8 @@ pub(super) fn select(py: Python<'_>, filter_string: &str) -> PyResult<Device> {
 
 /// The device that an object is: ours, a filter string, or a root device of dpctl, which tells its filter string.
 pub(super) fn device_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
-    if let Ok(device) = object.cast::<SyclDevice>() {
-        return Ok(Some(device.get().device.clone()));
+    if let Some(device) = dpctl::own_device(object)? {
+        return Ok(Some(device));
     }
     if let Ok(text) = object.cast::<PyString>() {
         return select(py, &text.to_string_lossy()).map(Some);
@@ -89,10 +96,7 @@ pub(super) fn device_argument(
     name: &str,
     argument: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Device> {
-    let Some(argument) = argument else {
-        let runtime = runtime::get(py)?;
-        return Ok(py.detach(|| runtime.default_device()));
-    };
+    let Some(argument) = argument else { return runtime::default_device(py) };
     device_of(py, argument)?.ok_or_else(|| {
         let found = type_name(argument);
         PyTypeError::new_err(format!("{name}: found {found}, allowed are a filter string and a SyclDevice"))
@@ -266,9 +270,10 @@ device_methods! {
     }
     methods {
         #[new]
+        #[allow(clippy::new_ret_no_self, reason = "beside dpctl an object of the joint class")]
         #[pyo3(signature = (arg=None))]
-        fn new(py: Python<'_>, arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-            device_argument(py, "arg", arg).map(Self::from_device)
+        fn new<'py>(py: Python<'py>, arg: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+            dpctl::device_object(py, &device_argument(py, "arg", arg)?)
         }
 
         /// Backend, a `backend_type`: host, opencl, level_zero, cuda or hip.
@@ -347,13 +352,14 @@ device_methods! {
 
         /// The device that this sub-device is a part of; None for a root device.
         #[getter]
-        fn parent_device(&self) -> PyResult<Option<Self>> {
-            Ok(self.device.parent().or_raise()?.map(Self::from_device))
+        fn parent_device<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+            let parent = self.device.parent().or_raise()?;
+            parent.map(|parent| dpctl::device_object(py, &parent)).transpose()
         }
 
         /// The root device that this sub-device is a part of; a root device itself.
-        fn get_unpartitioned_parent_device(&self) -> PyResult<Self> {
-            self.root().map(Self::from_device)
+        fn get_unpartitioned_parent_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+            dpctl::device_object(py, &self.root()?)
         }
 
         /// create_sub_devices(*, partition)
@@ -364,22 +370,26 @@ device_methods! {
         /// Raises SyclSubDeviceCreationError when the device cannot be parted like that, TypeError and ValueError for other
         /// values.
         #[pyo3(signature = (*, partition), text_signature = "($self, /, *, partition)")]
-        fn create_sub_devices(&self, py: Python<'_>, partition: &Bound<'_, PyAny>) -> PyResult<Vec<Self>> {
+        fn create_sub_devices<'py>(
+            &self,
+            py: Python<'py>,
+            partition: &Bound<'py, PyAny>,
+        ) -> PyResult<Vec<Bound<'py, PyAny>>> {
             let partition = partition::argument("partition", partition)?;
             let parts = py.detach(|| self.device.create_sub_devices(&partition)).or_raise()?;
-            Ok(parts.into_iter().map(Self::from_device).collect())
+            device_objects(py, parts)
         }
 
         /// The composite device that this device is a component of, or None.
         #[getter]
-        fn composite_device(&self, py: Python<'_>) -> PyResult<Option<Self>> {
-            Ok(py.detach(|| self.device.composite_device()).or_raise()?.map(Self::from_device))
+        fn composite_device<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+            let found = py.detach(|| self.device.composite_device()).or_raise()?;
+            found.map(|found| dpctl::device_object(py, &found)).transpose()
         }
 
         /// The components of a composite device; an empty list for another one.
-        fn component_devices(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
-            let found = py.detach(|| self.device.component_devices()).or_raise()?;
-            Ok(found.into_iter().map(Self::from_device).collect())
+        fn component_devices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+            device_objects(py, py.detach(|| self.device.component_devices()).or_raise()?)
         }
 
         /// The platform of the device.
@@ -419,6 +429,28 @@ device_methods! {
         /// Print name, driver version, vendor and filter string.
         fn print_device_info(&self, py: Python<'_>) -> PyResult<()> {
             listing::print(py, &listing::device(&self.device))
+        }
+
+        // PyO3 does not take `__eq__` from a macro.
+        fn __richcmp__<'py>(
+            slf: &Bound<'py, Self>,
+            other: &Bound<'py, PyAny>,
+            op: CompareOp,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let py = slf.py();
+            let answer = match op {
+                CompareOp::Eq => equal(slf, other)?,
+                CompareOp::Ne => equal(slf, other)?.map(|equal| !equal),
+                _ => None,
+            };
+            Ok(match answer {
+                Some(answer) => PyBool::new(py, answer).to_owned().into_any(),
+                None => py.NotImplemented().into_bound(py),
+            })
+        }
+
+        fn __hash__(&self) -> u64 {
+            self.device.hash_value()
         }
 
         /// Name of the class.

@@ -1,16 +1,296 @@
-//! Our queues as dpctl's, for libraries that know no other class, and dpctl's as ours.
+//! Our queues, contexts and devices as dpctl's, for programs that have imported it, and dpctl's as ours.
+//!
+//! Three classes of objects stand for a queue: ours, dpctl's, and the joint class, which is a subclass of dpctl's with an object of
+//! ours inside (`usm._dpctl`). What the program gave comes back: a queue keeps the object of dpctl that it came from.
 
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use usm_array::usm_core::{BackendId, Queue};
+use pyo3::pyclass::boolean_struct::True;
+use pyo3::types::{PyType, PyWeakrefReference};
+use pyo3::{PyClass, PyTypeInfo};
+use usm_array::usm_core::fork::{ForkMutex, ForkOnce};
+use usm_array::usm_core::{BackendId, Context, Device, Queue, Runtime};
 
-use super::SyclQueue;
+use super::context::SyclContext;
+use super::device::SyclDevice;
+use super::queue::SyclQueue;
+use super::resolve::{Place, place_of};
+use crate::errors::OrRaise;
 use crate::imported;
 
-/// One queue on both sides.
+/// A class of dpctl and the joint class over it.
+struct Classes {
+    theirs: Py<PyType>,
+    joint: Py<PyType>,
+}
+
+impl Classes {
+    fn of<T: PyTypeInfo>(dpctl: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        let py = dpctl.py();
+        let theirs = dpctl.getattr(name)?.cast_into::<PyType>()?;
+        let joint_class = py.import("usm._dpctl")?.getattr("joint_class")?;
+        let joint = joint_class.call1((py.get_type::<T>(), &theirs))?.cast_into::<PyType>()?;
+        Ok(Self { theirs: theirs.unbind(), joint: joint.unbind() })
+    }
+
+    /// The object of ours in an object of the joint class.
+    fn inside<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match object.get_type().is(&self.joint) {
+            true => object.getattr(intern!(object.py(), "_inside")).map(Some),
+            false => Ok(None),
+        }
+    }
+}
+
+/// What this package uses of dpctl.
+struct Dpctl {
+    queue: Classes,
+    context: Classes,
+    device: Classes,
+    cached_queue: Py<PyAny>,
+    /// Of the process that imported it. dpctl itself does not know of forks.
+    fork_generation: u64,
+}
+
+/// dpctl, from the first call after the program has imported it.
+fn dpctl(py: Python<'_>) -> PyResult<Option<&'static Dpctl>> {
+    static FOUND: ForkOnce<Dpctl> = ForkOnce::new();
+    if let Some(known) = FOUND.get() {
+        return Ok(Some(known));
+    }
+    let Some(module) = imported::module(py, intern!(py, "dpctl"))? else { return Ok(None) };
+    // An import may be half done: the last of the names that are used here.
+    let Some(cached_queue) = module.getattr_opt(intern!(py, "get_device_cached_queue"))? else {
+        return Ok(None);
+    };
+    let make = || {
+        Ok::<_, PyErr>(Dpctl {
+            queue: Classes::of::<SyclQueue>(&module, "SyclQueue")?,
+            context: Classes::of::<SyclContext>(&module, "SyclContext")?,
+            device: Classes::of::<SyclDevice>(&module, "SyclDevice")?,
+            cached_queue: cached_queue.clone().unbind(),
+            fork_generation: Runtime::fork_generation(),
+        })
+    };
+    FOUND.get_or_try_init(make).map(Some)
+}
+
+/// The Python objects that stand for a queue, kept with it.
+#[derive(Default)]
+struct Objects {
+    /// Of dpctl's own class, which refers to nothing of ours: no cycle.
+    given: Option<Py<PyAny>>,
+    /// A weak reference to an object of the joint class, which owns the queue.
+    made: Mutex<Option<Py<PyWeakrefReference>>>,
+}
+
+/// The Python object that the program gave for a context.
+struct GivenContext(Py<PyAny>);
+
+/// A queue as a Python object: the one that the program gave, or one of the joint class; one of ours without dpctl.
+pub(crate) fn queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
+    match queue.attached::<Objects>().and_then(|objects| objects.given.as_ref()) {
+        Some(given) => Ok(given.bind(py).clone()),
+        None => own_queue_object(py, queue),
+    }
+}
+
+/// As [`queue_object`], but never the one that the program gave. One of ours, too, where SYCL makes no more objects: in a forked child.
+pub(super) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
+    let ours = || Bound::new(py, SyclQueue::from_queue(queue.clone()));
+    let dpctl = if queue.backend_id() == BackendId::Sycl { dpctl(py)? } else { None };
+    let Some(dpctl) = dpctl else { return Ok(ours()?.into_any()) };
+    if queue.attached::<Objects>().is_none() {
+        queue.attach(Objects::default());
+    }
+    let objects = queue.attached::<Objects>();
+    let known = objects.and_then(|objects| Some(lock(&objects.made).as_ref()?.clone_ref(py)));
+    if let Some(made) = known.and_then(|made| made.bind(py).upgrade()) {
+        return Ok(made);
+    }
+    let ours = ours()?;
+    let Ok(capsule) = ours.get().capsule(py) else { return Ok(ours.into_any()) };
+    let made = dpctl.queue.joint.bind(py).call1((capsule, &ours))?;
+    if let Some(objects) = objects {
+        let weak = PyWeakrefReference::new(&made)?.unbind();
+        let before = lock(&objects.made).replace(weak);
+        drop(before);
+    }
+    remember(&made, queue);
+    Ok(made)
+}
+
+/// The context of a queue as a Python object: that of the queue that the program gave, or as [`context_object`].
+pub(crate) fn queue_context<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
+    match queue.attached::<Objects>().and_then(|objects| objects.given.as_ref()) {
+        Some(given) => given.bind(py).getattr(intern!(py, "sycl_context")),
+        None => context_object(py, queue.context()),
+    }
+}
+
+/// The device of a queue as a Python object: that of the queue that the program gave, or as [`device_object`].
+pub(crate) fn queue_device<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
+    match queue.attached::<Objects>().and_then(|objects| objects.given.as_ref()) {
+        Some(given) => given.bind(py).getattr(intern!(py, "sycl_device")),
+        None => device_object(py, queue.device()),
+    }
+}
+
+/// A context as a Python object: the one that the program gave, or one of the joint class; one of ours without dpctl.
+pub(super) fn context_object<'py>(py: Python<'py>, context: &Context) -> PyResult<Bound<'py, PyAny>> {
+    match context.attached::<GivenContext>() {
+        Some(given) => Ok(given.0.bind(py).clone()),
+        None => own_context_object(py, context),
+    }
+}
+
+/// As [`context_object`], but never the one that the program gave.
+pub(super) fn own_context_object<'py>(py: Python<'py>, context: &Context) -> PyResult<Bound<'py, PyAny>> {
+    let ours = Bound::new(py, SyclContext::from_context(context.clone()))?;
+    let dpctl = if context.backend_id() == BackendId::Sycl { dpctl(py)? } else { None };
+    match (dpctl, ours.get().capsule(py)) {
+        (Some(dpctl), Ok(capsule)) => dpctl.context.joint.bind(py).call1((capsule, &ours)),
+        _ => Ok(ours.into_any()),
+    }
+}
+
+/// A device as a Python object: one of the joint class; one of ours without dpctl.
+pub(crate) fn device_object<'py>(py: Python<'py>, device: &Device) -> PyResult<Bound<'py, PyAny>> {
+    /// Those of root devices, which stay as long as the process anyway.
+    static ROOTS: Mutex<Vec<(Device, Py<PyAny>)>> = Mutex::new(Vec::new());
+    let dpctl = if device.backend_id() == BackendId::Sycl { dpctl(py)? } else { None };
+    let ours = || Bound::new(py, SyclDevice::from_device(device.clone()));
+    let Some(dpctl) = dpctl else { return Ok(ours()?.into_any()) };
+    let known = lock(&ROOTS).iter().find(|(root, _)| root == device).map(|(_, object)| object.clone_ref(py));
+    if let Some(known) = known {
+        return Ok(known.into_bound(py));
+    }
+    let ours = ours()?;
+    let Ok(context) = device.default_context() else { return Ok(ours.into_any()) };
+    // dpctl takes no capsule of a device, but it lists the devices of a context.
+    let context = own_context_object(py, &context)?;
+    let hash = ours.hash()?;
+    let listed = dpctl.context.theirs.bind(py).call_method1(intern!(py, "get_devices"), (context,))?;
+    for theirs in listed.try_iter()? {
+        let theirs = theirs?;
+        if theirs.hash()? == hash {
+            let made = dpctl.device.joint.bind(py).call1((theirs, &ours))?;
+            if device.parent().or_raise()?.is_none() {
+                lock(&ROOTS).push((device.clone(), made.clone().unbind()));
+            }
+            return Ok(made);
+        }
+    }
+    Ok(ours.into_any())
+}
+
+/// As [`device_object`], but of dpctl's own class, for callers that dpnp's function of the same name has promised that.
+pub(crate) fn plain_device_object<'py>(py: Python<'py>, device: &Device) -> PyResult<Bound<'py, PyAny>> {
+    let made = device_object(py, device)?;
+    match dpctl(py)? {
+        Some(dpctl) if dpctl.device.inside(&made)?.is_some() => dpctl.device.theirs.bind(py).call1((made,)),
+        _ => Ok(made),
+    }
+}
+
+/// The queue that an object of the three classes stands for; `None` for other objects.
+pub(crate) fn queue_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+    if let Some(queue) = own_queue(object)? {
+        return Ok(Some(queue));
+    }
+    let Some(dpctl) = dpctl(object.py())? else { return Ok(None) };
+    if !object.is_instance(dpctl.queue.theirs.bind(object.py()))? {
+        return Ok(None);
+    }
+    match place_of("queue", object)? {
+        Place::Queue(queue) => Ok(Some(queue)),
+        Place::Context(_) => Ok(None),
+    }
+}
+
+/// As [`queue_of`], but `None` for a queue of dpctl that has not been here before.
+pub(super) fn own_queue(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+    let own = own(object, |dpctl| &dpctl.queue, |queue: &SyclQueue| queue.queue().clone())?;
+    Ok(own.or_else(|| known_queue(object)))
+}
+
+/// The context that an object of our class or of the joint class stands for; `None` for other objects.
+pub(super) fn own_context(object: &Bound<'_, PyAny>) -> PyResult<Option<Context>> {
+    own(object, |dpctl| &dpctl.context, |context: &SyclContext| context.context().clone())
+}
+
+/// The device that an object of our class or of the joint class stands for; `None` for other objects.
+pub(crate) fn own_device(object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
+    own(object, |dpctl| &dpctl.device, |device: &SyclDevice| device.device().clone())
+}
+
+/// What an object of our class, or the one inside of an object of the joint class, stands for; `None` for other objects.
+fn own<T: PyClass<Frozen = True> + Sync, R>(
+    object: &Bound<'_, PyAny>,
+    classes: fn(&Dpctl) -> &Classes,
+    read: fn(&T) -> R,
+) -> PyResult<Option<R>> {
+    if let Ok(ours) = object.cast::<T>() {
+        return Ok(Some(read(ours.get())));
+    }
+    let Some(dpctl) = dpctl(object.py())? else { return Ok(None) };
+    let inside = classes(dpctl).inside(object)?;
+    Ok(inside.and_then(|inside| inside.cast::<T>().ok().map(|ours| read(ours.get()))))
+}
+
+/// Whether an object is a context of dpctl with that hash, which is the address of the runtime's object.
+pub(super) fn is_their_context(object: &Bound<'_, PyAny>, hash: isize) -> PyResult<bool> {
+    match dpctl(object.py())? {
+        Some(dpctl) => {
+            Ok(object.is_instance(dpctl.context.theirs.bind(object.py()))? && object.hash()? == hash)
+        }
+        None => Ok(false),
+    }
+}
+
+/// As [`is_their_context`], for a device.
+pub(super) fn is_their_device(object: &Bound<'_, PyAny>, hash: isize) -> PyResult<bool> {
+    match dpctl(object.py())? {
+        Some(dpctl) => {
+            Ok(object.is_instance(dpctl.device.theirs.bind(object.py()))? && object.hash()? == hash)
+        }
+        None => Ok(false),
+    }
+}
+
+/// The default queues of dpctl that were asked for. dpctl has one for each root device of a process, which stays the same.
+static DEFAULTS: ForkMutex<Vec<(Device, Queue)>> = ForkMutex::new(Vec::new());
+
+/// What [`default_queue`] has found before, without Python.
+pub(crate) fn known_default_queue(device: &Device) -> Option<Queue> {
+    DEFAULTS.lock().iter().find(|(root, _)| root == device).map(|(_, queue)| queue.clone())
+}
+
+/// The queue that dpctl and dpnp use on a root device when nobody gave one; `None` without dpctl.
+pub(crate) fn default_queue(py: Python<'_>, device: &Device) -> PyResult<Option<Queue>> {
+    if device.backend_id() != BackendId::Sycl {
+        return Ok(None);
+    }
+    let Some(dpctl) = dpctl(py)?.filter(|dpctl| Runtime::is_fork_generation(dpctl.fork_generation)) else {
+        return Ok(None);
+    };
+    // In a forked child there is no context either: the runtime tells that of its own queue.
+    if device.parent().or_raise()?.is_some() || device.default_context().is_err() {
+        return Ok(None);
+    }
+    let theirs = dpctl.cached_queue.bind(py).call1((device_object(py, device)?,))?;
+    let Place::Queue(queue) = place_of("queue", &theirs)? else { return Ok(None) };
+    // Another thread may have been here meanwhile.
+    let mut defaults = DEFAULTS.lock();
+    if defaults.iter().all(|(root, _)| root != device) {
+        defaults.push((device.clone(), queue.clone()));
+    }
+    Ok(Some(queue))
+}
+
+/// A queue of dpctl and what it is here.
 struct Pair {
     theirs: Py<PyAny>,
     ours: Queue,
@@ -21,34 +301,24 @@ struct Pair {
 static PAIRS: Mutex<Vec<Pair>> = Mutex::new(Vec::new());
 const MAX_PAIRS: usize = 8;
 
-/// The queue as a `dpctl.SyclQueue` where the program has imported dpctl, otherwise as ours.
-///
-/// dpnp's `__dlpack__` and scikit-learn-intelex take no queue of another class, whatever methods it has.
-pub(crate) fn queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
-    let ours = || Ok(Bound::new(py, SyclQueue::from_queue(queue.clone()))?.into_any());
-    if queue.backend_id() != BackendId::Sycl {
-        return ours();
-    }
-    let Some(class) = class(py)? else { return ours() };
-    // Clones share one context field.
-    let is_it = |pair: &&Pair| ptr::eq(pair.ours.context(), queue.context());
-    if let Some(pair) = lock().iter().find(is_it) {
-        return Ok(pair.theirs.bind(py).clone());
-    }
-    let theirs = class.call1((ours()?.call_method0(intern!(py, "_get_capsule"))?,))?;
-    remember(&theirs, queue);
-    Ok(theirs)
-}
-
 /// Our queue for one of dpctl's that has been here before.
-pub(super) fn known_queue(object: &Bound<'_, PyAny>) -> Option<Queue> {
-    lock().iter().find(|pair| pair.theirs.is(object)).map(|pair| pair.ours.clone())
+fn known_queue(object: &Bound<'_, PyAny>) -> Option<Queue> {
+    lock(&PAIRS).iter().find(|pair| pair.theirs.is(object)).map(|pair| pair.ours.clone())
 }
 
-/// Keeps what one of dpctl's queues is here. Objects of other classes, which may change, are left alone.
-pub(super) fn remember_import(object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<()> {
-    if class(object.py())?.is_some_and(|class| object.get_type().is(&class)) {
-        remember(object, queue);
+/// Keeps with a queue or context which object of dpctl it came from. Objects of other classes may change and refer to ours.
+pub(super) fn remember_import(object: &Bound<'_, PyAny>, place: &Place) -> PyResult<()> {
+    let Some(dpctl) = dpctl(object.py())? else { return Ok(()) };
+    let class = object.get_type();
+    match place {
+        Place::Queue(queue) if class.is(&dpctl.queue.theirs) => {
+            queue.attach(Objects { given: Some(object.clone().unbind()), ..Objects::default() });
+            remember(object, queue);
+        }
+        Place::Context(context) if class.is(&dpctl.context.theirs) => {
+            context.attach(GivenContext(object.clone().unbind()));
+        }
+        _ => {}
     }
     Ok(())
 }
@@ -58,21 +328,18 @@ fn remember(theirs: &Bound<'_, PyAny>, ours: &Queue) {
         return;
     }
     let pair = Pair { theirs: theirs.clone().unbind(), ours: ours.clone() };
-    let mut pairs = lock();
+    let mut pairs = lock(&PAIRS);
+    // Another thread may have been here meanwhile.
+    if pairs.iter().any(|other| ptr::eq(other.theirs.as_ptr(), pair.theirs.as_ptr())) {
+        drop(pairs);
+        return;
+    }
     let oldest = (pairs.len() >= MAX_PAIRS).then(|| pairs.remove(0));
     pairs.push(pair);
     drop(pairs);
     drop(oldest);
 }
 
-/// `dpctl.SyclQueue`, if the program has imported it. An import may be half done.
-fn class(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
-    match imported::module(py, intern!(py, "dpctl"))? {
-        Some(dpctl) => dpctl.getattr_opt(intern!(py, "SyclQueue")),
-        None => Ok(None),
-    }
-}
-
-fn lock() -> MutexGuard<'static, Vec<Pair>> {
-    PAIRS.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

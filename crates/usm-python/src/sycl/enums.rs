@@ -1,7 +1,6 @@
 //! The words of dpctl's enumerations, which are Python classes: members out, members or plain words in.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use usm_array::usm_core::{CacheType, Device, DeviceType, EventStatus};

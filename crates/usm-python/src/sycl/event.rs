@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Error, Event, EventStatus, ProfilingTimes};
 use usm_array::usm_memory::Dependency;

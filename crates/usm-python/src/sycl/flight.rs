@@ -1,16 +1,17 @@
 //! Operations under way, which own what they work on, whether or not Python keeps their events.
 //!
-//! Every lock here is taken with the interpreter detached: letting host memory go needs the interpreter.
+//! Every lock here is taken with the interpreter detached: letting host memory go, under a flight's own one, needs the interpreter.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use usm_array::usm_core::{Event, Queue};
-use usm_array::usm_memory::{Dependency, Result, Transfer};
+use usm_array::usm_core::fork::{ForkMutex, PerProcess};
+use usm_array::usm_core::{Error as CoreError, Event, Queue};
+use usm_array::usm_memory::{Dependency, Error, Result, Transfer};
 
 /// All that were not found ended yet, in the order of their submission.
-static FLIGHTS: Mutex<Vec<Arc<Flight>>> = Mutex::new(Vec::new());
+static FLIGHTS: ForkMutex<Vec<Arc<Flight>>> = ForkMutex::new(Vec::new());
 
 type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
 
@@ -23,7 +24,7 @@ enum State {
 
 /// The events of all operations that may be under way.
 pub(crate) fn events_under_way(py: Python<'_>) -> Vec<Event> {
-    py.detach(|| lock(&FLIGHTS).iter().flat_map(|flight| flight.events.clone()).collect())
+    py.detach(|| FLIGHTS.lock().iter().flat_map(|flight| flight.events.clone()).collect())
 }
 
 /// A transfer under way.
@@ -31,7 +32,9 @@ pub(super) struct Flight {
     queue: Queue,
     events: Vec<Event>,
     dependency: Dependency,
-    state: Mutex<State>,
+    state: ForkMutex<State>,
+    /// Held by who lets the operands go, so that others who want that wait for it.
+    turn: PerProcess<Mutex<()>>,
 }
 
 impl Flight {
@@ -43,9 +46,9 @@ impl Flight {
     ) -> Arc<Self> {
         let (events, dependency) = (transfer.events().to_vec(), transfer.dependency());
         let finish: Finish = Box::new(move || transfer.wait().map(drop));
-        let state = Mutex::new(State::Flying(finish));
-        let flight = Arc::new(Self { queue: queue.clone(), events, dependency, state });
-        py.detach(|| lock(&FLIGHTS).push(Arc::clone(&flight)));
+        let (state, turn) = (ForkMutex::new(State::Flying(finish)), PerProcess::default());
+        let flight = Arc::new(Self { queue: queue.clone(), events, dependency, state, turn });
+        py.detach(|| FLIGHTS.lock().push(Arc::clone(&flight)));
         flight
     }
 
@@ -63,8 +66,8 @@ impl Flight {
 
     /// Lets the operands go, which waits for the operation. Its error comes out once.
     pub(super) fn finish(&self) -> Result<()> {
-        let mut state = lock(&self.state);
-        match mem::replace(&mut *state, State::Ended(Ok(()))) {
+        let _turn = self.turn();
+        match self.take() {
             State::Flying(finish) => finish(),
             State::Ended(result) => result,
         }
@@ -72,18 +75,27 @@ impl Flight {
 
     /// As `finish`, but keeps the error.
     fn land(&self) {
-        let mut state = lock(&self.state);
-        *state = match mem::replace(&mut *state, State::Ended(Ok(()))) {
+        let _turn = self.turn();
+        let ended = match self.take() {
             State::Flying(finish) => State::Ended(finish()),
             ended @ State::Ended(_) => ended,
         };
+        *self.state.lock() = ended;
+    }
+
+    fn take(&self) -> State {
+        mem::replace(&mut *self.state.lock(), State::Ended(Ok(())))
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What an operation that is submitted to `queue` comes after by the order of the queue: the last operation of it, or all.
 pub(super) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependency> {
     py.detach(|| {
-        let flights = lock(&FLIGHTS);
+        let flights = FLIGHTS.lock();
         let on_queue = flights.iter().rev().filter(|flight| flight.queue == *queue);
         // In an in-order queue the last one comes after all others, and its dependency says so.
         on_queue.take(if all { usize::MAX } else { 1 }).map(|flight| flight.dependency.clone()).collect()
@@ -92,23 +104,25 @@ pub(super) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependenc
 
 /// Lets the operands of all operations go that have ended.
 pub(super) fn sweep() {
-    let ended: Vec<_> = lock(&FLIGHTS).iter().filter(|flight| flight.is_complete()).cloned().collect();
+    let mut ended = FLIGHTS.lock().clone();
+    ended.retain(|flight| flight.is_complete());
     if ended.is_empty() {
         return;
     }
     // Still in the list: whoever else sweeps waits for the same locks, and returns when the operands are gone.
     ended.iter().for_each(|flight| flight.land());
-    lock(&FLIGHTS).retain(|flight| !ended.iter().any(|other| Arc::ptr_eq(flight, other)));
+    FLIGHTS.lock().retain(|flight| !ended.iter().any(|other| Arc::ptr_eq(flight, other)));
 }
 
 /// After a wait for the queue: its operations have ended. The first of their errors comes out.
 pub(super) fn settle(queue: &Queue) -> Result<()> {
-    let flights: Vec<_> = lock(&FLIGHTS).iter().filter(|flight| flight.queue == *queue).cloned().collect();
+    let flights: Vec<_> = FLIGHTS.lock().iter().filter(|flight| flight.queue == *queue).cloned().collect();
     sweep();
     let ended = flights.iter().filter(|flight| flight.is_complete());
-    ended.map(|flight| flight.finish()).fold(Ok(()), Result::and)
+    ended.map(|flight| flight.finish()).filter(|result| !is_of_parent(result)).fold(Ok(()), Result::and)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Whether a forked child has asked for an operation that was pending in its parent. To wait for the queue is no such question.
+fn is_of_parent(result: &Result<()>) -> bool {
+    matches!(result, Err(Error::Core(CoreError::Forked)))
 }

@@ -14,22 +14,17 @@ mod platform;
 mod queue;
 mod resolve;
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 pub use context::SyclContext;
 pub use device::SyclDevice;
-pub(crate) use dpctl::queue_object;
+pub(crate) use device::device_objects;
+pub(crate) use dpctl::{
+    default_queue, device_object, known_default_queue, own_device, plain_device_object, queue_context,
+    queue_device, queue_object, queue_of,
+};
 pub(crate) use enums::Selection;
 pub use event::SyclEvent;
 pub(crate) use flight::events_under_way;
 pub(crate) use listing::{platform as describe_platform, print, verbosity};
 pub use platform::SyclPlatform;
 pub use queue::SyclQueue;
-pub(crate) use resolve::{Place, Target, cached_queue, place_of, queue_argument, target};
-
-/// The same for equal values, in one process.
-fn hash_of(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
-}
+pub(crate) use resolve::{Place, Target, cached_queue, pickled_queue, place_of, queue_argument, target};

@@ -1,7 +1,6 @@
 //! The argument `partition`: how a device is parted into sub-devices.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyList, PyString, PyTuple};
 use usm_array::usm_core::{AffinityDomain, Partition};

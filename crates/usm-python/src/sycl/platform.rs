@@ -4,8 +4,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::usm_core::Platform;
 
-use super::context::SyclContext;
-use super::device::{SyclDevice, device_argument};
+use super::device::{device_argument, device_objects};
+use super::dpctl;
 use super::enums::{self, Selection};
 use super::listing;
 use crate::errors::{OrRaise, SyclContextCreationError, instead};
@@ -80,28 +80,27 @@ impl SyclPlatform {
     ///
     /// Raises SyclContextCreationError when there is none.
     #[getter]
-    fn default_context(&self, py: Python<'_>) -> PyResult<SyclContext> {
+    fn default_context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let context = py.detach(|| self.platform.default_context());
         let failed = |error: usm_array::usm_core::Error| SyclContextCreationError::new_err(error.to_string());
-        context.map(SyclContext::from_context).map_err(failed)
+        dpctl::own_context_object(py, &context.map_err(failed)?)
     }
 
     /// The root devices of the platform, of one type if `device_type` names one.
     #[pyo3(signature = (device_type=None))]
-    fn get_devices(
+    fn get_devices<'py>(
         &self,
-        py: Python<'_>,
-        device_type: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<SyclDevice>> {
+        py: Python<'py>,
+        device_type: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let selection = Selection::parse(None, device_type)?;
         let devices = py.detach(|| self.platform.devices()).or_raise()?;
-        Ok(devices.into_iter().filter(|d| selection.has(d)).map(SyclDevice::from_device).collect())
+        device_objects(py, devices.into_iter().filter(|device| selection.has(device)))
     }
 
     /// The composite devices of the platform.
-    fn get_composite_devices(&self, py: Python<'_>) -> PyResult<Vec<SyclDevice>> {
-        let devices = py.detach(|| self.platform.composite_devices()).or_raise()?;
-        Ok(devices.into_iter().map(SyclDevice::from_device).collect())
+    fn get_composite_devices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        device_objects(py, py.detach(|| self.platform.composite_devices()).or_raise()?)
     }
 
     /// Print name and version; with `verbosity` 1 more about the platform, with 2 about its devices, too. For another verbosity
@@ -116,9 +115,8 @@ impl SyclPlatform {
         other.cast::<Self>().is_ok_and(|other| self.platform == other.get().platform)
     }
 
-    // Equal platforms have one name; many platforms of one name are rare.
     fn __hash__(&self) -> u64 {
-        super::hash_of(&self.platform.info().name)
+        self.platform.hash_value()
     }
 
     /// Name of the class.

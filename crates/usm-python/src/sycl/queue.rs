@@ -6,11 +6,10 @@ use pyo3::types::{PyCapsule, PyString};
 use usm_array::usm_core::{Queue, QueueProperties};
 
 use super::capsule;
-use super::context::SyclContext;
-use super::device::{SyclDevice, device_argument};
+use super::device::device_argument;
 use super::event::{self, SyclEvent};
 use super::resolve::{Place, Target, first_device, target};
-use super::{enums, flight, listing, operations};
+use super::{dpctl, enums, flight, listing, operations};
 use crate::errors::{OrRaise, SyclQueueCreationError, instead};
 use crate::interface::{index, sequence};
 use crate::interrupt;
@@ -46,6 +45,10 @@ impl SyclQueue {
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
+
+    pub(super) fn capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::export(py, self.queue.to_foreign().or_raise()?, capsule::QUEUE)
+    }
 }
 
 fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> {
@@ -75,13 +78,14 @@ fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> 
 #[pymethods]
 impl SyclQueue {
     #[new]
+    #[allow(clippy::new_ret_no_self, reason = "beside dpctl an object of the joint class")]
     #[pyo3(signature = (arg=None, device=None, *, property=None))]
-    fn new(
-        py: Python<'_>,
-        arg: Option<&Bound<'_, PyAny>>,
-        device: Option<&Bound<'_, PyAny>>,
-        property: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
+    fn new<'py>(
+        py: Python<'py>,
+        arg: Option<&Bound<'py, PyAny>>,
+        device: Option<&Bound<'py, PyAny>>,
+        property: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let wanted = properties(property)?;
         let failed = instead::<SyclQueueCreationError>(py);
         let (context, device) = match (target(py, "arg", arg).map_err(&failed)?, device) {
@@ -96,7 +100,9 @@ impl SyclQueue {
             (_, Some(_)) => {
                 return Err(PyTypeError::new_err("device: allowed only after a context"));
             }
-            (Target::Place(Place::Queue(queue)), None) if property.is_none() => return Ok(Self { queue }),
+            (Target::Place(Place::Queue(queue)), None) if property.is_none() => {
+                return dpctl::own_queue_object(py, &queue);
+            }
             (Target::Place(Place::Queue(_)), None) => {
                 return Err(PyTypeError::new_err(
                     "property: a queue that exists keeps its properties, allowed is None; make a new one from its device",
@@ -104,29 +110,30 @@ impl SyclQueue {
             }
         };
         let queue = py.detach(|| context.create_queue(&device, wanted));
-        queue.map(Self::from_queue).map_err(|error| SyclQueueCreationError::new_err(error.to_string()))
+        let queue = queue.map_err(|error| SyclQueueCreationError::new_err(error.to_string()))?;
+        dpctl::own_queue_object(py, &queue)
     }
 
     /// Device of the queue.
     #[getter(sycl_device)]
-    fn device(&self) -> SyclDevice {
-        SyclDevice::from_device(self.queue.device().clone())
+    fn device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        dpctl::device_object(py, self.queue.device())
     }
 
     /// Context of the queue.
     #[getter(sycl_context)]
-    fn context(&self) -> SyclContext {
-        SyclContext::from_context(self.queue.context().clone())
+    fn context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        dpctl::context_object(py, self.queue.context())
     }
 
     /// Device of the queue.
-    fn get_sycl_device(&self) -> SyclDevice {
-        self.device()
+    fn get_sycl_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.device(py)
     }
 
     /// Context of the queue.
-    fn get_sycl_context(&self) -> SyclContext {
-        self.context()
+    fn get_sycl_context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.context(py)
     }
 
     /// Backend of the device, a `backend_type`.
@@ -337,7 +344,7 @@ impl SyclQueue {
     ///
     /// Raises ValueError on the host backend, which has no SYCL objects.
     fn _get_capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::export(py, self.queue.to_foreign().or_raise()?, capsule::QUEUE)
+        self.capsule(py)
     }
 
     /// A capsule by which extensions that link this library take a queue of the host backend; None for other queues.
@@ -345,12 +352,13 @@ impl SyclQueue {
         capsule::export_host(py, &self.queue)
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Self>().is_ok_and(|other| self.queue == other.get().queue)
+    /// True for the same SYCL queue, as an object of this package or of dpctl.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(dpctl::queue_of(other)?.is_some_and(|other| self.queue == other))
     }
 
     fn __hash__(&self) -> u64 {
-        super::hash_of(&(self.queue.context().id(), self.device()))
+        self.queue.hash_value()
     }
 
     /// Name of the class.

@@ -1,17 +1,14 @@
 //! From the many objects that may stand for a context or queue to the thing itself.
 
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyTuple};
 use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 
 use super::capsule;
-use super::context::SyclContext;
-use super::queue::SyclQueue;
 use super::{device, dpctl};
 use crate::called;
-use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, type_name};
+use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, SyclDeviceCreationError, type_name};
 use crate::runtime;
 
 /// Where memory is bound to: a context, perhaps with a queue.
@@ -58,14 +55,11 @@ pub(crate) enum Target {
 /// Errors are `ValueError` or `TypeError` that start with `name`: the key or argument that holds the object.
 pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place> {
     let py = object.py();
-    if let Ok(queue) = object.cast::<SyclQueue>() {
-        return Ok(Place::Queue(queue.get().queue().clone()));
-    }
-    if let Ok(context) = object.cast::<SyclContext>() {
-        return Ok(Place::Context(context.get().context().clone()));
-    }
-    if let Some(queue) = dpctl::known_queue(object) {
+    if let Some(queue) = dpctl::own_queue(object)? {
         return Ok(Place::Queue(queue));
+    }
+    if let Some(context) = dpctl::own_context(object)? {
+        return Ok(Place::Context(context));
     }
     if let Ok(text) = object.cast::<PyString>() {
         let selector = text.to_string_lossy().parse::<FilterSelector>().or_value_error(name)?;
@@ -90,9 +84,7 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
     match made.cast::<PyCapsule>() {
         Ok(capsule) => {
             let place = capsule::import(name, capsule)?;
-            if let Place::Queue(queue) = &place {
-                dpctl::remember_import(object, queue)?;
-            }
+            dpctl::remember_import(object, &place)?;
             Ok(place)
         }
         Err(_) => Err(PyTypeError::new_err(format!(
@@ -107,11 +99,10 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
 /// a queue that queue, anything else a context or queue.
 pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
     let Some(argument) = argument else {
-        let runtime = runtime::get(py)?;
-        return Ok(Target::Device(py.detach(|| runtime.default_device())));
+        return runtime::default_device(py).map(Target::Device);
     };
-    if let Ok(queue) = argument.cast::<SyclQueue>() {
-        return Ok(Target::Place(Place::Queue(queue.get().queue().clone())));
+    if let Some(queue) = dpctl::own_queue(argument)? {
+        return Ok(Target::Place(Place::Queue(queue)));
     }
     if let Some(device) = device::device_of(py, argument)? {
         return Ok(Target::Device(device));
@@ -149,16 +140,31 @@ pub(super) fn first_device(context: &Context) -> PyResult<Device> {
     devices.into_iter().next().ok_or_else(|| SyclContextCreationError::new_err("the context has no device"))
 }
 
+/// The default queue of the device that a pickle names; `instead` is what can be pickled for any machine.
+pub(crate) fn pickled_queue(device: &Bound<'_, PyString>, instead: &str) -> PyResult<Queue> {
+    let py = device.py();
+    queue_argument(py, "device", Some(device.as_any())).map_err(|error| {
+        match error.is_instance_of::<SyclDeviceCreationError>(py) {
+            true => SyclDeviceCreationError::new_err(format!(
+                "pickle: its memory was on {device}, which is not here ({}); unpickle it on a machine with that device, or \
+                 pickle {instead} there",
+                error.value(py)
+            )),
+            false => error,
+        }
+    })
+}
+
 /// The queue that the argument `name` asks for; the default queue when there is none.
 pub(crate) fn queue_argument(
     py: Python<'_>,
     name: &str,
     argument: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Queue> {
-    let runtime = runtime::get(py)?;
     let Some(argument) = argument.filter(|argument| !argument.is_none()) else {
-        return runtime.default_device_queue().or_raise();
+        return runtime::default_device_queue(py);
     };
+    let runtime = runtime::get(py)?;
     match target(py, name, Some(argument))? {
         Target::Device(device) => py.detach(|| runtime.default_queue(&device)).or_raise(),
         Target::Place(Place::Queue(queue)) => Ok(queue),

@@ -1,7 +1,6 @@
 //! Arguments of the array functions: shapes, dtypes, orders, indices.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use usm_array::num_complex::Complex64;

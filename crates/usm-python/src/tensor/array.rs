@@ -4,25 +4,25 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use pyo3::class::basic::CompareOp;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple};
-use pyo3::{PyTraverseError, PyVisit};
 use usm_array::UsmArray;
 
 use super::attributes::{self, Attributes};
 use super::construct::{self, Arguments};
 use super::device::PyDevice;
 use super::flags::Flags;
+use super::functions;
 use super::operators::{self, Operator};
-use super::{convert, dlpack, dtype, indexing, numbers, parts, pickle, print, transfer};
+use super::{arithmetic, convert, dlpack, dtype, indexing, numbers, parts, peer, pickle, print, transfer};
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise};
-use crate::interface::{export, import::visit_producer};
+use crate::interface::export;
 use crate::interrupt::{self, Pass};
 use crate::memory;
-use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
+use crate::sycl::{queue_context, queue_device, queue_object};
 
 /// usm_ndarray(shape, dtype=None, strides=None, buffer="device", offset=0, order="C", buffer_ctor_kwargs={}, array_namespace=None)
 ///
@@ -99,16 +99,18 @@ impl UsmNdarray {
         construct::construct(py, &arguments).map(Self::from_array)
     }
 
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // Both are buffers of the same memory.
-        let ours = 1 + usize::from(self.read_only.get().is_some());
-        visit_producer(self.array.buffer(), ours, &visit)
-    }
-
     /// Number of indices along each axis.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.attributes().shape(py, self.array())
+    }
+
+    /// Python asks for it when a shape is assigned.
+    #[setter]
+    fn set_shape(&self, _shape: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyAttributeError::new_err(
+            "shape: cannot be assigned; use x.reshape(shape), which gives a view where there is one",
+        ))
     }
 
     /// Elements from one index to the next along each axis.
@@ -218,20 +220,20 @@ impl UsmNdarray {
 
     /// The queue used for copies.
     #[getter]
-    fn sycl_queue(&self) -> SyclQueue {
-        SyclQueue::from_queue(self.array().queue().clone())
+    fn sycl_queue<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        queue_object(py, self.array().queue())
     }
 
     /// The context the memory is bound to.
     #[getter]
-    fn sycl_context(&self) -> SyclContext {
-        SyclContext::from_context(self.array().context().clone())
+    fn sycl_context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        queue_context(py, self.array().queue())
     }
 
     /// The device of the array.
     #[getter]
-    fn sycl_device(&self) -> SyclDevice {
-        SyclDevice::from_device(self.array().device().clone())
+    fn sycl_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        queue_device(py, self.array().queue())
     }
 
     /// How the elements lie, and whether they can be changed.
@@ -259,6 +261,17 @@ impl UsmNdarray {
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         export::array(py, self.array())
+    }
+
+    /// An array with negative strides as dpnp's, without a copy: dpnp refuses them in a dictionary. AttributeError for other arrays,
+    /// of which the dictionary is enough, and where the program has not imported dpnp.
+    #[getter]
+    fn __usm_ndarray__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        peer::usm_ndarray(py, self.array())?.ok_or_else(|| {
+            PyAttributeError::new_err(
+                "__usm_ndarray__: only arrays with negative strides have it, beside dpnp",
+            )
+        })
     }
 
     /// Raises TypeError with a hint: no copy happens unseen. NumPy looks for it after the buffer protocol, which host and shared
@@ -295,7 +308,7 @@ impl UsmNdarray {
     }
 
     /// The device of DLPack: ``kDLOneAPI`` and the number of the SYCL device in the default context, else ``kDLCPU`` for memory that
-    /// host code can touch.
+    /// host code can touch, and ``kDLExtDev`` for device memory of the host backend, which other libraries refuse.
     ///
     /// Raises BufferError for other memory.
     fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -387,6 +400,110 @@ impl UsmNdarray {
         result.or_raise().map(Self::from_array)
     }
 
+    fn __add__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "+", other, "__radd__")
+    }
+
+    fn __radd__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "+"))
+    }
+
+    fn __sub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "-", other, "__rsub__")
+    }
+
+    fn __rsub__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "-"))
+    }
+
+    fn __mul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "*", other, "__rmul__")
+    }
+
+    fn __rmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "*"))
+    }
+
+    fn __truediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "/", other, "__rtruediv__")
+    }
+
+    fn __rtruediv__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "/"))
+    }
+
+    fn __floordiv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "//", other, "__rfloordiv__")
+    }
+
+    fn __rfloordiv__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "//"))
+    }
+
+    fn __mod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "%", other, "__rmod__")
+    }
+
+    fn __rmod__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "%"))
+    }
+
+    fn __matmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "@", other, "__rmatmul__")
+    }
+
+    fn __rmatmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "@"))
+    }
+
+    fn __lshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "<<", other, "__rlshift__")
+    }
+
+    fn __rlshift__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "<<"))
+    }
+
+    fn __rshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), ">>", other, "__rrshift__")
+    }
+
+    fn __rrshift__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), ">>"))
+    }
+
+    fn __divmod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "divmod", other, "__rdivmod__")
+    }
+
+    fn __rdivmod__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "divmod"))
+    }
+
+    fn __pow__<'py>(
+        &self,
+        other: &Bound<'py, PyAny>,
+        _modulo: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::binary(self.array(), "**", other, "__rpow__")
+    }
+
+    fn __rpow__(&self, _other: &Bound<'_, PyAny>, _modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "**"))
+    }
+
+    fn __neg__(&self) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "-"))
+    }
+
+    fn __pos__(&self) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "+"))
+    }
+
+    fn __abs__(&self) -> PyResult<()> {
+        Err(arithmetic::refused(self.array(), "abs"))
+    }
+
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
         numbers::truth(py, self.array())
     }
@@ -423,6 +540,26 @@ impl UsmNdarray {
     /// [[0], [0]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         convert::to_list(py, self.array())
+    }
+
+    /// The elements in the order ``"C"`` or ``"F"`` with another shape, as of the function reshape: a tuple or integers, of which one
+    /// may be -1 and follows from the others. A view where there is one, else a copy; always a copy with ``copy=True``.
+    ///
+    /// Raises ValueError for a shape of another number of elements, or with ``copy=False`` when a copy is needed.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> a = ut.arange(6, device="host")
+    /// >>> a.reshape(2, -1).tolist(), a.reshape((3, 2), order="F").shape
+    /// ([[0, 1, 2], [3, 4, 5]], (3, 2))
+    #[pyo3(signature = (*shape, order="C", copy=None))]
+    fn reshape(
+        slf: &Bound<'_, Self>,
+        shape: &Bound<'_, PyTuple>,
+        order: &str,
+        copy: Option<bool>,
+    ) -> PyResult<Self> {
+        let one = if shape.len() == 1 { Some(shape.get_item(0)?) } else { None };
+        functions::reshape(slf.py(), slf.as_any(), one.as_ref().unwrap_or(shape.as_any()), order, copy)
     }
 
     /// A C-contiguous copy of the same kind and on the same queue, writable even when this is not.

@@ -3,40 +3,39 @@
 
 use std::fmt;
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyTuple};
 use usm_array::UsmArray;
 use usm_array::usm_core::UsmKind;
+use usm_array::usm_core::fork::ForkOnce;
 
 use super::device::PyDevice;
 
 /// None of them refers to another Python object that could refer back, so the collector need not know of them.
 pub(super) struct Attributes {
-    shape: PyOnceLock<Py<PyTuple>>,
-    strides: PyOnceLock<Py<PyTuple>>,
-    device: PyOnceLock<Py<PyDevice>>,
+    shape: ForkOnce<Py<PyTuple>>,
+    strides: ForkOnce<Py<PyTuple>>,
+    device: ForkOnce<Py<PyDevice>>,
 }
 
 impl Attributes {
     pub(super) const fn new() -> Self {
-        Self { shape: PyOnceLock::new(), strides: PyOnceLock::new(), device: PyOnceLock::new() }
+        Self { shape: ForkOnce::new(), strides: ForkOnce::new(), device: ForkOnce::new() }
     }
 
     pub(super) fn shape<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
         let make = || PyTuple::new(py, array.shape()).map(Bound::unbind);
-        self.shape.get_or_try_init(py, make).map(|shape| shape.bind(py).clone())
+        self.shape.get_or_try_init(make).map(|shape| shape.bind(py).clone())
     }
 
     pub(super) fn strides<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
         let make = || PyTuple::new(py, array.strides()).map(Bound::unbind);
-        self.strides.get_or_try_init(py, make).map(|strides| strides.bind(py).clone())
+        self.strides.get_or_try_init(make).map(|strides| strides.bind(py).clone())
     }
 
     pub(super) fn device<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDevice>> {
         let make = || Py::new(py, PyDevice::of(array.queue()));
-        self.device.get_or_try_init(py, make).map(|device| device.bind(py).clone())
+        self.device.get_or_try_init(make).map(|device| device.bind(py).clone())
     }
 }
 

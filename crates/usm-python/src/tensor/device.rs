@@ -2,12 +2,16 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use usm_array::usm_core::Queue;
+use usm_array::usm_core::{BackendId, Queue};
 
 use super::functions::device_queue;
-use crate::sycl::{SyclContext, SyclDevice, SyclQueue};
+use super::peer;
+use crate::errors::OrRaise;
+use crate::runtime;
+use crate::sycl::{SyclQueue, own_device, queue_context, queue_device, queue_object, queue_of};
 
-/// Where an array is, as the array API understands it: a queue. Devices are equal when their queues are.
+/// Where an array is, as the array API understands it: a queue. Devices are equal when their queues are. A device is equal to the
+/// SyclDevice whose default queue it stands for, too, so that ``x.device`` is in ``__array_namespace_info__().devices()``.
 ///
 /// There is no constructor; arrays have a device, and `create_device` makes one.
 ///
@@ -45,20 +49,20 @@ impl PyDevice {
 
     /// The queue used for what is computed and copied there.
     #[getter]
-    fn sycl_queue(&self) -> SyclQueue {
-        SyclQueue::from_queue(self.queue.clone())
+    fn sycl_queue<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        queue_object(py, &self.queue)
     }
 
     /// The context of the queue.
     #[getter]
-    fn sycl_context(&self) -> SyclContext {
-        SyclContext::from_context(self.queue.context().clone())
+    fn sycl_context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        queue_context(py, &self.queue)
     }
 
     /// The device of the queue.
     #[getter]
-    fn sycl_device(&self) -> SyclDevice {
-        SyclDevice::from_device(self.queue.device().clone())
+    fn sycl_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        queue_device(py, &self.queue)
     }
 
     /// Print name, driver version, vendor and filter string of the device.
@@ -67,7 +71,7 @@ impl PyDevice {
     /// >>> ut.Device.create_device("host").print_device_info()  # doctest: +ELLIPSIS
     ///     Name   ...
     fn print_device_info(&self, py: Python<'_>) -> PyResult<()> {
-        Bound::new(py, self.sycl_queue())?.call_method0("print_device_info").map(drop)
+        self.sycl_device(py)?.call_method0("print_device_info").map(drop)
     }
 
     /// Wait for all that was submitted to the queue.
@@ -75,20 +79,41 @@ impl PyDevice {
     /// >>> import usm.tensor as ut
     /// >>> ut.zeros(3).device.wait()
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
-        Bound::new(py, self.sycl_queue())?.call_method0("wait").map(drop)
+        Bound::new(py, SyclQueue::from_queue(self.queue.clone()))?.call_method0("wait").map(drop)
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        match (other.cast::<Self>(), other.cast::<SyclQueue>()) {
-            (Ok(other), _) => self.queue == other.get().queue,
-            (_, Ok(queue)) => self.queue == *queue.get().queue(),
-            _ => false,
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if let Ok(other) = other.cast::<Self>() {
+            return Ok(self.queue == other.get().queue);
+        }
+        let py = other.py();
+        let queue = match peer::device_class(py)? {
+            Some(class) if other.is_instance(&class)? => other.getattr(intern!(py, "sycl_queue"))?,
+            _ => other.clone(),
+        };
+        if let Some(queue) = queue_of(&queue)? {
+            return Ok(self.queue == queue);
+        }
+        match own_device(other)? {
+            Some(device) if device == *self.queue.device() => {
+                let runtime = runtime::get(py)?;
+                let default = py.detach(|| runtime.default_queue(self.queue.device()));
+                Ok(default.or_raise()? == self.queue)
+            }
+            _ => Ok(false),
         }
     }
 
     /// That of the queue, to which it is equal.
-    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
-        Bound::new(py, self.sycl_queue())?.hash()
+    fn __hash__(&self) -> u64 {
+        self.queue.hash_value()
+    }
+
+    /// That of dpnp, where the program has imported it: what `isinstance` asks beside the type, so that dpnp takes it for its own.
+    #[getter]
+    fn __class__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let class = peer::device_class(slf.py())?.filter(|_| slf.get().queue.backend_id() == BackendId::Sycl);
+        Ok(class.unwrap_or_else(|| slf.get_type().into_any()))
     }
 
     fn __repr__(&self) -> String {

@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::{PyImportError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
+use usm_array::usm_core::fork::ForkOnce;
 use usm_array::{DefaultDtypes, Dtype};
 
 use super::arguments;
@@ -19,8 +19,8 @@ struct Objects {
 impl Objects {
     /// NumPy is imported by the first call, and only once.
     fn get(py: Python<'_>) -> PyResult<&'static Self> {
-        static OBJECTS: PyOnceLock<Objects> = PyOnceLock::new();
-        OBJECTS.get_or_try_init(py, || {
+        static OBJECTS: ForkOnce<Objects> = ForkOnce::new();
+        OBJECTS.get_or_try_init(|| {
             let class = match called::python(py, || py.import("numpy")) {
                 Ok(numpy) => numpy.getattr("dtype")?.cast_into::<PyType>()?,
                 Err(error) if error.is_instance_of::<PyImportError>(py) => py.get_type::<PyDtype>(),

@@ -1,6 +1,7 @@
 //! `usm_ndarray` and the functions of `usm.tensor`.
 
 mod arguments;
+mod arithmetic;
 mod array;
 mod attributes;
 mod construct;
@@ -16,6 +17,7 @@ mod numbers;
 mod operand;
 mod operators;
 mod parts;
+mod peer;
 mod pickle;
 mod print;
 mod transfer;

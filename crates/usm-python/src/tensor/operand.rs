@@ -1,7 +1,6 @@
 //! Python objects beside an array: numbers, arrays of any library, nested lists.
 
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
 use usm_array::{ArrayOrScalar, Dtype, Rhs, Scalar, UsmArray};
@@ -82,7 +81,7 @@ impl Operand {
         match &operand {
             // Copies of host memory are not where the caller put them.
             Some(Self::Array(other)) if !is_numpy(object)? => {
-                same_queue(&[("the array", Some(array)), ("the other operand", Some(other))])?;
+                same_queue(&[("x1", Some(array)), ("x2", Some(other))])?;
             }
             _ => {}
         }

@@ -10,9 +10,9 @@ use usm_array::{Dtype, UsmArray};
 use super::UsmNdarray;
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 use crate::memory::kind_argument;
-use crate::sycl::queue_argument;
+use crate::sycl::pickled_queue;
 
 /// The first protocol with buffers beside the pickle.
 const OUT_OF_BAND: i32 = 5;
@@ -85,12 +85,14 @@ pub(crate) fn array_from_pickle(
     data: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
     let kind = kind_argument("usm_type", usm_type)?;
-    let queue = queue_argument(py, "device", Some(device.as_any()))?;
+    let queue = pickled_queue(device, "usm.tensor.asnumpy(array)")?;
     let dtype: Dtype = dtype.parse().or_value_error("dtype")?;
     let bytes = HostBytes::readable("data", data)?;
     let array = py.detach(|| UsmArray::empty(&queue, kind, &shape, dtype)).or_raise()?;
     let target = array.clone();
-    bytes.lend(py, array.buffer(), move |bytes| target.copy_from_host_contiguous(bytes))?.or_raise()?;
+    bytes
+        .lend(py, array.buffer(), Pass::over(&array), move |bytes| target.copy_from_host_contiguous(bytes))?
+        .or_raise()?;
     // The place of each axis of the array.
     let places: Option<Vec<isize>> = (0..axes.len().cast_signed())
         .map(|axis| axes.iter().position(|&found| found == axis).map(usize::cast_signed))

@@ -7,7 +7,7 @@ use usm_array::UsmArray;
 use super::UsmNdarray;
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
-use crate::sycl::{SyclQueue, queue_argument};
+use crate::sycl::{SyclQueue, queue_argument, queue_of};
 
 /// The array itself where it is there already, a view for another queue of its context, otherwise a copy.
 pub(super) fn to_device<'py>(
@@ -36,7 +36,7 @@ pub(super) fn to_device<'py>(
 
 /// What was submitted to the stream has ended before the array is handed on.
 fn wait_for(py: Python<'_>, array: &UsmArray, stream: &Bound<'_, PyAny>) -> PyResult<()> {
-    let is_queue = stream.is_instance_of::<SyclQueue>() || stream.hasattr("_get_capsule")?;
+    let is_queue = queue_of(stream)?.is_some() || stream.hasattr("_get_capsule")?;
     if !is_queue {
         return Err(PyTypeError::new_err(format!(
             "stream: found {}, allowed are a SyclQueue and None",

@@ -25,7 +25,7 @@ use usm_memory::usm_core::Queue;
 
 use super::UsmArray;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, SliceItem};
+use crate::layout::{Layout, SliceItem, SliceItems};
 
 impl UsmArray {
     /// Some of the elements, with the meaning of Python's `array[items]`.
@@ -37,19 +37,19 @@ impl UsmArray {
     /// let runtime = Runtime::global();
     /// let queue = runtime.default_queue(runtime.host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
-    /// // array[-1, ::-2]
-    /// let back = SliceItem::Slice { start: None, stop: None, step: -2 };
-    /// let view = array.slice(&[SliceItem::Index(-1), back])?;
+    /// let view = array.slice((-1, SliceItem::every(-2)))?; // array[-1, ::-2]
     /// assert_eq!((view.strides(), view.to_vec::<u8>()?), (&[-2][..], vec![6, 4]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// - [`Error::Layout`]: see [`Layout::slice`]
-    pub fn slice(&self, items: &[SliceItem]) -> Result<Self> {
-        let mut view = self.clone();
-        view.narrow(items)?;
-        Ok(view)
+    pub fn slice(&self, items: impl SliceItems) -> Result<Self> {
+        items.with_items(|items| {
+            let mut view = self.clone();
+            view.narrow(items)?;
+            Ok(view)
+        })
     }
 
     /// As [`slice`](Self::slice), in a box, where the view is made and stays: for objects that hold arrays, which are moved often.

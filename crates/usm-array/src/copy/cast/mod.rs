@@ -10,8 +10,8 @@ use convert::Convert;
 pub(crate) use convert::half_from_f64;
 use half::f16;
 use num_complex::{Complex32, Complex64};
+use usm_memory::usm_core::bulk::has_avx2;
 
-use super::host::has_avx2;
 use crate::dtype::{Bool8, Dtype, Element};
 
 /// Casts so many elements that lie side by side.

@@ -1,11 +1,18 @@
 //! Dense words to their places in the target: cast, streamed past the caches, or spread over a stride
 
+use usm_memory::usm_core::bulk::{
+    self,
+    stream::{self, LINE_BYTES},
+};
+
+use super::gather;
 use super::plane::{self, Plane};
-use super::stream::LINE_BYTES;
 use super::word::{BLOCK_BYTES, Block, Word};
-use super::{gather, stream};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Loop, ONE};
+
+/// So many bytes of a block, which is in the nearest cache, are copied without a call.
+const SHORT_BYTES: usize = 128;
 
 /// What happens to words on their way into the target.
 pub(super) struct Emit {
@@ -73,9 +80,14 @@ impl Emit {
             // SAFETY: the caller's promises.
             return unsafe { self.spread(dst, stride, src, count) };
         }
-        let copy = if self.stream { stream::copy } else { gather::run::<u8> };
+        let len_bytes = count * self.cast.dst.itemsize_bytes();
+        let copy: unsafe fn(*mut u8, *const u8, usize) = match (self.stream, len_bytes) {
+            (true, _) => stream::copy,
+            (false, ..=SHORT_BYTES) => gather::run::<u8>,
+            (false, _) => bulk::copy_bytes,
+        };
         // SAFETY: the caller's promises; without gaps the elements are so many bytes.
-        unsafe { copy(dst, src, count * self.cast.dst.itemsize_bytes()) };
+        unsafe { copy(dst, src, len_bytes) };
     }
 
     /// # Safety

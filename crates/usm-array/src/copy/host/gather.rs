@@ -1,8 +1,7 @@
 //! One row of words into a dense run
 
-use usm_memory::usm_core::copy_bytes;
+use usm_memory::usm_core::bulk::{copy_bytes, has_avx2};
 
-use super::simd::has_avx2;
 use super::word::Word;
 
 /// Copies `count` words, `stride` words from one to the next, into a dense run.

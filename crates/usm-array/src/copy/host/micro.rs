@@ -1,49 +1,86 @@
 //! One block of words, transposed into a buffer
 
-use super::word::Word;
+use std::marker::PhantomData;
+
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::{micro_avx2, simd::has_avx2};
+use usm_memory::usm_core::bulk::has_avx2;
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use super::micro_avx2;
+use super::word::Word;
 
 /// Transposes as many rows and columns as come in whole squares: [`load`] with a stride of 1.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 type Squares<W> = unsafe fn(*mut W, usize, *const W, &[isize], usize);
 
-/// Sets `buffer[i * pitch + j]` to the word `rows[j] + i * stride` of the source, for every row and every `i` below `count`.
+/// How words are transposed, chosen once for many blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Kernel<W> {
+    // W1. The processor can do it.
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    squares: Option<(usize, usize, Squares<W>)>,
+    stride: isize,
+    words: PhantomData<W>,
+}
+
+impl<W: Word> Kernel<W> {
+    /// For columns that are so many words apart in the source.
+    pub(super) fn new(stride: isize) -> Self {
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        let squares = (stride == 1).then(|| {
+            let lanes = 16 / size_of::<W>();
+            let (at_once, squares): (_, Squares<W>) = match (lanes, has_avx2()) {
+                (16, _) => (16, x86::squares_8),
+                (8, _) => (8, x86::squares_16),
+                (4, true) => (8, micro_avx2::squares_32),
+                (4, false) => (4, x86::squares_32),
+                (2, true) => (4, micro_avx2::squares_64),
+                (2, false) => (2, x86::squares_64),
+                _ => (1, x86::squares_128),
+            };
+            (at_once, lanes, squares)
+        });
+        Self {
+            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+            squares,
+            stride,
+            words: PhantomData,
+        }
+    }
+}
+
+/// Sets `buffer[i * pitch + j]` to the word `rows[j] + i * stride` of the source, for every row and every `i` below `count`; the stride is
+/// that of the kernel.
 ///
 /// # Safety
 /// 1. These words of the source are readable.
 /// 2. `count` rows of that pitch, as long as `rows`, are writable in the buffer.
 /// 3. No word that is written has a byte in common with one that is read.
+#[inline]
 pub(super) unsafe fn load<W: Word>(
     buffer: *mut W,
     pitch: usize,
     src: *const W,
     rows: &[isize],
-    stride: isize,
+    kernel: Kernel<W>,
     count: usize,
 ) {
+    let stride = kernel.stride;
     let (mut done_rows, mut done) = (0, 0);
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    if stride == 1 {
-        let lanes = 16 / size_of::<W>();
-        let (at_once, squares): (_, Squares<W>) = match (lanes, has_avx2()) {
-            (16, _) => (16, x86::squares_8),
-            (8, _) => (8, x86::squares_16),
-            (4, true) => (8, micro_avx2::squares_32),
-            (4, false) => (4, x86::squares_32),
-            (2, true) => (4, micro_avx2::squares_64),
-            (2, false) => (2, x86::squares_64),
-            _ => (1, x86::squares_128),
-        };
+    if let Some((at_once, lanes, squares)) = kernel.squares {
         done_rows = rows.len() / at_once * at_once;
         done = count / lanes * lanes;
-        // SAFETY: the caller's promises, for the rows and columns that fill whole squares.
+        // SAFETY: the caller's promises, for the rows and columns that fill whole squares; W1.
         unsafe { squares(buffer, pitch, src, rows, count) };
     }
     let (square, rest) = rows.split_at(done_rows);
-    if done < count {
+    if done < count && !square.is_empty() {
         // SAFETY: the caller's promises, for what is behind the squares.
         unsafe { load_words(buffer, pitch, src, square, stride, done..count) };
+    }
+    if rest.is_empty() {
+        return;
     }
     // SAFETY: the caller's promises, for what is beside the squares.
     unsafe { load_words(buffer.wrapping_add(done_rows), pitch, src, rest, stride, 0..count) };
@@ -192,7 +229,7 @@ mod tests {
         let mut found = vec![value(77); pitch * count];
         let mut expected = found.clone();
         // SAFETY: sources and buffers were made large enough for just this.
-        unsafe { load(found.as_mut_ptr(), pitch, source.as_ptr(), &starts, stride, count) };
+        unsafe { load(found.as_mut_ptr(), pitch, source.as_ptr(), &starts, Kernel::new(stride), count) };
         // SAFETY: as above.
         unsafe { load_words(expected.as_mut_ptr(), pitch, source.as_ptr(), &starts, stride, 0..count) };
         assert_eq!(found, expected);

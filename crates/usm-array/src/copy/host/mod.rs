@@ -14,16 +14,11 @@
 //! | `micro.rs` | one block of words, transposed |
 //! | `micro_avx2.rs` | the same with wider registers |
 //! | `narrow.rs` | a few planes to many short rows and back |
-//! | `direct.rs` | one block of words, transposed without a buffer |
-//! | `prefetch.rs` | asking for memory before it is read |
 //! | `produce.rs` | computed elements, which have no source |
 //! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
-//! | `stream.rs` | stores past the caches |
 //! | `ordered.rs` | overlapping copies, element after element |
-//! | `simd.rs` | what the processor can do |
 //! | `word.rs` | what words are, and room for a block of them |
 
-mod direct;
 mod emit;
 mod gather;
 mod micro;
@@ -33,27 +28,21 @@ mod micro_avx2;
 mod narrow;
 mod ordered;
 mod plane;
-mod prefetch;
 mod produce;
 mod rows;
-mod simd;
 mod sink;
-mod stream;
 mod threads;
 mod tiles;
 mod word;
 
 pub(super) use ordered::execute_in_order;
 pub(super) use produce::produce;
-pub(super) use simd::has_avx2;
-pub use threads::{num_threads, set_num_threads};
 use word::Word;
+
+use usm_memory::usm_core::bulk::{self, Machine, stream};
 
 use super::cast::Cast;
 use super::plan::{CopyPlan, Tiles};
-
-/// From so many bytes of results on, stores go past the caches: they would not stay there.
-pub(super) const STREAM_BYTES: usize = 8 << 20;
 
 /// Below so many elements blocks do not pay.
 const MIN_TILED_SIZE: usize = 64;
@@ -68,7 +57,15 @@ const MIN_TILED_SIZE: usize = 64;
 /// 4. Nobody else touches the target or writes the source meanwhile.
 pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) {
     let size = plan.size();
-    let stream = size * cast.dst.itemsize_bytes() >= STREAM_BYTES;
+    let bytes = size * cast.dst.itemsize_bytes();
+    if plan.is_one_run() && cast.run().is_none() {
+        let itemsize = cast.dst.itemsize_bytes().cast_signed();
+        let (to, from) =
+            (dst.wrapping_offset(plan.dst_start * itemsize), src.wrapping_offset(plan.src_start * itemsize));
+        // SAFETY: the caller's promises, for elements that lie side by side in both.
+        return unsafe { bulk::copy(to, from, bytes) };
+    }
+    let stream = bytes >= Machine::this().copy_stream_bytes();
     // SAFETY: the caller's promises.
     unsafe { execute_piece(plan, cast, size, stream, dst, src) };
 }
@@ -87,8 +84,9 @@ pub(super) unsafe fn execute_piece(
     src: *const u8,
 ) {
     let parts = threads::parts(plan, cast, whole_size);
+    let bytes = whole_size * cast.dst.itemsize_bytes();
     // SAFETY: parts are made of the pairs of the plan (P1), for which 1 to 4 hold, and have no byte of the target in common.
-    threads::for_each(parts, dst, src, move |part, dst, src| unsafe {
+    threads::for_each(parts, bytes, dst, src, move |part, dst, src| unsafe {
         execute_part(part, cast, stream, dst, src)
     });
 }

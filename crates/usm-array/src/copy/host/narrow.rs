@@ -8,8 +8,11 @@ use std::arch::x86_64::{
     _mm_stream_si128,
 };
 
-use super::simd::has_avx2;
-use super::stream::{self, LINE_BYTES};
+use usm_memory::usm_core::bulk::{
+    has_avx2,
+    stream::{self, LINE_BYTES},
+};
+
 use super::word::{Block, Word};
 use crate::copy::plan::{Tiles, for_each_step};
 

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::simd::has_avx2;
-use super::{STREAM_BYTES, stream, threads};
+use usm_memory::usm_core::bulk::{Machine, has_avx2, share, stream, threads_for};
+
 use crate::dtype::Element;
 use crate::view::{bytes_of, elements_of_mut};
 
@@ -48,7 +48,7 @@ pub(in crate::copy) unsafe fn produce<T: Element>(
     let (itemsize, part_len) = (size_of::<T>(), PART_BYTES / size_of::<T>());
     let target = Target(dst);
     let bytes = len * itemsize;
-    let (parts, stream) = (len.div_ceil(part_len), bytes >= STREAM_BYTES);
+    let (parts, stream) = (len.div_ceil(part_len), bytes >= Machine::this().fill_stream_bytes());
     if bytes <= SMALL_BLOCK_BYTES {
         // SAFETY: the caller's promise.
         return unsafe { produce_part::<T, _, SMALL_BLOCK_BYTES>(target, 0..len, stream, &fill) };
@@ -59,7 +59,7 @@ pub(in crate::copy) unsafe fn produce<T: Element>(
         // SAFETY: the caller's promise; each part is somebody else's.
         unsafe { produce_part::<T, _, BLOCK_BYTES>(target, part, stream, &fill) };
     };
-    if threads::is_shared(bytes) { threads::share(parts, work) } else { (0..parts).for_each(work) }
+    share(parts, threads_for(bytes), work);
 }
 
 /// # Safety
@@ -141,7 +141,9 @@ mod tests {
 
     #[test]
     fn every_size_of_block_is_filled() {
-        for bytes in [SMALL_BLOCK_BYTES, BLOCK_BYTES, PART_BYTES, STREAM_BYTES] {
+        for bytes in
+            [SMALL_BLOCK_BYTES, BLOCK_BYTES, PART_BYTES, Machine::this().fill_stream_bytes().min(64 << 20)]
+        {
             around(bytes, |i| i as u8);
             around(bytes, |i| i as i16);
             around(bytes, |i| i as f32);

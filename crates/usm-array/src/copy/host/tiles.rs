@@ -3,35 +3,35 @@
 //! A block is read along the source into a small buffer, where it is transposed, and written along the target from there: both
 //! sides see whole cache lines, whatever the distance between them.
 
-use super::direct;
+use usm_memory::usm_core::bulk::stream::LINE_BYTES;
+
 use super::emit::Emit;
-use super::micro::load;
-use super::prefetch::prefetch;
+use super::micro::{Kernel, load};
 use super::word::{Block, Word};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Loop, Tiles, for_each_step};
 use crate::layout::Axes;
 
-/// Bytes of the buffer.
-const TILE_BYTES: usize = 72 << 10;
-/// The most rows of a block, on either side, and of a strip of blocks.
+/// Rows of a block have so many lines: few of those that are streamed are at an end.
+const ROW_LINES: usize = 8;
+/// The most bytes of a block.
+const MAX_BLOCK_BYTES: usize = 64 << 10;
+/// Bytes of the buffer: a block, and what its rows are apart.
+const TILE_BYTES: usize = MAX_BLOCK_BYTES + (8 << 10);
+/// Small blocks are written together when they have so many bytes: they are still in the nearest cache.
+const BATCH_BYTES: usize = 8 << 10;
+/// The most rows of a block, on either side.
 const MAX_ROWS: usize = 512;
-/// The blocks of a strip follow each other along the target until so many of its bytes are one piece: a page, and whole lines but for
-/// the ends.
-const STRIP_BYTES: usize = 4096;
-/// Words between two rows of the buffer beyond those of the row, so that a column does not meet itself in a cache set.
+/// Words between two rows of the buffer beyond those of the row: as many as a store has, so that a column does not meet itself in a
+/// cache set, and whole blocks keep their stores within lines.
 const fn pad<W>() -> usize {
-    16 / size_of::<W>()
+    32 / size_of::<W>()
 }
 
-/// The words along each side of a block.
-pub(super) const fn side(itemsize_bytes: usize) -> usize {
-    match itemsize_bytes {
-        1 => 256,
-        2 => 128,
-        4 => 128,
-        _ => 64,
-    }
+/// The words along each side of a block, of which a power of two fits.
+pub(super) fn side(itemsize_bytes: usize) -> usize {
+    let most = 1 << ((MAX_BLOCK_BYTES / itemsize_bytes).ilog2() / 2);
+    most.min(ROW_LINES * LINE_BYTES / itemsize_bytes)
 }
 
 /// Carries out a plan.
@@ -45,70 +45,92 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
     let across_step = tiles.across.last().map_or(1, |axis| axis.src);
     let along_step = tiles.along.last().map_or(1, |axis| axis.dst);
     let itemsize = cast.dst.itemsize_bytes().cast_signed();
+    let batches = dense_batches(tiles, across, along, side(size_of::<W>()));
     // Short pieces of lines are not worth streaming.
-    let stream = stream && block_along * cast.dst.itemsize_bytes() >= 128;
+    let stream = stream && (batches.is_some() || block_along * cast.dst.itemsize_bytes() >= 128);
 
-    let is_direct =
-        !stream && (across_step, along_step) == (1, 1) && cast.run().is_none() && direct::is_for::<W>();
-    let strip_along = strip(block_along, cast.dst.itemsize_bytes());
-
+    let kernel = Kernel::new(across_step);
     let mut emit = Emit::new(cast, stream);
     let mut buffer: Block<TILE_BYTES> = Block::new();
     let buffer = buffer.as_mut_ptr().cast::<W>();
     let mut src_rows = [0; MAX_ROWS];
+    if let Some((outer, batch)) = batches {
+        let src_rows = &mut src_rows[..along];
+        displacements(&tiles.along, 0, |axis| axis.src, src_rows);
+        let (block, room) = (across * along, BATCH_BYTES / size_of::<W>());
+        let each = (room / block).max(1);
+        for_each_step(outer, |outer_dst, outer_src| {
+            for first in (0..batch.count).step_by(each) {
+                let count = each.min(batch.count - first);
+                for number in 0..count {
+                    let from = tiles.src_start + outer_src + batch.src * (first + number).cast_signed();
+                    let to = buffer.wrapping_add(number * block);
+                    // SAFETY: by T1 and T2 these are source elements of the plan; the buffer has room for so many blocks.
+                    unsafe { load(to, along, src.wrapping_offset(from), src_rows, kernel, across) };
+                }
+                let to = tiles.dst_start + outer_dst + batch.dst * first.cast_signed();
+                // SAFETY: the blocks were just written; by T1 and T2 their places, side by side, are target elements of the plan.
+                unsafe {
+                    emit.put(dst.wrapping_offset(to * itemsize), 1, buffer.cast_const(), count * block)
+                };
+            }
+        });
+        return;
+    }
     let mut dst_rows = [0; MAX_ROWS];
     for_each_step(&tiles.outer, |outer_dst, outer_src| {
         let dst_start = tiles.dst_start + outer_dst;
         let src_start = src.wrapping_offset(tiles.src_start + outer_src);
-        for first_strip in (0..along).step_by(strip_along) {
-            let src_rows = &mut src_rows[..strip_along.min(along - first_strip)];
-            displacements(&tiles.along, first_strip, |axis| axis.src, src_rows);
+        let mut first_along = 0;
+        while first_along < along {
+            let dst_start = dst_start + first_along.cast_signed() * along_step;
+            let rest = along - first_along;
+            let count = if stream && along_step == 1 && rest > block_along {
+                let start = dst.wrapping_offset(dst_start * itemsize).addr();
+                ending_with_a_line(start, block_along, itemsize.cast_unsigned())
+            } else {
+                rest.min(block_along)
+            };
+            let src_rows = &mut src_rows[..count];
+            displacements(&tiles.along, first_along, |axis| axis.src, src_rows);
+            let pitch = src_rows.len() + pad::<W>();
             for first_across in (0..across).step_by(block_across) {
                 let dst_rows = &mut dst_rows[..block_across.min(across - first_across)];
                 displacements(&tiles.across, first_across, |axis| axis.dst, dst_rows);
                 let from = src_start.wrapping_offset(first_across.cast_signed() * across_step);
-                let below = from.wrapping_offset(block_across.cast_signed() * across_step);
-                let row_bytes = dst_rows.len() * across_step.unsigned_abs() * size_of::<W>();
-                let mut blocks = src_rows.chunks(block_along).enumerate().peekable();
-                while let Some((number, src_rows_here)) = blocks.next() {
-                    let columns = src_rows_here.len();
-                    let first_along = first_strip + number * block_along;
-                    let dst_start = dst_start + first_along.cast_signed() * along_step;
-                    if is_direct {
-                        let to = dst.wrapping_offset(dst_start * itemsize).cast::<W>();
-                        // SAFETY: by T1 and T2 these are elements of the plan, on both sides as large as `W`.
-                        unsafe { direct::transpose(to, dst_rows, from, src_rows_here) };
-                        continue;
-                    }
-                    let pitch = columns + pad::<W>();
-                    // SAFETY: by T1 and T2 these are source elements of the plan; the buffer has room for as many rows of that
-                    // pitch as a block has.
-                    unsafe { load(buffer, pitch, from, src_rows_here, across_step, dst_rows.len()) };
-                    // The block after this one: beside it, or the first one of the strip below.
-                    let (next, next_rows) = match blocks.peek() {
-                        Some(&(_, rows)) => (from, rows),
-                        None => (below, &src_rows[..block_along.min(src_rows.len())]),
-                    };
-                    for (row, &displacement) in dst_rows.iter().enumerate() {
-                        if stream && let Some(&ahead) = next_rows.get(row) {
-                            prefetch(next.wrapping_offset(ahead).cast(), row_bytes);
-                        }
-                        let to = dst.wrapping_offset((dst_start + displacement) * itemsize);
-                        let words = buffer.wrapping_add(row * pitch).cast_const();
-                        // SAFETY: the words of the row were just written; by T1 and T2 their places are target elements of the
-                        // plan.
-                        unsafe { emit.put(to, along_step, words, columns) };
-                    }
+                // SAFETY: by T1 and T2 these are source elements of the plan; the buffer has room for as many rows of that pitch as a
+                // block has.
+                unsafe { load(buffer, pitch, from, src_rows, kernel, dst_rows.len()) };
+                for (row, &displacement) in dst_rows.iter().enumerate() {
+                    let to = dst.wrapping_offset((dst_start + displacement) * itemsize);
+                    let words = buffer.wrapping_add(row * pitch).cast_const();
+                    // SAFETY: the words of the row were just written; by T1 and T2 their places are target elements of the plan.
+                    unsafe { emit.put(to, along_step, words, src_rows.len()) };
                 }
             }
+            first_along += count;
         }
     });
 }
 
-/// How many elements along the target a strip has: whole blocks.
-pub(super) fn strip(block_along: usize, itemsize_bytes: usize) -> usize {
-    let wanted = (STRIP_BYTES / itemsize_bytes).min(MAX_ROWS);
-    (wanted / block_along).max(1) * block_along
+/// At most so many elements from `start` on, fewer where the last ones would begin another line: what follows has whole lines then.
+fn ending_with_a_line(start: usize, count: usize, itemsize_bytes: usize) -> usize {
+    let over = (start + count * itemsize_bytes) % LINE_BYTES / itemsize_bytes;
+    if over < count { count - over } else { count }
+}
+
+/// The loops around many small blocks that follow each other in the target without a gap, and the innermost of these loops: such
+/// blocks are written together, as one run. None where blocks have gaps, or are large enough alone.
+fn dense_batches(tiles: &Tiles, across: usize, along: usize, side: usize) -> Option<(&[Loop], Loop)> {
+    let (batch, outer) = tiles.outer.split_last()?;
+    let mut next = 1;
+    let inside = tiles.across.iter().chain(tiles.along.iter()).rev();
+    let is_dense = inside.chain([batch]).all(|axis| {
+        let follows = axis.dst == next;
+        next = axis.dst.saturating_mul(axis.count.cast_signed());
+        follows
+    });
+    (is_dense && across.max(along) <= side).then_some((outer, *batch))
 }
 
 /// How many words of a block go across and along: about a square, longer where one side is short.
@@ -127,6 +149,14 @@ fn block<W>(across: usize, along: usize) -> (usize, usize) {
 
 /// The displacements on one side of the elements `first`, `first + 1`, … of a group, counted in the order of its loops.
 fn displacements(group: &[Loop], first: usize, stride: impl Fn(&Loop) -> isize, out: &mut [isize]) {
+    if let [axis] = group {
+        // As in most copies; a step of the general loop takes several times as long, which counts for small blocks.
+        let step = stride(axis);
+        for (index, to) in out.iter_mut().enumerate() {
+            *to = (first + index).cast_signed() * step;
+        }
+        return;
+    }
     let mut index: Axes<usize> = group.iter().map(|_| 0).collect();
     let mut rest = first;
     let mut at = 0;
@@ -165,12 +195,28 @@ mod tests {
                 );
                 let bytes = rows * (columns + pad::<W>()) * size_of::<W>();
                 assert!(bytes <= TILE_BYTES, "{across} x {along}: {bytes} bytes");
-                let strips = [1, 2, 4, 8, 16].map(|itemsize_bytes| strip(columns, itemsize_bytes));
-                let whole =
-                    |strip: &usize| strip.is_multiple_of(columns) && (columns..=MAX_ROWS).contains(strip);
-                assert!(strips.iter().all(whole), "{across} x {along}: strips of {strips:?}");
             }
         }
+    }
+
+    #[test]
+    fn blocks_end_with_a_line() {
+        for itemsize in [1, 2, 4, 8, 16] {
+            for (start, count) in (0..200).flat_map(|start| (1..100).map(move |count| (start, count))) {
+                let fewer = ending_with_a_line(start, count, itemsize);
+                assert!((1..=count).contains(&fewer), "{itemsize}: {count} from {start}");
+                let is_past_a_line = start / LINE_BYTES < (start + count * itemsize) / LINE_BYTES;
+                if start % itemsize == 0 && is_past_a_line && fewer < count {
+                    assert_eq!(
+                        (start + fewer * itemsize) % LINE_BYTES,
+                        0,
+                        "{itemsize}: {count} from {start}"
+                    );
+                }
+            }
+        }
+        assert_eq!(ending_with_a_line(32, 64, 8), 60);
+        assert_eq!(ending_with_a_line(0, 64, 8), 64);
     }
 
     #[test]

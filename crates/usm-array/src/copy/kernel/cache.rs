@@ -1,7 +1,8 @@
 //! Built kernels, kept for each device of each context
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use usm_memory::usm_core::fork::{ForkMutex, ForkOnce, PerProcess};
 use usm_memory::usm_core::{Context, Device, DeviceType, Error, Kernel, KernelBundle, Queue};
 
 use super::nest::{Reason, Sharing};
@@ -17,7 +18,7 @@ pub(super) const MAX_PLACES: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct StridedKernels {
     /// The one used last is the last one. Locked for look-ups only, never during a build.
-    places: Mutex<Vec<Arc<Place>>>,
+    places: ForkMutex<Vec<Arc<Place>>>,
 }
 
 /// The kernels of one device in one context, which they keep alive.
@@ -25,7 +26,20 @@ pub(crate) struct StridedKernels {
 pub(super) struct Place {
     context: Context,
     device: Device,
-    kernels: [OnceLock<Result<Kernel, Reason>>; COUNT],
+    kernels: [Slot; COUNT],
+}
+
+#[derive(Debug)]
+struct Slot {
+    kernel: ForkOnce<Result<Kernel, Reason>>,
+    /// Held during the build.
+    turn: PerProcess<Mutex<()>>,
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self { kernel: ForkOnce::new(), turn: PerProcess::new(Mutex::new(())) }
+    }
 }
 
 impl StridedKernels {
@@ -37,19 +51,19 @@ impl StridedKernels {
 
     /// None built yet.
     pub(crate) const fn new() -> Self {
-        Self { places: Mutex::new(Vec::new()) }
+        Self { places: ForkMutex::new(Vec::new()) }
     }
 
     /// The kernels for a queue. The ones used longest ago are forgotten when there are too many.
     pub(super) fn place(&self, queue: &Queue) -> Arc<Place> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.places.lock();
         let is_it = |place: &Arc<Place>| place.device == *queue.device() && place.context == *queue.context();
         let place = match places.iter().rposition(is_it) {
             Some(found) => places.remove(found),
             None => Arc::new(Place {
                 context: queue.context().clone(),
                 device: queue.device().clone(),
-                kernels: [const { OnceLock::new() }; COUNT],
+                kernels: [const { Slot::new() }; COUNT],
             }),
         };
         places.push(Arc::clone(&place));
@@ -82,7 +96,14 @@ impl Place {
         let missing = "no kernel has elements of this size";
         let index = variant.index().ok_or(missing)?;
         let slot = self.kernels.get(index).ok_or(missing)?;
-        slot.get_or_init(|| self.build(MODULES[index].1)).as_ref().map_err(|reason| *reason)
+        let built = match slot.kernel.get() {
+            Some(built) => built,
+            None => {
+                let _turn = slot.turn.get().lock().unwrap_or_else(PoisonError::into_inner);
+                slot.kernel.get_or_init(|| self.build(MODULES[index].1))
+            }
+        };
+        built.as_ref().map_err(|reason| *reason)
     }
 
     fn build(&self, module: &[u8]) -> Result<Kernel, Reason> {

@@ -1,7 +1,8 @@
 //! From the loops of a copy to the kernel that does it and the numbers it takes; only arithmetic
 
+use usm_memory::usm_core::bulk::Machine;
+
 use super::variant::{Family, Variant};
-use crate::copy::host::STREAM_BYTES;
 use crate::copy::plan::Loop;
 
 /// How many loops a kernel has.
@@ -159,7 +160,8 @@ impl Nest {
     fn is_large(&self, job: Job) -> bool {
         let counts = self.loops.iter().map(|axis| axis.count);
         let size_bytes = counts.chain([self.variant.item_bytes]).try_fold(1_usize, usize::checked_mul);
-        job == Job::CopyPiece || size_bytes.is_none_or(|size_bytes| size_bytes >= STREAM_BYTES)
+        job == Job::CopyPiece
+            || size_bytes.is_none_or(|size_bytes| size_bytes >= Machine::this().copy_stream_bytes())
     }
 
     /// The kernel for a device of [`Sharing::Groups`]. The elements of a block are counted in 32 bits.

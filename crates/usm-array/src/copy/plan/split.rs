@@ -6,6 +6,9 @@ use crate::layout::Axes;
 /// Long runs are cut at multiples of so many elements, which keeps cache lines and pages whole.
 const RUN_ELEMENTS: usize = 4096;
 
+/// Loops are cut at multiples of so many steps, where parts have as many: whole lines of the target, if its steps lie side by side.
+const STEPS: usize = 64;
+
 impl CopyPlan {
     /// The steps `first .. first + count` of the loop `axis`, which has them.
     fn cut(&self, axis: usize, first: usize, count: usize) -> Self {
@@ -41,10 +44,9 @@ impl CopyPlan {
             let steps = (0..count).map(|step| self.cut(axis, step, 1));
             return steps.flat_map(|step| step.parts(inside, min_size, choose)).collect();
         }
-        let mut each = count.div_ceil(wanted);
-        if self.loops.len() == 1 {
-            each = each.next_multiple_of(RUN_ELEMENTS);
-        }
+        let each = count.div_ceil(wanted);
+        let unit = if self.loops.len() == 1 { RUN_ELEMENTS } else { STEPS.min(1 << each.ilog2()) };
+        let each = each.next_multiple_of(unit);
         (0..count).step_by(each).map(|first| self.cut(axis, first, each.min(count - first))).collect()
     }
 

@@ -114,6 +114,17 @@ fn parts_cover_long_runs_at_whole_pages() {
     assert_eq!(sizes, [28672, 28672, 28672, 13984]);
 }
 
+#[test]
+fn parts_of_a_transpose_begin_at_whole_lines() {
+    let transpose = plan(&[2700, 3000], &[3000, 1], &[1, 2700]);
+    for (wanted, each) in [(1, 3000), (2, 1536), (16, 192), (128, 32), (1000, 4)] {
+        let parts = transpose.clone().parts(wanted, 1, &|_| 1);
+        let starts: Vec<isize> = parts.iter().map(|part| part.dst_start).collect();
+        let expected: Vec<isize> = (0..3000).step_by(each).collect();
+        assert_eq!(starts, expected, "{wanted} parts");
+    }
+}
+
 proptest! {
     #[test]
     fn every_pair_is_visited_once((dst, src) in layout_pairs()) {

@@ -2,12 +2,13 @@
 //!
 //! What suits copies of long rows, casts, and queues without kernels.
 
+use usm_memory::usm_core::bulk::Machine;
 use usm_memory::usm_core::{Event, Queue};
 
 use super::PIECE_BYTES;
 use super::room::Staging;
 use crate::copy::cast::Cast;
-use crate::copy::host::{STREAM_BYTES, execute_piece};
+use crate::copy::host::execute_piece;
 use crate::copy::plan::{CopyPlan, Side};
 use crate::error::Result;
 
@@ -77,7 +78,7 @@ pub(super) unsafe fn pull(
     let itemsize = cast.src.itemsize_bytes();
     let mut pieces = Vec::new();
     let size = plan.size();
-    let stream = size * cast.dst.itemsize_bytes() >= STREAM_BYTES;
+    let stream = size * cast.dst.itemsize_bytes() >= Machine::this().copy_stream_bytes();
     cut(plan, Side::Source, itemsize, PIECE_BYTES, &mut pieces);
     let mut stagings = Staging::two(queue);
     let mut waiting: Option<(CopyPlan, usize)> = None;

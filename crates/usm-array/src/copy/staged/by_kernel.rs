@@ -5,12 +5,13 @@
 
 use std::ptr;
 
+use usm_memory::usm_core::bulk::Machine;
 use usm_memory::usm_core::{Aspects, DeviceType, Queue};
 
 use super::room::Staging;
 use crate::copy::by_kernel::{finish, is_worth_it};
 use crate::copy::cast::Cast;
-use crate::copy::host::{STREAM_BYTES, execute_piece};
+use crate::copy::host::execute_piece;
 use crate::copy::kernel::{LINE_BYTES, Launch, StridedKernels};
 use crate::copy::plan::{CopyPlan, Side};
 use crate::error::Result;
@@ -48,7 +49,7 @@ pub(super) unsafe fn pull(
         return Ok(false);
     }
     let size = plan.size();
-    let stream = size * itemsize >= STREAM_BYTES;
+    let stream = size * itemsize >= Machine::this().copy_stream_bytes();
     let mut stagings = Staging::two(queue);
     let mut waiting: Option<(CopyPlan, usize)> = None;
     let pieces = plan.clone().packed_parts(Side::Target, PACKED_PIECE_BYTES / itemsize);
@@ -103,7 +104,7 @@ pub(super) unsafe fn push(
         return Ok(false);
     };
     let size = plan.size();
-    let stream = size * itemsize >= STREAM_BYTES;
+    let stream = size * itemsize >= Machine::this().copy_stream_bytes();
     let mut stagings = Staging::two(queue);
     for (number, piece) in pieces.into_iter().enumerate() {
         let staging = &mut stagings[number % 2];

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::backend::{EventStatus, ProfilingTimes};
+use crate::fork::{self, ForkOnce};
 
 const SUBMITTED: u8 = 0;
 const RUNNING: u8 = 1;
@@ -14,6 +15,8 @@ const ENDED: u8 = 2;
 #[derive(Debug)]
 pub(super) struct HostEvent {
     progress: AtomicU8,
+    /// Of the process that the job was submitted in. In a child of that it never runs.
+    generation: u64,
     /// Where the job graph keeps the job; has a meaning under the graph's lock and before the end only.
     slot: AtomicUsize,
     /// Of queues with profiling.
@@ -37,6 +40,7 @@ impl HostEvent {
         let times = profiling.then(times);
         Self {
             progress: AtomicU8::new(SUBMITTED),
+            generation: fork::generation(),
             slot: AtomicUsize::new(0),
             times,
             failure: OnceLock::new(),
@@ -76,8 +80,15 @@ impl HostEvent {
         self.progress.load(Ordering::Acquire) == ENDED
     }
 
+    /// Whether the job was pending in the parent when this process was forked.
+    pub(super) fn is_lost(&self) -> bool {
+        !self.has_ended() && !fork::is_generation(self.generation)
+    }
+
+    /// In a forked child, what was pending in the parent is over as far as it ever is.
     pub(super) fn status(&self) -> EventStatus {
         match self.progress.load(Ordering::Acquire) {
+            _ if self.is_lost() => EventStatus::Complete,
             SUBMITTED => EventStatus::Submitted,
             RUNNING => EventStatus::Running,
             _ => EventStatus::Complete,
@@ -102,6 +113,6 @@ impl HostEvent {
 
 /// In ns since the first use, which is 1: no time is 0.
 fn now_ns() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
+    static START: ForkOnce<Instant> = ForkOnce::new();
     1 + u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX - 1)
 }

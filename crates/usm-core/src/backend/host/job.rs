@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::HostTask;
-use crate::copy_bytes;
-
-/// Longest piece that a fill copies at once, so that it is read from a near cache.
-const FILL_STEP_BYTES: usize = 16 * 1024;
+use crate::bulk;
 
 /// Memory that a job uses: where its bytes are, and, for USM, the sign that keeps the block from being reused meanwhile.
 #[derive(Debug)]
@@ -50,11 +47,11 @@ impl Work {
             Self::Nothing => {}
             Self::Copy { dst, src, len_bytes } => {
                 // SAFETY: J1.
-                unsafe { copy_bytes(dst.bytes, src.bytes, len_bytes) };
+                unsafe { bulk::copy(dst.bytes, src.bytes, len_bytes) };
             }
             Self::Fill { dst, pattern, len, count } => {
                 // SAFETY: J2.
-                unsafe { fill(dst.bytes, &pattern[..len], count) };
+                unsafe { bulk::fill(dst.bytes, &pattern[..len], len * count) };
             }
             Self::Task { memory, task, .. } => {
                 let addresses: Vec<_> = memory.iter().map(|operand| operand.bytes).collect();
@@ -62,25 +59,5 @@ impl Work {
             }
         }
         Ok(())
-    }
-}
-
-/// # Safety
-/// 1. The range of `count * pattern.len()` bytes at `start` is valid for writing.
-unsafe fn fill(start: *mut u8, pattern: &[u8], count: usize) {
-    let len_bytes = pattern.len() * count;
-    let first = pattern.len().min(len_bytes);
-    // SAFETY: the caller's promise 1; the pattern is borrowed, so no part of the range.
-    unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), start, first) };
-    // What is written doubles at each step up to a limit; `done` stays a multiple of the pattern's length.
-    let limit = FILL_STEP_BYTES / first.max(1) * first;
-    let mut done = first;
-    while done < len_bytes {
-        let step = done.min(limit).min(len_bytes - done);
-        // SAFETY: `done` is below the length of the range (promise 1).
-        let next = unsafe { start.add(done) };
-        // SAFETY: the two parts of the range (promise 1) do not overlap, since `step` is at most `done`.
-        unsafe { std::ptr::copy_nonoverlapping(start, next, step) };
-        done += step;
     }
 }

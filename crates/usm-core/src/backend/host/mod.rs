@@ -11,7 +11,6 @@ mod arena;
 mod classes;
 mod device;
 mod event;
-pub(crate) mod fork;
 mod graph;
 mod job;
 mod mapping;
@@ -26,11 +25,10 @@ mod worker;
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
-use self::fork::{ForkMutex, ForkMutexGuard};
 use self::memory::Memory;
 use self::objects::{Handle, HostContext};
 use self::queue::HostQueue;
@@ -42,6 +40,7 @@ use super::{
     PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
     RawPlatform, RawQueue, TaskMemory,
 };
+use crate::fork::{ForkMutex, ForkMutexGuard};
 use crate::{Device, Error, Result, UsmKind};
 
 /// Name of the backend in filter strings.
@@ -54,16 +53,15 @@ const MAX_ARENA_BYTES: usize = 1 << 45;
 /// Needs Linux. Values of this type are independent of each other: their devices, contexts and memory are different ones.
 ///
 /// Operations run asynchronously: on at most two threads, which start with the first operation and end with this value, and on
-/// each thread that waits. Dropping it ends what is pending. A process forked from this one has no such threads: there,
-/// operations run at once, and those that were pending in the parent never do ([`Error::Forked`]).
+/// each thread that waits. Dropping it ends what is pending. A process forked from this one starts threads of its own; operations that
+/// were pending in the parent never run there ([`Error::Forked`]).
 #[derive(Debug)]
 pub struct HostBackend {
     roots: Vec<Root>,
     /// Dropped before the memory that its jobs use.
     executor: Executor,
-    // A forked child allocates, too.
     memory: ForkMutex<Memory>,
-    peers: Mutex<Peers>,
+    peers: ForkMutex<Peers>,
 }
 
 /// A root device with what belongs to it alone.
@@ -104,7 +102,7 @@ impl HostBackend {
         };
         let roots = described.iter().enumerate().map(device).collect();
         let memory = ForkMutex::new(Memory::new(arena_bytes));
-        Self { roots, executor: Executor::new(), memory, peers: Mutex::default() }
+        Self { roots, executor: Executor::default(), memory, peers: ForkMutex::default() }
     }
 
     /// The devices of a backend, each of which keeps the backend alive.
@@ -138,6 +136,9 @@ impl Default for HostBackend {
 }
 
 fn physical_bytes() -> u64 {
+    if cfg!(miri) {
+        return 1 << 32; // it does not know the question
+    }
     // SAFETY: a query without side effects.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
     // SAFETY: a query without side effects.
@@ -220,7 +221,7 @@ unsafe impl Backend for HostBackend {
         let device = unsafe { SimulatedDevice::clone_raw(device) };
         // SAFETY: the handle is live.
         let peer = unsafe { SimulatedDevice::clone_raw(peer) };
-        Ok(self.peers.lock().unwrap_or_else(PoisonError::into_inner).set(device, peer, enabled))
+        Ok(self.peers.lock().set(device, peer, enabled))
     }
 
     unsafe fn default_context(&self, device: RawDevice) -> Result<RawContext> {
@@ -274,6 +275,10 @@ unsafe impl Backend for HostBackend {
 
     unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
         a == b
+    }
+
+    unsafe fn hash(&self, handle: RawHandle) -> u64 {
+        handle.address()
     }
 
     unsafe fn release(&self, handle: RawHandle) {

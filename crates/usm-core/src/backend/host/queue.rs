@@ -9,6 +9,7 @@ use super::objects::HostContext;
 use super::worker::Executor;
 use crate::Result;
 use crate::backend::QueueProperties;
+use crate::fork::PerProcess;
 
 /// Jobs of an out-of-order queue that are remembered before those that have ended are sorted out.
 const REMEMBERED: usize = 64;
@@ -19,7 +20,8 @@ pub(super) struct HostQueue {
     pub(super) context: Arc<HostContext>,
     pub(super) device: Arc<SimulatedDevice>,
     pub(super) properties: QueueProperties,
-    order: Mutex<Order>,
+    /// Jobs that were pending in the parent of a forked child never run there, so the child goes on without them.
+    order: PerProcess<Mutex<Order>>,
 }
 
 #[derive(Debug, Default)]
@@ -38,7 +40,7 @@ impl HostQueue {
         device: Arc<SimulatedDevice>,
         properties: QueueProperties,
     ) -> Self {
-        Self { context, device, properties, order: Mutex::default() }
+        Self { context, device, properties, order: PerProcess::default() }
     }
 
     /// Submits a job.
@@ -64,11 +66,7 @@ impl HostQueue {
         before_later: bool,
     ) -> Result<Arc<HostEvent>> {
         // Nothing unwinds while it holds the lock. It is held over the submission: the queue's order is that of the graph.
-        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-        if executor.is_forked() {
-            // What had not ended belongs to the parent.
-            *order = Order::default();
-        }
+        let mut order = self.order.get().lock().unwrap_or_else(PoisonError::into_inner);
         let after_all = before_later && dependencies.is_empty();
         if after_all {
             dependencies.clone_from(&order.since);

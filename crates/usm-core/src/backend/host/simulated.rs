@@ -15,7 +15,7 @@ use crate::DeviceType;
 /// let devices = [HostDevice::new(DeviceType::Cpu), small_gpu.clone(), small_gpu];
 /// let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices(devices));
 ///
-/// let second = runtime.select(&"host:gpu:1".parse()?)?;
+/// let second = runtime.select("host:gpu:1")?;
 /// let queue = runtime.default_queue(&second)?;
 /// assert!(queue.allocate(UsmKind::Device, 1 << 16).is_ok());
 /// assert!(queue.allocate(UsmKind::Device, (1 << 16) + 1).is_err());

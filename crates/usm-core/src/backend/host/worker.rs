@@ -5,9 +5,9 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use super::event::HostEvent;
-use super::fork;
 use super::graph::{Graph, Taken};
 use super::job::Work;
+use crate::fork::PerProcess;
 use crate::{Error, Result};
 
 /// Two, so that jobs run beside each other even where nobody waits.
@@ -22,11 +22,10 @@ const IDLE_POLLS: u32 = 8;
 const SPINS: u32 = 200;
 
 /// Runs the jobs of one backend.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Executor {
-    shared: Arc<Shared>,
-    /// Of the process that made it.
-    generation: u64,
+    /// A forked child has none of the parent's threads, and starts threads of its own.
+    shared: PerProcess<Arc<Shared>>,
 }
 
 #[derive(Debug, Default)]
@@ -54,16 +53,6 @@ struct State {
 }
 
 impl Executor {
-    pub(super) fn new() -> Self {
-        Self { shared: Arc::default(), generation: fork::generation() }
-    }
-
-    /// Whether this is a forked child of the process that made the executor. It has none of the workers, and the lock may be
-    /// one of theirs for ever: jobs then run at once, on the submitting thread.
-    pub(super) fn is_forked(&self) -> bool {
-        self.generation != fork::generation()
-    }
-
     /// Submits a job that runs after `dependencies`.
     pub(super) fn submit(
         &self,
@@ -73,21 +62,22 @@ impl Executor {
     ) -> Result<Arc<HostEvent>> {
         let event = Arc::new(HostEvent::submitted(profiling));
         dependencies.retain(|dependency| !dependency.has_ended());
-        if self.is_forked() && !dependencies.is_empty() {
+        if dependencies.iter().any(|dependency| dependency.is_lost()) {
             return Err(Error::Forked);
         }
-        if self.is_forked() || (dependencies.is_empty() && matches!(work, Work::Nothing)) {
+        if dependencies.is_empty() && matches!(work, Work::Nothing) {
             event.start();
             event.stop(work.run());
             event.end();
             return Ok(event);
         }
-        let mut state = self.shared.lock();
+        let shared = self.shared.get();
+        let mut state = shared.lock();
         state.graph.insert(&event, work, dependencies);
-        self.shared.call_worker(&mut state);
+        shared.call_worker(&mut state);
         if state.workers.is_empty() {
             // The system gives no thread.
-            drop(self.shared.wait(state, &event));
+            drop(shared.wait(state, &event));
         }
         Ok(event)
     }
@@ -97,35 +87,32 @@ impl Executor {
         if event.has_ended() {
             return Ok(());
         }
-        if self.is_forked() {
+        if event.is_lost() {
             return Err(Error::Forked);
         }
-        drop(self.shared.wait(self.shared.lock(), event));
+        let shared = self.shared.get();
+        drop(shared.wait(shared.lock(), event));
         Ok(())
     }
 
     /// The direct dependencies of a job that have not ended.
     pub(super) fn dependencies(&self, event: &HostEvent) -> Vec<Arc<HostEvent>> {
-        if event.has_ended() || self.is_forked() {
+        if event.has_ended() || event.is_lost() {
             return Vec::new();
         }
-        self.shared.lock().graph.dependencies(event)
+        self.shared.get().lock().graph.dependencies(event)
     }
 }
 
 impl Drop for Executor {
     /// Ends when all jobs have ended and no thread is left.
     fn drop(&mut self) {
-        if self.is_forked() {
-            // What the parent's threads were changing when the process was forked must not be looked at.
-            std::mem::forget(Arc::clone(&self.shared));
-            return;
-        }
-        let mut state = self.shared.lock();
+        let shared = self.shared.get();
+        let mut state = shared.lock();
         state.closing = true;
         let workers = std::mem::take(&mut state.workers);
         drop(state);
-        self.shared.work.notify_all();
+        shared.work.notify_all();
         for worker in workers {
             // A worker does not panic; if it did, it has ended all the same.
             let _ended = worker.join();

@@ -52,8 +52,9 @@ pub(super) unsafe fn status(api: &Api, event: DPCTLSyclEventRef) -> EventStatus 
     match unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) } {
         DPCTLSyclEventStatusType::SUBMITTED => EventStatus::Submitted,
         DPCTLSyclEventStatusType::RUNNING => EventStatus::Running,
+        DPCTLSyclEventStatusType::COMPLETE => EventStatus::Complete,
         // A failed one has no name in this interface, and has ended.
-        _ => EventStatus::Complete,
+        _ => EventStatus::Failed,
     }
 }
 

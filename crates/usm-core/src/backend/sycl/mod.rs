@@ -111,7 +111,10 @@ fn some<T>(pointer: *mut T, call: &'static str) -> Result<NonNull<c_void>> {
 
 impl Drop for SyclBackend {
     fn drop(&mut self) {
-        self.forget_peers();
+        // In a forked child the handles are the parent's, and their lock may be one of its threads'.
+        if !matches!(self.runtime.check(), Err(Error::ForkedRuntime)) {
+            self.forget_peers();
+        }
     }
 }
 
@@ -188,8 +191,10 @@ unsafe impl Backend for SyclBackend {
     }
 
     unsafe fn is_in_process(&self, raw: RawDevice, kind: UsmKind) -> bool {
+        // A forked child has no copy of what the drivers of other devices map.
+        let is_mapped = kind.is_host_accessible() && !self.runtime.is_forked();
         // SAFETY: the handle is live.
-        kind.is_host_accessible() || unsafe { facts::is_in_process(&self.runtime.look(), device(raw)) }
+        is_mapped || unsafe { facts::is_in_process(&self.runtime.look(), device(raw)) }
     }
 
     unsafe fn can_access_peer(&self, raw: RawDevice, peer: RawDevice, access: PeerAccess) -> bool {
@@ -288,6 +293,22 @@ unsafe impl Backend for SyclBackend {
             }
             (a, b) => a == b,
         }
+    }
+
+    unsafe fn hash(&self, handle: RawHandle) -> u64 {
+        let api = self.runtime.look();
+        let hash = match handle {
+            // SAFETY: the handle is live, for which the call does not throw.
+            RawHandle::Platform(raw) => unsafe { (api.DPCTLPlatform_Hash)(platform(raw)) },
+            // SAFETY: as above.
+            RawHandle::Device(raw) => unsafe { (api.DPCTLDevice_Hash)(device(raw)) },
+            // SAFETY: as above.
+            RawHandle::Context(raw) => unsafe { (api.DPCTLContext_Hash)(context(raw)) },
+            // SAFETY: as above.
+            RawHandle::Queue(raw) => unsafe { (api.DPCTLQueue_Hash)(queue(raw)) },
+            other => return other.address(),
+        };
+        u64::try_from(hash).unwrap_or(u64::MAX)
     }
 
     unsafe fn release(&self, handle: RawHandle) {
@@ -432,7 +453,7 @@ unsafe impl Backend for SyclBackend {
         let api = match self.runtime.enter() {
             Ok(api) => api,
             // In a forked child it is over as far as it ever is.
-            Err(Error::ForkedRuntime) => return EventStatus::Complete,
+            Err(Error::ForkedRuntime) => return EventStatus::Failed,
             Err(_) => return EventStatus::Running,
         };
         // SAFETY: the event is live.

@@ -5,17 +5,18 @@
 //! the driver, and the others look at their events until they are over or it is their turn. Events that are over are not waited for
 //! any more, since the driver may work off tasks even then.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use sycl_sys::{Api, DPCTLSyclBackendType, DPCTLSyclEventRef, DPCTLSyclEventStatusType};
 
+use crate::fork::ForkOnce;
+
 /// Whether a thread is inside.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 /// The flag of another copy of this library in the process, which this one uses in place of its own.
-static THEIRS: OnceLock<&'static AtomicBool> = OnceLock::new();
+static THEIRS: ForkOnce<&'static AtomicBool> = ForkOnce::new();
 
 /// The flag of this copy, for others.
 pub(crate) fn flag() -> &'static AtomicBool {
@@ -24,7 +25,7 @@ pub(crate) fn flag() -> &'static AtomicBool {
 
 /// Takes turns with another copy from now on.
 pub(crate) fn use_flag(theirs: &'static AtomicBool) {
-    let _ = THEIRS.set(theirs); // there is one other copy at most that has a flag of its own
+    THEIRS.set(theirs); // there is one other copy at most that has a flag of its own
 }
 
 /// A thread's turn, which ends with this value.

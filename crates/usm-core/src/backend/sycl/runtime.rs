@@ -17,8 +17,7 @@ use std::time::{Duration, Instant};
 
 use sycl_sys::Api;
 
-use crate::backend::host::fork;
-use crate::{Error, Result};
+use crate::{Error, Result, fork};
 
 /// How long the end of the process waits for calls that are inside. A kernel can run for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -71,10 +70,15 @@ impl Runtime {
 
     /// Whether calls are let in.
     pub(super) fn check(&self) -> Result<()> {
-        if fork::generation() != self.generation {
+        if self.is_forked() {
             return Err(Error::ForkedRuntime);
         }
         if ENDING.load(Ordering::SeqCst) { Err(Error::ProcessEnding) } else { Ok(()) }
+    }
+
+    /// Whether this is a child of the process that loaded the runtime.
+    pub(super) fn is_forked(&self) -> bool {
+        fork::generation() != self.generation
     }
 
     /// Counts the caller in, if calls are let in.

@@ -48,6 +48,8 @@ pub enum ProblemKind {
     DriverMissing,
     /// The OpenCL CPU driver is there, but the process was not allowed to register it.
     DriverNotRegistered,
+    /// The process asked the SYCL runtime for devices before the OpenCL CPU driver was registered; it keeps the empty list.
+    DriverRegisteredLate,
     /// An environment variable hides all devices.
     SelectorHidesDevices,
     /// The runtime shows no device for none of the reasons above.
@@ -151,6 +153,18 @@ fn loaded(
                     format!("the OpenCL CPU driver {path} is not in {DRIVERS}, and adding it was forbidden"),
                     format!("unset {AUTOCONFIG}, or add the path to {DRIVERS} before the process starts"),
                 ));
+            } else if devices.is_empty() && problems.is_empty() && library.already_loaded {
+                problems.push(problem(
+                    ProblemKind::DriverRegisteredLate,
+                    format!(
+                        "the process asked the SYCL runtime for its devices before the OpenCL CPU driver {path} was registered, and \
+                         the runtime keeps the empty list"
+                    ),
+                    format!(
+                        "load this library (in Python: `import usm`) before anything asks SYCL for devices, or start the process with \
+                         {DRIVERS}={path}"
+                    ),
+                ));
             }
         }
         None => {}
@@ -174,7 +188,12 @@ mod tests {
     const DRIVER: &str = "/v/lib/libintelocl.so";
 
     fn library(driver: Option<&str>) -> SyclLibrary {
-        SyclLibrary { path: "/v/x.so".into(), version: String::new(), driver: driver.map(Into::into) }
+        SyclLibrary {
+            path: "/v/x.so".into(),
+            version: String::new(),
+            driver: driver.map(Into::into),
+            already_loaded: false,
+        }
     }
 
     fn kinds(
@@ -212,6 +231,24 @@ mod tests {
         assert_eq!(kinds(Some(DRIVER), &[], &[], false), [DriverNotRegistered]);
         assert_eq!(kinds(Some(DRIVER), &[], &[(AUTOCONFIG, "0"), (DRIVERS, DRIVER)], true), [NoDevice]);
         assert_eq!(kinds(Some(DRIVER), &[], &[(SELECTOR, "")], true), [NoDevice], "empty is unset");
+    }
+
+    #[test]
+    fn a_driver_that_was_registered_late_is_told() {
+        let kinds = |driver: Option<&str>, devices: &[DeviceType], variables: &[(&str, &str)]| -> Vec<_> {
+            let environment = read(&|name| {
+                variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into())
+            });
+            let devices: Vec<_> = devices.iter().map(|ty| DeviceInfo::new("opencl", *ty, Some(0))).collect();
+            let library = SyclLibrary { already_loaded: true, ..library(driver) };
+            let problems = diagnose(&Trouble::None, Some(&library), &devices, &environment, true);
+            problems.into_iter().map(|problem| problem.kind).collect()
+        };
+        assert_eq!(kinds(Some(DRIVER), &[], &[(DRIVERS, DRIVER)]), [ProblemKind::DriverRegisteredLate]);
+        assert_eq!(kinds(Some(DRIVER), &[DeviceType::Gpu], &[(DRIVERS, DRIVER)]), []);
+        assert_eq!(kinds(None, &[], &[(DRIVERS, "/other.so")]), [ProblemKind::NoDevice]);
+        let hidden = [(DRIVERS, DRIVER), (SELECTOR, "cuda:*")];
+        assert_eq!(kinds(Some(DRIVER), &[], &hidden), [ProblemKind::SelectorHidesDevices]);
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub struct SyclLibrary {
     pub version: String,
     /// The OpenCL CPU driver of the same installation, if it has one.
     pub driver: Option<PathBuf>,
+    /// Whether the process had loaded it before this library searched for it.
+    pub already_loaded: bool,
 }
 
 /// A root device of the report.

@@ -262,6 +262,15 @@ unsafe impl Backend for DelayedBackend {
         }
     }
 
+    unsafe fn hash(&self, handle: RawHandle) -> u64 {
+        self.tick();
+        match handle {
+            RawHandle::Event(_) => handle.address(),
+            // SAFETY: a live handle of `inner`.
+            _ => unsafe { self.inner.hash(handle) },
+        }
+    }
+
     unsafe fn release(&self, handle: RawHandle) {
         self.tick();
         match handle {

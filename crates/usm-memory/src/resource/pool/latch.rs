@@ -2,6 +2,7 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,7 +19,18 @@ pub(super) struct Latch<T> {
 unsafe impl<T: Send> Sync for Latch<T> {}
 
 /// Access to the value of a [`Latch`], which is let go when this is dropped. Nothing slow or foreign happens meanwhile.
-pub(super) struct Held<'a, T>(&'a Latch<T>);
+/// It is `Send` and `Sync` as an exclusive reference is: only where the value is.
+pub(super) struct Held<'a, T>(&'a Latch<T>, PhantomData<&'a mut T>);
+
+/// Compiles only where `Held<Cell<u8>>` is not `Sync`: with two fitting implementations the path is ambiguous.
+const _: fn() = || {
+    trait NotSync<A> {
+        fn check() {}
+    }
+    impl<T> NotSync<()> for T {}
+    impl<T: Sync> NotSync<u8> for T {}
+    <Held<'static, std::cell::Cell<u8>> as NotSync<_>>::check();
+};
 
 impl<T> Latch<T> {
     pub(super) const fn new(value: T) -> Self {
@@ -28,7 +40,7 @@ impl<T> Latch<T> {
     /// `None` where another thread has it.
     #[inline(always)]
     pub(super) fn try_hold(&self) -> Option<Held<'_, T>> {
-        (!self.is_held.swap(true, Ordering::Acquire)).then(|| Held(self))
+        (!self.is_held.swap(true, Ordering::Acquire)).then(|| Held(self, PhantomData))
     }
 
     /// Comes again until no other thread has it.

@@ -8,7 +8,7 @@ use usm_core::{Queue, UsmKind};
 
 use super::classes::SizeClass;
 use super::latch::Latch;
-use super::trays::{Bin, Tray, Trays};
+use super::trays::{Bin, Find, Tray, Trays};
 use crate::buffer::Block;
 use crate::snapshot::Birth;
 
@@ -139,11 +139,7 @@ impl Kept {
     /// 1. It is a place of this value's pool, lent, and without holder, hook and pending work.
     /// 2. `find` gives no tray but that of the shelf it is asked for (M3).
     #[inline(always)]
-    pub(super) unsafe fn put(
-        &mut self,
-        block: &Block,
-        find: impl for<'a> FnOnce(&'a mut Trays, usize, Option<&Queue>) -> Option<&'a mut Tray>,
-    ) -> bool {
+    pub(super) unsafe fn put(&mut self, block: &Block, find: Find) -> bool {
         // K7: shelf and class are those of the place.
         let to = block.bin();
         // SAFETY: nobody else ends it or lends it (1).

@@ -21,7 +21,7 @@ use usm_core::{Error as CoreError, LiveAllocations, Queue, UsmKind};
 use self::classes::SizeClass;
 pub use self::options::{PoolOptions, PoolStatistics};
 use self::stock::Stock;
-pub(crate) use self::thread::{keep, keep_first};
+pub(crate) use self::thread::{in_forked_child, keep, keep_first};
 use super::usage::Usage;
 use super::{MemoryResource, check};
 use crate::snapshot::{self, Lender, Tag, TagId};

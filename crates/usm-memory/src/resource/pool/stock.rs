@@ -98,7 +98,7 @@ impl Stock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer in a block that this thread keeps, for the pool, queue and kind of its last allocation. It comes in registers.
+    /// A buffer in a block that this thread keeps, for the pool, queue and kind of its last allocation; in the caller.
     #[inline(always)]
     pub(super) fn lend_first(
         &self,

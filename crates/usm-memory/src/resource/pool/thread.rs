@@ -3,15 +3,16 @@
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::thread;
 
-use usm_core::{Queue, Runtime};
+use usm_core::Runtime;
 
 use super::magazine::Magazine;
 use super::stock::Stock;
-use super::trays::{Tray, Trays};
+use super::trays::{Find, Trays};
 use crate::buffer::{Block, HomeRef};
+use crate::fork;
 
 thread_local! {
     /// The one that was used last; `NOBODYS` in a forked child, for pools of the parent. Without a destructor, so that it can be asked as
@@ -95,13 +96,14 @@ pub(super) fn magazine_or_new(stock: &Arc<Stock>) -> Option<&'static Magazine> {
     magazine(stock.id).or_else(|| add(stock))
 }
 
+/// In a forked child, on its only thread: its magazines are of pools of the parent.
+pub(crate) fn in_forked_child() {
+    CURRENT.set(&NOBODYS);
+}
+
 #[cold]
 fn add(stock: &Arc<Stock>) -> Option<&'static Magazine> {
-    static CHILDREN_FORGET: LazyLock<bool> =
-        LazyLock::new(|| usm_core::in_forked_children(|| CURRENT.set(&NOBODYS)));
-    if !*CHILDREN_FORGET {
-        return None;
-    }
+    fork::set_hooks();
     let add = |mine: &Mine| {
         let mut mine = mine.0.try_borrow_mut().ok()?;
         // Those of pools that are gone.
@@ -145,11 +147,7 @@ pub(crate) unsafe fn keep(place: NonNull<Block>) -> bool {
 /// 1. As for [`keep`], and the magazine is that of this thread for the pool of the place.
 /// 2. `find` gives no tray but that of the shelf it is asked for.
 #[inline(always)]
-unsafe fn keep_in(
-    magazine: &Magazine,
-    place: NonNull<Block>,
-    find: impl for<'a> FnOnce(&'a mut Trays, usize, Option<&Queue>) -> Option<&'a mut Tray>,
-) -> bool {
+unsafe fn keep_in(magazine: &Magazine, place: NonNull<Block>, find: Find) -> bool {
     // SAFETY: it is lent (1), so that it stays until the magazine has it, and is let go; no longer.
     let block = unsafe { place.as_ref() };
     let Some(mut kept) = magazine.kept.try_hold() else { return false };

@@ -16,6 +16,9 @@ const MAX_BYTES: usize = 256 * 1024;
 const MAX_TRAYS: usize = 6;
 const MAX_QUEUES: usize = 4;
 
+/// Finds the tray for a block of a shelf, with a queue of its own or that of its rack: no tray but that of the shelf.
+pub(super) type Find = for<'a> fn(&'a mut Trays, usize, Option<&Queue>) -> Option<&'a mut Tray>;
+
 /// The trays of a magazine. Most programs ask for one of them many times in a row, which comes first, where no list leads to it.
 #[derive(Debug)]
 pub(super) struct Trays {

@@ -32,6 +32,7 @@ from .._usm import (
     broadcast_to,
     can_cast,
     concat,
+    conj,
     copy,
     count_nonzero,
     dldevice_to_sycl_device,
@@ -53,6 +54,7 @@ from .._usm import (
     greater,
     greater_equal,
     iinfo,
+    imag,
     isclose,
     isdtype,
     isfinite,
@@ -78,6 +80,7 @@ from .._usm import (
     place,
     put,
     put_along_axis,
+    real,
     repeat,
     reshape,
     result_type,
@@ -139,6 +142,7 @@ __all__ = [
     "complex128",
     "complex64",
     "concat",
+    "conj",
     "copy",
     "count_nonzero",
     "dldevice_to_sycl_device",
@@ -165,6 +169,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "iinfo",
+    "imag",
     "inf",
     "int16",
     "int32",
@@ -199,6 +204,7 @@ __all__ = [
     "print_options",
     "put",
     "put_along_axis",
+    "real",
     "repeat",
     "reshape",
     "result_type",
@@ -270,7 +276,11 @@ def __getattr__(name: str) -> Any:
         # Every other public name exists.
         found = _dtype(name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ._elsewhere import where_to_find
+
+        computes = where_to_find(name)
+        hint = f"; this package holds and moves arrays, and others compute: {computes}" if computes else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     globals()[name] = found
     return found
 

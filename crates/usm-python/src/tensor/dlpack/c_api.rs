@@ -139,7 +139,7 @@ unsafe extern "C" fn lend(object: *mut c_void, out: *mut DLTensor) -> c_int {
     })
 }
 
-/// The `sycl::queue` of a device that arrays without another one are on; null for the host.
+/// The `sycl::queue` of a device that arrays without another one are on; null for the host and its backend.
 ///
 /// # Safety
 /// 1. The caller is attached to the interpreter, and `out` is where a pointer can be written.
@@ -159,9 +159,12 @@ unsafe extern "C" fn current_queue(
                 Ok(runtime.default_queue(&device).map_err(usm_array::usm_memory::Error::from)?)
             });
             let queue = queue.or_raise()?;
-            let handle = queue.to_foreign().or_raise()?;
-            let mut queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
-            pointer = queues.entry(device_id).or_insert(handle).as_ptr().as_ptr();
+            // Queues of the host backend are no objects of SYCL: what they run is complete when a tensor is handed over.
+            if device_type == DLDeviceType::ONE_API {
+                let handle = queue.to_foreign().or_raise()?;
+                let mut queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
+                pointer = queues.entry(device_id).or_insert(handle).as_ptr().as_ptr();
+            }
         }
         // SAFETY: promise 1.
         unsafe { out.write(pointer.cast()) };

@@ -1,7 +1,6 @@
 //! Devices as pairs of numbers: the kind and the number among those of its kind.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use usm_array::UsmArray;
@@ -10,7 +9,7 @@ use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number, number_of_de
 use crate::errors::{OrRaise, SyclDeviceCreationError, type_name};
 use crate::interface::{index, sequence};
 use crate::runtime;
-use crate::sycl::{SyclDevice, Target, target};
+use crate::sycl::{Target, plain_device_object, target};
 
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
@@ -56,17 +55,17 @@ pub(super) fn pair(name: &str, object: &Bound<'_, PyAny>) -> PyResult<DLDevice> 
 
 /// dldevice_to_sycl_device(dl_dev)
 ///
-/// The root device that a pair of numbers of DLPack stands for: ``kDLOneAPI``, and the number of the device among those of the
-/// SYCL runtime.
+/// The root device that a pair of numbers of DLPack stands for: ``kDLOneAPI`` and the number of the device among those of the SYCL
+/// runtime, or ``kDLExtDev`` and its number among those of the host backend.
 ///
 /// Raises TypeError for what is no tuple, ValueError for another kind of device, SyclDeviceCreationError for a number that none has.
 ///
 /// >>> import usm, usm.tensor as ut
 /// >>> device = usm.select_default_device()
-/// >>> device.backend == "host" or ut.dldevice_to_sycl_device(ut.sycl_device_to_dldevice(device)) == device
+/// >>> ut.dldevice_to_sycl_device(ut.sycl_device_to_dldevice(device)) == device
 /// True
 #[pyfunction]
-pub(crate) fn dldevice_to_sycl_device(dl_dev: &Bound<'_, PyAny>) -> PyResult<SyclDevice> {
+pub(crate) fn dldevice_to_sycl_device<'py>(dl_dev: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = dl_dev.py();
     if !dl_dev.is_instance_of::<PyTuple>() {
         return Err(PyTypeError::new_err(format!(
@@ -76,26 +75,26 @@ pub(crate) fn dldevice_to_sycl_device(dl_dev: &Bound<'_, PyAny>) -> PyResult<Syc
     }
     let (wanted, runtime) = (pair("dl_dev", dl_dev)?, runtime::get(py)?);
     let found = py.detach(|| device_with_number(runtime, wanted));
-    found.map(SyclDevice::from_device).map_err(|error| {
+    let found = found.map_err(|error| {
         let message = format!("dl_dev: {error}");
         match wanted.device_type {
-            DLDeviceType::ONE_API => SyclDeviceCreationError::new_err(message),
+            DLDeviceType::ONE_API | DLDeviceType::EXT_DEV => SyclDeviceCreationError::new_err(message),
             _ => PyValueError::new_err(message),
         }
-    })
+    })?;
+    plain_device_object(py, &found)
 }
 
 /// sycl_device_to_dldevice(dev)
 ///
 /// The pair of numbers that stands for a device in DLPack: ``kDLOneAPI``, and the number of the device, or of the root device that
-/// it is a part of, among those of the SYCL runtime.
+/// it is a part of, among those of the SYCL runtime; ``kDLExtDev`` and such a number for devices of the host backend.
 ///
-/// Raises TypeError for what is no device, ValueError for a device that SYCL does not know.
+/// Raises TypeError for what is no device.
 ///
 /// >>> import usm, usm.tensor as ut
-/// >>> device = usm.select_default_device()
-/// >>> device.backend == "host" or ut.sycl_device_to_dldevice(device)[0] == ut.DLDeviceType.kDLOneAPI
-/// True
+/// >>> ut.sycl_device_to_dldevice(usm.SyclDevice("host:cpu:0"))
+/// (<DLDeviceType.kDLExtDev: 12>, 0)
 #[pyfunction]
 pub(crate) fn sycl_device_to_dldevice<'py>(dev: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     let py = dev.py();
@@ -115,7 +114,7 @@ pub(crate) fn sycl_device_to_dldevice<'py>(dev: &Bound<'py, PyAny>) -> PyResult<
     let runtime = runtime::get(py)?;
     let number = py.detach(|| number_of_device(runtime, &device)).ok_or_else(|| {
         PyValueError::new_err(format!(
-            "dev: found {}, allowed are devices of the SYCL runtime",
+            "dev: found {}, allowed are devices of the SYCL runtime and of the host backend",
             device.filter_string()
         ))
     })?;

@@ -1,11 +1,10 @@
 //! `from_dlpack`.
 
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use usm_array::dlpack::{DLDevice, DLDeviceType, DlpackImport, ManagedTensor, VERSION, device_with_number};
-use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::usm_core::{BackendId, Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, UsmArray};
 
 use super::capsule;
@@ -22,7 +21,7 @@ use crate::tensor::exchange::copy_mode;
 ///
 /// An array over the memory of an object with ``__dlpack__`` and ``__dlpack_device__``.
 ///
-/// USM is used without a copy: kDLOneAPI tensors, and kDLCPU ones that are USM. Other host memory is copied, by default to device
+/// USM is used without a copy: kDLOneAPI tensors, kDLExtDev ones of the host backend, and kDLCPU ones that are USM. Other host memory is copied, by default to device
 /// memory. `device` is a device, a filter string or a queue on which the array shall be, or a tuple as ``__dlpack_device__`` gives
 /// it; ``(DLDeviceType.kDLCPU, 0)`` stands for memory that host code can touch. `copy` True copies in any case, None where it is
 /// needed, False never. The array is read-only if the tensor is; those of producers without versions always are.
@@ -128,11 +127,15 @@ fn of_producer(
     let producer = Producer::of(object)?;
     let runtime = runtime::get(py)?;
     let is_usm = producer.device.device_type == DLDeviceType::ONE_API;
-    let ask_for_cpu = match wanted {
-        Wanted::HostCode => producer.device.device_type != DLDeviceType::CPU,
+    let may_be_usm = is_usm || producer.device.device_type == DLDeviceType::EXT_DEV;
+    let ask_for_cpu = match (wanted, producer.device.device_type) {
+        (Wanted::Anywhere, _) | (_, DLDeviceType::CPU) => false,
+        (Wanted::HostCode, _) => true,
+        (Wanted::At(_), DLDeviceType::ONE_API) => false,
+        // kDLExtDev is our host backend, or what another library has added: only for the former there is a place here.
+        (Wanted::At(queue), DLDeviceType::EXT_DEV) => queue.device().backend_id() != BackendId::Host,
         // Whoever has memory of other kinds of devices can hand it to the host at least.
-        Wanted::At(_) => !is_usm && producer.device.device_type != DLDeviceType::CPU,
-        Wanted::Anywhere => false,
+        (Wanted::At(_), _) => true,
     };
     // The queue that the memory is used on first: that of the default context where the wanted one is of another.
     let stream = match is_usm && !ask_for_cpu {
@@ -146,7 +149,7 @@ fn of_producer(
     };
     let tensor = match producer.tensor(ask_for_cpu.then_some(CPU), copy, stream.as_ref()) {
         // An old producer hands out USM where it is, and knows of no other places.
-        Err(error) if ask_for_cpu && is_usm && error.is_instance_of::<PyTypeError>(py) => {
+        Err(error) if ask_for_cpu && may_be_usm && error.is_instance_of::<PyTypeError>(py) => {
             let array = of_producer(object, &Wanted::Anywhere, kind, CopyMode::IfNeeded)?;
             return of_ours(py, &array, wanted, copy);
         }

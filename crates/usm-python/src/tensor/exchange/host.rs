@@ -7,6 +7,7 @@ use usm_array::{BufferSource, CopyOrder, Dtype, Layout, Order, UsmArray};
 
 use crate::buffer_import::{HostBuffer, HostSpan};
 use crate::errors::{OrRaise, type_name};
+use crate::interrupt::{self, Pass};
 
 /// Elements in host memory of another object, which is held.
 pub(super) struct HostElements {
@@ -19,11 +20,23 @@ pub(super) struct HostElements {
 impl HostElements {
     /// The elements of an object with the buffer protocol; `name` is what messages call it.
     pub(super) fn of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let buffer = HostBuffer::get(name, object)?;
+        let refusal = || unsupported_dtype(name, object);
+        let buffer = HostBuffer::get(name, object).map_err(|error| refusal().unwrap_or(error))?;
         let wrong = |why: String| {
-            PyTypeError::new_err(format!("{name}: found a buffer of {}: {why}", type_name(object)))
+            let found = match numpy_dtype(object) {
+                Some((_, dtype)) => format!("{} of {dtype}", type_name(object)),
+                None => type_name(object),
+            };
+            PyTypeError::new_err(format!("{name}: found a buffer of {found}: {why}"))
         };
-        let dtype = Dtype::from_buffer_format(&buffer.format()).map_err(|error| wrong(error.to_string()))?;
+        let dtype = Dtype::from_buffer_format(&buffer.format())
+            .map_err(|error| refusal().unwrap_or_else(|| wrong(error.to_string())))?;
+        // NumPy's times are bytes in their buffer.
+        if dtype == Dtype::U8
+            && let Some(error) = refusal()
+        {
+            return Err(error);
+        }
         if buffer.itemsize_bytes() != dtype.itemsize_bytes() {
             return Err(wrong(format!(
                 "items of {} bytes, allowed for {dtype} are {}",
@@ -49,8 +62,8 @@ impl HostElements {
 
     /// Copies the elements to an array of their shape, cast to its dtype.
     pub(super) fn copy_to(&self, py: Python<'_>, array: &UsmArray) -> PyResult<()> {
-        let job = |bytes: &[u8]| array.copy_from_host_strided(bytes, self.dtype, &self.layout);
-        self.span.with(py, array.buffer(), job)?.or_raise()
+        let job = || self.span.copy_to(array, self.dtype, &self.layout);
+        interrupt::detach_unless_small(py, self.span.len(), array.is_host_reachable(), job).or_raise()
     }
 
     /// A new array of the elements.
@@ -65,10 +78,30 @@ impl HostElements {
         let packed = self.layout.packed(order).or_raise()?;
         let builder = UsmArray::builder(packed.shape(), dtype).strides(Some(packed.strides()));
         let array = py.detach(|| builder.build(BufferSource::Allocate { kind, queue })).or_raise()?;
-        let Self { dtype, span, layout } = self;
-        let target = array.clone();
-        let job = move |bytes: &[u8]| target.copy_from_host_strided(bytes, dtype, &layout);
-        span.lend(py, array.buffer(), job)?.or_raise()?;
+        let (target, is_reachable, span_bytes) = (array.clone(), array.is_host_reachable(), self.span.len());
+        let job = move || self.span.copy_to(&target, self.dtype, &self.layout);
+        if Pass::over(&array).is_long(is_reachable) {
+            interrupt::run(py, span_bytes, job)?.or_raise()?;
+        } else {
+            interrupt::detach_unless_small(py, span_bytes, is_reachable, job).or_raise()?;
+        }
         Ok(array)
     }
+}
+
+/// The kind and the name of the dtype of an array or number of NumPy.
+fn numpy_dtype(object: &Bound<'_, PyAny>) -> Option<(char, String)> {
+    let py = object.py();
+    let dtype = object.getattr_opt(intern!(py, "dtype")).ok()??;
+    let kind = dtype.getattr_opt(intern!(py, "kind")).ok()??.extract::<char>().ok()?;
+    Some((kind, dtype.to_string()))
+}
+
+/// The refusal of elements that are no numbers, with the name that NumPy gives them.
+fn unsupported_dtype(name: &str, object: &Bound<'_, PyAny>) -> Option<PyErr> {
+    let (kind, dtype) = numpy_dtype(object).filter(|(kind, _)| !"biufc".contains(*kind))?;
+    let hint = if "mM".contains(kind) { "; x.view(\"int64\") has the counts of time units" } else { "" };
+    Some(PyTypeError::new_err(format!(
+        "{name}: found elements of {dtype}, allowed are booleans, integers, real and complex numbers{hint}"
+    )))
 }

@@ -12,7 +12,7 @@ use usm_array::{
 use super::host::HostElements;
 use super::object::{Source, source};
 use super::wanted::Wanted;
-use crate::errors::{ExecutionPlacementError, OrRaise};
+use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
 use crate::interface::sequence;
 use crate::interrupt::{self, Pass};
 use crate::runtime;
@@ -33,14 +33,13 @@ pub(super) fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>)
     let queue = match (wanted.queue(), arrays.first()) {
         (Some(queue), _) => queue.clone(),
         (None, None) => wanted.queue_or_default(py)?,
-        (None, Some(first)) => {
-            if arrays.iter().any(|array| array.queue() != first.queue()) {
-                return Err(ExecutionPlacementError::new_err(
-                    "sycl_queue: found arrays of several queues, allowed without this argument, or device, are arrays of one",
-                ));
+        (None, Some(first)) => match elements.misplaced {
+            Some(text) => {
+                let text = format!("{text}, and sycl_queue or device says where the result is");
+                return Err(ExecutionPlacementError::new_err(text));
             }
-            first.queue().clone()
-        }
+            None => first.queue().clone(),
+        },
     };
     let kind = wanted.kind.or_else(|| coerced_kind(arrays.iter().map(|array| array.kind())));
     let kind = kind.unwrap_or(UsmKind::Device);
@@ -72,6 +71,10 @@ struct Elements {
     number_places: Vec<usize>,
     buffers: Vec<(usize, HostElements)>,
     arrays: Vec<(usize, Box<UsmArray>)>,
+    /// Name of the first array.
+    first_array: String,
+    /// What is wrong with the first array whose queue does not compute with that of the first one.
+    misplaced: Option<String>,
     len: usize,
 }
 
@@ -127,6 +130,16 @@ impl Elements {
             }
             Source::Array(array) => {
                 let shape = array.shape().to_vec();
+                match self.arrays.first() {
+                    None => self.first_array = name(path),
+                    Some((_, first))
+                        if self.misplaced.is_none() && !array.queue().computes_with(first.queue()) =>
+                    {
+                        let (found, expected) = (array.queue(), first.queue());
+                        self.misplaced = Some(queues_differ(&name(path), &self.first_array, found, expected));
+                    }
+                    Some(_) => {}
+                }
                 self.arrays.push((place, array));
                 shape
             }

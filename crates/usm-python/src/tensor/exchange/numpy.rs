@@ -1,10 +1,9 @@
 //! NumPy arrays from ours and back; NumPy is imported when one of these is called.
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use usm_array::usm_core::UsmKind;
+use usm_array::usm_core::fork::ForkOnce;
 use usm_array::{Conversion, CopyMode, CopyOrder, UsmArray};
 
 use super::host::HostElements;
@@ -102,10 +101,12 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
         return Ok(result);
     }
     let shape = PyTuple::new(py, array.shape())?;
-    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static EMPTY: ForkOnce<Py<PyAny>> = ForkOnce::new();
     let result = function(py, &EMPTY, "empty")?.call1((shape, dtype::object(py, array.dtype())?))?;
     let (bytes, source) = (HostBytes::writable("numpy.empty", &result)?, array.clone());
-    bytes.lend_mut(py, array.buffer(), move |bytes| source.copy_to_host_contiguous(bytes))?.or_raise()?;
+    bytes
+        .lend_mut(py, array.buffer(), Pass::over(array), move |bytes| source.copy_to_host_contiguous(bytes))?
+        .or_raise()?;
     Ok(result)
 }
 
@@ -117,18 +118,21 @@ fn pooled_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, Py
         source.converted(&Conversion { copy: CopyMode::Always, ..host })
     })?;
     let copy = Bound::new(py, UsmNdarray::from_array(copy.or_raise()?))?;
-    static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static ASARRAY: ForkOnce<Py<PyAny>> = ForkOnce::new();
     function(py, &ASARRAY, "asarray")?.call1((copy,))
 }
 
 /// A function of NumPy, imported by the first call.
 fn function<'a, 'py>(
     py: Python<'py>,
-    known: &'a PyOnceLock<Py<PyAny>>,
+    known: &'a ForkOnce<Py<PyAny>>,
     name: &str,
 ) -> PyResult<&'a Bound<'py, PyAny>> {
-    match known.get(py) {
+    match known.get() {
         Some(function) => Ok(function.bind(py)),
-        None => called::python(py, || known.import(py, "numpy", name)),
+        None => {
+            let find = || py.import("numpy")?.getattr(name).map(Bound::unbind);
+            called::python(py, || known.get_or_try_init(find)).map(|function| function.bind(py))
+        }
     }
 }

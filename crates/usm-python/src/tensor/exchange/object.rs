@@ -2,7 +2,6 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use usm_array::usm_core::UsmKind;
@@ -56,8 +55,14 @@ pub(crate) fn asarray<'py>(
     order: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
+    let array = obj.cast::<UsmNdarray>();
+    let asks_nothing =
+        matches!((dtype, device, copy, usm_type, sycl_queue, order), (None, None, None, None, None, "K"));
+    if asks_nothing && array.is_ok() {
+        return Ok(obj.clone());
+    }
     let wanted = Wanted::parse(py, dtype, device, copy, usm_type, sycl_queue, order)?;
-    if let Ok(array) = obj.cast::<UsmNdarray>() {
+    if let Ok(array) = array {
         let changed = wanted.changed(py, array.get().array())?;
         return changed.map_or_else(|| Ok(obj.clone()), |array| wrapped(py, array));
     }

@@ -6,7 +6,7 @@ use usm_array::{Casting, CreateOptions, Dtype, Scalar, UsmArray, default_dtypes}
 
 use super::super::operand::Operand;
 use super::super::{UsmNdarray, arguments};
-use super::operands;
+use super::operands::{self, Diagonal};
 use super::{place, results};
 use crate::interface::index;
 use crate::interrupt::Pass;
@@ -142,14 +142,14 @@ pub(crate) fn full(
 /// [[0, 1, 0], [0, 0, 1]]
 #[pyfunction]
 #[pyo3(signature = (
-    n_rows, n_cols=None, /, *, k=0, dtype=None, order="C", device=None, usm_type="device", sycl_queue=None
-))]
+    n_rows, n_cols=None, /, *, k=Diagonal::MAIN, dtype=None, order="C", device=None, usm_type="device", sycl_queue=None
+), text_signature = "(n_rows, n_cols=None, /, *, k=0, dtype=None, order='C', device=None, usm_type='device', sycl_queue=None)")]
 #[expect(clippy::too_many_arguments, reason = "dpctl's arguments")]
 pub(crate) fn eye(
     py: Python<'_>,
     n_rows: &Bound<'_, PyAny>,
     n_cols: Option<&Bound<'_, PyAny>>,
-    k: isize,
+    k: Diagonal,
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
     device: Option<&Bound<'_, PyAny>>,
@@ -159,7 +159,7 @@ pub(crate) fn eye(
     let rows = size("n_rows", n_rows)?;
     let columns = n_cols.map(|columns| size("n_cols", columns)).transpose()?;
     let len = len_of(&[rows, columns.unwrap_or(rows)]);
-    create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.eye(rows, columns, k))
+    create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.eye(rows, columns, k.0))
 }
 
 /// `device`, `sycl_queue` and `usm_type`.

@@ -9,7 +9,7 @@ use super::dtype_object;
 use super::dtypes::kind_argument;
 use super::place;
 use crate::runtime;
-use crate::sycl::SyclDevice;
+use crate::sycl::{device_object, device_objects};
 
 /// What the namespace can do and has, made by ``__array_namespace_info__``.
 ///
@@ -34,9 +34,9 @@ impl NamespaceInfo {
 
     /// The device used when none is named.
     #[allow(clippy::unused_self, reason = "a method of the standard")]
-    fn default_device(&self, py: Python<'_>) -> PyResult<SyclDevice> {
+    fn default_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let runtime = runtime::get(py)?;
-        Ok(SyclDevice::from_device(py.detach(|| runtime.default_device())))
+        device_object(py, &py.detach(|| runtime.default_device()))
     }
 
     /// The dtypes that a device gives to what has none, by ``"real floating"``, ``"complex floating"``, ``"integral"`` and
@@ -95,11 +95,11 @@ impl NamespaceInfo {
         Ok(dict)
     }
 
-    /// All devices.
+    /// All devices, in a tuple.
     #[allow(clippy::unused_self, reason = "a method of the standard")]
-    fn devices(&self, py: Python<'_>) -> PyResult<Vec<SyclDevice>> {
+    fn devices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let runtime = runtime::get(py)?;
-        Ok(py.detach(|| runtime.devices()).into_iter().map(SyclDevice::from_device).collect())
+        PyTuple::new(py, device_objects(py, py.detach(|| runtime.devices()))?)
     }
 
     #[allow(clippy::unused_self, reason = "as Python wants it")]

@@ -6,7 +6,8 @@ use pyo3::types::PyTuple;
 use usm_array::{Indexing, UsmArray};
 
 use super::super::UsmNdarray;
-use super::{operands, results};
+use super::operands::{self, Diagonal};
+use super::results;
 
 /// tril(x, /, *, k=0)
 ///
@@ -18,10 +19,10 @@ use super::{operands, results};
 /// >>> ut.tril(ut.ones((2, 3), "u1", device="host")).tolist()
 /// [[1, 0, 0], [1, 1, 0]]
 #[pyfunction]
-#[pyo3(signature = (x, /, *, k=0))]
-pub(crate) fn tril(py: Python<'_>, x: &Bound<'_, PyAny>, k: isize) -> PyResult<UsmNdarray> {
+#[pyo3(signature = (x, /, *, k=Diagonal::MAIN), text_signature = "(x, /, *, k=0)")]
+pub(crate) fn tril(py: Python<'_>, x: &Bound<'_, PyAny>, k: Diagonal) -> PyResult<UsmNdarray> {
     let x = operands::array("x", x)?;
-    results::array(py, x.size_bytes(), move || x.tril(k))
+    results::array(py, x.size_bytes(), move || x.tril(k.0))
 }
 
 /// triu(x, /, *, k=0)
@@ -34,10 +35,10 @@ pub(crate) fn tril(py: Python<'_>, x: &Bound<'_, PyAny>, k: isize) -> PyResult<U
 /// >>> ut.triu(ut.ones((2, 3), "u1", device="host"), k=1).tolist()
 /// [[0, 1, 1], [0, 0, 1]]
 #[pyfunction]
-#[pyo3(signature = (x, /, *, k=0))]
-pub(crate) fn triu(py: Python<'_>, x: &Bound<'_, PyAny>, k: isize) -> PyResult<UsmNdarray> {
+#[pyo3(signature = (x, /, *, k=Diagonal::MAIN), text_signature = "(x, /, *, k=0)")]
+pub(crate) fn triu(py: Python<'_>, x: &Bound<'_, PyAny>, k: Diagonal) -> PyResult<UsmNdarray> {
     let x = operands::array("x", x)?;
-    results::array(py, x.size_bytes(), move || x.triu(k))
+    results::array(py, x.size_bytes(), move || x.triu(k.0))
 }
 
 /// meshgrid(*arrays, indexing="xy")

@@ -11,6 +11,7 @@
 //! | `take.rs`, `select.rs` | elements by index and by condition |
 //! | `dtypes.rs`, `limits.rs`, `inspect.rs` | what there is to know of dtypes and of the namespace |
 //! | `elementwise.rs`, `compare.rs`, `logic.rs`, `classify.rs`, `reduce.rs`, `close.rs` | comparisons and reductions |
+//! | `parts.rs` | parts of complex numbers |
 
 mod axes;
 mod classify;
@@ -27,6 +28,7 @@ mod limits;
 mod logic;
 mod matrices;
 mod operands;
+mod parts;
 mod place;
 mod placement;
 mod ranges;
@@ -38,6 +40,7 @@ mod take;
 
 use super::dtype::object as dtype_object;
 pub(in crate::tensor) use place::device_queue;
+pub(in crate::tensor) use shape::reshape;
 
 /// All that goes into the native module.
 pub(crate) mod exported {
@@ -59,6 +62,7 @@ pub(crate) mod exported {
         logical_xor,
     };
     pub(crate) use super::matrices::{meshgrid, tril, triu};
+    pub(crate) use super::parts::{conj, imag, real};
     pub(crate) use super::placement::{get_coerced_usm_type, get_execution_queue, validate_usm_type};
     pub(crate) use super::ranges::{arange, linspace};
     pub(crate) use super::reduce::{all, any, count_nonzero, max, min, sum};

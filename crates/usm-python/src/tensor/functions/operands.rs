@@ -1,6 +1,6 @@
 //! Arguments of the functions: arrays, numbers, axes, shapes, memory orders.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PySequence, PyString, PyTuple};
 use usm_array::{DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
@@ -10,7 +10,7 @@ use super::super::operand::Operand;
 use crate::errors::type_name;
 use crate::interface::import::{Found, INTERFACE, array_if_usm};
 use crate::interface::{index, index_sequence, item, sequence};
-use crate::sycl::SyclQueue;
+use crate::sycl::queue_object;
 
 /// Any object with the interface, to work on for long. Errors start with the name of the argument.
 pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
@@ -87,6 +87,28 @@ pub(super) fn named_dtype(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Dty
             PyValueError::new_err(message)
         }
     })
+}
+
+/// Places from the main diagonal to another one, to the right of it if positive. Integers beyond every matrix count as the
+/// farthest: they name a diagonal that has no elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Diagonal(pub(super) isize);
+
+impl Diagonal {
+    pub(super) const MAIN: Self = Self(0);
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Diagonal {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract::<isize>() {
+            Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+                Ok(Self(if object.lt(0)? { isize::MIN } else { isize::MAX }))
+            }
+            places => places.map(Self),
+        }
+    }
 }
 
 /// One integer or a sequence of them.
@@ -169,7 +191,7 @@ pub(super) fn value(name: &str, object: &Bound<'_, PyAny>, beside: Option<&UsmAr
     let py = object.py();
     let keywords = PyDict::new(py);
     if let Some(beside) = beside {
-        keywords.set_item("sycl_queue", SyclQueue::from_queue(beside.queue().clone()))?;
+        keywords.set_item("sycl_queue", queue_object(py, beside.queue())?)?;
         keywords.set_item("usm_type", beside.kind().as_str())?;
     }
     let made = py.import("usm.tensor")?.getattr("asarray")?.call((object,), Some(&keywords))?;

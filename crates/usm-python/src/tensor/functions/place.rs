@@ -6,7 +6,7 @@ use usm_array::usm_core::{Queue, UsmKind};
 
 use crate::errors::OrRaise;
 use crate::memory::kind_argument;
-use crate::sycl::{SyclDevice, queue_argument};
+use crate::sycl::{own_device, queue_argument};
 
 /// The queue that `sycl_queue` or `device` name, or the default one.
 pub(super) fn queue(
@@ -30,7 +30,7 @@ pub(super) fn named_queue(
     let on_device = device.map(|device| device_queue(py, "device", Some(device))).transpose()?;
     match (asked, on_device) {
         (Some(asked), Some(on_device)) if asked != on_device => Err(PyTypeError::new_err(format!(
-            "sycl_queue, device: found {asked:?} and {on_device:?}, allowed is one of them, or the same queue twice"
+            "sycl_queue, device: found {asked} and another one, {on_device}; allowed is one of the two arguments, or the same queue twice"
         ))),
         (asked, on_device) => Ok(asked.or(on_device)),
     }
@@ -43,12 +43,12 @@ pub(in crate::tensor) fn device_queue(
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Queue> {
     let Some(device) = device else { return queue_argument(py, name, None) };
-    if let Ok(part) = device.cast::<SyclDevice>()
-        && part.get().device().parent().or_raise()?.is_some()
+    if let Some(part) = own_device(device)?
+        && part.parent().or_raise()?.is_some()
     {
         return Err(PyValueError::new_err(format!(
             "{name}: found a {}, allowed are root devices, and queues on parts of them",
-            part.get().device().filter_string()
+            part.filter_string()
         )));
     }
     queue_argument(py, name, Some(device))

@@ -1,7 +1,6 @@
 //! Where an operation on several arrays computes, and in memory of which kind its result is.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use usm_array::coerced_kind;
@@ -9,7 +8,7 @@ use usm_array::usm_core::{Queue, UsmKind};
 
 use crate::errors::type_name;
 use crate::interface::sequence;
-use crate::sycl::{SyclQueue, queue_argument};
+use crate::sycl::{queue_argument, queue_of};
 
 /// get_execution_queue(qs, /)
 ///
@@ -26,15 +25,15 @@ use crate::sycl::{SyclQueue, queue_argument};
 pub(crate) fn get_execution_queue<'py>(qs: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let objects = sequence("qs", qs)?;
     let Some(first) = objects.first() else { return Ok(None) };
-    let queues = objects.iter().map(queue_of).collect::<PyResult<Option<Vec<Queue>>>>()?;
+    let queues = objects.iter().map(execution_queue).collect::<PyResult<Option<Vec<Queue>>>>()?;
     let same = queues.is_some_and(|queues| queues.windows(2).all(|pair| pair[0] == pair[1]));
     Ok(same.then(|| first.clone()))
 }
 
-/// A queue of ours or of dpctl; anything else is none.
-fn queue_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
-    if let Ok(queue) = object.cast::<SyclQueue>() {
-        return Ok(Some(queue.get().queue().clone()));
+/// A queue of ours or of another library; anything else is none.
+fn execution_queue(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+    if let Some(queue) = queue_of(object)? {
+        return Ok(Some(queue));
     }
     let py = object.py();
     if object.hasattr(intern!(py, "_get_capsule"))? && object.hasattr(intern!(py, "sycl_device"))? {

@@ -7,7 +7,7 @@ use usm_array::{Conversion, CopyOrder, UsmArray, coerced_kind};
 
 use super::super::UsmNdarray;
 use super::operands;
-use crate::errors::{ExecutionPlacementError, OrRaise};
+use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
 use crate::interrupt::{self, Pass};
 
 /// Runs a job on about `work_bytes` bytes without the interpreter. It owns its operands, since it may go on when Ctrl-C ends the
@@ -65,17 +65,16 @@ pub(super) fn tuple<'py>(
     pyo3::types::PyTuple::new(py, arrays)
 }
 
-/// Refuses operands of different queues: where to compute would be a guess.
+/// Refuses operands whose queues do not compute together: where to compute would be a guess.
 pub(in crate::tensor) fn same_queue(operands: &[(&str, Option<&UsmArray>)]) -> PyResult<()> {
     let mut placed = operands.iter().filter_map(|&(name, array)| Some((name, array?)));
     let Some((first_name, first)) = placed.next() else { return Ok(()) };
-    match placed.find(|(_, array)| array.queue() != first.queue()) {
+    match placed.find(|(_, array)| !array.queue().computes_with(first.queue())) {
         None => Ok(()),
-        Some((name, array)) => Err(ExecutionPlacementError::new_err(format!(
-            "{name}: found {:?}, allowed is the queue of {first_name}, {:?}; array.to_device moves an array",
-            array.queue(),
-            first.queue()
-        ))),
+        Some((name, array)) => {
+            let text = queues_differ(name, first_name, array.queue(), first.queue());
+            Err(ExecutionPlacementError::new_err(text))
+        }
     }
 }
 
@@ -117,7 +116,7 @@ pub(super) fn give<'py>(
         return Err(PyValueError::new_err("out: found a read-only array, allowed are writable ones"));
     }
     let result = run(py, work_bytes, job)?;
-    same_queue(&[("the operands", Some(&result)), ("out", Some(&target))])?;
+    same_queue(&[("x", Some(&result)), ("out", Some(&target))])?;
     if target.shape() != result.shape() || target.dtype() != result.dtype() {
         return Err(PyValueError::new_err(format!(
             "out: found shape {:?} of {}, allowed is shape {:?} of {}",

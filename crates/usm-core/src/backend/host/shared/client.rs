@@ -288,6 +288,10 @@ unsafe impl Backend for SharedHost {
         a == b
     }
 
+    unsafe fn hash(&self, handle: RawHandle) -> u64 {
+        handle.address()
+    }
+
     unsafe fn release(&self, handle: RawHandle) {
         let (object, token) = match handle {
             RawHandle::Platform(raw) => (Object::PLATFORM, raw.as_ptr()),

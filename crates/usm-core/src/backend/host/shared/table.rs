@@ -286,6 +286,7 @@ pub(super) const fn status_number(status: EventStatus) -> u32 {
         EventStatus::Submitted => 0,
         EventStatus::Running => 1,
         EventStatus::Complete => 2,
+        EventStatus::Failed => 3,
     }
 }
 
@@ -293,6 +294,7 @@ pub(super) const fn status_of(number: u32) -> EventStatus {
     match number {
         0 => EventStatus::Submitted,
         1 => EventStatus::Running,
+        3 => EventStatus::Failed,
         _ => EventStatus::Complete,
     }
 }

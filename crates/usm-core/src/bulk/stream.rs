@@ -6,7 +6,7 @@
 use super::simd::has_avx2;
 
 /// Bytes of a cache line.
-pub(super) const LINE_BYTES: usize = 64;
+pub const LINE_BYTES: usize = 64;
 
 /// Copies bytes. Other threads see them for certain only after [`fence`].
 ///
@@ -14,7 +14,7 @@ pub(super) const LINE_BYTES: usize = 64;
 /// 1. So many bytes are readable from `src`.
 /// 2. So many bytes are writable from `dst`.
 /// 3. The two ranges have no byte in common.
-pub(super) unsafe fn copy(dst: *mut u8, src: *const u8, len_bytes: usize) {
+pub unsafe fn copy(dst: *mut u8, src: *const u8, len_bytes: usize) {
     let head = dst.align_offset(LINE_BYTES).min(len_bytes);
     // SAFETY: 1 to 3, for the bytes before the first whole line.
     unsafe { std::ptr::copy_nonoverlapping(src, dst, head) };
@@ -86,13 +86,13 @@ mod lines {
 
 /// Makes what this thread has streamed visible before whatever it stores next.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(super) fn fence() {
+pub fn fence() {
     // SAFETY: this function is there only where every processor has SSE.
     unsafe { std::arch::x86_64::_mm_sfence() };
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
-pub(super) fn fence() {}
+pub fn fence() {}
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {

@@ -2,7 +2,8 @@
 
 /// Whether code for AVX2 may run.
 #[inline]
-pub(in crate::copy) fn has_avx2() -> bool {
+#[must_use]
+pub fn has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("avx2");
     #[cfg(not(target_arch = "x86_64"))]

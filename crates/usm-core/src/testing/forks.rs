@@ -1,0 +1,93 @@
+//! Forking again and again while other threads are at work, to show that no child hangs.
+
+use std::env;
+use std::hint;
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Looks at a child before it counts as hung, all but the first ones a millisecond apart. Counted and not timed: a machine that
+/// stops everything for a while stops the count, too.
+const LOOKS: usize = 30_000;
+/// Looks without a pause.
+const QUICK_LOOKS: usize = 200;
+
+/// How many children a test forks beside one kind of activity: `default`, unless the variable `USM_TEST_FORKS` says a number.
+#[must_use]
+pub fn number(default: usize) -> usize {
+    env::var("USM_TEST_FORKS").ok().and_then(|number| number.parse().ok()).unwrap_or(default)
+}
+
+/// Forks `forks` children, one after the other, while threads of their own run each of `busy` over and over. Each child runs `child`,
+/// which says whether all was well, and ends without handlers.
+///
+/// # Errors
+/// Which child failed or hung. A child that hangs is killed.
+pub fn fork_beside(
+    forks: usize,
+    busy: &[&(dyn Fn() + Sync)],
+    child: &dyn Fn() -> bool,
+) -> Result<(), String> {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for busy in busy {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    busy();
+                }
+            });
+        }
+        let outcome = (0..forks).try_for_each(|number| {
+            one(child).map_err(|reason| format!("child {number} of {forks} {reason}"))
+        });
+        // The scope waits for its threads.
+        stop.store(true, Ordering::Relaxed);
+        outcome
+    })
+}
+
+/// Forks one child and waits for its end.
+///
+/// # Errors
+/// How it ended, when not well.
+pub fn one(child: &dyn Fn() -> bool) -> Result<(), String> {
+    // SAFETY: the child runs what this library promises to work in a child, and ends without handlers.
+    match unsafe { libc::fork() } {
+        0 => {
+            let is_well = catch_unwind(AssertUnwindSafe(child)).unwrap_or_else(|payload| {
+                // Test runners keep what macros print, and the child has no more time to show it.
+                let text = payload.downcast_ref::<String>().cloned();
+                let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
+                let _ = writeln!(io::stderr(), "in a forked child: {}", text.unwrap_or_default());
+                false
+            });
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(!is_well)) }
+        }
+        id if id > 0 => wait(id),
+        _ => Err("could not be made".to_owned()),
+    }
+}
+
+fn wait(id: libc::pid_t) -> Result<(), String> {
+    let mut status = 0;
+    for look in 0..LOOKS {
+        // SAFETY: waits for our own child.
+        match unsafe { libc::waitpid(id, &raw mut status, libc::WNOHANG) } {
+            0 if look < QUICK_LOOKS => {
+                hint::spin_loop();
+                thread::yield_now();
+            }
+            0 => thread::sleep(Duration::from_millis(1)),
+            _ if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 => return Ok(()),
+            _ => return Err(format!("failed with status {status:#x}")),
+        }
+    }
+    // SAFETY: ends our own child, which was not waited for.
+    unsafe { libc::kill(id, libc::SIGKILL) };
+    // SAFETY: waits for our own child.
+    unsafe { libc::waitpid(id, &raw mut status, 0) };
+    Err("hung".to_owned())
+}

@@ -1,0 +1,58 @@
+"""Queues, contexts and devices of this package which dpctl takes as its own.
+
+dpctl takes objects of its own classes only, and its ``==`` answers False for all
+others without asking them. Once a program has imported dpctl, the queues,
+contexts and devices that this package makes are therefore objects of subclasses
+of dpctl's classes: for dpctl they are its own, and their public attributes are
+those of the object of this package inside.
+"""
+
+from operator import attrgetter
+from typing import Any
+
+__all__ = ["joint_class"]
+
+
+def joint_class(ours: type, theirs: type) -> type:
+    """A subclass of dpctl's class `theirs` with the attributes of `ours`.
+
+    ``joint(start, inside)`` makes an object from an argument of `theirs` and an object of `ours` for the same thing.
+    """
+
+    def new(cls: Any, start: object, inside: object) -> Any:
+        made: Any = theirs.__new__(cls, start)
+        made._inside = inside
+        return made
+
+    def equal(self: object, other: object) -> bool:
+        return bool(inside(self) == other)
+
+    def unequal(self: object, other: object) -> bool:
+        return not equal(self, other)
+
+    def hash_of(self: object) -> int:
+        return hash(inside(self))
+
+    def text(self: object) -> str:
+        return repr(inside(self))
+
+    def our_class(self: object) -> type:
+        return ours
+
+    inside = attrgetter("_inside")
+    names = [name for name in dir(ours) if not name.startswith("__")]
+    attributes = {name: property(attrgetter(f"_inside.{name}"), doc=getattr(ours, name).__doc__) for name in names}
+    special: dict[str, Any] = {
+        # No other attribute can be set, as with objects of `ours`.
+        "__slots__": ("_inside",) if theirs.__weakrefoffset__ else ("_inside", "__weakref__"),
+        "__doc__": ours.__doc__,
+        "__module__": ours.__module__,
+        "__new__": new,
+        "__eq__": equal,
+        "__ne__": unequal,
+        "__hash__": hash_of,
+        "__repr__": text,
+        # What `isinstance` asks beside the type, which is a subclass of `theirs`.
+        "__class__": property(our_class),
+    }
+    return type(ours.__name__, (theirs,), {**attributes, **special})

@@ -1,0 +1,86 @@
+//! Parts of complex numbers, and their conjugates.
+
+use pyo3::prelude::*;
+use usm_array::{CopyOrder, UsmArray};
+
+use super::super::UsmNdarray;
+use super::super::exchange::copy_order;
+use super::super::parts;
+use super::elementwise::unary;
+use super::operands;
+use super::results;
+
+/// real(x, /, *, out=None, order="K")
+///
+/// The real parts of complex numbers, as a view; of other numbers the array itself. With `out` they are copied there. With `order`
+/// ``"C"`` or ``"F"`` they are copied where they lie otherwise.
+///
+/// >>> import usm.tensor as ut
+/// >>> a = ut.asarray([1 + 2j, 3 - 4j], sycl_queue="host")
+/// >>> ut.real(a).tolist(), ut.real(a).strides
+/// ([1.0, 3.0], (2,))
+#[pyfunction]
+#[pyo3(signature = (x, /, *, out=None, order="K"))]
+pub(crate) fn real<'py>(
+    x: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    order: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    part(x, out, order, parts::real)
+}
+
+/// imag(x, /, *, out=None, order="K")
+///
+/// The imaginary parts of complex numbers, as a view; of other numbers a new array of zeros. `out` and `order` are as for real.
+///
+/// >>> import usm.tensor as ut
+/// >>> a = ut.asarray([1 + 2j, 3 - 4j], sycl_queue="host")
+/// >>> ut.imag(a)[0] = 7
+/// >>> a.tolist()
+/// [(1+7j), (3-4j)]
+#[pyfunction]
+#[pyo3(signature = (x, /, *, out=None, order="K"))]
+pub(crate) fn imag<'py>(
+    x: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    order: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    part(x, out, order, |x| Bound::new(x.py(), UsmNdarray::from_array(parts::imag(x.py(), x.get().array())?)))
+}
+
+/// conj(x, /, *, out=None, order="K")
+///
+/// A new array of the complex conjugates, which are the elements themselves for other numbers. `out` and `order` are as for equal.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.conj(ut.asarray([1 + 2j], sycl_queue="host")).tolist()
+/// [(1-2j)]
+#[pyfunction]
+#[pyo3(signature = (x, /, *, out=None, order="K"))]
+pub(crate) fn conj<'py>(
+    x: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    order: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    unary(x, out, order, UsmArray::conj)
+}
+
+/// A view, unless the elements have to be somewhere else.
+fn part<'py>(
+    x: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    order: &str,
+    part_of: impl FnOnce(&Bound<'py, UsmNdarray>) -> PyResult<Bound<'py, UsmNdarray>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let order = copy_order(order)?;
+    let x = match x.cast::<UsmNdarray>() {
+        Ok(array) => array.clone(),
+        Err(_) => Bound::new(x.py(), UsmNdarray::from_array(operands::array("x", x)?))?,
+    };
+    let view = part_of(&x)?;
+    if out.is_none() && matches!(order, CopyOrder::Any | CopyOrder::Keep) {
+        return Ok(view.into_any());
+    }
+    let array = view.get().array().clone();
+    results::give(x.py(), out, array.size_bytes(), move || results::in_order(array.clone(), order, &[&array]))
+}

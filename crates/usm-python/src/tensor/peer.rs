@@ -1,0 +1,50 @@
+//! What dpnp has for the same things: its class `Device`, and arrays that its import of the dictionary refuses.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use usm_array::UsmArray;
+use usm_array::usm_core::BackendId;
+
+use crate::errors::OrRaise;
+use crate::{imported, memory};
+
+/// `dpnp.tensor`, if the program has imported it.
+fn module(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    imported::module(py, intern!(py, "dpnp.tensor"))
+}
+
+/// The class `Device`, if the program has imported `dpnp.tensor`. An import may be half done.
+pub(super) fn device_class(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    module(py)?.map_or(Ok(None), |module| module.getattr_opt(intern!(py, "Device")))
+}
+
+/// An array of dpnp over the memory of one with negative strides; `None` for other arrays, and without dpnp.
+pub(super) fn usm_ndarray<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if array.buffer().queue().backend_id() != BackendId::Sycl
+        || array.strides().iter().all(|&stride| stride >= 0)
+    {
+        return Ok(None);
+    }
+    let Some(class) =
+        module(py)?.map_or(Ok(None), |module| module.getattr_opt(intern!(py, "usm_ndarray")))?
+    else {
+        return Ok(None);
+    };
+    // The span of the elements, in which index zero lies at a multiple of the element's size.
+    let span = array.byte_range();
+    let offset = (array.address() - array.buffer().address() - span.start) / array.itemsize_bytes();
+    let bytes = array.buffer().sub_buffer(span.start, span.len()).or_raise()?;
+    let keywords = PyDict::new(py);
+    keywords.set_item(intern!(py, "dtype"), array.dtype().typestr())?;
+    // dpnp takes memory of dpctl's classes only.
+    let memory = py.import(intern!(py, "dpctl.memory"))?;
+    let bytes = memory.call_method1(intern!(py, "as_usm_memory"), (memory::wrap(py, bytes)?,))?;
+    keywords.set_item(intern!(py, "buffer"), bytes)?;
+    keywords.set_item(intern!(py, "strides"), PyTuple::new(py, array.strides())?)?;
+    keywords.set_item(intern!(py, "offset"), offset)?;
+    let theirs = class.call((PyTuple::new(py, array.shape())?,), Some(&keywords))?;
+    if !array.is_writable() {
+        theirs.getattr(intern!(py, "flags"))?.set_item("W", false)?;
+    }
+    Ok(Some(theirs))
+}
