@@ -238,7 +238,7 @@ def fork_beside(works, forks, ends=("_exit", "exit")):
                 # Through the end of the interpreter, on the thread that has forked.
                 sys.exit(0)
             looks = 0
-            while os.waitpid(pid, os.WNOHANG) == (0, 0):
+            while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):
                 # Looks and not seconds: a machine that stops everything for a while stops this, too.
                 looks += 1
                 if looks == 10_000:
@@ -246,6 +246,7 @@ def fork_beside(works, forks, ends=("_exit", "exit")):
                     os.waitpid(pid, 0)
                     raise SystemExit(f"child {number} of {forks}, which ends with {end}, hung")
                 time.sleep(0.0005 if looks < 100 else 0.005)
+            assert ended == (pid, 0), f"child {number} of {forks}, which ends with {end}: status {ended[1]}"
     finally:
         stop.set()
         for thread in threads:
@@ -442,10 +443,6 @@ for _ in range(10):
 # Each round is a process in which nothing but the import has happened.
 FIRST = """
 import os, sys, threading, time, faulthandler
-# The lock of a module that another thread was importing stays closed in a child: CPython's limit (SECURITY.md).
-import contextlib
-with contextlib.suppress(ImportError):
-    import numpy
 import usm, usm.memory as um, usm.tensor as ut
 
 def first():

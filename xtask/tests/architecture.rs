@@ -107,6 +107,20 @@ fn names_stay_in_their_layer() {
 }
 
 #[test]
+fn threads_are_started_by_one_function() {
+    let starts = ["thread::spawn(", "Builder::new()", "ThreadPoolBuilder::new()"];
+    let of_tests =
+        |file: &str| file.contains("/test") || file.contains("xtask/") || file.contains("usm-bench/");
+    for (file, content) in library_sources().into_iter().filter(|(file, _)| !of_tests(file)) {
+        let library = content.split("mod tests {").next().unwrap_or_default();
+        for line in code(library).filter(|line| starts.iter().any(|start| line.contains(start))) {
+            let is_held_off = ["fork::spawn(", "fork::hold_off("].iter().any(|call| line.contains(call));
+            assert!(is_held_off, "{file} starts a thread without `usm_core::fork::spawn`: {line}");
+        }
+    }
+}
+
+#[test]
 fn arithmetic_is_safe_code() {
     for folder in
         ["crates/usm-array/src/layout", "crates/usm-array/src/interface", "crates/usm-array/src/copy/plan"]

@@ -16,13 +16,14 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::io;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::process;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// 0 until the handlers are registered, 1 from then on, and one more in each forked child.
@@ -61,6 +62,8 @@ static FORKS: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// How many `ForkMutex`es this thread holds. Without a destructor, so that it is there as long as the thread.
     static HELD: Cell<usize> = const { Cell::new(0) };
+    /// Whether this thread forks, and what is to be called after it.
+    static FORKING: Cell<Option<Option<ForkHooks>>> = const { Cell::new(None) };
 }
 
 /// Keeps forks from happening, until it is dropped.
@@ -96,6 +99,27 @@ impl Drop for NoFork {
             HOLDERS.fetch_sub(1, Ordering::SeqCst);
         }
     }
+}
+
+/// Does something short that a fork must not come in between of. The [rule for holders](self) is that of `job`, too.
+pub fn hold_off<T>(job: impl FnOnce() -> T) -> T {
+    let _no_fork = NoFork::new();
+    job()
+}
+
+/// Starts a thread. All threads of this library are started here or within [`hold_off`].
+///
+/// The C library reuses the stacks of threads that have ended. A child that was forked while another thread was about to reuse one frees
+/// what belonged to it a second time, as soon as it starts a thread itself (glibc up to 2.41 at least: `get_cached_stack` unlocks the list of
+/// stacks before it frees).
+///
+/// # Errors
+/// The system has no more threads.
+pub fn spawn<T: Send + 'static>(
+    thread: thread::Builder,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    hold_off(|| thread.spawn(job))
 }
 
 /// A lock that a forked child finds unlocked, and what it guards whole: a fork waits until nobody holds one. See the
@@ -339,19 +363,30 @@ fn register() -> u64 {
 }
 
 extern "C" fn before() {
-    if let Some(hooks) = HOOKS.get() {
-        (hooks.before)();
-    }
-    FORKS.fetch_add(1, Ordering::SeqCst);
-    // This thread may be a holder itself, and then it does not wait for itself.
-    while HOLDERS.load(Ordering::SeqCst) != own_holders() {
-        thread::yield_now();
+    loop {
+        let hooks = HOOKS.get();
+        if let Some(hooks) = hooks {
+            (hooks.before)();
+        }
+        FORKS.fetch_add(1, Ordering::SeqCst);
+        // This thread may be a holder itself, and then it does not wait for itself.
+        while HOLDERS.load(Ordering::SeqCst) != own_holders() {
+            thread::yield_now();
+        }
+        // A holder sets hooks: now they stay as they are until this fork is over.
+        if hooks.is_some() == HOOKS.get().is_some() {
+            FORKING.set(Some(hooks.copied()));
+            return;
+        }
+        FORKS.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 extern "C" fn in_parent() {
+    // Some C libraries call this where the handlers were registered after `before` would have been called.
+    let Some(hooks) = FORKING.take() else { return };
     FORKS.fetch_sub(1, Ordering::SeqCst);
-    if let Some(hooks) = HOOKS.get() {
+    if let Some(hooks) = hooks {
         (hooks.after)();
     }
 }
@@ -362,7 +397,8 @@ extern "C" fn in_child() {
     // Threads that other forks or waits have counted are missing here.
     FORKS.store(0, Ordering::SeqCst);
     HOLDERS.store(own_holders(), Ordering::SeqCst);
-    if let Some(hooks) = HOOKS.get() {
+    let prepared = FORKING.take();
+    if let Some(hooks) = prepared.unwrap_or_else(|| HOOKS.get().copied()) {
         (hooks.in_child)();
         (hooks.after)();
     }
@@ -374,11 +410,12 @@ fn own_holders() -> usize {
 
 #[cfg(all(test, feature = "testing"))]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::thread;
 
     use super::*;
-    use crate::testing::forks::{fork_beside, one};
+    use crate::testing::forks::{self, fork_beside, one};
 
     #[test]
     fn a_child_has_a_value_of_its_own() {
@@ -428,6 +465,32 @@ mod tests {
         };
         let child = || is_whole(&*outer.lock()) && is_whole(&*inner.lock());
         fork_beside(1000, &[&busy, &busy, &|| step(&mut *inner.lock())], &child).unwrap();
+    }
+
+    #[test]
+    fn a_fork_waits_for_who_holds_it_off() {
+        let (inside, is_over) = (Barrier::new(2), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                hold_off(|| {
+                    inside.wait();
+                    thread::sleep(Duration::from_millis(20));
+                    is_over.store(true, Ordering::Relaxed);
+                });
+            });
+            inside.wait();
+            one(&|| is_over.load(Ordering::Relaxed)).unwrap();
+        });
+    }
+
+    #[test]
+    fn threads_of_parent_and_child_start_beside_forks() {
+        let job = || {
+            let started = spawn(thread::Builder::new(), || 7).map(thread::JoinHandle::join);
+            matches!(started, Ok(Ok(7)))
+        };
+        fork_beside(forks::number(200), &[&|| assert!(job()), &|| assert!(job())], &|| job() && job())
+            .unwrap();
     }
 
     #[test]

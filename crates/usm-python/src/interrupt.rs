@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use usm_array::usm_core::fork::PerProcess;
+use usm_array::usm_core::fork::{self, PerProcess};
 use usm_array::usm_core::{self, Event, EventStatus, Runtime};
 use usm_array::{UsmArray, usm_memory};
 
@@ -179,7 +179,7 @@ fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(job: F) -> Re
         RUNNING.get().fetch_sub(1, Ordering::Release);
     };
     RUNNING.get().fetch_add(1, Ordering::Relaxed);
-    match thread::Builder::new().name("usm-wait".to_owned()).spawn(run) {
+    match fork::spawn(thread::Builder::new().name("usm-wait".to_owned()), run) {
         Ok(_) => Ok(result),
         Err(_) => {
             RUNNING.get().fetch_sub(1, Ordering::Release);

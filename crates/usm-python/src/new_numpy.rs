@@ -16,8 +16,8 @@ use usm_array::Dtype;
 use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_memory::UsmBuffer;
 
-use crate::called;
 use crate::errors::OrRaise;
+use crate::imported;
 use crate::interrupt;
 
 /// `PyArray_GetNDArrayCVersion`
@@ -61,16 +61,18 @@ impl Table {
     /// `None` where NumPy has another ABI, or hides its table.
     fn get(py: Python<'_>) -> PyResult<Option<&'static Self>> {
         static TABLE: ForkOnce<Option<Table>> = ForkOnce::new();
-        TABLE.get_or_try_init(|| called::python(py, || Self::find(py))).map(Option::as_ref)
+        TABLE.get_or_try_init(|| Self::find(py)).map(Option::as_ref)
     }
 
     fn find(py: Python<'_>) -> PyResult<Option<Self>> {
-        py.import(intern!(py, "numpy"))?;
+        imported::import(py, intern!(py, "numpy"))?;
         let is_missing = |error: &PyErr| {
             error.is_instance_of::<PyImportError>(py) || error.is_instance_of::<PyAttributeError>(py)
         };
-        let module = match py.import("numpy._core._multiarray_umath") {
-            Err(error) if is_missing(&error) => py.import("numpy.core._multiarray_umath"),
+        let module = match imported::import(py, intern!(py, "numpy._core._multiarray_umath")) {
+            Err(error) if is_missing(&error) => {
+                imported::import(py, intern!(py, "numpy.core._multiarray_umath"))
+            }
             module => module,
         };
         let table = match module.and_then(|module| module.getattr("_ARRAY_API")) {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::fork::{PerProcess, is_forked_child};
+use crate::fork::{self, PerProcess, is_forked_child};
 
 /// Below so many bytes one thread has done the work before another one has come, which takes some 10 µs.
 const SHARED_BYTES: usize = 1 << 20;
@@ -73,7 +73,8 @@ fn all_threads() -> usize {
     if is_forked_child() {
         return pool_of_child().map_or(1, ThreadPool::current_num_threads);
     }
-    let threads = rayon::current_num_threads();
+    // Starts the threads.
+    let threads = fork::hold_off(rayon::current_num_threads);
     PARENTS.store(threads, Ordering::Relaxed);
     threads
 }
@@ -81,7 +82,9 @@ fn all_threads() -> usize {
 /// The threads of a forked child, where rayon's own are missing, and a question to rayon may never be answered.
 fn pool_of_child() -> Option<&'static ThreadPool> {
     static POOL: PerProcess<OnceLock<Option<ThreadPool>>> = PerProcess::new(OnceLock::new());
-    let build = || ThreadPoolBuilder::new().num_threads(PARENTS.load(Ordering::Relaxed)).build().ok();
+    let build = || {
+        fork::hold_off(|| ThreadPoolBuilder::new().num_threads(PARENTS.load(Ordering::Relaxed)).build().ok())
+    };
     POOL.get().get_or_init(build).as_ref()
 }
 

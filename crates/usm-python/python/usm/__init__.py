@@ -131,11 +131,13 @@ _LATER = {
 def __getattr__(name: str) -> object:
     if name == "__version__":
         # Reading package metadata costs more than the rest of the import together.
-        from importlib.metadata import version
+        with _locate.importing:
+            from importlib.metadata import version
 
         found: object = version("usm")
     elif name in _LATER:
-        found = getattr(__import__(f"{__name__}.{_LATER[name]}", fromlist=[name]), name)
+        with _locate.importing:
+            found = getattr(__import__(f"{__name__}.{_LATER[name]}", fromlist=[name]), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found

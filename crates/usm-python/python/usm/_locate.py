@@ -68,12 +68,12 @@ def announce_cpu_driver() -> str | None:
     return None
 
 
-# Held over an import at the first use. A fork waits for it: in a child, the lock of a module that another thread was
+# Held over each import at the first use. A fork waits for it: in a child, the lock of a module that another thread was
 # importing stays locked for ever.
-_importing = _thread.RLock()
+importing = _thread.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
+        before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release
     )
 
 
@@ -97,7 +97,7 @@ def roots() -> list[tuple[str, str]]:
 
 def _folders_of(distribution: str, library: str) -> list[tuple[str, str]]:
     # Imported here: it pulls in email, zipfile and more, which `import usm` must not pay for.
-    with _importing:
+    with importing:
         from importlib import metadata
 
     try:

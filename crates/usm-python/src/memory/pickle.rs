@@ -9,6 +9,7 @@ use super::construct::wrap;
 use super::{Memory, kind_argument};
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
+use crate::imported;
 use crate::interrupt::Pass;
 use crate::sycl::pickled_queue;
 
@@ -35,7 +36,7 @@ pub(super) fn reduce<'py>(
         memory.get().tobytes(py)?.into_any()
     };
     if protocol >= OUT_OF_BAND {
-        data = py.import("pickle")?.getattr("PickleBuffer")?.call1((data,))?;
+        data = imported::import(py, intern!(py, "pickle"))?.getattr("PickleBuffer")?.call1((data,))?;
     }
     let state = (buffer.kind().as_str(), device.to_string(), !buffer.is_writable(), data, buffer.len_bytes());
     Ok((py.import("usm._usm")?.getattr("_memory_from_pickle")?, state))

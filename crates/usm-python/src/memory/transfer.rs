@@ -9,6 +9,7 @@ use usm_array::usm_memory::UsmBuffer;
 use super::construct::usm_argument;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
+use crate::imported;
 use crate::interface::import::array_if_usm;
 use crate::interrupt::{self, Pass};
 use crate::new_numpy;
@@ -24,7 +25,7 @@ pub(super) fn to_host<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let target = match target {
         Some(target) => target,
-        None => match py.import(intern!(py, "numpy")) {
+        None => match imported::import(py, intern!(py, "numpy")) {
             Ok(numpy) => {
                 let shape = [buffer.len_bytes()];
                 let copy = |bytes: &mut [u8]| buffer.copy_to_host(bytes, 0);

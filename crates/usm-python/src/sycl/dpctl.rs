@@ -30,7 +30,7 @@ impl Classes {
     fn of<T: PyTypeInfo>(dpctl: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
         let py = dpctl.py();
         let theirs = dpctl.getattr(name)?.cast_into::<PyType>()?;
-        let joint_class = py.import("usm._dpctl")?.getattr("joint_class")?;
+        let joint_class = imported::import(py, intern!(py, "usm._dpctl"))?.getattr("joint_class")?;
         let joint = joint_class.call1((py.get_type::<T>(), &theirs))?.cast_into::<PyType>()?;
         Ok(Self { theirs: theirs.unbind(), joint: joint.unbind() })
     }

@@ -6,9 +6,10 @@ use pyo3::types::PyString;
 use usm_array::usm_core::{CacheType, Device, DeviceType, EventStatus};
 
 use crate::errors::type_name;
+use crate::imported;
 
 fn member<'py>(py: Python<'py>, class: &str, word: &str) -> PyResult<Bound<'py, PyAny>> {
-    py.import(intern!(py, "usm._enums"))?.getattr(class)?.getattr(word)
+    imported::import(py, intern!(py, "usm._enums"))?.getattr(class)?.getattr(word)
 }
 
 pub(super) fn backend_type<'py>(py: Python<'py>, backend_name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -68,7 +69,7 @@ impl Selection {
 fn word(name: &str, class: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Option<String>> {
     let Some(argument) = argument else { return Ok(None) };
     let py = argument.py();
-    let is_enum = || argument.is_instance(&py.import("enum")?.getattr("Enum")?);
+    let is_enum = || argument.is_instance(&imported::import(py, intern!(py, "enum"))?.getattr("Enum")?);
     let word = if let Ok(text) = argument.cast::<PyString>() {
         text.to_string_lossy().into_owned()
     } else if is_enum()? {
@@ -77,7 +78,7 @@ fn word(name: &str, class: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResul
         let found = type_name(argument);
         return Err(PyTypeError::new_err(format!("{name}: found {found}, allowed is a str or a {class}")));
     };
-    let words = py.import(intern!(py, "usm._enums"))?.getattr(class)?;
+    let words = imported::import(py, intern!(py, "usm._enums"))?.getattr(class)?;
     let words: Vec<String> = words.try_iter()?.map(|word| word?.extract()).collect::<PyResult<_>>()?;
     if !words.contains(&word) {
         return Err(PyValueError::new_err(format!(

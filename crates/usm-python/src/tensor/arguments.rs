@@ -10,6 +10,7 @@ use usm_array::{Axes, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScala
 use super::dtype::numpy_name;
 use crate::builtin::is_builtin;
 use crate::errors::type_name;
+use crate::imported;
 use crate::interface::{index, index_sequence, plain};
 
 /// An integer or a tuple or list of integers, none negative.
@@ -96,7 +97,7 @@ pub(super) fn explicit_dtype(
         }
         if class.module().is_ok_and(|module| module == "numpy") {
             // Scalar types have names of their own, such as longlong.
-            let dtype = py.import("numpy")?.getattr("dtype")?.call1((class,))?;
+            let dtype = imported::import(py, intern!(py, "numpy"))?.getattr("dtype")?.call1((class,))?;
             return explicit_dtype(&dtype, defaults);
         }
         return parse(&class.name()?.to_string_lossy());

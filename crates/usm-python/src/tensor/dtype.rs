@@ -7,7 +7,7 @@ use usm_array::usm_core::fork::ForkOnce;
 use usm_array::{DefaultDtypes, Dtype};
 
 use super::arguments;
-use crate::called;
+use crate::imported;
 
 /// The objects of all dtypes and their class.
 struct Objects {
@@ -21,7 +21,7 @@ impl Objects {
     fn get(py: Python<'_>) -> PyResult<&'static Self> {
         static OBJECTS: ForkOnce<Objects> = ForkOnce::new();
         OBJECTS.get_or_try_init(|| {
-            let class = match called::python(py, || py.import("numpy")) {
+            let class = match imported::import(py, intern!(py, "numpy")) {
                 Ok(numpy) => numpy.getattr("dtype")?.cast_into::<PyType>()?,
                 Err(error) if error.is_instance_of::<PyImportError>(py) => py.get_type::<PyDtype>(),
                 Err(error) => return Err(error),

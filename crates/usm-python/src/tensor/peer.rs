@@ -37,7 +37,7 @@ pub(super) fn usm_ndarray<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Op
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "dtype"), array.dtype().typestr())?;
     // dpnp takes memory of dpctl's classes only.
-    let memory = py.import(intern!(py, "dpctl.memory"))?;
+    let memory = imported::import(py, intern!(py, "dpctl.memory"))?;
     let bytes = memory.call_method1(intern!(py, "as_usm_memory"), (memory::wrap(py, bytes)?,))?;
     keywords.set_item(intern!(py, "buffer"), bytes)?;
     keywords.set_item(intern!(py, "strides"), PyTuple::new(py, array.strides())?)?;

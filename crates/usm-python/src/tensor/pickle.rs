@@ -10,6 +10,7 @@ use usm_array::{Dtype, UsmArray};
 use super::UsmNdarray;
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
+use crate::imported;
 use crate::interrupt::{self, Pass};
 use crate::memory::kind_argument;
 use crate::sycl::pickled_queue;
@@ -48,7 +49,7 @@ pub(super) fn reduce<'py>(
         PyBytes::new(py, &bytes).into_any()
     };
     let data = match protocol >= OUT_OF_BAND {
-        true => py.import("pickle")?.getattr("PickleBuffer")?.call1((data,))?,
+        true => imported::import(py, intern!(py, "pickle"))?.getattr("PickleBuffer")?.call1((data,))?,
         false => data,
     };
     let state = (

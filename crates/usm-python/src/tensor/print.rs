@@ -10,6 +10,7 @@ use usm_array::{FloatMode, PrintOptions, Sign, UsmArray};
 
 use super::UsmNdarray;
 use crate::errors::{OrRaise, type_name};
+use crate::imported;
 use crate::interface::index;
 use crate::interrupt;
 
@@ -86,7 +87,7 @@ impl Changes<'_, '_> {
 }
 
 fn of_numpy(py: Python<'_>) -> PyResult<PrintOptions> {
-    let theirs = py.import("numpy")?.call_method0("get_printoptions")?;
+    let theirs = imported::import(py, intern!(py, "numpy"))?.call_method0("get_printoptions")?;
     let number = |name: &str| {
         let found = theirs.get_item(name)?;
         // A threshold may be infinite.

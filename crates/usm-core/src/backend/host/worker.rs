@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::event::HostEvent;
 use super::graph::{Graph, Taken};
 use super::job::Work;
-use crate::fork::PerProcess;
+use crate::fork::{self, PerProcess};
 use crate::{Error, Result};
 
 /// Two, so that jobs run beside each other even where nobody waits.
@@ -138,7 +138,7 @@ impl Shared {
         } else if state.workers.len() < WORKERS && !state.closing {
             let shared = Arc::clone(self);
             let name = format!("usm-host-{}", state.workers.len());
-            if let Ok(worker) = Builder::new().name(name).spawn(move || shared.serve()) {
+            if let Ok(worker) = fork::spawn(Builder::new().name(name), move || shared.serve()) {
                 state.workers.push(worker);
                 state.waking = true;
             }

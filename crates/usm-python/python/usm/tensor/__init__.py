@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
+from .._locate import importing
 from .._usm import (
     Device,
     DType,
@@ -265,18 +266,21 @@ uint64: Any
 def __getattr__(name: str) -> Any:
     found: Any
     if name == "DLDeviceType":
-        from . import _dlpack
+        with importing:
+            from . import _dlpack
 
         found = _dlpack.DLDeviceType
     elif name == "print_options":
-        from . import _print
+        with importing:
+            from . import _print
 
         found = _print.print_options
     elif name in __all__:
         # Every other public name exists.
         found = _dtype(name)
     else:
-        from ._elsewhere import where_to_find
+        with importing:
+            from ._elsewhere import where_to_find
 
         computes = where_to_find(name)
         hint = f"; this package holds and moves arrays, and others compute: {computes}" if computes else ""

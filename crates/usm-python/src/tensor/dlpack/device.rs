@@ -7,6 +7,7 @@ use usm_array::UsmArray;
 use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number, number_of_device};
 
 use crate::errors::{OrRaise, SyclDeviceCreationError, type_name};
+use crate::imported;
 use crate::interface::{index, sequence};
 use crate::runtime;
 use crate::sycl::{Target, plain_device_object, target};
@@ -22,7 +23,7 @@ pub(in crate::tensor) fn device_of<'py>(py: Python<'py>, array: &UsmArray) -> Py
 }
 
 fn as_python(py: Python<'_>, device: DLDevice) -> PyResult<Bound<'_, PyTuple>> {
-    let kinds = py.import(intern!(py, "usm.tensor"))?.getattr(intern!(py, "DLDeviceType"))?;
+    let kinds = imported::import(py, intern!(py, "usm.tensor"))?.getattr(intern!(py, "DLDeviceType"))?;
     let kind = kinds.call1((device.device_type.0,))?;
     PyTuple::new(py, [kind, device.device_id.into_pyobject(py)?.into_any()])
 }

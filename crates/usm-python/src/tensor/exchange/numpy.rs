@@ -9,8 +9,8 @@ use usm_array::{Conversion, CopyMode, CopyOrder, UsmArray};
 use super::host::HostElements;
 use super::wanted::Wanted;
 use crate::buffer_import::HostBytes;
-use crate::called;
 use crate::errors::OrRaise;
+use crate::imported;
 use crate::interface::import::array_of;
 use crate::interrupt::{self, Pass};
 use crate::new_numpy;
@@ -73,7 +73,7 @@ pub(crate) fn from_numpy<'py>(
     let elements = match HostElements::of("np_ary", np_ary) {
         Ok(elements) => elements,
         Err(_) => {
-            let numpy = py.import(intern!(py, "numpy"))?;
+            let numpy = imported::import(py, intern!(py, "numpy"))?;
             HostElements::of("np_ary", &numpy.call_method1(intern!(py, "asarray"), (np_ary,))?)?
         }
     };
@@ -131,8 +131,8 @@ fn function<'a, 'py>(
     match known.get() {
         Some(function) => Ok(function.bind(py)),
         None => {
-            let find = || py.import("numpy")?.getattr(name).map(Bound::unbind);
-            called::python(py, || known.get_or_try_init(find)).map(|function| function.bind(py))
+            let find = || imported::import(py, intern!(py, "numpy"))?.getattr(name).map(Bound::unbind);
+            known.get_or_try_init(find).map(|function| function.bind(py))
         }
     }
 }

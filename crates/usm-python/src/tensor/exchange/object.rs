@@ -11,6 +11,7 @@ use super::host::HostElements;
 use super::nested;
 use super::wanted::Wanted;
 use crate::errors::{OrRaise, type_name};
+use crate::imported;
 use crate::interface::import::{Found, array_if_usm};
 use crate::runtime;
 use crate::tensor::UsmNdarray;
@@ -147,7 +148,8 @@ pub(super) fn source(name: &dyn Fn() -> String, object: &Bound<'_, PyAny>) -> Py
     let py = object.py();
     for attribute in [intern!(py, "__array__"), intern!(py, "__array_interface__")] {
         if object.hasattr(attribute)? {
-            let array = py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (object,))?;
+            let array = imported::import(py, intern!(py, "numpy"))?
+                .call_method1(intern!(py, "asarray"), (object,))?;
             return HostElements::of(&name(), &array).map(Source::Host);
         }
     }
