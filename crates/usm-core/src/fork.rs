@@ -113,6 +113,9 @@ pub fn hold_off<T>(job: impl FnOnce() -> T) -> T {
 /// what belonged to it a second time, as soon as it starts a thread itself (glibc up to 2.41 at least: `get_cached_stack` unlocks the list of
 /// stacks before it frees).
 ///
+/// Rust's standard library has a lock of its own, which each thread takes when it begins and when it ends. It has that lock in Rust
+/// programs only, not in a library of another language's program. A child that was forked in between cannot start threads.
+///
 /// # Errors
 /// The system has no more threads.
 pub fn spawn<T: Send + 'static>(
@@ -415,7 +418,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::testing::forks::{self, fork_beside, one};
+    use crate::testing::forks::{fork_beside, one};
 
     #[test]
     fn a_child_has_a_value_of_its_own() {
@@ -481,16 +484,6 @@ mod tests {
             inside.wait();
             one(&|| is_over.load(Ordering::Relaxed)).unwrap();
         });
-    }
-
-    #[test]
-    fn threads_of_parent_and_child_start_beside_forks() {
-        let job = || {
-            let started = spawn(thread::Builder::new(), || 7).map(thread::JoinHandle::join);
-            matches!(started, Ok(Ok(7)))
-        };
-        fork_beside(forks::number(200), &[&|| assert!(job()), &|| assert!(job())], &|| job() && job())
-            .unwrap();
     }
 
     #[test]
