@@ -31,6 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         on_host_backend = "host" in (parameters.get("queue"), parameters.get("backend"))
         of_another_kind = parameters.get("usm_type", "device") != "device"
+        on_host_backend |= item.get_closest_marker("lengthy") is not None and "sycl" not in parameters.values()
         if of_another_kind or (on_host_backend and "sycl_queue" not in getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.indifferent)
 

@@ -50,16 +50,15 @@ def test_the_host_backend_alone_does_not_import_numpy():
     assert out == "False\n"
 
 
-def test_it_is_cheap():
-    """Our own modules, by Python's own clock; the limit is generous because machines are busy."""
-    done = process.run("import usm", "-X", "importtime")
-    assert done.returncode == 0, done.stderr
-    times = {}
-    for line in done.stderr.splitlines():
-        if found := re.match(r"import time:\s*(\d+) \|\s*(\d+) \|\s*(\S+)", line):
-            times[found[3]] = int(found[1]), int(found[2])
-    assert sum(own for name, (own, _) in times.items() if name.split(".")[0] == "usm" and name != "usm._usm") < 20_000
-    assert "usm._usm" in times
+def test_it_imports_hardly_anything_else():
+    """So it is over soon; `cargo xtask bench` has the time."""
+    out = process.check("""
+        import sys
+        before = set(sys.modules)
+        import usm
+        print(sorted(name for name in set(sys.modules) - before if name.split(".")[0] != "usm"))
+    """)
+    assert out == "['__future__', 'math']\n"
 
 
 @pytest.mark.parametrize("module", ["usm", "usm.memory", "usm.tensor"])

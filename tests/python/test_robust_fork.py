@@ -320,6 +320,7 @@ def work():
 }
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("activity", ACTIVITIES)
 def test_children_forked_beside_threads_at_work(activity):
     children.run("host", BESIDE + ACTIVITIES[activity] + f"fork_beside([work] * 3, {FORKS})", seconds=60 + 2 * FORKS)
@@ -380,6 +381,7 @@ long.join()
     )
 
 
+@pytest.mark.lengthy
 def test_a_child_forked_by_a_signal_handler_does_not_wait_for_the_parents_threads():
     children.run(
         "host",
@@ -484,6 +486,7 @@ for round in range({forks}):
 """
 
 
+@pytest.mark.lengthy
 def test_children_forked_beside_first_uses():
     done = subprocess.run(
         # From 3.12 on Python warns of each fork beside threads, which is what this is about.

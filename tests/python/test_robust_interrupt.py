@@ -101,6 +101,7 @@ WAITS = {
 BY_HOST_CODE = ["dlpack", "memoryview"]
 
 
+@pytest.mark.lengthy
 @BACKENDS
 @pytest.mark.parametrize(
     "known", [pytest.param(True, id="known"), pytest.param(False, id="unknown", marks=pytest.mark.indifferent)]
@@ -188,6 +189,7 @@ DISPOSITIONS = {
 }
 
 
+@pytest.mark.lengthy
 @BACKENDS
 @pytest.mark.parametrize("disposition", DISPOSITIONS)
 def test_ctrl_c_with_another_handler(backend, disposition):
@@ -221,6 +223,7 @@ assert bool(seen) == {disposition == "a handler that returns"}
     )
 
 
+@pytest.mark.lengthy
 def test_these_tests_hold_in_the_background_of_a_shell():
     """A shell without job control ignores SIGINT in what it starts with ``&``; so does ``nohup`` in some."""
     shell = "trap '' INT; exec \"$@\""
@@ -235,6 +238,7 @@ def test_these_tests_hold_in_the_background_of_a_shell():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.lengthy
 @BACKENDS
 @pytest.mark.parametrize("kind", ["shared", "device"])
 def test_memory_is_owned_until_the_work_ends(backend, kind):
@@ -283,6 +287,7 @@ assert float(large[-1]) == 2.0
     )
 
 
+@pytest.mark.lengthy
 @BACKENDS
 def test_buffers_are_owned_until_the_work_ends(backend):
     children.run(
@@ -345,6 +350,7 @@ assert float(ours[-1, -1]) == size
         pytest.skip(out.removeprefix("SKIP: ").strip())
 
 
+@pytest.mark.lengthy
 @BACKENDS
 def test_handlers_run_while_it_waits(backend):
     """A handler that does not raise runs, and the wait goes on."""
@@ -364,6 +370,7 @@ assert event.execution_status == usm.event_status_type.complete
     )
 
 
+@pytest.mark.lengthy
 @BACKENDS
 def test_other_threads_run_meanwhile(backend):
     """Whatever works or waits long has given up the interpreter."""
@@ -416,6 +423,7 @@ stop.set()
     )
 
 
+@pytest.mark.lengthy
 @BACKENDS
 @pytest.mark.indifferent
 def test_conversions(backend):

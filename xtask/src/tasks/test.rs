@@ -169,8 +169,7 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
             elsewhere(project, pytest.args(["-m", "not indifferent"]).env(STRICT_DEVICE, "1"))
         })?;
         steps.step(&format!("{name} without SYCL and NumPy"), || {
-            let pytest = without_sycl(pytest(project, &bare, tests)).env("USM_TEST_NO_SYCL", "1");
-            elsewhere(project, pytest)
+            elsewhere(project, bare_tests(pytest(project, &bare, tests)))
         })?;
     }
     other_pythons(project, &wheel, steps)?;
@@ -199,7 +198,7 @@ fn other_pythons(project: &Project, wheel: &Path, steps: &mut Steps) -> Outcome<
             let venv = Venv::ensure_of(project, &format!("venv-bare-{series}"), &python)?;
             venv.require(PYTEST)?;
             venv.install_wheel(wheel)?;
-            elsewhere(project, without_sycl(core(project, &venv)).env("USM_TEST_NO_SYCL", "1"))
+            elsewhere(project, bare_tests(core(project, &venv)))
         })?;
         steps.step(&format!("pytest on Python {version} with SYCL"), || {
             let venv = Venv::ensure_of(project, &format!("venv-{series}"), &python)?;
@@ -252,6 +251,11 @@ fn without_sycl(mut command: Cmd<'_>) -> Cmd<'_> {
         command = command.env_remove(name);
     }
     command
+}
+
+/// pytest where there is no SYCL.
+fn bare_tests(pytest: Cmd<'_>) -> Cmd<'_> {
+    without_sycl(pytest).args(["-m", "not lengthy"]).env("USM_TEST_NO_SYCL", "1")
 }
 
 /// pytest on the tests in a folder.
