@@ -185,7 +185,7 @@ impl Context {
             return Ok(None);
         }
         // SAFETY: the handle is live (H1) and the address was just found to be known. Should another thread free it between
-        // the two calls, it frees memory that it has just let us describe: the trust line of SECURITY.md.
+        // the two calls, it frees memory that it has just let us describe: the trust boundary of SECURITY.md.
         let raw = unsafe { self.backend().pointer_device(self.raw(), address) }?;
         // SAFETY: a fresh handle of this backend.
         Ok(Some(unsafe { Device::from_raw(Arc::clone(self.backend()), raw) }))

@@ -80,7 +80,7 @@ fn load(options: &RuntimeOptions) -> SyclSide {
     use crate::backend::sycl::SyclBackend;
 
     // SAFETY: 1. That no other thread uses the environment meanwhile cannot be proved here: `Runtime` documents it, and
-    // SECURITY.md names it as part of the trust line. 2. The libraries are those that the application or the machine's owner
+    // SECURITY.md names it as part of the trust boundary. 2. The libraries are those that the application or the machine's owner
     // chose to install.
     let loaded = match unsafe { sycl_sys::load(&options.search()) } {
         Ok(loaded) => loaded,

@@ -140,7 +140,7 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
     })?;
     let producer = Producer { object: Some(object.clone().unbind()), _buffer: buffer };
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
-    // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust line of
+    // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust boundary of
     // SECURITY.md: nobody can check them.
     unsafe { UsmArray::import(&valid, &queue, owner) }.map(Box::new).map_err(|error| error.to_py_err())
 }

@@ -65,7 +65,7 @@ pub(super) fn take(object: &Bound<'_, PyAny>) -> PyResult<ManagedTensor> {
             return Err(PyErr::fetch(object.py()));
         }
         // SAFETY: 1. what the name promises, given away by it; it is called something else now. 2. and 3. are the protocol: they are
-        // behind the trust line of SECURITY.md.
+        // behind the trust boundary of SECURITY.md.
         return Ok(unsafe { ManagedTensor::from_raw(raw) });
     }
     let found = match capsule.name() {

@@ -157,7 +157,7 @@ fn of_producer(
     };
     let queue = wanted.queue().or(stream.as_ref());
     let options = DlpackImport { queue, kind, copy, runtime };
-    // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust line of SECURITY.md.
+    // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of SECURITY.md.
     py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise()
 }
 
