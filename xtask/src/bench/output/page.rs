@@ -29,7 +29,7 @@ pub(super) fn page(report: &Report) -> String {
         text,
         "# Performance\n\n\
          Written by `cargo xtask bench --page`, {}. Do not edit: reasons stand in `crates/usm-bench/goals.toml`.\n\
-         [How this is measured](benchmarks.md), what was tried: [PERFORMANCE.md](../PERFORMANCE.md).\n\n{}\n",
+         [How this is measured](benchmarks.md), the decisions: [PERFORMANCE.md](../PERFORMANCE.md).\n\n{}\n",
         report.date(),
         report.machine.words()
     );
