@@ -9,6 +9,7 @@
 
 mod arena;
 mod classes;
+mod context;
 mod device;
 mod event;
 mod graph;
@@ -26,10 +27,11 @@ mod worker;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use self::context::HostContext;
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
 use self::memory::Memory;
-use self::objects::{Handle, HostContext};
+use self::objects::Handle;
 use self::queue::HostQueue;
 pub use self::shared::{HostTable, SharedHost, VERSION as SHARED_VERSION};
 pub use self::simulated::HostDevice;
