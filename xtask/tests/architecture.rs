@@ -1,7 +1,8 @@
-//! The rules of ARCHITECTURE.md that a program can check: edges between crates, names that stay in their layer, unsafe code.
+//! The rules of ARCHITECTURE.md that a program can check: edges between crates and modules, names that stay in their layer, unsafe
+//! code.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +17,26 @@ const EDGES: [(&str, &[&str]); 8] = [
     ("usm-python", &["usm-array"]),
     ("usm-bench", &["usm-array", "usm-memory"]),
     ("xtask", &[]),
+];
+
+/// Folders whose modules form layers, in each folder below, too.
+///
+/// These have circles still, and are left out: in `usm-memory` the crate root (`buffer`, `guard`, `resource`, `snapshot`), `buffer` and
+/// `resource/pool`; in `usm-python` the crate root and `sycl`, since methods of queues take arrays, and arrays have queues.
+const LAYERED: [&str; 13] = [
+    "crates/sycl-loopback/src",
+    "crates/sycl-sys/src",
+    "crates/usm-array/src",
+    "crates/usm-core/src",
+    "crates/usm-memory/src/guard",
+    "crates/usm-memory/src/snapshot",
+    "crates/usm-memory/src/transfer",
+    "crates/usm-memory/src/typed",
+    "crates/usm-python/src/extension",
+    "crates/usm-python/src/interface",
+    "crates/usm-python/src/memory",
+    "crates/usm-python/src/tensor",
+    "xtask/src",
 ];
 
 /// A file with more lines of code than this says in its first comment why it is long.
@@ -189,4 +210,124 @@ fn nothing_is_said_to_be_on_a_registry() {
             assert!(!words.into_iter().any(is_ours), "{name} installs usm from a registry: {line}");
         }
     }
+}
+
+/// Whether a file, or a part of one, is for tests only.
+fn is_of_tests(file: &str) -> bool {
+    file.ends_with("/tests.rs") || file.contains("/tests/")
+}
+
+/// The module that a file is, from its crate's root: `["copy", "plan"]` for `src/copy/plan/mod.rs`.
+fn module_of(file: &str) -> Vec<String> {
+    let (_, path) = file.split_once("/src/").unwrap();
+    let path = path.trim_end_matches(".rs");
+    let names = path.split('/').filter(|name| !["lib", "main", "mod"].contains(name));
+    names.map(str::to_owned).collect()
+}
+
+/// Reads a use tree, or a path in an expression, and gives what follows it.
+fn read_paths<'a>(prefix: &[&'a str], text: &'a str, found: &mut Vec<Vec<String>>) -> &'a str {
+    let text = text.trim_start();
+    if let Some(mut rest) = text.strip_prefix('{') {
+        while !rest.is_empty() && !rest.trim_start().starts_with('}') {
+            let after = read_paths(prefix, rest, found);
+            let end = after.find([',', '}']).unwrap_or(after.len()); // `as name`
+            rest = after[end..].strip_prefix(',').unwrap_or(&after[end..]);
+        }
+        return rest.trim_start().strip_prefix('}').unwrap_or_default();
+    }
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let path = [prefix, &[name]].concat();
+    match rest.strip_prefix("::") {
+        Some(rest) => read_paths(&path, rest, found),
+        None => {
+            found.push(path.into_iter().map(str::to_owned).collect());
+            rest.strip_prefix('*').unwrap_or(rest)
+        }
+    }
+}
+
+/// The paths of a file that begin with `crate` or `super`, from the crate's root.
+fn paths(file: &str, content: &str) -> Vec<Vec<String>> {
+    let library = content.split("mod tests {").next().unwrap_or_default();
+    let code = code(library).collect::<Vec<_>>().join("\n");
+    let mut found = Vec::new();
+    for (start, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
+        let before = code[..start].chars().next_back();
+        if before.is_none_or(|c| !c.is_alphanumeric() && !"_:$".contains(c)) {
+            read_paths(&[], &code[start..], &mut found);
+        }
+    }
+    let module = module_of(file);
+    let resolve = |path: Vec<String>| {
+        let ups = path.iter().take_while(|name| *name == "super").count();
+        let base = if ups == 0 { &[][..] } else { &module[..module.len().saturating_sub(ups)] };
+        base.iter().chain(&path[ups.max(1)..]).cloned().collect()
+    };
+    found.into_iter().map(resolve).collect()
+}
+
+/// Which module uses which, and a place where it does.
+type Edges = BTreeMap<(String, String), String>;
+
+/// The edges between the modules of a folder.
+fn edges(folder: &str) -> Edges {
+    let files: Vec<_> = sources(folder).into_iter().filter(|(file, _)| !is_of_tests(file)).collect();
+    let place = module_of(&format!("{folder}/mod.rs"));
+    let below = |path: &[String]| path.strip_prefix(&place[..]).and_then(|rest| rest.first()).cloned();
+    let modules: BTreeSet<_> = files.iter().filter_map(|(file, _)| below(&module_of(file))).collect();
+    let mut edges = BTreeMap::new();
+    for (file, content) in &files {
+        let Some(from) = below(&module_of(file)) else { continue };
+        for path in paths(file, content) {
+            let to = below(&path).filter(|to| *to != from && modules.contains(to));
+            to.and_then(|to| edges.insert((from.clone(), to), format!("{file}: {}", path.join("::"))));
+        }
+    }
+    edges
+}
+
+/// A folder and all folders below that have Rust files.
+fn folders(folder: &str) -> BTreeSet<String> {
+    let parent = |(file, _): &(String, String)| file.rsplit_once('/').unwrap().0.to_owned();
+    sources(folder).iter().map(parent).collect()
+}
+
+/// What is left of the edges when those that are in no circle are gone.
+fn circles(mut edges: Edges) -> Edges {
+    loop {
+        let users: BTreeSet<_> = edges.keys().map(|(from, _)| from.clone()).collect();
+        let used: BTreeSet<_> = edges.keys().map(|(_, to)| to.clone()).collect();
+        let count = edges.len();
+        edges.retain(|(from, to), _| users.contains(to) && used.contains(from));
+        if edges.len() == count {
+            return edges;
+        }
+    }
+}
+
+#[test]
+fn modules_form_layers() {
+    for folder in LAYERED.iter().flat_map(|folder| folders(folder)) {
+        let circles = circles(edges(&folder));
+        assert!(circles.is_empty(), "modules of {folder} form circles: {circles:#?}");
+    }
+}
+
+#[test]
+fn circles_are_found() {
+    let edges = |pairs: &[(&str, &str)]| -> Edges {
+        pairs.iter().map(|(from, to)| (((*from).to_owned(), (*to).to_owned()), String::new())).collect()
+    };
+    assert!(circles(edges(&[("a", "b"), ("b", "c"), ("a", "c")])).is_empty());
+    assert_eq!(circles(edges(&[("x", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "y")])).len(), 3);
+}
+
+#[test]
+fn paths_are_read_as_the_compiler_reads_them() {
+    let content = "use crate::a::{self, b::C as D, d::{E, F}};\npub(super) use super::g::*;\n\
+                   fn f() { super::super::h::i(); usm_core::crate_like::j() } // super::no\nmod tests { use super::k; }";
+    let found: Vec<_> = paths("x/src/p/q/r.rs", content).iter().map(|path| path.join("::")).collect();
+    assert_eq!(found, ["a::self", "a::b::C", "a::d::E", "a::d::F", "p::q::g::", "p::h::i"],);
 }

@@ -7,7 +7,7 @@
 //!
 //! [`UsmArrayInterface`] carries an array to and from other libraries, as the numbers of
 //! `__sycl_usm_array_interface__`; so do the tensors of [`dlpack`]. Arrays are written as NumPy does
-//! ([`UsmArray::display`]), and [`layout_svg`] draws where their elements are.
+//! ([`UsmArray::display`]); with the feature `svg`, `layout_svg` draws where their elements are.
 //!
 //! ```
 //! use usm_array::usm_core::{Runtime, UsmKind};
@@ -51,14 +51,15 @@
 //! | `__dlpack__`, `from_dlpack`; an interface dictionary | [`dlpack`]; [`UsmArrayInterface`] |
 //!
 //! # Architecture
-//! Arrows point to what is used: `kit`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `layout`,
-//! `interface` → `dtype`; `picture` draws a `layout`.
+//! Arrows point to what is used: `ops`, `print`, `index`, `create`, `manipulate`, `dlpack` → `copy` → `view` → `array` → `error` →
+//! `layout`, `interface`, `scalar` → `dtype`; `abi` has the C structs of DLPack; `svg` draws a `layout`.
 //! Everything that is arithmetic is safe code and is done before memory is touched: `layout` and
-//! `interface` have no unsafe code at all, nor have `print` and `picture`. Memory is touched in `copy` and `view`, through
+//! `interface` have no unsafe code at all, nor have `print` and `svg`. Memory is touched in `copy` and `view`, through
 //! slices under guards in `index`, and in `dlpack` where it is another library's.
 
 #![warn(clippy::missing_errors_doc)]
 
+mod abi;
 mod array;
 mod copy;
 mod create;
@@ -67,36 +68,38 @@ mod dtype;
 mod error;
 mod index;
 mod interface;
-mod kit;
 mod layout;
 mod manipulate;
-mod picture;
+mod ops;
 mod print;
 mod scalar;
+#[cfg(feature = "svg")]
+mod svg;
 mod view;
 
 pub use array::{BufferSource, UsmArray, UsmArrayBuilder};
 pub use copy::{Conversion, CopyMode};
-pub use create::{CreateError, CreateOptions, Indexing, LikeOptions, Nested};
+pub use create::{CreateOptions, Indexing, LikeOptions, Nested};
 pub use dtype::{
     Bool8, Casting, DefaultDtypes, Dtype, DtypeError, DtypeKind, Element, Finfo, Iinfo, Operand, WeakScalar,
     can_cast, default_dtypes, finfo, iinfo, isdtype, result_type,
 };
-pub use error::{Error, Result};
+pub use error::{CreateError, Error, IndexError, ManipulateError, Result};
 pub use half;
-pub use index::{ArrayOrScalar, Index, IndexError, IndexMode, where_};
+pub use index::{ArrayOrScalar, Index, IndexMode, where_};
 pub use interface::VERSION as INTERFACE_VERSION;
 pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
-pub use kit::{Rhs, Tolerance};
 pub use layout::{
     Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
     StridedBytes, broadcast_layouts, broadcast_shapes,
 };
-pub use manipulate::{ManipulateError, Repeats, coerced_kind};
+pub use manipulate::{Repeats, coerced_kind};
 pub use num_complex;
-pub use picture::layout_svg;
+pub use ops::{Rhs, Tolerance};
 pub use print::{FloatMode, PrintOptions, Sign};
 pub use scalar::Scalar;
+#[cfg(feature = "svg")]
+pub use svg::layout_svg;
 pub use usm_memory;
 pub use usm_memory::usm_core;
 pub use usm_memory::usm_core::bulk::{num_threads, set_num_threads};

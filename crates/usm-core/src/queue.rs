@@ -469,9 +469,6 @@ impl Queue {
         task: HostTask,
         dependencies: &[Event],
     ) -> Result<Event> {
-        if !self.runs_host_tasks() {
-            return Err(Error::NotSupported { backend: self.backend_id(), what: "host tasks" });
-        }
         self.submit(dependencies, |backend, raw| {
             // SAFETY: handles are live (H1); the rest are the caller's promises.
             unsafe { backend.host_task(self.raw(), memory, task, raw) }

@@ -1,12 +1,12 @@
 //! A runtime that works on the host backend of another one through the table of C functions, as two copies of the library do.
 #![allow(clippy::unwrap_used)]
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use usm_core::backend::host::HostTable;
 use usm_core::{
-    Context, DeviceType, Error, Event, EventStatus, HostDevice, Partition, Queue, QueueProperties, Runtime,
-    RuntimeOptions, UsmKind,
+    Context, DeviceType, Error, EventStatus, HostDevice, HostTask, Partition, Queue, QueueProperties,
+    Runtime, RuntimeOptions, UsmKind,
 };
 
 /// A runtime, and one that works on its host backend.
@@ -105,25 +105,52 @@ fn operations_of_both_copies_are_in_one_order() {
 }
 
 #[test]
-fn events_tell_status_times_and_dependencies() {
-    let (_own, other) = runtimes(&cpu());
-    let device = other.host_device();
+fn operations_are_complete_when_they_return() {
+    let (own, other) = runtimes(&cpu());
     let properties = QueueProperties::OUT_OF_ORDER.with_profiling(true);
-    let queue = device.default_context().unwrap().create_queue(device, properties).unwrap();
+    let ours =
+        own.host_device().default_context().unwrap().create_queue(own.host_device(), properties).unwrap();
+    let queue = handed_over(&ours, &own, &other);
     assert!(queue.properties().profiling);
     let block = queue.allocate(UsmKind::Shared, 32 << 20).unwrap();
-    // SAFETY: the block's length; waited for.
-    let first = unsafe { queue.memset(block.as_ptr().as_ptr(), 1, 32 << 20, &[]) }.unwrap();
-    let after: Vec<Event> =
-        // SAFETY: bytes of the block that nothing else touches; waited for.
-        (0..40).map(|_| unsafe { queue.prefetch(block.as_ptr().as_ptr(), 64, std::slice::from_ref(&first)) }.unwrap()).collect();
-    let barrier = queue.barrier(&after).unwrap();
-    assert!(barrier.dependencies().unwrap().len() <= 40, "more than one call has room for");
+    let start = block.as_ptr().as_ptr();
+    // SAFETY: the block's length; complete at once.
+    let filled = unsafe { queue.memset(start, 1, 32 << 20, &[]) }.unwrap();
+    assert_eq!(filled.status(), EventStatus::Complete);
+    // SAFETY: the last byte of the block, which nobody writes any more.
+    assert_eq!(unsafe { *start.wrapping_add((32 << 20) - 1) }, 1);
+    // SAFETY: the block's length, which the barrier below waits for.
+    let pending = unsafe { ours.memset(start, 2, 32 << 20, &[]) }.unwrap();
+    // SAFETY: nothing is touched.
+    let hint = unsafe { queue.prefetch(start, 64, &[]) }.unwrap();
+    let barrier = queue.barrier(&[filled, hint]).unwrap();
+    assert!(barrier.is_complete() && pending.is_complete());
     barrier.wait().unwrap();
-    assert_eq!(barrier.status(), EventStatus::Complete);
-    assert!(first.profiling_times().unwrap().duration() > Duration::ZERO);
-    let plain = queue_of(&other).barrier(&[]).unwrap();
-    assert!(matches!(plain.profiling_times(), Err(Error::NoProfiling)));
+}
+
+#[test]
+fn what_is_not_available_says_what_to_do_instead() {
+    let (_own, other) = runtimes(&cpu());
+    let queue = queue_of(&other);
+    let event = queue.barrier(&[]).unwrap();
+    assert!(!queue.runs_host_tasks());
+    let kept = Arc::new(());
+    let owned = Arc::clone(&kept);
+    let task = HostTask::new(move |_| Err(format!("ran with {owned:?}")));
+    // SAFETY: refused.
+    let refused = unsafe { queue.host_task(&[], task, &[]) }.unwrap_err();
+    assert_eq!(Arc::strong_count(&kept), 1);
+    let errors = [
+        (refused, "host tasks in an extension: copy device memory to host memory"),
+        (event.profiling_times().unwrap_err(), "profiling in an extension: measure the calls"),
+        (event.dependencies().unwrap_err(), "event graphs in an extension: operations are complete"),
+    ];
+    for (error, expected) in errors {
+        assert!(
+            matches!(error, Error::NotSupported { .. }) && error.to_string().contains(expected),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -1,17 +1,17 @@
 //! How errors of the Rust crates become Python exceptions: the one place that decides.
 
+use std::cell::RefCell;
+
 use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyBufferError, PyException, PyIndexError, PyMemoryError, PyOverflowError, PyTypeError, PyValueError,
-    PyZeroDivisionError,
+    PyBufferError, PyException, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError,
+    PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use usm_array::dlpack::DlpackError;
 use usm_array::usm_memory::{self, usm_core};
 use usm_array::{CreateError, LayoutError, ManipulateError, Scalar};
-
-use crate::interrupt;
 
 create_exception!(
     usm,
@@ -98,7 +98,7 @@ impl ToPyErr for usm_memory::Error {
         match self {
             E::Core(error) => error.to_py_err(),
             E::OutOfMemory { .. } => USMAllocationError::new_err(self.to_string()),
-            E::Interrupted => interrupt::raised(),
+            E::Interrupted => raised(),
             E::BorrowConflict { .. } => PyBufferError::new_err(self.to_string()),
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),
@@ -153,6 +153,20 @@ impl ToPyErr for usm_array::Error {
             _ => PyValueError::new_err(self.to_string()),
         }
     }
+}
+
+thread_local! {
+    /// What a signal handler raised while a guard waited on this thread.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Keeps the exception that broke off the wait of a guard on this thread, for its `Error::Interrupted`.
+pub(crate) fn set_raised(error: PyErr) {
+    RAISED.set(Some(error));
+}
+
+fn raised() -> PyErr {
+    RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err("interrupted"))
 }
 
 /// Two arrays of one operation are on queues that do not compute together.

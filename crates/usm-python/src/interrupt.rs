@@ -1,20 +1,18 @@
 //! Waiting for operations and long work so that Ctrl-C gets through.
 
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
 use usm_array::usm_core::{self, Event, EventStatus, Runtime};
 use usm_array::{UsmArray, usm_memory};
 
 use crate::called;
-use crate::errors::{OrRaise, UsmError};
+use crate::errors::{self, OrRaise, UsmError};
 use crate::sycl::events_under_way;
 
 /// Operations that end within this time are waited for without another thread.
@@ -28,11 +26,6 @@ const LARGE_BYTES: usize = 16 << 20;
 
 /// Threads of `elsewhere` that have not ended. A forked child has none of them.
 static RUNNING: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::new(0));
-
-thread_local! {
-    /// What a signal handler raised while a guard waited on this thread.
-    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-}
 
 /// Whether a job on about that many bytes may take long.
 pub(crate) fn is_long(work_bytes: usize) -> bool {
@@ -256,16 +249,11 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
     match Python::try_attach(|py| received(py, result)) {
         Some(Ok(Some(ended))) => Ok(ended?),
         Some(Err(error)) => {
-            RAISED.set(Some(error));
+            errors::set_raised(error);
             Err(usm_memory::Error::Interrupted)
         }
         _ => Ok(event.wait()?),
     }
-}
-
-/// The exception that broke off the wait of a guard on this thread.
-pub(crate) fn raised() -> PyErr {
-    RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err("interrupted"))
 }
 
 fn ends_soon(events: &[Event]) -> bool {

@@ -1,6 +1,7 @@
 //! Judging what was measured by the goals. Every goal gets a verdict, also those of cases that could not be measured.
 
-use super::goals::{Against, Bound, Goals, Growth};
+use super::bound::{Against, Bound};
+use super::goals::{Goals, Growth};
 use super::measure::Measured;
 use super::record::{Case, Contender, State, Verdict};
 use super::statistics::{Summary, digits, readable};

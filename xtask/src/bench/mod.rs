@@ -1,5 +1,6 @@
 //! The comparison with neighbours and limits: setting it up, measuring in turn, judging by the goals, writing reports.
 
+mod bound;
 mod changes;
 mod criterion;
 mod goals;

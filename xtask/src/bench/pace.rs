@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::goals::Bound;
+use super::bound::Bound;
 use super::record::Case;
 use super::statistics::Summary;
 

@@ -1,6 +1,9 @@
-//! The checkout: where things are, and how a child process is started from here.
+//! The checkout: where things are, which Python it uses, and how a child process is started from here.
 
 mod environment;
+mod find;
+mod probe;
+mod version;
 
 use std::cell::OnceCell;
 use std::env;
@@ -8,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use xshell::{Cmd, Shell};
 
+pub(crate) use self::find::Interpreter;
 use crate::failure::{Failure, Outcome};
-use crate::python::Interpreter;
 
 /// Paths of the checkout and the way to run commands in it.
 pub(crate) struct Project {

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use xshell::Cmd;
 
-use super::find::Interpreter;
 use super::stamp::{Installed, Stamp, parse_installed};
 use crate::failure::Outcome;
-use crate::project::{Project, quietly};
+use crate::project::{Interpreter, Project, quietly};
 use crate::report::say;
 
 /// Prints one `name version` line for each installed distribution.

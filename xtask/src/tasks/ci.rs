@@ -31,7 +31,12 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
     })?;
     steps.step("clippy", || {
         let clippy = project.cargo_with_python()?.args(["clippy", "--quiet", "--locked"]);
-        let all = ["--workspace", "--all-targets", "--features", "usm-core/testing,usm-array/ndarray"];
+        let all = [
+            "--workspace",
+            "--all-targets",
+            "--features",
+            "usm-core/testing,usm-array/ndarray,usm-python/svg",
+        ];
         openly(clippy.args(all).args(["--", "-D", "warnings"]))
     })?;
     steps.step("clippy without default features", || {

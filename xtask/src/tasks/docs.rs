@@ -7,7 +7,7 @@ use crate::project::{Project, openly};
 pub(crate) fn run(project: &Project) -> Outcome<()> {
     let doc = project.cargo_with_python()?.args(["doc", "--quiet", "--locked"]);
     openly(
-        doc.args(["--workspace", "--no-deps", "--features", "usm-array/ndarray"])
+        doc.args(["--workspace", "--no-deps", "--features", "usm-array/ndarray,usm-python/svg"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )
 }

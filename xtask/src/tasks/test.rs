@@ -32,8 +32,13 @@ const WITHOUT_DEFAULTS: [&str; 8] =
     ["-p", "sycl-sys", "-p", "usm-core", "-p", "usm-memory", "--features", "usm-core/testing"];
 
 /// The layer over Python has no Rust tests: a test program would have to link libpython.
-const ALL_BUT_PYTHON: [&str; 5] =
-    ["--workspace", "--exclude", "usm-python", "--features", "usm-core/testing,usm-array/ndarray"];
+const ALL_BUT_PYTHON: [&str; 5] = [
+    "--workspace",
+    "--exclude",
+    "usm-python",
+    "--features",
+    "usm-core/testing,usm-array/ndarray,usm-array/svg",
+];
 
 /// The crates that take a short cut to device memory of a CPU. Chosen out of the programs of the run before: with
 /// `-p` the features of their dependencies are others, and everything is built and kept a second time.

@@ -14,8 +14,15 @@ const FORKS: (&str, &str) = ("USM_TEST_FORKS", "1000");
 pub(crate) fn run(project: &Project, cases: u32) -> Outcome<()> {
     let venv = Venv::ensure(project, "venv")?;
     venv.require(&[PYTEST, SYCL, PEERS].concat())?;
-    let tests =
-        project.cargo().args(["test", "--release", "--locked", "-p", "usm-array", "--features", "ndarray"]);
+    let tests = project.cargo().args([
+        "test",
+        "--release",
+        "--locked",
+        "-p",
+        "usm-array",
+        "--features",
+        "ndarray,svg",
+    ]);
     // What properties leave out grows with the cases.
     let variables = ["PROPTEST_CASES", "PROPTEST_MAX_GLOBAL_REJECTS", "PROPTEST_MAX_LOCAL_REJECTS"];
     let tests =

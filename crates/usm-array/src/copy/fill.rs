@@ -7,6 +7,7 @@ use crate::array::UsmArray;
 use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
+use crate::scalar::Scalar;
 use crate::view::bytes_of;
 
 /// Up to so many bytes are put together beforehand: to copy them takes less time than a guard to fill them under.
@@ -45,6 +46,16 @@ impl UsmArray {
     /// As [`UsmArray::fill`].
     pub fn fill_zero(&self) -> Result<()> {
         self.fill_bytes(&[0; MAX_ITEMSIZE_BYTES][..self.itemsize_bytes()])
+    }
+
+    /// Sets every element to a value whose type is known at run time only.
+    ///
+    /// # Errors
+    /// - [`Error::ScalarKind`], [`Error::ScalarRange`]: the element type does not hold the value
+    /// - those of [`UsmArray::fill`]
+    pub fn fill_scalar(&self, value: Scalar) -> Result<()> {
+        let bytes = value.to_bytes(self.dtype())?;
+        self.fill_bytes(&bytes[..self.itemsize_bytes()])
     }
 
     /// Sets every element to the same bytes, as many as one element has.

@@ -38,6 +38,5 @@ mod plan;
 mod staged;
 
 pub use astype::CopyMode;
-pub(crate) use cast::half_from_f64;
 pub(crate) use computed::compute;
 pub use converted::Conversion;

@@ -1,10 +1,11 @@
 //! Numbers from a start to before a stop, by steps
 
+use super::CreateOptions;
 use super::generate::{generate_floating, generate_steps};
 use super::options::kind_of;
-use super::{CreateError, CreateOptions};
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
+use crate::error::CreateError;
 use crate::error::Result;
 use crate::scalar::Scalar;
 

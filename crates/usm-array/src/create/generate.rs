@@ -8,7 +8,8 @@ use half::f16;
 use num_complex::{Complex32, Complex64};
 
 use crate::array::UsmArray;
-use crate::copy::{compute, half_from_f64};
+use crate::copy::compute;
+use crate::dtype::half_from_f64;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Order, SliceItem};

@@ -1,11 +1,12 @@
 //! So many numbers between two ends
 
+use super::CreateOptions;
 use super::arange::real;
 use super::generate::{generate_floating, generate_integers};
 use super::options::kind_of;
-use super::{CreateError, CreateOptions};
 use crate::array::UsmArray;
 use crate::dtype::WeakScalar;
+use crate::error::CreateError;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 

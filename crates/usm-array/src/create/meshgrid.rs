@@ -1,7 +1,7 @@
 //! Coordinates of the points of a grid
 
-use super::CreateError;
 use crate::array::UsmArray;
+use crate::error::CreateError;
 use crate::error::Result;
 use crate::layout::SliceItem;
 

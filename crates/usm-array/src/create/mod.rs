@@ -18,7 +18,6 @@
 //! | `generate.rs` | elements computed by their number, for any kind of memory |
 
 mod arange;
-mod error;
 mod eye;
 mod generate;
 mod like;
@@ -30,7 +29,6 @@ mod options;
 mod triangle;
 mod typed;
 
-pub use error::CreateError;
 pub use like::LikeOptions;
 pub use meshgrid::Indexing;
 pub use nested::Nested;

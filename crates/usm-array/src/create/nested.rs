@@ -2,9 +2,9 @@
 
 use usm_memory::usm_core::{Queue, UsmKind};
 
-use super::CreateError;
 use crate::array::UsmArray;
 use crate::dtype::Element;
+use crate::error::CreateError;
 use crate::error::{Error, Result};
 
 /// Elements, or vectors, arrays and slices of such, to any depth.

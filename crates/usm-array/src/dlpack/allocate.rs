@@ -2,12 +2,12 @@
 
 use usm_memory::usm_core::{Runtime, UsmKind};
 
-use super::abi::DLTensor;
-use super::codes::DLDeviceType;
 use super::describe::describe_elements;
 use super::device::device_with_number;
 use super::export::DlpackExport;
 use super::managed::ManagedTensor;
+use crate::abi::DLDeviceType;
+use crate::abi::DLTensor;
 use crate::array::UsmArray;
 use crate::error::Result;
 

@@ -2,9 +2,9 @@
 
 use std::slice;
 
-use super::abi::DLTensor;
-use super::error::DlpackError;
+use crate::abi::DLTensor;
 use crate::dtype::{Dtype, MAX_ITEMSIZE_BYTES};
+use crate::error::DlpackError;
 use crate::error::Result;
 use crate::interface::{UsmArrayInterface, VERSION, ValidInterface};
 use crate::layout::MAX_NDIM;

@@ -2,10 +2,10 @@
 
 use usm_memory::usm_core::{BackendId, Device, Runtime};
 
-use super::abi::DLDevice;
-use super::codes::DLDeviceType;
-use super::error::DlpackError;
+use crate::abi::DLDevice;
+use crate::abi::DLDeviceType;
 use crate::array::UsmArray;
+use crate::error::DlpackError;
 use crate::error::{Error, Result};
 
 /// The host.

@@ -1,9 +1,9 @@
 //! Dtypes as DLPack writes them
 
-use super::abi::DLDataType;
-use super::codes::DLDataTypeCode;
-use super::error::DlpackError;
+use crate::abi::DLDataType;
+use crate::abi::DLDataTypeCode;
 use crate::dtype::Dtype;
+use crate::error::DlpackError;
 
 impl From<Dtype> for DLDataType {
     fn from(dtype: Dtype) -> Self {

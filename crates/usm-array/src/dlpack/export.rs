@@ -7,14 +7,14 @@ use std::ptr::{self, NonNull};
 
 use usm_memory::usm_core::{Runtime, UsmKind};
 
-use super::abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
-use super::codes::DLDeviceType;
 use super::device::{CPU, device_with_number};
-use super::error::DlpackError;
 use super::managed::{ManagedTensor, RawTensor};
-use super::{FLAG_IS_COPIED, FLAG_READ_ONLY, VERSION};
+use crate::abi::DLDeviceType;
+use crate::abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
+use crate::abi::{FLAG_IS_COPIED, FLAG_READ_ONLY, VERSION};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
+use crate::error::DlpackError;
 use crate::error::Result;
 use crate::layout::Axes;
 

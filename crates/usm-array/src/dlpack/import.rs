@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use usm_memory::usm_core::{Queue, Runtime, UsmKind};
 
-use super::abi::DLTensor;
-use super::codes::DLDeviceType;
 use super::describe::{Described, describe};
 use super::device::{CPU, device_with_number};
-use super::error::DlpackError;
 use super::managed::ManagedTensor;
+use crate::abi::DLDeviceType;
+use crate::abi::DLTensor;
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
+use crate::error::DlpackError;
 use crate::error::{Error, Result};
 use crate::interface::ValidInterface;
 

@@ -3,9 +3,9 @@
 use std::mem;
 use std::ptr::NonNull;
 
-use super::abi::{DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
-use super::error::DlpackError;
-use super::{FLAG_READ_ONLY, VERSION};
+use crate::abi::{DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
+use crate::abi::{FLAG_READ_ONLY, VERSION};
+use crate::error::DlpackError;
 
 /// The pointer that a capsule holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,8 +20,6 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `abi.rs` | the C structs |
-//! | `codes.rs` | device types and dtype codes, with their names |
 //! | `managed.rs` | a tensor that is owned until its deleter has run |
 //! | `dtype.rs` | dtypes as DLPack writes them |
 //! | `device.rs` | which device an array is on, in the numbers of DLPack |
@@ -29,38 +27,25 @@
 //! | `allocate.rs` | a new tensor like another one |
 //! | `describe.rs` | every check on the fields of a foreign tensor |
 //! | `import.rs` | a tensor as an array |
-//! | `error.rs` | the refusals, each starting with the field it is about |
+//!
+//! The C structs are in the module `abi` below, the refusals in `error/dlpack.rs`.
 
-mod abi;
 mod allocate;
-mod codes;
 mod describe;
 mod device;
 mod dtype;
-mod error;
 mod export;
 mod import;
 mod managed;
 
-pub use abi::{
-    DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeAPI,
-    DLPackExchangeAPIHeader, DLPackVersion, DLTensor, SetError,
-};
-pub use codes::{DLDataTypeCode, DLDeviceType};
 pub use device::{device_with_number, number_of_device};
-pub use error::DlpackError;
 pub use export::{DlpackExport, TensorForm};
 pub use import::DlpackImport;
 pub use managed::{ManagedTensor, RawTensor};
 
-/// The version of the specification that exported tensors follow. Tensors of every minor version are taken.
-pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 3 };
-
-/// Flag of a versioned tensor: its memory must not be written.
-pub const FLAG_READ_ONLY: u64 = 1;
-
-/// Flag of a versioned tensor: its memory is a copy that nobody else uses.
-pub const FLAG_IS_COPIED: u64 = 1 << 1;
-
-/// Flag of a versioned tensor: elements smaller than a byte fill one each. Arrays have no such elements.
-pub const FLAG_IS_SUBBYTE_TYPE_PADDED: u64 = 1 << 2;
+pub use crate::abi::{
+    DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned,
+    DLPackExchangeAPI, DLPackExchangeAPIHeader, DLPackVersion, DLTensor, FLAG_IS_COPIED,
+    FLAG_IS_SUBBYTE_TYPE_PADDED, FLAG_READ_ONLY, SetError, VERSION,
+};
+pub use crate::error::DlpackError;

@@ -8,6 +8,7 @@
 //! | `element.rs` | which Rust type stands for which dtype |
 //! | `bool8.rs` | a boolean that survives any foreign byte |
 //! | `dispatch.rs` | from a dtype known at run time to a Rust type |
+//! | `rounding.rs` | numbers of 64 bits as numbers of 16 bits |
 //! | `promotion.rs` | which dtype holds the values of several others |
 //! | `defaults.rs` | the dtypes a device gives to what has none |
 //! | `casting.rs` | which casts a rule allows |
@@ -25,6 +26,7 @@ mod kinds;
 mod limits;
 mod names;
 mod promotion;
+mod rounding;
 mod typestr;
 
 pub use bool8::Bool8;
@@ -35,6 +37,7 @@ pub use error::DtypeError;
 pub use kinds::{DtypeKind, isdtype};
 pub use limits::{Finfo, Iinfo, finfo, iinfo};
 pub use promotion::{Operand, WeakScalar, result_type};
+pub(crate) use rounding::half_from_f64;
 
 /// Bytes of the largest element. Item sizes are the powers of two up to this one.
 pub(crate) const MAX_ITEMSIZE_BYTES: usize = 16;

@@ -2,8 +2,9 @@
 
 use super::plan::room;
 use super::read::integer_array;
-use super::{ArrayOrScalar, Index, IndexError, IndexMode, Plan, Values};
+use super::{ArrayOrScalar, Index, IndexMode, Plan, Values};
 use crate::array::UsmArray;
+use crate::error::IndexError;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, broadcast_shapes, normalise_axis};
 

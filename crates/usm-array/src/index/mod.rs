@@ -10,7 +10,6 @@
 //! |---|---|
 //! | `item.rs` | what stands between the brackets |
 //! | `mode.rs` | what happens to integers outside of an axis |
-//! | `error.rs` | why an index is refused |
 //! | `read.rs` | index arrays and masks, as displacements on the host |
 //! | `resolve.rs` | from index items to a plan: which axes, and where the picked ones go |
 //! | `plan.rs` | where the elements are: numbers only |
@@ -27,7 +26,6 @@
 
 mod along;
 mod choose;
-mod error;
 mod get_set;
 mod item;
 mod memory;
@@ -43,7 +41,6 @@ mod values;
 mod walk;
 
 pub use choose::where_;
-pub use error::IndexError;
 pub use item::Index;
 pub use mode::IndexMode;
 use plan::Plan;

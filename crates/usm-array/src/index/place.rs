@@ -2,8 +2,9 @@
 
 use super::nonzero::true_places;
 use super::plan::displacement_of;
-use super::{ArrayOrScalar, IndexError, Plan, Values};
+use super::{ArrayOrScalar, Plan, Values};
 use crate::array::UsmArray;
+use crate::error::IndexError;
 use crate::error::{Error, Result};
 
 impl UsmArray {

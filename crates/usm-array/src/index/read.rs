@@ -3,10 +3,11 @@
 use usm_memory::ReadGuard;
 
 use super::plan::room;
-use super::{Index, IndexError, IndexMode};
+use super::{Index, IndexMode};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dtype::Dtype;
+use crate::error::IndexError;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, SliceItem};
 use crate::view::bytes_of;

@@ -1,8 +1,9 @@
 //! From index items to a plan: which axes they pick from, and where the picked places go in the result
 
 use super::read::IndexArray;
-use super::{Index, IndexError, IndexMode, Plan};
+use super::{Index, IndexMode, Plan};
 use crate::array::UsmArray;
+use crate::error::IndexError;
 use crate::error::Result;
 use crate::layout::{Layout, LayoutError, Order, SliceItem, broadcast_shapes};
 

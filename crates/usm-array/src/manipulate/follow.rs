@@ -2,9 +2,9 @@
 
 use usm_memory::usm_core::UsmKind;
 
-use super::ManipulateError;
 use crate::array::UsmArray;
 use crate::dtype::{Casting, Dtype, Operand, default_dtypes};
+use crate::error::ManipulateError;
 use crate::error::Result;
 
 /// The kind of memory that an operation on memory of several kinds gives: device before shared before host. `None` for no kinds.

@@ -1,8 +1,8 @@
 //! Arrays joined along an axis of theirs, or along a new one
 
-use super::ManipulateError;
 use super::follow::{Followed, put};
 use crate::array::UsmArray;
+use crate::error::ManipulateError;
 use crate::error::Result;
 use crate::layout::{SliceItem, normalise_axis};
 

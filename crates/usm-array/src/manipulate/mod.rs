@@ -13,7 +13,6 @@
 //! | `roll.rs` | elements moved around along axes |
 //! | `reshape.rs` | another shape, by a copy where there is no view |
 
-mod error;
 mod follow;
 mod join;
 mod repeat;
@@ -21,6 +20,5 @@ mod reshape;
 mod roll;
 mod tile;
 
-pub use error::ManipulateError;
 pub use follow::coerced_kind;
 pub use repeat::Repeats;

@@ -1,10 +1,10 @@
 //! Each element repeated along an axis
 
-use super::ManipulateError;
 use super::follow::{put, same_queue};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dtype::Dtype;
+use crate::error::ManipulateError;
 use crate::error::Result;
 use crate::layout::{LayoutError, Order, SliceItem, normalise_axis};
 use crate::view::zeroed_vec;

@@ -1,10 +1,10 @@
 //! Elements moved around along axes
 
-use super::ManipulateError;
 use super::follow::put;
 use super::join::signed;
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
+use crate::error::ManipulateError;
 use crate::error::Result;
 use crate::layout::{Order, SliceItem, normalise_axis};
 

@@ -5,7 +5,7 @@
 
 use half::f16;
 
-use crate::copy::half_from_f64;
+use crate::dtype::half_from_f64;
 
 /// A floating-point type that is written.
 pub(super) trait Real: Copy {

@@ -9,6 +9,22 @@ use crate::layout::LayoutError;
 use crate::scalar::Scalar;
 
 impl UsmArray {
+    /// The value of an array with exactly one element, whatever its number of axes.
+    ///
+    /// # Errors
+    /// - [`Error::NotOneElement`]: another number of elements
+    /// - those of [`UsmArray::copy_to_host_contiguous`]
+    pub fn item(&self) -> Result<Scalar> {
+        let not_one = || Error::NotOneElement { shape: self.shape().to_vec() };
+        if self.size() != 1 {
+            return Err(not_one());
+        }
+        let mut bytes = [0; MAX_ITEMSIZE_BYTES];
+        let bytes = &mut bytes[..self.itemsize_bytes()];
+        self.buffer().copy_to_host(bytes, self.first_byte())?;
+        Scalar::from_bytes(self.dtype(), bytes).ok_or_else(not_one)
+    }
+
     /// The element with the given index; negative numbers count from the end. Up to six axes need no heap allocation.
     ///
     /// ```

@@ -11,6 +11,7 @@
 //! | `nd.rs` | to and from `ndarray`, with the feature of that name |
 //! | `element.rs` | one element by its index, at a dtype known at run time |
 //! | `guarded.rs` | guards over memory that host code can touch |
+//! | `scalar.rs` | the bytes of a value whose type is known at run time only |
 //! | `bytes.rs` | elements as bytes and back |
 
 mod bytes;
@@ -23,6 +24,7 @@ mod nd;
 mod parallel;
 mod parts;
 mod read;
+mod scalar;
 mod write;
 
 pub(crate) use bytes::{bytes_of, bytes_of_mut, elements_of, elements_of_mut, zeroed_vec};

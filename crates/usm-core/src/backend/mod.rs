@@ -138,7 +138,9 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Safety
     /// 1. `device` is live.
-    unsafe fn host_reachable(&self, device: RawDevice, kind: UsmKind) -> bool;
+    unsafe fn host_reachable(&self, _device: RawDevice, kind: UsmKind) -> bool {
+        kind.is_host_accessible()
+    }
 
     /// Whether USM of that kind and device lies in pages of this process, whoever may touch them. How large those are matters to
     /// the device, too, where it is a processor.
@@ -226,13 +228,17 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Safety
     /// 1. Both handles are live.
-    unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool;
+    unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
+        a == b
+    }
 
     /// What `std::hash` of SYCL gives for a platform, device, context or queue: equal for handles that are [`same`](Self::same).
     ///
     /// # Safety
     /// 1. `handle` is live.
-    unsafe fn hash(&self, handle: RawHandle) -> u64;
+    unsafe fn hash(&self, handle: RawHandle) -> u64 {
+        handle.address()
+    }
 
     /// Gives one reference back.
     ///
@@ -321,12 +327,15 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     unsafe fn prefetch(
         &self,
         queue: RawQueue,
-        address: usize,
-        len_bytes: usize,
+        _address: usize,
+        _len_bytes: usize,
         dependencies: &[RawEvent],
-    ) -> Result<RawEvent>;
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises. A backend that ignores hints keeps their place in the order.
+        unsafe { self.barrier(queue, dependencies) }
+    }
 
-    /// Says how a range of USM will be used. What the numbers of `advice` mean is up to the device; 0 takes earlier advice back.
+    /// Says how a range of USM will be used. What the numbers of the advice mean is up to the device; 0 takes earlier advice back.
     ///
     /// # Safety
     /// 1. Queue and dependencies are live.
@@ -337,11 +346,14 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     unsafe fn mem_advise(
         &self,
         queue: RawQueue,
-        address: usize,
-        len_bytes: usize,
-        advice: i32,
+        _address: usize,
+        _len_bytes: usize,
+        _advice: i32,
         dependencies: &[RawEvent],
-    ) -> Result<RawEvent>;
+    ) -> Result<RawEvent> {
+        // SAFETY: the caller's promises. A backend that ignores hints keeps their place in the order.
+        unsafe { self.barrier(queue, dependencies) }
+    }
 
     /// An event that ends when all `events` have ended; with none, when all that was submitted to the queue before has ended.
     /// What is submitted to the queue afterwards starts after it.
@@ -414,6 +426,8 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the runtime cannot list them.
     unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>>;
 
+    // Objects of SYCL: a backend without them keeps these three.
+
     /// A handle of our own to the SYCL object behind a foreign pointer, which is copied, never consumed.
     ///
     /// Junk pointers are refused as far as that can be seen from outside.
@@ -424,7 +438,9 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`crate::Error::InvalidForeignHandle`], [`crate::Error::NoForeignHandle`].
-    unsafe fn import_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<RawHandle>;
+    unsafe fn import_foreign(&self, kind: ForeignKind, _pointer: *mut c_void) -> Result<RawHandle> {
+        Err(Error::NoForeignHandle { backend: self.id(), what: kind.name() })
+    }
 
     /// A heap copy of a context or queue, for a consumer that frees it with [`delete_foreign`](Self::delete_foreign).
     ///
@@ -433,13 +449,17 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`crate::Error::NoForeignHandle`] where the backend has no SYCL objects.
-    unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>>;
+    unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
+        let is_context = matches!(handle, RawHandle::Context(_));
+        let kind = if is_context { ForeignKind::Context } else { ForeignKind::Queue };
+        Err(Error::NoForeignHandle { backend: self.id(), what: kind.name() })
+    }
 
     /// Deletes what `export_foreign` gave.
     ///
     /// # Safety
     /// 1. `pointer` came from `export_foreign` with that kind and was not deleted before.
-    unsafe fn delete_foreign(&self, kind: ForeignKind, pointer: NonNull<c_void>);
+    unsafe fn delete_foreign(&self, _kind: ForeignKind, _pointer: NonNull<c_void>) {}
 
     // Kernels: a backend without them keeps these four.
 

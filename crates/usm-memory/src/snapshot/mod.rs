@@ -1,4 +1,4 @@
-//! Which memory is live now, and what happened to memory over time, as data and as drawings.
+//! Which memory is live now, and what happened to memory over time, as data and, with the feature `svg`, as drawings.
 //!
 //! [`snapshot()`](crate::snapshot()) lists all live memory, with the labels that [`Tag`] and
 //! [`UsmBuffer::set_tag`](crate::UsmBuffer::set_tag) gave it. A [`Timeline`] is what was recorded between two points in time.
@@ -7,12 +7,13 @@
 //! |---|---|
 //! | `torch.cuda.memory_snapshot` | [`snapshot()`](crate::snapshot()) |
 //! | `torch.cuda.memory._record_memory_history` | [`Timeline::record`] |
-//! | `memory_viz` | [`Timeline::to_html`], [`Snapshot::to_html`] |
+//! | `memory_viz` | `Timeline::to_html`, `Snapshot::to_html` (feature `svg`) |
 
 mod clock;
-mod draw;
 mod list;
 mod registry;
+#[cfg(feature = "svg")]
+mod svg;
 mod tag;
 mod timeline;
 
@@ -27,6 +28,9 @@ pub use self::timeline::{Bar, Recording, Timeline};
 pub(crate) use self::timeline::{is_recording, record};
 use crate::Ownership;
 use crate::buffer::Block;
+
+/// Most bars in a drawing: more make it slow to show.
+const MAX_BARS: usize = 2000;
 
 /// Who frees memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

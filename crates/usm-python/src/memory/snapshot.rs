@@ -120,6 +120,7 @@ impl MemorySnapshot {
     /// >>> import usm.memory as um
     /// >>> um.snapshot().to_svg()[:4]
     /// '<svg'
+    #[cfg(feature = "svg")]
     fn to_svg(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.to_svg())
     }
@@ -129,10 +130,12 @@ impl MemorySnapshot {
     /// >>> import usm.memory as um
     /// >>> um.snapshot().to_html()[:15]
     /// '<!DOCTYPE html>'
+    #[cfg(feature = "svg")]
     fn to_html(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.to_html())
     }
 
+    #[cfg(feature = "svg")]
     fn _repr_html_(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.to_html_fragment())
     }

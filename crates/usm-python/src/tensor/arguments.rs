@@ -5,9 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::Device;
-use usm_array::{Axes, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes};
+use usm_array::{
+    Axes, CopyMode, CopyOrder, DefaultDtypes, Dtype, DtypeError, Order, Scalar, WeakScalar, default_dtypes,
+};
 
-use super::dtype::numpy_name;
 use crate::builtin::is_builtin;
 use crate::errors::type_name;
 use crate::imported;
@@ -175,4 +176,50 @@ fn int(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
         return Ok(Scalar::Int(value));
     }
     object.extract::<f64>().map(Scalar::Float)
+}
+
+/// The dtype of one of NumPy's names for the types of C, or of its letters, which are not those of the array API.
+fn numpy_name(text: &str) -> Option<Dtype> {
+    let long =
+        if size_of::<std::ffi::c_long>() == 8 { (Dtype::I64, Dtype::U64) } else { (Dtype::I32, Dtype::U32) };
+    Some(match text {
+        "?" | "bool_" => Dtype::Bool,
+        "b" | "byte" => Dtype::I8,
+        "B" | "ubyte" => Dtype::U8,
+        "h" | "short" => Dtype::I16,
+        "H" | "ushort" => Dtype::U16,
+        "i" | "intc" => Dtype::I32,
+        "I" | "uintc" => Dtype::U32,
+        "l" | "long" => long.0,
+        "L" | "ulong" => long.1,
+        "q" | "longlong" | "p" | "n" | "intp" | "int" | "int_" => Dtype::I64,
+        "Q" | "ulonglong" | "P" | "N" | "uintp" | "uint" => Dtype::U64,
+        "e" | "half" => Dtype::F16,
+        "f" | "single" => Dtype::F32,
+        "d" | "double" | "float" => Dtype::F64,
+        "F" | "csingle" => Dtype::C64,
+        "D" | "cdouble" | "complex" => Dtype::C128,
+        _ => return None,
+    })
+}
+
+/// Python's `copy=None`, `copy=False` and `copy=True`.
+pub(super) fn copy_mode(copy: Option<bool>) -> CopyMode {
+    match copy {
+        None => CopyMode::IfNeeded,
+        Some(false) => CopyMode::Never,
+        Some(true) => CopyMode::Always,
+    }
+}
+
+pub(super) fn copy_order(text: &str) -> PyResult<CopyOrder> {
+    match text {
+        "C" | "c" => Ok(CopyOrder::C),
+        "F" | "f" => Ok(CopyOrder::F),
+        "A" | "a" => Ok(CopyOrder::Any),
+        "K" | "k" => Ok(CopyOrder::Keep),
+        _ => Err(PyValueError::new_err(format!(
+            "order: found {text:?}, allowed are \"C\", \"F\", \"A\" and \"K\""
+        ))),
+    }
 }

@@ -617,6 +617,7 @@ impl UsmNdarray {
     }
 
     /// What the array is, as a table, and where its elements are in memory, as a drawing.
+    #[cfg(feature = "svg")]
     fn _repr_html_(&self) -> String {
         self.array().to_html_fragment()
     }

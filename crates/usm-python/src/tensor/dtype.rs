@@ -60,31 +60,6 @@ pub(crate) fn named<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
     object(py, found)
 }
 
-/// The dtype of one of NumPy's names for the types of C, or of its letters, which are not those of the array API.
-pub(super) fn numpy_name(text: &str) -> Option<Dtype> {
-    let long =
-        if size_of::<std::ffi::c_long>() == 8 { (Dtype::I64, Dtype::U64) } else { (Dtype::I32, Dtype::U32) };
-    Some(match text {
-        "?" | "bool_" => Dtype::Bool,
-        "b" | "byte" => Dtype::I8,
-        "B" | "ubyte" => Dtype::U8,
-        "h" | "short" => Dtype::I16,
-        "H" | "ushort" => Dtype::U16,
-        "i" | "intc" => Dtype::I32,
-        "I" | "uintc" => Dtype::U32,
-        "l" | "long" => long.0,
-        "L" | "ulong" => long.1,
-        "q" | "longlong" | "p" | "n" | "intp" | "int" | "int_" => Dtype::I64,
-        "Q" | "ulonglong" | "P" | "N" | "uintp" | "uint" => Dtype::U64,
-        "e" | "half" => Dtype::F16,
-        "f" | "single" => Dtype::F32,
-        "d" | "double" | "float" => Dtype::F64,
-        "F" | "csingle" => Dtype::C64,
-        "D" | "cdouble" | "complex" => Dtype::C128,
-        _ => return None,
-    })
-}
-
 /// DType(dtype)
 ///
 /// The type of the elements of an array, where NumPy is not installed; where it is, arrays have NumPy's dtypes. `dtype` is a name

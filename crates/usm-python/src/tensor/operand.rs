@@ -7,8 +7,7 @@ use usm_array::{ArrayOrScalar, Dtype, Rhs, Scalar, UsmArray};
 
 use super::arguments;
 use super::exchange::on_host;
-use super::functions::results::same_queue;
-use crate::errors::OrRaise;
+use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
 use crate::interface::import::{Found, array_if_usm};
 
 /// A number or an array.
@@ -138,5 +137,18 @@ fn renamed(py: Python<'_>, error: &PyErr, name: &str) -> String {
     match text.strip_prefix("obj") {
         Some(rest) => format!("{name}{rest}"),
         None => format!("{name}: {text}"),
+    }
+}
+
+/// Refuses operands whose queues do not compute together: where to compute would be a guess.
+pub(super) fn same_queue(operands: &[(&str, Option<&UsmArray>)]) -> PyResult<()> {
+    let mut placed = operands.iter().filter_map(|&(name, array)| Some((name, array?)));
+    let Some((first_name, first)) = placed.next() else { return Ok(()) };
+    match placed.find(|(_, array)| !array.queue().computes_with(first.queue())) {
+        None => Ok(()),
+        Some((name, array)) => {
+            let text = queues_differ(name, first_name, array.queue(), first.queue());
+            Err(ExecutionPlacementError::new_err(text))
+        }
     }
 }

@@ -7,7 +7,6 @@
 mod convert;
 
 use convert::Convert;
-pub(crate) use convert::half_from_f64;
 use half::f16;
 use num_complex::{Complex32, Complex64};
 use usm_memory::usm_core::bulk::has_avx2;

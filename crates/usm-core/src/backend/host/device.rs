@@ -147,8 +147,13 @@ pub(super) struct HostPlatform {
 
 impl HostPlatform {
     pub(super) fn info(&self) -> PlatformInfo {
+        Self::info_of(self.device.device_type)
+    }
+
+    /// Of the platform of a device of that type.
+    pub(super) fn info_of(device_type: DeviceType) -> PlatformInfo {
         PlatformInfo {
-            name: format!("usm host {} platform", self.device.device_type),
+            name: format!("usm host {device_type} platform"),
             vendor: "usm".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ..PlatformInfo::new(NAME)

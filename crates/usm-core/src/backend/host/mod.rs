@@ -9,6 +9,7 @@
 
 mod arena;
 mod classes;
+mod context;
 mod device;
 mod event;
 mod graph;
@@ -23,22 +24,22 @@ mod spans;
 mod submit;
 mod worker;
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use self::context::HostContext;
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
 use self::memory::Memory;
-use self::objects::{Handle, HostContext};
+use self::objects::Handle;
 use self::queue::HostQueue;
 pub use self::shared::{HostTable, SharedHost, VERSION as SHARED_VERSION};
 pub use self::simulated::HostDevice;
 use self::worker::Executor;
 use super::{
-    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, ForeignKind, HostTask, Partition, PeerAccess,
-    PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
-    RawPlatform, RawQueue, TaskMemory,
+    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, Partition, PeerAccess, PlatformInfo,
+    PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform,
+    RawQueue, TaskMemory,
 };
 use crate::fork::{ForkMutex, ForkMutexGuard};
 use crate::{Device, Error, Result, UsmKind};
@@ -206,11 +207,6 @@ unsafe impl Backend for HostBackend {
             .ok_or(Error::Backend { backend: BackendId::Host, call: "sub_devices" })
     }
 
-    // Device memory is guarded: host code that touches it is to fail here as on a GPU.
-    unsafe fn host_reachable(&self, _device: RawDevice, kind: UsmKind) -> bool {
-        kind.is_host_accessible()
-    }
-
     // The memory of all simulated devices is the host's.
     unsafe fn can_access_peer(&self, device: RawDevice, peer: RawDevice, _access: PeerAccess) -> bool {
         device != peer
@@ -271,14 +267,6 @@ unsafe impl Backend for HostBackend {
         let queue = unsafe { HostQueue::clone_raw(queue) };
         let context = HostContext::into_raw(Arc::clone(&queue.context));
         Ok((context, SimulatedDevice::into_raw(Arc::clone(&queue.device)), queue.properties))
-    }
-
-    unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
-        a == b
-    }
-
-    unsafe fn hash(&self, handle: RawHandle) -> u64 {
-        handle.address()
     }
 
     unsafe fn release(&self, handle: RawHandle) {
@@ -423,17 +411,4 @@ unsafe impl Backend for HostBackend {
         let dependencies = self.executor.dependencies(&event);
         Ok(dependencies.into_iter().map(HostEvent::into_raw).collect())
     }
-
-    unsafe fn import_foreign(&self, kind: ForeignKind, _pointer: *mut c_void) -> Result<RawHandle> {
-        Err(Error::NoForeignHandle { backend: BackendId::Host, what: kind.name() })
-    }
-
-    unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
-        let what =
-            if matches!(handle, RawHandle::Context(_)) { ForeignKind::Context } else { ForeignKind::Queue };
-        Err(Error::NoForeignHandle { backend: BackendId::Host, what: what.name() })
-    }
-
-    // Nothing was exported, so there is nothing to delete.
-    unsafe fn delete_foreign(&self, _kind: ForeignKind, _pointer: NonNull<c_void>) {}
 }

@@ -1,28 +1,14 @@
-//! The host backend's contexts, and how all its objects travel as raw handles.
+//! How the host backend's objects travel as raw handles.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::context::HostContext;
 use super::device::{HostPlatform, SimulatedDevice};
 use super::event::HostEvent;
 use super::queue::HostQueue;
 use crate::backend::{RawContext, RawDevice, RawEvent, RawPlatform, RawQueue};
-
-/// A context: an identity that allocations are bound to.
-#[derive(Debug)]
-pub(super) struct HostContext {
-    pub(super) id: u64,
-    pub(super) devices: Vec<Arc<SimulatedDevice>>,
-}
-
-impl HostContext {
-    pub(super) fn new(devices: Vec<Arc<SimulatedDevice>>) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), devices }
-    }
-}
 
 /// An object that travels as a raw handle: the pointer of an `Arc`, which owns one count.
 pub(super) trait Handle: Sized {

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::context::HostContext;
 use super::device::SimulatedDevice;
 use super::event::HostEvent;
 use super::job::Work;
-use super::objects::HostContext;
 use super::worker::Executor;
 use crate::Result;
 use crate::backend::QueueProperties;

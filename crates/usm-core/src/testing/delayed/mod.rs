@@ -373,6 +373,10 @@ unsafe impl Backend for DelayedBackend {
         task: HostTask,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
+        if !self.inner.runs_host_tasks() {
+            // SAFETY: the caller's promises are the same.
+            return unsafe { self.inner.host_task(queue, memory, task, dependencies) }; // it says why not
+        }
         let range = |range: &TaskMemory| {
             let start = range.start.expose_provenance();
             start..start + range.len_bytes

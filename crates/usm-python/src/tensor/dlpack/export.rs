@@ -13,7 +13,7 @@ use crate::interface::index;
 use crate::interrupt::{self, Pass};
 use crate::runtime;
 use crate::sycl::{Place, place_of};
-use crate::tensor::exchange::copy_mode;
+use crate::tensor::arguments::copy_mode;
 
 /// A capsule with the array as a tensor.
 pub(in crate::tensor) fn export<'py>(

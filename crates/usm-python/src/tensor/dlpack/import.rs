@@ -15,7 +15,7 @@ use crate::interrupt;
 use crate::runtime;
 use crate::sycl::{queue_argument, queue_object};
 use crate::tensor::UsmNdarray;
-use crate::tensor::exchange::copy_mode;
+use crate::tensor::arguments::copy_mode;
 
 /// from_dlpack(x, /, *, device=None, copy=None)
 ///

@@ -10,7 +10,7 @@ use usm_array::{
 };
 
 use super::host::HostElements;
-use super::object::{Source, source};
+use super::source::{Source, source};
 use super::wanted::Wanted;
 use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
 use crate::interface::sequence;

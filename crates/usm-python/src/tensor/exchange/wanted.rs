@@ -39,8 +39,8 @@ impl<'a, 'py> Wanted<'a, 'py> {
         Ok(Self {
             dtype: dtype.filter(|dtype| !dtype.is_none()),
             kind: usm_type.map(|text| kind_argument("usm_type", text)).transpose()?,
-            order: copy_order(order)?,
-            copy: copy_mode(copy),
+            order: arguments::copy_order(order)?,
+            copy: arguments::copy_mode(copy),
             place: place(py, device, sycl_queue)?,
         })
     }
@@ -107,27 +107,6 @@ impl<'a, 'py> Wanted<'a, 'py> {
             )));
         }
         Ok(())
-    }
-}
-
-/// Python's `copy=None`, `copy=False` and `copy=True`.
-pub(in crate::tensor) fn copy_mode(copy: Option<bool>) -> CopyMode {
-    match copy {
-        None => CopyMode::IfNeeded,
-        Some(false) => CopyMode::Never,
-        Some(true) => CopyMode::Always,
-    }
-}
-
-pub(in crate::tensor) fn copy_order(text: &str) -> PyResult<CopyOrder> {
-    match text {
-        "C" | "c" => Ok(CopyOrder::C),
-        "F" | "f" => Ok(CopyOrder::F),
-        "A" | "a" => Ok(CopyOrder::Any),
-        "K" | "k" => Ok(CopyOrder::Keep),
-        _ => Err(PyValueError::new_err(format!(
-            "order: found {text:?}, allowed are \"C\", \"F\", \"A\" and \"K\""
-        ))),
     }
 }
 

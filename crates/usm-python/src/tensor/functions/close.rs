@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use usm_array::{Tolerance, UsmArray};
 
 use super::super::UsmNdarray;
-use super::super::operand::Operand;
+use super::super::operand::{Operand, same_queue};
 use super::operands;
 use super::results;
 
@@ -65,7 +65,7 @@ fn compared(
     finish: fn(UsmArray) -> usm_array::Result<UsmArray>,
 ) -> PyResult<UsmNdarray> {
     let (a1, a2) = (operands::array("a1", a1)?, operands::operand("a2", a2)?);
-    results::same_queue(&[("a1", Some(&a1)), ("a2", a2.array())])?;
+    same_queue(&[("a1", Some(&a1)), ("a2", a2.array())])?;
     let work = results::work_bytes([Some(&a1), a2.array()].into_iter().flatten());
     results::array(py, work, move || finish(is_close(&a1, &a2, tolerance)?))
 }

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::{Conversion, CopyMode, can_cast, default_dtypes};
 
-use super::super::exchange::copy_order;
+use super::super::arguments::copy_order;
 use super::super::{UsmNdarray, arguments};
 use super::{operands, place, results};
 

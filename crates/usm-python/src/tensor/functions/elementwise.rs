@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use usm_array::{Rhs, UsmArray};
 
-use super::super::exchange::copy_order;
-use super::super::operand::Operand;
+use super::super::arguments::copy_order;
+use super::super::operand::{Operand, same_queue};
 use super::operands;
 use super::results;
 use crate::errors::ExecutionPlacementError;
@@ -19,7 +19,7 @@ pub(super) fn binary<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let order = copy_order(order)?;
     let (a, b) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
-    results::same_queue(&[("x1", a.array()), ("x2", b.array())])?;
+    same_queue(&[("x1", a.array()), ("x2", b.array())])?;
     if a.array().or(b.array()).is_none() {
         return Err(ExecutionPlacementError::new_err(
             "x1, x2: found two numbers, allowed is at least one array, which says where to compute",

@@ -5,6 +5,7 @@ use pyo3::types::PyTuple;
 use usm_array::{Repeats, UsmArray};
 
 use super::super::UsmNdarray;
+use super::super::operand::same_queue;
 use super::{operands, results};
 use crate::errors::OrRaise;
 
@@ -98,7 +99,7 @@ pub(crate) fn repeat(
         return results::array(py, work, move || x.repeat(Repeats::Each(count), axis));
     }
     let counts = operands::array("repeats", repeats)?;
-    results::same_queue(&[("x", Some(&x)), ("repeats", Some(&counts))])?;
+    same_queue(&[("x", Some(&x)), ("repeats", Some(&counts))])?;
     results::array(py, x.size_bytes(), move || x.repeat(Repeats::Array(&counts), axis))
 }
 

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use usm_array::{Casting, Dtype, LikeOptions, UsmArray};
 
 use super::super::UsmNdarray;
-use super::super::exchange::copy_order;
+use super::super::arguments::copy_order;
 use super::super::operand::Operand;
 use super::create::as_python_casts;
 use super::operands;

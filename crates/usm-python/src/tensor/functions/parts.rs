@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use usm_array::{CopyOrder, UsmArray};
 
 use super::super::UsmNdarray;
-use super::super::exchange::copy_order;
+use super::super::arguments::copy_order;
 use super::super::parts;
 use super::elementwise::unary;
 use super::operands;

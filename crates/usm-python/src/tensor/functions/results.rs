@@ -6,8 +6,9 @@ use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Conversion, CopyOrder, UsmArray, coerced_kind};
 
 use super::super::UsmNdarray;
+use super::super::operand::same_queue;
 use super::operands;
-use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
+use crate::errors::OrRaise;
 use crate::interrupt::{self, Pass};
 
 /// Runs a job on about `work_bytes` bytes without the interpreter. It owns its operands, since it may go on when Ctrl-C ends the
@@ -63,19 +64,6 @@ pub(super) fn tuple<'py>(
 ) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
     let arrays: Vec<_> = arrays.into_iter().map(UsmNdarray::from_array).collect();
     pyo3::types::PyTuple::new(py, arrays)
-}
-
-/// Refuses operands whose queues do not compute together: where to compute would be a guess.
-pub(in crate::tensor) fn same_queue(operands: &[(&str, Option<&UsmArray>)]) -> PyResult<()> {
-    let mut placed = operands.iter().filter_map(|&(name, array)| Some((name, array?)));
-    let Some((first_name, first)) = placed.next() else { return Ok(()) };
-    match placed.find(|(_, array)| !array.queue().computes_with(first.queue())) {
-        None => Ok(()),
-        Some((name, array)) => {
-            let text = queues_differ(name, first_name, array.queue(), first.queue());
-            Err(ExecutionPlacementError::new_err(text))
-        }
-    }
 }
 
 /// The result in memory of the kind that follows from the operands.

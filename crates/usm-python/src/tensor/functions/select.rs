@@ -5,7 +5,8 @@ use pyo3::types::PyTuple;
 use usm_array::UsmArray;
 
 use super::super::UsmNdarray;
-use super::super::exchange::copy_order;
+use super::super::arguments::copy_order;
+use super::super::operand::same_queue;
 use super::operands;
 use super::results;
 use super::take::cast_value;
@@ -44,7 +45,7 @@ pub(crate) fn extract(
     arr: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
     let (condition, array) = (operands::array("condition", condition)?, operands::array("arr", arr)?);
-    results::same_queue(&[("condition", Some(&condition)), ("arr", Some(&array))])?;
+    same_queue(&[("condition", Some(&condition)), ("arr", Some(&array))])?;
     results::array(py, results::work_bytes([&array, &condition]), move || {
         results::follow(array.extract(&condition)?, &[&condition, &array])
     })
@@ -70,7 +71,7 @@ pub(crate) fn place(
 ) -> PyResult<()> {
     let (array, mask) = (operands::array("arr", arr)?, operands::array("mask", mask)?);
     let values = cast_value("vals", vals, &array)?;
-    results::same_queue(&[("arr", Some(&array)), ("mask", Some(&mask)), ("vals", values.array())])?;
+    same_queue(&[("arr", Some(&array)), ("mask", Some(&mask)), ("vals", values.array())])?;
     results::run(arr.py(), results::work_bytes([&array, &mask]), move || array.place(&mask, &values))
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn where_<'py>(
     let py = condition.py();
     let (condition, order) = (operands::array("condition", condition)?, copy_order(order)?);
     let (x1, x2) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
-    results::same_queue(&[("condition", Some(&condition)), ("x1", x1.array()), ("x2", x2.array())])?;
+    same_queue(&[("condition", Some(&condition)), ("x1", x1.array()), ("x2", x2.array())])?;
     let work = results::work_bytes([Some(&condition), x1.array(), x2.array()].into_iter().flatten());
     results::give(py, out, work, move || {
         let arrays: Vec<&UsmArray> =

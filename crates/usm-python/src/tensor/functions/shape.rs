@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::{CopyMode, UsmArray};
 
-use super::super::exchange::copy_mode;
+use super::super::arguments::copy_mode;
 use super::super::{UsmNdarray, arguments};
 use super::{operands, results};
 use crate::errors::OrRaise;

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use usm_array::UsmArray;
 
 use super::super::UsmNdarray;
-use super::super::operand::Operand;
+use super::super::operand::{Operand, same_queue};
 use super::create::as_python_casts;
 use super::operands;
 use super::results;
@@ -36,7 +36,7 @@ pub(crate) fn take<'py>(
     let array = operands::array("x", x)?;
     let indices = operands::array("indices", indices)?;
     let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
-    results::same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
+    same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
     let work = results::work_bytes([&array, &indices]);
     results::give(x.py(), out, work, move || {
         results::follow(array.take(&indices, axis, mode)?, &[&array, &indices])
@@ -98,7 +98,7 @@ pub(crate) fn take_along_axis(
 ) -> PyResult<UsmNdarray> {
     let (array, indices) = (operands::array("x", x)?, operands::array("indices", indices)?);
     let mode = operands::mode(mode)?;
-    results::same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
+    same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
     results::array(py, results::work_bytes([&array, &indices]), move || {
         results::follow(array.take_along_axis(&indices, Some(axis), mode)?, &[&array, &indices])
     })
@@ -143,7 +143,7 @@ pub(super) fn cast_value(name: &str, object: &Bound<'_, PyAny>, target: &UsmArra
 }
 
 fn check_queues(array: &UsmArray, indices: &UsmArray, values: &Operand) -> PyResult<()> {
-    results::same_queue(&[("x", Some(array)), ("indices", Some(indices)), ("vals", values.array())])
+    same_queue(&[("x", Some(array)), ("indices", Some(indices)), ("vals", values.array())])
 }
 
 /// Without an axis that of an array of one. An array without axes has one element, at place 0 of axis 0.

@@ -1,34 +1,29 @@
-//! A backend whose methods call the functions of another copy's table: objects and memory. Operations are in `client_events.rs`.
+//! A backend whose methods call the functions of another copy's table.
 
 use std::ffi::c_void;
-use std::mem::MaybeUninit;
-use std::ptr::{self, NonNull};
-use std::sync::Arc;
+use std::ptr::NonNull;
 
-use super::super::device::{HostPlatform, SimulatedDevice};
-use super::super::simulated::HostDevice;
+use super::super::device::SimulatedDevice;
 use super::super::{
-    Backend, BackendId, DeviceInfo, EventStatus, ForeignKind, HostTask, Partition, PeerAccess, PlatformInfo,
-    PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform,
-    RawQueue, TaskMemory,
+    Backend, BackendId, DeviceInfo, EventStatus, HostDevice, HostPlatform, HostTask, Partition, PeerAccess,
+    PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
+    RawPlatform, RawQueue, TaskMemory,
 };
-use super::table::{
-    Facts, Failure, HostTable, List, Object, Pointer, QueueParts, Token, VERSION, kind_number, kind_of,
-    properties_number, properties_of, type_of,
+use super::{
+    Answer, DEVICE_TYPES, Failure, HostTable, Query, Token, VERSION, kind_number, kind_of, properties_number,
+    properties_of,
 };
-use crate::{Error, Result, UsmKind};
-
-/// Objects that one call has room for; more take a second one.
-const FIRST: usize = 16;
+use crate::{DeviceType, Error, Result, UsmKind};
 
 /// The host backend of another copy of this library in the same process.
 ///
-/// Its devices, contexts, queues and memory are those of that copy. Devices cannot be partitioned through it.
+/// Its devices, contexts, queues and memory are those of that copy. Operations complete before their call returns. A platform is the
+/// handle of its device.
 #[derive(Debug)]
 pub struct SharedHost {
     /// Invariant C1: a table of [`VERSION`] by `HostBackend::table` of some copy, which lives as long as the process, and whose
     /// functions get its own server and objects that its functions gave.
-    pub(super) table: &'static HostTable,
+    table: &'static HostTable,
 }
 
 impl SharedHost {
@@ -58,89 +53,37 @@ impl SharedHost {
         #[cfg(feature = "sycl")]
         // SAFETY: null, or the static flag of that copy.
         if let Some(flag) = unsafe { table.waits.as_ref() }
-            && !ptr::eq(flag, super::super::super::sycl::one_waits::flag())
+            && !std::ptr::eq(flag, super::super::super::sycl::one_waits::flag())
         {
             super::super::super::sycl::one_waits::use_flag(flag);
         }
         Ok(Self { table })
     }
 
-    pub(super) fn call<T>(
-        &self,
-        name: &'static str,
-        call: impl FnOnce(&HostTable, *mut Failure) -> T,
-    ) -> Result<T> {
-        let mut failure = Failure::none();
-        let value = call(self.table, &raw mut failure);
-        failure.result(name).map(|()| value)
-    }
-
     /// # Safety
-    /// 1. `of` is a live object of the type that `what` is about.
-    pub(super) unsafe fn list(
-        &self,
-        name: &'static str,
-        what: List,
-        of: Token,
-        address: usize,
-    ) -> Result<Vec<NonNull<c_void>>> {
-        let mut found = vec![ptr::null_mut(); FIRST];
-        loop {
-            let count = self.call(name, |table, failure| {
-                // SAFETY: C1 and the caller's promise; room for as many as are said.
-                unsafe {
-                    (table.list)(table.server, what, of, address, found.as_mut_ptr(), found.len(), failure)
-                }
-            })?;
-            let all = count <= found.len();
-            found.truncate(count);
-            if all {
-                return Ok(found.into_iter().filter_map(NonNull::new).collect());
-            }
-            let object = match what {
-                List::PLATFORMS => Object::PLATFORM,
-                List::EVENT_DEPENDENCIES => Object::EVENT,
-                _ => Object::DEVICE,
-            };
-            for token in found {
-                // SAFETY: C1; a fresh object that goes nowhere else.
-                unsafe { (self.table.release)(self.table.server, object, token) };
-            }
-            found = vec![ptr::null_mut(); count];
-        }
+    /// 1. `of` are live objects of the types that the query is about.
+    unsafe fn ask(&self, query: Query, of: &[Token], number: usize) -> Answer {
+        // SAFETY: C1 and the caller's promise; as many objects as are said.
+        unsafe { (self.table.query)(self.table.server, query, of.as_ptr(), of.len(), number) }
     }
 
-    /// The only object of a list.
+    /// The object that answers a query, if there is one.
     ///
     /// # Safety
-    /// 1. As of `list`.
-    unsafe fn one(
-        &self,
-        name: &'static str,
-        what: List,
-        of: Token,
-        address: usize,
-    ) -> Result<NonNull<c_void>> {
+    /// 1. As of `ask`.
+    unsafe fn object(&self, query: Query, of: &[Token], number: usize) -> Option<NonNull<c_void>> {
         // SAFETY: the caller's promise.
-        let found = unsafe { self.list(name, what, of, address) }?;
-        found.first().copied().ok_or(Error::Backend { backend: BackendId::Host, call: name })
+        NonNull::new(unsafe { self.ask(query, of, number) }.objects[0])
     }
 
-    /// A device of this copy that has the same facts.
-    fn described(&self, device: RawDevice) -> DeviceInfo {
-        let mut facts = Facts::default();
-        // SAFETY: C1; callers pass live devices.
-        unsafe { (self.table.facts)(self.table.server, device.as_ptr(), &raw mut facts) };
-        let device_type = type_of(facts.device_type);
-        let twin = SimulatedDevice::new(&HostDevice::new(device_type), 0, facts.global_mem_bytes);
-        DeviceInfo {
-            number: usize::try_from(facts.number).ok(),
-            compute_units: facts.compute_units,
-            max_sub_devices: facts.max_sub_devices,
-            global_mem_bytes: facts.global_mem_bytes,
-            max_alloc_bytes: facts.max_alloc_bytes,
-            ..twin.info()
-        }
+    /// The devices that answer a query, one after the other.
+    ///
+    /// # Safety
+    /// 1. As of `ask`.
+    unsafe fn devices(&self, query: Query, of: &[Token]) -> Vec<RawDevice> {
+        // SAFETY: the caller's promise.
+        let device = |index| unsafe { self.object(query, of, index) };
+        (0..).map_while(device).map(RawDevice::new).collect()
     }
 
     /// One more reference to a queue of the other copy.
@@ -148,20 +91,27 @@ impl SharedHost {
     /// # Safety
     /// 1. `queue` is a live queue of the backend behind the table.
     pub(crate) unsafe fn retain(&self, queue: RawQueue) {
-        // SAFETY: C1 and the caller's promise.
-        unsafe { (self.table.retain_queue)(self.table.server, queue.as_ptr()) };
+        // SAFETY: the caller's promise.
+        unsafe { self.ask(Query::RETAIN_QUEUE, &[queue.as_ptr()], 0) };
     }
+}
+
+/// The object that a call made.
+fn made(object: Option<NonNull<c_void>>, call: &'static str) -> Result<NonNull<c_void>> {
+    object.ok_or(Error::Backend { backend: BackendId::Host, call })
+}
+
+/// The event of an operation that is complete. It stands for no object.
+fn completed(failure: &Failure) -> Result<RawEvent> {
+    failure.result().map(|()| RawEvent::new(NonNull::dangling()))
 }
 
 fn not_supported<T>(what: &'static str) -> Result<T> {
     Err(Error::NotSupported { backend: BackendId::Host, what })
 }
 
-fn made(name: &'static str, token: Token) -> Result<NonNull<c_void>> {
-    NonNull::new(token).ok_or(Error::Backend { backend: BackendId::Host, call: name })
-}
-
-// SAFETY: each method hands the call to a host backend, which keeps the five promises, and adds nothing (C1).
+// SAFETY: each method hands the call to a host backend, which keeps the five promises (C1). Operations are complete when they have
+// been submitted, so that there is nothing to wait for (promise 4).
 unsafe impl Backend for SharedHost {
     fn id(&self) -> BackendId {
         BackendId::Host
@@ -169,58 +119,58 @@ unsafe impl Backend for SharedHost {
 
     fn root_devices(&self) -> Result<Vec<RawDevice>> {
         // SAFETY: about no object.
-        let found = unsafe { self.list("root_devices", List::ROOT_DEVICES, ptr::null_mut(), 0) }?;
-        Ok(found.into_iter().map(RawDevice::new).collect())
+        Ok(unsafe { self.devices(Query::ROOT_DEVICE, &[]) })
     }
 
     unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo {
-        self.described(device)
+        // SAFETY: the device is live.
+        let facts = unsafe { self.ask(Query::DEVICE_FACTS, &[device.as_ptr()], 0) };
+        let [device_type, number, units, memory_bytes, max_alloc_bytes] = facts.numbers;
+        let device_type = usize::try_from(device_type).ok().and_then(|number| DEVICE_TYPES.get(number));
+        let twin = HostDevice::new(device_type.copied().unwrap_or(DeviceType::Custom))
+            .memory_bytes(memory_bytes)
+            .max_alloc_bytes(max_alloc_bytes)
+            .compute_units(u32::try_from(units).unwrap_or(1));
+        let number = number.checked_sub(1).and_then(|number| usize::try_from(number).ok());
+        DeviceInfo { number, ..SimulatedDevice::new(&twin, 0, 0).info() }
     }
 
     fn platforms(&self) -> Result<Vec<RawPlatform>> {
-        // SAFETY: about no object.
-        let found = unsafe { self.list("platforms", List::PLATFORMS, ptr::null_mut(), 0) }?;
-        Ok(found.into_iter().map(RawPlatform::new).collect())
+        let devices = self.root_devices()?;
+        Ok(devices
+            .into_iter()
+            .filter_map(|device| NonNull::new(device.as_ptr()))
+            .map(RawPlatform::new)
+            .collect())
     }
 
     unsafe fn platform_info(&self, platform: RawPlatform) -> PlatformInfo {
-        // SAFETY: the platform is live.
-        let devices = unsafe { self.platform_devices(platform) }.unwrap_or_default();
-        let device_type = devices.first().map_or(crate::DeviceType::Cpu, |&device| {
-            // SAFETY: a live device.
-            unsafe { self.device_info(device) }.device_type
-        });
-        for device in devices {
-            // SAFETY: a fresh handle that goes nowhere else.
-            unsafe { self.release(RawHandle::Device(device)) };
-        }
-        HostPlatform { device: Arc::new(SimulatedDevice::new(&HostDevice::new(device_type), 0, 0)) }.info()
+        let device = RawDevice::new(NonNull::new(platform.as_ptr()).unwrap_or(NonNull::dangling()));
+        // SAFETY: a live platform is a live device.
+        HostPlatform::info_of(unsafe { self.device_info(device) }.device_type)
     }
 
     unsafe fn platform_devices(&self, platform: RawPlatform) -> Result<Vec<RawDevice>> {
-        // SAFETY: the platform is live.
-        let found = unsafe { self.list("platform_devices", List::PLATFORM_DEVICES, platform.as_ptr(), 0) }?;
-        Ok(found.into_iter().map(RawDevice::new).collect())
+        // SAFETY: a live platform is a live root device.
+        let device = unsafe { self.object(Query::ROOT_OF, &[platform.as_ptr()], 0) };
+        Ok(device.map(RawDevice::new).into_iter().collect())
     }
 
     unsafe fn device_platform(&self, device: RawDevice) -> Result<RawPlatform> {
         // SAFETY: the device is live.
-        unsafe { self.one("device_platform", List::DEVICE_PLATFORM, device.as_ptr(), 0) }
-            .map(RawPlatform::new)
+        let root = unsafe { self.object(Query::ROOT_OF, &[device.as_ptr()], 0) };
+        made(root, "device_platform").map(RawPlatform::new)
     }
 
     unsafe fn parent_device(&self, device: RawDevice) -> Result<Option<RawDevice>> {
         // SAFETY: the device is live.
-        let found = unsafe { self.list("parent_device", List::PARENT_DEVICE, device.as_ptr(), 0) }?;
-        Ok(found.first().copied().map(RawDevice::new))
+        Ok(unsafe { self.object(Query::PARENT_DEVICE, &[device.as_ptr()], 0) }.map(RawDevice::new))
     }
 
     unsafe fn sub_devices(&self, _device: RawDevice, _partition: &Partition) -> Result<Vec<RawDevice>> {
-        not_supported("sub-devices of a device that another copy of this library made")
-    }
-
-    unsafe fn host_reachable(&self, _device: RawDevice, kind: UsmKind) -> bool {
-        kind.is_host_accessible()
+        not_supported(
+            "partitioning in an extension: partition the device in Python and pass a queue of the part",
+        )
     }
 
     // The memory of all simulated devices is the host's.
@@ -229,33 +179,29 @@ unsafe impl Backend for SharedHost {
     }
 
     unsafe fn set_peer_access(&self, _device: RawDevice, _peer: RawDevice, _enabled: bool) -> Result<bool> {
-        not_supported("switching peer access of a device that another copy of this library made")
+        not_supported("switching peer access in an extension: switch it in Python")
     }
 
     unsafe fn default_context(&self, device: RawDevice) -> Result<RawContext> {
         // SAFETY: the device is live.
-        unsafe { self.one("default_context", List::DEFAULT_CONTEXT, device.as_ptr(), 0) }.map(RawContext::new)
+        let context = unsafe { self.object(Query::DEFAULT_CONTEXT, &[device.as_ptr()], 0) };
+        made(context, "default_context").map(RawContext::new)
     }
 
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
         let devices: Vec<Token> = devices.iter().map(|device| device.as_ptr()).collect();
-        let name = "create_context";
-        let token = self.call(name, |table, failure| {
-            // SAFETY: C1; the devices are live.
-            unsafe { (table.create_context)(table.server, devices.as_ptr(), devices.len(), failure) }
-        })?;
-        made(name, token).map(RawContext::new)
+        // SAFETY: the devices are live.
+        made(unsafe { self.object(Query::NEW_CONTEXT, &devices, 0) }, "create_context").map(RawContext::new)
     }
 
     unsafe fn context_id(&self, context: RawContext) -> u64 {
-        // SAFETY: C1; the context is live.
-        unsafe { (self.table.context_id)(self.table.server, context.as_ptr()) }
+        // SAFETY: the context is live.
+        unsafe { self.ask(Query::CONTEXT_ID, &[context.as_ptr()], 0) }.numbers[0]
     }
 
     unsafe fn context_devices(&self, context: RawContext) -> Result<Vec<RawDevice>> {
         // SAFETY: the context is live.
-        let found = unsafe { self.list("context_devices", List::CONTEXT_DEVICES, context.as_ptr(), 0) }?;
-        Ok(found.into_iter().map(RawDevice::new).collect())
+        Ok(unsafe { self.devices(Query::CONTEXT_DEVICE, &[context.as_ptr()]) })
     }
 
     unsafe fn create_queue(
@@ -264,46 +210,32 @@ unsafe impl Backend for SharedHost {
         device: RawDevice,
         properties: QueueProperties,
     ) -> Result<RawQueue> {
-        let (context, device) = (context.as_ptr(), device.as_ptr());
-        let (name, properties) = ("create_queue", properties_number(properties));
-        let token = self.call(name, |table, failure| {
-            // SAFETY: C1; both are live.
-            unsafe { (table.create_queue)(table.server, context, device, properties, failure) }
-        })?;
-        made(name, token).map(RawQueue::new)
+        // SAFETY: both are live.
+        let queue = unsafe {
+            self.object(Query::NEW_QUEUE, &[context.as_ptr(), device.as_ptr()], properties_number(properties))
+        };
+        made(queue, "create_queue").map(RawQueue::new)
     }
 
     unsafe fn queue_parts(&self, queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {
-        let mut parts = MaybeUninit::<QueueParts>::zeroed();
-        // SAFETY: C1; the queue is live.
-        unsafe { (self.table.queue_parts)(self.table.server, queue.as_ptr(), parts.as_mut_ptr()) };
-        // SAFETY: pointers and a number, for which zero is a value.
-        let parts = unsafe { parts.assume_init() };
-        let name = "queue_parts";
-        let (context, device) = (made(name, parts.context)?, made(name, parts.device)?);
-        Ok((RawContext::new(context), RawDevice::new(device), properties_of(parts.properties)))
-    }
-
-    unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
-        a == b
-    }
-
-    unsafe fn hash(&self, handle: RawHandle) -> u64 {
-        handle.address()
+        // SAFETY: the queue is live.
+        let parts = unsafe { self.ask(Query::QUEUE_PARTS, &[queue.as_ptr()], 0) };
+        let [context, device] = parts.objects.map(|object| made(NonNull::new(object), "queue_parts"));
+        let properties = usize::try_from(parts.numbers[0]).unwrap_or(0);
+        Ok((RawContext::new(context?), RawDevice::new(device?), properties_of(properties)))
     }
 
     unsafe fn release(&self, handle: RawHandle) {
-        let (object, token) = match handle {
-            RawHandle::Platform(raw) => (Object::PLATFORM, raw.as_ptr()),
-            RawHandle::Device(raw) => (Object::DEVICE, raw.as_ptr()),
-            RawHandle::Context(raw) => (Object::CONTEXT, raw.as_ptr()),
-            RawHandle::Queue(raw) => (Object::QUEUE, raw.as_ptr()),
-            RawHandle::Event(raw) => (Object::EVENT, raw.as_ptr()),
-            // None was given out.
-            RawHandle::Bundle(_) | RawHandle::Kernel(_) => return,
+        let (query, token) = match handle {
+            RawHandle::Platform(raw) => (Query::RELEASE_DEVICE, raw.as_ptr()),
+            RawHandle::Device(raw) => (Query::RELEASE_DEVICE, raw.as_ptr()),
+            RawHandle::Context(raw) => (Query::RELEASE_CONTEXT, raw.as_ptr()),
+            RawHandle::Queue(raw) => (Query::RELEASE_QUEUE, raw.as_ptr()),
+            // An event stands for no object, and none of the others was given out.
+            RawHandle::Event(_) | RawHandle::Bundle(_) | RawHandle::Kernel(_) => return,
         };
-        // SAFETY: C1; the caller gives its reference back.
-        unsafe { (self.table.release)(self.table.server, object, token) };
+        // SAFETY: the caller gives its reference back.
+        unsafe { self.ask(query, &[token], 0) };
     }
 
     unsafe fn allocate(
@@ -324,18 +256,17 @@ unsafe impl Backend for SharedHost {
     }
 
     unsafe fn pointer_info(&self, context: RawContext, address: usize) -> Option<PointerInfo> {
-        let mut told = Pointer::default();
-        let (table, context) = (self.table, context.as_ptr());
-        // SAFETY: C1; the context is live.
-        unsafe { (table.pointer_info)(table.server, context, address, &raw mut told) };
-        let block = Some((told.start, told.len_bytes)).filter(|_| told.len_bytes > 0);
-        kind_of(told.kind).map(|kind| PointerInfo::new(kind, block))
+        // SAFETY: the context is live.
+        let found = unsafe { self.ask(Query::POINTER, &[context.as_ptr()], address) };
+        let [kind, start, len_bytes] = [0, 1, 2].map(|i| usize::try_from(found.numbers[i]).unwrap_or(0));
+        let block = Some((start, len_bytes)).filter(|_| len_bytes > 0);
+        kind_of(kind).map(|kind| PointerInfo::new(kind, block))
     }
 
     unsafe fn pointer_device(&self, context: RawContext, address: usize) -> Result<RawDevice> {
         // SAFETY: the context is live and knows the address.
-        unsafe { self.one("pointer_device", List::POINTER_DEVICE, context.as_ptr(), address) }
-            .map(RawDevice::new)
+        let device = unsafe { self.object(Query::POINTER_DEVICE, &[context.as_ptr()], address) };
+        made(device, "pointer_device").map(RawDevice::new)
     }
 
     unsafe fn memcpy(
@@ -344,10 +275,10 @@ unsafe impl Backend for SharedHost {
         dst: *mut u8,
         src: *const u8,
         len_bytes: usize,
-        dependencies: &[RawEvent],
+        _dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
-        unsafe { self.submit_memcpy(queue, dst, src, len_bytes, dependencies) }
+        // SAFETY: C1; the caller's promises are the same. Dependencies are complete.
+        completed(&unsafe { (self.table.copy)(self.table.server, queue.as_ptr(), dst, src, len_bytes) })
     }
 
     unsafe fn fill(
@@ -356,86 +287,48 @@ unsafe impl Backend for SharedHost {
         dst: *mut u8,
         pattern: &[u8],
         count: usize,
-        dependencies: &[RawEvent],
+        _dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
-        unsafe { self.submit_fill(queue, dst, pattern, count, dependencies) }
+        let (table, queue) = (self.table, queue.as_ptr());
+        // SAFETY: C1; the caller's promises are the same. Dependencies are complete.
+        completed(&unsafe { (table.fill)(table.server, queue, dst, pattern.as_ptr(), pattern.len(), count) })
     }
 
-    unsafe fn prefetch(
-        &self,
-        queue: RawQueue,
-        address: usize,
-        len_bytes: usize,
-        dependencies: &[RawEvent],
-    ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
-        unsafe { self.submit_hint("prefetch", queue, address, len_bytes, dependencies) }
-    }
-
-    unsafe fn mem_advise(
-        &self,
-        queue: RawQueue,
-        address: usize,
-        len_bytes: usize,
-        _advice: i32,
-        dependencies: &[RawEvent],
-    ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
-        unsafe { self.submit_hint("mem_advise", queue, address, len_bytes, dependencies) }
-    }
-
-    unsafe fn barrier(&self, queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
-        unsafe { self.submit_barrier(queue, events) }
-    }
-
-    fn runs_host_tasks(&self) -> bool {
-        true
+    unsafe fn barrier(&self, queue: RawQueue, _events: &[RawEvent]) -> Result<RawEvent> {
+        // SAFETY: C1; the queue is live.
+        completed(&unsafe { (self.table.wait)(self.table.server, queue.as_ptr()) })
     }
 
     unsafe fn host_task(
         &self,
-        queue: RawQueue,
-        memory: &[TaskMemory],
-        task: HostTask,
-        dependencies: &[RawEvent],
+        _queue: RawQueue,
+        _memory: &[TaskMemory],
+        _task: HostTask,
+        _dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
-        unsafe { self.submit_task(queue, memory, task, dependencies) }
+        not_supported(
+            "host tasks in an extension: copy device memory to host memory and call the function, \
+             since copies are complete when they return",
+        )
     }
 
-    unsafe fn wait(&self, event: RawEvent) -> Result<()> {
-        // SAFETY: the event is live.
-        unsafe { self.wait_for(event) }
+    unsafe fn wait(&self, _event: RawEvent) -> Result<()> {
+        Ok(())
     }
 
-    unsafe fn event_status(&self, event: RawEvent) -> EventStatus {
-        // SAFETY: the event is live.
-        unsafe { self.status(event) }
+    unsafe fn event_status(&self, _event: RawEvent) -> EventStatus {
+        EventStatus::Complete
     }
 
-    unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes> {
-        // SAFETY: the event is live.
-        unsafe { self.times(event) }
+    unsafe fn event_times(&self, _event: RawEvent) -> Result<ProfilingTimes> {
+        not_supported(
+            "profiling in an extension: measure the calls, since operations are complete when they return",
+        )
     }
 
-    unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>> {
-        // SAFETY: the event is live.
-        let found = unsafe { self.list("event_dependencies", List::EVENT_DEPENDENCIES, event.as_ptr(), 0) }?;
-        Ok(found.into_iter().map(RawEvent::new).collect())
+    unsafe fn event_dependencies(&self, _event: RawEvent) -> Result<Vec<RawEvent>> {
+        not_supported(
+            "event graphs in an extension: operations are complete when they return, so submit them in order",
+        )
     }
-
-    unsafe fn import_foreign(&self, kind: ForeignKind, _pointer: *mut c_void) -> Result<RawHandle> {
-        Err(Error::NoForeignHandle { backend: BackendId::Host, what: kind.name() })
-    }
-
-    unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
-        let what =
-            if matches!(handle, RawHandle::Context(_)) { ForeignKind::Context } else { ForeignKind::Queue };
-        Err(Error::NoForeignHandle { backend: BackendId::Host, what: what.name() })
-    }
-
-    // Nothing was exported, so there is nothing to delete.
-    unsafe fn delete_foreign(&self, _kind: ForeignKind, _pointer: NonNull<c_void>) {}
 }

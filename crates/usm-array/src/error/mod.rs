@@ -1,18 +1,24 @@
 //! The error of every operation on arrays
 
+mod create;
+mod dlpack;
+mod index;
+mod manipulate;
+
 use std::fmt;
 
 use thiserror::Error;
 use usm_memory::usm_core::UsmKind;
 
-use crate::create::CreateError;
-use crate::dlpack::DlpackError;
 use crate::dtype::{Casting, Dtype, DtypeError};
-use crate::index::IndexError;
 use crate::interface::{ByteSpan, InterfaceError};
 use crate::layout::LayoutError;
-use crate::manipulate::ManipulateError;
 use crate::scalar::Scalar;
+
+pub use self::create::CreateError;
+pub use self::dlpack::DlpackError;
+pub use self::index::IndexError;
+pub use self::manipulate::ManipulateError;
 
 /// What an operation on arrays returns.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,14 +1,14 @@
-//! Drawing: SVG elements and pages that need nothing but themselves, and text that cannot break out of them.
+//! Drawings of snapshots and timelines: SVG elements and pages that need nothing but themselves, and text that cannot break out of them.
+
+mod live;
+mod timeline;
 
 use std::fmt::{self, Display, Write};
 
 use usm_core::UsmKind;
 
-/// Most bars in a drawing: more make it slow to show.
-pub(super) const MAX_BARS: usize = 2000;
-
 /// Text between tags or in an attribute, whatever it contains.
-pub(super) struct Escaped<T>(pub(super) T);
+struct Escaped<T>(T);
 
 impl<T: Display> Display for Escaped<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,7 +38,7 @@ impl<T: Display> Display for Escaped<T> {
 }
 
 /// The colour of a kind.
-pub(super) fn colour(kind: UsmKind) -> &'static str {
+fn colour(kind: UsmKind) -> &'static str {
     match kind {
         UsmKind::Host => "#4477aa",
         UsmKind::Device => "#cc6677",
@@ -47,10 +47,10 @@ pub(super) fn colour(kind: UsmKind) -> &'static str {
 }
 
 /// A drawing.
-pub(super) struct Svg(String);
+struct Svg(String);
 
 impl Svg {
-    pub(super) fn new(title: &str, width: f64, height: f64) -> Self {
+    fn new(title: &str, width: f64, height: f64) -> Self {
         Self(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"sans-serif\" \
              font-size=\"12\"><title>{}</title>\n",
@@ -58,12 +58,12 @@ impl Svg {
         ))
     }
 
-    pub(super) fn text(&mut self, x: f64, y: f64, text: impl Display) {
+    fn text(&mut self, x: f64, y: f64, text: impl Display) {
         self.add(format_args!("<text x=\"{x:.2}\" y=\"{y:.2}\">{}</text>\n", Escaped(text)));
     }
 
     /// A rectangle that tells what it is when it is pointed at.
-    pub(super) fn bar(&mut self, place: [f64; 4], class: &str, fill: &str, about: impl Display) {
+    fn bar(&mut self, place: [f64; 4], class: &str, fill: &str, about: impl Display) {
         let [x, y, width, height] = place;
         self.add(format_args!(
             "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{fill}\">\
@@ -72,13 +72,13 @@ impl Svg {
         ));
     }
 
-    pub(super) fn line(&mut self, points: impl Iterator<Item = (f64, f64)>, class: &str, stroke: &str) {
+    fn line(&mut self, points: impl Iterator<Item = (f64, f64)>, class: &str, stroke: &str) {
         self.add(format_args!("<polyline class=\"{class}\" fill=\"none\" stroke=\"{stroke}\" points=\""));
         points.for_each(|(x, y)| self.add(format_args!("{x:.2},{y:.2} ")));
         self.add(format_args!("\"/>\n"));
     }
 
-    pub(super) fn end(mut self) -> String {
+    fn end(mut self) -> String {
         self.0.push_str("</svg>\n");
         self.0
     }
@@ -90,12 +90,12 @@ impl Svg {
 }
 
 /// A drawing and a table of text, to be put into a page.
-pub(super) fn fragment(drawing: &str, table: impl Display) -> String {
+fn fragment(drawing: &str, table: impl Display) -> String {
     format!("{drawing}<pre>{}</pre>\n", Escaped(table))
 }
 
 /// A page around a drawing and a table of text.
-pub(super) fn page(title: &str, drawing: &str, table: impl Display) -> String {
+fn page(title: &str, drawing: &str, table: impl Display) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>{title}</title></head>\n<body><h1>{title}</h1>\n\
          {}</body></html>\n",

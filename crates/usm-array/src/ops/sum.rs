@@ -5,8 +5,9 @@ use num_complex::Complex;
 
 use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
-use crate::copy::{CopyMode, half_from_f64};
+use crate::copy::CopyMode;
 use crate::dispatch;
+use crate::dtype::half_from_f64;
 use crate::dtype::{Bool8, Dtype, Element};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;

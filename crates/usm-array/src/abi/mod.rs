@@ -1,8 +1,22 @@
 //! The C structs of DLPack 1.3
 
+mod codes;
+
 use std::ffi::{c_char, c_int, c_void};
 
-use super::codes::{DLDataTypeCode, DLDeviceType};
+pub use self::codes::{DLDataTypeCode, DLDeviceType};
+
+/// The version of the specification that exported tensors follow. Tensors of every minor version are taken.
+pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 3 };
+
+/// Flag of a versioned tensor: its memory must not be written.
+pub const FLAG_READ_ONLY: u64 = 1;
+
+/// Flag of a versioned tensor: its memory is a copy that nobody else uses.
+pub const FLAG_IS_COPIED: u64 = 1 << 1;
+
+/// Flag of a versioned tensor: elements smaller than a byte fill one each. Arrays have no such elements.
+pub const FLAG_IS_SUBBYTE_TYPE_PADDED: u64 = 1 << 2;
 
 /// Version of the structs: another major number means another layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +92,7 @@ pub struct DLManagedTensorVersioned {
     pub manager_ctx: *mut c_void,
     /// Ends the tensor, this struct included; null if there is nothing to end
     pub deleter: Option<unsafe extern "C" fn(*mut Self)>,
-    /// [`FLAG_READ_ONLY`](super::FLAG_READ_ONLY) and the others
+    /// [`FLAG_READ_ONLY`] and the others
     pub flags: u64,
     /// The tensor
     pub dl_tensor: DLTensor,

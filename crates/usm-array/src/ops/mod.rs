@@ -1,4 +1,4 @@
-//! The kit for testing an array: comparisons, classes of numbers, logic, and a few reductions
+//! Operations on elements: comparisons, classes of numbers, logic, and reductions such as `==`, `sum` and `all`
 //!
 //! Semantics are those of the Python array API standard 2025.12, and NumPy's where that is silent. All of it works on the host:
 //! host and shared memory is looked at in place where it is dense, everything else block by block through the copy engine. No

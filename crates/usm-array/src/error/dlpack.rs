@@ -3,9 +3,7 @@
 use thiserror::Error;
 use usm_memory::usm_core::UsmKind;
 
-use super::VERSION;
-use super::abi::{DLDevice, DLPackVersion};
-use super::codes::{DLDataTypeCode, DLDeviceType};
+use crate::abi::{DLDataTypeCode, DLDevice, DLDeviceType, DLPackVersion, VERSION};
 use crate::layout::MAX_NDIM;
 
 /// A tensor that cannot be taken, or an array that cannot be handed out as it was asked for.
@@ -127,7 +125,7 @@ pub enum DlpackError {
 }
 
 impl DlpackError {
-    pub(super) fn device_id(found: DLDevice, allowed: usize) -> Self {
+    pub(crate) fn device_id(found: DLDevice, allowed: usize) -> Self {
         Self::DeviceId { device_type: found.device_type, found: found.device_id, allowed }
     }
 }

@@ -3,10 +3,10 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use super::Project;
 use super::probe::{Answer, SCRIPT};
 use super::version::Version;
 use crate::failure::{Failure, Outcome};
-use crate::project::Project;
 
 /// Names tried on PATH, in this order.
 const NAMES: [&str; 6] = ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11"];
@@ -83,7 +83,7 @@ impl Interpreter {
     }
 
     /// A text that changes when another Python is used: a venv made from it must then be remade.
-    pub(super) fn identity(&self) -> String {
+    pub(crate) fn identity(&self) -> String {
         format!("{} {}", self.answer.version, self.answer.base_prefix)
     }
 }

@@ -1,12 +1,11 @@
 //! A timeline as a drawing: bytes in use as steps, memory as bars over address and time.
 
-use std::fmt;
 use std::time::Duration;
 
 use usm_core::UsmKind;
 
-use super::{Bar, Timeline};
-use crate::snapshot::draw::{self, Svg};
+use super::{Svg, colour, page};
+use crate::snapshot::{Bar, MAX_BARS, Timeline};
 
 const WIDTH: f64 = 1000.0;
 const LEGEND: f64 = 88.0;
@@ -22,25 +21,25 @@ impl Timeline {
     pub fn to_svg(&self) -> String {
         let mut svg = Svg::new("memory over time", WIDTH, LEGEND + STEPS + GAP + BARS);
         svg.text(4.0, 16.0, self);
-        let across = |time: Duration| WIDTH * fraction(time.as_secs_f64(), self.duration.as_secs_f64());
+        let across = |time: Duration| WIDTH * fraction(time.as_secs_f64(), self.duration().as_secs_f64());
         let highest = UsmKind::ALL.map(|kind| self.peak_bytes(kind)).into_iter().max().unwrap_or(0);
         for (row, kind) in UsmKind::ALL.into_iter().enumerate() {
             let steps = self.steps(kind);
             let y = 32.0 + 16.0 * row as f64;
-            svg.bar([4.0, y, 12.0, 12.0], "legend", draw::colour(kind), kind);
+            svg.bar([4.0, y, 12.0, 12.0], "legend", colour(kind), kind);
             svg.text(22.0, y + 10.0, format_args!("{kind}: at most {} bytes in use", self.peak_bytes(kind)));
             let up = |bytes: usize| LEGEND + STEPS * (1.0 - fraction(bytes as f64, highest as f64));
             // Each value holds until the next one.
-            let ends = steps.iter().skip(1).map(|(time, _)| *time).chain([self.duration]);
+            let ends = steps.iter().skip(1).map(|(time, _)| *time).chain([self.duration()]);
             let corners = steps.iter().zip(ends);
             let corners =
                 corners.flat_map(|(&(start, bytes), end)| [start, end].map(|time| (across(time), up(bytes))));
-            svg.line(corners, kind.as_str(), draw::colour(kind));
+            svg.line(corners, kind.as_str(), colour(kind));
         }
-        let mut drawn: Vec<_> = self.bars.iter().collect();
-        if drawn.len() > draw::MAX_BARS {
+        let mut drawn: Vec<_> = self.bars().iter().collect();
+        if drawn.len() > MAX_BARS {
             drawn.sort_by_key(|bar| std::cmp::Reverse(bar.len_bytes));
-            drawn.truncate(draw::MAX_BARS);
+            drawn.truncate(MAX_BARS);
         }
         // Reserves lie behind what is handed out from them.
         drawn.sort_by_key(|bar| !bar.is_reserve);
@@ -51,7 +50,7 @@ impl Timeline {
             let y = LEGEND + STEPS + GAP + BARS * fraction(places.offset(bar.address), places.total_bytes);
             let height = BARS * fraction(bar.len_bytes as f64, places.total_bytes);
             let (class, fill) =
-                if bar.is_reserve { ("reserve", "#dddddd") } else { ("bar", draw::colour(bar.kind)) };
+                if bar.is_reserve { ("reserve", "#dddddd") } else { ("bar", colour(bar.kind)) };
             svg.bar([start, y, end - start, height], class, fill, bar);
         }
         svg.end()
@@ -60,7 +59,7 @@ impl Timeline {
     /// The drawing as a page that needs no network and no scripts.
     #[must_use]
     pub fn to_html(&self) -> String {
-        draw::page("Memory over time", &self.to_svg(), self)
+        page("Memory over time", &self.to_svg(), self)
     }
 }
 
@@ -98,31 +97,5 @@ impl Places {
     fn offset(&self, address: usize) -> f64 {
         let index = self.ranges.partition_point(|(start, ..)| *start <= address).saturating_sub(1);
         self.ranges.get(index).map_or(0.0, |(start, _, before)| before + (address - start) as f64)
-    }
-}
-
-/// How much is drawn, and what is missing.
-impl fmt::Display for Timeline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let left_out = self.bars.len().saturating_sub(draw::MAX_BARS);
-        let (count, seconds) = (self.bars.len(), self.duration.as_secs_f64());
-        write!(f, "{count} buffers in {seconds:.3} s, {left_out} smaller ones left out; ")?;
-        write!(f, "{} older events dropped at a limit of {}", self.dropped_count, self.max_events)
-    }
-}
-
-/// `weights: 100 B shared at 0x7f00, 0.001 s to 0.002 s`.
-impl fmt::Display for Bar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tag = if self.is_reserve { "(pool)" } else { self.tag.as_deref().unwrap_or("-") };
-        write!(f, "{tag}: {} B {} at {:#x}, ", self.len_bytes, self.kind, self.address)?;
-        match self.start {
-            Some(start) => write!(f, "{:.6} s to ", start.as_secs_f64())?,
-            None => f.write_str("before to ")?,
-        }
-        match self.end {
-            Some(end) => write!(f, "{:.6} s", end.as_secs_f64()),
-            None => f.write_str("the end"),
-        }
     }
 }
