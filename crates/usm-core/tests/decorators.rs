@@ -426,7 +426,7 @@ fn records_of_kernels_tell_their_arguments() {
         let submitted = format!("[{:#x}, u32 6], range [8], after []) -> event#", block.address());
         assert!(lines.iter().any(|line| line.contains(&submitted)), "{text}");
         assert!(lines.iter().any(|line| line.contains(", \"fill_u32\") -> kernel#")), "{text}");
-        assert!(lines.iter().any(|line| line.starts_with("kernel_info(kernel#")), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("kernel_info(kernel#")), "{text}");
         let released = |what: &str| lines.iter().any(|line| line.starts_with(&format!("release({what}#")));
         assert!(released("kernel") && released("bundle"), "{text}");
     }

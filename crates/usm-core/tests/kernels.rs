@@ -202,12 +202,13 @@ fn kernels_read_and_write_every_kind() {
 fn kernels_run_after_their_dependencies() {
     let Some(in_order) = common::sycl_queue() else { return };
     let queue = in_order.context().create_queue(in_order.device(), QueueProperties::OUT_OF_ORDER).unwrap();
-    let source = "kernel void step(global uint *x, uint add) {
+    // `step` is a function of OpenCL C, and PoCL finds no kernel of that name.
+    let source = "kernel void advance(global uint *x, uint add) {
         size_t i = get_global_id(0); uint value = x[i];
         for (int k = 0; k < 50; k++) value = value * 3 + add;
         x[i] = value;
     }";
-    let kernel = build(&queue, source).kernel("step").unwrap();
+    let kernel = build(&queue, source).kernel("advance").unwrap();
     let len = 50_000;
     let block = queue.allocate(UsmKind::Device, len * 4).unwrap();
     for round in 0..5_u32 {

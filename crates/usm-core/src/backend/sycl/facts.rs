@@ -75,6 +75,21 @@ pub(super) unsafe fn is_in_process(api: &Api, device: DPCTLSyclDeviceRef) -> boo
         && asked.guarded(api.DPCTLDevice_GetBackend) == DPCTLSyclBackendType::OPENCL
 }
 
+/// Whether the device's driver answers all questions about the sub-groups of a kernel.
+///
+/// For a question that a driver refuses, the C interface throws, which ends the process. No other question tells which ones a driver
+/// answers: PoCL 6 has the extension `cl_intel_required_subgroup_size` and refuses the kernel's size, PoCL 1.8 aborts. Intel, who
+/// defined the questions, answers all of them.
+///
+/// # Safety
+/// 1. `device` is live.
+pub(super) unsafe fn knows_sub_groups_of_kernels(api: &Api, device: DPCTLSyclDeviceRef) -> bool {
+    // F1: the caller's promise 1.
+    let asked = Asked { api, object: device };
+    // PoCL's vendor is the processor's: "GenuineIntel".
+    asked.text(api.DPCTLDevice_GetVendor) == "Intel(R) Corporation"
+}
+
 /// Reads all facts of a device.
 ///
 /// # Safety
