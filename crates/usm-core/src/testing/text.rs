@@ -100,7 +100,11 @@ impl Names {
                 format!("{}, {name:?}", self.name(RawHandle::Bundle(*bundle)))
             }
             Call::KernelInfo { kernel, device } => {
-                format!("{}, {}", self.name(RawHandle::Kernel(*kernel)), self.name(RawHandle::Device(*device)))
+                format!(
+                    "{}, {}",
+                    self.name(RawHandle::Kernel(*kernel)),
+                    self.name(RawHandle::Device(*device))
+                )
             }
             Call::SubmitKernel { queue, kernel, arguments, range, dependencies } => {
                 let (queue, kernel) = (self.name(Queue(*queue)), self.name(RawHandle::Kernel(*kernel)));
