@@ -267,6 +267,7 @@ macro_rules! methods {
             dependencies: &[RawEvent],
         ) -> Result<RawEvent> {
             let api = self.runtime.enter()?;
+            let _submitting = self.frees.submit();
             // SAFETY: the caller's promises are the same.
             unsafe { kernel::submit(&api, queue(on_queue), raw, arguments, range, dependencies) }
         }
