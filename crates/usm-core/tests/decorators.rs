@@ -195,7 +195,7 @@ fn records_tell_every_call_in_order() {
         recording.clear();
 
         let a = queue.allocate(UsmKind::Shared, 8).unwrap();
-        let b = queue.allocate_aligned(UsmKind::Shared, 8, 256).unwrap();
+        let b = queue.allocate_aligned(UsmKind::Shared, 8, 64).unwrap();
         let filled = set(&queue, &a, 5, &[]);
         let copied = copy(&queue, &b, &a, from_ref(&filled));
         copied.wait().unwrap();
@@ -203,7 +203,7 @@ fn records_tell_every_call_in_order() {
         let methods: Vec<_> = records.iter().map(|record| record.call.method()).collect();
         use Method::{Allocate, Fill, Memcpy, Wait};
         assert_eq!(methods, [Allocate, Allocate, Fill, Memcpy, Wait]);
-        assert!(matches!(records[1].call, Call::Allocate { len_bytes: 8, align_bytes: 256, .. }));
+        assert!(matches!(records[1].call, Call::Allocate { len_bytes: 8, align_bytes: 64, .. }));
         assert_eq!(records[1].answer, Answer::Block(Some(b.address())));
         let Answer::Handle(RawHandle::Event(event)) = records[2].answer else { unreachable!() };
         let Call::Memcpy { dst, src, len_bytes, dependencies, .. } = &records[3].call else { unreachable!() };
