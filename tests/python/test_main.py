@@ -49,12 +49,14 @@ def test_json():
     found = json.loads(done.stdout)
     assert found["version"] == usm.__version__
     # Which drivers there are depends on the environment: asked where there is none.
-    devices, platforms, selected = json.loads(process.check("""
+    devices, platforms, selected = json.loads(
+        process.check("""
         import json, usm
         devices, platforms = usm.get_devices(), usm.get_platforms()
         selected = usm.select_default_device().filter_string
         print(json.dumps([[d.filter_string for d in devices], [p.name for p in platforms], selected]))
-    """))
+    """)
+    )
     assert [d["filter_string"] for d in found["devices"]] == devices
     assert [b["name"] for b in found["backends"]] == [b["name"] for b in usm.backends()]
     (default,) = [d["filter_string"] for d in found["devices"] if d["default"]]
