@@ -9,6 +9,7 @@ pub(crate) const OPENCL: c_uint = 1 << 18;
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) name: &'static CStr,
+    pub(crate) vendor: &'static CStr,
     pub(crate) platform_name: &'static CStr,
     /// `DPCTLSyclDeviceType`.
     pub(crate) device_type: c_uint,
@@ -44,10 +45,14 @@ const ONLINE_COMPILER: u32 = 1 << 9;
 const QUEUE_PROFILING: u32 = 1 << 11;
 const USM: u32 = 1 << 12 | 1 << 13 | 1 << 14;
 
+/// Only drivers of this vendor know the sub-groups of kernels.
+pub(crate) const INTEL: &CStr = c"Intel(R) Corporation";
+
 /// The root devices; the position is the device's number, and its platform's.
 pub(crate) static DEVICES: [Device; 2] = [
     Device {
         name: c"Loopback CPU",
+        vendor: c"usm",
         platform_name: c"Loopback CPU platform",
         device_type: 1 << 2,
         type_name: "cpu",
@@ -63,6 +68,7 @@ pub(crate) static DEVICES: [Device; 2] = [
     },
     Device {
         name: c"Loopback GPU",
+        vendor: INTEL,
         platform_name: c"Loopback GPU platform",
         device_type: 1 << 4,
         type_name: "gpu",

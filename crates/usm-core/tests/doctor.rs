@@ -35,7 +35,8 @@ fn a_working_installation_has_no_problem() {
     assert_eq!(report.devices.iter().filter(|device| device.is_default).count(), 1);
     let text = report.to_string();
     let drivers = report.environment.iter().find(|variable| variable.name == "OCL_ICD_FILENAMES").unwrap();
-    if let (Some(driver), Some(list)) = (&sycl.driver, &drivers.value) {
+    let is_switched_off = std::env::var("USM_SYCL_AUTOCONFIG").is_ok_and(|value| value == "0");
+    if let (Some(driver), Some(list), false) = (&sycl.driver, &drivers.value, is_switched_off) {
         assert!(list.contains(driver.to_str().unwrap()), "{text}");
     }
     assert_eq!(kinds(&report), [], "{text}");
@@ -76,11 +77,17 @@ fn a_selector_that_hides_all_devices_is_named() {
 #[cfg(feature = "sycl")]
 #[test]
 fn a_driver_that_may_not_be_registered_is_named() {
-    let variables = [("USM_SYCL_AUTOCONFIG", "0"), ("OCL_ICD_FILENAMES", "")];
+    // A folder without the drivers that the machine has registered.
+    let vendors = std::env::temp_dir().join(format!("usm-doctor-vendors-{}", std::process::id()));
+    std::fs::create_dir_all(&vendors).unwrap();
+    let vendors_value = vendors.to_str().unwrap();
+    let variables =
+        [("USM_SYCL_AUTOCONFIG", "0"), ("OCL_ICD_FILENAMES", ""), ("OCL_ICD_VENDORS", vendors_value)];
     if in_child("a_driver_that_may_not_be_registered_is_named", &variables) {
         let report = Runtime::global().doctor();
         assert_eq!(kinds(&report), [ProblemKind::DriverNotRegistered], "{report}");
     }
+    std::fs::remove_dir_all(vendors).unwrap();
 }
 
 #[cfg(feature = "sycl")]

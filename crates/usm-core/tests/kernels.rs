@@ -91,10 +91,10 @@ fn every_type_of_argument_arrives() {
         assert_eq!(read(&queue, &block), expected, "{name}");
     }
     let all = format!(
-        "kernel void all({}, global int *to) {{ *to = (int)(a0 + a1 + a2 + a3 + a4) + (a7 == 0xffffffffffffffffUL); }}",
+        "kernel void add_all({}, global int *to) {{ *to = (int)(a0 + a1 + a2 + a3 + a4) + (a7 == 0xffffffffffffffffUL); }}",
         (0..used).map(|i| format!("{} a{i}", types[i])).collect::<Vec<_>>().join(", ")
     );
-    let kernel = build(&queue, &all).kernel("all").unwrap();
+    let kernel = build(&queue, &all).kernel("add_all").unwrap();
     let block = zeros(&queue, 4);
     let mut given: Vec<KernelArgument> = arguments.iter().take(used).map(|(argument, _)| *argument).collect();
     given.push((&block).into());
@@ -202,12 +202,12 @@ fn kernels_read_and_write_every_kind() {
 fn kernels_run_after_their_dependencies() {
     let Some(in_order) = common::sycl_queue() else { return };
     let queue = in_order.context().create_queue(in_order.device(), QueueProperties::OUT_OF_ORDER).unwrap();
-    let source = "kernel void step(global uint *x, uint add) {
+    let source = "kernel void advance(global uint *x, uint add) {
         size_t i = get_global_id(0); uint value = x[i];
         for (int k = 0; k < 50; k++) value = value * 3 + add;
         x[i] = value;
     }";
-    let kernel = build(&queue, source).kernel("step").unwrap();
+    let kernel = build(&queue, source).kernel("advance").unwrap();
     let len = 50_000;
     let block = queue.allocate(UsmKind::Device, len * 4).unwrap();
     for round in 0..5_u32 {

@@ -50,8 +50,8 @@ export! {
     }
 
     fn DPCTLDevice_GetVendor(state, device: Handle) -> *const c_char {
-        info(state, device)?;
-        Some(state.string(c"usm"))
+        let vendor = info(state, device)?.vendor;
+        Some(state.string(vendor))
     }
 
     fn DPCTLDevice_GetDriverVersion(state, device: Handle) -> *const c_char {

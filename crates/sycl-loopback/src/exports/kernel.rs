@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use super::{export, memory, usm};
-use crate::devices::DEVICES;
+use crate::devices::{DEVICES, INTEL};
 use crate::kernels::{Argument, KNOWN, Launch, entry_points, functions};
 use crate::state::{Bundle, Handle, Kernel, Kind, Object, State};
 
@@ -48,6 +48,14 @@ fn find(state: &mut State, bundle: Handle, name: *const c_char) -> Option<Kernel
 fn work_group_size(state: &mut State, kernel: Handle) -> Option<usize> {
     let kernel = state.kernel(kernel)?;
     DEVICES.get(kernel.device).map(|device| device.max_work_group)
+}
+
+/// The largest work-group, where the driver knows of sub-groups; another one would throw.
+fn sub_groups(state: &mut State, kernel: Handle) -> Option<usize> {
+    let device = state.kernel(kernel)?.device;
+    let knows = state.facts(device)?.vendor == INTEL;
+    state.expect(knows)?;
+    work_group_size(state, kernel)
 }
 
 /// The elements of an array of C.
@@ -164,17 +172,17 @@ export! {
     fn DPCTLKernel_GetPrivateMemSize(state, kernel: Handle) -> usize { state.kernel(kernel).map(|_| 8) }
 
     fn DPCTLKernel_GetMaxNumSubGroups(state, kernel: Handle) -> u32 {
-        u32::try_from(work_group_size(state, kernel)? / SUB_GROUP_SIZE).ok()
+        u32::try_from(sub_groups(state, kernel)? / SUB_GROUP_SIZE).ok()
     }
 
     fn DPCTLKernel_GetMaxSubGroupSize(state, kernel: Handle) -> u32 {
-        state.kernel(kernel)?;
+        sub_groups(state, kernel)?;
         u32::try_from(SUB_GROUP_SIZE).ok()
     }
 
-    fn DPCTLKernel_GetCompileNumSubGroups(state, kernel: Handle) -> u32 { state.kernel(kernel).map(|_| 0) }
+    fn DPCTLKernel_GetCompileNumSubGroups(state, kernel: Handle) -> u32 { sub_groups(state, kernel).map(|_| 0) }
 
-    fn DPCTLKernel_GetCompileSubGroupSize(state, kernel: Handle) -> u32 { state.kernel(kernel).map(|_| 0) }
+    fn DPCTLKernel_GetCompileSubGroupSize(state, kernel: Handle) -> u32 { sub_groups(state, kernel).map(|_| 0) }
 
     fn DPCTLQueue_SubmitRange(
         state, kernel: Handle, queue: Handle, arguments: *const *mut c_void, types: *const u32,

@@ -491,11 +491,11 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// What is known about a kernel.
     ///
     /// # Safety
-    /// 1. `kernel` is live.
+    /// 1. `kernel` and `device` are live, and the kernel was built for that device.
     ///
     /// # Errors
     /// When the runtime cannot tell.
-    unsafe fn kernel_info(&self, _kernel: RawKernel) -> Result<KernelInfo> {
+    unsafe fn kernel_info(&self, _kernel: RawKernel, _device: RawDevice) -> Result<KernelInfo> {
         Err(no_kernels(self.id()))
     }
 

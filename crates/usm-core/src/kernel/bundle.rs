@@ -194,8 +194,8 @@ impl KernelBundle {
         };
         // SAFETY: a fresh handle of this backend.
         let handle = unsafe { KernelHandle::from_raw(Arc::clone(backend), raw) };
-        // SAFETY: the handle is live (H1).
-        let info = unsafe { backend.kernel_info(raw) }?;
+        // SAFETY: both handles are live (H1), and the bundle was built for its device.
+        let info = unsafe { backend.kernel_info(raw, self.device().raw()) }?;
         let (name, bundle) = (name.to_owned(), self.clone());
         Ok(Kernel { inner: Arc::new(KernelInner { handle, name, info, bundle }) })
     }

@@ -1,6 +1,9 @@
 //! What is known about a kernel.
 
 /// Facts about a kernel on the device it was built for; read once, when the kernel is looked up.
+///
+/// The facts about sub-groups are 0 on devices of other vendors than Intel: some drivers, such as PoCL's, end the process when
+/// they are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelInfo {

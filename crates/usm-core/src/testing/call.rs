@@ -142,7 +142,7 @@ pub enum Call {
         context: RawContext, device: RawDevice, language: &'static str, code: Vec<u8>, options: CString,
     },
     BundleKernel { bundle: RawBundle, name: CString },
-    KernelInfo { kernel: RawKernel },
+    KernelInfo { kernel: RawKernel, device: RawDevice },
     SubmitKernel {
         queue: RawQueue, kernel: RawKernel, arguments: Vec<KernelArgument>, range: ExecutionRange,
         dependencies: Vec<RawEvent>,

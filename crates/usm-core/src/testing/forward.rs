@@ -184,7 +184,8 @@ macro_rules! forward {
             BundleKernel { bundle, name: name.to_owned() });
     };
     (@ kernel_info) => {
-        forward!(@ kernel_info(kernel: RawKernel) -> Result<KernelInfo>, KernelInfo { kernel });
+        forward!(@ kernel_info(kernel: RawKernel, device: RawDevice) -> Result<KernelInfo>,
+            KernelInfo { kernel, device });
     };
     (@ submit_kernel) => {
         forward!(@ submit_kernel(

@@ -99,7 +99,13 @@ impl Names {
             Call::BundleKernel { bundle, name } => {
                 format!("{}, {name:?}", self.name(RawHandle::Bundle(*bundle)))
             }
-            Call::KernelInfo { kernel } => self.name(RawHandle::Kernel(*kernel)),
+            Call::KernelInfo { kernel, device } => {
+                format!(
+                    "{}, {}",
+                    self.name(RawHandle::Kernel(*kernel)),
+                    self.name(RawHandle::Device(*device))
+                )
+            }
             Call::SubmitKernel { queue, kernel, arguments, range, dependencies } => {
                 let (queue, kernel) = (self.name(Queue(*queue)), self.name(RawHandle::Kernel(*kernel)));
                 let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();

@@ -10,6 +10,11 @@ use sycl_sys::{
 use crate::DeviceType;
 use crate::backend::{Aspects, CacheType, DeviceInfo, ImageLimits, PlatformInfo, VectorWidths};
 
+/// The vendor of Intel's devices. PoCL's devices have the processor's: "GenuineIntel".
+pub(super) const INTEL: &str = "Intel(R) Corporation";
+/// The name of the backend below SYCL.
+pub(super) const OPENCL: &str = "opencl";
+
 /// Each aspect with its name in the C interface.
 const ASPECTS: [(Aspects, DPCTLSyclAspectType); 22] = [
     (Aspects::HOST, DPCTLSyclAspectType::HOST),
@@ -73,6 +78,20 @@ pub(super) unsafe fn is_in_process(api: &Api, device: DPCTLSyclDeviceRef) -> boo
     let asked = Asked { api, object: device };
     asked.guarded(api.DPCTLDevice_GetDeviceType) == DPCTLSyclDeviceType::CPU
         && asked.guarded(api.DPCTLDevice_GetBackend) == DPCTLSyclBackendType::OPENCL
+}
+
+/// Whether the device's driver answers all questions about the sub-groups of a kernel.
+///
+/// For a question that a driver refuses, the C interface throws, which ends the process. No other question tells which ones a driver
+/// answers: PoCL 6 has the extension `cl_intel_required_subgroup_size` and refuses the kernel's size; older releases abort. Intel, who
+/// defined the questions, answers all of them.
+///
+/// # Safety
+/// 1. `device` is live.
+pub(super) unsafe fn knows_sub_groups_of_kernels(api: &Api, device: DPCTLSyclDeviceRef) -> bool {
+    // F1: the caller's promise 1.
+    let asked = Asked { api, object: device };
+    asked.text(api.DPCTLDevice_GetVendor) == INTEL
 }
 
 /// Reads all facts of a device.
@@ -209,7 +228,7 @@ pub(super) fn version(api: &Api) -> String {
 
 fn backend_name(backend: DPCTLSyclBackendType) -> &'static str {
     match backend {
-        DPCTLSyclBackendType::OPENCL => "opencl",
+        DPCTLSyclBackendType::OPENCL => OPENCL,
         DPCTLSyclBackendType::LEVEL_ZERO => "level_zero",
         DPCTLSyclBackendType::CUDA => "cuda",
         DPCTLSyclBackendType::HIP => "hip",

@@ -8,7 +8,7 @@ use sycl_sys::{
     DPCTLSyclDeviceRef, DPCTLSyclEventRef, DPCTLSyclKernelRef, DPCTLSyclQueueRef, MDLocalAccessor,
 };
 
-use super::{SyclBackend, some};
+use super::{SyclBackend, facts, some};
 use crate::backend::{BackendId, RawBundle, RawEvent, RawKernel};
 use crate::{ArgumentKind, Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result};
 
@@ -79,15 +79,18 @@ pub(super) unsafe fn find(api: &Api, bundle: RawBundle, name: &CStr) -> Option<R
 }
 
 /// # Safety
-/// 1. `raw` is live.
-pub(super) unsafe fn info(api: &Api, raw: RawKernel) -> Result<KernelInfo> {
+/// 1. As for [`crate::backend::Backend::kernel_info`].
+pub(super) unsafe fn info(api: &Api, raw: RawKernel, device: DPCTLSyclDeviceRef) -> Result<KernelInfo> {
     let size = |get: unsafe extern "C-unwind" fn(DPCTLSyclKernelRef) -> usize| {
-        // SAFETY: the kernel is live, and built for the device that is asked: for such the call does not throw.
+        // SAFETY: the kernel is live, and every driver must know these facts: the call does not throw.
         unsafe { get(kernel(raw)) }
     };
-    let count = |get: unsafe extern "C-unwind" fn(DPCTLSyclKernelRef) -> u32| {
-        // SAFETY: as above.
-        unsafe { get(kernel(raw)) }
+    // SAFETY: the device is live.
+    let is_known = unsafe { facts::knows_sub_groups_of_kernels(api, device) };
+    let count = |get: unsafe extern "C-unwind" fn(DPCTLSyclKernelRef) -> u32| match is_known {
+        // SAFETY: the kernel is live, and its driver knows these facts: the call does not throw.
+        true => unsafe { get(kernel(raw)) },
+        false => 0,
     };
     let num_args = size(api.DPCTLKernel_GetNumArgs);
     let work_group_size = size(api.DPCTLKernel_GetWorkGroupSize);
@@ -245,10 +248,14 @@ macro_rules! methods {
             unsafe { kernel::find(&api, bundle, name) }
         }
 
-        unsafe fn kernel_info(&self, raw: $crate::backend::RawKernel) -> Result<$crate::KernelInfo> {
+        unsafe fn kernel_info(
+            &self,
+            raw: $crate::backend::RawKernel,
+            of_device: RawDevice,
+        ) -> Result<$crate::KernelInfo> {
             let api = self.runtime.enter()?;
             // SAFETY: the caller's promise is the same.
-            unsafe { kernel::info(&api, raw) }
+            unsafe { kernel::info(&api, raw, device(of_device)) }
         }
 
         unsafe fn submit_kernel(
@@ -260,6 +267,7 @@ macro_rules! methods {
             dependencies: &[RawEvent],
         ) -> Result<RawEvent> {
             let api = self.runtime.enter()?;
+            let _submitting = self.frees.submit();
             // SAFETY: the caller's promises are the same.
             unsafe { kernel::submit(&api, queue(on_queue), raw, arguments, range, dependencies) }
         }

@@ -9,6 +9,7 @@ mod fill;
 mod foreign;
 mod foreign_types;
 mod kernel;
+mod one_frees;
 pub(crate) mod one_waits;
 mod peer;
 mod platform;
@@ -27,6 +28,7 @@ use sycl_sys::{
 };
 
 use self::foreign_types::ForeignTypes;
+use self::one_frees::OneFrees;
 use self::runtime::{Loaded, Runtime};
 use super::{
     Backend, BackendId, Composites, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess,
@@ -51,6 +53,7 @@ pub struct SyclBackend {
     ///
     /// Invariant S2: live handles of our own, deleted when they leave the list.
     peers: Mutex<Vec<[RawDevice; 2]>>,
+    frees: OneFrees,
     /// Whether device USM is left to queues even where host code reaches it.
     strict_device: bool,
 }
@@ -64,7 +67,7 @@ impl SyclBackend {
     pub fn new(api: Api) -> Self {
         let strict_device = env::var_os(STRICT_DEVICE).is_some_and(|value| value == "1");
         let (types, peers) = (OnceLock::new(), Mutex::default());
-        Self { runtime: Runtime::new(api), types, peers, strict_device }
+        Self { runtime: Runtime::new(api), types, peers, frees: OneFrees::new(), strict_device }
     }
 
     /// Version of the DPC++ compiler that the library was built with; empty where it does not tell.
@@ -139,7 +142,11 @@ unsafe impl Backend for SyclBackend {
 
     unsafe fn device_info(&self, raw: RawDevice) -> DeviceInfo {
         // SAFETY: the handle is live.
-        unsafe { facts::device(&self.runtime.look(), device(raw)) }
+        let info = unsafe { facts::device(&self.runtime.look(), device(raw)) };
+        if info.backend_name == facts::OPENCL && info.vendor != facts::INTEL {
+            self.frees.need();
+        }
+        info
     }
 
     fn platforms(&self) -> Result<Vec<RawPlatform>> {
@@ -358,6 +365,7 @@ unsafe impl Backend for SyclBackend {
 
     unsafe fn free(&self, raw: RawContext, block: NonNull<u8>) {
         let Ok(api) = self.runtime.enter() else { return };
+        let _alone = self.frees.free();
         // SAFETY: a live block of this context (the caller's promise), for which the call does not throw.
         unsafe { (api.DPCTLfree_with_context)(block.as_ptr().cast(), context(raw)) };
     }
@@ -395,6 +403,7 @@ unsafe impl Backend for SyclBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
+        let _submitting = self.frees.submit();
         // SAFETY: the caller's promises are the same.
         unsafe { submit::memcpy(&api, queue(raw), dst, src, len_bytes, dependencies) }
     }
@@ -408,6 +417,7 @@ unsafe impl Backend for SyclBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
+        let _submitting = self.frees.submit();
         // SAFETY: the caller's promises are the same.
         unsafe { fill::fill(&api, queue(raw), dst, pattern, count, dependencies) }
     }
@@ -420,6 +430,7 @@ unsafe impl Backend for SyclBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
+        let _submitting = self.frees.submit();
         // SAFETY: the caller's promises are the same.
         unsafe { submit::prefetch(&api, queue(raw), address, len_bytes, dependencies) }
     }
@@ -433,12 +444,14 @@ unsafe impl Backend for SyclBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
+        let _submitting = self.frees.submit();
         // SAFETY: the caller's promises are the same.
         unsafe { submit::mem_advise(&api, queue(raw), address, len_bytes, advice, dependencies) }
     }
 
     unsafe fn barrier(&self, raw: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
+        let _submitting = self.frees.submit();
         // SAFETY: the caller's promises are the same.
         unsafe { submit::barrier(&api, queue(raw), events) }
     }
