@@ -77,23 +77,14 @@ pub fn use_process_pool(on: bool) -> bool {
 
 /// The pool, where memory for that queue comes from it.
 #[inline]
-pub(crate) fn pool_for(queue: &Queue) -> Option<&'static PoolResource> {
+pub(super) fn pool_for(queue: &Queue) -> Option<&'static PoolResource> {
     let made = made();
     (made.is_on.load(Ordering::Acquire) && queue.context().is_permanent()).then_some(&made.pool)
 }
 
-/// The pool, where nobody chose a resource for any device, and memory for that queue comes from it, as somebody has asked before. Calls
-/// nothing.
-#[inline(always)]
-pub(crate) fn known_pool_for(queue: &Queue) -> Option<&'static PoolResource> {
-    let made = POOL.get()?;
-    let is_pool = made.is_on.load(Ordering::Acquire) && !has_choices();
-    (is_pool && queue.context().is_known_permanent()).then_some(&made.pool)
-}
-
-/// The slabs of the pool, and what is lent of them.
-pub(crate) fn census() -> [LiveAllocations; 2] {
-    POOL.get().map_or_else(Default::default, |made| made.pool.census())
+/// The slabs of the pool, and the buffers in them.
+pub(crate) fn live() -> [LiveAllocations; 2] {
+    POOL.get().map_or_else(Default::default, |made| made.pool.live())
 }
 
 /// What is used when nobody says otherwise.
