@@ -12,7 +12,7 @@ use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
-use super::table::BlockTable;
+use super::table::{BlockTable, CacheKey};
 use crate::live::BorrowCount;
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 use crate::{Result, drops, waits};
@@ -81,9 +81,13 @@ const _: () = assert!(size_of::<Block>() == 48);
 /// Where the memory is.
 pub(super) enum Memory {
     Own(Box<Own>),
-    /// Invariant B3: the block lies in this table under this index.
+    /// Invariant B3: the block lies in this table under this index. The key is here, too: the end of a buffer does not wait for the
+    /// table, which is in no cache when a program has a million buffers.
     Slot {
         table: NonNull<BlockTable>,
+        pool: u32,
+        arena: u16,
+        class: u8,
         index: u8,
     },
 }
@@ -141,8 +145,9 @@ impl Block {
     }
 
     /// A slot without an allocation.
-    pub(super) fn slot(table: NonNull<BlockTable>, index: u8, kind: UsmKind) -> Self {
-        Self::over(Memory::Slot { table, index }, kind, 0)
+    pub(super) fn slot(table: NonNull<BlockTable>, key: CacheKey, index: u8, kind: UsmKind) -> Self {
+        let CacheKey { pool, arena, class } = key;
+        Self::over(Memory::Slot { table, pool, arena, class, index }, kind, 0)
     }
 
     fn over(memory: Memory, kind: UsmKind, holders: u32) -> Self {
@@ -192,7 +197,7 @@ impl Block {
         match &self.memory {
             Memory::Own(own) => Parts::Own(own),
             // SAFETY: B3: the block lies in the table, so the table is there.
-            Memory::Slot { table, index } => Parts::Slot(unsafe { table.as_ref() }, *index),
+            Memory::Slot { table, index, .. } => Parts::Slot(unsafe { table.as_ref() }, *index),
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 use self::parts::Part;
 pub(crate) use self::slot::FreeSlot;
-pub(crate) use self::table::{BlockTable, Owner, OwnerRef, SlabNumber};
+pub(crate) use self::table::{BlockTable, CacheKey, FREE_TO_CACHE, Owner, OwnerRef, SlabNumber};
 use crate::snapshot::TagId;
 use crate::{Error, ReadGuard, Result, WriteGuard};
 

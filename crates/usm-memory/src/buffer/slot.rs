@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 
 use usm_core::Queue;
 
-use super::block::{Block, HOOKED, INHERITED, Parts};
+use super::block::{Block, HOOKED, INHERITED, Memory, Parts};
 use super::hooks::ReleaseHooks;
-use super::table::{BlockTable, SlabNumber};
+use super::table::{BlockTable, CacheKey, FREE_TO_CACHE, SlabNumber};
 use super::{BlockRef, UsmBuffer};
 use crate::snapshot::{self, TagId, Timestamp};
 
@@ -53,10 +53,13 @@ impl FreeSlot {
         }
     }
 
-    /// The number of the pool.
-    #[inline]
-    pub(crate) fn pool(&self) -> u64 {
-        self.table().map_or(0, |table| table.owner.id)
+    /// Where threads cache the slot.
+    #[inline(always)]
+    pub(crate) fn key(&self) -> CacheKey {
+        match self.block().memory {
+            Memory::Slot { pool, arena, class, .. } => CacheKey { pool, arena, class },
+            Memory::Own(_) => CacheKey::default(),
+        }
     }
 
     /// Where the slab is in the pool.
@@ -94,7 +97,7 @@ impl FreeSlot {
 
     /// A buffer of `len_bytes` bytes in the slot, for a queue of the slab's context. The slot has at least as many bytes. Guards wait for
     /// earlier work on that queue where `inherits_work`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn allocate(mut self, queue: &Queue, len_bytes: usize, inherits_work: bool) -> UsmBuffer {
         let old = if self.is_for(queue) { None } else { self.change_queue(queue) };
         let slot_bytes = self.table().map_or(0, |table| table.slot_bytes);
@@ -118,7 +121,7 @@ impl FreeSlot {
         UsmBuffer::over_all(holder)
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_for(&self, queue: &Queue) -> bool {
         ptr::eq(self.block().queue().context(), queue.context())
     }
@@ -130,7 +133,7 @@ impl FreeSlot {
     }
 
     /// Ends the buffer whose last holder was dropped: runs its hooks, and gives the slot to the cache of this thread or to the pool.
-    #[inline]
+    #[inline(always)]
     pub(super) fn free(self) {
         let block = self.block();
         if block.undone.load(Ordering::Relaxed) != 0 || snapshot::is_recording() {
@@ -173,10 +176,10 @@ impl FreeSlot {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn free_to_cache(self) -> Result<(), Self> {
-        match self.table().map(|table| table.owner.cache) {
-            Some(cache) => cache(self),
+        match FREE_TO_CACHE.get() {
+            Some(free) => free(self),
             None => Err(self),
         }
     }

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 
 use usm_core::Queue;
-use usm_core::fork::ForkMutex;
+use usm_core::fork::{ForkMutex, ForkOnce};
 
 use super::block::Block;
 use super::hooks::ReleaseHooks;
@@ -26,29 +26,47 @@ pub(crate) trait Owner: Send + Sync {
     fn free(&self, slot: FreeSlot, pending: Option<Queue>);
 }
 
-/// How slots go back to a pool.
+/// A pool, and the number that caches of threads know it by.
 #[derive(Clone)]
 pub(crate) struct OwnerRef {
-    /// No other pool of the process has this number.
-    pub(crate) id: u64,
-    /// Gives a slot without pending work to the cache of this thread. `Err` where the cache has no capacity for it.
-    pub(crate) cache: fn(FreeSlot) -> Result<(), FreeSlot>,
+    /// No other pool of the process has this number, or it is 0: no thread caches slots of the pool.
+    pub(crate) id: u32,
     pub(crate) owner: Weak<dyn Owner>,
 }
 
-/// The slots of a slab. What the end of a buffer reads comes first.
-#[repr(C)]
+/// Where threads cache a slot: the number of the pool, or 0 for nowhere, the arena, and the size class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CacheKey {
+    pub(crate) pool: u32,
+    pub(crate) arena: u16,
+    pub(crate) class: u8,
+}
+
+impl CacheKey {
+    fn new(pool: u32, number: SlabNumber) -> Self {
+        match (u16::try_from(number.arena), u8::try_from(number.class)) {
+            (Ok(arena), Ok(class)) => Self { pool, arena, class },
+            _ => Self::default(),
+        }
+    }
+}
+
+/// Gives a slot without pending work to the cache of this thread. `Err` where the cache has no capacity for it. One function for all
+/// pools: they set it before they have slots.
+pub(crate) static FREE_TO_CACHE: ForkOnce<fn(FreeSlot) -> Result<(), FreeSlot>> = ForkOnce::new();
+
+/// The slots of a slab.
 pub(crate) struct BlockTable {
     pub(super) owner: OwnerRef,
     pub(super) number: SlabNumber,
     /// The queue of all slots that name no other.
     queue: Queue,
+    pub(super) slot_bytes: usize,
     /// Invariant T1: each slot leads to this table, and lies in it.
     slots: Box<[Block]>,
     /// Invariant T2: `slots.len() * slot_bytes` bytes from `start` on are live USM of the slots' kind, in the context of `queue`, as long as a slot
     /// has a `FreeSlot` or a holder. No allocation is longer than `slot_bytes`.
     start: NonNull<u8>,
-    pub(super) slot_bytes: usize,
     /// Hooks of slots. Most programs have none.
     hooks: ForkMutex<Vec<(u8, ReleaseHooks)>>,
 }
@@ -71,6 +89,7 @@ impl BlockTable {
         slot_bytes: usize,
     ) -> Arc<Self> {
         let count = (slab.len_bytes() / slot_bytes).min(128);
+        let key = CacheKey::new(owner.id, number);
         Arc::new_cyclic(|table: &Weak<Self>| {
             // T1: the table will be at this address.
             let table = NonNull::new(table.as_ptr().cast_mut()).unwrap_or(NonNull::dangling());
@@ -78,7 +97,7 @@ impl BlockTable {
                 owner,
                 number,
                 queue: queue.clone(),
-                slots: (0..count).map(|index| Block::slot(table, index as u8, slab.kind())).collect(),
+                slots: (0..count).map(|index| Block::slot(table, key, index as u8, slab.kind())).collect(),
                 start: slab.as_ptr(),
                 slot_bytes,
                 hooks: ForkMutex::default(),
@@ -152,5 +171,18 @@ impl fmt::Debug for BlockTable {
             .field("number", &self.number)
             .field("slots", &slots)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CacheKey, SlabNumber};
+
+    #[test]
+    fn numbers_that_do_not_fit_are_cached_nowhere() {
+        let key = |arena, class| CacheKey::new(7, SlabNumber { arena, class, slab: 3 });
+        assert_eq!(key(2, 5), CacheKey { pool: 7, arena: 2, class: 5 });
+        assert_eq!(key(0xffff, 0xff), CacheKey { pool: 7, arena: 0xffff, class: 0xff });
+        assert_eq!((key(0x1_0000, 0), key(0, 0x100)), (CacheKey::default(), CacheKey::default()));
     }
 }

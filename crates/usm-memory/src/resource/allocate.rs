@@ -32,7 +32,7 @@ impl UsmBuffer {
         Self::allocate_default(queue, kind, len_bytes, Some(align_bytes))
     }
 
-    #[inline]
+    #[inline(always)]
     fn allocate_default(
         queue: &Queue,
         kind: UsmKind,
@@ -90,9 +90,20 @@ impl UsmBuffer {
         align_bytes: usize,
     ) -> Result<Self> {
         // A pool gives what it was asked for.
-        if let Some(pool) = resource.as_pool() {
-            return pool.allocate(queue, kind, len_bytes, align_bytes);
+        match resource.as_pool() {
+            Some(pool) => pool.allocate(queue, kind, len_bytes, align_bytes),
+            None => Self::allocate_and_check(resource, queue, kind, len_bytes, align_bytes),
         }
+    }
+
+    #[cold]
+    fn allocate_and_check(
+        resource: &dyn MemoryResource,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Self> {
         let buffer = resource.allocate(queue, kind, len_bytes, align_bytes)?;
         check(&buffer, queue, kind, len_bytes, align_bytes)?;
         Ok(buffer)

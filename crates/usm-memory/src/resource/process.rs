@@ -35,7 +35,16 @@ pub(super) fn has_choices() -> bool {
     HAS_CHOICES.load(Ordering::Acquire)
 }
 
+#[inline]
 fn made() -> &'static ProcessPool {
+    match POOL.get() {
+        Some(made) => made,
+        None => make(),
+    }
+}
+
+#[cold]
+fn make() -> &'static ProcessPool {
     POOL.get_or_init(|| ProcessPool {
         pool: PoolResource::new(Arc::new(DirectResource), PoolOptions::new()),
         is_on: AtomicBool::new(env::var_os(SWITCH).is_none_or(|value| value != "0")),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use usm_core::{Queue, Runtime, UsmKind};
 
 use super::size_class::SizeClass;
-use crate::buffer::{FreeSlot, SlabNumber};
+use crate::buffer::{CacheKey, FreeSlot};
 
 /// Largest slot. More than this takes so long to be used that the pool's lock does not count.
 const MAX_SLOT_BYTES: usize = 4 * 1024 * 1024;
@@ -31,7 +31,7 @@ pub(super) trait CacheOwner: Send + Sync {
 /// The cache of one thread for one pool. The pool knows it, too. The pool's lock comes first, then the lock of a cache.
 #[derive(Debug)]
 pub(super) struct ThreadCache {
-    pool: u64,
+    pool: u32,
     /// Of the process in which the thread got the cache. In a forked child the content is the parent's.
     generation: u64,
     owner: Weak<dyn CacheOwner>,
@@ -105,8 +105,8 @@ impl Drop for Caches {
 }
 
 /// Does something with the cache of this thread for a pool, where there is one. `job` calls nothing that may come here again.
-#[inline]
-fn with<T>(pool: u64, job: impl FnOnce(&Arc<ThreadCache>) -> Option<T>) -> Option<T> {
+#[inline(always)]
+fn with<T>(pool: u32, job: impl FnOnce(&Arc<ThreadCache>) -> Option<T>) -> Option<T> {
     // After the end of the thread's values there is none.
     let find = |caches: &Caches| {
         let mut caches = caches.0.try_borrow_mut().ok()?;
@@ -122,12 +122,12 @@ fn with<T>(pool: u64, job: impl FnOnce(&Arc<ThreadCache>) -> Option<T>) -> Optio
 }
 
 /// The cache of this thread for a pool, where there is one.
-pub(super) fn find(pool: u64) -> Option<Arc<ThreadCache>> {
+pub(super) fn find(pool: u32) -> Option<Arc<ThreadCache>> {
     with(pool, |cache| Some(Arc::clone(cache)))
 }
 
 /// A cache of this thread for a pool for which it has none. `None` at the end of the thread.
-pub(super) fn add(pool: u64, owner: Weak<dyn CacheOwner>) -> Option<Arc<ThreadCache>> {
+pub(super) fn add(pool: u32, owner: Weak<dyn CacheOwner>) -> Option<Arc<ThreadCache>> {
     let new = Arc::new(ThreadCache::new(pool, owner));
     let add = |caches: &Caches| {
         let mut caches = caches.0.try_borrow_mut().ok()?;
@@ -142,9 +142,9 @@ pub(super) fn add(pool: u64, owner: Weak<dyn CacheOwner>) -> Option<Arc<ThreadCa
 }
 
 /// A slot for a buffer from the cache of this thread.
-#[inline]
+#[inline(always)]
 pub(super) fn allocate(
-    pool: u64,
+    pool: u32,
     queue: &Queue,
     kind: UsmKind,
     class: SizeClass,
@@ -155,7 +155,7 @@ pub(super) fn allocate(
 
 /// Gives a slot without pending work to the cache of this thread. `Err` where the cache has no capacity for it.
 pub(super) fn free(slot: FreeSlot) -> Result<(), FreeSlot> {
-    let pool = slot.pool();
+    let pool = slot.key().pool;
     let mut slot = Some(slot);
     let queue = with(pool, |cache| cache.try_lock()?.free(&mut slot));
     drop(queue);
@@ -163,7 +163,7 @@ pub(super) fn free(slot: FreeSlot) -> Result<(), FreeSlot> {
 }
 
 impl ThreadCache {
-    fn new(pool: u64, owner: Weak<dyn CacheOwner>) -> Self {
+    fn new(pool: u32, owner: Weak<dyn CacheOwner>) -> Self {
         let content = Content {
             recent: Vec::with_capacity(MAX_QUEUES),
             bins: Vec::new(),
@@ -175,7 +175,7 @@ impl ThreadCache {
     }
 
     /// `None` where another thread reclaims the content or counts at the moment.
-    #[inline]
+    #[inline(always)]
     fn try_lock(&self) -> Option<MutexGuard<'_, Content>> {
         match self.content.try_lock() {
             Ok(content) => Some(content),
@@ -204,9 +204,15 @@ fn is_clone(a: &Queue, b: &Queue) -> bool {
     ptr::eq(a.context(), b.context())
 }
 
+impl Bin {
+    fn pinned_bytes(&self) -> usize {
+        self.slots.len() * self.slab_bytes
+    }
+}
+
 impl Content {
     /// A slot for a buffer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn allocate(
         &mut self,
         queue: &Queue,
@@ -225,7 +231,7 @@ impl Content {
     }
 
     /// The arena for a queue and a kind, which come first from now on.
-    #[inline]
+    #[inline(always)]
     fn arena(&mut self, queue: &Queue, kind: UsmKind) -> Option<usize> {
         let is_it = |recent: &Recent| recent.kind == kind && is_clone(&recent.queue, queue);
         if !self.recent.first().is_some_and(is_it) {
@@ -236,10 +242,10 @@ impl Content {
     }
 
     /// Takes a slot without pending work, where there is capacity for it. Returns a queue that is not needed any more.
-    #[inline]
-    fn free(&mut self, slot: &mut Option<FreeSlot>) -> Option<Queue> {
-        let SlabNumber { arena, class, .. } = slot.as_ref()?.number()?;
-        let bin = self.bins.get_mut(arena as usize)?.get_mut(class as usize)?;
+    #[inline(always)]
+    pub(super) fn free(&mut self, slot: &mut Option<FreeSlot>) -> Option<Queue> {
+        let CacheKey { arena, class, .. } = slot.as_ref()?.key();
+        let bin = self.bins.get_mut(usize::from(arena))?.get_mut(usize::from(class))?;
         let pinned_bytes = self.pinned_bytes + bin.slab_bytes;
         if bin.slots.len() >= bin.max_slots || pinned_bytes > self.max_pinned_bytes {
             return None;
@@ -294,7 +300,8 @@ impl Content {
         mut next: impl FnMut() -> Option<FreeSlot>,
     ) {
         let Some(bin) = self.bins.get_mut(arena).and_then(|bins| bins.get_mut(class.index())) else { return };
-        let pinned_bytes = self.max_pinned_bytes - self.pinned_bytes;
+        // Other classes need capacity, too.
+        let pinned_bytes = (self.max_pinned_bytes - self.pinned_bytes) / 4;
         let count = (bin.max_slots / 2).min(pinned_bytes / bin.slab_bytes.max(1));
         if count < 4 || !bin.slots.is_empty() {
             return;
@@ -307,21 +314,24 @@ impl Content {
         }
     }
 
-    /// What goes where there is no capacity for one more slot of a class: half of the class, or all slots where they pin too much.
+    /// Makes capacity for one more slot of a class: half of its slots go, or half of the slots that pin most.
     pub(super) fn overflow(&mut self, arena: usize, class: SizeClass) -> Vec<FreeSlot> {
-        let bin = self.bins.get_mut(arena).and_then(|bins| bins.get_mut(class.index()));
-        match bin {
-            Some(bin) if bin.slots.len() >= bin.max_slots => {
-                let count = bin.slots.len() / 2;
-                self.pinned_bytes -= count * bin.slab_bytes;
-                bin.slots.drain(..count).collect()
+        let (pinned_bytes, max_pinned_bytes) = (self.pinned_bytes, self.max_pinned_bytes);
+        let Some(bin) = self.bins.get_mut(arena).and_then(|bins| bins.get_mut(class.index())) else {
+            return Vec::new();
+        };
+        let is_over = bin.slots.len() >= bin.max_slots || pinned_bytes + bin.slab_bytes > max_pinned_bytes;
+        let bin = match is_over {
+            false => None,
+            true if bin.slots.is_empty() => {
+                self.bins.iter_mut().flatten().max_by_key(|bin| bin.pinned_bytes())
             }
-            Some(bin) if self.pinned_bytes + bin.slab_bytes > self.max_pinned_bytes => {
-                self.pinned_bytes = 0;
-                self.bins.iter_mut().flatten().flat_map(|bin| bin.slots.drain(..)).collect()
-            }
-            _ => Vec::new(),
-        }
+            true => Some(bin),
+        };
+        let Some(bin) = bin else { return Vec::new() };
+        let count = bin.slots.len().div_ceil(2);
+        self.pinned_bytes -= count * bin.slab_bytes;
+        bin.slots.drain(..count).collect()
     }
 
     /// Takes the slots of a class of an arena.

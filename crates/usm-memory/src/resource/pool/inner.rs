@@ -1,7 +1,7 @@
 //! A pool without its upstream resource: what its buffers share with it.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use usm_core::{LiveAllocations, Queue, Runtime};
@@ -11,7 +11,7 @@ use super::cache::{self, CacheOwner, ThreadCache};
 use super::class::ClassSlabs;
 use super::options::PoolStatistics;
 use super::state::{Pending, PoolState, Request};
-use crate::buffer::{FreeSlot, Owner, OwnerRef, Watcher, hand_down};
+use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, OwnerRef, Watcher, hand_down};
 use crate::snapshot::{Facts, Holder, Moment, PooledAddress, PooledMemory};
 use crate::{UsmBuffer, drops};
 
@@ -22,22 +22,29 @@ pub(super) struct PoolInner {
     /// Of the process that made the pool. In a forked child another thread may have held the lock, so the child never locks it: it
     /// allocates nothing from the pool, and what comes back is the parent's.
     generation: u64,
-    id: u64,
+    /// Of no other pool; 0 where no number was left, so that threads cache nothing.
+    id: u32,
     this: Weak<Self>,
 }
 
 /// The number of the next pool.
-static NEXT: AtomicU64 = AtomicU64::new(1);
+static NEXT: AtomicU32 = AtomicU32::new(1);
 
 impl PoolInner {
     pub(super) fn new(max_idle_bytes: usize) -> Arc<Self> {
+        FREE_TO_CACHE.get_or_init(|| cache::free);
+        let id = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1));
+        Self::numbered(max_idle_bytes, id.unwrap_or(0))
+    }
+
+    pub(super) fn numbered(max_idle_bytes: usize, id: u32) -> Arc<Self> {
         let state = Mutex::new(PoolState::new(max_idle_bytes));
-        let (generation, id) = (Runtime::fork_generation(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let generation = Runtime::fork_generation();
         Arc::new_cyclic(|this| Self { state, generation, id, this: Weak::clone(this) })
     }
 
     #[cfg(test)]
-    pub(super) fn id(&self) -> u64 {
+    pub(super) fn id(&self) -> u32 {
         self.id
     }
 
@@ -63,6 +70,9 @@ impl PoolInner {
 
     /// The cache of this thread.
     fn cache(&self) -> Option<Arc<ThreadCache>> {
+        if self.id == 0 || self.is_forked() {
+            return None;
+        }
         cache::find(self.id).or_else(|| {
             let new = cache::add(self.id, Weak::clone(&self.this) as Weak<dyn CacheOwner>)?;
             self.lock()?.caches.push(Arc::clone(&new));
@@ -71,7 +81,7 @@ impl PoolInner {
     }
 
     /// A buffer in a slot that nothing uses, from the cache of this thread or the arena.
-    #[inline]
+    #[inline(always)]
     pub(super) fn allocate(&self, request: &Request<'_>) -> Option<UsmBuffer> {
         let Request { queue, kind, len_bytes, class } = *request;
         let slot = cache::allocate(self.id, queue, kind, class, len_bytes);
@@ -79,8 +89,9 @@ impl PoolInner {
         Some(slot.allocate(queue, len_bytes, false))
     }
 
+    #[cold]
     fn allocate_in_arena(&self, request: &Request<'_>) -> Option<FreeSlot> {
-        let cache = if self.is_forked() { None } else { self.cache() };
+        let cache = self.cache();
         self.locked(|state, drops| state.allocate(request, cache.as_deref(), false, drops)).flatten()
     }
 
@@ -138,8 +149,8 @@ impl PoolInner {
 
     /// A buffer in a new slab. `None` in a forked child.
     pub(super) fn allocate_in_new(&self, request: &Request<'_>, slab: UsmBuffer) -> Option<UsmBuffer> {
-        let cache = if self.is_forked() { None } else { self.cache() };
-        let owner = OwnerRef { id: self.id, cache: cache::free, owner: Weak::clone(&self.this) as _ };
+        let cache = self.cache();
+        let owner = OwnerRef { id: self.id, owner: Weak::clone(&self.this) as _ };
         let slot =
             self.locked(|state, drops| state.allocate_in_new(request, slab, owner, cache.as_deref(), drops));
         Some(slot.flatten()?.allocate(request.queue, request.len_bytes, false))

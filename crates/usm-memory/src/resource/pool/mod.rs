@@ -96,7 +96,7 @@ impl PoolResource {
     }
 
     /// A request that the pool may serve from a slab.
-    #[inline]
+    #[inline(always)]
     fn request<'a>(
         &self,
         queue: &'a Queue,
@@ -191,7 +191,8 @@ impl PoolResource {
 }
 
 impl MemoryResource for PoolResource {
-    #[inline]
+    // In the caller: a buffer alone is in registers, and a `Result` in memory.
+    #[inline(always)]
     fn allocate(
         &self,
         queue: &Queue,
@@ -205,7 +206,7 @@ impl MemoryResource for PoolResource {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn allocate_at_once(
         &self,
         queue: &Queue,
@@ -251,7 +252,7 @@ mod tests {
     use crate::resource::DirectResource;
 
     #[test]
-    fn large_slots_do_not_keep_threads_from_caching() {
+    fn threads_cache_beside_large_slots_and_statistics_leave_that() {
         let runtime = usm_core::Runtime::global();
         let queue = runtime.default_queue(runtime.host_device()).unwrap();
         let pool =
@@ -260,7 +261,42 @@ mod tests {
         drop(allocate(32 << 20));
         drop(allocate(64));
         let request = pool.request(&queue, UsmKind::Host, 64, 1).unwrap();
-        assert!(cache::allocate(pool.inner.id(), &queue, UsmKind::Host, request.class, 0).is_some());
-        assert_eq!(pool.statistics().used_bytes, 0);
+        let num_cached = || cache::find(pool.inner.id()).unwrap().lock().slots().count();
+        let count = num_cached();
+        assert!(count > 0);
+        let seen = pool.statistics();
+        assert_eq!((seen.used_bytes, seen.peak_bytes), (0, 32 << 20));
+        assert_eq!((num_cached(), pool.statistics()), (count, seen), "asking changes nothing");
+        let slot = cache::allocate(pool.inner.id(), &queue, UsmKind::Host, request.class, 64).unwrap();
+        assert_eq!((num_cached(), pool.statistics().used_bytes), (count - 1, 64));
+        cache::free(slot).unwrap();
+        assert_eq!(pool.trim(), (32 << 20) + request.class.slab_bytes());
+        assert_eq!(num_cached(), 0);
+    }
+
+    #[test]
+    fn pools_for_which_no_number_was_left_share_nothing() {
+        let runtime = usm_core::Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).unwrap();
+        let new = |_| {
+            let largest = SizeClass::largest_within(1 << 20);
+            PoolResource {
+                upstream: Arc::new(DirectResource),
+                largest,
+                inner: PoolInner::numbered(1 << 20, 0),
+            }
+        };
+        let pools = [0, 1].map(new);
+        let mut addresses = pools.each_ref().map(|_| std::collections::HashSet::new());
+        for step in 0..200 {
+            let pool = &pools[step % 2];
+            let buffer = UsmBuffer::allocate_in(pool, &queue, UsmKind::Host, 64).unwrap();
+            addresses[step % 2].insert(buffer.address());
+            assert_eq!(pool.statistics().used_bytes, 64);
+            drop(buffer);
+            assert_eq!(pool.statistics().used_bytes, 0);
+            assert!(cache::find(0).is_none());
+        }
+        assert!(addresses[0].is_disjoint(&addresses[1]));
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct SizeClass(u32);
 impl SizeClass {
     /// The class of a request, or `None` where no slot is for it: of no bytes, too large, aligned to more than slabs are, or to what is
     /// no power of two.
-    #[inline]
+    #[inline(always)]
     pub(super) fn of(len_bytes: usize, align_bytes: usize) -> Option<Self> {
         if len_bytes == 0 || len_bytes > isize::MAX as usize / 2 {
             return None;

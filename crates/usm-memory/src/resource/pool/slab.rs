@@ -120,7 +120,7 @@ mod tests {
     fn each_slot_is_given_once_until_it_is_back() {
         let runtime = Runtime::global();
         let queue = runtime.default_queue(runtime.host_device()).unwrap();
-        let owner = OwnerRef { id: 1 << 60, cache: Err, owner: Weak::<Nobody>::new() };
+        let owner = OwnerRef { id: 0, owner: Weak::<Nobody>::new() };
         for len in [64, 100_000, 1 << 20, 3 << 20] {
             let class = SizeClass::of(len, 1).unwrap();
             let memory =

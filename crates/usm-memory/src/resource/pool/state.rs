@@ -155,14 +155,21 @@ impl PoolState {
         cache: Option<&ThreadCache>,
         drops: &mut Drops,
     ) {
-        self.count_freed(slot.len_bytes(), cache);
-        if let Some(cache) = cache
-            && let Some(SlabNumber { arena, class, .. }) = slot.number()
-        {
-            let overflow = cache.lock().overflow(arena as usize, SizeClass::numbered(class));
+        let mut slot = Some(slot);
+        if let (Some(cache), None) = (cache, &pending) {
+            let mut content = cache.lock();
+            let number = slot.as_ref().and_then(FreeSlot::number);
+            let overflow = number.map_or_else(Vec::new, |SlabNumber { arena, class, .. }| {
+                content.overflow(arena as usize, SizeClass::numbered(class))
+            });
+            drops.queues.extend(content.free(&mut slot));
+            drop(content);
             overflow.into_iter().for_each(|slot| self.put(slot, None, drops));
         }
-        self.put(slot, pending, drops);
+        if let Some(slot) = slot {
+            self.count_freed(slot.len_bytes(), cache);
+            self.put(slot, pending, drops);
+        }
         if self.is_closed {
             self.num_slots = self.num_slots.saturating_sub(1);
             drops.owner = self.itself.take_if(|_| self.num_slots == 0);
