@@ -339,7 +339,7 @@ impl Block {
     /// The pointer to a byte of the block, or one past its end.
     pub(crate) fn pointer_at(&self, offset_bytes: usize) -> NonNull<u8> {
         debug_assert!(offset_bytes <= self.len_bytes());
-        // SAFETY: B4 or T2: callers pass offsets within the block, or its length (U1 of buffers, G1 of guards).
+        // SAFETY: B4 or K2: callers pass offsets within the block, or its length (U1 of buffers, G1 of guards).
         unsafe { self.start().add(offset_bytes) }
     }
 }

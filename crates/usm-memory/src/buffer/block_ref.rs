@@ -14,11 +14,16 @@ const MAX_HOLDERS: u32 = u32::MAX / 2;
 
 /// One of the holders of a block. When the last one drops, a block of its own is freed, and a slot goes back to its pool.
 pub(crate) struct BlockRef {
-    /// Invariant R1: the block counts this holder (B1), so it stays where it is.
-    block: NonNull<Block>,
+    /// Invariant H1: the block counts this holder (B1), so it stays where it is. `READ_ONLY` is added where the holder must not write:
+    /// a read-only view allocates nothing.
+    tagged: NonNull<Block>,
 }
 
-// SAFETY: a block may be used and freed on any thread.
+/// Added to addresses, which are multiples of the alignment of a block.
+const READ_ONLY: usize = 1;
+const _: () = assert!(align_of::<Block>() > READ_ONLY);
+
+// SAFETY: H1: the holder counts on whichever thread it is, and a block may be used and freed on any.
 unsafe impl Send for BlockRef {}
 // SAFETY: as for Send.
 unsafe impl Sync for BlockRef {}
@@ -26,7 +31,7 @@ unsafe impl Sync for BlockRef {}
 impl BlockRef {
     /// The first holder of a block of its own.
     pub(super) fn new(block: Block) -> Self {
-        Self { block: NonNull::from(Box::leak(Box::new(block))) }
+        Self { tagged: NonNull::from(Box::leak(Box::new(block))) }
     }
 
     /// The first holder of a slot.
@@ -35,11 +40,27 @@ impl BlockRef {
     /// 1. The block counts one holder, for which the caller has no other reference. The table of the slot stays until the holder drops.
     #[inline]
     pub(super) unsafe fn of_slot(block: NonNull<Block>) -> Self {
-        Self { block }
+        Self { tagged: block }
     }
 
     pub(crate) fn ptr_eq(&self, other: &Self) -> bool {
-        self.block == other.block
+        self.pointer() == other.pointer()
+    }
+
+    #[inline(always)]
+    fn pointer(&self) -> *mut Block {
+        self.tagged.as_ptr().map_addr(|address| address & !READ_ONLY)
+    }
+
+    /// One more holder, which must not write.
+    pub(super) fn read_only(&self) -> Self {
+        let mut more = self.clone();
+        more.tagged = more.tagged.map_addr(|address| address | READ_ONLY);
+        more
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        self.tagged.addr().get() & READ_ONLY != 0
     }
 
     /// How many holders there are.
@@ -53,8 +74,8 @@ impl Deref for BlockRef {
 
     #[inline(always)]
     fn deref(&self) -> &Block {
-        // SAFETY: R1.
-        unsafe { self.block.as_ref() }
+        // SAFETY: H1.
+        unsafe { &*self.pointer() }
     }
 }
 
@@ -64,7 +85,7 @@ impl Clone for BlockRef {
         if self.holders.fetch_add(1, Ordering::Relaxed) >= MAX_HOLDERS {
             process::abort();
         }
-        Self { block: self.block }
+        Self { tagged: self.tagged }
     }
 }
 
@@ -78,11 +99,11 @@ impl Drop for BlockRef {
             return;
         }
         if self.is_slot() {
-            // SAFETY: R1: this was the last holder.
-            unsafe { FreeSlot::of_last_holder(self.block) }.free();
+            // SAFETY: H1: this was the last holder.
+            unsafe { FreeSlot::of_last_holder(NonNull::from(&**self)) }.free();
         } else {
-            // SAFETY: `new` made the box, and this was the last holder.
-            drop(unsafe { Box::from_raw(self.block.as_ptr()) });
+            // SAFETY: B1: `new` made the box, and this was the last holder.
+            drop(unsafe { Box::from_raw(self.pointer()) });
         }
     }
 }

@@ -146,7 +146,7 @@ impl UsmBuffer {
         let (start, len_bytes, kind) = (memory.as_ptr(), memory.len_bytes(), memory.kind());
         let writable = memory.is_writable();
         let lease = Lease(Terms::Memory(Some(Box::new((memory, Box::new(give_back))))));
-        // B4: the memory lies in its block (U1), whose own B4 or T2 holds as long as the lease keeps the memory alive. The one table of
+        // B4: the memory lies in its block (U1), whose own B4 or K2 holds as long as the lease keeps the memory alive. The one table of
         // borrowed addresses decides who reaches bytes that several blocks have in common.
         Ok(Self::over(Block::leased(start, len_bytes, kind, queue, lease), writable))
     }

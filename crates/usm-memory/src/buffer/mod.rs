@@ -37,7 +37,7 @@ const LARGE_BYTES: usize = 2 * Allocation::HUGE_PAGE_BYTES;
 #[derive(Clone, Debug)]
 pub struct UsmBuffer {
     block: BlockRef,
-    /// `None` for all of it, writable, with its own queue.
+    /// `None` for all of it, with its own queue.
     part: Option<Arc<Part>>,
 }
 
@@ -72,13 +72,13 @@ impl UsmBuffer {
     /// The same memory, not to be written. There is no way back.
     #[must_use]
     pub fn read_only(&self) -> Self {
-        self.changed(|part| part.is_read_only = true)
+        Self { block: self.block.read_only(), part: self.part.clone() }
     }
 
     /// Whether the memory may be written through this buffer.
     #[must_use]
     pub fn is_writable(&self) -> bool {
-        self.part.as_ref().is_none_or(|part| !part.is_read_only)
+        !self.block.is_read_only()
     }
 
     /// Length in bytes.

@@ -15,7 +15,6 @@ pub(super) struct Part {
     pub(super) len_bytes: usize,
     /// Of the block's context; in place of the block's own.
     pub(super) queue: Option<Queue>,
-    pub(super) is_read_only: bool,
 }
 
 impl UsmBuffer {
@@ -27,8 +26,7 @@ impl UsmBuffer {
 
     /// The same block, but for what `change` makes of its part, which keeps U1.
     pub(super) fn changed(&self, change: impl FnOnce(&mut Part)) -> Self {
-        let whole =
-            || Part { offset_bytes: 0, len_bytes: self.block.len_bytes(), queue: None, is_read_only: false };
+        let whole = || Part { offset_bytes: 0, len_bytes: self.block.len_bytes(), queue: None };
         let mut part = self.part.as_deref().cloned().unwrap_or_else(whole);
         change(&mut part);
         Self { block: self.block.clone(), part: Some(Arc::new(part)) }

@@ -16,16 +16,16 @@ use crate::snapshot::{self, TagId, Timestamp};
 /// The right to a slot that no buffer has. A slot that is lost is never used again.
 #[derive(PartialEq, Eq)]
 pub(crate) struct FreeSlot {
-    /// Invariant F1: a slot without holders, of which this is the only `FreeSlot`. Its table outlives this value.
+    /// Invariant E1: a slot without holders, of which this is the only `FreeSlot`. Its table outlives this value.
     block: NonNull<Block>,
 }
 
-// SAFETY: F1: the slot is this value's alone, whichever thread has it.
+// SAFETY: E1: the slot is this value's alone, whichever thread has it.
 unsafe impl Send for FreeSlot {}
 
 impl FreeSlot {
     /// # Safety
-    /// 1. F1 holds for the slot.
+    /// 1. E1 holds for the slot.
     pub(super) unsafe fn new(block: NonNull<Block>) -> Self {
         Self { block }
     }
@@ -41,7 +41,7 @@ impl FreeSlot {
 
     #[inline(always)]
     fn block(&self) -> &Block {
-        // SAFETY: F1.
+        // SAFETY: E1.
         unsafe { self.block.as_ref() }
     }
 
@@ -85,13 +85,13 @@ impl FreeSlot {
     /// The queue that the slot keeps beside that of its table.
     #[inline]
     pub(crate) fn own_queue(&self) -> Option<&Queue> {
-        // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (F1).
+        // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (E1).
         unsafe { &*self.block().queue.get() }.as_ref()
     }
 
     /// Changes the queue that the slot keeps. Returns the one before.
     pub(crate) fn replace_queue(&mut self, queue: Option<Queue>) -> Option<Queue> {
-        // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (F1), which is borrowed as a whole.
+        // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (E1), which is borrowed as a whole.
         mem::replace(unsafe { &mut *self.block().queue.get() }, queue)
     }
 
@@ -103,7 +103,7 @@ impl FreeSlot {
         let slot_bytes = self.table().map_or(0, |table| table.slot_bytes);
         let block = self.block();
         debug_assert!(len_bytes <= slot_bytes);
-        // T2.
+        // K2.
         block.len_bytes.store(len_bytes.min(slot_bytes), Ordering::Relaxed);
         block.undone.store(if inherits_work { INHERITED } else { 0 }, Ordering::Relaxed);
         let tag = TagId::current();
@@ -114,7 +114,7 @@ impl FreeSlot {
         }
         // B1: the holder below.
         block.holders.store(1, Ordering::Release);
-        // SAFETY: the block counts this holder. F1: the table stays as long.
+        // SAFETY: B1: the block counts this holder. E1: the table stays as long.
         let holder = unsafe { BlockRef::of_slot(self.block) };
         // A queue that drops may call anything; the slot is complete by now.
         drop(old);

@@ -62,16 +62,16 @@ pub(crate) struct BlockTable {
     /// The queue of all slots that name no other.
     queue: Queue,
     pub(super) slot_bytes: usize,
-    /// Invariant T1: each slot leads to this table, and lies in it.
+    /// Invariant K1: each slot leads to this table, and lies in it.
     slots: Box<[Block]>,
-    /// Invariant T2: `slots.len() * slot_bytes` bytes from `start` on are live USM of the slots' kind, in the context of `queue`, as long as a slot
+    /// Invariant K2: `slots.len() * slot_bytes` bytes from `start` on are live USM of the slots' kind, in the context of `queue`, as long as a slot
     /// has a `FreeSlot` or a holder. No allocation is longer than `slot_bytes`.
     start: NonNull<u8>,
     /// Hooks of slots. Most programs have none.
     hooks: ForkMutex<Vec<(u8, ReleaseHooks)>>,
 }
 
-// SAFETY: the address is only handed out; the rest may cross threads.
+// SAFETY: K2: the address is only handed out; the rest may cross threads.
 unsafe impl Send for BlockTable {}
 // SAFETY: as for Send.
 unsafe impl Sync for BlockTable {}
@@ -80,7 +80,7 @@ impl BlockTable {
     /// Slots of `slot_bytes` bytes each for all of `slab`, at most 128. The queue is one of the slab's context.
     ///
     /// # Safety
-    /// 1. The slab outlives each `FreeSlot` and each buffer of the table (T2).
+    /// 1. The slab outlives each `FreeSlot` and each buffer of the table (K2).
     pub(crate) unsafe fn new(
         owner: OwnerRef,
         number: SlabNumber,
@@ -91,7 +91,7 @@ impl BlockTable {
         let count = (slab.len_bytes() / slot_bytes).min(128);
         let key = CacheKey::new(owner.id, number);
         Arc::new_cyclic(|table: &Weak<Self>| {
-            // T1: the table will be at this address.
+            // K1: the table will be at this address.
             let table = NonNull::new(table.as_ptr().cast_mut()).unwrap_or(NonNull::dangling());
             Self {
                 owner,
@@ -112,7 +112,7 @@ impl BlockTable {
     /// 2. The table outlives the result and its buffers.
     pub(crate) unsafe fn free_slot(&self, index: u32) -> Option<FreeSlot> {
         let slot = self.slots.get(index as usize)?;
-        // SAFETY: as said (1, 2).
+        // SAFETY: E1: as said (1, 2).
         Some(unsafe { FreeSlot::new(NonNull::from(slot)) })
     }
 
@@ -127,7 +127,7 @@ impl BlockTable {
 
     #[inline]
     pub(super) fn start_of(&self, index: u8) -> NonNull<u8> {
-        // SAFETY: T2: a slot lies within the slab.
+        // SAFETY: K2: a slot lies within the slab.
         unsafe { self.start.add(usize::from(index) * self.slot_bytes) }
     }
 

@@ -1,6 +1,7 @@
 //! A pool without its upstream resource: what its buffers share with it.
 
 use std::fmt;
+use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -183,6 +184,10 @@ impl PoolInner {
     /// The pool goes: all that comes back goes upstream from now on.
     pub(super) fn close(&self) {
         let Some(itself) = self.this.upgrade() else { return };
+        if self.is_forked() {
+            // Another thread may have been changing the state: nobody drops it.
+            return mem::forget(itself);
+        }
         let deferred = self.locked(|state, drops| {
             state.close(itself, drops);
             state.deferred_slabs()

@@ -15,14 +15,14 @@ use crate::snapshot::PooledAddress;
 pub(super) struct Slab {
     pub(super) memory: UsmBuffer,
     slot_bytes: usize,
-    /// Invariant S1: a bit for each slot that is here. All others have at most one `FreeSlot` or buffer elsewhere.
+    /// Invariant M1: a bit for each slot that is here. All others have at most one `FreeSlot` or buffer elsewhere.
     free: u128,
     all: u128,
     /// Slots with a buffer or in the cache of a thread.
     pub(super) num_allocated: usize,
     /// Where the class has the slab in its list of those with free slots.
     pub(super) position: usize,
-    /// Invariant S2: the table and `memory` are dropped only when all slots are here.
+    /// Invariant M2: the table and `memory` are dropped only when all slots are here.
     table: Arc<BlockTable>,
 }
 
@@ -34,7 +34,7 @@ impl Slab {
         number: SlabNumber,
         queue: &Queue,
     ) -> Self {
-        // SAFETY: S2: the slab keeps the memory as long as a slot is elsewhere.
+        // SAFETY: M2: the slab keeps the memory as long as a slot is elsewhere.
         let table = unsafe { BlockTable::new(owner, number, &memory, queue, class.slot_bytes()) };
         let all = u128::MAX.checked_shr(u128::BITS - table.num_slots() as u32).unwrap_or(0);
         Self { memory, slot_bytes: class.slot_bytes(), free: all, all, num_allocated: 0, position: 0, table }
@@ -62,7 +62,7 @@ impl Slab {
         let index = self.free.trailing_zeros();
         self.free &= self.free - 1;
         self.num_allocated += 1;
-        // SAFETY: S1: the slot was here, and is not any more. S2: the table stays until the slot is back.
+        // SAFETY: M1: the slot was here, and is not any more. M2: the table stays until the slot is back.
         unsafe { self.table.free_slot(index) }
     }
 
@@ -93,7 +93,7 @@ impl Slab {
 
 impl Drop for Slab {
     fn drop(&mut self) {
-        // S2: a slab with a slot elsewhere is never freed.
+        // M2: a slab with a slot elsewhere is never freed.
         if !self.is_free() {
             mem::forget((self.memory.clone(), Arc::clone(&self.table)));
         }

@@ -29,7 +29,7 @@ pub(super) struct Request<'a> {
 /// The state of a pool.
 #[derive(Default)]
 pub(super) struct PoolState {
-    /// Invariant P1: an arena whose slots are elsewhere stays where it is.
+    /// Invariant A1: an arena whose slots are elsewhere stays where it is.
     arenas: Vec<Option<Arena>>,
     pub(super) max_idle_bytes: usize,
     /// The pool is gone: what comes back goes upstream.
@@ -40,7 +40,7 @@ pub(super) struct PoolState {
     used_bytes: isize,
     peak_bytes: isize,
     reused_count: u64,
-    /// Invariant P2: a closed pool keeps itself as long as buffers have slots: so many.
+    /// Invariant A2: a closed pool keeps itself as long as buffers have slots: so many.
     itself: Option<Arc<dyn Owner>>,
     num_slots: usize,
 }
@@ -218,7 +218,7 @@ impl PoolState {
 
     /// Takes all slabs out that nothing uses, and the arenas that are empty then.
     pub(super) fn evict_all(&mut self, drops: &mut Drops) {
-        // P1: no cache knows an arena from here on.
+        // A1: no cache knows an arena from here on.
         self.reclaim_all(drops);
         for arena in &mut self.arenas {
             arena.iter_mut().for_each(|arena| arena.evict_all(drops));
