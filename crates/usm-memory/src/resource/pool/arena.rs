@@ -95,7 +95,8 @@ impl Arena {
     ) {
         let Some(number) = slot.number() else { return };
         let class = SizeClass::numbered(number.class);
-        if self.class_mut(class).is_some_and(|slabs| slabs.free(slot, pending, now)) {
+        let slabs = self.class_mut(class);
+        if slabs.is_some_and(|slabs| slabs.free(slot, pending, now, &mut drops.queues)) {
             self.idle_bytes += class.slab_bytes();
             self.evict(class, number.slab, max_idle_bytes, drops);
         }

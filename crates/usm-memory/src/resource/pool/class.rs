@@ -59,14 +59,20 @@ impl ClassSlabs {
         Some(Taken { slot, was_idle })
     }
 
-    /// Takes an allocated slot back. `true` when its slab is idle now.
-    pub(super) fn free(&mut self, slot: FreeSlot, pending: Option<Queue>, now: Time) -> bool {
+    /// Takes an allocated slot back. `true` when its slab is idle now. A queue that is not needed goes to `drops`.
+    pub(super) fn free(
+        &mut self,
+        slot: FreeSlot,
+        pending: Option<Queue>,
+        now: Time,
+        drops: &mut Vec<Queue>,
+    ) -> bool {
         let Some(number) = slot.number() else { return false };
         let Some(slab) = self.slab_mut(number.slab) else { return false };
         slab.num_allocated = slab.num_allocated.saturating_sub(1);
         let is_idle = slab.is_idle();
         match pending {
-            Some(queue) => self.deferred.add(slot, queue, now),
+            Some(queue) => drops.extend(self.deferred.add(slot, queue, now)),
             None => self.put(number.slab, slot),
         }
         is_idle

@@ -30,11 +30,14 @@ impl Deferred {
         &self.streams
     }
 
-    pub(super) fn add(&mut self, slot: FreeSlot, queue: Queue, now: Time) {
-        match self.find(&queue) {
-            Some((_, stream)) => stream.slots.push_back((now, slot)),
-            None => self.streams.push(Stream { queue, mark: None, slots: VecDeque::from([(now, slot)]) }),
+    /// Adds a slot. The caller drops the queue where it is known already.
+    pub(super) fn add(&mut self, slot: FreeSlot, queue: Queue, now: Time) -> Option<Queue> {
+        if let Some((_, stream)) = self.find(&queue) {
+            stream.slots.push_back((now, slot));
+            return Some(queue);
         }
+        self.streams.push(Stream { queue, mark: None, slots: VecDeque::from([(now, slot)]) });
+        None
     }
 
     /// A slot that only earlier work on the same in-order queue uses: what is submitted from now on comes after that. The caller drops
