@@ -1,13 +1,14 @@
 //! Waits that happen while something is dropped, and what the program wants to do around them.
 
 use usm_core::fork::ForkOnce;
+use usm_core::{Queue, Result};
 
 type Around = fn(&mut (dyn FnMut() + Send));
 
 static AROUND: ForkOnce<Around> = ForkOnce::new();
 
-/// Lets every wait for a queue that a drop in this crate makes, or a pool without free memory, run inside `around`, which must call what it is given once. The first
-/// call of the process counts; `false` for later ones.
+/// Lets every wait for a queue that a drop in this crate makes, or a pool without free memory, run inside `around`, which must call
+/// what it is given once. The first call of the process counts; `false` for later ones.
 ///
 /// This is for languages with a lock that pending work may need: a binding gives up its interpreter's lock meanwhile, at no cost
 /// for drops that do not wait.
@@ -31,4 +32,13 @@ pub(crate) fn wait<T: Send>(mut job: impl FnMut() -> T + Send) -> T {
     around(&mut || result = Some(job()));
     // Should it not have been called: what waits is never left out.
     result.unwrap_or_else(job)
+}
+
+/// Waits for a queue in a drop. The first wait may bring the error of somebody's operation, or fail for the moment; so a second one
+/// follows.
+///
+/// # Errors
+/// Those of the second wait: work may still be pending.
+pub(crate) fn wait_twice(queue: &Queue) -> Result<()> {
+    wait(|| queue.wait().or_else(|_| queue.wait()))
 }

@@ -9,15 +9,15 @@ static BORROWS: AtomicUsize = AtomicUsize::new(0);
 
 /// Memory that live buffers own: what they have of the [pool of the process](crate::resource::process_pool), and all other allocations.
 ///
-/// [`usm_core::live_allocations`] counts the slabs of that pool instead of what is lent of them.
+/// [`usm_core::live_allocations`] counts the slabs of that pool instead of the buffers in them.
 #[must_use]
 pub fn live_allocations() -> LiveAllocations {
-    let [slabs, lent] = resource::census();
+    let [slabs, pooled] = resource::live();
     let all = usm_core::live_allocations();
     // Of what other threads allocate meanwhile one number may know and another not.
     LiveAllocations {
-        count: (all.count + lent.count).saturating_sub(slabs.count),
-        bytes: (all.bytes + lent.bytes).saturating_sub(slabs.bytes),
+        count: (all.count + pooled.count).saturating_sub(slabs.count),
+        bytes: (all.bytes + pooled.bytes).saturating_sub(slabs.bytes),
     }
 }
 

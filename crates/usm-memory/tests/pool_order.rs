@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::backend::host::HostBackend;
-use usm_memory::usm_core::testing::{DelayedBackend, Fault, FaultyBackend};
+use usm_memory::usm_core::testing::{DelayedBackend, Fault, FaultyBackend, Method};
 use usm_memory::usm_core::{Context, Event, Queue, QueueProperties, Runtime, UsmKind};
 use usm_memory::{MemoryResource, UsmBuffer};
 
@@ -182,6 +182,64 @@ fn nothing_is_freed_before_its_event() {
     drop(buffer);
     assert!(event.is_complete());
     assert_eq!(held.backend.faults(), []);
+}
+
+#[test]
+fn trim_counts_slabs_above_the_retained_limit() {
+    let held = Held::new(PoolOptions::new().max_retained_bytes(LEN), usize::MAX);
+    let buffers = [(); 3].map(|()| held.allocate(&held.queue));
+    let cached = UsmBuffer::allocate_in(&held.pool, &held.queue, UsmKind::Shared, 64).unwrap();
+    let events = buffers.each_ref().map(|buffer| work_and_release(buffer, &held.queue, 1));
+    drop((buffers, cached));
+    let slab_bytes = held.pool.statistics().slab_bytes;
+    assert!(slab_bytes > 3 * LEN, "nothing went without a wait");
+    assert_eq!(held.pool.trim(), slab_bytes);
+    assert!(events.iter().all(Event::is_complete));
+    assert_eq!((held.pool.statistics().slab_bytes, held.pool.trim()), (0, 0));
+    assert_eq!(held.backend.faults(), []);
+}
+
+#[test]
+fn a_slab_whose_work_is_complete_serves_the_request_before_it_may_go() {
+    // A slab of 16 slots is larger than what the pool retains, and upstream has memory for one.
+    let held = Held::new(PoolOptions::new().max_retained_bytes(LEN / 8), LEN);
+    let other = queue(&held.context, QueueProperties::OUT_OF_ORDER);
+    let allocate = |queue| UsmBuffer::allocate_in(&held.pool, queue, UsmKind::Shared, LEN / 16).unwrap();
+    let all: Vec<_> = (0..16).map(|_| allocate(&held.queue)).collect();
+    let slab = all[0].address()..all[0].address() + LEN;
+    all.iter().for_each(|buffer| drop(work_and_release(buffer, &held.queue, 1)));
+    drop(all);
+    held.backend.flush();
+    let again = allocate(&other);
+    assert!(slab.contains(&again.address()));
+    assert_eq!(held.pool.statistics().slab_bytes, LEN);
+    drop(again);
+    assert_eq!(held.pool.statistics().slab_bytes, 0, "too large to be retained");
+}
+
+#[test]
+fn an_error_of_a_deferred_operation_fails_no_allocation() {
+    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 1).with_max_delay(1 << 40);
+    let faulty = Arc::new(FaultyBackend::new(Arc::new(delayed)));
+    let runtime = Runtime::with_backend(faulty.clone()).unwrap();
+    let context = Context::new(&[runtime.devices()[0].clone()]).unwrap();
+    let [first, other] = [(); 2].map(|()| queue(&context, QueueProperties::IN_ORDER));
+    let upstream = LimitingResource::new(Arc::new(DirectResource), LEN);
+    let pool = PoolResource::new(Arc::new(upstream), PoolOptions::new());
+    let buffer = UsmBuffer::allocate_in(&pool, &first, UsmKind::Shared, LEN).unwrap();
+    let address = buffer.address();
+    work_and_release(&buffer, &first, 1);
+    drop(buffer);
+    // The runtime reports the error of an operation at the first wait after it.
+    faulty.arm(Fault::at(1).of(Method::Wait));
+    let again = UsmBuffer::allocate_in(&pool, &other, UsmKind::Shared, LEN).unwrap();
+    assert_eq!((again.address(), faulty.failures()), (address, 1));
+    // The same where every wait fails: the event says that the work is complete.
+    work_and_release(&again, &other, 2);
+    drop(again);
+    faulty.arm(Fault::from(1).of(Method::Wait));
+    let last = UsmBuffer::allocate_in(&pool, &first, UsmKind::Shared, LEN).unwrap();
+    assert!(last.address() == address && faulty.failures() > 1);
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn trim_takes_what_other_threads_keep() {
                 });
             }
             barrier.wait();
-            // What was asked about is back already: once more with full magazines is below.
+            // Once more without asking first is below.
             let slabs = pool.statistics().slab_bytes;
             let freed = pool.trim();
             let left = upstream.statistics().current_bytes;
@@ -264,7 +264,7 @@ fn a_pool_that_goes_frees_what_threads_keep() {
         mine.write_range(0..64).unwrap();
         drop(mine);
         assert_eq!(upstream.statistics().current_count, 0);
-        // The thread's magazine is used for another pool.
+        // The thread goes on with another pool.
         let (upstream, pool) = self::pool(PoolOptions::new());
         drop(allocate(&pool, queue, kind, 64));
         drop(pool);

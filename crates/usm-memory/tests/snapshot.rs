@@ -9,7 +9,7 @@ mod svg;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{allocate, direct, each, pool, queues};
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
@@ -254,4 +254,39 @@ fn many_threads_lose_nothing() {
         pool.trim();
         assert_eq!(upstream.statistics().current_bytes, 0);
     }
+}
+
+#[test]
+fn no_age_is_larger_than_the_time_since_the_first_allocation() {
+    let _alone = alone();
+    let start = Instant::now();
+    let (_, pool) = pool(PoolOptions::new());
+    let queue = queues().remove(0);
+    let stop = AtomicBool::new(false);
+    let seen = thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let _tag = Tag::enter("aged");
+                while !stop.load(Ordering::Relaxed) {
+                    let mut live: Vec<_> =
+                        (0..50).map(|n| allocate(&pool, &queue, UsmKind::Host, 1 + n * 37)).collect();
+                    live.push(direct(&queue, UsmKind::Host, 100));
+                }
+            });
+        }
+        let (mut seen, mut too_old) = (0, None);
+        while seen < 5000 && start.elapsed() < Duration::from_secs(20) {
+            for live in snapshot().iter().filter(|live| live.tag.as_deref() == Some("aged")) {
+                seen += 1;
+                // The clock is coarse.
+                too_old = too_old
+                    .or((live.age > start.elapsed() + Duration::from_millis(20)).then(|| live.clone()));
+            }
+        }
+        // Before anything fails, since the scope waits for its threads.
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(too_old, None);
+        seen
+    });
+    assert!(seen > 0, "nothing was live");
 }

@@ -1,20 +1,20 @@
-//! The one owner of a memory range: ours to free, or kept alive by somebody else.
+//! The record of a memory range: who owns the memory, what may still use it, and when it was allocated.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
-use super::rack::{BinId, Rack};
+use super::table::{BlockTable, CacheKey};
 use crate::live::BorrowCount;
-use crate::snapshot::{self, Registration, TagId};
+use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 use crate::{Result, drops, waits};
 
 /// Who frees the memory of a buffer.
@@ -26,6 +26,16 @@ pub enum Ownership {
     Borrowed(Arc<dyn Any + Send + Sync>),
     /// A memory resource does, which gets the memory back with the last buffer.
     Leased(Lease),
+}
+
+impl Ownership {
+    fn holder(&self) -> Holder {
+        match self {
+            Self::Owned(_) => Holder::Owned,
+            Self::Borrowed(_) => Holder::Borrowed,
+            Self::Leased(_) => Holder::Leased,
+        }
+    }
 }
 
 impl fmt::Debug for Ownership {
@@ -40,120 +50,127 @@ impl fmt::Debug for Ownership {
 
 /// Foreign code may have work pending on the queue that uses the memory. It keeps the buffer as long as it has.
 const PUBLISHED: u8 = 1;
-/// Work submitted before the block was lent may still use the memory. Cleared by the first wait, since no more of it comes.
+/// Work submitted before the slot was allocated may still use the memory. The first wait clears it: no more of it comes.
 pub(super) const INHERITED: u8 = 2;
 /// Work of the buffer's users may use the memory even after the buffer is gone.
 const RELEASED: u8 = 4;
-/// The rack keeps hooks for this place.
+/// The block table has hooks for this slot.
 pub(super) const HOOKED: u8 = 8;
 
-/// A memory range, its context and its owner: one of its own, or a place of a [`Rack`] that a pool lends again and again. It is small,
-/// since programs have millions: 48 bytes. What the end of a place reads comes first.
-#[repr(C)]
+/// The record of one memory range, alone in a box or a slot of a [`BlockTable`]. A program may have millions of records, so a record
+/// has 48 bytes.
 pub(crate) struct Block {
-    /// Invariant K2: how many [`BlockRef`](super::BlockRef)s there are. A place without any belongs to its pool.
+    /// Invariant B1: the number of [`BlockRef`](super::BlockRef)s.
     pub(super) holders: AtomicU32,
     /// What is not done with the memory: of `PUBLISHED`, `INHERITED`, `RELEASED` and `HOOKED`.
     pub(super) undone: AtomicU8,
-    pub(super) kind: UsmKind,
-    /// The number of a place in its rack, or `OWN`.
-    pub(super) index: u8,
-    /// Invariant K7: home, shelf and class of a place as its rack has them, or [`BinId::NONE`]; never changed. Here so that the end of a
-    /// place does not read its rack: of a million, most are in no cache.
-    pub(super) bin: BinId,
+    kind: UsmKind,
     pub(super) len_bytes: AtomicUsize,
-    /// The queue of what is in a place, where it is another one than the rack's. Invariant K5: changed only by who lends a place or ends
-    /// it, when nobody holds it; read only by its holders, and by those.
+    /// The queue of a slot, where it is not the queue of the table. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
+    /// changes it, and no `FreeSlot` exists while the block has holders.
     pub(super) queue: UnsafeCell<Option<Queue>>,
-    /// Invariant K6: an [`Own`] that came out of a box, and goes with the block, when the index says so; otherwise the [`Rack`] that
-    /// the block lies in. A tag of its own would take eight bytes.
-    pub(super) holding: NonNull<()>,
-    /// Label and time of birth of what is in a place.
+    pub(super) memory: Memory,
+    /// Label and time of the allocation in a slot.
     pub(super) tag: AtomicU32,
-    pub(super) born: AtomicU32,
+    pub(super) allocated_at: AtomicU32,
 }
 
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Block>() == 48);
 
-/// The index of blocks that are in no rack.
-const OWN: u8 = u8::MAX;
-
-/// What holds the memory of a block.
-pub(super) enum Holding<'a> {
-    Own(&'a Own),
-    Place(u8, &'a Rack),
+/// Where the memory is.
+pub(super) enum Memory {
+    Own(Box<Own>),
+    /// Invariant B3: the block lies in this table under this index. The key is here, too: the end of a buffer does not wait for the
+    /// table, which is in no cache when a program has a million buffers.
+    Slot {
+        table: NonNull<BlockTable>,
+        pool: u32,
+        arena: u16,
+        class: u8,
+        index: u8,
+    },
 }
 
-/// A block that is no place of a rack.
+/// A block that is no slot.
 pub(super) struct Own {
-    /// Invariant K1: `start .. start + len_bytes` is live USM of `kind` in the context of `queue` as long as this value lives; for a
-    /// place, as long as it has holders.
+    /// Invariant B4: `start .. start + len_bytes` is live USM of the block's kind, in the context of its queue, as long as this value
+    /// lives.
     start: NonNull<u8>,
     queue: Queue,
     ownership: Ownership,
-    count: OnceLock<BorrowCount>,
-    registration: OnceLock<Registration>,
-    /// Last of the fields, since what it runs when dropped comes after the memory is gone.
+    registration: Registration,
+    _count: Option<BorrowCount>,
+    /// The last field: hooks that come after the release run when this is dropped.
     hooks: ReleaseHooks,
 }
 
-/// That of all places.
-static LENT: Ownership = Ownership::Leased(Lease::OF_HOME);
+/// [`Memory`], by reference.
+pub(super) enum Parts<'a> {
+    Own(&'a Own),
+    Slot(&'a BlockTable, u8),
+}
 
-// SAFETY: K1: the memory may be reached from any thread; access is ordered by the borrow table. K5: the queue is not changed while
+/// The ownership of all slots.
+static POOLED: Ownership = Ownership::Leased(Lease::OF_POOL);
+
+// SAFETY: B4: memory may be reached from any thread, in the order that the borrow table keeps. B2: the queue does not change while
 // others read it.
 unsafe impl Send for Block {}
 // SAFETY: as for Send.
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// K1 holds for the arguments as long as `ownership` lives: the promise of each caller.
-    fn new(
-        start: NonNull<u8>,
-        len_bytes: usize,
-        kind: UsmKind,
-        queue: Queue,
-        undone: u8,
-        ownership: Ownership,
-    ) -> Self {
-        let (registration, hooks) = (OnceLock::new(), ReleaseHooks::default());
-        let own = Own { start, queue, ownership, count: OnceLock::new(), registration, hooks };
-        let own = NonNull::from(Box::leak(Box::new(own)));
-        Self::of(1, undone, kind, len_bytes, OWN, BinId::NONE, own.cast())
+    /// B4 holds for the arguments as long as `ownership` lives: the promise of each caller.
+    fn new(start: NonNull<u8>, len_bytes: usize, kind: UsmKind, queue: &Queue, ownership: Ownership) -> Self {
+        let (holder, tag, address) = (ownership.holder(), TagId::current(), start.addr().get());
+        if snapshot::is_recording() {
+            snapshot::record(false, address, len_bytes, kind, tag);
+        }
+        let is_borrowed = holder == Holder::Borrowed;
+        let (born, queue) = (Moment::now_coarse(), queue.clone());
+        let facts = Facts { address, len_bytes, kind, holder, queue: queue.clone(), born, tag };
+        let own = Own {
+            start,
+            queue,
+            ownership,
+            registration: Registration::new(facts),
+            _count: is_borrowed.then(BorrowCount::new),
+            hooks: ReleaseHooks::default(),
+        };
+        let block = Self::over(Memory::Own(Box::new(own)), kind, 1);
+        block.len_bytes.store(len_bytes, Ordering::Relaxed);
+        block.undone.store(if is_borrowed { PUBLISHED } else { 0 }, Ordering::Relaxed);
+        block
     }
 
-    fn of(
-        holders: u32,
-        undone: u8,
-        kind: UsmKind,
-        len_bytes: usize,
-        index: u8,
-        bin: BinId,
-        holding: NonNull<()>,
-    ) -> Self {
+    /// A slot without an allocation.
+    pub(super) fn slot(table: NonNull<BlockTable>, key: CacheKey, index: u8, kind: UsmKind) -> Self {
+        let CacheKey { pool, arena, class } = key;
+        Self::over(Memory::Slot { table, pool, arena, class, index }, kind, 0)
+    }
+
+    fn over(memory: Memory, kind: UsmKind, holders: u32) -> Self {
         Self {
-            index,
-            bin,
             holders: AtomicU32::new(holders),
-            undone: AtomicU8::new(undone),
+            undone: AtomicU8::new(0),
             kind,
-            tag: AtomicU32::new(0),
-            born: AtomicU32::new(0),
-            len_bytes: AtomicUsize::new(len_bytes),
+            len_bytes: AtomicUsize::new(0),
             queue: UnsafeCell::new(None),
-            holding,
+            memory,
+            tag: AtomicU32::new(0),
+            allocated_at: AtomicU32::new(0),
         }
     }
 
     pub(super) fn owned(allocation: Allocation) -> Self {
         let (start, len_bytes, kind) = (allocation.as_ptr(), allocation.len_bytes(), allocation.kind());
         let queue = allocation.queue().clone();
-        Self::new(start, len_bytes, kind, queue, 0, Ownership::Owned(allocation))
+        Self::new(start, len_bytes, kind, &queue, Ownership::Owned(allocation))
     }
 
     /// # Safety
-    /// 1. K1 holds for the arguments as long as `owner` lives.
+    /// 1. B4 holds for the arguments as long as `owner` lives.
     pub(super) unsafe fn borrowed(
         queue: &Queue,
         start: NonNull<u8>,
@@ -161,14 +178,10 @@ impl Block {
         kind: UsmKind,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        let block = Self::new(start, len_bytes, kind, queue.clone(), PUBLISHED, Ownership::Borrowed(owner));
-        if let Holding::Own(own) = block.holding() {
-            own.count.get_or_init(BorrowCount::new);
-        }
-        block
+        Self::new(start, len_bytes, kind, queue, Ownership::Borrowed(owner))
     }
 
-    /// A block that `lease` keeps. K1 is argued where it is made.
+    /// A block that `lease` keeps. The caller argues for B4.
     pub(super) fn leased(
         start: NonNull<u8>,
         len_bytes: usize,
@@ -176,111 +189,51 @@ impl Block {
         queue: &Queue,
         lease: Lease,
     ) -> Self {
-        Self::new(start, len_bytes, kind, queue.clone(), 0, Ownership::Leased(lease))
-    }
-
-    /// A place of `rack` that belongs to its pool, in whose `bin` threads keep it (K7).
-    pub(super) fn place(rack: NonNull<Rack>, index: u8, bin: BinId, kind: UsmKind) -> Self {
-        debug_assert!(index != OWN);
-        Self::of(0, 0, kind, 0, index, bin, rack.cast())
+        Self::new(start, len_bytes, kind, queue, Ownership::Leased(lease))
     }
 
     #[inline(always)]
-    pub(super) fn holding(&self) -> Holding<'_> {
-        if self.is_place() {
-            // SAFETY: it is a place.
-            Holding::Place(self.index, unsafe { self.rack() })
-        } else {
-            // SAFETY: K6: it goes with the block.
-            Holding::Own(unsafe { self.holding.cast().as_ref() })
-        }
-    }
-
-    /// The rack that the block lies in.
-    ///
-    /// # Safety
-    /// 1. It is a place.
-    #[inline(always)]
-    pub(super) unsafe fn rack(&self) -> &Rack {
-        // SAFETY: K6: the block lies in the rack (1), which so is there.
-        unsafe { self.holding.cast().as_ref() }
-    }
-
-    /// Enters the list of all live blocks, and tells those who record that the memory is there.
-    pub(super) fn register(&self, this: NonNull<Self>) {
-        if let Holding::Own(own) = self.holding() {
-            Self::record_start(own.start, self.len_bytes(), self.kind);
-            own.registration.get_or_init(|| Registration::new(this));
-        }
-    }
-
-    /// Leaves the list, and keeps its label. Nobody holds the block any more.
-    pub(super) fn unregister(&self) {
-        if let Holding::Own(own) = self.holding() {
-            let tag = own.registration.get().map_or(TagId::NONE, Registration::end);
-            self.tag.store(tag.number(), Ordering::Relaxed);
-        }
-    }
-
-    /// Tells those who record that the memory is there.
-    #[inline]
-    pub(super) fn record_start(start: NonNull<u8>, len_bytes: usize, kind: UsmKind) {
-        if snapshot::is_recording() {
-            snapshot::record(false, start.addr().get(), len_bytes, kind, TagId::current());
-        }
-    }
-
-    /// Tells those who record that something is in a place.
-    #[inline]
-    pub(super) fn record_start_in_place(&self) {
-        if snapshot::is_recording() {
-            Self::record_start(self.start(), self.len_bytes(), self.kind);
-        }
-    }
-
-    /// Tells those who record that the memory goes.
-    #[inline]
-    pub(super) fn record_end(start: NonNull<u8>, len_bytes: usize, kind: UsmKind, tag: TagId) {
-        if snapshot::is_recording() {
-            snapshot::record(true, start.addr().get(), len_bytes, kind, tag);
+    pub(super) fn parts(&self) -> Parts<'_> {
+        match &self.memory {
+            Memory::Own(own) => Parts::Own(own),
+            // SAFETY: B3: the block lies in the table, so the table is there.
+            Memory::Slot { table, index, .. } => Parts::Slot(unsafe { table.as_ref() }, *index),
         }
     }
 
     #[inline]
-    pub(super) fn is_place(&self) -> bool {
-        self.index != OWN
+    pub(super) fn is_slot(&self) -> bool {
+        matches!(self.memory, Memory::Slot { .. })
     }
 
     #[inline]
     pub(super) fn start(&self) -> NonNull<u8> {
-        match self.holding() {
-            Holding::Own(own) => own.start,
-            Holding::Place(index, rack) => rack.start_of(index),
-        }
-    }
-
-    /// The label of the memory.
-    pub(super) fn tag(&self) -> TagId {
-        match self.holding() {
-            Holding::Own(own) => own.registration.get().map_or(TagId::NONE, Registration::tag),
-            Holding::Place(..) => self.birth().tag,
+        match self.parts() {
+            Parts::Own(own) => own.start,
+            Parts::Slot(table, index) => table.start_of(index),
         }
     }
 
     pub(super) fn set_tag(&self, tag: TagId) {
-        match self.holding() {
-            Holding::Own(own) => own.registration.get().into_iter().for_each(|entry| entry.set_tag(tag)),
-            Holding::Place(..) => self.tag.store(tag.number(), Ordering::Relaxed),
+        match &self.memory {
+            Memory::Own(own) => own.registration.set_tag(tag),
+            Memory::Slot { .. } => self.tag.store(tag.number(), Ordering::Relaxed),
         }
+    }
+
+    /// Label and time of the allocation in a slot.
+    pub(super) fn slot_tag(&self) -> (TagId, Timestamp) {
+        let tag = TagId::of_number(self.tag.load(Ordering::Relaxed));
+        (tag, Timestamp::of_number(self.allocated_at.load(Ordering::Relaxed)))
     }
 
     /// Adds to the hooks of the block.
     pub(super) fn with_hooks(&self, add: impl FnOnce(&ReleaseHooks)) {
-        match self.holding() {
-            Holding::Own(own) => add(&own.hooks),
-            Holding::Place(index, rack) => {
+        match self.parts() {
+            Parts::Own(own) => add(&own.hooks),
+            Parts::Slot(table, index) => {
                 self.undone.fetch_or(HOOKED, Ordering::Relaxed);
-                rack.with_hooks(index, add);
+                table.with_hooks(index, add);
             }
         }
     }
@@ -302,20 +255,20 @@ impl Block {
 
     #[inline]
     pub(crate) fn queue(&self) -> &Queue {
-        match self.holding() {
-            Holding::Own(own) => &own.queue,
-            Holding::Place(_, rack) => {
-                // SAFETY: K5: nobody changes it while there is a holder, who calls this.
+        match self.parts() {
+            Parts::Own(own) => &own.queue,
+            Parts::Slot(table, _) => {
+                // SAFETY: B2: the caller has a holder or the `FreeSlot`, so nobody else changes the queue.
                 let queue = unsafe { &*self.queue.get() };
-                queue.as_ref().unwrap_or_else(|| rack.queue())
+                queue.as_ref().unwrap_or_else(|| table.queue())
             }
         }
     }
 
     pub(crate) fn ownership(&self) -> &Ownership {
-        match self.holding() {
-            Holding::Own(own) => &own.ownership,
-            Holding::Place(..) => &LENT,
+        match &self.memory {
+            Memory::Own(own) => &own.ownership,
+            Memory::Slot { .. } => &POOLED,
         }
     }
 
@@ -386,16 +339,15 @@ impl Block {
     /// The pointer to a byte of the block, or one past its end.
     pub(crate) fn pointer_at(&self, offset_bytes: usize) -> NonNull<u8> {
         debug_assert!(offset_bytes <= self.len_bytes());
-        // SAFETY: callers pass offsets within the block, or its length (U1 of buffers, G1 of guards).
+        // SAFETY: B4 or K2: callers pass offsets within the block, or its length (U1 of buffers, G1 of guards).
         unsafe { self.start().add(offset_bytes) }
     }
 }
 
 impl Own {
-    /// Waits until nothing uses memory that is about to be freed; memory that cannot be waited for is never freed.
+    /// Waits until nothing uses memory that is about to be freed. Memory that cannot be waited for is never freed.
     fn settle_or_leak(&mut self) {
-        // The first wait may bring the error of an operation, or fail for the moment.
-        if drops::wait(|| self.queue.wait().or_else(|_| self.queue.wait())).is_err() {
+        if drops::wait_twice(&self.queue).is_err() {
             let nobody = Ownership::Borrowed(Arc::new(()));
             mem::forget(mem::replace(&mut self.ownership, nobody));
         }
@@ -404,19 +356,17 @@ impl Own {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // The end of a place is another one: this one is for the record, which goes with its rack.
-        if self.is_place() {
-            return;
-        }
-        // SAFETY: K6: it goes with the block, here.
-        let mut own = unsafe { Box::from_raw(self.holding.cast::<Own>().as_ptr()) };
+        let (pending, len_bytes, kind) = (self.pending(), self.len_bytes(), self.kind);
+        // A slot ends with its table, and has no allocation then.
+        let Memory::Own(own) = &mut self.memory else { return };
+        let tag = own.registration.end();
         own.hooks.run_before();
         // Before somebody else gets the same address.
-        Self::record_end(own.start, self.len_bytes(), self.kind, self.birth().tag);
-        let pending = self.pending();
-        let Own { queue, ownership, .. } = &mut *own;
-        match ownership {
-            Ownership::Leased(lease) => lease.end((pending != 0).then_some(queue)),
+        if snapshot::is_recording() {
+            snapshot::record(true, own.start.addr().get(), len_bytes, kind, tag);
+        }
+        match &mut own.ownership {
+            Ownership::Leased(lease) => lease.end((pending != 0).then_some(&own.queue)),
             _ if pending & RELEASED != 0 => own.settle_or_leak(),
             _ => {}
         }

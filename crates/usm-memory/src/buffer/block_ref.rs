@@ -1,4 +1,4 @@
-//! Counted references to blocks: as `Arc`, for blocks that lie in a rack, too.
+//! Counted references to blocks: like `Arc`, but for slots of a table, too.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,14 +7,15 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use super::block::Block;
-use super::rack;
+use super::slot::FreeSlot;
 
 /// More references than this are no program, but a loop that forgets them.
 const MAX_HOLDERS: u32 = u32::MAX / 2;
 
-/// One of the holders of a block. With the last one the block ends: one of its own is freed, a place of a rack goes back to its pool.
+/// One of the holders of a block. When the last one drops, a block of its own is freed, and a slot goes back to its pool.
 pub(crate) struct BlockRef {
-    /// Invariant K3: a block that is counted (K2), so that it stays where it is; with `READ_ONLY` added where the holder must not write.
+    /// Invariant H1: the block counts this holder (B1), so it stays where it is. `READ_ONLY` is added where the holder must not write:
+    /// a read-only view allocates nothing.
     tagged: NonNull<Block>,
 }
 
@@ -22,38 +23,24 @@ pub(crate) struct BlockRef {
 const READ_ONLY: usize = 1;
 const _: () = assert!(align_of::<Block>() > READ_ONLY);
 
-// SAFETY: a block may be used and ended on any thread.
+// SAFETY: H1: the holder counts on whichever thread it is, and a block may be used and freed on any.
 unsafe impl Send for BlockRef {}
 // SAFETY: as for Send.
 unsafe impl Sync for BlockRef {}
 
 impl BlockRef {
-    /// The first holder of a block of its own, which is put into the list of all live ones.
-    pub(super) fn registered(block: Block) -> Self {
-        let block = Self { tagged: NonNull::from(Box::leak(Box::new(block))) };
-        block.register(block.tagged);
-        block
+    /// The first holder of a block of its own.
+    pub(super) fn new(block: Block) -> Self {
+        Self { tagged: NonNull::from(Box::leak(Box::new(block))) }
     }
 
-    /// The first holder of a place that was lent.
+    /// The first holder of a slot.
     ///
     /// # Safety
-    /// 1. The place was lent to the caller, who makes one reference of it: it counts one holder, and its rack stays until it ends.
-    #[inline(always)]
-    pub(crate) unsafe fn of_place(block: NonNull<Block>) -> Self {
+    /// 1. The block counts one holder, for which the caller has no other reference. The table of the slot stays until the holder drops.
+    #[inline]
+    pub(super) unsafe fn of_slot(block: NonNull<Block>) -> Self {
         Self { tagged: block }
-    }
-
-    /// One more holder, unless the block has none any more.
-    ///
-    /// # Safety
-    /// 1. The block is one of its own, and is not freed meanwhile.
-    pub(crate) unsafe fn upgrade(block: NonNull<Block>) -> Option<Self> {
-        // SAFETY: the caller's promise 1.
-        let holders = unsafe { &block.as_ref().holders };
-        let more = |count: u32| (count != 0 && count < MAX_HOLDERS).then(|| count + 1);
-        holders.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).ok()?;
-        Some(Self { tagged: block })
     }
 
     pub(crate) fn ptr_eq(&self, other: &Self) -> bool {
@@ -87,7 +74,7 @@ impl Deref for BlockRef {
 
     #[inline(always)]
     fn deref(&self) -> &Block {
-        // SAFETY: K3.
+        // SAFETY: H1.
         unsafe { &*self.pointer() }
     }
 }
@@ -105,37 +92,19 @@ impl Clone for BlockRef {
 impl Drop for BlockRef {
     #[inline]
     fn drop(&mut self) {
-        let block = NonNull::from(&**self);
-        if !self.is_place() {
-            return self.drop_own();
-        }
-        // Only holders make others of a place, so that the only one need not count itself out: it is the last. What other holders
-        // did comes before the end.
+        // Only holders make others, so that the only one need not count itself out. What other holders did comes before the end. No
+        // fence, since ThreadSanitizer knows none.
         let is_only_one = self.holders.load(Ordering::Acquire) == 1;
-        if is_only_one || self.is_last() {
-            // SAFETY: no holder is left but this one, which goes.
-            unsafe { rack::end(block) };
-        }
-    }
-}
-
-impl BlockRef {
-    /// One holder less. Whether it was the last one, after what all others did. No fence, since ThreadSanitizer knows none.
-    #[inline(always)]
-    fn is_last(&self) -> bool {
-        self.holders.fetch_sub(1, Ordering::AcqRel) == 1
-    }
-
-    /// The end of a holder of a block that is in no rack. Apart, so that it takes no room from that of others.
-    #[inline(never)]
-    fn drop_own(&mut self) {
-        if !self.is_last() {
+        if !is_only_one && self.holders.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        // From here on nobody looks at it.
-        self.unregister();
-        // SAFETY: made by `registered`, and no holder is left.
-        drop(unsafe { Box::from_raw(self.pointer()) });
+        if self.is_slot() {
+            // SAFETY: H1: this was the last holder.
+            unsafe { FreeSlot::of_last_holder(NonNull::from(&**self)) }.free();
+        } else {
+            // SAFETY: B1: `new` made the box, and this was the last holder.
+            drop(unsafe { Box::from_raw(self.pointer()) });
+        }
     }
 }
 

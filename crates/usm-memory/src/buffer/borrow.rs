@@ -7,7 +7,7 @@ use std::sync::Arc;
 use usm_core::{Context, PointerInfo, Queue, UsmKind};
 
 use super::{Block, UsmBuffer};
-use crate::snapshot::{Lendable, block_at};
+use crate::snapshot::{PooledAddress, pooled_address};
 use crate::{Error, Result};
 
 impl UsmBuffer {
@@ -33,23 +33,23 @@ impl UsmBuffer {
         let kind = check(queue, address, len_bytes)?;
         let start = NonNull::new(ptr::with_exposed_provenance_mut(address))
             .ok_or(Error::NotUsm { end: "first", address })?;
-        // SAFETY: the runtime knows both ends as memory of that kind; the rest is the caller's promise.
+        // SAFETY: B4: the runtime knows both ends as memory of that kind; the rest is the caller's promise.
         let block = unsafe { Block::borrowed(queue, start, len_bytes, kind, owner) };
         Ok(Self::over(block, writable))
     }
 }
 
-/// What is known about an address in a context; `None` when it is not USM there, or memory that a pool holds and nobody uses. Of
-/// memory that a pool has lent the bounds are known, whatever the runtime tells.
+/// What is known about an address in a context; `None` when it is not USM there, or memory that a pool holds and nobody uses. Pools
+/// know the bounds of each buffer, whatever the runtime tells.
 #[must_use]
 pub fn pointer_info(context: &Context, address: usize) -> Option<PointerInfo> {
     let found = context.pointer_info(address)?;
-    match block_at(address) {
+    match pooled_address(address) {
         None => Some(found),
-        Some(Lendable::Lent(start, len_bytes)) => {
+        Some(PooledAddress::Allocated(start, len_bytes)) => {
             Some(PointerInfo::new(found.kind, Some((start, len_bytes))))
         }
-        Some(Lendable::Free) => None,
+        Some(PooledAddress::Free) => None,
     }
 }
 

@@ -5,9 +5,9 @@ use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use usm_core::fork::{ForkMutex, ForkMutexGuard};
+use usm_core::fork::ForkMutex;
 
-/// Is told of the end of blocks, with nothing allocated for each of them.
+/// Counts the end of blocks, with nothing allocated for each of them.
 pub(crate) trait Watcher: Send + Sync {
     /// The memory of one that was added with this number is about to go back.
     fn ended(&self, len_bytes: usize);
@@ -28,85 +28,34 @@ impl Hook {
     }
 }
 
-/// When a hook runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
-    Before,
-    After,
-}
-
-/// The hooks of a block. The later ones run when this value is dropped.
+/// The hooks of a block in the order in which they were added. The later ones run when this value is dropped.
 #[derive(Default)]
-pub(super) struct ReleaseHooks {
-    hooks: ForkMutex<Hooks>,
-}
+pub(super) struct ReleaseHooks(ForkMutex<Hooks>);
 
-/// In the order in which they were added. Most blocks with hooks have one, for which nothing more is allocated.
 #[derive(Default)]
 struct Hooks {
-    first: Option<(When, Hook)>,
-    more: Vec<(When, Hook)>,
-}
-
-impl Hooks {
-    fn add(&mut self, when: When, hook: Hook) {
-        match &self.first {
-            None => self.first = Some((when, hook)),
-            Some(_) => self.more.push((when, hook)),
-        }
-    }
-
-    fn count(&self, wanted: When) -> usize {
-        self.first.iter().chain(&self.more).filter(|(when, _)| *when == wanted).count()
-    }
+    before: Vec<Hook>,
+    after: Vec<Hook>,
 }
 
 impl ReleaseHooks {
     pub(super) fn add_before(&self, hook: Hook) {
-        self.lock().add(When::Before, hook);
+        self.0.lock().before.push(hook);
     }
 
     pub(super) fn add_after(&self, hook: Hook) {
-        self.lock().add(When::After, hook);
+        self.0.lock().after.push(hook);
     }
 
     /// Runs the hooks that come before the release, once, the last one first.
-    #[inline]
     pub(super) fn run_before(&mut self) {
-        let hooks = self.get_mut();
-        for place in (0..hooks.more.len()).rev() {
-            if hooks.more[place].0 == When::Before {
-                hooks.more.remove(place).1.run();
-            }
-        }
-        if let Some((_, hook)) = hooks.first.take_if(|(when, _)| *when == When::Before) {
-            hook.run();
-        }
-    }
-
-    #[inline]
-    fn get_mut(&mut self) -> &mut Hooks {
-        self.hooks.get_mut()
-    }
-
-    fn lock(&self) -> ForkMutexGuard<'_, Hooks> {
-        self.hooks.lock()
+        mem::take(&mut self.0.get_mut().before).into_iter().rev().for_each(Hook::run);
     }
 }
 
 impl Drop for ReleaseHooks {
-    #[inline]
     fn drop(&mut self) {
-        let hooks = self.get_mut();
-        if hooks.first.is_none() && hooks.more.is_empty() {
-            return;
-        }
-        let Hooks { first, more } = mem::take(hooks);
-        for (when, hook) in first.into_iter().chain(more) {
-            if when == When::After {
-                hook.run();
-            }
-        }
+        mem::take(&mut self.0.get_mut().after).into_iter().for_each(Hook::run);
     }
 }
 
@@ -121,8 +70,7 @@ pub(super) fn contain(call: impl FnOnce()) {
 
 impl fmt::Debug for ReleaseHooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hooks = self.lock();
-        let (before, after) = (hooks.count(When::Before), hooks.count(When::After));
-        write!(f, "ReleaseHooks({before} before, {after} after)")
+        let hooks = self.0.lock();
+        write!(f, "ReleaseHooks({} before, {} after)", hooks.before.len(), hooks.after.len())
     }
 }

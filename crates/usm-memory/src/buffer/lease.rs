@@ -49,7 +49,7 @@ impl Drop for Pending {
 
 /// Gives the duty to wait for work on `queue` to the block that the memory is a part of.
 pub(crate) fn hand_down(below: &BlockRef, queue: &Queue) {
-    // The second attempt is for a queue that only failed for the moment.
+    // The second attempt is for a queue that failed only for the moment.
     if drops::wait(|| below.release_on(queue).or_else(|_| below.release_on(queue))).is_err() {
         // Memory that may be in use and cannot be waited for is never freed.
         mem::forget(below.clone());
@@ -62,13 +62,13 @@ pub struct Lease(Terms);
 enum Terms {
     /// Invariant L1: `None` only after the memory was given back, which is when the block is dropped.
     Memory(Option<Box<(UsmBuffer, GiveBack)>>),
-    /// A block of a pool, which its place knows.
-    Home,
+    /// A slot of a pool, which its table knows.
+    Pool,
 }
 
 impl Lease {
-    /// The lease of all blocks of pools.
-    pub(super) const OF_HOME: Self = Self(Terms::Home);
+    /// The lease of all slots of pools.
+    pub(super) const OF_POOL: Self = Self(Terms::Pool);
 
     /// Waits for what others may have submitted for the memory below. A pool has done so when it made the slab.
     pub(super) fn wait_for_others(&self) -> Result<()> {
@@ -103,7 +103,7 @@ impl fmt::Debug for Lease {
                 let memory = memory.as_ref().map(|memory| &memory.0);
                 f.debug_struct("Lease").field("memory", &memory).finish()
             }
-            Terms::Home => f.write_str("Lease"),
+            Terms::Pool => f.write_str("Lease"),
         }
     }
 }
@@ -146,8 +146,8 @@ impl UsmBuffer {
         let (start, len_bytes, kind) = (memory.as_ptr(), memory.len_bytes(), memory.kind());
         let writable = memory.is_writable();
         let lease = Lease(Terms::Memory(Some(Box::new((memory, Box::new(give_back))))));
-        // K1: the memory lies in its block (U1), whose own K1 holds as long as the lease keeps it alive. Who reaches bytes that
-        // several blocks have in common is decided by the one table of borrowed addresses.
+        // B4: the memory lies in its block (U1), whose own B4 or K2 holds as long as the lease keeps the memory alive. The one table of
+        // borrowed addresses decides who reaches bytes that several blocks have in common.
         Ok(Self::over(Block::leased(start, len_bytes, kind, queue, lease), writable))
     }
 

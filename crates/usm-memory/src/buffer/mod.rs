@@ -3,13 +3,11 @@
 mod block;
 mod block_ref;
 mod borrow;
-mod home;
 mod hooks;
 mod lease;
-mod part;
 mod parts;
-mod place;
-mod rack;
+mod slot;
+mod table;
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -21,14 +19,14 @@ pub use self::block::Ownership;
 pub(crate) use self::block::{Block, same_queue};
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
-pub(crate) use self::home::{Home, HomeRef};
 pub(crate) use self::hooks::Watcher;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
-use self::part::Part;
-pub(crate) use self::rack::{Place, Rack};
+use self::parts::Part;
+pub(crate) use self::slot::FreeSlot;
+pub(crate) use self::table::{BlockTable, CacheKey, FREE_TO_CACHE, Owner, OwnerRef, SlabNumber};
 use crate::snapshot::TagId;
-use crate::{Error, MemoryResource, ReadGuard, Result, WriteGuard, resource};
+use crate::{Error, ReadGuard, Result, WriteGuard};
 
 /// Bytes of memory from which on huge pages pay.
 const LARGE_BYTES: usize = 2 * Allocation::HUGE_PAGE_BYTES;
@@ -44,71 +42,6 @@ pub struct UsmBuffer {
 }
 
 impl UsmBuffer {
-    /// Allocates `len_bytes` bytes, aligned for every element type, with the resource that was set for the device
-    /// ([`set_default_resource`](crate::resource::set_default_resource)), else from the [pool of the
-    /// process](crate::resource::process_pool). The content is undefined.
-    ///
-    /// # Errors
-    /// [`Error::Core`] with the errors of [`Queue::allocate`]; those of the resource.
-    #[inline]
-    pub fn allocate(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Self> {
-        // Alone it comes in registers, and as a `Result` in memory, written in parts, which is slow to move as a whole.
-        match Self::allocate_kept(queue, kind, len_bytes) {
-            Some(buffer) => Ok(buffer),
-            None => Self::allocate_slowly(queue, kind, len_bytes),
-        }
-    }
-
-    /// As [`allocate`](Self::allocate), in a block that this thread keeps: what happens nearly always.
-    #[inline]
-    fn allocate_kept(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
-        resource::known_pool_for(queue)?.allocate_kept(queue, kind, len_bytes, 1)
-    }
-
-    #[cold]
-    fn allocate_slowly(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Self> {
-        match resource::chosen(queue.device()) {
-            None => match resource::pool_for(queue) {
-                Some(pool) => pool.allocate_slowly(queue, kind, len_bytes, 1),
-                None => Self::allocate_direct(queue, kind, len_bytes, None),
-            },
-            Some(resource) => Self::allocate_in(&*resource, queue, kind, len_bytes),
-        }
-    }
-
-    /// As [`allocate`](Self::allocate), from memory that the pool has at hand: neither the runtime nor a queue is asked. `None` where
-    /// there is none, or the resource that was set has no such memory ([`MemoryResource::allocate_at_once`]) or gives something else than
-    /// it was asked for.
-    #[must_use]
-    pub fn allocate_at_once(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
-        Self::allocate_kept(queue, kind, len_bytes).or_else(|| match resource::chosen(queue.device()) {
-            None => resource::pool_for(queue)?.allocate_there(queue, kind, len_bytes, 1),
-            Some(resource) => {
-                let found = resource.allocate_at_once(queue, kind, len_bytes, 1)?;
-                resource::check(&found, queue, kind, len_bytes, 1).is_ok().then_some(found)
-            }
-        })
-    }
-
-    /// As [`allocate`](Self::allocate), at a multiple of `align_bytes`, a power of two.
-    ///
-    /// # Errors
-    /// [`Error::Core`] with the errors of [`Queue::allocate_aligned`]; those of the resource.
-    pub fn allocate_aligned(
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<Self> {
-        match resource::chosen(queue.device()) {
-            None => match resource::pool_for(queue) {
-                Some(pool) => pool.allocate(queue, kind, len_bytes, align_bytes),
-                None => Self::allocate_direct(queue, kind, len_bytes, Some(align_bytes)),
-            },
-            Some(resource) => Self::allocate_aligned_in(&*resource, queue, kind, len_bytes, align_bytes),
-        }
-    }
-
     /// Memory of the runtime.
     pub(crate) fn allocate_direct(
         queue: &Queue,
@@ -132,7 +65,7 @@ impl UsmBuffer {
     }
 
     fn over(block: Block, writable: bool) -> Self {
-        let whole = Self::over_all(BlockRef::registered(block));
+        let whole = Self::over_all(BlockRef::new(block));
         if writable { whole } else { whole.read_only() }
     }
 

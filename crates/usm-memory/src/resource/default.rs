@@ -81,7 +81,7 @@ pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>
 
 /// What somebody chose for a device.
 #[inline]
-pub(crate) fn chosen(device: &Device) -> Option<Arc<dyn MemoryResource>> {
+pub(super) fn chosen(device: &Device) -> Option<Arc<dyn MemoryResource>> {
     if process::has_choices() { find(device) } else { None }
 }
 

@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod allocate;
 mod default;
 mod direct;
 mod failure;
@@ -51,15 +52,13 @@ use std::ptr;
 
 use usm_core::{Queue, UsmKind};
 
-pub(crate) use self::default::chosen;
 pub use self::default::{DefaultScope, default_resource, reset_default_resource, set_default_resource};
 pub use self::direct::DirectResource;
 pub use self::failure::{AllocationFailure, FailureCallbackResource, OnFailure};
 pub use self::limiting::LimitingResource;
 pub use self::logging::{LoggingResource, MemoryAction, MemoryEvent};
 pub use self::pool::{PoolOptions, PoolResource, PoolStatistics};
-pub(crate) use self::pool::{in_forked_child, keep, keep_first};
-pub(crate) use self::process::{census, known_pool_for, pool_for};
+pub(crate) use self::process::live;
 pub use self::process::{process_pool, use_process_pool};
 pub use self::statistics::{Statistics, StatisticsResource};
 pub use self::usage::Usage;
@@ -107,58 +106,9 @@ pub trait MemoryResource: Debug + Send + Sync {
     }
 }
 
-impl UsmBuffer {
-    /// Takes `len_bytes` bytes from a memory resource, aligned for every element type. The content is undefined.
-    ///
-    /// # Errors
-    /// As [`allocate_aligned_in`](Self::allocate_aligned_in).
-    #[inline]
-    pub fn allocate_in(
-        resource: &dyn MemoryResource,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-    ) -> Result<Self> {
-        Self::allocate_aligned_in(resource, queue, kind, len_bytes, 1)
-    }
-
-    /// Takes `len_bytes` bytes at a multiple of `align_bytes`, a power of two, from a memory resource.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Core`] as the resource has them; [`Error::UnsuitableMemory`] when the resource gives
-    /// something else than it was asked for.
-    #[inline]
-    pub fn allocate_aligned_in(
-        resource: &dyn MemoryResource,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<Self> {
-        if let Some(pool) = resource.as_pool()
-            && let Some(buffer) = pool.allocate_kept(queue, kind, len_bytes, align_bytes)
-        {
-            return Ok(buffer);
-        }
-        Self::allocate_and_check(resource, queue, kind, len_bytes, align_bytes)
-    }
-
-    fn allocate_and_check(
-        resource: &dyn MemoryResource,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<Self> {
-        let buffer = resource.allocate(queue, kind, len_bytes, align_bytes)?;
-        check(&buffer, queue, kind, len_bytes, align_bytes)?;
-        Ok(buffer)
-    }
-}
-
 /// Whether a resource gave what it was asked for.
 #[inline]
-pub(crate) fn check(
+fn check(
     buffer: &UsmBuffer,
     queue: &Queue,
     kind: UsmKind,

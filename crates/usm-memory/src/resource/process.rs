@@ -35,7 +35,16 @@ pub(super) fn has_choices() -> bool {
     HAS_CHOICES.load(Ordering::Acquire)
 }
 
+#[inline]
 fn made() -> &'static ProcessPool {
+    match POOL.get() {
+        Some(made) => made,
+        None => make(),
+    }
+}
+
+#[cold]
+fn make() -> &'static ProcessPool {
     POOL.get_or_init(|| ProcessPool {
         pool: PoolResource::new(Arc::new(DirectResource), PoolOptions::new()),
         is_on: AtomicBool::new(env::var_os(SWITCH).is_none_or(|value| value != "0")),
@@ -77,23 +86,14 @@ pub fn use_process_pool(on: bool) -> bool {
 
 /// The pool, where memory for that queue comes from it.
 #[inline]
-pub(crate) fn pool_for(queue: &Queue) -> Option<&'static PoolResource> {
+pub(super) fn pool_for(queue: &Queue) -> Option<&'static PoolResource> {
     let made = made();
     (made.is_on.load(Ordering::Acquire) && queue.context().is_permanent()).then_some(&made.pool)
 }
 
-/// The pool, where nobody chose a resource for any device, and memory for that queue comes from it, as somebody has asked before. Calls
-/// nothing.
-#[inline(always)]
-pub(crate) fn known_pool_for(queue: &Queue) -> Option<&'static PoolResource> {
-    let made = POOL.get()?;
-    let is_pool = made.is_on.load(Ordering::Acquire) && !has_choices();
-    (is_pool && queue.context().is_known_permanent()).then_some(&made.pool)
-}
-
-/// The slabs of the pool, and what is lent of them.
-pub(crate) fn census() -> [LiveAllocations; 2] {
-    POOL.get().map_or_else(Default::default, |made| made.pool.census())
+/// The slabs of the pool, and the buffers in them.
+pub(crate) fn live() -> [LiveAllocations; 2] {
+    POOL.get().map_or_else(Default::default, |made| made.pool.live())
 }
 
 /// What is used when nobody says otherwise.

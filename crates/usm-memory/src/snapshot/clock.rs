@@ -9,13 +9,16 @@ pub(crate) struct Moment {
     nanoseconds: u64,
 }
 
-/// A [`Moment`] of the last weeks to two milliseconds, in half the room: records of blocks are kept by the million.
+/// A [`Moment`] of the last weeks to two milliseconds, in half the size: programs have a million records of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp(u32);
+pub(crate) struct Timestamp(u32);
 
-impl Stamp {
+impl Timestamp {
     /// Nanoseconds of a step, as a power of two: the steps are all used after a hundred days.
     const STEP_LOG: u32 = 21;
+    /// A timestamp that is later than the clock by up to this counts as now: another thread may have written it after the clock was
+    /// read. About two minutes.
+    const MAX_STEPS_AHEAD: u32 = 1 << 16;
 
     /// Now, to a few milliseconds.
     #[inline]
@@ -36,9 +39,12 @@ impl Stamp {
         Self(number)
     }
 
-    /// The moment, which was not later than `now`.
+    /// The moment, at most `now`.
     pub(crate) const fn moment(self, now: Moment) -> Moment {
-        let steps = Self::of(now).0.wrapping_sub(self.0) as u64;
+        let steps = match Self::of(now).0.wrapping_sub(self.0) {
+            steps if steps > u32::MAX - Self::MAX_STEPS_AHEAD => 0,
+            steps => steps as u64,
+        };
         Moment { nanoseconds: now.nanoseconds.saturating_sub(steps << Self::STEP_LOG) }
     }
 }
@@ -80,16 +86,27 @@ impl Moment {
 
 #[cfg(test)]
 mod tests {
-    use super::{Moment, Stamp};
+    use super::{Moment, Timestamp};
 
     #[test]
-    fn stamps_lead_back_to_their_moments() {
+    fn timestamps_lead_back_to_their_moments() {
         for nanoseconds in [0, 1, 5 << 21, (1 << 53) - 1, 1 << 53, u64::MAX >> 2] {
             let moment = Moment { nanoseconds };
             for age in [0, 1, 1 << 21, 86_400_000_000_000, 100 * 86_400_000_000_000] {
                 let now = Moment { nanoseconds: nanoseconds + age };
-                let found = now.since(Stamp::of(moment).moment(now)).as_nanos();
+                let found = now.since(Timestamp::of(moment).moment(now)).as_nanos();
                 assert!(found.abs_diff(u128::from(age)) <= 1 << 21, "{nanoseconds} {age} {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_timestamp_after_the_clock_was_read_is_of_now() {
+        for nanoseconds in [0, 1 << 40, 1 << 53, u64::MAX >> 2] {
+            let now = Moment { nanoseconds };
+            for ahead in [1 << 21, 1 << 30, 60_000_000_000] {
+                let later = Timestamp::of(Moment { nanoseconds: nanoseconds + ahead });
+                assert_eq!(later.moment(now), now, "{nanoseconds} {ahead}");
             }
         }
     }

@@ -19,15 +19,13 @@ mod timeline;
 
 use usm_core::{Queue, UsmKind};
 
-pub(crate) use self::clock::{Moment, Stamp};
+pub(crate) use self::clock::{Moment, Timestamp};
 pub use self::list::{LiveMemory, Snapshot, Totals, snapshot};
-pub(crate) use self::registry::{Registration, add_lender, block_at};
+pub(crate) use self::registry::{Registration, add_pool, pooled_address};
 pub use self::tag::Tag;
 pub(crate) use self::tag::TagId;
 pub use self::timeline::{Bar, Recording, Timeline};
 pub(crate) use self::timeline::{is_recording, record};
-use crate::Ownership;
-use crate::buffer::Block;
 
 /// Most bars in a drawing: more make it slow to show.
 const MAX_BARS: usize = 2000;
@@ -55,22 +53,8 @@ impl Holder {
     }
 }
 
-/// When memory was allocated, and for what.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Birth {
-    pub(crate) stamp: Stamp,
-    pub(crate) tag: TagId,
-}
-
-impl Birth {
-    /// Of memory that this thread allocates now.
-    #[inline]
-    pub(crate) fn now() -> Self {
-        Self { stamp: Stamp::now(), tag: TagId::current() }
-    }
-}
-
 /// What is known of live memory.
+#[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) address: usize,
     pub(crate) len_bytes: usize,
@@ -81,32 +65,20 @@ pub(crate) struct Facts {
     pub(crate) tag: TagId,
 }
 
-impl Facts {
-    fn of_block(block: &Block, born: Moment, tag: TagId) -> Self {
-        let holder = match block.ownership() {
-            Ownership::Owned(_) => Holder::Owned,
-            Ownership::Borrowed(_) => Holder::Borrowed,
-            Ownership::Leased(_) => Holder::Leased,
-        };
-        let (len_bytes, kind, queue) = (block.len_bytes(), block.kind(), block.queue().clone());
-        Self { address: block.pointer_at(0).addr().get(), len_bytes, kind, holder, queue, born, tag }
-    }
-}
-
-/// Who knows of live memory that is not in the list of blocks.
-pub(crate) trait Lender: Send + Sync {
-    /// Adds what is lent at the moment.
+/// A pool: it knows the live memory in its slabs.
+pub(crate) trait PooledMemory: Send + Sync {
+    /// Adds the buffers of the moment.
     fn report(&self, facts: &mut Vec<Facts>);
 
-    /// What is known of an address: `None` where it is in no memory of this one.
-    fn block_at(&self, address: usize) -> Option<Lendable>;
+    /// What is known of an address: `None` where it is in no memory of this pool.
+    fn address(&self, address: usize) -> Option<PooledAddress>;
 }
 
 /// Memory of a pool around an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lendable {
-    /// Lent: first address and length in bytes.
-    Lent(usize, usize),
+pub(crate) enum PooledAddress {
+    /// Of a buffer: first address and length in bytes.
+    Allocated(usize, usize),
     /// Of no buffer at the moment.
     Free,
 }

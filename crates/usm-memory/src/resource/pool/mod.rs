@@ -1,30 +1,26 @@
 //! A resource that keeps memory and hands it out again.
 
-mod bits;
+mod arena;
+mod cache;
 mod class;
-mod classes;
-mod keepers;
-mod latch;
-mod magazine;
+mod deferred;
+mod inner;
 mod options;
-mod report;
-mod shelf;
+mod size_class;
 mod slab;
-mod stock;
-mod thread;
-mod trays;
+mod state;
 
 use std::sync::{Arc, Weak};
 
 use usm_core::{Error as CoreError, LiveAllocations, Queue, UsmKind};
 
-use self::classes::SizeClass;
+use self::inner::PoolInner;
 pub use self::options::{PoolOptions, PoolStatistics};
-use self::stock::Stock;
-pub(crate) use self::thread::{in_forked_child, keep, keep_first};
+use self::size_class::SizeClass;
+use self::state::Request;
 use super::usage::Usage;
 use super::{MemoryResource, check};
-use crate::snapshot::{self, Lender, Tag, TagId};
+use crate::snapshot::{self, PooledMemory, Tag, TagId};
 use crate::{Error, Result, UsmBuffer};
 
 /// Takes slabs from another resource, cuts them into blocks of one size each, and hands a block out again when its last buffer
@@ -38,12 +34,11 @@ use crate::{Error, Result, UsmBuffer};
 /// - with other queues when it has ended, without a wait; the pool rather grows than waits;
 /// - when upstream has no memory left, after waiting for it.
 ///
-/// Each thread *keeps* some blocks that come back on it without pending work, at most 32 of a size and 256 KiB, or two of up to
-/// 4 MiB, and hands them out again without the pool's lock. Such blocks are free for everybody who asks: they count as idle, and what
-/// threads keep is taken back when the pool would grow otherwise, when upstream has no memory left, with `trim`, when the thread ends,
-/// and when the pool is dropped. For each thread this is at most a sixteenth of [`PoolOptions::max_retained_bytes`], beside that, and at most
-/// 16 MiB. With the blocks go queues: up to four of a context and kind, those the thread allocated with last, and
-/// that of the last buffer of each block.
+/// Each thread has a *cache* of blocks that came back on it without pending work: at most 32 of a size and 256 KiB, or two of up to
+/// 4 MiB. The thread allocates them again without the pool's lock. Such blocks count as idle. The pool reclaims them from all threads when it would
+/// grow otherwise, when upstream has no memory left, with `trim`, when the thread ends, and when the pool is dropped. A cache keeps at most a
+/// sixteenth of [`PoolOptions::max_retained_bytes`] alive, beside that, and at most 16 MiB; and up to four queues, those that the thread
+/// allocated with last.
 ///
 /// Memory goes back upstream, after the work that is pending on it,
 /// - with [`trim`](MemoryResource::trim), which waits for that work,
@@ -74,90 +69,119 @@ use crate::{Error, Result, UsmBuffer};
 #[derive(Debug)]
 pub struct PoolResource {
     upstream: Arc<dyn MemoryResource>,
-    options: PoolOptions,
-    stock: Arc<Stock>,
+    /// `None` where nothing is pooled.
+    largest: Option<SizeClass>,
+    inner: Arc<PoolInner>,
 }
 
 impl PoolResource {
     /// A pool without memory, which takes it from `upstream`.
     #[must_use]
     pub fn new(upstream: Arc<dyn MemoryResource>, options: PoolOptions) -> Self {
-        let stock = Stock::new(options.max_retained_bytes);
-        let lender: Weak<Stock> = Arc::downgrade(&stock);
-        snapshot::add_lender(lender as Weak<dyn Lender>);
-        Self { upstream, options, stock }
+        let inner = PoolInner::new(options.max_retained_bytes);
+        let pooled: Weak<PoolInner> = Arc::downgrade(&inner);
+        snapshot::add_pool(pooled as Weak<dyn PooledMemory>);
+        Self { upstream, largest: SizeClass::largest_within(options.max_retained_bytes), inner }
     }
 
-    /// Its slabs, and what is lent of them.
-    pub(crate) fn census(&self) -> [LiveAllocations; 2] {
-        self.stock.census()
+    /// The slabs, and the buffers in them.
+    pub(crate) fn live(&self) -> [LiveAllocations; 2] {
+        self.inner.live()
     }
 
-    /// What the pool has at the moment, and did so far.
+    /// What the pool has at the moment, and did so far. The pool and the caches of its threads stay as they are.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
-        self.stock.statistics()
+        self.inner.statistics()
     }
 
-    /// The class of a request that the pool may keep.
-    fn size(&self, len_bytes: usize, align_bytes: usize) -> Option<SizeClass> {
-        SizeClass::of(len_bytes, align_bytes)
-            .filter(|size| size.block_bytes <= self.options.max_retained_bytes)
+    /// A request that the pool may serve from a slab.
+    #[inline(always)]
+    fn request<'a>(
+        &self,
+        queue: &'a Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<Request<'a>> {
+        let class = SizeClass::of(len_bytes, align_bytes)?;
+        (Some(class) <= self.largest).then_some(Request { queue, kind, len_bytes, class })
     }
 
-    /// A buffer in a block of a slab.
-    fn pooled(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, size: SizeClass) -> Result<UsmBuffer> {
-        // Another thread may take all blocks of the slab that this one has added, so it may take a few attempts.
-        loop {
-            if let Some(buffer) = self.reuse(queue, kind, len_bytes, size) {
-                return Ok(buffer);
-            }
-            if let Some(buffer) = self.grow(queue, kind, len_bytes, size)? {
-                return Ok(buffer);
-            }
-        }
-    }
-
-    /// A buffer in a block that is there, without waiting.
-    fn reuse(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, size: SizeClass) -> Option<UsmBuffer> {
-        let free = || self.stock.lend(queue, kind, len_bytes, size, true);
-        let found = free().or_else(|| self.stock.lend_parked(queue, kind, len_bytes, size));
-        // What threads keep is taken away from them before the pool grows.
-        found.or_else(|| self.stock.recall().then(free).flatten())
-    }
-
-    /// A block of a new slab. Upstream is asked without the lock, since it may call back.
-    fn grow(
+    #[cold]
+    fn allocate_slowly(
         &self,
         queue: &Queue,
         kind: UsmKind,
         len_bytes: usize,
-        size: SizeClass,
-    ) -> Result<Option<UsmBuffer>> {
-        let (slab_bytes, align_bytes) = (size.slab_bytes(), size.align_bytes());
+        align_bytes: usize,
+    ) -> Result<UsmBuffer> {
+        let request = self.request(queue, kind, len_bytes, align_bytes);
+        let allocate = || match &request {
+            Some(request) => self.pooled(request, align_bytes),
+            None => self.exact(queue, kind, len_bytes, align_bytes),
+        };
+        let mut allocated = allocate();
+        if is_out_of_memory(&allocated) {
+            if let Some(buffer) = request.and_then(|request| self.inner.allocate_waiting(&request)) {
+                return Ok(buffer);
+            }
+            // Others may have released memory meanwhile, too.
+            self.trim();
+            allocated = allocate();
+        }
+        // A slab may be refused where what was asked for is not.
+        if request.is_some() && allocated.as_ref().is_err_and(is_about_length) {
+            allocated = self.exact(queue, kind, len_bytes, align_bytes);
+        }
+        allocated.map_err(|error| self.explain(error))
+    }
+
+    /// A buffer in a slot: free, with completed work, cached by other threads, or of a new slab.
+    fn pooled(&self, request: &Request<'_>, align_bytes: usize) -> Result<UsmBuffer> {
+        let Request { queue, kind, len_bytes, .. } = *request;
+        let found = self.inner.allocate(request);
+        let found = found.or_else(|| self.inner.allocate_deferred(request));
+        if let Some(buffer) = found.or_else(|| self.inner.allocate_reclaimed(request)) {
+            return Ok(buffer);
+        }
+        // In a forked child the pool is the parent's.
+        if self.inner.is_forked() {
+            return self.exact(queue, kind, len_bytes, align_bytes);
+        }
+        let slab = self.slab(request)?;
+        // Code of users was called, which may have forked: `None` in the child.
+        match self.inner.allocate_in_new(request, slab) {
+            Some(buffer) => Ok(buffer),
+            None => self.exact(queue, kind, len_bytes, align_bytes),
+        }
+    }
+
+    /// A new slab. Upstream is asked without the lock, since it may call back.
+    fn slab(&self, request: &Request<'_>) -> Result<UsmBuffer> {
+        let Request { queue, kind, class, .. } = *request;
+        let (slab_bytes, align_bytes) = (class.slab_bytes(), class.align_bytes());
         let reserve = Tag::enter_id(TagId::RESERVE);
         let slab = self.upstream.allocate(queue, kind, slab_bytes, align_bytes)?;
         drop(reserve);
         check(&slab, queue, kind, slab_bytes, align_bytes)?;
         // Its buffers do not look below.
         slab.block().wait_for_others()?;
-        Ok(self.stock.add(slab, queue, kind, len_bytes, size))
+        Ok(slab)
     }
 
     /// A buffer of its own from upstream.
     fn exact(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<UsmBuffer> {
         let buffer = self.upstream.allocate(queue, kind, len_bytes, align_bytes)?;
-        if self.stock.is_forked() {
-            return Ok(buffer);
+        check(&buffer, queue, kind, len_bytes, align_bytes)?;
+        if !self.inner.is_forked() {
+            self.inner.count(&buffer, len_bytes);
         }
-        self.stock.count_used(len_bytes, true);
-        let stock = Arc::clone(&self.stock);
-        buffer.before_release(move || stock.count_used(len_bytes, false));
         Ok(buffer)
     }
 
     fn explain(&self, error: Error) -> Error {
-        if self.stock.is_forked() {
+        if self.inner.is_forked() {
             return Usage::default().explain(error);
         }
         let statistics = self.statistics();
@@ -167,6 +191,8 @@ impl PoolResource {
 }
 
 impl MemoryResource for PoolResource {
+    // In the caller: a buffer alone is in registers, and a `Result` in memory.
+    #[inline(always)]
     fn allocate(
         &self,
         queue: &Queue,
@@ -174,14 +200,13 @@ impl MemoryResource for PoolResource {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Result<UsmBuffer> {
-        // What happens nearly always, before errors take their room.
-        match self.allocate_kept(queue, kind, len_bytes, align_bytes) {
+        match self.allocate_at_once(queue, kind, len_bytes, align_bytes) {
             Some(buffer) => Ok(buffer),
             None => self.allocate_slowly(queue, kind, len_bytes, align_bytes),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn allocate_at_once(
         &self,
         queue: &Queue,
@@ -189,8 +214,7 @@ impl MemoryResource for PoolResource {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<UsmBuffer> {
-        let kept = self.allocate_kept(queue, kind, len_bytes, align_bytes);
-        kept.or_else(|| self.allocate_there(queue, kind, len_bytes, align_bytes))
+        self.inner.allocate(&self.request(queue, kind, len_bytes, align_bytes)?)
     }
 
     #[inline]
@@ -199,97 +223,80 @@ impl MemoryResource for PoolResource {
     }
 
     fn trim(&self) -> usize {
-        if self.stock.is_forked() {
+        if self.inner.is_forked() {
             return 0;
         }
-        for wait in self.stock.waits_to_trim() {
-            // What cannot be waited for stays.
-            self.stock.settle(&wait).ok();
-        }
-        let (garbage, _) = self.stock.take_free();
-        let idle_bytes = garbage.slab_bytes();
-        drop(garbage);
-        idle_bytes + self.upstream.trim()
-    }
-}
-
-impl PoolResource {
-    /// A buffer in a block that this thread keeps, for the queue and kind of its last allocation.
-    #[inline(always)]
-    pub(crate) fn allocate_kept(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Option<UsmBuffer> {
-        self.stock.lend_first(queue, kind, len_bytes, SizeClass::index_of(len_bytes, align_bytes)?)
-    }
-
-    /// A buffer in a block that is there, where [`allocate_kept`](Self::allocate_kept) found none.
-    pub(crate) fn allocate_there(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Option<UsmBuffer> {
-        let size = self.size(len_bytes, align_bytes)?;
-        let kept = self.stock.lend_kept(queue, kind, len_bytes, size.index());
-        kept.or_else(|| self.stock.lend(queue, kind, len_bytes, size, true))
-    }
-
-    /// An allocation for which this thread may keep no block.
-    #[cold]
-    pub(crate) fn allocate_slowly(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        // In a forked child the pool's memory is the parent's.
-        let size = self.size(len_bytes, align_bytes).filter(|_| !self.stock.is_forked());
-        if let Some(size) = size
-            && let Some(buffer) = self.stock.lend_kept(queue, kind, len_bytes, size.index())
-        {
-            return Ok(buffer);
-        }
-        let allocate = || match size {
-            Some(size) => self.pooled(queue, kind, len_bytes, size),
-            None => self.exact(queue, kind, len_bytes, align_bytes),
-        };
-        let is_out_of_memory = |result: &Result<_>| result.as_ref().is_err_and(Error::is_out_of_memory);
-        let mut allocated = allocate();
-        if let Some(size) = size.filter(|_| is_out_of_memory(&allocated)) {
-            for wait in self.stock.waits_for(queue, kind, size) {
-                self.stock.settle(&wait)?;
-                if let Some(buffer) = self.reuse(queue, kind, len_bytes, size) {
-                    return Ok(buffer);
-                }
-            }
-        }
-        if is_out_of_memory(&allocated) && self.trim() > 0 {
-            allocated = allocate();
-        }
-        // A slab may be refused where what was asked for is not.
-        if size.is_some() && allocated.as_ref().is_err_and(is_about_length) {
-            allocated = self.exact(queue, kind, len_bytes, align_bytes);
-        }
-        allocated.map_err(|error| self.explain(error))
+        self.inner.trim() + self.upstream.trim()
     }
 }
 
 impl Drop for PoolResource {
     fn drop(&mut self) {
-        if !self.stock.is_forked() {
-            self.stock.close();
-        }
+        self.inner.close();
     }
+}
+
+fn is_out_of_memory(result: &Result<UsmBuffer>) -> bool {
+    result.as_ref().is_err_and(Error::is_out_of_memory)
 }
 
 fn is_about_length(error: &Error) -> bool {
     let refused =
         matches!(error, Error::Core(CoreError::TooLarge { .. } | CoreError::AlignmentNotHonoured { .. }));
     refused || error.is_out_of_memory()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::DirectResource;
+
+    #[test]
+    fn threads_cache_beside_large_slots_and_statistics_leave_that() {
+        let runtime = usm_core::Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).unwrap();
+        let pool =
+            PoolResource::new(Arc::new(DirectResource), PoolOptions::new().max_retained_bytes(32 << 20));
+        let allocate = |len| UsmBuffer::allocate_in(&pool, &queue, UsmKind::Host, len).unwrap();
+        drop(allocate(32 << 20));
+        drop(allocate(64));
+        let request = pool.request(&queue, UsmKind::Host, 64, 1).unwrap();
+        let num_cached = || cache::find(pool.inner.id()).unwrap().lock().slots().count();
+        let count = num_cached();
+        assert!(count > 0);
+        let seen = pool.statistics();
+        assert_eq!((seen.used_bytes, seen.peak_bytes), (0, 32 << 20));
+        assert_eq!((num_cached(), pool.statistics()), (count, seen), "asking changes nothing");
+        let slot = cache::allocate(pool.inner.id(), &queue, UsmKind::Host, request.class, 64).unwrap();
+        assert_eq!((num_cached(), pool.statistics().used_bytes), (count - 1, 64));
+        cache::free(slot).unwrap();
+        assert_eq!(pool.trim(), (32 << 20) + request.class.slab_bytes());
+        assert_eq!(num_cached(), 0);
+    }
+
+    #[test]
+    fn pools_for_which_no_number_was_left_share_nothing() {
+        let runtime = usm_core::Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).unwrap();
+        let new = |_| {
+            let largest = SizeClass::largest_within(1 << 20);
+            PoolResource {
+                upstream: Arc::new(DirectResource),
+                largest,
+                inner: PoolInner::numbered(1 << 20, 0),
+            }
+        };
+        let pools = [0, 1].map(new);
+        let mut addresses = pools.each_ref().map(|_| std::collections::HashSet::new());
+        for step in 0..200 {
+            let pool = &pools[step % 2];
+            let buffer = UsmBuffer::allocate_in(pool, &queue, UsmKind::Host, 64).unwrap();
+            addresses[step % 2].insert(buffer.address());
+            assert_eq!(pool.statistics().used_bytes, 64);
+            drop(buffer);
+            assert_eq!(pool.statistics().used_bytes, 0);
+            assert!(cache::find(0).is_none());
+        }
+        assert!(addresses[0].is_disjoint(&addresses[1]));
+    }
 }

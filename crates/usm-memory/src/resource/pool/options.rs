@@ -14,8 +14,8 @@ impl PoolOptions {
     }
 
     /// Bytes of slabs without a buffer that are kept for later use, for each context, device and kind. What comes back beyond
-    /// that goes to the upstream resource at once; larger requests are not pooled at all. Each thread may keep a sixteenth
-    /// of this beside it, at most 16 MiB, and nothing of slabs larger than that.
+    /// that goes to the upstream resource at once; larger requests are not pooled at all. The cache of each thread may keep a
+    /// sixteenth of this beside it, at most 16 MiB, and nothing of slabs larger than that.
     pub fn max_retained_bytes(mut self, bytes: usize) -> Self {
         self.max_retained_bytes = bytes;
         self
@@ -34,7 +34,8 @@ impl Default for PoolOptions {
 pub struct PoolStatistics {
     /// Bytes in live buffers, as asked for.
     pub used_bytes: usize,
-    /// The most bytes in live buffers at a time.
+    /// The most bytes in live buffers at a time: a high-water mark, which may differ by what the caches of threads hold when several
+    /// threads use the pool.
     pub peak_bytes: usize,
     /// Bytes of all slabs.
     pub slab_bytes: usize,

@@ -1,135 +1,142 @@
-//! One piece of memory from upstream, cut into blocks: which are lent, which are free, and which wait for a queue.
+//! One piece of memory from upstream, cut into slots of one size.
 
-use std::ptr::NonNull;
+use std::mem;
 use std::sync::Arc;
 
 use usm_core::Queue;
 
-use super::bits::Bits;
-use super::classes::SizeClass;
+use super::size_class::SizeClass;
 use crate::UsmBuffer;
-use crate::buffer::{Block, HomeRef, Place, Rack};
-use crate::snapshot::{Birth, Lendable};
+use crate::buffer::{BlockTable, FreeSlot, OwnerRef, SlabNumber};
+use crate::snapshot::PooledAddress;
 
-/// Who asks for a block, and for how much of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Request<'a> {
-    pub(super) queue: &'a Queue,
-    pub(super) len_bytes: usize,
-    pub(super) birth: Birth,
-}
-
-impl<'a> Request<'a> {
-    #[inline(always)]
-    pub(super) fn new(queue: &'a Queue, len_bytes: usize) -> Self {
-        Self { queue, len_bytes, birth: Birth::now() }
-    }
-}
-
-/// A slab. A block that is neither lent nor free is *parked*: work on a queue may still use it.
+/// A slab. Each of its slots is free here, or elsewhere: with a buffer, in the cache of a thread, or among the deferred frees.
 #[derive(Debug)]
 pub(super) struct Slab {
     pub(super) memory: UsmBuffer,
-    block_bytes: usize,
-    all: Bits,
-    /// Invariant S1: a bit for each block that may be lent; never one of `lent`.
-    free: Bits,
-    /// Invariant S2: a bit for each block that a buffer uses.
-    lent: Bits,
-    /// Where the class has the slab in its list of those with free blocks.
+    slot_bytes: usize,
+    /// Invariant M1: a bit for each slot that is here. All others have at most one `FreeSlot` or buffer elsewhere.
+    free: u128,
+    all: u128,
+    /// Slots with a buffer or in the cache of a thread.
+    pub(super) num_allocated: usize,
+    /// Where the class has the slab in its list of those with free slots.
     pub(super) position: usize,
-    /// The records of all blocks.
-    rack: Arc<Rack>,
+    /// Invariant M2: the table and `memory` are dropped only when all slots are here.
+    table: Arc<BlockTable>,
 }
 
 impl Slab {
-    pub(super) fn new(memory: UsmBuffer, size: SizeClass, home: HomeRef, first: Place) -> Self {
-        let all = Bits::first(size.blocks);
-        let rack = Rack::new(home, &memory, first, size.block_bytes, size.blocks);
-        Self { memory, block_bytes: size.block_bytes, all, free: all, lent: Bits::NONE, position: 0, rack }
+    pub(super) fn new(
+        memory: UsmBuffer,
+        class: SizeClass,
+        owner: OwnerRef,
+        number: SlabNumber,
+        queue: &Queue,
+    ) -> Self {
+        // SAFETY: M2: the slab keeps the memory as long as a slot is elsewhere.
+        let table = unsafe { BlockTable::new(owner, number, &memory, queue, class.slot_bytes()) };
+        let all = u128::MAX.checked_shr(u128::BITS - table.num_slots() as u32).unwrap_or(0);
+        Self { memory, slot_bytes: class.slot_bytes(), free: all, all, num_allocated: 0, position: 0, table }
     }
 
     pub(super) fn has_free(&self) -> bool {
-        !self.free.is_empty()
+        self.free != 0
     }
 
-    /// No buffer uses a block.
+    /// No buffer or thread has a slot.
     pub(super) fn is_idle(&self) -> bool {
-        self.lent.is_empty()
+        self.num_allocated == 0
     }
 
-    /// Nothing uses a block, so that the slab may be freed.
+    /// All slots are here, so the slab may be freed.
     pub(super) fn is_free(&self) -> bool {
         self.free == self.all
     }
 
-    /// The free block with the lowest address.
-    pub(super) fn lowest_free(&self) -> u32 {
-        self.free.lowest()
-    }
-
-    /// Lends a block that is free or parked. It stays where it is until it is parked or set free.
-    #[inline(always)]
-    pub(super) fn lend(
-        &mut self,
-        index: u32,
-        request: Request<'_>,
-        is_pending: bool,
-    ) -> Option<NonNull<Block>> {
-        let place = self.rack.place(index)?;
-        self.free.remove(index);
-        self.lent.insert(index);
-        // SAFETY: S1, S2: nobody has it.
-        unsafe { place.lend(request.len_bytes, request.queue, is_pending, request.birth) };
-        Some(NonNull::from(place))
-    }
-
-    /// The free block with the lowest address counts as lent, without a holder: for who lends it then.
-    pub(super) fn set_aside(&mut self) -> Option<NonNull<Block>> {
-        let index = self.lowest_free();
-        let place = self.rack.place(index)?;
-        self.free.remove(index);
-        self.lent.insert(index);
-        Some(NonNull::from(place))
-    }
-
-    /// A lent block, which nobody holds any more, is parked.
-    pub(super) fn park(&mut self, index: u32) {
-        self.take_back(index);
-        self.lent.remove(index);
-    }
-
-    /// A lent block, which nobody holds any more, or a parked one is free.
-    pub(super) fn set_free(&mut self, index: u32) {
-        self.take_back(index);
-        self.lent.remove(index);
-        self.free.insert(index);
-    }
-
-    fn take_back(&self, index: u32) {
-        if let Some(place) = self.rack.place(index) {
-            place.take_back();
+    /// Takes the free slot with the lowest address, for a buffer or the cache of a thread.
+    pub(super) fn allocate(&mut self) -> Option<FreeSlot> {
+        if !self.has_free() {
+            return None;
         }
+        let index = self.free.trailing_zeros();
+        self.free &= self.free - 1;
+        self.num_allocated += 1;
+        // SAFETY: M1: the slot was here, and is not any more. M2: the table stays until the slot is back.
+        unsafe { self.table.free_slot(index) }
+    }
+
+    /// A slot is here again. `Err` where it is none of this slab.
+    pub(super) fn free(&mut self, slot: FreeSlot) -> Result<(), FreeSlot> {
+        let Some(index) = slot.index_in(&self.table) else { return Err(slot) };
+        self.free |= 1 << index;
+        Ok(())
     }
 
     /// What is known of an address, where it is in the slab.
-    pub(super) fn block_at(&self, address: usize) -> Option<Lendable> {
-        let start = self.memory.address();
-        let offset_bytes = address.checked_sub(start).filter(|offset| *offset < self.memory.len_bytes())?;
-        let index = offset_bytes / self.block_bytes;
-        Some(match self.rack.place(index as u32).and_then(Block::content) {
-            Some((len_bytes, _)) => Lendable::Lent(start + index * self.block_bytes, len_bytes),
-            None => Lendable::Free,
-        })
+    pub(super) fn address(&self, address: usize) -> Option<PooledAddress> {
+        let offset_bytes = address.checked_sub(self.memory.address())?;
+        let index =
+            Some(offset_bytes / self.slot_bytes).filter(|_| offset_bytes < self.memory.len_bytes())?;
+        let allocation = self.table.allocation_in(index);
+        Some(
+            allocation.map_or(PooledAddress::Free, |(start, len_bytes, ..)| {
+                PooledAddress::Allocated(start, len_bytes)
+            }),
+        )
     }
 
-    /// The blocks that buffers have: address, length and birth.
-    pub(super) fn lent(&self) -> impl Iterator<Item = (usize, usize, Birth)> {
-        let start = self.memory.address();
-        let contents = self.rack.places().enumerate();
-        contents.filter_map(move |(index, place)| {
-            let (len_bytes, birth) = place.content()?;
-            Some((start + index * self.block_bytes, len_bytes, birth))
-        })
+    pub(super) fn table(&self) -> &BlockTable {
+        &self.table
+    }
+}
+
+impl Drop for Slab {
+    fn drop(&mut self) {
+        // M2: a slab with a slot elsewhere is never freed.
+        if !self.is_free() {
+            mem::forget((self.memory.clone(), Arc::clone(&self.table)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+
+    use usm_core::{Runtime, UsmKind};
+
+    use super::*;
+    use crate::buffer::Owner;
+    use crate::resource::DirectResource;
+
+    struct Nobody;
+
+    impl Owner for Nobody {
+        fn free(&self, _: FreeSlot, _: Option<Queue>) {}
+    }
+
+    #[test]
+    fn each_slot_is_given_once_until_it_is_back() {
+        let runtime = Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).unwrap();
+        let owner = OwnerRef { id: 0, owner: Weak::<Nobody>::new() };
+        for len in [64, 100_000, 1 << 20, 3 << 20] {
+            let class = SizeClass::of(len, 1).unwrap();
+            let memory =
+                |bytes| UsmBuffer::allocate_in(&DirectResource, &queue, UsmKind::Host, bytes).unwrap();
+            let new = || {
+                let number = SlabNumber { arena: 0, class: class.number(), slab: 0 };
+                Slab::new(memory(class.slab_bytes()), class, owner.clone(), number, &queue)
+            };
+            let (mut slab, mut other) = (new(), new());
+            let slots: Vec<_> = (0..class.slots()).map_while(|_| slab.allocate()).collect();
+            assert_eq!((slots.len(), slab.has_free(), slab.is_free()), (class.slots(), false, false));
+            assert!((1..slots.len()).all(|index| slots[index] != slots[index - 1]));
+            let foreign = other.allocate().unwrap();
+            let foreign = slab.free(foreign).expect_err("of another slab");
+            other.free(foreign).unwrap();
+            assert!(slots.into_iter().all(|slot| slab.free(slot).is_ok()) && slab.is_free());
+        }
     }
 }

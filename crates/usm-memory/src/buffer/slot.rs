@@ -1,0 +1,245 @@
+//! Slots of a block table: each goes from its pool to a buffer and back, again and again.
+
+use std::fmt;
+use std::mem;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering;
+
+use usm_core::Queue;
+
+use super::block::{Block, HOOKED, INHERITED, Memory, Parts};
+use super::hooks::ReleaseHooks;
+use super::table::{BlockTable, CacheKey, FREE_TO_CACHE, SlabNumber};
+use super::{BlockRef, UsmBuffer};
+use crate::snapshot::{self, TagId, Timestamp};
+
+/// The right to a slot that no buffer has. A slot that is lost is never used again.
+#[derive(PartialEq, Eq)]
+pub(crate) struct FreeSlot {
+    /// Invariant E1: a slot without holders, of which this is the only `FreeSlot`. Its table outlives this value.
+    block: NonNull<Block>,
+}
+
+// SAFETY: E1: the slot is this value's alone, whichever thread has it.
+unsafe impl Send for FreeSlot {}
+
+impl FreeSlot {
+    /// # Safety
+    /// 1. E1 holds for the slot.
+    pub(super) unsafe fn new(block: NonNull<Block>) -> Self {
+        Self { block }
+    }
+
+    /// The slot of a buffer of which the last holder drops.
+    ///
+    /// # Safety
+    /// 1. The block is a slot, and nobody uses its last holder again.
+    #[inline(always)]
+    pub(super) unsafe fn of_last_holder(block: NonNull<Block>) -> Self {
+        Self { block }
+    }
+
+    #[inline(always)]
+    fn block(&self) -> &Block {
+        // SAFETY: E1.
+        unsafe { self.block.as_ref() }
+    }
+
+    #[inline(always)]
+    fn table(&self) -> Option<&BlockTable> {
+        match self.block().parts() {
+            Parts::Slot(table, _) => Some(table),
+            Parts::Own(_) => None,
+        }
+    }
+
+    /// Where threads cache the slot.
+    #[inline(always)]
+    pub(crate) fn key(&self) -> CacheKey {
+        match self.block().memory {
+            Memory::Slot { pool, arena, class, .. } => CacheKey { pool, arena, class },
+            Memory::Own(_) => CacheKey::default(),
+        }
+    }
+
+    /// Where the slab is in the pool.
+    #[inline]
+    pub(crate) fn number(&self) -> Option<SlabNumber> {
+        self.table().map(|table| table.number)
+    }
+
+    /// The index of the slot in a table, where it is a slot of that.
+    pub(crate) fn index_in(&self, wanted: &BlockTable) -> Option<u32> {
+        match self.block().parts() {
+            Parts::Slot(table, index) => ptr::eq(table, wanted).then_some(index.into()),
+            Parts::Own(_) => None,
+        }
+    }
+
+    /// Bytes of the allocation that was in the slot last.
+    #[inline]
+    pub(crate) fn len_bytes(&self) -> usize {
+        self.block().len_bytes()
+    }
+
+    /// The queue that the slot keeps beside that of its table.
+    #[inline]
+    pub(crate) fn own_queue(&self) -> Option<&Queue> {
+        // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (E1).
+        unsafe { &*self.block().queue.get() }.as_ref()
+    }
+
+    /// Changes the queue that the slot keeps. Returns the one before.
+    pub(crate) fn replace_queue(&mut self, queue: Option<Queue>) -> Option<Queue> {
+        // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (E1), which is borrowed as a whole.
+        mem::replace(unsafe { &mut *self.block().queue.get() }, queue)
+    }
+
+    /// A buffer of `len_bytes` bytes in the slot, for a queue of the slab's context. The slot has at least as many bytes. Guards wait for
+    /// earlier work on that queue where `inherits_work`.
+    #[inline(always)]
+    pub(crate) fn allocate(mut self, queue: &Queue, len_bytes: usize, inherits_work: bool) -> UsmBuffer {
+        let old = if self.is_for(queue) { None } else { self.change_queue(queue) };
+        let slot_bytes = self.table().map_or(0, |table| table.slot_bytes);
+        let block = self.block();
+        debug_assert!(len_bytes <= slot_bytes);
+        // K2.
+        block.len_bytes.store(len_bytes.min(slot_bytes), Ordering::Relaxed);
+        block.undone.store(if inherits_work { INHERITED } else { 0 }, Ordering::Relaxed);
+        let tag = TagId::current();
+        block.tag.store(tag.number(), Ordering::Relaxed);
+        block.allocated_at.store(Timestamp::now().number(), Ordering::Relaxed);
+        if snapshot::is_recording() {
+            snapshot::record(false, block.start().addr().get(), len_bytes, block.kind(), tag);
+        }
+        // B1: the holder below.
+        block.holders.store(1, Ordering::Release);
+        // SAFETY: B1: the block counts this holder. E1: the table stays as long.
+        let holder = unsafe { BlockRef::of_slot(self.block) };
+        // A queue that drops may call anything; the slot is complete by now.
+        drop(old);
+        UsmBuffer::over_all(holder)
+    }
+
+    #[inline(always)]
+    fn is_for(&self, queue: &Queue) -> bool {
+        ptr::eq(self.block().queue().context(), queue.context())
+    }
+
+    #[cold]
+    fn change_queue(&mut self, queue: &Queue) -> Option<Queue> {
+        let is_tables = self.table().is_some_and(|table| ptr::eq(table.queue().context(), queue.context()));
+        self.replace_queue((!is_tables).then(|| queue.clone()))
+    }
+
+    /// Ends the buffer whose last holder was dropped: runs its hooks, and gives the slot to the cache of this thread or to the pool.
+    #[inline(always)]
+    pub(super) fn free(self) {
+        let block = self.block();
+        if block.undone.load(Ordering::Relaxed) != 0 || snapshot::is_recording() {
+            return self.free_after_work();
+        }
+        block.holders.store(0, Ordering::Release);
+        if let Err(slot) = self.free_to_cache() {
+            slot.free_to_owner(None);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn free_after_work(self) {
+        let block = self.block();
+        let mut hooks = self.take_hooks();
+        hooks.iter_mut().for_each(ReleaseHooks::run_before);
+        let pending = (block.pending() != 0).then(|| block.queue().clone());
+        // Before somebody else gets the same address.
+        if snapshot::is_recording() {
+            let (address, (tag, _)) = (block.start().addr().get(), block.slot_tag());
+            snapshot::record(true, address, block.len_bytes(), block.kind(), tag);
+        }
+        block.undone.store(0, Ordering::Relaxed);
+        block.holders.store(0, Ordering::Release);
+        let slot = if pending.is_none() { self.free_to_cache() } else { Err(self) };
+        if let Err(slot) = slot {
+            slot.free_to_owner(pending);
+        }
+        // The hooks that come after the release.
+        drop(hooks);
+    }
+
+    fn take_hooks(&self) -> Option<ReleaseHooks> {
+        match self.block().parts() {
+            Parts::Slot(table, index) if self.block().undone.load(Ordering::Relaxed) & HOOKED != 0 => {
+                table.take_hooks(index)
+            }
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn free_to_cache(self) -> Result<(), Self> {
+        match FREE_TO_CACHE.get() {
+            Some(free) => free(self),
+            None => Err(self),
+        }
+    }
+
+    #[cold]
+    fn free_to_owner(self, pending: Option<Queue>) {
+        let owner = self.table().and_then(|table| table.owner.owner.upgrade());
+        // Without an owner the slab has leaked its memory.
+        if let Some(owner) = owner {
+            owner.free(self, pending);
+        }
+    }
+}
+
+impl fmt::Debug for FreeSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FreeSlot").field(&self.block).finish()
+    }
+}
+
+impl Block {
+    /// Length, label and time of the allocation in a slot, where it has one.
+    pub(super) fn allocation(&self) -> Option<(usize, TagId, Timestamp)> {
+        let is_held = self.holders.load(Ordering::Acquire) != 0;
+        let (tag, time) = self.slot_tag();
+        is_held.then(|| (self.len_bytes(), tag, time))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use usm_core::{Runtime, UsmKind};
+
+    use crate::UsmBuffer;
+    use crate::resource::{DirectResource, PoolOptions, PoolResource};
+
+    #[test]
+    fn hooks_are_no_work_and_run_once() {
+        let runtime = Runtime::global();
+        let queue = runtime.default_queue(runtime.host_device()).unwrap();
+        let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
+        let allocate = || UsmBuffer::allocate_in(&pool, &queue, UsmKind::Host, 64).unwrap();
+        let is_done = |buffer: &UsmBuffer| buffer.block().undone.load(Ordering::Relaxed) == 0;
+        let count = Arc::new(AtomicU32::new(0));
+        let first = allocate();
+        let (address, counted) = (first.address(), Arc::clone(&count));
+        first.after_release(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        assert!(first.block().is_slot() && first.block().has_no_others());
+        assert_eq!(first.block().pending(), 0);
+        assert!(!is_done(&first));
+        drop(first);
+        let second = allocate();
+        assert_eq!(second.address(), address);
+        assert!(is_done(&second));
+        drop(second);
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+    }
+}

@@ -1,0 +1,111 @@
+//! Buffers from memory resources, and from the default resource of a device.
+
+use usm_core::{Queue, UsmKind};
+
+use super::default::chosen;
+use super::process::pool_for;
+use super::{MemoryResource, check};
+use crate::{Result, UsmBuffer};
+
+impl UsmBuffer {
+    /// Allocates `len_bytes` bytes, aligned for every element type, with the resource that was set for the device
+    /// ([`set_default_resource`](crate::resource::set_default_resource)), else from the [pool of the
+    /// process](crate::resource::process_pool). The content is undefined.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core) with the errors of [`Queue::allocate`]; those of the resource.
+    #[inline]
+    pub fn allocate(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Result<Self> {
+        Self::allocate_default(queue, kind, len_bytes, None)
+    }
+
+    /// As [`allocate`](Self::allocate), at a multiple of `align_bytes`, a power of two.
+    ///
+    /// # Errors
+    /// [`Error::Core`](crate::Error::Core) with the errors of [`Queue::allocate_aligned`]; those of the resource.
+    pub fn allocate_aligned(
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Self> {
+        Self::allocate_default(queue, kind, len_bytes, Some(align_bytes))
+    }
+
+    #[inline(always)]
+    fn allocate_default(
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: Option<usize>,
+    ) -> Result<Self> {
+        if let Some(resource) = chosen(queue.device()) {
+            return Self::allocate_aligned_in(&*resource, queue, kind, len_bytes, align_bytes.unwrap_or(1));
+        }
+        match pool_for(queue) {
+            Some(pool) => pool.allocate(queue, kind, len_bytes, align_bytes.unwrap_or(1)),
+            None => Self::allocate_direct(queue, kind, len_bytes, align_bytes),
+        }
+    }
+
+    /// As [`allocate`](Self::allocate), from memory that the pool has at hand: neither the runtime nor a queue is asked. `None` where
+    /// there is none, or the resource that was set has no such memory ([`MemoryResource::allocate_at_once`]) or gives something else than
+    /// it was asked for.
+    #[must_use]
+    pub fn allocate_at_once(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
+        match chosen(queue.device()) {
+            None => pool_for(queue)?.allocate_at_once(queue, kind, len_bytes, 1),
+            Some(resource) => {
+                let found = resource.allocate_at_once(queue, kind, len_bytes, 1)?;
+                check(&found, queue, kind, len_bytes, 1).is_ok().then_some(found)
+            }
+        }
+    }
+
+    /// Takes `len_bytes` bytes from a memory resource, aligned for every element type. The content is undefined.
+    ///
+    /// # Errors
+    /// As [`allocate_aligned_in`](Self::allocate_aligned_in).
+    #[inline]
+    pub fn allocate_in(
+        resource: &dyn MemoryResource,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+    ) -> Result<Self> {
+        Self::allocate_aligned_in(resource, queue, kind, len_bytes, 1)
+    }
+
+    /// Takes `len_bytes` bytes at a multiple of `align_bytes`, a power of two, from a memory resource.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Core`](crate::Error::Core) as the resource has them;
+    /// [`Error::UnsuitableMemory`](crate::Error::UnsuitableMemory) when the resource gives something else than it was asked for.
+    #[inline]
+    pub fn allocate_aligned_in(
+        resource: &dyn MemoryResource,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Self> {
+        // A pool gives what it was asked for.
+        match resource.as_pool() {
+            Some(pool) => pool.allocate(queue, kind, len_bytes, align_bytes),
+            None => Self::allocate_and_check(resource, queue, kind, len_bytes, align_bytes),
+        }
+    }
+
+    #[cold]
+    fn allocate_and_check(
+        resource: &dyn MemoryResource,
+        queue: &Queue,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Self> {
+        let buffer = resource.allocate(queue, kind, len_bytes, align_bytes)?;
+        check(&buffer, queue, kind, len_bytes, align_bytes)?;
+        Ok(buffer)
+    }
+}

@@ -1,0 +1,298 @@
+//! A pool without its upstream resource: what its buffers share with it.
+
+use std::fmt;
+use std::mem;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use usm_core::{LiveAllocations, Queue, Runtime};
+
+use super::arena::Drops;
+use super::cache::{self, CacheOwner, ThreadCache};
+use super::class::ClassSlabs;
+use super::options::PoolStatistics;
+use super::state::{Pending, PoolState, Request};
+use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, OwnerRef, Watcher, hand_down};
+use crate::snapshot::{Facts, Holder, Moment, PooledAddress, PooledMemory};
+use crate::{UsmBuffer, drops};
+
+/// The memory of a pool.
+pub(super) struct PoolInner {
+    /// No code unwinds while it holds the lock. Nothing that might call back is called or dropped under it.
+    state: Mutex<PoolState>,
+    /// Of the process that made the pool. In a forked child another thread may have held the lock, so the child never locks it: it
+    /// allocates nothing from the pool, and what comes back is the parent's.
+    generation: u64,
+    /// Of no other pool; 0 where no number was left, so that threads cache nothing.
+    id: u32,
+    this: Weak<Self>,
+}
+
+/// The number of the next pool.
+static NEXT: AtomicU32 = AtomicU32::new(1);
+
+impl PoolInner {
+    pub(super) fn new(max_idle_bytes: usize) -> Arc<Self> {
+        FREE_TO_CACHE.get_or_init(|| cache::free);
+        let id = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1));
+        Self::numbered(max_idle_bytes, id.unwrap_or(0))
+    }
+
+    pub(super) fn numbered(max_idle_bytes: usize, id: u32) -> Arc<Self> {
+        let state = Mutex::new(PoolState::new(max_idle_bytes));
+        let generation = Runtime::fork_generation();
+        Arc::new_cyclic(|this| Self { state, generation, id, this: Weak::clone(this) })
+    }
+
+    #[cfg(test)]
+    pub(super) fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Whether this is a forked child of the process that made the pool.
+    pub(super) fn is_forked(&self) -> bool {
+        !Runtime::is_fork_generation(self.generation)
+    }
+
+    /// `None` in a forked child.
+    fn lock(&self) -> Option<MutexGuard<'_, PoolState>> {
+        (!self.is_forked()).then(|| self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Does something under the lock, and drops afterwards what is left over.
+    fn locked<T>(&self, job: impl FnOnce(&mut PoolState, &mut Drops) -> T) -> Option<T> {
+        let mut drops = Drops::default();
+        let mut state = self.lock()?;
+        let result = job(&mut state, &mut drops);
+        drop(state);
+        drop(drops);
+        Some(result)
+    }
+
+    /// The cache of this thread.
+    fn cache(&self) -> Option<Arc<ThreadCache>> {
+        if self.id == 0 || self.is_forked() {
+            return None;
+        }
+        cache::find(self.id).or_else(|| {
+            let new = cache::add(self.id, Weak::clone(&self.this) as Weak<dyn CacheOwner>)?;
+            self.lock()?.caches.push(Arc::clone(&new));
+            Some(new)
+        })
+    }
+
+    /// A buffer in a slot that nothing uses, from the cache of this thread or the arena.
+    #[inline(always)]
+    pub(super) fn allocate(&self, request: &Request<'_>) -> Option<UsmBuffer> {
+        let Request { queue, kind, len_bytes, class } = *request;
+        let slot = cache::allocate(self.id, queue, kind, class, len_bytes);
+        let slot = slot.or_else(|| self.allocate_in_arena(request))?;
+        Some(slot.allocate(queue, len_bytes, false))
+    }
+
+    #[cold]
+    fn allocate_in_arena(&self, request: &Request<'_>) -> Option<FreeSlot> {
+        let cache = self.cache();
+        self.locked(|state, drops| state.allocate(request, cache.as_deref(), false, drops)).flatten()
+    }
+
+    /// A buffer in a slot that came back with work pending, without a wait: in the order of its queue, or after the end of the work.
+    pub(super) fn allocate_deferred(&self, request: &Request<'_>) -> Option<UsmBuffer> {
+        let cache = cache::find(self.id);
+        let in_order =
+            self.locked(|state, drops| state.allocate_in_order(request, cache.as_deref(), drops)).flatten();
+        if let Some(slot) = in_order {
+            return Some(slot.allocate(request.queue, request.len_bytes, true));
+        }
+        let pending = self.lock()?.pending_for(request);
+        pending.into_iter().find_map(|pending| self.allocate_after(pending, request))
+    }
+
+    /// Lets deferred frees have an event, and allocates a slot of them when that is complete.
+    fn allocate_after(&self, mut pending: Pending, request: &Request<'_>) -> Option<UsmBuffer> {
+        let Some((event, until)) = pending.mark.take() else {
+            // Submitted without the lock: the frees up to `until` came before. Without an event the queue is waited for, if need be.
+            let event = pending.queue.barrier(&[]).ok()?;
+            let is_complete = event.is_complete();
+            self.locked(|state, drops| state.set_mark(&pending, event, drops));
+            return if is_complete { self.allocate_absorbed(&pending, pending.until, request) } else { None };
+        };
+        if event.is_complete() { self.allocate_absorbed(&pending, until, request) } else { None }
+    }
+
+    /// Deferred frees until a time are complete. The slabs that are too many go after the request is served.
+    fn allocate_absorbed(&self, pending: &Pending, until: u64, request: &Request<'_>) -> Option<UsmBuffer> {
+        let cache = cache::find(self.id);
+        let slot = self.locked(|state, drops| {
+            let slabs = state.absorb(pending, until, drops);
+            let slot = state.allocate(request, cache.as_deref(), false, drops);
+            let taken_bytes = if slot.is_some() { request.class.slab_bytes() } else { 0 };
+            state.evict(pending, &slabs, taken_bytes, drops);
+            slot
+        });
+        Some(slot.flatten()?.allocate(request.queue, request.len_bytes, false))
+    }
+
+    /// As [`allocate`](Self::allocate), after all threads have given up what they cache for the request.
+    pub(super) fn allocate_reclaimed(&self, request: &Request<'_>) -> Option<UsmBuffer> {
+        let found = self.locked(|state, drops| state.reclaim(request, drops));
+        if found == Some(true) { self.allocate(request) } else { None }
+    }
+
+    /// As [`allocate`](Self::allocate), after a wait for deferred frees.
+    pub(super) fn allocate_waiting(&self, request: &Request<'_>) -> Option<UsmBuffer> {
+        let pending = self.lock()?.pending_for(request);
+        pending.into_iter().find_map(|pending| {
+            let until = pending.wait()?;
+            self.allocate_absorbed(&pending, until, request)
+        })
+    }
+
+    /// A buffer in a new slab. `None` in a forked child.
+    pub(super) fn allocate_in_new(&self, request: &Request<'_>, slab: UsmBuffer) -> Option<UsmBuffer> {
+        let cache = self.cache();
+        let owner = OwnerRef { id: self.id, owner: Weak::clone(&self.this) as _ };
+        let slot =
+            self.locked(|state, drops| state.allocate_in_new(request, slab, owner, cache.as_deref(), drops));
+        Some(slot.flatten()?.allocate(request.queue, request.len_bytes, false))
+    }
+
+    /// Gives all slabs that no buffer uses back to upstream, after the work that is pending on them. Returns their bytes.
+    pub(super) fn trim(&self) -> usize {
+        let mut drops = Drops::default();
+        let Some(pending) = self.lock().map(|mut state| {
+            // Slabs whose slots threads cache are not idle.
+            state.reclaim_all(&mut drops);
+            state.pending_in_idle()
+        }) else {
+            return 0;
+        };
+        for pending in pending {
+            // What cannot be waited for stays.
+            if let Some(until) = pending.wait()
+                && let Some(mut state) = self.lock()
+            {
+                state.absorb(&pending, until, &mut drops);
+            }
+        }
+        if let Some(mut state) = self.lock() {
+            state.evict_all(&mut drops);
+        }
+        drops.slab_bytes()
+    }
+
+    /// The pool goes: all that comes back goes upstream from now on.
+    pub(super) fn close(&self) {
+        let Some(itself) = self.this.upgrade() else { return };
+        if self.is_forked() {
+            // Another thread may have been changing the state: nobody drops it.
+            return mem::forget(itself);
+        }
+        let deferred = self.locked(|state, drops| {
+            state.close(itself, drops);
+            state.deferred_slabs()
+        });
+        let Some(deferred) = deferred else { return };
+        for (slab, queue) in &deferred {
+            hand_down(slab.block(), queue);
+        }
+        // What waits for a queue does so when its slab is freed.
+        self.locked(|state, drops| {
+            state.absorb_all(drops);
+            state.evict_all(drops);
+        });
+        drop(deferred);
+    }
+
+    /// A buffer that has no slot is there. It tells of its end.
+    pub(super) fn count(&self, buffer: &UsmBuffer, len_bytes: usize) {
+        let cache = cache::find(self.id);
+        self.locked(|state, _| state.count_allocated(len_bytes, false, cache.as_deref()));
+        if let Some(this) = self.this.upgrade() {
+            buffer.tell_before_release(this, len_bytes);
+        }
+    }
+
+    /// What the pool has, and did so far; nothing in a forked child, whose pool this is not.
+    pub(super) fn statistics(&self) -> PoolStatistics {
+        self.lock().map_or_else(PoolStatistics::default, |mut state| state.statistics())
+    }
+
+    /// The slabs, and the buffers in them.
+    pub(super) fn live(&self) -> [LiveAllocations; 2] {
+        self.lock().map_or_else(Default::default, |state| state.live())
+    }
+}
+
+impl Pending {
+    /// Waits until the frees are complete. An error of somebody's operation is no reason against them. `None` where the queue cannot
+    /// be waited for.
+    fn wait(&self) -> Option<u64> {
+        drops::wait_twice(&self.queue).ok().map(|()| self.until)
+    }
+}
+
+impl Owner for PoolInner {
+    fn free(&self, slot: FreeSlot, mut pending: Option<Queue>) {
+        let cache = cache::find(self.id);
+        let refused = self.locked(|state, drops| {
+            if state.is_closed && pending.is_some() {
+                return Some((state.slab_of(&slot), slot));
+            }
+            state.free(slot, pending.take(), cache.as_deref(), drops);
+            None
+        });
+        // The slab of a closed pool waits for the queue before it goes.
+        if let (Some((slab, slot)), Some(queue)) = (refused.flatten(), pending) {
+            slab.iter().for_each(|slab| hand_down(slab.block(), &queue));
+            self.locked(|state, drops| state.free(slot, None, cache.as_deref(), drops));
+        }
+    }
+}
+
+impl CacheOwner for PoolInner {
+    fn retire(&self, cache: &ThreadCache) {
+        self.locked(|state, drops| {
+            state.reclaim_all_of(cache, drops);
+            let gone = state.caches.extract_if(.., |known| std::ptr::eq(&**known, cache));
+            drops.caches.extend(gone);
+        });
+    }
+}
+
+impl Watcher for PoolInner {
+    fn ended(&self, len_bytes: usize) {
+        let cache = cache::find(self.id);
+        self.locked(|state, _| state.count_freed(len_bytes, cache.as_deref()));
+    }
+}
+
+impl PooledMemory for PoolInner {
+    fn report(&self, facts: &mut Vec<Facts>) {
+        let mut found = Vec::new();
+        if let Some(state) = self.lock() {
+            for arena in state.arenas() {
+                for (_, slab) in arena.classes().iter().flat_map(ClassSlabs::slabs) {
+                    let with_arena = |allocation| (arena.kind, arena.queue.clone(), allocation);
+                    found.extend(slab.table().allocations().map(with_arena));
+                }
+            }
+        }
+        // After the scan: no allocation that was found is later.
+        let now = Moment::now_coarse();
+        facts.extend(found.into_iter().map(|(kind, queue, (address, len_bytes, tag, time))| {
+            let (holder, born) = (Holder::Leased, time.moment(now));
+            Facts { address, len_bytes, kind, holder, queue, born, tag }
+        }));
+    }
+
+    fn address(&self, address: usize) -> Option<PooledAddress> {
+        self.lock()?.address(address)
+    }
+}
+
+impl fmt::Debug for PoolInner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolInner").field("id", &self.id).finish_non_exhaustive()
+    }
+}
