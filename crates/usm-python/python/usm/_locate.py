@@ -72,9 +72,7 @@ def announce_cpu_driver() -> str | None:
 # importing stays locked for ever.
 importing = _thread.RLock()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release
-    )
+    os.register_at_fork(before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release)
 
 
 def roots() -> list[tuple[str, str]]:
