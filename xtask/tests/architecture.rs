@@ -1,5 +1,5 @@
-//! The rules of ARCHITECTURE.md that a program can check: edges between crates and modules, names that stay in their layer, unsafe
-//! code.
+//! The rules of ARCHITECTURE.md that a program can check: edges between crates and modules, names that stay in their layer, and
+//! which files have unsafe code (docs/unsafe-files.txt).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -152,24 +152,42 @@ fn arithmetic_is_safe_code() {
     }
 }
 
+/// The list of the files with unsafe code: a line `BLOCKS FILE: REASON` each, the reason at will.
+const UNSAFE_FILES: &str = "docs/unsafe-files.txt";
+
+/// Forms of unsafe code. The first one is a block.
+const UNSAFE_FORMS: [&str; 5] = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait", "unsafe extern"];
+
+/// The number of unsafe blocks, where there is unsafe code of any form.
+fn unsafe_blocks(content: &str) -> Option<usize> {
+    let is_unsafe = code(content).any(|line| UNSAFE_FORMS.iter().any(|form| line.contains(form)));
+    is_unsafe.then(|| code(content).map(|line| line.matches(UNSAFE_FORMS[0]).count()).sum())
+}
+
 #[test]
 fn unsafe_code_is_where_the_document_lists_it() {
-    let document = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let (_, list) = document.split_once("<!-- unsafe: start -->").unwrap();
-    let (list, _) = list.split_once("<!-- unsafe: end -->").unwrap();
-    let listed: BTreeSet<_> = list
-        .lines()
-        .filter_map(|line| line.split('`').nth(1))
-        .filter(|file| file.ends_with(".rs"))
-        .map(|file| format!("crates/{file}"))
-        .collect();
+    let document = fs::read_to_string(root().join(UNSAFE_FILES)).unwrap();
+    let listed: Vec<_> = document.lines().filter(|line| !line.starts_with('#')).collect();
+    let entry = |line| str::trim_start(line).split_once(' ')?.1.split_once(": ");
+    let reasons: BTreeMap<_, _> = listed.iter().copied().filter_map(entry).collect();
 
-    let forms = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait", "unsafe extern"];
-    let is_unsafe = |content: &str| code(content).any(|line| forms.iter().any(|form| line.contains(form)));
-    let found = library_sources().into_iter().filter(|(_, content)| is_unsafe(content)).map(|(file, _)| file);
     // The stand-in is all C functions; it is tested, not shipped.
-    let found: BTreeSet<_> = found.filter(|file| !file.starts_with("crates/sycl-loopback/")).collect();
-    assert_eq!(found, listed, "files with unsafe code, and what ARCHITECTURE.md lists");
+    let shipped =
+        library_sources().into_iter().filter(|(file, _)| !file.starts_with("crates/sycl-loopback/"));
+    let found: BTreeMap<_, _> =
+        shipped.filter_map(|(file, content)| Some((file, unsafe_blocks(&content)?))).collect();
+    let line = |(file, blocks): (&String, &usize)| {
+        let reason = reasons.get(file.as_str()).copied().unwrap_or_default();
+        format!("{blocks:>3} {file}: {reason}").trim_end().to_owned()
+    };
+    let found: Vec<_> = found.iter().map(line).collect();
+
+    let wrong: Vec<_> = listed.iter().filter(|line| !found.iter().any(|found| found == *line)).collect();
+    assert!(
+        listed == found,
+        "wrong in {UNSAFE_FILES}: {wrong:#?}\nIts lines without # should be:\n{}",
+        found.join("\n")
+    );
 }
 
 #[test]
