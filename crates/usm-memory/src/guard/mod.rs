@@ -145,7 +145,7 @@ impl ReadGuard {
     /// [`Error::NotHostAccessible`] for device memory.
     pub fn as_slice(&self) -> Result<&[u8]> {
         self.0.check_host()?;
-        // SAFETY: live host-accessible memory (K1, G1), and the table admits no writer while the guard lives.
+        // SAFETY: live host-accessible memory (B4 or K2, G1), and the table admits no writer while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len_bytes()) })
     }
     /// The bytes of memory that is [host-reachable](crate::UsmBuffer::is_host_reachable), for executors that work with memory of
@@ -155,7 +155,7 @@ impl ReadGuard {
     /// [`Error::NotHostAccessible`] for device memory that only queues reach.
     pub fn as_reachable_slice(&self) -> Result<&[u8]> {
         self.0.check_reachable()?;
-        // SAFETY: live memory that host code reaches (K1, G1), and the table admits no writer while the guard lives.
+        // SAFETY: live memory that host code reaches (B4 or K2, G1), and the table admits no writer while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len_bytes()) })
     }
 }
@@ -206,7 +206,7 @@ impl WriteGuard {
     /// [`Error::NotHostAccessible`] for device memory.
     pub fn as_mut_slice(&mut self) -> Result<&mut [u8]> {
         self.0.check_host()?;
-        // SAFETY: live host-accessible memory (K1, G1), and the table admits nobody else while the guard lives.
+        // SAFETY: live host-accessible memory (B4 or K2, G1), and the table admits nobody else while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len_bytes()) })
     }
     /// As [`ReadGuard::as_reachable_slice`], for writing.
@@ -215,7 +215,7 @@ impl WriteGuard {
     /// [`Error::NotHostAccessible`] for device memory that only queues reach.
     pub fn as_reachable_mut_slice(&mut self) -> Result<&mut [u8]> {
         self.0.check_reachable()?;
-        // SAFETY: live memory that host code reaches (K1, G1), and the table admits nobody else while the guard lives.
+        // SAFETY: live memory that host code reaches (B4 or K2, G1), and the table admits nobody else while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len_bytes()) })
     }
 }

@@ -62,7 +62,7 @@ impl UsmBuffer {
         let (to, from) = (writing.as_mut_ptr(), reading.as_ptr());
         let order = shape.order(to.addr(), from.addr());
         if self.is_host_reachable() && src.is_host_reachable() && order != Order::ReadAllFirst {
-            // SAFETY: both are live memory that host code reaches (K1, G1, S1), kept for us by the guards.
+            // SAFETY: both are live memory that host code reaches (B4 or K2, G1, S1), kept for us by the guards.
             unsafe { rows::copy(to, from, shape, order) };
             return Ok(());
         }

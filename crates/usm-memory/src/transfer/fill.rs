@@ -59,7 +59,7 @@ impl UsmBuffer {
             return Ok(());
         }
         // Memory that host code reaches needs no queue.
-        // SAFETY: the guard's range of live memory that host code reaches (K1, G1); the pattern may be a view of it.
+        // SAFETY: the guard's range of live memory that host code reaches (B4 or K2, G1); the pattern may be a view of it.
         unsafe { bulk::fill(guard.as_mut_ptr(), pattern, self.len_bytes()) };
         Ok(())
     }

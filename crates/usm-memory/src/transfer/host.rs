@@ -31,7 +31,7 @@ impl WriteGuard {
         }
         if self.is_host_reachable() {
             // `bytes` may be a view of this very memory that somebody else made, so let the ranges overlap.
-            // SAFETY: live memory that host code reaches (K1, G1) that the guard keeps for us.
+            // SAFETY: live memory that host code reaches (B4 or K2, G1) that the guard keeps for us.
             unsafe { bulk::copy(self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl UsmBuffer {
         let range = self.span_in_block(offset_bytes, bytes.len())?;
         self.check_writable()?;
         if bytes.len() <= BRIEF_BYTES && self.is_host_reachable() {
-            // SAFETY: as for a guard of the range, which is in the block; live memory that host code reaches (K1), which may be that of
+            // SAFETY: as for a guard of the range, which is in the block; live memory that host code reaches (B4 or K2), which may be that of
             // `bytes`.
             let copy = |to| unsafe { copy_bytes(to, bytes.as_ptr(), bytes.len()) };
             if let Some(()) = guard::briefly(self.block(), &range, true, copy)? {

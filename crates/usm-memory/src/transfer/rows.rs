@@ -49,7 +49,7 @@ impl UsmBuffer {
     ) -> Result<()> {
         if self.is_host_reachable() {
             // The host memory may be a view of this very memory that somebody else made.
-            // SAFETY: the caller's promise 1; live memory that host code reaches (K1, G1).
+            // SAFETY: the caller's promise 1; live memory that host code reaches (B4 or K2, G1).
             unsafe { copy(to, from, shape, shape.order(to.addr(), from.addr())) };
             return Ok(());
         }

@@ -19,7 +19,7 @@ impl<T: Plain> Deref for TypedReadGuard<T> {
 
     fn deref(&self) -> &[T] {
         let len = self.guard.len_bytes() / size_of::<T>();
-        // SAFETY: live host-accessible memory (K1, G1, R1) of `len` aligned elements, whose bytes are valid whatever they are
+        // SAFETY: live host-accessible memory (B4 or K2, G1, R1) of `len` aligned elements, whose bytes are valid whatever they are
         // (`Plain`, 1); the table admits no writer while the guard lives.
         unsafe { std::slice::from_raw_parts(self.guard.as_ptr().cast(), len) }
     }
@@ -47,7 +47,7 @@ impl<T: Plain> Deref for TypedWriteGuard<T> {
 impl<T: Plain> DerefMut for TypedWriteGuard<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let len = self.guard.len_bytes() / size_of::<T>();
-        // SAFETY: live host-accessible memory (K1, G1, W1) of `len` aligned elements, whose bytes are valid whatever they are
+        // SAFETY: live host-accessible memory (B4 or K2, G1, W1) of `len` aligned elements, whose bytes are valid whatever they are
         // (`Plain`, 1); the table admits nobody else while the guard lives.
         unsafe { std::slice::from_raw_parts_mut(self.guard.as_mut_ptr().cast(), len) }
     }
