@@ -110,7 +110,7 @@ pub fn hold_off<T>(job: impl FnOnce() -> T) -> T {
 /// Starts a thread. All threads of this library are started here or within [`hold_off`].
 ///
 /// The C library reuses the stacks of threads that have ended. A child that was forked while another thread was about to reuse one frees
-/// what belonged to it a second time, as soon as it starts a thread itself (glibc up to 2.41 at least: `get_cached_stack` unlocks the list of
+/// what belonged to it a second time, as soon as it starts a thread itself (seen in `get_cached_stack` of glibc 2.36, which unlocks the list of
 /// stacks before it frees).
 ///
 /// Rust's standard library has a lock of its own, which each thread takes when it begins and when it ends. It has that lock in Rust
