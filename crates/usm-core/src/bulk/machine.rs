@@ -80,10 +80,11 @@ impl Machine {
         self.cached_bytes() / 2
     }
 
-    /// Results of so many bytes are stored past the caches where they have no source.
+    /// Results of so many bytes are stored past the caches where they have no source. A fill needs no room for other data: the next
+    /// fill finds a result of nearly the whole cache there.
     #[must_use]
     pub fn fill_stream_bytes(&self) -> usize {
-        self.cached_bytes()
+        self.cached_bytes().saturating_mul(2)
     }
 
     /// How many bytes an operation may touch to find most of them in a cache that is faster than stores past all of them.
