@@ -109,11 +109,14 @@ pub fn hold_off<T>(job: impl FnOnce() -> T) -> T {
 
 /// Starts a thread. All threads of this library are started here or within [`hold_off`].
 ///
-/// The C library reuses the stacks of threads that have ended. A child that was forked while another thread was about to reuse one frees
-/// what belonged to it a second time, as soon as it starts a thread itself (seen in `get_cached_stack` of glibc 2.36, which unlocks the list of
+/// The C library reuses the stacks of threads that have ended. A child that was forked while
+/// another thread was about to reuse one frees
+/// what belonged to it a second time, as soon as it starts a thread itself (seen in
+/// `get_cached_stack` of glibc 2.36, which unlocks the list of
 /// stacks before it frees).
 ///
-/// Rust's standard library has a lock of its own, which each thread takes when it begins and when it ends. It has that lock in Rust
+/// Rust's standard library has a lock of its own, which each thread takes when it begins and when
+/// it ends. It has that lock in Rust
 /// programs only, not in a library of another language's program. A child that was forked in between cannot start threads.
 ///
 /// # Errors
@@ -148,7 +151,8 @@ impl<T> ForkMutex<T> {
 }
 
 impl<T: ?Sized> ForkMutex<T> {
-    /// Waits until no other thread holds it. A panic of a holder changes nothing: what the lock guards must be whole wherever one can
+    /// Waits until no other thread holds it. A panic of a holder changes nothing: what the lock
+    /// guards must be whole wherever one can
     /// happen.
     pub fn lock(&self) -> ForkMutexGuard<'_, T> {
         let no_fork = NoFork::new();
