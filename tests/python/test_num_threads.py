@@ -24,7 +24,7 @@ def in_child(**environment):
 
 def test_the_default_is_all_processors():
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert usm.get_num_threads() == in_child() == usable or "RAYON_NUM_THREADS" in os.environ
+    assert usm.get_num_threads() == in_child() == usable or "USM_NUM_THREADS" in os.environ
 
 
 def test_the_limit_is_kept():
@@ -37,8 +37,13 @@ def test_the_limit_is_kept():
 
 
 def test_the_environment_variable_is_kept():
-    assert in_child(RAYON_NUM_THREADS="1") == 1
-    assert in_child(RAYON_NUM_THREADS="3") == 3
+    assert in_child(USM_NUM_THREADS="1") == 1
+    assert in_child(USM_NUM_THREADS="3") == 3
+
+
+@pytest.mark.parametrize("other", ["", "0", "-1", "many"])
+def test_other_values_of_the_variable_are_no_limit(other):
+    assert in_child(USM_NUM_THREADS=other) == in_child(USM_NUM_THREADS="0")
 
 
 @pytest.mark.parametrize("wrong", [1.5, "2", None, True])

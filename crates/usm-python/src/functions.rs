@@ -66,10 +66,10 @@ pub(crate) fn live_allocations(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// set_num_threads(limit)
 ///
 /// Limits the threads that one copy uses, the calling one included, from now on. Casts, fills and ranges of numbers count as copies. 0
-/// stands for all that there are: as many as processors, or as the environment variable ``RAYON_NUM_THREADS`` says when they are
-/// first needed. Less than some megabytes are copied by one thread anyway.
+/// stands for no limit: as many threads as this process has processors, or as the environment variable ``USM_NUM_THREADS`` says on
+/// first use. One thread copies less than 1 MiB.
 ///
-/// Raises TypeError for what is no integer, ValueError for a negative one.
+/// Raises TypeError unless the limit is an integer, ValueError for a negative one.
 ///
 /// >>> import usm
 /// >>> usm.set_num_threads(1)

@@ -80,11 +80,13 @@ impl Machine {
         self.cached_bytes() / 2
     }
 
-    /// Results of so many bytes are stored past the caches where they have no source. A fill needs no room for other data: the next
-    /// fill finds a result of nearly the whole cache there.
+    /// Results of so many bytes are stored past the caches where they have no source. A fill keeps no source in a cache, so its result may
+    /// fill nearly all of it. A large last cache takes results of half its size faster than memory does, although a copy is faster
+    /// past it.
     #[must_use]
     pub fn fill_stream_bytes(&self) -> usize {
-        self.cached_bytes().saturating_mul(2)
+        let last = self.caches.last().map_or(0, |last| last.bytes / 2);
+        self.cached_bytes().saturating_mul(2).max(last)
     }
 
     /// How many bytes an operation may touch to find most of them in a cache that is faster than stores past all of them.
@@ -247,14 +249,18 @@ mod tests {
         let machine = |caches: [(usize, usize); 3], cpus| {
             let caches =
                 caches.into_iter().zip(1..).map(|((bytes, cpus), level)| Cache { level, bytes, cpus });
-            Machine::with(Some(caches.collect()), cpus).copy_stream_bytes()
+            Machine::with(Some(caches.collect()), cpus)
         };
+        let copies = |machine: Machine| machine.copy_stream_bytes() >> 20;
+        let fills = |machine: Machine| machine.fill_stream_bytes() >> 20;
         // A last cache of a few processors, and one of many; two of them share a second cache; a last one that is smaller than all of these.
-        assert_eq!(machine([(32 << 10, 1), (512 << 10, 1), (32 << 20, 2)], 2), 8 << 20);
+        let small = [(32 << 10, 1), (512 << 10, 1), (32 << 20, 2)];
+        assert_eq!((copies(machine(small, 2)), fills(machine(small, 2))), (8, 32));
         let large = [(48 << 10, 1), (2 << 20, 1), (300 << 20, 16)];
-        assert_eq!((machine(large, 2), machine(large, 16)), (3 << 20, 24 << 20));
-        assert_eq!(machine([(48 << 10, 2), (2 << 20, 2), (300 << 20, 16)], 16), 12 << 20);
-        assert_eq!(machine(large, 1000), 75 << 20);
+        assert_eq!((copies(machine(large, 2)), fills(machine(large, 2))), (3, 150));
+        assert_eq!((copies(machine(large, 16)), fills(machine(large, 16))), (24, 150));
+        assert_eq!(copies(machine([(48 << 10, 2), (2 << 20, 2), (300 << 20, 16)], 16)), 12);
+        assert_eq!((copies(machine(large, 1000)), fills(machine(large, 1000))), (75, 300));
     }
 
     #[cfg(target_arch = "x86_64")]

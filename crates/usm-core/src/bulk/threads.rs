@@ -1,20 +1,24 @@
 //! Work that several threads share
 //!
-//! Nobody waits for a thread that has not come: it may be asleep or busy.
+//! The calling thread never waits for a helper that has not started: a helper may be asleep or busy.
 
+use std::env;
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
-use crate::fork::{self, PerProcess, is_forked_child};
+use super::Machine;
+use crate::fork::{self, ForkOnce, PerProcess};
 
 /// Below so many bytes one thread has done the work before another one has come, which takes some 10 µs.
 const SHARED_BYTES: usize = 1 << 20;
 
-/// As many bytes are worth each thread that comes: they wake each other, so that many come as soon as two.
-const BYTES_PER_THREAD: usize = 128 << 10;
+/// The share of each thread is at least so large.
+const BYTES_PER_THREAD: usize = 256 << 10;
 
 /// Parts are taken one after the other, several for each thread: threads are not equally fast.
 const PARTS_PER_THREAD: usize = 8;
@@ -22,15 +26,19 @@ const PARTS_PER_THREAD: usize = 8;
 /// A part of less is not worth the atomic operations that hand it out.
 pub const MIN_PART_BYTES: usize = 64 << 10;
 
+/// A helper stays awake for so long after its work. A thread that sleeps takes as long to wake up.
+const AWAKE: Duration = Duration::from_micros(20);
+
 /// A wait for the last part spins this often before it sleeps.
 const SPINS: u32 = 2000;
 
 /// The most threads of one copy; 0 is no limit.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
-/// Limits the threads that one copy uses, the calling one included. 0 stands for as many as rayon has, which is the default.
+/// Limits the threads that one copy uses, the calling one included. 0 stands for no limit, which is the default: as many
+/// threads as this process has processors, or as the environment variable `USM_NUM_THREADS` said on first use.
 ///
-/// Copies of less than some hundred kilobytes use one thread anyway.
+/// Copies of less than 1 MiB use one thread anyway.
 ///
 /// ```
 /// usm_core::bulk::set_num_threads(1);
@@ -41,14 +49,19 @@ pub fn set_num_threads(limit: usize) {
     LIMIT.store(limit, Ordering::Relaxed);
 }
 
-/// The most threads that one copy uses, the calling one included: the limit, and at most as many as rayon has.
+/// The most threads that one copy uses, the calling one included.
 #[must_use]
 pub fn num_threads() -> usize {
     match LIMIT.load(Ordering::Relaxed) {
-        1 => 1, // without waking rayon
         0 => all_threads(),
         limit => limit.min(all_threads()),
     }
+}
+
+fn all_threads() -> usize {
+    static ALL: ForkOnce<usize> = ForkOnce::new();
+    let wanted = || env::var("USM_NUM_THREADS").ok()?.parse().ok().filter(|&threads| threads > 0);
+    *ALL.get_or_init(|| wanted().unwrap_or_else(|| Machine::this().cpus()))
 }
 
 /// How many threads share work on so many bytes, the calling one included.
@@ -66,49 +79,59 @@ pub fn parts_for(bytes: usize) -> usize {
     }
 }
 
-/// As many threads as rayon had in the parent; 0 is as many as it takes by itself.
-static PARENTS: AtomicUsize = AtomicUsize::new(0);
-
-fn all_threads() -> usize {
-    if is_forked_child() {
-        return pool_of_child().map_or(1, ThreadPool::current_num_threads);
-    }
-    // Starts the threads.
-    let threads = fork::hold_off(rayon::current_num_threads);
-    PARENTS.store(threads, Ordering::Relaxed);
-    threads
+/// Work that helpers join.
+trait Join: Send + Sync {
+    /// Does a part of the work, as the helper of this number.
+    fn join(self: Arc<Self>, helper: usize);
 }
 
-/// The threads of a forked child, where rayon's own are missing, and a question to rayon may never be answered.
-fn pool_of_child() -> Option<&'static ThreadPool> {
-    static POOL: PerProcess<OnceLock<Option<ThreadPool>>> = PerProcess::new(OnceLock::new());
-    let build = || {
-        fork::hold_off(|| ThreadPoolBuilder::new().num_threads(PARENTS.load(Ordering::Relaxed)).build().ok())
-    };
-    POOL.get().get_or_init(build).as_ref()
+/// Each helper is a thread with a channel of its own, so that a helper does the same part of one copy after the other: the
+/// memory is in the cache of its processor. They start with the first work for several threads and stay as long as the process.
+fn helpers() -> &'static [Sender<Arc<dyn Join>>] {
+    // A forked child has none of the threads.
+    static HELPERS: PerProcess<OnceLock<Vec<Sender<Arc<dyn Join>>>>> = PerProcess::new(OnceLock::new());
+    HELPERS.get().get_or_init(|| (0..all_threads() - 1).map_while(start_helper).collect())
 }
 
-/// Has another thread do a job, if there is one.
-fn spawn(job: impl FnOnce() + Send + 'static) {
-    if is_forked_child() {
-        if let Some(pool) = pool_of_child() {
-            pool.spawn(job);
+/// `None` where the system has no more threads.
+fn start_helper(number: usize) -> Option<Sender<Arc<dyn Join>>> {
+    let (sender, receiver) = channel::<Arc<dyn Join>>();
+    let serve = move || {
+        while let Ok(work) = next_work(&receiver) {
+            // The panic has been reported, and the calling thread panics, too.
+            let _ = catch_unwind(AssertUnwindSafe(|| work.join(number)));
         }
-    } else {
-        rayon::spawn(job);
-    }
+    };
+    fork::spawn(Builder::new().name("usm-copy".to_owned()), serve).ok().map(|_| sender)
 }
+
+/// Spins before it sleeps: another copy often follows at once.
+fn next_work(receiver: &Receiver<Arc<dyn Join>>) -> Result<Arc<dyn Join>, RecvError> {
+    let start = Instant::now();
+    while start.elapsed() < AWAKE {
+        if let Ok(work) = receiver.try_recv() {
+            return Ok(work);
+        }
+        spin_loop();
+    }
+    receiver.recv()
+}
+
+/// A number in a cache line of its own: processors fetch two lines of 64 bytes at once.
+#[repr(align(128))]
+struct Counter(AtomicUsize);
 
 /// Work that several threads share.
 struct Shared<F> {
     parts: usize,
     threads: usize,
     work: F,
-    // Each thread begins with a range of parts of its own, the same one in one copy after the other: what is in its cache is what it needs.
+    // Each thread begins with a range of parts of its own, the same one in one copy after the other: its cache has the memory.
     // T2. For each range the number of its next part, which is counted up without an end.
-    next: Vec<AtomicUsize>,
+    next: Vec<Counter>,
     // T1. At least the number of threads that work on a part: a thread is counted before it takes one.
-    busy: AtomicUsize,
+    busy: Counter,
+    has_panicked: AtomicBool,
     lock: Mutex<()>,
     idle: Condvar,
 }
@@ -118,31 +141,34 @@ struct Busy<'a, F>(&'a Shared<F>);
 
 impl<'a, F> Busy<'a, F> {
     fn new(shared: &'a Shared<F>) -> Self {
-        shared.busy.fetch_add(1, Ordering::AcqRel);
+        shared.busy.0.fetch_add(1, Ordering::AcqRel);
         Self(shared)
     }
 }
 
 impl<F> Drop for Busy<'_, F> {
     fn drop(&mut self) {
-        if self.0.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Whoever waits has seen the count before, and waits by now, or sees this one.
+        if thread::panicking() {
+            self.0.has_panicked.store(true, Ordering::Relaxed);
+        }
+        if self.0.busy.0.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // A waiting thread has either seen the count before and sleeps by now, or sees this one.
             drop(self.0.lock.lock());
             self.0.idle.notify_all();
         }
     }
 }
 
-/// Ends when nobody works any more, and nobody starts to.
+/// Returns from its drop when no thread works on a part any more, and no further part is handed out.
 struct End<'a, F>(&'a Shared<F>);
 
 impl<F> Drop for End<'_, F> {
     fn drop(&mut self) {
-        // Whoever takes a part from here on gets none; who has taken one is counted.
+        // From here on no thread gets a part; each thread that has one is counted.
         self.0.next.iter().for_each(|next| {
-            next.fetch_max(self.0.parts, Ordering::AcqRel);
+            next.0.fetch_max(self.0.parts, Ordering::AcqRel);
         });
-        let is_busy = || self.0.busy.load(Ordering::Acquire) > 0;
+        let is_busy = || self.0.busy.0.load(Ordering::Acquire) > 0;
         for _ in 0..SPINS {
             if !is_busy() {
                 return;
@@ -162,63 +188,77 @@ impl<F: Fn(usize)> Shared<F> {
         self.parts * range / self.threads
     }
 
-    fn is_done(&self) -> bool {
-        let is_done =
-            |(range, next): (usize, &AtomicUsize)| next.load(Ordering::Relaxed) >= self.start(range + 1);
-        self.next.iter().enumerate().all(is_done)
+    /// Whether all parts of a range are handed out.
+    fn is_taken(&self, range: usize) -> bool {
+        self.next[range].0.load(Ordering::Relaxed) >= self.start(range + 1)
     }
 
-    /// Does what is left, from a range on.
+    /// Works on the parts that are left, from a range on.
     fn work(&self, first: usize) {
+        let _busy = Busy::new(self);
         for range in (first..self.threads).chain(0..first) {
-            loop {
-                let _busy = Busy::new(self);
-                let part = self.next[range].fetch_add(1, Ordering::AcqRel);
-                if part >= self.start(range + 1) {
-                    break;
+            // A look costs less than counting up: several threads can have a line that nobody writes.
+            while !self.is_taken(range) {
+                let part = self.next[range].0.fetch_add(1, Ordering::AcqRel);
+                if part < self.start(range + 1) {
+                    (self.work)(part);
                 }
-                (self.work)(part);
             }
         }
     }
 }
 
 impl<F: Fn(usize) + Send + Sync + 'static> Shared<F> {
-    /// Wakes two helpers, which wake two each in turn: nobody wakes all of them.
+    /// Thread `number` wakes two helpers, which wake two each in turn: no thread wakes all of them.
     fn wake(self: &Arc<Self>, number: usize) {
-        for helper in [2 * number + 1, 2 * number + 2] {
-            if helper < self.threads {
-                let shared = Arc::clone(self);
-                spawn(move || {
-                    if !shared.is_done() {
-                        shared.wake(helper);
-                        // The first range is that of the calling thread.
-                        let thread = rayon::current_thread_index().unwrap_or(helper);
-                        shared.work(1 + thread % (shared.threads - 1));
-                    }
-                });
+        for thread in [2 * number + 1, 2 * number + 2] {
+            if thread < self.threads {
+                // A helper cannot end: its channel stays open.
+                let _ = helpers()[thread - 1].send(Arc::clone(self) as Arc<dyn Join>);
             }
         }
     }
 }
 
+impl<F: Fn(usize) + Send + Sync + 'static> Join for Shared<F> {
+    fn join(self: Arc<Self>, helper: usize) {
+        let thread = helper + 1; // the calling thread is the first
+        if !(0..self.threads).all(|range| self.is_taken(range)) {
+            self.wake(thread);
+            self.work(thread);
+        }
+    }
+}
+
 /// Calls `work` with each number below `parts`, on up to `threads` threads, of which the calling one is the first. When it returns,
-/// nobody works any more.
+/// no thread works any more.
 ///
-/// Nobody waits for a helper that has not come yet: all threads of rayon may be waiting for this very copy, which then runs on
-/// one that is none of them.
+/// The calling thread never waits for a helper that has not started: the helpers may all be busy with the work of other threads.
+///
+/// # Panics
+/// `work` panicked, on any of the threads.
 pub fn share(parts: usize, threads: usize, work: impl Fn(usize) + Send + Sync + 'static) {
-    let threads = threads.min(parts);
-    if threads <= 1 {
+    if parts.min(threads) <= 1 {
         return (0..parts).for_each(work);
     }
-    let next = (0..threads).map(|range| AtomicUsize::new(parts * range / threads)).collect();
-    let busy = AtomicUsize::new(0);
-    let shared =
-        Arc::new(Shared { parts, threads, work, next, busy, lock: Mutex::new(()), idle: Condvar::new() });
-    let _end = End(&shared);
-    shared.wake(0);
-    shared.work(0);
+    let threads = threads.min(parts).min(helpers().len() + 1);
+    let counter = |count| Counter(AtomicUsize::new(count));
+    let shared = Arc::new(Shared {
+        parts,
+        threads,
+        work,
+        next: (0..threads).map(|range| counter(parts * range / threads)).collect(),
+        busy: counter(0),
+        has_panicked: AtomicBool::new(false),
+        lock: Mutex::new(()),
+        idle: Condvar::new(),
+    });
+    {
+        let _end = End(&shared);
+        shared.wake(0);
+        shared.work(0);
+    }
+    assert!(!shared.has_panicked.load(Ordering::Relaxed), "a part of shared work panicked");
 }
 
 #[cfg(test)]
@@ -251,20 +291,31 @@ mod tests {
     }
 
     #[test]
-    fn needs_no_thread_of_rayon() {
-        let threads = rayon::current_num_threads();
+    fn busy_helpers_are_not_waited_for() {
+        let threads = helpers().len() + 1;
         let (taken, done) = (Arc::new(Barrier::new(threads + 1)), Arc::new(Barrier::new(threads + 1)));
-        for _ in 0..threads {
+        let work = {
             let (taken, done) = (Arc::clone(&taken), Arc::clone(&done));
-            rayon::spawn(move || {
+            move |_| {
                 taken.wait();
                 done.wait();
-            });
-        }
+            }
+        };
+        // Each thread takes one part and keeps it.
+        let outside = thread::spawn(move || share(threads, threads, work));
         taken.wait();
-        let outside = thread::spawn(|| counts(50, 8));
-        assert_eq!(outside.join().unwrap(), [1; 50]);
+        assert_eq!(counts(50, 8), [1; 50]);
         done.wait();
+        outside.join().unwrap();
+    }
+
+    #[test]
+    fn a_panic_of_any_part_reaches_the_caller() {
+        for bad in [0, 7] {
+            let run = || share(8, 2, move |part| assert_ne!(part, bad));
+            assert!(catch_unwind(run).is_err(), "{bad}");
+        }
+        assert_eq!(counts(50, 8), [1; 50], "the helpers are still there");
     }
 
     #[test]
