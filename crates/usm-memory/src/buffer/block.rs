@@ -8,6 +8,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
+use usm_core::fork::ForkMutex;
 use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
@@ -102,7 +103,7 @@ pub(super) struct Own {
     registration: Registration,
     _count: Option<BorrowCount>,
     /// The last field: hooks that come after the release run when this is dropped.
-    hooks: ReleaseHooks,
+    hooks: ForkMutex<ReleaseHooks>,
 }
 
 /// [`Memory`], by reference.
@@ -136,7 +137,7 @@ impl Block {
             ownership,
             registration: Registration::new(facts),
             _count: is_borrowed.then(BorrowCount::new),
-            hooks: ReleaseHooks::default(),
+            hooks: ForkMutex::default(),
         };
         let block = Self::over(Memory::Own(Box::new(own)), kind, 1);
         block.len_bytes.store(len_bytes, Ordering::Relaxed);
@@ -228,9 +229,9 @@ impl Block {
     }
 
     /// Adds to the hooks of the block.
-    pub(super) fn with_hooks(&self, add: impl FnOnce(&ReleaseHooks)) {
+    pub(super) fn with_hooks(&self, add: impl FnOnce(&mut ReleaseHooks)) {
         match self.parts() {
-            Parts::Own(own) => add(&own.hooks),
+            Parts::Own(own) => add(&mut own.hooks.lock()),
             Parts::Slot(table, index) => {
                 self.undone.fetch_or(HOOKED, Ordering::Relaxed);
                 table.with_hooks(index, add);
@@ -360,7 +361,7 @@ impl Drop for Block {
         // A slot ends with its table, and has no allocation then.
         let Memory::Own(own) = &mut self.memory else { return };
         let tag = own.registration.end();
-        own.hooks.run_before();
+        own.hooks.get_mut().run_before();
         // Before somebody else gets the same address.
         if snapshot::is_recording() {
             snapshot::record(true, own.start.addr().get(), len_bytes, kind, tag);

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::mem;
 use std::ptr;
-use std::sync::Arc;
 
 use usm_core::{Context, Queue};
 
-use super::hooks::{Hook, Watcher, contain};
+use super::hooks::contain;
 use super::{Block, BlockRef, UsmBuffer};
 use crate::{Error, Result, drops};
 
@@ -155,17 +154,12 @@ impl UsmBuffer {
     /// came from. Of several hooks the latest runs first. A panic of a hook ends there: the others run, and the memory goes back all the
     /// same.
     pub fn before_release(&self, hook: impl FnOnce() + Send + 'static) {
-        self.block().with_hooks(|hooks| hooks.add_before(Hook::Call(Box::new(hook))));
-    }
-
-    /// As [`before_release`](Self::before_release), for a watcher of many.
-    pub(crate) fn tell_before_release(&self, watcher: Arc<dyn Watcher>, len_bytes: usize) {
-        self.block().with_hooks(|hooks| hooks.add_before(Hook::Tell(watcher, len_bytes)));
+        self.block().with_hooks(|hooks| hooks.before.push(Box::new(hook)));
     }
 
     /// As [`before_release`](Self::before_release), but just after the memory went back. Of several hooks the earliest runs first.
     pub fn after_release(&self, hook: impl FnOnce() + Send + 'static) {
-        self.block().with_hooks(|hooks| hooks.add_after(Hook::Call(Box::new(hook))));
+        self.block().with_hooks(|hooks| hooks.after.push(Box::new(hook)));
     }
 
     /// Lets the memory go back in the order of a queue: what was submitted to `queue` so far may use it until it has ended,

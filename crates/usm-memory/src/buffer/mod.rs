@@ -19,7 +19,6 @@ pub use self::block::Ownership;
 pub(crate) use self::block::{Block, same_queue};
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
-pub(crate) use self::hooks::Watcher;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 use self::parts::Part;

@@ -143,13 +143,13 @@ impl BlockTable {
     }
 
     /// Adds to the hooks of a slot.
-    pub(super) fn with_hooks(&self, index: u8, add: impl FnOnce(&ReleaseHooks)) {
+    pub(super) fn with_hooks(&self, index: u8, add: impl FnOnce(&mut ReleaseHooks)) {
         let mut hooks = self.hooks.lock();
-        match hooks.iter().find(|(of, _)| *of == index) {
+        match hooks.iter_mut().find(|(of, _)| *of == index) {
             Some((_, hooks)) => add(hooks),
             None => {
-                let first = ReleaseHooks::default();
-                add(&first);
+                let mut first = ReleaseHooks::default();
+                add(&mut first);
                 hooks.push((index, first));
             }
         }

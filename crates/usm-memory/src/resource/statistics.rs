@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use usm_core::fork::{ForkMutex, ForkMutexGuard};
+use usm_core::fork::ForkMutex;
 use usm_core::{Queue, UsmKind};
 
 use super::{MemoryResource, Usage};
-use crate::buffer::Watcher;
 use crate::{Result, UsmBuffer};
 
 /// What went through a [`StatisticsResource`]. Bytes count as asked for; failures count nowhere else.
@@ -29,28 +28,11 @@ pub struct Statistics {
     pub failed_count: u64,
 }
 
-#[derive(Debug, Default)]
-struct Counts(ForkMutex<Statistics>);
-
-impl Counts {
-    fn lock(&self) -> ForkMutexGuard<'_, Statistics> {
-        self.0.lock()
-    }
-}
-
-impl Watcher for Counts {
-    fn ended(&self, len_bytes: usize) {
-        let mut counts = self.lock();
-        counts.current_bytes -= len_bytes;
-        counts.current_count -= 1;
-    }
-}
-
 /// Counts current, peak and total bytes and buffers of another resource, and puts the numbers into its out-of-memory errors.
 #[derive(Debug)]
 pub struct StatisticsResource {
     upstream: Arc<dyn MemoryResource>,
-    counts: Arc<Counts>,
+    counts: Arc<ForkMutex<Statistics>>,
 }
 
 impl StatisticsResource {
@@ -85,7 +67,12 @@ impl StatisticsResource {
         drop(counts);
 
         // Before: once the memory is back, another thread may count the same bytes again.
-        buffer.tell_before_release(Arc::clone(&self.counts) as Arc<dyn Watcher>, len_bytes);
+        let counts = Arc::clone(&self.counts);
+        buffer.before_release(move || {
+            let mut counts = counts.lock();
+            counts.current_bytes -= len_bytes;
+            counts.current_count -= 1;
+        });
     }
 }
 

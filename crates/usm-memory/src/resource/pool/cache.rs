@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use usm_core::{Queue, Runtime, UsmKind};
 
+use super::counts::Counts;
 use super::size_class::SizeClass;
 use crate::buffer::{CacheKey, FreeSlot};
 
@@ -48,6 +49,7 @@ pub(super) struct Content {
     /// Upper bound of the slab bytes that the slots keep alive. At most `max_pinned_bytes`.
     pinned_bytes: usize,
     max_pinned_bytes: usize,
+    /// What the thread did since the pool took the counts last.
     counts: Counts,
 }
 
@@ -65,16 +67,6 @@ struct Bin {
     slots: Vec<FreeSlot>,
     max_slots: usize,
     slab_bytes: usize,
-}
-
-/// What a thread did since the pool asked last.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    /// Bytes that were allocated from the cache, less the bytes that came back to it.
-    pub(super) used_bytes: isize,
-    /// The largest value of `used_bytes`.
-    pub(super) peak_bytes: isize,
-    pub(super) reused_count: u64,
 }
 
 /// What a cache gives up, to be dropped without its lock.
@@ -224,9 +216,7 @@ impl Content {
         let bin = self.bins.get_mut(arena)?.get_mut(class.index())?;
         let slot = bin.slots.pop()?;
         self.pinned_bytes -= bin.slab_bytes;
-        self.counts.used_bytes += len_bytes as isize;
-        self.counts.peak_bytes = self.counts.peak_bytes.max(self.counts.used_bytes);
-        self.counts.reused_count += 1;
+        self.counts.add(len_bytes);
         Some(slot)
     }
 
@@ -256,7 +246,7 @@ impl Content {
             Some(own) if !is_kept(own) => slot.replace_queue(None),
             _ => None,
         };
-        self.counts.used_bytes -= slot.len_bytes() as isize;
+        self.counts.remove(slot.len_bytes());
         self.pinned_bytes = pinned_bytes;
         bin.slots.push(slot);
         unused
@@ -358,6 +348,11 @@ impl Content {
 
     pub(super) fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Lets the peaks start again.
+    pub(super) fn restart_peaks(&mut self) {
+        self.counts = self.counts.restart();
     }
 
     /// What was counted since this was called last.

@@ -12,7 +12,7 @@ use super::cache::{self, CacheOwner, ThreadCache};
 use super::class::ClassSlabs;
 use super::options::PoolStatistics;
 use super::state::{Pending, PoolState, Request};
-use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, OwnerRef, Watcher, hand_down};
+use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, OwnerRef, hand_down};
 use crate::snapshot::{Facts, Holder, Moment, PooledAddress, PooledMemory};
 use crate::{UsmBuffer, drops};
 
@@ -209,13 +209,28 @@ impl PoolInner {
         let cache = cache::find(self.id);
         self.locked(|state, _| state.count_allocated(len_bytes, false, cache.as_deref()));
         if let Some(this) = self.this.upgrade() {
-            buffer.tell_before_release(this, len_bytes);
+            buffer.before_release(move || this.count_freed(len_bytes));
         }
+    }
+
+    fn count_freed(&self, len_bytes: usize) {
+        let cache = cache::find(self.id);
+        self.locked(|state, _| state.count_freed(len_bytes, cache.as_deref()));
+    }
+
+    /// An allocation failed.
+    pub(super) fn count_failed(&self) {
+        self.locked(|state, _| state.failed_count += 1);
     }
 
     /// What the pool has, and did so far; nothing in a forked child, whose pool this is not.
     pub(super) fn statistics(&self) -> PoolStatistics {
         self.lock().map_or_else(PoolStatistics::default, |mut state| state.statistics())
+    }
+
+    /// Lets the peaks start again from the current numbers.
+    pub(super) fn reset_peak(&self) {
+        self.locked(|state, _| state.reset_peak());
     }
 
     /// The slabs, and the buffers in them.
@@ -257,13 +272,6 @@ impl CacheOwner for PoolInner {
             let gone = state.caches.extract_if(.., |known| std::ptr::eq(&**known, cache));
             drops.caches.extend(gone);
         });
-    }
-}
-
-impl Watcher for PoolInner {
-    fn ended(&self, len_bytes: usize) {
-        let cache = cache::find(self.id);
-        self.locked(|state, _| state.count_freed(len_bytes, cache.as_deref()));
     }
 }
 

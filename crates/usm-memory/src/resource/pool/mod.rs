@@ -3,6 +3,7 @@
 mod arena;
 mod cache;
 mod class;
+mod counts;
 mod deferred;
 mod inner;
 mod options;
@@ -99,6 +100,11 @@ impl PoolResource {
         self.inner.statistics()
     }
 
+    /// Lets the peaks start again from the current numbers.
+    pub fn reset_peak(&self) {
+        self.inner.reset_peak();
+    }
+
     /// A request that the pool may serve from a slab.
     #[inline(always)]
     fn request<'a>(
@@ -138,7 +144,10 @@ impl PoolResource {
         if request.is_some() && allocated.as_ref().is_err_and(is_about_length) {
             allocated = self.exact(queue, kind, len_bytes, align_bytes);
         }
-        allocated.map_err(|error| self.explain(error))
+        allocated.map_err(|error| {
+            self.inner.count_failed();
+            self.explain(error)
+        })
     }
 
     /// A buffer in a slot: free, with completed work, cached by other threads, or of a new slab.

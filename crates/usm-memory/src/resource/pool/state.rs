@@ -7,8 +7,9 @@ use std::sync::Arc;
 use usm_core::{Event, LiveAllocations, Queue, UsmKind};
 
 use super::arena::{Arena, Drops};
-use super::cache::{self, Counts, ThreadCache};
+use super::cache::{self, ThreadCache};
 use super::class::ClassSlabs;
+use super::counts::Counts;
 use super::deferred::{Stream, Time};
 use super::options::PoolStatistics;
 use super::size_class::SizeClass;
@@ -36,10 +37,10 @@ pub(super) struct PoolState {
     pub(super) is_closed: bool,
     now: Time,
     pub(super) caches: Vec<Arc<ThreadCache>>,
-    /// Bytes in buffers, but for what caches have not told yet: less than nothing where more came back here than was allocated here.
-    used_bytes: isize,
-    peak_bytes: isize,
+    /// But for what caches have not told yet.
+    counts: Counts,
     reused_count: u64,
+    pub(super) failed_count: u64,
     /// Invariant A2: a closed pool keeps itself as long as buffers have slots: so many.
     itself: Option<Arc<dyn Owner>>,
     num_slots: usize,
@@ -322,15 +323,16 @@ impl PoolState {
     /// A buffer is there.
     pub(super) fn count_allocated(&mut self, len_bytes: usize, is_reuse: bool, cache: Option<&ThreadCache>) {
         self.add_counts_of(cache);
-        self.used_bytes = self.used_bytes.saturating_add_unsigned(len_bytes);
-        self.note_peak(self.used_bytes);
+        let mut one = Counts::default();
+        one.add(len_bytes);
+        self.append(one);
         self.reused_count += u64::from(is_reuse);
     }
 
     /// A buffer is gone.
     pub(super) fn count_freed(&mut self, len_bytes: usize, cache: Option<&ThreadCache>) {
         self.add_counts_of(cache);
-        self.used_bytes = self.used_bytes.saturating_sub_unsigned(len_bytes);
+        self.counts.remove(len_bytes);
     }
 
     /// Adds what a thread did, before what it does now.
@@ -341,38 +343,47 @@ impl PoolState {
         }
     }
 
+    /// What a cache allocates has been used before.
     fn add_counts(&mut self, counts: Counts) {
-        self.note_peak(self.used_bytes + counts.peak_bytes);
-        self.used_bytes += counts.used_bytes;
-        self.reused_count += counts.reused_count;
+        self.append(counts);
+        self.reused_count += counts.total_count;
     }
 
-    /// So many bytes were used, but for what other threads have not told.
-    fn note_peak(&mut self, bytes: isize) {
-        if bytes > self.peak_bytes {
-            let untold: isize = self.caches.iter().map(|cache| cache.lock().counts().used_bytes).sum();
-            self.peak_bytes = self.peak_bytes.max(bytes + untold);
+    fn append(&mut self, counts: Counts) {
+        let untold =
+            || self.caches.iter().fold(Counts::default(), |sum, cache| sum.join(cache.lock().counts()));
+        self.counts.append(counts, untold);
+    }
+
+    /// Lets the peaks start again from the current numbers.
+    pub(super) fn reset_peak(&mut self) {
+        let mut all = self.counts;
+        for cache in &self.caches {
+            let mut content = cache.lock();
+            content.restart_peaks();
+            all = all.join(content.counts());
         }
+        (self.counts.bytes.peak, self.counts.buffers.peak) = (all.bytes.now, all.buffers.now);
     }
 
     /// What the pool has, and did so far.
     pub(super) fn statistics(&mut self) -> PoolStatistics {
-        let mut reused_count = self.reused_count;
-        let (mut used_bytes, mut headroom_bytes) = (self.used_bytes, 0);
+        let (mut all, mut reused_count) = (self.counts.restart(), self.reused_count);
         // By slab, the slots that threads cache.
         let mut cached = HashMap::<SlabNumber, usize>::new();
         for cache in &self.caches {
             let content = cache.lock();
             let counts = content.counts();
-            used_bytes += counts.used_bytes;
-            headroom_bytes = headroom_bytes.max(counts.peak_bytes - counts.used_bytes);
-            reused_count += counts.reused_count;
+            all = all.join(counts);
+            reused_count += counts.total_count;
             for number in content.slots().filter_map(FreeSlot::number) {
                 *cached.entry(number).or_default() += 1;
             }
         }
-        // The peak only grows, whoever asks.
-        self.peak_bytes = self.peak_bytes.max(used_bytes + headroom_bytes);
+        // The peaks only grow, whoever asks.
+        let Counts { bytes, buffers, .. } = &mut self.counts;
+        bytes.peak = bytes.peak.max(all.bytes.peak);
+        buffers.peak = buffers.peak.max(all.buffers.peak);
         let arenas = self.arenas.iter().flatten();
         let (slab_bytes, idle_bytes) =
             arenas.fold((0, 0), |(all, idle), arena| (all + arena.slab_bytes, idle + arena.idle_bytes));
@@ -382,8 +393,13 @@ impl PoolState {
             (slab.num_allocated <= *count).then(|| slab.memory.len_bytes())
         };
         PoolStatistics {
-            used_bytes: used_bytes.max(0).unsigned_abs(),
-            peak_bytes: self.peak_bytes.unsigned_abs(),
+            used_bytes: all.bytes.now.max(0).unsigned_abs(),
+            peak_bytes: self.counts.bytes.peak.max(0).unsigned_abs(),
+            total_bytes: all.total_bytes,
+            used_count: all.buffers.now.max(0).unsigned_abs(),
+            peak_count: self.counts.buffers.peak.max(0).unsigned_abs(),
+            total_count: all.total_count,
+            failed_count: self.failed_count,
             slab_bytes,
             idle_bytes: idle_bytes + cached.iter().filter_map(is_cached).sum::<usize>(),
             reused_count,
