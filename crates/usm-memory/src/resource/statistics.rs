@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use usm_core::fork::ForkMutex;
-use usm_core::{Queue, UsmKind};
 
-use super::{MemoryResource, Usage};
+use super::{AllocationRequest, MemoryResource, Usage};
 use crate::{Result, UsmBuffer};
 
 /// What went through a [`StatisticsResource`]. Bytes count as asked for; failures count nowhere else.
@@ -77,36 +76,24 @@ impl StatisticsResource {
 }
 
 impl MemoryResource for StatisticsResource {
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        let buffer = self.upstream.allocate(queue, kind, len_bytes, align_bytes).map_err(|error| {
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        let buffer = self.upstream.allocate(request).map_err(|error| {
             let mut counts = self.counts.lock();
             counts.failed_count += 1;
             let (used_bytes, peak_bytes) = (Some(counts.current_bytes), Some(counts.peak_bytes));
             Usage { used_bytes, peak_bytes, limit_bytes: None }.explain(error)
         })?;
-        self.count(&buffer, len_bytes);
+        self.count(&buffer, request.len_bytes);
         Ok(buffer)
     }
 
-    fn allocate_at_once(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Option<UsmBuffer> {
-        let buffer = self.upstream.allocate_at_once(queue, kind, len_bytes, align_bytes)?;
-        self.count(&buffer, len_bytes);
+    fn allocate_at_once(&self, request: AllocationRequest<'_>) -> Option<UsmBuffer> {
+        let buffer = self.upstream.allocate_at_once(request)?;
+        self.count(&buffer, request.len_bytes);
         Some(buffer)
     }
 
-    fn trim(&self) -> usize {
-        self.upstream.trim()
+    fn upstream(&self) -> Option<&dyn MemoryResource> {
+        Some(&*self.upstream)
     }
 }
