@@ -36,7 +36,7 @@ pub struct HostTable {
     /// [`VERSION`] of the copy that made it.
     version: u32,
     size_bytes: u32,
-    /// Invariant S1: the backend that all functions of this table take, which lives as long as the process.
+    /// Invariant T1: the backend that all functions of this table take, which lives as long as the process.
     server: Server,
     /// The flag by which threads take turns to wait inside the OpenCL driver; null where there is no SYCL backend.
     waits: *const AtomicBool,
@@ -54,9 +54,9 @@ pub struct HostTable {
     wait: unsafe extern "C" fn(Server, Token) -> Failure,
 }
 
-// SAFETY: the backend can be used from any thread (the promises of `Backend`), and the rest is numbers and functions.
+// SAFETY: T1: the backend can be used from any thread (promise 1 of `Backend`), and the rest is numbers and functions.
 unsafe impl Send for HostTable {}
-// SAFETY: as for Send.
+// SAFETY: T1: as for Send.
 unsafe impl Sync for HostTable {}
 
 /// What [`HostTable::query`] answers. Each object in an answer carries one reference.

@@ -27,7 +27,7 @@ impl HostBackend {
         HostTable {
             version: VERSION,
             size_bytes: u32::try_from(size_of::<HostTable>()).unwrap_or(0),
-            server: Arc::into_raw(Arc::clone(self)).cast(), // S1: this count is never given back
+            server: Arc::into_raw(Arc::clone(self)).cast(), // T1: this count is never given back
             waits: flag(),
             query,
             allocate,
@@ -50,7 +50,7 @@ fn flag() -> *const AtomicBool {
 }
 
 unsafe fn backend<'a>(server: Server) -> &'a HostBackend {
-    // SAFETY: 1 and S1.
+    // SAFETY: 1 and T1.
     unsafe { &*server.cast::<HostBackend>() }
 }
 
