@@ -13,8 +13,8 @@ use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
-use super::table::{BlockTable, CacheKey};
-use crate::live::BorrowCount;
+use super::live_borrows::BorrowCount;
+use super::slab_facts::{CacheKey, SlabFacts};
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 use crate::{Result, drops, waits};
 
@@ -55,10 +55,10 @@ const PUBLISHED: u8 = 1;
 pub(super) const INHERITED: u8 = 2;
 /// Work of the buffer's users may use the memory even after the buffer is gone.
 const RELEASED: u8 = 4;
-/// The block table has hooks for this slot.
+/// The slab has hooks for this slot.
 pub(super) const HOOKED: u8 = 8;
 
-/// The record of one memory range, alone in a box or a slot of a [`BlockTable`]. A program may have millions of records, so a record
+/// The record of one memory range, alone in a box or a slot of a [`BlockTable`](super::BlockTable). A program may have millions of records, so a record
 /// has 48 bytes.
 pub(crate) struct Block {
     /// Invariant B1: the number of [`BlockRef`](super::BlockRef)s.
@@ -67,7 +67,7 @@ pub(crate) struct Block {
     pub(super) undone: AtomicU8,
     kind: UsmKind,
     pub(super) len_bytes: AtomicUsize,
-    /// The queue of a slot, where it is not the queue of the table. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
+    /// The queue of a slot, where it is not the queue of the slab. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
     /// changes it, and no `FreeSlot` exists while the block has holders.
     pub(super) queue: UnsafeCell<Option<Queue>>,
     pub(super) memory: Memory,
@@ -82,10 +82,10 @@ const _: () = assert!(size_of::<Block>() == 48);
 /// Where the memory is.
 pub(super) enum Memory {
     Own(Box<Own>),
-    /// Invariant B3: the block lies in this table under this index. The key is here, too: the end of a buffer does not wait for the
-    /// table, which is in no cache when a program has a million buffers.
+    /// Invariant B3: the block is the slot of this slab with this index, and the facts are there as long as the block. The key is here,
+    /// too: the end of a buffer does not wait for the facts, which are in no cache when a program has a million buffers.
     Slot {
-        table: NonNull<BlockTable>,
+        slab: NonNull<SlabFacts>,
         pool: u32,
         arena: u16,
         class: u8,
@@ -109,7 +109,7 @@ pub(super) struct Own {
 /// [`Memory`], by reference.
 pub(super) enum Parts<'a> {
     Own(&'a Own),
-    Slot(&'a BlockTable, u8),
+    Slot(&'a SlabFacts, u8),
 }
 
 /// The ownership of all slots.
@@ -118,7 +118,7 @@ static POOLED: Ownership = Ownership::Leased(Lease::OF_POOL);
 // SAFETY: B4: memory may be reached from any thread, in the order that the borrow table keeps. B2: the queue does not change while
 // others read it.
 unsafe impl Send for Block {}
-// SAFETY: as for Send.
+// SAFETY: B4 and B2, as for Send.
 unsafe impl Sync for Block {}
 
 impl Block {
@@ -146,9 +146,9 @@ impl Block {
     }
 
     /// A slot without an allocation.
-    pub(super) fn slot(table: NonNull<BlockTable>, key: CacheKey, index: u8, kind: UsmKind) -> Self {
+    pub(super) fn slot(slab: NonNull<SlabFacts>, key: CacheKey, index: u8, kind: UsmKind) -> Self {
         let CacheKey { pool, arena, class } = key;
-        Self::over(Memory::Slot { table, pool, arena, class, index }, kind, 0)
+        Self::over(Memory::Slot { slab, pool, arena, class, index }, kind, 0)
     }
 
     fn over(memory: Memory, kind: UsmKind, holders: u32) -> Self {
@@ -197,8 +197,8 @@ impl Block {
     pub(super) fn parts(&self) -> Parts<'_> {
         match &self.memory {
             Memory::Own(own) => Parts::Own(own),
-            // SAFETY: B3: the block lies in the table, so the table is there.
-            Memory::Slot { table, index, .. } => Parts::Slot(unsafe { table.as_ref() }, *index),
+            // SAFETY: B3: the facts are there as long as the block.
+            Memory::Slot { slab, index, .. } => Parts::Slot(unsafe { slab.as_ref() }, *index),
         }
     }
 
@@ -211,7 +211,7 @@ impl Block {
     pub(super) fn start(&self) -> NonNull<u8> {
         match self.parts() {
             Parts::Own(own) => own.start,
-            Parts::Slot(table, index) => table.start_of(index),
+            Parts::Slot(slab, index) => slab.start_of(index),
         }
     }
 
@@ -232,9 +232,9 @@ impl Block {
     pub(super) fn with_hooks(&self, add: impl FnOnce(&mut ReleaseHooks)) {
         match self.parts() {
             Parts::Own(own) => add(&mut own.hooks.lock()),
-            Parts::Slot(table, index) => {
+            Parts::Slot(slab, index) => {
                 self.undone.fetch_or(HOOKED, Ordering::Relaxed);
-                table.with_hooks(index, add);
+                slab.with_hooks(index, add);
             }
         }
     }
@@ -258,10 +258,10 @@ impl Block {
     pub(crate) fn queue(&self) -> &Queue {
         match self.parts() {
             Parts::Own(own) => &own.queue,
-            Parts::Slot(table, _) => {
+            Parts::Slot(slab, _) => {
                 // SAFETY: B2: the caller has a holder or the `FreeSlot`, so nobody else changes the queue.
                 let queue = unsafe { &*self.queue.get() };
-                queue.as_ref().unwrap_or_else(|| table.queue())
+                queue.as_ref().unwrap_or(&slab.queue)
             }
         }
     }

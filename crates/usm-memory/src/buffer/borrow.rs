@@ -33,7 +33,7 @@ impl UsmBuffer {
         let kind = check(queue, address, len_bytes)?;
         let start = NonNull::new(ptr::with_exposed_provenance_mut(address))
             .ok_or(Error::NotUsm { end: "first", address })?;
-        // SAFETY: B4: the runtime knows both ends as memory of that kind; the rest is the caller's promise.
+        // SAFETY: B4: the runtime knows both ends as memory of that kind; for what lies between, promises 1 and 2.
         let block = unsafe { Block::borrowed(queue, start, len_bytes, kind, owner) };
         Ok(Self::over(block, writable))
     }

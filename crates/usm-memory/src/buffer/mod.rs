@@ -5,7 +5,9 @@ mod block_ref;
 mod borrow;
 mod hooks;
 mod lease;
+mod live_borrows;
 mod parts;
+mod slab_facts;
 mod slot;
 mod table;
 
@@ -21,11 +23,13 @@ pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
+pub use self::live_borrows::live_borrows;
 use self::parts::Part;
+pub(crate) use self::slab_facts::{CacheKey, FREE_TO_CACHE, Owner, OwnerRef, SlabNumber};
 pub(crate) use self::slot::FreeSlot;
-pub(crate) use self::table::{BlockTable, CacheKey, FREE_TO_CACHE, Owner, OwnerRef, SlabNumber};
+pub(crate) use self::table::BlockTable;
 use crate::snapshot::TagId;
-use crate::{Error, ReadGuard, Result, WriteGuard};
+use crate::{Error, Result};
 
 /// Bytes of memory from which on huge pages pay.
 const LARGE_BYTES: usize = 2 * Allocation::HUGE_PAGE_BYTES;
@@ -207,37 +211,6 @@ impl UsmBuffer {
     /// lives, each once: use a few names, not one for each buffer.
     pub fn set_tag(&self, label: &str) {
         self.block.set_tag(TagId::of(label));
-    }
-
-    /// Borrows a byte range for reading until the guard is dropped.
-    ///
-    /// # Errors
-    /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it; [`Error::Core`] when work of others on
-    /// published memory failed.
-    pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
-        self.read_range_after(range, &[])
-    }
-
-    /// Borrows a byte range for reading and writing until the guard is dropped.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody reads or writes a part of it;
-    /// [`Error::Core`] when work of others on published memory failed.
-    pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
-        self.write_range_after(range, &[])
-    }
-
-    /// For operations that are ordered `after` those which hold these borrows.
-    pub(crate) fn read_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<ReadGuard> {
-        let range = self.in_block(range)?;
-        ReadGuard::new(&self.block, range, after)
-    }
-
-    /// As for reading.
-    pub(crate) fn write_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<WriteGuard> {
-        self.check_writable()?;
-        let range = self.in_block(range)?;
-        WriteGuard::new(&self.block, range, after)
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {

@@ -16,6 +16,6 @@ impl MemoryResource for DirectResource {
             2 | 4 | 8 => UsmBuffer::allocate_direct(queue, kind, len_bytes, Some(16)),
             _ => UsmBuffer::allocate_direct(queue, kind, len_bytes, Some(align_bytes)),
         };
-        allocated.map_err(|error| Usage::default().explain(error))
+        allocated.map_err(|error| error.explained(Usage::default()))
     }
 }

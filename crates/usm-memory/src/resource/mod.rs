@@ -46,7 +46,6 @@ mod pool;
 mod process;
 mod request;
 mod statistics;
-mod usage;
 
 use std::fmt::Debug;
 
@@ -60,7 +59,7 @@ pub(crate) use self::process::live;
 pub use self::process::{process_pool, use_process_pool};
 pub use self::request::AllocationRequest;
 pub use self::statistics::{Statistics, StatisticsResource};
-pub use self::usage::Usage;
+pub use crate::usage::Usage;
 use crate::{Result, UsmBuffer};
 
 /// Where buffers get their memory from. Adaptors hold another resource, the *upstream* one, and pass on what they do not do.

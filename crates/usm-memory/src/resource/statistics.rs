@@ -81,7 +81,7 @@ impl MemoryResource for StatisticsResource {
             let mut counts = self.counts.lock();
             counts.failed_count += 1;
             let (used_bytes, peak_bytes) = (Some(counts.current_bytes), Some(counts.peak_bytes));
-            Usage { used_bytes, peak_bytes, limit_bytes: None }.explain(error)
+            error.explained(Usage { used_bytes, peak_bytes, limit_bytes: None })
         })?;
         self.count(&buffer, request.len_bytes);
         Ok(buffer)

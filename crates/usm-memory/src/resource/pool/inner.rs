@@ -13,6 +13,7 @@ use super::class::ClassSlabs;
 use super::options::PoolStatistics;
 use super::state::{Pending, PoolState, Request};
 use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, OwnerRef, hand_down};
+use crate::resource::AllocationRequest;
 use crate::snapshot::{Facts, Holder, Moment, PooledAddress, PooledMemory};
 use crate::{UsmBuffer, drops};
 
@@ -84,7 +85,7 @@ impl PoolInner {
     /// A buffer in a slot that nothing uses, from the cache of this thread or the arena.
     #[inline(always)]
     pub(super) fn allocate(&self, request: &Request<'_>) -> Option<UsmBuffer> {
-        let Request { queue, kind, len_bytes, class } = *request;
+        let Request { asked: AllocationRequest { queue, kind, len_bytes, .. }, class } = *request;
         let slot = cache::allocate(self.id, queue, kind, class, len_bytes);
         let slot = slot.or_else(|| self.allocate_in_arena(request))?;
         Some(slot.allocate(queue, len_bytes, false))
@@ -102,7 +103,7 @@ impl PoolInner {
         let in_order =
             self.locked(|state, drops| state.allocate_in_order(request, cache.as_deref(), drops)).flatten();
         if let Some(slot) = in_order {
-            return Some(slot.allocate(request.queue, request.len_bytes, true));
+            return Some(slot.allocate(request.asked.queue, request.asked.len_bytes, true));
         }
         let pending = self.lock()?.pending_for(request);
         pending.into_iter().find_map(|pending| self.allocate_after(pending, request))
@@ -130,7 +131,7 @@ impl PoolInner {
             state.evict(pending, &slabs, taken_bytes, drops);
             slot
         });
-        Some(slot.flatten()?.allocate(request.queue, request.len_bytes, false))
+        Some(slot.flatten()?.allocate(request.asked.queue, request.asked.len_bytes, false))
     }
 
     /// As [`allocate`](Self::allocate), after all threads have given up what they cache for the request.
@@ -154,7 +155,7 @@ impl PoolInner {
         let owner = OwnerRef { id: self.id, owner: Weak::clone(&self.this) as _ };
         let slot =
             self.locked(|state, drops| state.allocate_in_new(request, slab, owner, cache.as_deref(), drops));
-        Some(slot.flatten()?.allocate(request.queue, request.len_bytes, false))
+        Some(slot.flatten()?.allocate(request.asked.queue, request.asked.len_bytes, false))
     }
 
     /// Gives all slabs that no buffer uses back to upstream, after the work that is pending on them. Returns their bytes.

@@ -19,9 +19,9 @@ use self::inner::PoolInner;
 pub use self::options::{PoolOptions, PoolStatistics};
 use self::size_class::SizeClass;
 use self::state::Request;
-use super::usage::Usage;
 use super::{AllocationRequest, MemoryResource};
 use crate::snapshot::{self, PooledMemory, Tag, TagId};
+use crate::usage::Usage;
 use crate::{Error, Result, UsmBuffer};
 
 /// Takes slabs from another resource, cuts them into blocks of one size each, and hands a block out again when its last buffer
@@ -107,17 +107,16 @@ impl PoolResource {
 
     /// A request that the pool may serve from a slab.
     #[inline(always)]
-    fn request<'a>(&self, request: AllocationRequest<'a>) -> Option<Request<'a>> {
-        let AllocationRequest { queue, kind, len_bytes, align_bytes } = request;
-        let class = SizeClass::of(len_bytes, align_bytes)?;
-        (Some(class) <= self.largest).then_some(Request { queue, kind, len_bytes, class })
+    fn request<'a>(&self, asked: AllocationRequest<'a>) -> Option<Request<'a>> {
+        let class = SizeClass::of(asked.len_bytes, asked.align_bytes)?;
+        (Some(class) <= self.largest).then_some(Request { asked, class })
     }
 
     #[cold]
     fn allocate_slowly(&self, asked: AllocationRequest<'_>) -> Result<UsmBuffer> {
         let request = self.request(asked);
         let allocate = || match &request {
-            Some(request) => self.pooled(request, asked),
+            Some(request) => self.pooled(request),
             None => self.exact(asked),
         };
         let mut allocated = allocate();
@@ -140,7 +139,7 @@ impl PoolResource {
     }
 
     /// A buffer in a slot: free, with completed work, cached by other threads, or of a new slab.
-    fn pooled(&self, request: &Request<'_>, asked: AllocationRequest<'_>) -> Result<UsmBuffer> {
+    fn pooled(&self, request: &Request<'_>) -> Result<UsmBuffer> {
         let found = self.inner.allocate(request);
         let found = found.or_else(|| self.inner.allocate_deferred(request));
         if let Some(buffer) = found.or_else(|| self.inner.allocate_reclaimed(request)) {
@@ -148,19 +147,19 @@ impl PoolResource {
         }
         // In a forked child the pool is the parent's.
         if self.inner.is_forked() {
-            return self.exact(asked);
+            return self.exact(request.asked);
         }
         let slab = self.slab(request)?;
         // Code of users was called, which may have forked: `None` in the child.
         match self.inner.allocate_in_new(request, slab) {
             Some(buffer) => Ok(buffer),
-            None => self.exact(asked),
+            None => self.exact(request.asked),
         }
     }
 
     /// A new slab. Upstream is asked without the lock, since it may call back.
     fn slab(&self, request: &Request<'_>) -> Result<UsmBuffer> {
-        let Request { queue, kind, class, .. } = *request;
+        let Request { asked: AllocationRequest { queue, kind, .. }, class } = *request;
         let wanted = AllocationRequest::new(queue, kind, class.slab_bytes()).aligned(class.align_bytes());
         let reserve = Tag::enter_id(TagId::RESERVE);
         let slab = self.upstream.allocate(wanted)?;
@@ -183,11 +182,11 @@ impl PoolResource {
 
     fn explain(&self, error: Error) -> Error {
         if self.inner.is_forked() {
-            return Usage::default().explain(error);
+            return error.explained(Usage::default());
         }
         let statistics = self.statistics();
         let (used_bytes, peak_bytes) = (Some(statistics.used_bytes), Some(statistics.peak_bytes));
-        Usage { used_bytes, peak_bytes, limit_bytes: None }.explain(error)
+        error.explained(Usage { used_bytes, peak_bytes, limit_bytes: None })
     }
 }
 

@@ -16,14 +16,13 @@ use super::size_class::SizeClass;
 use super::slab::Slab;
 use crate::UsmBuffer;
 use crate::buffer::{FreeSlot, Owner, OwnerRef, SlabNumber};
+use crate::resource::AllocationRequest;
 use crate::snapshot::PooledAddress;
 
-/// What an allocation is for.
+/// An allocation that the pool may serve from a slab.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request<'a> {
-    pub(super) queue: &'a Queue,
-    pub(super) kind: UsmKind,
-    pub(super) len_bytes: usize,
+    pub(super) asked: AllocationRequest<'a>,
     pub(super) class: SizeClass,
 }
 
@@ -86,7 +85,7 @@ impl PoolState {
         is_new: bool,
         drops: &mut Drops,
     ) -> Option<FreeSlot> {
-        let Request { queue, kind, len_bytes, class } = *request;
+        let Request { asked: AllocationRequest { queue, kind, len_bytes, .. }, class } = *request;
         let arena = self.arena(queue, kind)?;
         let caching = cache.filter(|_| cache::is_cached(class, self.max_idle_bytes));
         if let Some(mut content) = caching.map(ThreadCache::lock) {
@@ -120,9 +119,9 @@ impl PoolState {
         cache: Option<&ThreadCache>,
         drops: &mut Drops,
     ) -> Option<FreeSlot> {
-        let arena = self.arena(request.queue, request.kind)?;
-        let slot = self.arena_mut(arena)?.allocate_in_order(request.class, request.queue, drops)?;
-        self.count_allocated(request.len_bytes, true, cache);
+        let arena = self.arena(request.asked.queue, request.asked.kind)?;
+        let slot = self.arena_mut(arena)?.allocate_in_order(request.class, request.asked.queue, drops)?;
+        self.count_allocated(request.asked.len_bytes, true, cache);
         Some(slot)
     }
 
@@ -135,15 +134,17 @@ impl PoolState {
         cache: Option<&ThreadCache>,
         drops: &mut Drops,
     ) -> Option<FreeSlot> {
-        let arena = self.arena(request.queue, request.kind).unwrap_or_else(|| {
+        let arena = self.arena(request.asked.queue, request.asked.kind).unwrap_or_else(|| {
             let vacant = self.arenas.iter().position(Option::is_none);
             vacant.unwrap_or_else(|| {
                 self.arenas.push(None);
                 self.arenas.len() - 1
             })
         });
-        let found =
-            self.arenas.get_mut(arena)?.get_or_insert_with(|| Arena::new(request.queue, request.kind));
+        let found = self
+            .arenas
+            .get_mut(arena)?
+            .get_or_insert_with(|| Arena::new(request.asked.queue, request.asked.kind));
         found.add(request.class, slab, owner, arena as u32);
         self.allocate(request, cache, true, drops)
     }
@@ -190,7 +191,7 @@ impl PoolState {
 
     /// Takes the slots that threads cache for a request. `true` when there were any.
     pub(super) fn reclaim(&mut self, request: &Request<'_>, drops: &mut Drops) -> bool {
-        let Some(arena) = self.arena(request.queue, request.kind) else { return false };
+        let Some(arena) = self.arena(request.asked.queue, request.asked.kind) else { return false };
         let slots: Vec<_> =
             self.caches.iter().flat_map(|cache| cache.lock().reclaim(arena, request.class)).collect();
         let found = !slots.is_empty();
@@ -253,7 +254,7 @@ impl PoolState {
 
     /// The deferred frees that a request may use.
     pub(super) fn pending_for(&self, request: &Request<'_>) -> Vec<Pending> {
-        let Some(wanted) = self.arena(request.queue, request.kind) else { return Vec::new() };
+        let Some(wanted) = self.arena(request.asked.queue, request.asked.kind) else { return Vec::new() };
         self.pending(|arena, slabs, _| arena == wanted && slabs.class == request.class)
     }
 
