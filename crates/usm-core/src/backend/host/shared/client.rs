@@ -195,8 +195,7 @@ unsafe impl Backend for SharedHost {
     }
 
     unsafe fn context_id(&self, context: RawContext) -> u64 {
-        // SAFETY: C1: the context is live.
-        unsafe { self.ask(Query::CONTEXT_ID, &[context.as_ptr()], 0) }.numbers[0]
+        context.as_ptr().addr() as u64
     }
 
     unsafe fn context_devices(&self, context: RawContext) -> Result<Vec<RawDevice>> {
@@ -226,16 +225,16 @@ unsafe impl Backend for SharedHost {
     }
 
     unsafe fn release(&self, handle: RawHandle) {
-        let (query, token) = match handle {
-            RawHandle::Platform(raw) => (Query::RELEASE_DEVICE, raw.as_ptr()),
-            RawHandle::Device(raw) => (Query::RELEASE_DEVICE, raw.as_ptr()),
-            RawHandle::Context(raw) => (Query::RELEASE_CONTEXT, raw.as_ptr()),
-            RawHandle::Queue(raw) => (Query::RELEASE_QUEUE, raw.as_ptr()),
+        let (token, number) = match handle {
+            RawHandle::Platform(raw) => (raw.as_ptr(), 0),
+            RawHandle::Device(raw) => (raw.as_ptr(), 0),
+            RawHandle::Context(raw) => (raw.as_ptr(), 1),
+            RawHandle::Queue(raw) => (raw.as_ptr(), 2),
             // An event stands for no object, and none of the others was given out.
             RawHandle::Event(_) | RawHandle::Bundle(_) | RawHandle::Kernel(_) => return,
         };
         // SAFETY: C1: the caller gives its reference back.
-        unsafe { self.ask(query, &[token], 0) };
+        unsafe { self.ask(Query::RELEASE, &[token], number) };
     }
 
     unsafe fn allocate(
