@@ -122,8 +122,17 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// B4 holds for the arguments as long as `ownership` lives: the promise of each caller.
-    fn new(start: NonNull<u8>, len_bytes: usize, kind: UsmKind, queue: &Queue, ownership: Ownership) -> Self {
+    /// A block that is no slot.
+    ///
+    /// # Safety
+    /// 1. B4 holds for the arguments as long as `ownership` lives.
+    pub(super) unsafe fn new(
+        start: NonNull<u8>,
+        len_bytes: usize,
+        kind: UsmKind,
+        queue: &Queue,
+        ownership: Ownership,
+    ) -> Self {
         let (holder, tag, address) = (ownership.holder(), TagId::current(), start.addr().get());
         if snapshot::is_recording() {
             snapshot::record(false, address, len_bytes, kind, tag);
@@ -162,35 +171,6 @@ impl Block {
             tag: AtomicU32::new(0),
             allocated_at: AtomicU32::new(0),
         }
-    }
-
-    pub(super) fn owned(allocation: Allocation) -> Self {
-        let (start, len_bytes, kind) = (allocation.as_ptr(), allocation.len_bytes(), allocation.kind());
-        let queue = allocation.queue().clone();
-        Self::new(start, len_bytes, kind, &queue, Ownership::Owned(allocation))
-    }
-
-    /// # Safety
-    /// 1. B4 holds for the arguments as long as `owner` lives.
-    pub(super) unsafe fn borrowed(
-        queue: &Queue,
-        start: NonNull<u8>,
-        len_bytes: usize,
-        kind: UsmKind,
-        owner: Arc<dyn Any + Send + Sync>,
-    ) -> Self {
-        Self::new(start, len_bytes, kind, queue, Ownership::Borrowed(owner))
-    }
-
-    /// A block that `lease` keeps. The caller argues for B4.
-    pub(super) fn leased(
-        start: NonNull<u8>,
-        len_bytes: usize,
-        kind: UsmKind,
-        queue: &Queue,
-        lease: Lease,
-    ) -> Self {
-        Self::new(start, len_bytes, kind, queue, Ownership::Leased(lease))
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use std::ptr;
 use usm_core::{Context, Queue};
 
 use super::hooks::contain;
-use super::{Block, BlockRef, UsmBuffer};
+use super::{Block, BlockRef, Ownership, UsmBuffer};
 use crate::{Error, Result, drops};
 
 type GiveBack = Box<dyn FnOnce(ReturnedMemory) + Send + Sync>;
@@ -145,9 +145,10 @@ impl UsmBuffer {
         let (start, len_bytes, kind) = (memory.as_ptr(), memory.len_bytes(), memory.kind());
         let writable = memory.is_writable();
         let lease = Lease(Terms::Memory(Some(Box::new((memory, Box::new(give_back))))));
-        // B4: the memory lies in its block (U1), whose own B4 or K2 holds as long as the lease keeps the memory alive. The one table of
-        // borrowed addresses decides who reaches bytes that several blocks have in common.
-        Ok(Self::over(Block::leased(start, len_bytes, kind, queue, lease), writable))
+        // SAFETY: B4: the memory lies in its block (U1), whose own B4 or K2 holds as long as the lease keeps the memory alive. The one
+        // table of borrowed addresses decides who reaches bytes that several blocks have in common.
+        let block = unsafe { Block::new(start, len_bytes, kind, queue, Ownership::Leased(lease)) };
+        Ok(Self::over(block, writable))
     }
 
     /// Runs `hook` when the last clone, part and guard of the memory is gone, just before the memory goes back to where it
@@ -199,7 +200,7 @@ impl UsmBuffer {
     }
 }
 
-fn check_context(memory: &Context, queue: &Queue) -> Result<()> {
+pub(super) fn check_context(memory: &Context, queue: &Queue) -> Result<()> {
     if ptr::eq(memory, queue.context()) || memory == queue.context() {
         return Ok(());
     }

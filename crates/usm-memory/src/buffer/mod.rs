@@ -21,6 +21,7 @@ pub use self::block::Ownership;
 pub(crate) use self::block::{Block, same_queue};
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
+use self::lease::check_context;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 pub use self::live_borrows::live_borrows;
@@ -64,7 +65,11 @@ impl UsmBuffer {
         if is_large {
             allocation.advise_huge_pages();
         }
-        Ok(Self::over(Block::owned(allocation), true))
+        let (start, queue) = (allocation.as_ptr(), allocation.queue().clone());
+        // SAFETY: B4: the allocation is as long as that, of its kind and of its queue's context, as long as it lives.
+        let block =
+            unsafe { Block::new(start, allocation.len_bytes(), kind, &queue, Ownership::Owned(allocation)) };
+        Ok(Self::over(block, true))
     }
 
     fn over(block: Block, writable: bool) -> Self {
@@ -131,10 +136,7 @@ impl UsmBuffer {
         if same_queue(queue, self.queue()) {
             return Ok(self.clone());
         }
-        if queue.context() != self.context() {
-            let (memory, queue) = (self.context().to_string(), queue.context().to_string());
-            return Err(Error::ContextMismatch { memory, queue });
-        }
+        check_context(self.context(), queue)?;
         Ok(self.changed(|part| part.queue = Some(queue.clone())))
     }
 

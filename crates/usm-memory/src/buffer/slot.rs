@@ -1,6 +1,5 @@
 //! Slots of a block table: each goes from its pool to a buffer and back, again and again.
 
-use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering;
@@ -15,7 +14,7 @@ use super::{BlockRef, UsmBuffer};
 use crate::snapshot::{self, TagId, Timestamp};
 
 /// The right to a slot that no buffer has. A slot that is lost is never used again.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FreeSlot {
     /// Invariant E1: a slot without holders, of which this is the only `FreeSlot`. Its table outlives this value.
     block: NonNull<Block>,
@@ -192,12 +191,6 @@ impl FreeSlot {
         if let Some(owner) = owner {
             owner.free(self, pending);
         }
-    }
-}
-
-impl fmt::Debug for FreeSlot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("FreeSlot").field(&self.block).finish()
     }
 }
 

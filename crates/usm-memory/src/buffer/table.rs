@@ -1,6 +1,5 @@
 //! The block table of a slab: the records of all its slots in one piece, made once for all buffers that the slots will have.
 
-use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -14,9 +13,9 @@ use crate::snapshot::{TagId, Timestamp};
 
 /// The slots of a slab.
 pub(crate) struct BlockTable {
-    facts: Arc<SlabFacts>,
     /// Invariant K1: each slot leads to `facts`, and to its own index here.
     slots: Box<[Block]>,
+    facts: Arc<SlabFacts>,
 }
 
 impl BlockTable {
@@ -37,7 +36,7 @@ impl BlockTable {
         // K1.
         let slot = |index| Block::slot(NonNull::from(&*facts), facts.key(), index as u8, slab.kind());
         let slots = (0..count).map(slot).collect();
-        Arc::new(Self { facts, slots })
+        Arc::new(Self { slots, facts })
     }
 
     /// The right to a slot. `None` where the table has no such slot.
@@ -69,16 +68,5 @@ impl BlockTable {
     /// All allocations in slots.
     pub(crate) fn allocations(&self) -> impl Iterator<Item = (usize, usize, TagId, Timestamp)> {
         (0..self.slots.len()).filter_map(|index| self.allocation_in(index))
-    }
-}
-
-// Without the slots: only holders may read all of a record.
-impl fmt::Debug for BlockTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slots = self.slots.len();
-        f.debug_struct("BlockTable")
-            .field("number", &self.facts.number)
-            .field("slots", &slots)
-            .finish_non_exhaustive()
     }
 }

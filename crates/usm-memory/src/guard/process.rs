@@ -18,7 +18,7 @@ thread_local! {
     static FORKING: RefCell<Option<MutexGuard<'static, Entries>>> = const { RefCell::new(None) };
 }
 
-/// The table, for who is about to change it. As a `ForkMutex` its lock would take twice as long, at each access to memory.
+/// The table, for which forks wait from now on. As a `ForkMutex` its lock would take twice as long, at each access to memory.
 #[inline]
 pub(super) fn borrows() -> &'static BorrowTable {
     if !HAS_HOOKS.load(Ordering::Relaxed) {

@@ -75,7 +75,8 @@ impl MemoryPool {
 
     /// What went through the pool, as a dict of numbers: bytes and counts of live memory (`current_`), of the most at a time
     /// (`peak_`) and of all so far (`total_`), failed allocations; bytes of the memory that the pool holds (`slab_bytes`) and of
-    /// the part that nobody uses (`idle_bytes`), and how often it was reused.
+    /// the part that nobody uses (`idle_bytes`), and how often it was reused. With several threads the peaks may differ by the bytes
+    /// that the caches of threads hold.
     ///
     /// Raises ValueError when the pool is closed.
     ///

@@ -196,6 +196,10 @@ fn is_clone(a: &Queue, b: &Queue) -> bool {
     ptr::eq(a.context(), b.context())
 }
 
+fn bin_mut(bins: &mut [Vec<Bin>], arena: usize, class: SizeClass) -> Option<&mut Bin> {
+    bins.get_mut(arena)?.get_mut(class.index())
+}
+
 impl Bin {
     fn pinned_bytes(&self) -> usize {
         self.slots.len() * self.slab_bytes
@@ -213,7 +217,7 @@ impl Content {
         len_bytes: usize,
     ) -> Option<FreeSlot> {
         let arena = self.arena(queue, kind)?;
-        let bin = self.bins.get_mut(arena)?.get_mut(class.index())?;
+        let bin = bin_mut(&mut self.bins, arena, class)?;
         let slot = bin.slots.pop()?;
         self.pinned_bytes -= bin.slab_bytes;
         self.counts.add(len_bytes);
@@ -289,7 +293,7 @@ impl Content {
         class: SizeClass,
         mut next: impl FnMut() -> Option<FreeSlot>,
     ) {
-        let Some(bin) = self.bins.get_mut(arena).and_then(|bins| bins.get_mut(class.index())) else { return };
+        let Some(bin) = bin_mut(&mut self.bins, arena, class) else { return };
         // Other classes need capacity, too.
         let pinned_bytes = (self.max_pinned_bytes - self.pinned_bytes) / 4;
         let count = (bin.max_slots / 2).min(pinned_bytes / bin.slab_bytes.max(1));
@@ -307,9 +311,7 @@ impl Content {
     /// Makes capacity for one more slot of a class: half of its slots go, or half of the slots that pin most.
     pub(super) fn overflow(&mut self, arena: usize, class: SizeClass) -> Vec<FreeSlot> {
         let (pinned_bytes, max_pinned_bytes) = (self.pinned_bytes, self.max_pinned_bytes);
-        let Some(bin) = self.bins.get_mut(arena).and_then(|bins| bins.get_mut(class.index())) else {
-            return Vec::new();
-        };
+        let Some(bin) = bin_mut(&mut self.bins, arena, class) else { return Vec::new() };
         let is_over = bin.slots.len() >= bin.max_slots || pinned_bytes + bin.slab_bytes > max_pinned_bytes;
         let bin = match is_over {
             false => None,
@@ -326,11 +328,9 @@ impl Content {
 
     /// Takes the slots of a class of an arena.
     pub(super) fn reclaim(&mut self, arena: usize, class: SizeClass) -> Vec<FreeSlot> {
-        let bin = self.bins.get_mut(arena).and_then(|bins| bins.get_mut(class.index()));
-        bin.map_or_else(Vec::new, |bin| {
-            self.pinned_bytes -= bin.slab_bytes * bin.slots.len();
-            bin.slots.drain(..).collect()
-        })
+        let Some(bin) = bin_mut(&mut self.bins, arena, class) else { return Vec::new() };
+        self.pinned_bytes -= bin.pinned_bytes();
+        bin.slots.drain(..).collect()
     }
 
     /// Takes everything. The cache takes nothing until the pool prepares it again.

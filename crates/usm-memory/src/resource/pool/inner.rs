@@ -5,12 +5,11 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use usm_core::{LiveAllocations, Queue, Runtime};
+use usm_core::{Queue, Runtime};
 
 use super::arena::Drops;
 use super::cache::{self, CacheOwner, ThreadCache};
 use super::class::ClassSlabs;
-use super::options::PoolStatistics;
 use super::state::{Pending, PoolState, Request};
 use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, OwnerRef, hand_down};
 use crate::resource::AllocationRequest;
@@ -61,30 +60,33 @@ impl PoolInner {
     }
 
     /// Does something under the lock with the state, which knows what this thread has done so far, and the cache of the thread. Drops
-    /// afterwards what is left over.
-    fn locked<T>(&self, job: impl FnOnce(&mut PoolState, Option<&ThreadCache>) -> T) -> Option<T> {
-        self.locked_with_drops(job).map(|(result, _)| result)
+    /// afterwards what is left over. `None` in a forked child, whose pool this is not.
+    pub(super) fn locked<T>(&self, job: impl FnOnce(&mut PoolState, Option<&ThreadCache>) -> T) -> Option<T> {
+        self.locked_with(cache::find(self.id), job).map(|(result, _)| result)
     }
 
-    /// As [`locked`](Self::locked); the caller drops what is left over.
-    fn locked_with_drops<T>(
+    /// As [`locked`](Self::locked), with the cache of this thread; the caller drops what is left over.
+    fn locked_with<T>(
         &self,
+        cache: Option<Arc<ThreadCache>>,
         job: impl FnOnce(&mut PoolState, Option<&ThreadCache>) -> T,
     ) -> Option<(T, Drops)> {
-        let cache = cache::find(self.id);
         let mut state = self.lock()?;
         cache.iter().for_each(|cache| state.add_counts_of(cache));
         let result = job(&mut state, cache.as_deref());
         Some((result, mem::take(&mut state.drops)))
     }
 
-    /// Lets this thread have a cache.
-    fn add_cache(&self) {
-        if self.id == 0 || self.is_forked() || cache::find(self.id).is_some() {
-            return;
+    /// The cache of this thread, a new one where it has none.
+    fn cache(&self) -> Option<Arc<ThreadCache>> {
+        if self.id == 0 || self.is_forked() {
+            return None;
         }
-        let new = cache::add(self.id, Weak::clone(&self.this) as Weak<dyn CacheOwner>);
-        self.locked(|state, _| state.caches.extend(new));
+        cache::find(self.id).or_else(|| {
+            let new = cache::add(self.id, Weak::clone(&self.this) as Weak<dyn CacheOwner>)?;
+            self.lock()?.caches.push(Arc::clone(&new));
+            Some(new)
+        })
     }
 
     /// A buffer in a slot that nothing uses, from the cache of this thread or the arena.
@@ -98,8 +100,7 @@ impl PoolInner {
 
     #[cold]
     fn allocate_in_arena(&self, request: &Request<'_>) -> Option<FreeSlot> {
-        self.add_cache();
-        self.locked(|state, cache| state.allocate(request, cache, false)).flatten()
+        self.locked_with(self.cache(), |state, cache| state.allocate(request, cache, false))?.0
     }
 
     /// A buffer in a slot that came back with work pending, without a wait: in the order of its queue, or after the end of the work.
@@ -153,15 +154,16 @@ impl PoolInner {
 
     /// A buffer in a new slab. `None` in a forked child.
     pub(super) fn allocate_in_new(&self, request: &Request<'_>, slab: UsmBuffer) -> Option<UsmBuffer> {
-        self.add_cache();
         let owner = OwnerRef { id: self.id, owner: Weak::clone(&self.this) as _ };
-        let slot = self.locked(|state, cache| state.allocate_in_new(request, slab, owner, cache));
-        Some(slot.flatten()?.allocate(request.asked.queue, request.asked.len_bytes, false))
+        let slot = self
+            .locked_with(self.cache(), |state, cache| state.allocate_in_new(request, slab, owner, cache))?
+            .0;
+        Some(slot?.allocate(request.asked.queue, request.asked.len_bytes, false))
     }
 
     /// Gives all slabs that no buffer uses back to upstream, after the work that is pending on them. Returns their bytes.
     pub(super) fn trim(&self) -> usize {
-        let reclaimed = self.locked_with_drops(|state, _| {
+        let reclaimed = self.locked_with(cache::find(self.id), |state, _| {
             // Slabs whose slots threads cache are not idle.
             state.reclaim_all();
             state.pending_in_idle()
@@ -173,7 +175,7 @@ impl PoolInner {
                 self.locked(|state, _| state.absorb(&pending, until));
             }
         }
-        let last = self.locked_with_drops(|state, _| state.evict_all());
+        let last = self.locked_with(None, |state, _| state.evict_all());
         first.slab_bytes() + last.map_or(0, |(_, last)| last.slab_bytes())
     }
 
@@ -208,26 +210,6 @@ impl PoolInner {
                 this.locked(|state, _| state.count_freed(len_bytes));
             });
         }
-    }
-
-    /// An allocation failed.
-    pub(super) fn count_failed(&self) {
-        self.locked(|state, _| state.failed_count += 1);
-    }
-
-    /// What the pool has, and did so far; nothing in a forked child, whose pool this is not.
-    pub(super) fn statistics(&self) -> PoolStatistics {
-        self.lock().map_or_else(PoolStatistics::default, |mut state| state.statistics())
-    }
-
-    /// Lets the peaks start again from the current numbers.
-    pub(super) fn reset_peak(&self) {
-        self.locked(|state, _| state.reset_peak());
-    }
-
-    /// The slabs, and the buffers in them.
-    pub(super) fn live(&self) -> [LiveAllocations; 2] {
-        self.lock().map_or_else(Default::default, |state| state.live())
     }
 }
 

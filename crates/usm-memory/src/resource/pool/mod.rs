@@ -91,18 +91,18 @@ impl PoolResource {
 
     /// The slabs, and the buffers in them.
     pub(crate) fn live(&self) -> [LiveAllocations; 2] {
-        self.inner.live()
+        self.inner.locked(|state, _| state.live()).unwrap_or_default()
     }
 
     /// What the pool has at the moment, and did so far. The pool and the caches of its threads stay as they are.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
-        self.inner.statistics()
+        self.inner.locked(|state, _| state.statistics()).unwrap_or_default()
     }
 
     /// Lets the peaks start again from the current numbers.
     pub fn reset_peak(&self) {
-        self.inner.reset_peak();
+        self.inner.locked(|state, _| state.reset_peak());
     }
 
     /// A request that the pool may serve from a slab.
@@ -133,7 +133,7 @@ impl PoolResource {
             allocated = self.exact(asked);
         }
         allocated.map_err(|error| {
-            self.inner.count_failed();
+            self.inner.locked(|state, _| state.failed_count += 1);
             self.explain(error)
         })
     }

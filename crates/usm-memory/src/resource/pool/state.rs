@@ -312,9 +312,7 @@ impl PoolState {
 
     /// A buffer is there.
     pub(super) fn count_allocated(&mut self, len_bytes: usize, is_reuse: bool) {
-        let mut one = Counts::default();
-        one.add(len_bytes);
-        self.append(one);
+        self.append(Counts::of(len_bytes));
         self.reused_count += u64::from(is_reuse);
     }
 
@@ -327,7 +325,7 @@ impl PoolState {
     pub(super) fn add_counts_of(&mut self, cache: &ThreadCache) {
         let counts = cache.lock().take_counts();
         self.append(counts);
-        self.reused_count += counts.total_count;
+        self.reused_count += counts.buffers.allocated;
     }
 
     fn append(&mut self, counts: Counts) {
@@ -344,7 +342,7 @@ impl PoolState {
             content.restart_peaks();
             all = all.join(content.counts());
         }
-        (self.counts.bytes.peak, self.counts.buffers.peak) = (all.bytes.now, all.buffers.now);
+        (self.counts.bytes.peak, self.counts.buffers.peak) = (all.bytes.now(), all.buffers.now());
     }
 
     /// What the pool has, and did so far.
@@ -356,15 +354,16 @@ impl PoolState {
             let content = cache.lock();
             let counts = content.counts();
             all = all.join(counts);
-            reused_count += counts.total_count;
+            reused_count += counts.buffers.allocated;
             for number in content.slots().filter_map(FreeSlot::number) {
                 *cached.entry(number).or_default() += 1;
             }
         }
         // The peaks only grow, whoever asks.
-        let Counts { bytes, buffers, .. } = &mut self.counts;
+        let Counts { bytes, buffers } = &mut self.counts;
         bytes.peak = bytes.peak.max(all.bytes.peak);
         buffers.peak = buffers.peak.max(all.buffers.peak);
+        let number = |count: i64| count.max(0).unsigned_abs() as usize;
         let arenas = self.arenas.iter().flatten();
         let (slab_bytes, idle_bytes) =
             arenas.fold((0, 0), |(all, idle), arena| (all + arena.slab_bytes, idle + arena.idle_bytes));
@@ -374,12 +373,12 @@ impl PoolState {
             (slab.num_allocated <= *count).then(|| slab.memory.len_bytes())
         };
         PoolStatistics {
-            used_bytes: all.bytes.now.max(0).unsigned_abs(),
-            peak_bytes: self.counts.bytes.peak.max(0).unsigned_abs(),
-            total_bytes: all.total_bytes,
-            used_count: all.buffers.now.max(0).unsigned_abs(),
-            peak_count: self.counts.buffers.peak.max(0).unsigned_abs(),
-            total_count: all.total_count,
+            used_bytes: number(all.bytes.now()),
+            peak_bytes: number(bytes.peak),
+            total_bytes: all.bytes.allocated,
+            used_count: number(all.buffers.now()),
+            peak_count: number(buffers.peak),
+            total_count: all.buffers.allocated,
             failed_count: self.failed_count,
             slab_bytes,
             idle_bytes: idle_bytes + cached.iter().filter_map(is_cached).sum::<usize>(),
