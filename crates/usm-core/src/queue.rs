@@ -619,11 +619,11 @@ impl fmt::Display for Queue {
 pub struct ForeignHandle {
     backend: Arc<dyn Backend>,
     kind: ForeignKind,
-    /// Invariant F1: from `backend.export_foreign`, of `kind`, not deleted.
+    /// Invariant E1: from `backend.export_foreign`, of `kind`, not deleted.
     pointer: NonNull<c_void>,
 }
 
-// SAFETY: F1: a heap SYCL object, which any thread may use and delete (the backend's promise 1).
+// SAFETY: E1: a heap SYCL object, which any thread may use and delete (the backend's promise 1).
 unsafe impl Send for ForeignHandle {}
 // SAFETY: as for Send; shared access only reads the pointer value.
 unsafe impl Sync for ForeignHandle {}
@@ -648,7 +648,7 @@ impl ForeignHandle {
 
 impl Drop for ForeignHandle {
     fn drop(&mut self) {
-        // SAFETY: F1; this is its only deletion.
+        // SAFETY: E1; this is its only deletion.
         unsafe { self.backend.delete_foreign(self.kind, self.pointer) };
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use usm_core::{Error as CoreError, UsmKind};
 
-use crate::resource::Usage;
+use crate::usage::Usage;
 
 /// Result of this crate's operations.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -196,5 +196,51 @@ impl Error {
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         matches!(self, Self::OutOfMemory { .. } | Self::Core(CoreError::OutOfMemory { .. }))
+    }
+
+    /// Adds what is known about the memory in use to an out-of-memory error. What the error says already comes from closer to the memory
+    /// and stays.
+    pub(crate) fn explained(self, known: Usage) -> Self {
+        match self {
+            Self::Core(CoreError::OutOfMemory { len_bytes, kind, device, .. }) => {
+                Self::OutOfMemory { requested_bytes: len_bytes, kind, device, usage: known }
+            }
+            Self::OutOfMemory { requested_bytes, kind, device, usage } => {
+                let usage = if usage == Usage::default() { known } else { usage };
+                Self::OutOfMemory { requested_bytes, kind, device, usage }
+            }
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use usm_core::UsmKind;
+
+    use super::Error;
+    use crate::usage::Usage;
+
+    fn error(usage: Usage) -> Error {
+        Error::OutOfMemory { requested_bytes: 9, kind: UsmKind::Host, device: "host:cpu:0".to_owned(), usage }
+    }
+
+    #[test]
+    fn messages_have_the_numbers_that_are_known() {
+        assert!(error(Usage::default()).to_string().ends_with("could not be allocated"));
+        let usage = Usage { used_bytes: Some(5), limit_bytes: Some(7), ..Usage::default() };
+        assert!(error(usage).to_string().ends_with("allocated; 5 bytes are in use, 7 bytes are allowed"));
+    }
+
+    #[test]
+    fn the_numbers_closest_to_the_memory_stay() {
+        let near = Usage { used_bytes: Some(1), ..Usage::default() };
+        let far = Usage { used_bytes: Some(2), ..Usage::default() };
+        let usage = |error| match error {
+            Error::OutOfMemory { usage, .. } => usage,
+            other => panic!("{other}"),
+        };
+        assert_eq!(usage(error(Usage::default()).explained(near).explained(far)), near);
+        assert!(matches!(Error::ReadOnly.explained(near), Error::ReadOnly));
     }
 }

@@ -58,26 +58,28 @@
 mod buffer;
 mod drops;
 mod error;
-mod fork;
 mod guard;
 mod live;
+mod plain;
 pub mod resource;
 pub mod snapshot;
 mod transfer;
 mod typed;
+mod usage;
 mod waits;
 
 pub use usm_core;
 
-pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, pointer_info};
+pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, live_borrows, pointer_info};
 pub use drops::around_waits_in_drops;
 pub use error::{Error, Result};
 pub use guard::{BorrowFunctions, ReadGuard, WriteGuard};
-pub use live::{live_allocations, live_borrows};
+pub use live::live_allocations;
+pub use plain::Plain;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
 pub use transfer::{Copy2d, Dependency, HostMemory, HostMemoryMut, Refused, Transfer};
-pub use typed::{Plain, TypedBuffer, TypedReadGuard, TypedWriteGuard};
+pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};
 pub use waits::wait_for_others_with;
 
 #[cfg(doctest)]

@@ -61,7 +61,7 @@ fn beside_pools() {
         let _some = process_pool().statistics();
     };
     let child = || {
-        drop(own_pool.allocate(&queue, UsmKind::Host, 100, 1).unwrap());
+        drop(UsmBuffer::allocate_in(&own_pool, &queue, UsmKind::Host, 100).unwrap());
         drop(mine.clone());
         works(&queue)
     };

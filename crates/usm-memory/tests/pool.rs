@@ -7,7 +7,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use common::{allocate, each, pool};
-use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource};
+use usm_memory::resource::{
+    DirectResource, LimitingResource, PoolOptions, PoolResource, Statistics, StatisticsResource,
+};
 use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind};
 use usm_memory::{Error, MemoryResource, Ownership, UsmBuffer};
 
@@ -41,6 +43,42 @@ fn blocks_are_handed_out_again_only_when_nothing_uses_them() {
         assert_eq!((upstream.statistics().current_count, pool.statistics().slab_bytes), (0, 0));
         assert_eq!(pool.trim(), 0);
         allocate(&pool, queue, kind, 100);
+    });
+}
+
+/// What both kinds of statistics have.
+fn numbers(pool: &PoolResource) -> [u64; 7] {
+    let seen = pool.statistics();
+    let [bytes, peak_bytes] = [seen.used_bytes, seen.peak_bytes].map(|bytes| bytes as u64);
+    let [count, peak_count] = [seen.used_count, seen.peak_count].map(|count| count as u64);
+    [bytes, peak_bytes, seen.total_bytes, count, peak_count, seen.total_count, seen.failed_count]
+}
+
+#[test]
+fn one_thread_finds_the_numbers_of_a_statistics_resource() {
+    each(|queue, kind| {
+        let pool = Arc::new(pool(PoolOptions::new().max_retained_bytes(8 << 20)).1);
+        let counted = StatisticsResource::new(Arc::clone(&pool) as _);
+        let mut live = Vec::new();
+        for step in 0..400 {
+            let len_bytes = [0, 1, 64, 100, 5000, 300_000, 3 << 20, 9 << 20][step * 5 % 61 % 8];
+            match step % 7 {
+                2 | 5 if !live.is_empty() => drop(live.swap_remove(step * 11 % live.len())),
+                _ if step % 40 > 30 => live.truncate(live.len() / 2),
+                _ => live.extend(UsmBuffer::allocate_in(&counted, queue, kind, len_bytes)),
+            }
+            if step == 111 || step == 250 {
+                pool.reset_peak();
+                counted.reset_peak();
+            }
+            let Statistics { current_bytes, peak_bytes, total_bytes, current_count, peak_count, .. } =
+                counted.statistics();
+            let Statistics { total_count, failed_count, .. } = counted.statistics();
+            let expected = [current_bytes as u64, peak_bytes as u64, total_bytes];
+            let expected_counts = [current_count as u64, peak_count as u64, total_count, failed_count];
+            assert_eq!(numbers(&pool)[..], [&expected[..], &expected_counts].concat(), "step {step}");
+        }
+        assert!(counted.statistics().failed_count > 0);
     });
 }
 

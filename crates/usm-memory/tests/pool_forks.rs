@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
+use usm_memory::resource::{AllocationRequest, DirectResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::{Queue, UsmKind};
 use usm_memory::{MemoryResource, Ownership, Result, UsmBuffer};
 
@@ -18,14 +18,8 @@ struct Forking {
 }
 
 impl MemoryResource for Forking {
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        let allocated = DirectResource.allocate(queue, kind, len_bytes, align_bytes);
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        let allocated = DirectResource.allocate(request);
         if self.is_armed.swap(false, Ordering::Relaxed) {
             // SAFETY: the child only does what this library promises to do in a child, and ends without handlers.
             self.child.store(unsafe { libc::fork() }, Ordering::Relaxed);

@@ -59,7 +59,8 @@ fn memory_of_contexts_that_go_is_not() {
         assert!(!queue.context().is_permanent());
         let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 100).unwrap();
         assert!(!is_pooled(&buffer), "{queue:?}");
-        let buffer = default_resource(queue.device()).allocate(&queue, UsmKind::Device, 100, 1).unwrap();
+        let buffer =
+            UsmBuffer::allocate_in(&*default_resource(queue.device()), &queue, UsmKind::Device, 100).unwrap();
         assert!(!is_pooled(&buffer), "{queue:?}");
     }
 }
@@ -90,7 +91,9 @@ fn it_can_be_switched_off_and_replaced() {
         assert!(!is_pooled(&allocate()));
         reset_default_resource(queue.device());
         assert!(is_pooled(&allocate()));
-        assert!(is_pooled(&default_resource(queue.device()).allocate(queue, kind, 100, 1).unwrap()));
+        assert!(is_pooled(
+            &UsmBuffer::allocate_in(&*default_resource(queue.device()), queue, kind, 100).unwrap()
+        ));
     });
 }
 

@@ -219,12 +219,12 @@ type Make = fn(&Queue, UsmKind) -> UsmBuffer;
 struct Wrong(Make);
 
 impl MemoryResource for Wrong {
-    fn allocate(&self, queue: &Queue, kind: UsmKind, _: usize, _: usize) -> usm_memory::Result<UsmBuffer> {
-        Ok((self.0)(queue, kind))
+    fn allocate(&self, request: AllocationRequest<'_>) -> usm_memory::Result<UsmBuffer> {
+        Ok((self.0)(request.queue, request.kind))
     }
 
-    fn allocate_at_once(&self, queue: &Queue, kind: UsmKind, _: usize, _: usize) -> Option<UsmBuffer> {
-        Some((self.0)(queue, kind))
+    fn allocate_at_once(&self, request: AllocationRequest<'_>) -> Option<UsmBuffer> {
+        Some((self.0)(request.queue, request.kind))
     }
 }
 

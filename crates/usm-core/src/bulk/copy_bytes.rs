@@ -19,27 +19,27 @@ const NEAR: Range<usize> = 1..32;
 /// libraries, and so of NumPy, begins 16 bytes behind a page, and USM mostly at one.
 ///
 /// # Safety
-/// Those of [`std::ptr::copy`] for so many bytes.
+/// Invariant P2: so many bytes are readable from `src` and writable from `dst`, as for [`std::ptr::copy`].
 #[inline]
 pub unsafe fn copy_bytes(dst: *mut u8, src: *const u8, len_bytes: usize) {
     if BY_INSTRUCTION.contains(&len_bytes) {
         let behind = dst.addr().wrapping_sub(src.addr());
         if NEAR.contains(&(behind % PAGE_BYTES)) && dst.addr().abs_diff(src.addr()) >= len_bytes {
-            // SAFETY: the caller's promises.
+            // SAFETY: P2, and the ranges are at least their length apart.
             return unsafe { in_pieces(dst, src, len_bytes) };
         }
     }
-    // SAFETY: the caller's promises.
+    // SAFETY: P2.
     unsafe { std::ptr::copy(src, dst, len_bytes) };
 }
 
 /// # Safety
-/// Those of [`copy_bytes`]; the ranges do not overlap.
+/// P2 holds, and the ranges do not overlap.
 unsafe fn in_pieces(dst: *mut u8, src: *const u8, len_bytes: usize) {
     for start in (0..len_bytes).step_by(PIECE_BYTES) {
         let piece_bytes = PIECE_BYTES.min(len_bytes - start);
         let (to, from) = (dst.wrapping_add(start), src.wrapping_add(start));
-        // SAFETY: a part of both ranges.
+        // SAFETY: P2 for a part of both ranges.
         unsafe { std::ptr::copy_nonoverlapping(from, to, piece_bytes) };
     }
 }

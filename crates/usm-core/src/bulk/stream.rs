@@ -11,19 +11,17 @@ pub const LINE_BYTES: usize = 64;
 /// Copies bytes. Other threads see them for certain only after [`fence`].
 ///
 /// # Safety
-/// 1. So many bytes are readable from `src`.
-/// 2. So many bytes are writable from `dst`.
-/// 3. The two ranges have no byte in common.
+/// Invariant P3: so many bytes are readable from `src` and writable from `dst`, and the two ranges have no byte in common.
 pub unsafe fn copy(dst: *mut u8, src: *const u8, len_bytes: usize) {
     let head = dst.align_offset(LINE_BYTES).min(len_bytes);
-    // SAFETY: 1 to 3, for the bytes before the first whole line.
+    // SAFETY: P3 for the bytes before the first whole line.
     unsafe { std::ptr::copy_nonoverlapping(src, dst, head) };
     let lines = (len_bytes - head) / LINE_BYTES;
     let copy_lines = if has_avx2() { lines::avx2 } else { lines::any };
-    // SAFETY: 1 to 3 for the whole lines, which start at a multiple of 64; AVX2 is used where there is AVX2.
+    // SAFETY: P3 for the whole lines, which start at a multiple of 64; AVX2 is used where there is AVX2.
     unsafe { copy_lines(dst.wrapping_add(head), src.wrapping_add(head), lines) };
     let end = head + lines * LINE_BYTES;
-    // SAFETY: 1 to 3, for the bytes behind the last whole line.
+    // SAFETY: P3 for the bytes behind the last whole line.
     unsafe { std::ptr::copy_nonoverlapping(src.wrapping_add(end), dst.wrapping_add(end), len_bytes - end) };
 }
 
@@ -36,15 +34,15 @@ mod lines {
     /// With SSE2, which every processor has where this is compiled.
     ///
     /// # Safety
-    /// Those of [`copy`](super::copy) for so many lines, of which the first is at a multiple of 64 in the target.
+    /// P3 holds for so many lines, of which the first is at a multiple of 64 in the target.
     pub(super) unsafe fn any(dst: *mut u8, src: *const u8, lines: usize) {
         let (dst, src) = (dst.cast::<__m128i>(), src.cast::<__m128i>());
         for line in 0..lines {
             let from = src.wrapping_add(4 * line);
-            // SAFETY: condition 1 for the four words of a line, which need no alignment.
+            // SAFETY: P3 for the four words of a line, which need no alignment.
             let words = [0, 1, 2, 3].map(|word| unsafe { _mm_loadu_si128(from.wrapping_add(word)) });
             for (word, value) in words.into_iter().enumerate() {
-                // SAFETY: condition 2; the line starts at a multiple of 64.
+                // SAFETY: P3; the line starts at a multiple of 64.
                 unsafe { _mm_stream_si128(dst.wrapping_add(4 * line + word), value) };
             }
         }
@@ -53,19 +51,19 @@ mod lines {
     /// With half as many, larger words: 1.1 times as fast.
     ///
     /// # Safety
-    /// Those of [`any`], and the processor has AVX2.
+    /// P3 holds as for [`any`], and the processor has AVX2.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn avx2(dst: *mut u8, src: *const u8, lines: usize) {
         let (dst, src) = (dst.cast::<__m256i>(), src.cast::<__m256i>());
         for line in 0..lines {
             let at = 2 * line;
-            // SAFETY: condition 1 for the first half of a line.
+            // SAFETY: P3 for the first half of a line.
             let low = unsafe { _mm256_loadu_si256(src.wrapping_add(at)) };
-            // SAFETY: condition 1 for the second half of a line.
+            // SAFETY: P3 for the second half of a line.
             let high = unsafe { _mm256_loadu_si256(src.wrapping_add(at + 1)) };
-            // SAFETY: condition 2; the line starts at a multiple of 64.
+            // SAFETY: P3; the line starts at a multiple of 64.
             unsafe { _mm256_stream_si256(dst.wrapping_add(at), low) };
-            // SAFETY: as above.
+            // SAFETY: P3; the second half of that line.
             unsafe { _mm256_stream_si256(dst.wrapping_add(at + 1), high) };
         }
     }
@@ -75,9 +73,9 @@ mod lines {
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 mod lines {
     /// # Safety
-    /// Those of [`copy`](super::copy) for so many lines.
+    /// P3 holds for so many lines.
     pub(super) unsafe fn any(dst: *mut u8, src: *const u8, lines: usize) {
-        // SAFETY: the caller's promises.
+        // SAFETY: P3.
         unsafe { std::ptr::copy_nonoverlapping(src, dst, lines * super::LINE_BYTES) };
     }
 

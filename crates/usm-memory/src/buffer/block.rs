@@ -8,12 +8,13 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
+use usm_core::fork::ForkMutex;
 use usm_core::{Allocation, Queue, UsmKind};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
-use super::table::{BlockTable, CacheKey};
-use crate::live::BorrowCount;
+use super::live_borrows::BorrowCount;
+use super::slab_facts::{CacheKey, SlabFacts};
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 use crate::{Result, drops, waits};
 
@@ -54,10 +55,10 @@ const PUBLISHED: u8 = 1;
 pub(super) const INHERITED: u8 = 2;
 /// Work of the buffer's users may use the memory even after the buffer is gone.
 const RELEASED: u8 = 4;
-/// The block table has hooks for this slot.
+/// The slab has hooks for this slot.
 pub(super) const HOOKED: u8 = 8;
 
-/// The record of one memory range, alone in a box or a slot of a [`BlockTable`]. A program may have millions of records, so a record
+/// The record of one memory range, alone in a box or a slot of a [`BlockTable`](super::BlockTable). A program may have millions of records, so a record
 /// has 48 bytes.
 pub(crate) struct Block {
     /// Invariant B1: the number of [`BlockRef`](super::BlockRef)s.
@@ -66,7 +67,7 @@ pub(crate) struct Block {
     pub(super) undone: AtomicU8,
     kind: UsmKind,
     pub(super) len_bytes: AtomicUsize,
-    /// The queue of a slot, where it is not the queue of the table. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
+    /// The queue of a slot, where it is not the queue of the slab. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
     /// changes it, and no `FreeSlot` exists while the block has holders.
     pub(super) queue: UnsafeCell<Option<Queue>>,
     pub(super) memory: Memory,
@@ -81,10 +82,10 @@ const _: () = assert!(size_of::<Block>() == 48);
 /// Where the memory is.
 pub(super) enum Memory {
     Own(Box<Own>),
-    /// Invariant B3: the block lies in this table under this index. The key is here, too: the end of a buffer does not wait for the
-    /// table, which is in no cache when a program has a million buffers.
+    /// Invariant B3: the block is the slot of this slab with this index, and the facts are there as long as the block. The key is here,
+    /// too: the end of a buffer does not wait for the facts, which are in no cache when a program has a million buffers.
     Slot {
-        table: NonNull<BlockTable>,
+        slab: NonNull<SlabFacts>,
         pool: u32,
         arena: u16,
         class: u8,
@@ -102,13 +103,13 @@ pub(super) struct Own {
     registration: Registration,
     _count: Option<BorrowCount>,
     /// The last field: hooks that come after the release run when this is dropped.
-    hooks: ReleaseHooks,
+    hooks: ForkMutex<ReleaseHooks>,
 }
 
 /// [`Memory`], by reference.
 pub(super) enum Parts<'a> {
     Own(&'a Own),
-    Slot(&'a BlockTable, u8),
+    Slot(&'a SlabFacts, u8),
 }
 
 /// The ownership of all slots.
@@ -117,12 +118,21 @@ static POOLED: Ownership = Ownership::Leased(Lease::OF_POOL);
 // SAFETY: B4: memory may be reached from any thread, in the order that the borrow table keeps. B2: the queue does not change while
 // others read it.
 unsafe impl Send for Block {}
-// SAFETY: as for Send.
+// SAFETY: B4 and B2, as for Send.
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// B4 holds for the arguments as long as `ownership` lives: the promise of each caller.
-    fn new(start: NonNull<u8>, len_bytes: usize, kind: UsmKind, queue: &Queue, ownership: Ownership) -> Self {
+    /// A block that is no slot.
+    ///
+    /// # Safety
+    /// 1. B4 holds for the arguments as long as `ownership` lives.
+    pub(super) unsafe fn new(
+        start: NonNull<u8>,
+        len_bytes: usize,
+        kind: UsmKind,
+        queue: &Queue,
+        ownership: Ownership,
+    ) -> Self {
         let (holder, tag, address) = (ownership.holder(), TagId::current(), start.addr().get());
         if snapshot::is_recording() {
             snapshot::record(false, address, len_bytes, kind, tag);
@@ -136,7 +146,7 @@ impl Block {
             ownership,
             registration: Registration::new(facts),
             _count: is_borrowed.then(BorrowCount::new),
-            hooks: ReleaseHooks::default(),
+            hooks: ForkMutex::default(),
         };
         let block = Self::over(Memory::Own(Box::new(own)), kind, 1);
         block.len_bytes.store(len_bytes, Ordering::Relaxed);
@@ -145,9 +155,9 @@ impl Block {
     }
 
     /// A slot without an allocation.
-    pub(super) fn slot(table: NonNull<BlockTable>, key: CacheKey, index: u8, kind: UsmKind) -> Self {
+    pub(super) fn slot(slab: NonNull<SlabFacts>, key: CacheKey, index: u8, kind: UsmKind) -> Self {
         let CacheKey { pool, arena, class } = key;
-        Self::over(Memory::Slot { table, pool, arena, class, index }, kind, 0)
+        Self::over(Memory::Slot { slab, pool, arena, class, index }, kind, 0)
     }
 
     fn over(memory: Memory, kind: UsmKind, holders: u32) -> Self {
@@ -163,41 +173,12 @@ impl Block {
         }
     }
 
-    pub(super) fn owned(allocation: Allocation) -> Self {
-        let (start, len_bytes, kind) = (allocation.as_ptr(), allocation.len_bytes(), allocation.kind());
-        let queue = allocation.queue().clone();
-        Self::new(start, len_bytes, kind, &queue, Ownership::Owned(allocation))
-    }
-
-    /// # Safety
-    /// 1. B4 holds for the arguments as long as `owner` lives.
-    pub(super) unsafe fn borrowed(
-        queue: &Queue,
-        start: NonNull<u8>,
-        len_bytes: usize,
-        kind: UsmKind,
-        owner: Arc<dyn Any + Send + Sync>,
-    ) -> Self {
-        Self::new(start, len_bytes, kind, queue, Ownership::Borrowed(owner))
-    }
-
-    /// A block that `lease` keeps. The caller argues for B4.
-    pub(super) fn leased(
-        start: NonNull<u8>,
-        len_bytes: usize,
-        kind: UsmKind,
-        queue: &Queue,
-        lease: Lease,
-    ) -> Self {
-        Self::new(start, len_bytes, kind, queue, Ownership::Leased(lease))
-    }
-
     #[inline(always)]
     pub(super) fn parts(&self) -> Parts<'_> {
         match &self.memory {
             Memory::Own(own) => Parts::Own(own),
-            // SAFETY: B3: the block lies in the table, so the table is there.
-            Memory::Slot { table, index, .. } => Parts::Slot(unsafe { table.as_ref() }, *index),
+            // SAFETY: B3: the facts are there as long as the block.
+            Memory::Slot { slab, index, .. } => Parts::Slot(unsafe { slab.as_ref() }, *index),
         }
     }
 
@@ -210,7 +191,7 @@ impl Block {
     pub(super) fn start(&self) -> NonNull<u8> {
         match self.parts() {
             Parts::Own(own) => own.start,
-            Parts::Slot(table, index) => table.start_of(index),
+            Parts::Slot(slab, index) => slab.start_of(index),
         }
     }
 
@@ -228,12 +209,12 @@ impl Block {
     }
 
     /// Adds to the hooks of the block.
-    pub(super) fn with_hooks(&self, add: impl FnOnce(&ReleaseHooks)) {
+    pub(super) fn with_hooks(&self, add: impl FnOnce(&mut ReleaseHooks)) {
         match self.parts() {
-            Parts::Own(own) => add(&own.hooks),
-            Parts::Slot(table, index) => {
+            Parts::Own(own) => add(&mut own.hooks.lock()),
+            Parts::Slot(slab, index) => {
                 self.undone.fetch_or(HOOKED, Ordering::Relaxed);
-                table.with_hooks(index, add);
+                slab.with_hooks(index, add);
             }
         }
     }
@@ -257,10 +238,10 @@ impl Block {
     pub(crate) fn queue(&self) -> &Queue {
         match self.parts() {
             Parts::Own(own) => &own.queue,
-            Parts::Slot(table, _) => {
+            Parts::Slot(slab, _) => {
                 // SAFETY: B2: the caller has a holder or the `FreeSlot`, so nobody else changes the queue.
                 let queue = unsafe { &*self.queue.get() };
-                queue.as_ref().unwrap_or_else(|| table.queue())
+                queue.as_ref().unwrap_or(&slab.queue)
             }
         }
     }
@@ -360,7 +341,7 @@ impl Drop for Block {
         // A slot ends with its table, and has no allocation then.
         let Memory::Own(own) = &mut self.memory else { return };
         let tag = own.registration.end();
-        own.hooks.run_before();
+        own.hooks.get_mut().run_before();
         // Before somebody else gets the same address.
         if snapshot::is_recording() {
             snapshot::record(true, own.start.addr().get(), len_bytes, kind, tag);

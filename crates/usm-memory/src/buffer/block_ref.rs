@@ -25,7 +25,7 @@ const _: () = assert!(align_of::<Block>() > READ_ONLY);
 
 // SAFETY: H1: the holder counts on whichever thread it is, and a block may be used and freed on any.
 unsafe impl Send for BlockRef {}
-// SAFETY: as for Send.
+// SAFETY: H1, as for Send.
 unsafe impl Sync for BlockRef {}
 
 impl BlockRef {

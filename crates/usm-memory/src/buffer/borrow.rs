@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use usm_core::{Context, PointerInfo, Queue, UsmKind};
 
-use super::{Block, UsmBuffer};
+use super::{Block, Ownership, UsmBuffer};
 use crate::snapshot::{PooledAddress, pooled_address};
 use crate::{Error, Result};
 
@@ -33,8 +33,8 @@ impl UsmBuffer {
         let kind = check(queue, address, len_bytes)?;
         let start = NonNull::new(ptr::with_exposed_provenance_mut(address))
             .ok_or(Error::NotUsm { end: "first", address })?;
-        // SAFETY: B4: the runtime knows both ends as memory of that kind; the rest is the caller's promise.
-        let block = unsafe { Block::borrowed(queue, start, len_bytes, kind, owner) };
+        // SAFETY: B4: the runtime knows both ends as memory of that kind; for what lies between, promises 1 and 2.
+        let block = unsafe { Block::new(start, len_bytes, kind, queue, Ownership::Borrowed(owner)) };
         Ok(Self::over(block, writable))
     }
 }

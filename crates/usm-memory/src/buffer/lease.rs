@@ -3,12 +3,11 @@
 use std::fmt;
 use std::mem;
 use std::ptr;
-use std::sync::Arc;
 
 use usm_core::{Context, Queue};
 
-use super::hooks::{Hook, Watcher, contain};
-use super::{Block, BlockRef, UsmBuffer};
+use super::hooks::contain;
+use super::{Block, BlockRef, Ownership, UsmBuffer};
 use crate::{Error, Result, drops};
 
 type GiveBack = Box<dyn FnOnce(ReturnedMemory) + Send + Sync>;
@@ -146,26 +145,22 @@ impl UsmBuffer {
         let (start, len_bytes, kind) = (memory.as_ptr(), memory.len_bytes(), memory.kind());
         let writable = memory.is_writable();
         let lease = Lease(Terms::Memory(Some(Box::new((memory, Box::new(give_back))))));
-        // B4: the memory lies in its block (U1), whose own B4 or K2 holds as long as the lease keeps the memory alive. The one table of
-        // borrowed addresses decides who reaches bytes that several blocks have in common.
-        Ok(Self::over(Block::leased(start, len_bytes, kind, queue, lease), writable))
+        // SAFETY: B4: the memory lies in its block (U1), whose own B4 or K2 holds as long as the lease keeps the memory alive. The one
+        // table of borrowed addresses decides who reaches bytes that several blocks have in common.
+        let block = unsafe { Block::new(start, len_bytes, kind, queue, Ownership::Leased(lease)) };
+        Ok(Self::over(block, writable))
     }
 
     /// Runs `hook` when the last clone, part and guard of the memory is gone, just before the memory goes back to where it
     /// came from. Of several hooks the latest runs first. A panic of a hook ends there: the others run, and the memory goes back all the
     /// same.
     pub fn before_release(&self, hook: impl FnOnce() + Send + 'static) {
-        self.block().with_hooks(|hooks| hooks.add_before(Hook::Call(Box::new(hook))));
-    }
-
-    /// As [`before_release`](Self::before_release), for a watcher of many.
-    pub(crate) fn tell_before_release(&self, watcher: Arc<dyn Watcher>, len_bytes: usize) {
-        self.block().with_hooks(|hooks| hooks.add_before(Hook::Tell(watcher, len_bytes)));
+        self.block().with_hooks(|hooks| hooks.before.push(Box::new(hook)));
     }
 
     /// As [`before_release`](Self::before_release), but just after the memory went back. Of several hooks the earliest runs first.
     pub fn after_release(&self, hook: impl FnOnce() + Send + 'static) {
-        self.block().with_hooks(|hooks| hooks.add_after(Hook::Call(Box::new(hook))));
+        self.block().with_hooks(|hooks| hooks.after.push(Box::new(hook)));
     }
 
     /// Lets the memory go back in the order of a queue: what was submitted to `queue` so far may use it until it has ended,
@@ -205,7 +200,7 @@ impl UsmBuffer {
     }
 }
 
-fn check_context(memory: &Context, queue: &Queue) -> Result<()> {
+pub(super) fn check_context(memory: &Context, queue: &Queue) -> Result<()> {
     if ptr::eq(memory, queue.context()) || memory == queue.context() {
         return Ok(());
     }

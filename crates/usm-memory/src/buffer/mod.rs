@@ -5,7 +5,9 @@ mod block_ref;
 mod borrow;
 mod hooks;
 mod lease;
+mod live_borrows;
 mod parts;
+mod slab_facts;
 mod slot;
 mod table;
 
@@ -19,14 +21,16 @@ pub use self::block::Ownership;
 pub(crate) use self::block::{Block, same_queue};
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
-pub(crate) use self::hooks::Watcher;
+use self::lease::check_context;
 pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
+pub use self::live_borrows::live_borrows;
 use self::parts::Part;
+pub(crate) use self::slab_facts::{CacheKey, FREE_TO_CACHE, Owner, OwnerRef, SlabNumber};
 pub(crate) use self::slot::FreeSlot;
-pub(crate) use self::table::{BlockTable, CacheKey, FREE_TO_CACHE, Owner, OwnerRef, SlabNumber};
+pub(crate) use self::table::BlockTable;
 use crate::snapshot::TagId;
-use crate::{Error, ReadGuard, Result, WriteGuard};
+use crate::{Error, Result};
 
 /// Bytes of memory from which on huge pages pay.
 const LARGE_BYTES: usize = 2 * Allocation::HUGE_PAGE_BYTES;
@@ -61,7 +65,11 @@ impl UsmBuffer {
         if is_large {
             allocation.advise_huge_pages();
         }
-        Ok(Self::over(Block::owned(allocation), true))
+        let (start, queue) = (allocation.as_ptr(), allocation.queue().clone());
+        // SAFETY: B4: the allocation is as long as that, of its kind and of its queue's context, as long as it lives.
+        let block =
+            unsafe { Block::new(start, allocation.len_bytes(), kind, &queue, Ownership::Owned(allocation)) };
+        Ok(Self::over(block, true))
     }
 
     fn over(block: Block, writable: bool) -> Self {
@@ -128,10 +136,7 @@ impl UsmBuffer {
         if same_queue(queue, self.queue()) {
             return Ok(self.clone());
         }
-        if queue.context() != self.context() {
-            let (memory, queue) = (self.context().to_string(), queue.context().to_string());
-            return Err(Error::ContextMismatch { memory, queue });
-        }
+        check_context(self.context(), queue)?;
         Ok(self.changed(|part| part.queue = Some(queue.clone())))
     }
 
@@ -208,37 +213,6 @@ impl UsmBuffer {
     /// lives, each once: use a few names, not one for each buffer.
     pub fn set_tag(&self, label: &str) {
         self.block.set_tag(TagId::of(label));
-    }
-
-    /// Borrows a byte range for reading until the guard is dropped.
-    ///
-    /// # Errors
-    /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it; [`Error::Core`] when work of others on
-    /// published memory failed.
-    pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
-        self.read_range_after(range, &[])
-    }
-
-    /// Borrows a byte range for reading and writing until the guard is dropped.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody reads or writes a part of it;
-    /// [`Error::Core`] when work of others on published memory failed.
-    pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
-        self.write_range_after(range, &[])
-    }
-
-    /// For operations that are ordered `after` those which hold these borrows.
-    pub(crate) fn read_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<ReadGuard> {
-        let range = self.in_block(range)?;
-        ReadGuard::new(&self.block, range, after)
-    }
-
-    /// As for reading.
-    pub(crate) fn write_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<WriteGuard> {
-        self.check_writable()?;
-        let range = self.in_block(range)?;
-        WriteGuard::new(&self.block, range, after)
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {

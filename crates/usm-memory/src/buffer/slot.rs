@@ -1,6 +1,5 @@
 //! Slots of a block table: each goes from its pool to a buffer and back, again and again.
 
-use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering;
@@ -9,12 +8,13 @@ use usm_core::Queue;
 
 use super::block::{Block, HOOKED, INHERITED, Memory, Parts};
 use super::hooks::ReleaseHooks;
-use super::table::{BlockTable, CacheKey, FREE_TO_CACHE, SlabNumber};
+use super::slab_facts::{CacheKey, FREE_TO_CACHE, SlabFacts, SlabNumber};
+use super::table::BlockTable;
 use super::{BlockRef, UsmBuffer};
 use crate::snapshot::{self, TagId, Timestamp};
 
 /// The right to a slot that no buffer has. A slot that is lost is never used again.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FreeSlot {
     /// Invariant E1: a slot without holders, of which this is the only `FreeSlot`. Its table outlives this value.
     block: NonNull<Block>,
@@ -46,9 +46,9 @@ impl FreeSlot {
     }
 
     #[inline(always)]
-    fn table(&self) -> Option<&BlockTable> {
+    fn slab(&self) -> Option<&SlabFacts> {
         match self.block().parts() {
-            Parts::Slot(table, _) => Some(table),
+            Parts::Slot(slab, _) => Some(slab),
             Parts::Own(_) => None,
         }
     }
@@ -65,13 +65,13 @@ impl FreeSlot {
     /// Where the slab is in the pool.
     #[inline]
     pub(crate) fn number(&self) -> Option<SlabNumber> {
-        self.table().map(|table| table.number)
+        self.slab().map(|slab| slab.number)
     }
 
     /// The index of the slot in a table, where it is a slot of that.
     pub(crate) fn index_in(&self, wanted: &BlockTable) -> Option<u32> {
         match self.block().parts() {
-            Parts::Slot(table, index) => ptr::eq(table, wanted).then_some(index.into()),
+            Parts::Slot(slab, index) => wanted.has(slab).then_some(index.into()),
             Parts::Own(_) => None,
         }
     }
@@ -82,7 +82,7 @@ impl FreeSlot {
         self.block().len_bytes()
     }
 
-    /// The queue that the slot keeps beside that of its table.
+    /// The queue that the slot keeps beside that of its slab.
     #[inline]
     pub(crate) fn own_queue(&self) -> Option<&Queue> {
         // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (E1).
@@ -100,7 +100,7 @@ impl FreeSlot {
     #[inline(always)]
     pub(crate) fn allocate(mut self, queue: &Queue, len_bytes: usize, inherits_work: bool) -> UsmBuffer {
         let old = if self.is_for(queue) { None } else { self.change_queue(queue) };
-        let slot_bytes = self.table().map_or(0, |table| table.slot_bytes);
+        let slot_bytes = self.slab().map_or(0, |slab| slab.slot_bytes);
         let block = self.block();
         debug_assert!(len_bytes <= slot_bytes);
         // K2.
@@ -128,8 +128,8 @@ impl FreeSlot {
 
     #[cold]
     fn change_queue(&mut self, queue: &Queue) -> Option<Queue> {
-        let is_tables = self.table().is_some_and(|table| ptr::eq(table.queue().context(), queue.context()));
-        self.replace_queue((!is_tables).then(|| queue.clone()))
+        let is_slabs = self.slab().is_some_and(|slab| ptr::eq(slab.queue.context(), queue.context()));
+        self.replace_queue((!is_slabs).then(|| queue.clone()))
     }
 
     /// Ends the buffer whose last holder was dropped: runs its hooks, and gives the slot to the cache of this thread or to the pool.
@@ -169,8 +169,8 @@ impl FreeSlot {
 
     fn take_hooks(&self) -> Option<ReleaseHooks> {
         match self.block().parts() {
-            Parts::Slot(table, index) if self.block().undone.load(Ordering::Relaxed) & HOOKED != 0 => {
-                table.take_hooks(index)
+            Parts::Slot(slab, index) if self.block().undone.load(Ordering::Relaxed) & HOOKED != 0 => {
+                slab.take_hooks(index)
             }
             _ => None,
         }
@@ -186,17 +186,11 @@ impl FreeSlot {
 
     #[cold]
     fn free_to_owner(self, pending: Option<Queue>) {
-        let owner = self.table().and_then(|table| table.owner.owner.upgrade());
+        let owner = self.slab().and_then(|slab| slab.owner.owner.upgrade());
         // Without an owner the slab has leaked its memory.
         if let Some(owner) = owner {
             owner.free(self, pending);
         }
-    }
-}
-
-impl fmt::Debug for FreeSlot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("FreeSlot").field(&self.block).finish()
     }
 }
 

@@ -1,42 +1,17 @@
 //! Run-time borrow guards: who may look at which bytes at the moment.
 
+mod process;
 mod shared;
 mod table;
 
-use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::MutexGuard;
 
 use usm_core::Queue;
 
+use self::process::{BORROWS, borrows};
 pub use self::shared::BorrowFunctions;
-use self::table::{BorrowTable, Entries};
 use crate::buffer::{Block, BlockRef};
-use crate::{Error, Result, fork};
-
-/// Every borrow of this process.
-static BORROWS: BorrowTable = BorrowTable::new();
-
-thread_local! {
-    /// The table during a fork of this thread, so that the child finds it open.
-    static FORKING: RefCell<Option<MutexGuard<'static, Entries>>> = const { RefCell::new(None) };
-}
-
-/// The table, which a fork waits for. As a `ForkMutex` its lock would take twice as long, at each access to memory.
-#[inline]
-fn borrows() -> &'static BorrowTable {
-    fork::set_hooks();
-    &BORROWS
-}
-
-pub(crate) fn before_fork() {
-    // A thread at its end has no place for the lock any more, and forks without.
-    _ = FORKING.try_with(|held| held.replace(Some(BORROWS.lock())));
-}
-
-pub(crate) fn after_fork() {
-    _ = FORKING.try_with(RefCell::take);
-}
+use crate::{Error, Result, UsmBuffer};
 
 /// Does something short with a range of a block that host code reaches, which nobody else writes meanwhile, nor reads if this one
 /// `writes`: sooner than a guard, which holds the block, enters the table and leaves it. `None` where that does not do: work of others has
@@ -217,6 +192,39 @@ impl WriteGuard {
         self.0.check_reachable()?;
         // SAFETY: live memory that host code reaches (B4 or K2, G1), and the table admits nobody else while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len_bytes()) })
+    }
+}
+
+impl UsmBuffer {
+    /// Borrows a byte range for reading until the guard is dropped.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it; [`Error::Core`] when work of others on
+    /// published memory failed.
+    pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
+        self.read_range_after(range, &[])
+    }
+
+    /// Borrows a byte range for reading and writing until the guard is dropped.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`]; [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody reads or writes a part of it;
+    /// [`Error::Core`] when work of others on published memory failed.
+    pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
+        self.write_range_after(range, &[])
+    }
+
+    /// For operations that are ordered `after` those which hold these borrows.
+    pub(crate) fn read_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<ReadGuard> {
+        let range = self.in_block(range)?;
+        ReadGuard::new(self.block(), range, after)
+    }
+
+    /// As for reading.
+    pub(crate) fn write_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<WriteGuard> {
+        self.check_writable()?;
+        let range = self.in_block(range)?;
+        WriteGuard::new(self.block(), range, after)
     }
 }
 

@@ -24,6 +24,9 @@ const OF_SECOND: u32 = 2;
 
 /// The table of borrows of one copy of this library, for the others.
 ///
+/// Invariant N1: a copy of this library made the table with `of_this_copy`, and it lives as long as the process. Its functions get as many
+/// numbers, and places for them, as they are told.
+///
 /// The first two fields stay what they are in every version.
 #[repr(C)]
 #[derive(Debug)]
@@ -71,7 +74,7 @@ impl BorrowFunctions {
         if table.is_null() {
             return Err(wrong(0).into());
         }
-        // SAFETY: the caller's promise; every version starts with its number.
+        // SAFETY: N1 for a table of any version (1): each starts with its number.
         let version = unsafe { table.cast::<u32>().read() };
         if version != VERSION {
             return Err(wrong(version).into());
@@ -79,7 +82,7 @@ impl BorrowFunctions {
         if std::ptr::eq(table, &raw const OURS) {
             return Ok(true); // the same copy
         }
-        // SAFETY: the caller's promise, of this very version.
+        // SAFETY: N1 (1), and the version is this one.
         let table = unsafe { &*table };
         if table.size_bytes != OURS.size_bytes {
             return Err(wrong(version).into());
@@ -99,7 +102,7 @@ impl BorrowFunctions {
     pub(super) fn enter(&self, range: &Range<usize>, writes: bool, after: &[u64]) -> Result<u64> {
         let mut id = 0;
         let (first, count, flag) = (after.as_ptr(), after.len(), u32::from(writes));
-        // SAFETY: numbers, as many as are said, and a place for one.
+        // SAFETY: N1: numbers, as many as are said, and a place for one.
         let result = unsafe { (self.acquire)(range.start, range.end, flag, first, count, &raw mut id) };
         told(result, range, range).map(|()| id)
     }
@@ -113,7 +116,7 @@ impl BorrowFunctions {
         let (mut a, mut b) = (0, 0);
         let (first, count) = (after.as_ptr(), after.len());
         let (a_out, b_out) = (&raw mut a, &raw mut b);
-        // SAFETY: numbers, as many as are said, and places for one each.
+        // SAFETY: N1: numbers, as many as are said, and places for one each.
         let result = unsafe {
             (self.acquire_pair)(written.start, written.end, read.start, read.end, first, count, a_out, b_out)
         };
@@ -121,7 +124,7 @@ impl BorrowFunctions {
     }
 
     pub(super) fn held(&self, ids: &mut Vec<u64>) {
-        // SAFETY: numbers, as many as are said.
+        // SAFETY: N1: numbers, as many as are said.
         let count = unsafe { (self.retain_held)(ids.as_mut_ptr(), ids.len()) };
         ids.truncate(count);
     }
@@ -154,7 +157,7 @@ unsafe fn ids<'a>(first: *const u64, count: usize) -> &'a [u64] {
     if count == 0 {
         return &[];
     }
-    // SAFETY: the caller of the C function passes as many numbers as it says.
+    // SAFETY: N1: the caller of the C function passes as many numbers as it says.
     unsafe { slice::from_raw_parts(first, count) }
 }
 

@@ -4,7 +4,7 @@ use usm_core::{Queue, UsmKind};
 
 use super::default::chosen;
 use super::process::pool_for;
-use super::{MemoryResource, check};
+use super::{AllocationRequest, MemoryResource};
 use crate::{Result, UsmBuffer};
 
 impl UsmBuffer {
@@ -39,11 +39,12 @@ impl UsmBuffer {
         len_bytes: usize,
         align_bytes: Option<usize>,
     ) -> Result<Self> {
+        let request = AllocationRequest::new(queue, kind, len_bytes).aligned(align_bytes.unwrap_or(1));
         if let Some(resource) = chosen(queue.device()) {
-            return Self::allocate_aligned_in(&*resource, queue, kind, len_bytes, align_bytes.unwrap_or(1));
+            return Self::allocate_from(&*resource, request);
         }
         match pool_for(queue) {
-            Some(pool) => pool.allocate(queue, kind, len_bytes, align_bytes.unwrap_or(1)),
+            Some(pool) => pool.allocate(request),
             None => Self::allocate_direct(queue, kind, len_bytes, align_bytes),
         }
     }
@@ -53,11 +54,12 @@ impl UsmBuffer {
     /// it was asked for.
     #[must_use]
     pub fn allocate_at_once(queue: &Queue, kind: UsmKind, len_bytes: usize) -> Option<Self> {
+        let request = AllocationRequest::new(queue, kind, len_bytes);
         match chosen(queue.device()) {
-            None => pool_for(queue)?.allocate_at_once(queue, kind, len_bytes, 1),
+            None => pool_for(queue)?.allocate_at_once(request),
             Some(resource) => {
-                let found = resource.allocate_at_once(queue, kind, len_bytes, 1)?;
-                check(&found, queue, kind, len_bytes, 1).is_ok().then_some(found)
+                let found = resource.allocate_at_once(request)?;
+                request.check(&found).is_ok().then_some(found)
             }
         }
     }
@@ -73,7 +75,7 @@ impl UsmBuffer {
         kind: UsmKind,
         len_bytes: usize,
     ) -> Result<Self> {
-        Self::allocate_aligned_in(resource, queue, kind, len_bytes, 1)
+        Self::allocate_from(resource, AllocationRequest::new(queue, kind, len_bytes))
     }
 
     /// Takes `len_bytes` bytes at a multiple of `align_bytes`, a power of two, from a memory resource.
@@ -89,23 +91,22 @@ impl UsmBuffer {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Result<Self> {
+        Self::allocate_from(resource, AllocationRequest::new(queue, kind, len_bytes).aligned(align_bytes))
+    }
+
+    #[inline]
+    fn allocate_from(resource: &dyn MemoryResource, request: AllocationRequest<'_>) -> Result<Self> {
         // A pool gives what it was asked for.
         match resource.as_pool() {
-            Some(pool) => pool.allocate(queue, kind, len_bytes, align_bytes),
-            None => Self::allocate_and_check(resource, queue, kind, len_bytes, align_bytes),
+            Some(pool) => pool.allocate(request),
+            None => Self::allocate_and_check(resource, request),
         }
     }
 
     #[cold]
-    fn allocate_and_check(
-        resource: &dyn MemoryResource,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<Self> {
-        let buffer = resource.allocate(queue, kind, len_bytes, align_bytes)?;
-        check(&buffer, queue, kind, len_bytes, align_bytes)?;
+    fn allocate_and_check(resource: &dyn MemoryResource, request: AllocationRequest<'_>) -> Result<Self> {
+        let buffer = resource.allocate(request)?;
+        request.check(&buffer)?;
         Ok(buffer)
     }
 }

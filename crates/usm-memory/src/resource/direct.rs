@@ -1,8 +1,6 @@
 //! The resource below all others: the runtime itself.
 
-use usm_core::{Queue, UsmKind};
-
-use super::{MemoryResource, Usage};
+use super::{AllocationRequest, MemoryResource, Usage};
 use crate::{Result, UsmBuffer};
 
 /// Every buffer is an allocation of the runtime, and is freed with its last clone.
@@ -10,19 +8,14 @@ use crate::{Result, UsmBuffer};
 pub struct DirectResource;
 
 impl MemoryResource for DirectResource {
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        let AllocationRequest { queue, kind, len_bytes, align_bytes } = request;
         let allocated = match align_bytes {
             1 => UsmBuffer::allocate_direct(queue, kind, len_bytes, None),
             // No less than any element type needs.
             2 | 4 | 8 => UsmBuffer::allocate_direct(queue, kind, len_bytes, Some(16)),
             _ => UsmBuffer::allocate_direct(queue, kind, len_bytes, Some(align_bytes)),
         };
-        allocated.map_err(|error| Usage::default().explain(error))
+        allocated.map_err(|error| error.explained(Usage::default()))
     }
 }

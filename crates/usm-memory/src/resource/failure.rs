@@ -3,23 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use usm_core::{Queue, UsmKind};
-
-use super::MemoryResource;
+use super::{AllocationRequest, MemoryResource};
 use crate::{Error, Result, UsmBuffer};
 
 /// An allocation for which there was no memory.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AllocationFailure<'a> {
-    /// The queue it was asked for with.
-    pub queue: &'a Queue,
-    /// Kind of the memory.
-    pub kind: UsmKind,
-    /// Bytes asked for.
-    pub len_bytes: usize,
-    /// Alignment asked for, in bytes.
-    pub align_bytes: usize,
+    /// What was asked for.
+    pub request: AllocationRequest<'a>,
     /// The out-of-memory error.
     pub error: &'a Error,
 }
@@ -55,26 +47,20 @@ impl FailureCallbackResource {
 }
 
 impl MemoryResource for FailureCallbackResource {
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        let error = match self.upstream.allocate(queue, kind, len_bytes, align_bytes) {
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        let error = match self.upstream.allocate(request) {
             Err(error) if error.is_out_of_memory() => error,
             other => return other,
         };
-        let failure = AllocationFailure { queue, kind, len_bytes, align_bytes, error: &error };
+        let failure = AllocationFailure { request, error: &error };
         match (self.callback)(&failure) {
             OnFailure::GiveUp => Err(error),
-            OnFailure::RetryOnce => self.upstream.allocate(queue, kind, len_bytes, align_bytes),
+            OnFailure::RetryOnce => self.upstream.allocate(request),
         }
     }
 
-    fn trim(&self) -> usize {
-        self.upstream.trim()
+    fn upstream(&self) -> Option<&dyn MemoryResource> {
+        Some(&*self.upstream)
     }
 }
 

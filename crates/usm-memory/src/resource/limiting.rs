@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use usm_core::{Queue, UsmKind};
-
-use super::MemoryResource;
 use super::meter::Meter;
+use super::{AllocationRequest, MemoryResource};
 use crate::{Error, Result, UsmBuffer};
 
 /// Refuses what would bring the bytes in live buffers over a limit, as if there were no more memory. Bytes count as asked for,
@@ -37,43 +35,31 @@ impl LimitingResource {
 }
 
 impl MemoryResource for LimitingResource {
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        let Some(reservation) = self.meter.reserve(len_bytes) else {
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        let Some(reservation) = self.meter.reserve(request.len_bytes) else {
             return Err(Error::OutOfMemory {
-                requested_bytes: len_bytes,
-                kind,
-                device: queue.device().filter_string(),
+                requested_bytes: request.len_bytes,
+                kind: request.kind,
+                device: request.queue.device().filter_string(),
                 usage: self.meter.usage(),
             });
         };
-        let buffer = self.upstream.allocate(queue, kind, len_bytes, align_bytes)?;
+        let buffer = self.upstream.allocate(request)?;
         let reservation = reservation.keep();
         // After: while the memory is on its way back, nobody else may have as much instead.
         buffer.after_release(move || drop(reservation));
         Ok(buffer)
     }
 
-    fn allocate_at_once(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Option<UsmBuffer> {
-        let reservation = self.meter.reserve(len_bytes)?;
-        let buffer = self.upstream.allocate_at_once(queue, kind, len_bytes, align_bytes)?;
+    fn allocate_at_once(&self, request: AllocationRequest<'_>) -> Option<UsmBuffer> {
+        let reservation = self.meter.reserve(request.len_bytes)?;
+        let buffer = self.upstream.allocate_at_once(request)?;
         let reservation = reservation.keep();
         buffer.after_release(move || drop(reservation));
         Some(buffer)
     }
 
-    fn trim(&self) -> usize {
-        self.upstream.trim()
+    fn upstream(&self) -> Option<&dyn MemoryResource> {
+        Some(&*self.upstream)
     }
 }

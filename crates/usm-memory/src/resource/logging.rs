@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use usm_core::{Device, Queue, UsmKind};
+use usm_core::{Device, UsmKind};
 
-use super::MemoryResource;
+use super::{AllocationRequest, MemoryResource};
 use crate::{Result, UsmBuffer};
 
 /// What happened to memory.
@@ -66,17 +66,12 @@ impl LoggingResource {
 }
 
 impl MemoryResource for LoggingResource {
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        let AllocationRequest { queue, kind, len_bytes, align_bytes } = request;
         let device = queue.device().clone();
         let event =
             move |action| MemoryEvent { action, kind, len_bytes, align_bytes, device: device.clone() };
-        match self.upstream.allocate(queue, kind, len_bytes, align_bytes) {
+        match self.upstream.allocate(request) {
             Ok(buffer) => {
                 let address = buffer.address();
                 (self.callback)(&event(MemoryAction::Allocated { address }));
@@ -91,8 +86,8 @@ impl MemoryResource for LoggingResource {
         }
     }
 
-    fn trim(&self) -> usize {
-        self.upstream.trim()
+    fn upstream(&self) -> Option<&dyn MemoryResource> {
+        Some(&*self.upstream)
     }
 }
 

@@ -44,13 +44,10 @@ mod logging;
 mod meter;
 mod pool;
 mod process;
+mod request;
 mod statistics;
-mod usage;
 
 use std::fmt::Debug;
-use std::ptr;
-
-use usm_core::{Queue, UsmKind};
 
 pub use self::default::{DefaultScope, default_resource, reset_default_resource, set_default_resource};
 pub use self::direct::DirectResource;
@@ -60,37 +57,31 @@ pub use self::logging::{LoggingResource, MemoryAction, MemoryEvent};
 pub use self::pool::{PoolOptions, PoolResource, PoolStatistics};
 pub(crate) use self::process::live;
 pub use self::process::{process_pool, use_process_pool};
+pub use self::request::AllocationRequest;
 pub use self::statistics::{Statistics, StatisticsResource};
-pub use self::usage::Usage;
-use crate::{Error, Result, UsmBuffer};
+pub use crate::usage::Usage;
+use crate::{Result, UsmBuffer};
 
 /// Where buffers get their memory from. Adaptors hold another resource, the *upstream* one, and pass on what they do not do.
 ///
 /// There is no function to free: memory goes back to the resource that made it when the last clone of its buffer is dropped
 /// ([`UsmBuffer::lease`], [`UsmBuffer::before_release`], [`UsmBuffer::after_release`]), even when the resource is gone by then.
 pub trait MemoryResource: Debug + Send + Sync {
-    /// A writable buffer of `len_bytes` bytes of `kind` in the context of `queue`, at a multiple of `align_bytes`, a power of two,
-    /// and aligned for every element type in any case. The content is undefined.
+    /// A writable buffer as the request says, in the context of its queue. The content is undefined.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when there is no memory left; [`Error::Core`] with the errors of [`Queue::allocate_aligned`].
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer>;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when there is no memory left; [`Error::Core`](crate::Error::Core) with the
+    /// errors of [`Queue::allocate_aligned`](usm_core::Queue::allocate_aligned).
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer>;
 
     /// The same from memory that is at hand, or `None`: does not wait, nor call anything that might.
-    fn allocate_at_once(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Option<UsmBuffer> {
-        let _ = (queue, kind, len_bytes, align_bytes);
+    fn allocate_at_once(&self, request: AllocationRequest<'_>) -> Option<UsmBuffer> {
+        let _ = request;
+        None
+    }
+
+    /// The resource that an adaptor takes its memory from.
+    fn upstream(&self) -> Option<&dyn MemoryResource> {
         None
     }
 
@@ -100,51 +91,9 @@ pub trait MemoryResource: Debug + Send + Sync {
         None
     }
 
-    /// Gives memory that is kept for later use, but not in use, back to the runtime. Returns the number of its bytes.
+    /// Gives memory that is kept for later use, but not in use, back to the runtime. Returns the number of its bytes. An adaptor that
+    /// keeps none asks its upstream resource.
     fn trim(&self) -> usize {
-        0
+        self.upstream().map_or(0, |upstream| upstream.trim())
     }
-}
-
-/// Whether a resource gave what it was asked for.
-#[inline]
-fn check(
-    buffer: &UsmBuffer,
-    queue: &Queue,
-    kind: UsmKind,
-    len_bytes: usize,
-    align_bytes: usize,
-) -> Result<()> {
-    let is_near = ptr::eq(buffer.context(), queue.context()) || buffer.context() == queue.context();
-    let is_fit = buffer.kind() == kind && buffer.len_bytes() == len_bytes && buffer.is_writable();
-    if is_near && is_fit && buffer.address().is_multiple_of(align_bytes) {
-        return Ok(());
-    }
-    Err(unsuitable(buffer, queue, kind, len_bytes, align_bytes))
-}
-
-/// The first thing that is wrong with a buffer.
-#[cold]
-fn unsuitable(
-    buffer: &UsmBuffer,
-    queue: &Queue,
-    kind: UsmKind,
-    len_bytes: usize,
-    align_bytes: usize,
-) -> Error {
-    let unsuitable = |what, found, wanted| Error::UnsuitableMemory { what, found, wanted };
-    if buffer.context() != queue.context() {
-        let (found, wanted) = (buffer.context().to_string(), queue.context().to_string());
-        return unsuitable("context", found, wanted);
-    }
-    if buffer.kind() != kind {
-        return unsuitable("kind", buffer.kind().to_string(), kind.to_string());
-    }
-    if buffer.len_bytes() != len_bytes {
-        return unsuitable("length in bytes", buffer.len_bytes().to_string(), len_bytes.to_string());
-    }
-    if !buffer.is_writable() {
-        return unsuitable("access", "read-only".to_owned(), "writable".to_owned());
-    }
-    unsuitable("address", format!("{:#x}", buffer.address()), format!("multiple of {align_bytes}"))
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use usm_core::fork::ForkOnce;
-use usm_core::{LiveAllocations, Queue, UsmKind};
+use usm_core::{LiveAllocations, Queue};
 
-use super::{DirectResource, MemoryResource, PoolOptions, PoolResource};
+use super::{AllocationRequest, DirectResource, MemoryResource, PoolOptions, PoolResource};
 use crate::{Result, UsmBuffer};
 
 /// `0` switches the pool of the process off.
@@ -101,16 +101,10 @@ pub(crate) fn live() -> [LiveAllocations; 2] {
 pub(super) struct StandardResource;
 
 impl MemoryResource for StandardResource {
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        match pool_for(queue) {
-            Some(pool) => pool.allocate(queue, kind, len_bytes, align_bytes),
-            None => DirectResource.allocate(queue, kind, len_bytes, align_bytes),
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        match pool_for(request.queue) {
+            Some(pool) => pool.allocate(request),
+            None => DirectResource.allocate(request),
         }
     }
 

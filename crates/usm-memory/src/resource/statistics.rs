@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use usm_core::fork::{ForkMutex, ForkMutexGuard};
-use usm_core::{Queue, UsmKind};
+use usm_core::fork::ForkMutex;
 
-use super::{MemoryResource, Usage};
-use crate::buffer::Watcher;
+use super::{AllocationRequest, MemoryResource, Usage};
 use crate::{Result, UsmBuffer};
 
 /// What went through a [`StatisticsResource`]. Bytes count as asked for; failures count nowhere else.
@@ -29,28 +27,11 @@ pub struct Statistics {
     pub failed_count: u64,
 }
 
-#[derive(Debug, Default)]
-struct Counts(ForkMutex<Statistics>);
-
-impl Counts {
-    fn lock(&self) -> ForkMutexGuard<'_, Statistics> {
-        self.0.lock()
-    }
-}
-
-impl Watcher for Counts {
-    fn ended(&self, len_bytes: usize) {
-        let mut counts = self.lock();
-        counts.current_bytes -= len_bytes;
-        counts.current_count -= 1;
-    }
-}
-
 /// Counts current, peak and total bytes and buffers of another resource, and puts the numbers into its out-of-memory errors.
 #[derive(Debug)]
 pub struct StatisticsResource {
     upstream: Arc<dyn MemoryResource>,
-    counts: Arc<Counts>,
+    counts: Arc<ForkMutex<Statistics>>,
 }
 
 impl StatisticsResource {
@@ -85,41 +66,34 @@ impl StatisticsResource {
         drop(counts);
 
         // Before: once the memory is back, another thread may count the same bytes again.
-        buffer.tell_before_release(Arc::clone(&self.counts) as Arc<dyn Watcher>, len_bytes);
+        let counts = Arc::clone(&self.counts);
+        buffer.before_release(move || {
+            let mut counts = counts.lock();
+            counts.current_bytes -= len_bytes;
+            counts.current_count -= 1;
+        });
     }
 }
 
 impl MemoryResource for StatisticsResource {
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        let buffer = self.upstream.allocate(queue, kind, len_bytes, align_bytes).map_err(|error| {
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        let buffer = self.upstream.allocate(request).map_err(|error| {
             let mut counts = self.counts.lock();
             counts.failed_count += 1;
             let (used_bytes, peak_bytes) = (Some(counts.current_bytes), Some(counts.peak_bytes));
-            Usage { used_bytes, peak_bytes, limit_bytes: None }.explain(error)
+            error.explained(Usage { used_bytes, peak_bytes, limit_bytes: None })
         })?;
-        self.count(&buffer, len_bytes);
+        self.count(&buffer, request.len_bytes);
         Ok(buffer)
     }
 
-    fn allocate_at_once(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Option<UsmBuffer> {
-        let buffer = self.upstream.allocate_at_once(queue, kind, len_bytes, align_bytes)?;
-        self.count(&buffer, len_bytes);
+    fn allocate_at_once(&self, request: AllocationRequest<'_>) -> Option<UsmBuffer> {
+        let buffer = self.upstream.allocate_at_once(request)?;
+        self.count(&buffer, request.len_bytes);
         Some(buffer)
     }
 
-    fn trim(&self) -> usize {
-        self.upstream.trim()
+    fn upstream(&self) -> Option<&dyn MemoryResource> {
+        Some(&*self.upstream)
     }
 }

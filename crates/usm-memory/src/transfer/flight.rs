@@ -49,7 +49,7 @@ impl Flight {
         len_bytes: usize,
         after: &[Event],
     ) -> Result<Event> {
-        // SAFETY: the caller's promises; F1: dropping this value waits for the event.
+        // SAFETY: F1: the ranges are valid until this value is dropped (1), which waits for the event.
         let event = unsafe { queue.memcpy(dst, src, len_bytes, after) }?;
         self.events.push(event.clone());
         Ok(event)
@@ -66,7 +66,7 @@ impl Flight {
         pattern: &[u8],
         count: usize,
     ) -> Result<()> {
-        // SAFETY: the caller's promise; F1: dropping this value waits for the event.
+        // SAFETY: F1: the range is valid until this value is dropped (1), which waits for the event.
         let event = unsafe { queue.fill(dst, pattern, count, &self.after.events) }?;
         self.events.push(event);
         Ok(())
@@ -77,7 +77,7 @@ impl Flight {
     /// # Safety
     /// 1. The range is USM that stays valid until this value is dropped.
     pub(super) unsafe fn prefetch(&mut self, queue: &Queue, src: *const u8, len_bytes: usize) -> Result<()> {
-        // SAFETY: the caller's promise; F1: dropping this value waits for the event.
+        // SAFETY: F1: the range is valid until this value is dropped (1), which waits for the event.
         let event = unsafe { queue.prefetch(src, len_bytes, &self.after.events) }?;
         self.events.push(event);
         Ok(())
@@ -94,7 +94,7 @@ impl Flight {
         len_bytes: usize,
         advice: i32,
     ) -> Result<()> {
-        // SAFETY: the caller's promise; F1: dropping this value waits for the event.
+        // SAFETY: F1: the range is valid until this value is dropped (1), which waits for the event.
         let event = unsafe { queue.mem_advise(src, len_bytes, advice, &self.after.events) }?;
         self.events.push(event);
         Ok(())

@@ -5,7 +5,7 @@ use usm_core::bulk::{self, copy_bytes};
 use super::memcpy;
 use crate::buffer::Block;
 use crate::guard;
-use crate::typed::zeroed;
+use crate::plain::zeroed;
 use crate::{Error, ReadGuard, Result, UsmBuffer, WriteGuard};
 
 /// Bytes up to which a copy takes less time than two more looks at the table of borrows.
@@ -70,11 +70,11 @@ unsafe fn read(block: &Block, src: *const u8, src_bytes: usize, bytes: &mut [u8]
         return Err(Error::LengthMismatch { dst_bytes, src_bytes });
     }
     if block.is_host_reachable() {
-        // SAFETY: the caller's promise 1; the ranges may overlap.
+        // SAFETY: G1 for the guarded range (1); the ranges may overlap.
         unsafe { bulk::copy(bytes.as_mut_ptr(), src, src_bytes) };
         return Ok(());
     }
-    // SAFETY: the caller's promise 1; `bytes` is borrowed, and host memory is no device memory.
+    // SAFETY: G1 for the guarded range (1); `bytes` is borrowed, and host memory is no device memory.
     unsafe { memcpy(block, block.queue(), bytes.as_mut_ptr(), src, src_bytes) }
 }
 
@@ -105,7 +105,7 @@ impl UsmBuffer {
     pub fn copy_to_host(&self, bytes: &mut [u8], offset_bytes: usize) -> Result<()> {
         let range = self.span_in_block(offset_bytes, bytes.len())?;
         if bytes.len() <= BRIEF_BYTES && self.is_host_reachable() {
-            // SAFETY: as above.
+            // SAFETY: as for a guard of the range, which is in the block; live memory that host code reaches (B4 or K2).
             let copy = |from: *mut u8| unsafe { copy_bytes(bytes.as_mut_ptr(), from, bytes.len()) };
             if let Some(()) = guard::briefly(self.block(), &range, false, copy)? {
                 return Ok(());

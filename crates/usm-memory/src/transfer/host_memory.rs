@@ -1,6 +1,6 @@
 //! Host memory that a transfer keeps: whose bytes stay where they are.
 
-use crate::Plain;
+use crate::plain::Plain;
 
 /// Host memory that a transfer can read while it owns the value.
 ///

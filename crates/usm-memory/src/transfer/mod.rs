@@ -30,7 +30,7 @@ use crate::buffer::Block;
 unsafe fn memcpy(block: &Block, queue: &Queue, dst: *mut u8, src: *const u8, len_bytes: usize) -> Result<()> {
     if len_bytes > 0 {
         block.wait_for_turn(queue)?;
-        // SAFETY: the caller's promise 1; the wait below ends the operation before the ranges can go away.
+        // SAFETY: G1 for the guarded range, and promise 1 for the other; the wait below ends the operation before they can go away.
         unsafe { queue.memcpy(dst, src, len_bytes, &[]) }?.wait()?;
     }
     Ok(())

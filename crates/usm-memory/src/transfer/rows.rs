@@ -19,7 +19,7 @@ impl UsmBuffer {
         let guard = self.write_range(placed.dst)?;
         let (to, from) = (guard.as_mut_ptr(), bytes.as_ptr().wrapping_add(placed.src.start));
         let flight = Flight::new(Dependency::default(), Some(guard), None);
-        // SAFETY: the guard's range and a part of the slice (S1), which is borrowed until the call returns.
+        // SAFETY: the guard's range (G1) and a part of the slice (S1), which is borrowed until the call returns.
         unsafe { self.copy_and_wait(flight, to, from, placed.shape) }
     }
 
@@ -33,7 +33,7 @@ impl UsmBuffer {
         let guard = self.read_range(placed.src)?;
         let (to, from) = (bytes.as_mut_ptr().wrapping_add(placed.dst.start), guard.as_ptr());
         let flight = Flight::new(Dependency::default(), None, Some(guard));
-        // SAFETY: as above, the other way.
+        // SAFETY: the guard's range (G1) and a part of the slice (S1), which is borrowed until the call returns.
         unsafe { self.copy_and_wait(flight, to, from, placed.shape) }
     }
 
@@ -49,13 +49,13 @@ impl UsmBuffer {
     ) -> Result<()> {
         if self.is_host_reachable() {
             // The host memory may be a view of this very memory that somebody else made.
-            // SAFETY: the caller's promise 1; live memory that host code reaches (B4 or K2, G1).
+            // SAFETY: S1 for all pieces (1), in live memory that host code reaches (B4 or K2, G1).
             unsafe { copy(to, from, shape, shape.order(to.addr(), from.addr())) };
             return Ok(());
         }
         self.wait_for_turn()?;
         let route = Route::Direct(self.queue());
-        // SAFETY: 1. The caller's promise: `flight` ends before this returns. 2. The guard admits nobody. 3. Host memory is no
+        // SAFETY: 1. S1 for all pieces (1), and F1: `flight` ends before this returns. 2. The guard admits nobody. 3. Host memory is no
         // device memory, so that nothing overlaps.
         unsafe { staged::copy(&mut flight, &route, to, from, shape, Order::Any) }?;
         flight.wait()
@@ -69,7 +69,7 @@ impl UsmBuffer {
 pub(super) unsafe fn copy(to: *mut u8, from: *const u8, shape: Shape, order: Order) {
     for piece in shape.pieces(usize::MAX, order) {
         let (to, from) = (to.wrapping_add(piece.dst_bytes), from.wrapping_add(piece.src_bytes));
-        // SAFETY: the caller's promise 1; the ranges may overlap.
+        // SAFETY: S1 for a piece (1); the ranges may overlap.
         unsafe { bulk::copy(to, from, piece.len_bytes) };
     }
 }

@@ -74,7 +74,7 @@ pub(super) unsafe fn copy(
             let mut after = flight.after();
             for piece in shape.pieces(usize::MAX, order) {
                 let (dst, src) = (dst.wrapping_add(piece.dst_bytes), src.wrapping_add(piece.src_bytes));
-                // SAFETY: the caller's promises; in an in-order queue every operation is after those before it, in others after
+                // SAFETY: S1 for a piece (1 to 3); in an in-order queue every operation is after those before it, in others after
                 // the event of the one before.
                 let event = unsafe { flight.memcpy(queue, dst, src, piece.len_bytes, &after) }?;
                 after.clear();
@@ -84,7 +84,7 @@ pub(super) unsafe fn copy(
             }
             Ok(())
         }
-        // SAFETY: the caller's promises.
+        // SAFETY: S1 for all pieces (1 to 3).
         Route::Staged { read, write } => unsafe { pipeline(flight, read, write, dst, src, shape, order) },
     }
 }
@@ -126,7 +126,7 @@ unsafe fn pipeline(
         let mut used_bytes = 0;
         for piece in &batch {
             let (to, from) = (slot.wrapping_add(used_bytes), src.wrapping_add(piece.src_bytes));
-            // SAFETY: a piece of the source (promise 1) and room of the batch in its half of the staging memory, which `flight`
+            // SAFETY: a piece of the source (S1) and room of the batch in its half of the staging memory, which `flight`
             // keeps; whoever wrote from there has ended when `after` has, as has every read before.
             after = vec![unsafe { flight.memcpy(read, to, from, piece.len_bytes, &after) }?];
             used_bytes += piece.len_bytes;
@@ -136,7 +136,7 @@ unsafe fn pipeline(
         used_bytes = 0;
         for piece in &batch {
             let (to, from) = (dst.wrapping_add(piece.dst_bytes), slot.wrapping_add(used_bytes));
-            // SAFETY: as above, the other way. All that was read before, which may overlap, has been read when `after` has ended;
+            // SAFETY: a piece of the target (S1) and what was read into its half of the staging memory. All that was read before, which may overlap, has been read when `after` has ended;
             // what is read later does not overlap, because of the order (promise 3).
             after = vec![unsafe { flight.memcpy(write, to, from, piece.len_bytes, &after) }?];
             used_bytes += piece.len_bytes;

@@ -5,7 +5,7 @@ use super::shape::{Order, Placed, Shape};
 use super::staged::{self, Route};
 use super::{Copy2d, Dependency, Refused, Transfer};
 use super::{HostMemory, HostMemoryMut};
-use crate::typed::{Plain, zeroed};
+use crate::plain::{Plain, zeroed};
 use crate::{Error, Result, UsmBuffer};
 
 impl UsmBuffer {
@@ -178,7 +178,7 @@ impl UsmBuffer {
             let to = host.start_mut().wrapping_add(dst.start);
             let mut flight = Flight::new(after, None, Some(guard));
             let route = Route::Direct(self.queue());
-            // SAFETY: as for `upload`; the host memory may be written (`HostMemoryMut`, 1).
+            // SAFETY: 1 to 3 by S1, T1 and O1 as in `upload`; the host memory may be written (`HostMemoryMut`, 1).
             unsafe { staged::copy(&mut flight, &route, to, from, shape, Order::Any) }?;
             Ok(flight)
         };

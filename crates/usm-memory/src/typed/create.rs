@@ -2,7 +2,8 @@
 
 use usm_core::{Queue, UsmKind};
 
-use super::{Plain, TypedBuffer, plain};
+use super::TypedBuffer;
+use crate::plain::{self, Plain};
 use crate::{Error, MemoryResource, Result, UsmBuffer};
 
 impl<T: Plain> TypedBuffer<T> {

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
 
-use super::{Plain, TypedBuffer};
-use crate::{Error, ReadGuard, Result, WriteGuard};
+use super::TypedBuffer;
+use crate::{Error, Plain, ReadGuard, Result, WriteGuard};
 
 /// Elements borrowed for reading: a slice. Nobody writes them through a buffer of the same allocation meanwhile.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl<T: Plain> Deref for TypedWriteGuard<T> {
 
     fn deref(&self) -> &[T] {
         let len = self.guard.len_bytes() / size_of::<T>();
-        // SAFETY: as for `deref_mut`; the shared borrow of the guard keeps its own writer away.
+        // SAFETY: W1, as for `deref_mut`; the shared borrow of the guard keeps its own writer away.
         unsafe { std::slice::from_raw_parts(self.guard.as_mut_ptr().cast_const().cast(), len) }
     }
 }

@@ -3,7 +3,6 @@
 mod create;
 mod guard;
 mod parts;
-mod plain;
 mod transfer;
 
 use std::fmt;
@@ -12,9 +11,7 @@ use std::marker::PhantomData;
 use usm_core::{Queue, UsmKind};
 
 pub use self::guard::{TypedReadGuard, TypedWriteGuard};
-pub use self::plain::Plain;
-pub(crate) use self::plain::zeroed;
-use crate::{Error, Result, UsmBuffer};
+use crate::{Error, Plain, Result, UsmBuffer};
 
 /// Elements of one plain type in USM. Lengths and ranges count elements.
 ///

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::{Plain, TypedBuffer};
-use crate::{Result, UsmBuffer};
+use super::TypedBuffer;
+use crate::{Plain, Result, UsmBuffer};
 
 impl<T: Plain> TypedBuffer<T> {
     /// The elements of a range, with the memory shared; no memory is touched.

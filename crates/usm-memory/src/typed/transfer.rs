@@ -1,6 +1,7 @@
 //! Copies between host slices, vectors and typed buffers of any kind, and fills.
 
-use super::{Plain, TypedBuffer, plain};
+use super::TypedBuffer;
+use crate::plain::{self, Plain};
 use crate::{Dependency, Refused, Result, Transfer};
 
 impl<T: Plain> TypedBuffer<T> {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use usm_array::usm_memory::MemoryResource;
 use usm_array::usm_memory::resource::{
-    DefaultScope, DirectResource, LimitingResource, PoolOptions, PoolResource, StatisticsResource,
+    DefaultScope, DirectResource, LimitingResource, PoolOptions, PoolResource,
 };
 
 use crate::runtime;
@@ -40,7 +40,6 @@ pub struct MemoryPool {
 #[derive(Debug)]
 struct Open {
     scope: DefaultScope,
-    counts: Arc<StatisticsResource>,
     pool: Arc<PoolResource>,
 }
 
@@ -49,10 +48,10 @@ impl MemoryPool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn parts(&self) -> PyResult<(Arc<StatisticsResource>, Arc<PoolResource>)> {
+    fn pool(&self) -> PyResult<Arc<PoolResource>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         match &*open {
-            Some(open) => Ok((Arc::clone(&open.counts), Arc::clone(&open.pool))),
+            Some(open) => Ok(Arc::clone(&open.pool)),
             None => Err(PyValueError::new_err("the pool is closed")),
         }
     }
@@ -76,7 +75,8 @@ impl MemoryPool {
 
     /// What went through the pool, as a dict of numbers: bytes and counts of live memory (`current_`), of the most at a time
     /// (`peak_`) and of all so far (`total_`), failed allocations; bytes of the memory that the pool holds (`slab_bytes`) and of
-    /// the part that nobody uses (`idle_bytes`), and how often it was reused.
+    /// the part that nobody uses (`idle_bytes`), and how often it was reused. With several threads the peaks may differ by the bytes
+    /// that the caches of threads hold.
     ///
     /// Raises ValueError when the pool is closed.
     ///
@@ -86,19 +86,19 @@ impl MemoryPool {
     /// ...     pool.stats()["current_bytes"], pool.stats()["slab_bytes"] >= 100
     /// (100, True)
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (counts, pool) = self.parts()?;
-        let (counts, pool) = py.detach(|| (counts.statistics(), pool.statistics()));
+        let pool = self.pool()?;
+        let seen = py.detach(|| pool.statistics());
         let dict = PyDict::new(py);
-        dict.set_item("current_bytes", counts.current_bytes)?;
-        dict.set_item("peak_bytes", counts.peak_bytes)?;
-        dict.set_item("total_bytes", counts.total_bytes)?;
-        dict.set_item("current_count", counts.current_count)?;
-        dict.set_item("peak_count", counts.peak_count)?;
-        dict.set_item("total_count", counts.total_count)?;
-        dict.set_item("failed_count", counts.failed_count)?;
-        dict.set_item("slab_bytes", pool.slab_bytes)?;
-        dict.set_item("idle_bytes", pool.idle_bytes)?;
-        dict.set_item("reused_count", pool.reused_count)?;
+        dict.set_item("current_bytes", seen.used_bytes)?;
+        dict.set_item("peak_bytes", seen.peak_bytes)?;
+        dict.set_item("total_bytes", seen.total_bytes)?;
+        dict.set_item("current_count", seen.used_count)?;
+        dict.set_item("peak_count", seen.peak_count)?;
+        dict.set_item("total_count", seen.total_count)?;
+        dict.set_item("failed_count", seen.failed_count)?;
+        dict.set_item("slab_bytes", seen.slab_bytes)?;
+        dict.set_item("idle_bytes", seen.idle_bytes)?;
+        dict.set_item("reused_count", seen.reused_count)?;
         Ok(dict)
     }
 
@@ -113,8 +113,9 @@ impl MemoryPool {
     /// ...     pool.stats()["peak_bytes"]
     /// 100
     /// 0
-    fn reset_peak(&self) -> PyResult<()> {
-        self.parts()?.0.reset_peak();
+    fn reset_peak(&self, py: Python<'_>) -> PyResult<()> {
+        let pool = self.pool()?;
+        py.detach(|| pool.reset_peak());
         Ok(())
     }
 
@@ -128,7 +129,7 @@ impl MemoryPool {
     /// 100
     /// (True, 0)
     fn trim(&self, py: Python<'_>) -> PyResult<usize> {
-        let (_, pool) = self.parts()?;
+        let pool = self.pool()?;
         Ok(py.detach(move || pool.trim()))
     }
 
@@ -146,7 +147,7 @@ impl MemoryPool {
     }
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        slf.get().parts()?;
+        slf.get().pool()?;
         Ok(slf)
     }
 
@@ -161,9 +162,10 @@ impl MemoryPool {
     }
 
     fn __repr__(&self) -> String {
-        match self.parts() {
-            Ok((counts, pool)) => {
-                let (used, slabs) = (counts.statistics().current_bytes, pool.statistics().slab_bytes);
+        match self.pool() {
+            Ok(pool) => {
+                let seen = pool.statistics();
+                let (used, slabs) = (seen.used_bytes, seen.slab_bytes);
                 format!("<usm.memory.MemoryPool, {used} bytes in use, {slabs} bytes held>")
             }
             Err(_) => "<usm.memory.MemoryPool, closed>".to_owned(),
@@ -213,7 +215,6 @@ pub(crate) fn use_pool(
         options = options.max_retained_bytes(bytes);
     }
     let pool = Arc::new(PoolResource::new(upstream, options));
-    let counts = Arc::new(StatisticsResource::new(Arc::clone(&pool) as Arc<dyn MemoryResource>));
-    let scope = DefaultScope::enter(&devices, Arc::clone(&counts) as Arc<dyn MemoryResource>);
-    Ok(MemoryPool { open: Mutex::new(Some(Open { scope, counts, pool })) })
+    let scope = DefaultScope::enter(&devices, Arc::clone(&pool) as Arc<dyn MemoryResource>);
+    Ok(MemoryPool { open: Mutex::new(Some(Open { scope, pool })) })
 }

@@ -47,7 +47,7 @@ impl Mapping {
                 return Err(io::Error::other("mmap gave address 0"));
             };
             let skip = reserved.as_ptr().align_offset(BASE_ALIGN_BYTES);
-            // SAFETY: `skip` is below `BASE_ALIGN_BYTES`, which the mapping holds beyond the two halves.
+            // SAFETY: M2: `skip` is below `BASE_ALIGN_BYTES`, which the mapping holds beyond the two halves.
             let base = unsafe { reserved.add(skip) };
             return Ok(Self { reserved, reserved_bytes, base, half, committed: 0 });
         }
@@ -106,7 +106,7 @@ impl Mapping {
 
     fn advise(&self, address: usize, len_bytes: usize, advice: libc::c_int) {
         if let Some(start) = self.backing(address, len_bytes) {
-            // SAFETY: private pages of our own mapping in a range that no live block uses. The advice may be refused: it is
+            // SAFETY: M1: private pages of our own mapping, in a range that no live block uses. The advice may be refused: it is
             // only a hint, or frees memory a little later.
             unsafe { libc::madvise(start.as_ptr().cast(), len_bytes, advice) };
         }

@@ -121,7 +121,7 @@ impl HostBackend {
     /// # Safety
     /// 1. `queue` is a live queue of this backend.
     pub(crate) unsafe fn retain(&self, queue: RawQueue) {
-        // SAFETY: the caller's promise.
+        // SAFETY: O1: the handle is live (1).
         HostQueue::into_raw(unsafe { HostQueue::clone_raw(queue) });
     }
 
@@ -161,7 +161,7 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         unsafe { SimulatedDevice::clone_raw(device) }.info()
     }
 
@@ -170,18 +170,18 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn platform_info(&self, platform: RawPlatform) -> PlatformInfo {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         unsafe { HostPlatform::clone_raw(platform) }.info()
     }
 
     unsafe fn platform_devices(&self, platform: RawPlatform) -> Result<Vec<RawDevice>> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let platform = unsafe { HostPlatform::clone_raw(platform) };
         Ok(vec![SimulatedDevice::into_raw(Arc::clone(&platform.device))])
     }
 
     unsafe fn device_platform(&self, device: RawDevice) -> Result<RawPlatform> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let mut device = unsafe { SimulatedDevice::clone_raw(device) };
         while let Some(parent) = &device.parent {
             device = Arc::clone(parent);
@@ -193,13 +193,13 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn parent_device(&self, device: RawDevice) -> Result<Option<RawDevice>> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let device = unsafe { SimulatedDevice::clone_raw(device) };
         Ok(device.parent.clone().map(SimulatedDevice::into_raw))
     }
 
     unsafe fn sub_devices(&self, device: RawDevice, partition: &Partition) -> Result<Vec<RawDevice>> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let device = unsafe { SimulatedDevice::clone_raw(device) };
         let parts = device.parts(partition);
         parts
@@ -213,15 +213,15 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn set_peer_access(&self, device: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let device = unsafe { SimulatedDevice::clone_raw(device) };
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let peer = unsafe { SimulatedDevice::clone_raw(peer) };
         Ok(self.peers.lock().set(device, peer, enabled))
     }
 
     unsafe fn default_context(&self, device: RawDevice) -> Result<RawContext> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let device = unsafe { SimulatedDevice::clone_raw(device) };
         let found = self.roots.iter().find(|root| Arc::ptr_eq(&root.device, &device));
         found
@@ -239,12 +239,12 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn context_id(&self, context: RawContext) -> u64 {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         unsafe { HostContext::clone_raw(context) }.id
     }
 
     unsafe fn context_devices(&self, context: RawContext) -> Result<Vec<RawDevice>> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let context = unsafe { HostContext::clone_raw(context) };
         Ok(context.devices.iter().map(|device| SimulatedDevice::into_raw(Arc::clone(device))).collect())
     }
@@ -255,15 +255,15 @@ unsafe impl Backend for HostBackend {
         device: RawDevice,
         properties: QueueProperties,
     ) -> Result<RawQueue> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let context = unsafe { HostContext::clone_raw(context) };
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let device = unsafe { SimulatedDevice::clone_raw(device) };
         Ok(HostQueue::into_raw(Arc::new(HostQueue::new(context, device, properties))))
     }
 
     unsafe fn queue_parts(&self, queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let queue = unsafe { HostQueue::clone_raw(queue) };
         let context = HostContext::into_raw(Arc::clone(&queue.context));
         Ok((context, SimulatedDevice::into_raw(Arc::clone(&queue.device)), queue.properties))
@@ -271,15 +271,15 @@ unsafe impl Backend for HostBackend {
 
     unsafe fn release(&self, handle: RawHandle) {
         match handle {
-            // SAFETY: the caller gives its count back.
+            // SAFETY: O1: the caller gives the count of the handle back.
             RawHandle::Platform(raw) => unsafe { HostPlatform::release_raw(raw) },
-            // SAFETY: as above.
+            // SAFETY: O1: as for a platform.
             RawHandle::Device(raw) => unsafe { SimulatedDevice::release_raw(raw) },
-            // SAFETY: as above.
+            // SAFETY: O1: as for a platform.
             RawHandle::Context(raw) => unsafe { HostContext::release_raw(raw) },
-            // SAFETY: as above.
+            // SAFETY: O1: as for a platform.
             RawHandle::Queue(raw) => unsafe { HostQueue::release_raw(raw) },
-            // SAFETY: as above.
+            // SAFETY: O1: as for a platform.
             RawHandle::Event(raw) => unsafe { HostEvent::release_raw(raw) },
             // None was given out.
             RawHandle::Bundle(_) | RawHandle::Kernel(_) => {}
@@ -293,7 +293,7 @@ unsafe impl Backend for HostBackend {
         len_bytes: usize,
         align_bytes: usize,
     ) -> Option<NonNull<u8>> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let queue = unsafe { HostQueue::clone_raw(queue) };
         self.memory().allocate(kind, len_bytes, align_bytes, queue.context.id, &queue.device)
     }
@@ -303,13 +303,13 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn pointer_info(&self, context: RawContext, address: usize) -> Option<PointerInfo> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let context = unsafe { HostContext::clone_raw(context) };
         self.memory().find(address, context.id)
     }
 
     unsafe fn pointer_device(&self, context: RawContext, address: usize) -> Result<RawDevice> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let context = unsafe { HostContext::clone_raw(context) };
         let device = self.memory().device_of(address, context.id);
         device
@@ -325,7 +325,7 @@ unsafe impl Backend for HostBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: O1 and J1: the promises of the method are those of the function.
         unsafe { submit::memcpy(self, queue, dst, src, len_bytes, dependencies) }
     }
 
@@ -337,7 +337,7 @@ unsafe impl Backend for HostBackend {
         count: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: O1 and J2: the promises of the method are those of the function.
         unsafe { submit::fill(self, queue, dst, pattern, count, dependencies) }
     }
 
@@ -348,7 +348,7 @@ unsafe impl Backend for HostBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: O1: the promises of the method are those of the function.
         unsafe { submit::hint(self, "prefetch", queue, address, len_bytes, dependencies) }
     }
 
@@ -360,12 +360,12 @@ unsafe impl Backend for HostBackend {
         _advice: i32,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: O1: the promises of the method are those of the function.
         unsafe { submit::hint(self, "mem_advise", queue, address, len_bytes, dependencies) }
     }
 
     unsafe fn barrier(&self, queue: RawQueue, after: &[RawEvent]) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: O1: the promises of the method are those of the function.
         unsafe { submit::barrier(self, queue, after) }
     }
 
@@ -380,24 +380,24 @@ unsafe impl Backend for HostBackend {
         task: HostTask,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: O1 and J3: the promises of the method are those of the function.
         unsafe { submit::host_task(self, queue, memory, task, dependencies) }
     }
 
     unsafe fn wait(&self, event: RawEvent) -> Result<()> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let event = unsafe { HostEvent::clone_raw(event) };
         self.executor.wait(&event)?;
         event.failure().map_or(Ok(()), |reason| Err(Error::HostTask { reason: reason.to_owned() }))
     }
 
     unsafe fn event_status(&self, event: RawEvent) -> EventStatus {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         unsafe { HostEvent::clone_raw(event) }.status()
     }
 
     unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let event = unsafe { HostEvent::clone_raw(event) };
         if event.times().is_some() {
             self.executor.wait(&event)?;
@@ -406,7 +406,7 @@ unsafe impl Backend for HostBackend {
     }
 
     unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>> {
-        // SAFETY: the handle is live.
+        // SAFETY: O1: the handle is live.
         let event = unsafe { HostEvent::clone_raw(event) };
         let dependencies = self.executor.dependencies(&event);
         Ok(dependencies.into_iter().map(HostEvent::into_raw).collect())

@@ -10,8 +10,10 @@ use super::event::HostEvent;
 use super::queue::HostQueue;
 use crate::backend::{RawContext, RawDevice, RawEvent, RawPlatform, RawQueue};
 
-/// An object that travels as a raw handle: the pointer of an `Arc`, which owns one count.
+/// An object that travels as a raw handle.
 pub(super) trait Handle: Sized {
+    /// Invariant O1: a live handle is the pointer that [`into_raw`](Self::into_raw) made of an `Arc` of this very type, and owns one
+    /// of its counts.
     type Raw: Copy;
 
     fn wrap(pointer: NonNull<c_void>) -> Self::Raw;
@@ -29,9 +31,9 @@ pub(super) trait Handle: Sized {
     /// 1. `raw` came from `into_raw` of the same type and is live.
     unsafe fn clone_raw(raw: Self::Raw) -> Arc<Self> {
         let pointer = Self::unwrap(raw).cast_const().cast::<Self>();
-        // SAFETY: the caller's promise: the pointer of a live `Arc`.
+        // SAFETY: O1: the handle is live (1).
         unsafe { Arc::increment_strong_count(pointer) };
-        // SAFETY: the count just added is ours.
+        // SAFETY: O1: the count just added is ours.
         unsafe { Arc::from_raw(pointer) }
     }
 
@@ -40,7 +42,7 @@ pub(super) trait Handle: Sized {
     /// # Safety
     /// 1. `raw` came from `into_raw` of the same type and is used no more.
     unsafe fn release_raw(raw: Self::Raw) {
-        // SAFETY: the caller's promise.
+        // SAFETY: O1: the handle owns a count, and is used no more (1).
         drop(unsafe { Arc::from_raw(Self::unwrap(raw).cast_const().cast::<Self>()) });
     }
 }

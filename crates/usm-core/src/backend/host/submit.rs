@@ -27,7 +27,7 @@ pub(super) unsafe fn memcpy(
         // J1 is the caller's promise, at the addresses that `operand` found.
         Ok(Work::Copy { dst, src, len_bytes })
     };
-    // SAFETY: the caller's promise 1.
+    // SAFETY: O1: queue and dependencies are live (1).
     unsafe { submit(backend, queue, dependencies, work) }
 }
 
@@ -49,7 +49,7 @@ pub(super) unsafe fn fill(
         // J2 is the caller's promise, at the address that `operand` found.
         Ok(Work::Fill { dst, pattern: bytes, len, count })
     };
-    // SAFETY: the caller's promise 1.
+    // SAFETY: O1: queue and dependencies are live (1).
     unsafe { submit(backend, queue, dependencies, work) }
 }
 
@@ -70,7 +70,7 @@ pub(super) unsafe fn hint(
         memory.operand(operation, range, len_bytes, false, queue)?;
         Ok(Work::Nothing)
     };
-    // SAFETY: the caller's promise 1.
+    // SAFETY: O1: queue and dependencies are live (1).
     unsafe { submit(backend, queue, dependencies, work) }
 }
 
@@ -91,16 +91,16 @@ pub(super) unsafe fn host_task(
         // J3 is the caller's promise, at the addresses that `operand` found.
         Ok(Work::Task { memory: operands, len_bytes, task })
     };
-    // SAFETY: the caller's promise 1.
+    // SAFETY: O1: queue and dependencies are live (1).
     unsafe { submit(backend, queue, dependencies, work) }
 }
 
 /// # Safety
 /// 1. As for [`crate::backend::Backend::barrier`].
 pub(super) unsafe fn barrier(backend: &HostBackend, queue: RawQueue, after: &[RawEvent]) -> Result<RawEvent> {
-    // SAFETY: the caller's promise 1.
+    // SAFETY: O1: the queue is live (1).
     let queue = unsafe { HostQueue::clone_raw(queue) };
-    // SAFETY: the caller's promise 1.
+    // SAFETY: O1: the events are live (1).
     let after = unsafe { events(after) };
     queue.barrier(&backend.executor, after).map(HostEvent::into_raw)
 }
@@ -113,10 +113,10 @@ unsafe fn submit(
     dependencies: &[RawEvent],
     work: impl FnOnce(&mut Memory, &HostQueue) -> Result<Work>,
 ) -> Result<RawEvent> {
-    // SAFETY: the caller's promise 1.
+    // SAFETY: O1: the queue is live (1).
     let queue = unsafe { HostQueue::clone_raw(queue) };
     let work = work(&mut backend.memory(), &queue)?;
-    // SAFETY: the caller's promise 1.
+    // SAFETY: O1: the dependencies are live (1).
     let dependencies = unsafe { events(dependencies) };
     queue.submit(&backend.executor, work, dependencies).map(HostEvent::into_raw)
 }
@@ -126,6 +126,6 @@ unsafe fn submit(
 /// # Safety
 /// 1. All of them are live.
 unsafe fn events(raw: &[RawEvent]) -> Vec<Arc<HostEvent>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: O1: all of them are live (1).
     raw.iter().map(|&event| unsafe { HostEvent::clone_raw(event) }).collect()
 }

@@ -15,7 +15,6 @@ use crate::buffer::{FreeSlot, Owner, OwnerRef, same_queue};
 use crate::snapshot::PooledAddress;
 
 /// The slabs that any queue of one context and device may use.
-#[derive(Debug)]
 pub(super) struct Arena {
     /// A queue of the context and device.
     pub(super) queue: Queue,

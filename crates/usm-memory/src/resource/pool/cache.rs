@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use usm_core::{Queue, Runtime, UsmKind};
 
+use super::counts::Counts;
 use super::size_class::SizeClass;
 use crate::buffer::{CacheKey, FreeSlot};
 
@@ -48,6 +49,7 @@ pub(super) struct Content {
     /// Upper bound of the slab bytes that the slots keep alive. At most `max_pinned_bytes`.
     pinned_bytes: usize,
     max_pinned_bytes: usize,
+    /// What the thread did since the pool took the counts last.
     counts: Counts,
 }
 
@@ -65,16 +67,6 @@ struct Bin {
     slots: Vec<FreeSlot>,
     max_slots: usize,
     slab_bytes: usize,
-}
-
-/// What a thread did since the pool asked last.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    /// Bytes that were allocated from the cache, less the bytes that came back to it.
-    pub(super) used_bytes: isize,
-    /// The largest value of `used_bytes`.
-    pub(super) peak_bytes: isize,
-    pub(super) reused_count: u64,
 }
 
 /// What a cache gives up, to be dropped without its lock.
@@ -204,6 +196,10 @@ fn is_clone(a: &Queue, b: &Queue) -> bool {
     ptr::eq(a.context(), b.context())
 }
 
+fn bin_mut(bins: &mut [Vec<Bin>], arena: usize, class: SizeClass) -> Option<&mut Bin> {
+    bins.get_mut(arena)?.get_mut(class.index())
+}
+
 impl Bin {
     fn pinned_bytes(&self) -> usize {
         self.slots.len() * self.slab_bytes
@@ -221,12 +217,10 @@ impl Content {
         len_bytes: usize,
     ) -> Option<FreeSlot> {
         let arena = self.arena(queue, kind)?;
-        let bin = self.bins.get_mut(arena)?.get_mut(class.index())?;
+        let bin = bin_mut(&mut self.bins, arena, class)?;
         let slot = bin.slots.pop()?;
         self.pinned_bytes -= bin.slab_bytes;
-        self.counts.used_bytes += len_bytes as isize;
-        self.counts.peak_bytes = self.counts.peak_bytes.max(self.counts.used_bytes);
-        self.counts.reused_count += 1;
+        self.counts.add(len_bytes);
         Some(slot)
     }
 
@@ -256,7 +250,7 @@ impl Content {
             Some(own) if !is_kept(own) => slot.replace_queue(None),
             _ => None,
         };
-        self.counts.used_bytes -= slot.len_bytes() as isize;
+        self.counts.remove(slot.len_bytes());
         self.pinned_bytes = pinned_bytes;
         bin.slots.push(slot);
         unused
@@ -299,7 +293,7 @@ impl Content {
         class: SizeClass,
         mut next: impl FnMut() -> Option<FreeSlot>,
     ) {
-        let Some(bin) = self.bins.get_mut(arena).and_then(|bins| bins.get_mut(class.index())) else { return };
+        let Some(bin) = bin_mut(&mut self.bins, arena, class) else { return };
         // Other classes need capacity, too.
         let pinned_bytes = (self.max_pinned_bytes - self.pinned_bytes) / 4;
         let count = (bin.max_slots / 2).min(pinned_bytes / bin.slab_bytes.max(1));
@@ -317,9 +311,7 @@ impl Content {
     /// Makes capacity for one more slot of a class: half of its slots go, or half of the slots that pin most.
     pub(super) fn overflow(&mut self, arena: usize, class: SizeClass) -> Vec<FreeSlot> {
         let (pinned_bytes, max_pinned_bytes) = (self.pinned_bytes, self.max_pinned_bytes);
-        let Some(bin) = self.bins.get_mut(arena).and_then(|bins| bins.get_mut(class.index())) else {
-            return Vec::new();
-        };
+        let Some(bin) = bin_mut(&mut self.bins, arena, class) else { return Vec::new() };
         let is_over = bin.slots.len() >= bin.max_slots || pinned_bytes + bin.slab_bytes > max_pinned_bytes;
         let bin = match is_over {
             false => None,
@@ -336,11 +328,9 @@ impl Content {
 
     /// Takes the slots of a class of an arena.
     pub(super) fn reclaim(&mut self, arena: usize, class: SizeClass) -> Vec<FreeSlot> {
-        let bin = self.bins.get_mut(arena).and_then(|bins| bins.get_mut(class.index()));
-        bin.map_or_else(Vec::new, |bin| {
-            self.pinned_bytes -= bin.slab_bytes * bin.slots.len();
-            bin.slots.drain(..).collect()
-        })
+        let Some(bin) = bin_mut(&mut self.bins, arena, class) else { return Vec::new() };
+        self.pinned_bytes -= bin.pinned_bytes();
+        bin.slots.drain(..).collect()
     }
 
     /// Takes everything. The cache takes nothing until the pool prepares it again.
@@ -358,6 +348,11 @@ impl Content {
 
     pub(super) fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Lets the peaks start again.
+    pub(super) fn restart_peaks(&mut self) {
+        self.counts = self.counts.restart();
     }
 
     /// What was counted since this was called last.

@@ -9,7 +9,6 @@ use crate::UsmBuffer;
 use crate::buffer::{FreeSlot, OwnerRef, SlabNumber};
 
 /// The slabs of one size class.
-#[derive(Debug)]
 pub(super) struct ClassSlabs {
     pub(super) class: SizeClass,
     slabs: Vec<Option<Slab>>,
@@ -20,7 +19,6 @@ pub(super) struct ClassSlabs {
 }
 
 /// A slot that leaves its class.
-#[derive(Debug)]
 pub(super) struct Taken {
     pub(super) slot: FreeSlot,
     /// No slot of the slab was allocated before.

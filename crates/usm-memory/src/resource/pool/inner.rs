@@ -5,14 +5,14 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use usm_core::{LiveAllocations, Queue, Runtime};
+use usm_core::{Queue, Runtime};
 
 use super::arena::Drops;
 use super::cache::{self, CacheOwner, ThreadCache};
 use super::class::ClassSlabs;
-use super::options::PoolStatistics;
 use super::state::{Pending, PoolState, Request};
-use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, OwnerRef, Watcher, hand_down};
+use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, OwnerRef, hand_down};
+use crate::resource::AllocationRequest;
 use crate::snapshot::{Facts, Holder, Moment, PooledAddress, PooledMemory};
 use crate::{UsmBuffer, drops};
 
@@ -59,17 +59,25 @@ impl PoolInner {
         (!self.is_forked()).then(|| self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Does something under the lock, and drops afterwards what is left over.
-    fn locked<T>(&self, job: impl FnOnce(&mut PoolState, &mut Drops) -> T) -> Option<T> {
-        let mut drops = Drops::default();
-        let mut state = self.lock()?;
-        let result = job(&mut state, &mut drops);
-        drop(state);
-        drop(drops);
-        Some(result)
+    /// Does something under the lock with the state, which knows what this thread has done so far, and the cache of the thread. Drops
+    /// afterwards what is left over. `None` in a forked child, whose pool this is not.
+    pub(super) fn locked<T>(&self, job: impl FnOnce(&mut PoolState, Option<&ThreadCache>) -> T) -> Option<T> {
+        self.locked_with(cache::find(self.id), job).map(|(result, _)| result)
     }
 
-    /// The cache of this thread.
+    /// As [`locked`](Self::locked), with the cache of this thread; the caller drops what is left over.
+    fn locked_with<T>(
+        &self,
+        cache: Option<Arc<ThreadCache>>,
+        job: impl FnOnce(&mut PoolState, Option<&ThreadCache>) -> T,
+    ) -> Option<(T, Drops)> {
+        let mut state = self.lock()?;
+        cache.iter().for_each(|cache| state.add_counts_of(cache));
+        let result = job(&mut state, cache.as_deref());
+        Some((result, mem::take(&mut state.drops)))
+    }
+
+    /// The cache of this thread, a new one where it has none.
     fn cache(&self) -> Option<Arc<ThreadCache>> {
         if self.id == 0 || self.is_forked() {
             return None;
@@ -84,7 +92,7 @@ impl PoolInner {
     /// A buffer in a slot that nothing uses, from the cache of this thread or the arena.
     #[inline(always)]
     pub(super) fn allocate(&self, request: &Request<'_>) -> Option<UsmBuffer> {
-        let Request { queue, kind, len_bytes, class } = *request;
+        let Request { asked: AllocationRequest { queue, kind, len_bytes, .. }, class } = *request;
         let slot = cache::allocate(self.id, queue, kind, class, len_bytes);
         let slot = slot.or_else(|| self.allocate_in_arena(request))?;
         Some(slot.allocate(queue, len_bytes, false))
@@ -92,17 +100,14 @@ impl PoolInner {
 
     #[cold]
     fn allocate_in_arena(&self, request: &Request<'_>) -> Option<FreeSlot> {
-        let cache = self.cache();
-        self.locked(|state, drops| state.allocate(request, cache.as_deref(), false, drops)).flatten()
+        self.locked_with(self.cache(), |state, cache| state.allocate(request, cache, false))?.0
     }
 
     /// A buffer in a slot that came back with work pending, without a wait: in the order of its queue, or after the end of the work.
     pub(super) fn allocate_deferred(&self, request: &Request<'_>) -> Option<UsmBuffer> {
-        let cache = cache::find(self.id);
-        let in_order =
-            self.locked(|state, drops| state.allocate_in_order(request, cache.as_deref(), drops)).flatten();
-        if let Some(slot) = in_order {
-            return Some(slot.allocate(request.queue, request.len_bytes, true));
+        let in_order = self.locked(|state, _| state.allocate_in_order(request));
+        if let Some(slot) = in_order.flatten() {
+            return Some(slot.allocate(request.asked.queue, request.asked.len_bytes, true));
         }
         let pending = self.lock()?.pending_for(request);
         pending.into_iter().find_map(|pending| self.allocate_after(pending, request))
@@ -114,7 +119,7 @@ impl PoolInner {
             // Submitted without the lock: the frees up to `until` came before. Without an event the queue is waited for, if need be.
             let event = pending.queue.barrier(&[]).ok()?;
             let is_complete = event.is_complete();
-            self.locked(|state, drops| state.set_mark(&pending, event, drops));
+            self.locked(|state, _| state.set_mark(&pending, event));
             return if is_complete { self.allocate_absorbed(&pending, pending.until, request) } else { None };
         };
         if event.is_complete() { self.allocate_absorbed(&pending, until, request) } else { None }
@@ -122,20 +127,19 @@ impl PoolInner {
 
     /// Deferred frees until a time are complete. The slabs that are too many go after the request is served.
     fn allocate_absorbed(&self, pending: &Pending, until: u64, request: &Request<'_>) -> Option<UsmBuffer> {
-        let cache = cache::find(self.id);
-        let slot = self.locked(|state, drops| {
-            let slabs = state.absorb(pending, until, drops);
-            let slot = state.allocate(request, cache.as_deref(), false, drops);
+        let slot = self.locked(|state, cache| {
+            let slabs = state.absorb(pending, until);
+            let slot = state.allocate(request, cache, false);
             let taken_bytes = if slot.is_some() { request.class.slab_bytes() } else { 0 };
-            state.evict(pending, &slabs, taken_bytes, drops);
+            state.evict(pending, &slabs, taken_bytes);
             slot
         });
-        Some(slot.flatten()?.allocate(request.queue, request.len_bytes, false))
+        Some(slot.flatten()?.allocate(request.asked.queue, request.asked.len_bytes, false))
     }
 
     /// As [`allocate`](Self::allocate), after all threads have given up what they cache for the request.
     pub(super) fn allocate_reclaimed(&self, request: &Request<'_>) -> Option<UsmBuffer> {
-        let found = self.locked(|state, drops| state.reclaim(request, drops));
+        let found = self.locked(|state, _| state.reclaim(request));
         if found == Some(true) { self.allocate(request) } else { None }
     }
 
@@ -150,35 +154,29 @@ impl PoolInner {
 
     /// A buffer in a new slab. `None` in a forked child.
     pub(super) fn allocate_in_new(&self, request: &Request<'_>, slab: UsmBuffer) -> Option<UsmBuffer> {
-        let cache = self.cache();
         let owner = OwnerRef { id: self.id, owner: Weak::clone(&self.this) as _ };
-        let slot =
-            self.locked(|state, drops| state.allocate_in_new(request, slab, owner, cache.as_deref(), drops));
-        Some(slot.flatten()?.allocate(request.queue, request.len_bytes, false))
+        let slot = self
+            .locked_with(self.cache(), |state, cache| state.allocate_in_new(request, slab, owner, cache))?
+            .0;
+        Some(slot?.allocate(request.asked.queue, request.asked.len_bytes, false))
     }
 
     /// Gives all slabs that no buffer uses back to upstream, after the work that is pending on them. Returns their bytes.
     pub(super) fn trim(&self) -> usize {
-        let mut drops = Drops::default();
-        let Some(pending) = self.lock().map(|mut state| {
+        let reclaimed = self.locked_with(cache::find(self.id), |state, _| {
             // Slabs whose slots threads cache are not idle.
-            state.reclaim_all(&mut drops);
+            state.reclaim_all();
             state.pending_in_idle()
-        }) else {
-            return 0;
-        };
+        });
+        let Some((pending, first)) = reclaimed else { return 0 };
         for pending in pending {
             // What cannot be waited for stays.
-            if let Some(until) = pending.wait()
-                && let Some(mut state) = self.lock()
-            {
-                state.absorb(&pending, until, &mut drops);
+            if let Some(until) = pending.wait() {
+                self.locked(|state, _| state.absorb(&pending, until));
             }
         }
-        if let Some(mut state) = self.lock() {
-            state.evict_all(&mut drops);
-        }
-        drops.slab_bytes()
+        let last = self.locked_with(None, |state, _| state.evict_all());
+        first.slab_bytes() + last.map_or(0, |(_, last)| last.slab_bytes())
     }
 
     /// The pool goes: all that comes back goes upstream from now on.
@@ -188,8 +186,8 @@ impl PoolInner {
             // Another thread may have been changing the state: nobody drops it.
             return mem::forget(itself);
         }
-        let deferred = self.locked(|state, drops| {
-            state.close(itself, drops);
+        let deferred = self.locked(|state, _| {
+            state.close(itself);
             state.deferred_slabs()
         });
         let Some(deferred) = deferred else { return };
@@ -197,30 +195,21 @@ impl PoolInner {
             hand_down(slab.block(), queue);
         }
         // What waits for a queue does so when its slab is freed.
-        self.locked(|state, drops| {
-            state.absorb_all(drops);
-            state.evict_all(drops);
+        self.locked(|state, _| {
+            state.absorb_all();
+            state.evict_all();
         });
         drop(deferred);
     }
 
     /// A buffer that has no slot is there. It tells of its end.
     pub(super) fn count(&self, buffer: &UsmBuffer, len_bytes: usize) {
-        let cache = cache::find(self.id);
-        self.locked(|state, _| state.count_allocated(len_bytes, false, cache.as_deref()));
+        self.locked(|state, _| state.count_allocated(len_bytes, false));
         if let Some(this) = self.this.upgrade() {
-            buffer.tell_before_release(this, len_bytes);
+            buffer.before_release(move || {
+                this.locked(|state, _| state.count_freed(len_bytes));
+            });
         }
-    }
-
-    /// What the pool has, and did so far; nothing in a forked child, whose pool this is not.
-    pub(super) fn statistics(&self) -> PoolStatistics {
-        self.lock().map_or_else(PoolStatistics::default, |mut state| state.statistics())
-    }
-
-    /// The slabs, and the buffers in them.
-    pub(super) fn live(&self) -> [LiveAllocations; 2] {
-        self.lock().map_or_else(Default::default, |state| state.live())
     }
 }
 
@@ -234,36 +223,28 @@ impl Pending {
 
 impl Owner for PoolInner {
     fn free(&self, slot: FreeSlot, mut pending: Option<Queue>) {
-        let cache = cache::find(self.id);
-        let refused = self.locked(|state, drops| {
+        let refused = self.locked(|state, cache| {
             if state.is_closed && pending.is_some() {
                 return Some((state.slab_of(&slot), slot));
             }
-            state.free(slot, pending.take(), cache.as_deref(), drops);
+            state.free(slot, pending.take(), cache);
             None
         });
         // The slab of a closed pool waits for the queue before it goes.
         if let (Some((slab, slot)), Some(queue)) = (refused.flatten(), pending) {
             slab.iter().for_each(|slab| hand_down(slab.block(), &queue));
-            self.locked(|state, drops| state.free(slot, None, cache.as_deref(), drops));
+            self.locked(|state, cache| state.free(slot, None, cache));
         }
     }
 }
 
 impl CacheOwner for PoolInner {
     fn retire(&self, cache: &ThreadCache) {
-        self.locked(|state, drops| {
-            state.reclaim_all_of(cache, drops);
+        self.locked(|state, _| {
+            state.reclaim_all_of(cache);
             let gone = state.caches.extract_if(.., |known| std::ptr::eq(&**known, cache));
-            drops.caches.extend(gone);
+            state.drops.caches.extend(gone);
         });
-    }
-}
-
-impl Watcher for PoolInner {
-    fn ended(&self, len_bytes: usize) {
-        let cache = cache::find(self.id);
-        self.locked(|state, _| state.count_freed(len_bytes, cache.as_deref()));
     }
 }
 

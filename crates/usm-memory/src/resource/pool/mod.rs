@@ -3,6 +3,7 @@
 mod arena;
 mod cache;
 mod class;
+mod counts;
 mod deferred;
 mod inner;
 mod options;
@@ -12,15 +13,15 @@ mod state;
 
 use std::sync::{Arc, Weak};
 
-use usm_core::{Error as CoreError, LiveAllocations, Queue, UsmKind};
+use usm_core::{Error as CoreError, LiveAllocations};
 
 use self::inner::PoolInner;
 pub use self::options::{PoolOptions, PoolStatistics};
 use self::size_class::SizeClass;
 use self::state::Request;
-use super::usage::Usage;
-use super::{MemoryResource, check};
+use super::{AllocationRequest, MemoryResource};
 use crate::snapshot::{self, PooledMemory, Tag, TagId};
+use crate::usage::Usage;
 use crate::{Error, Result, UsmBuffer};
 
 /// Takes slabs from another resource, cuts them into blocks of one size each, and hands a block out again when its last buffer
@@ -90,40 +91,33 @@ impl PoolResource {
 
     /// The slabs, and the buffers in them.
     pub(crate) fn live(&self) -> [LiveAllocations; 2] {
-        self.inner.live()
+        self.inner.locked(|state, _| state.live()).unwrap_or_default()
     }
 
     /// What the pool has at the moment, and did so far. The pool and the caches of its threads stay as they are.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
-        self.inner.statistics()
+        self.inner.locked(|state, _| state.statistics()).unwrap_or_default()
+    }
+
+    /// Lets the peaks start again from the current numbers.
+    pub fn reset_peak(&self) {
+        self.inner.locked(|state, _| state.reset_peak());
     }
 
     /// A request that the pool may serve from a slab.
     #[inline(always)]
-    fn request<'a>(
-        &self,
-        queue: &'a Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Option<Request<'a>> {
-        let class = SizeClass::of(len_bytes, align_bytes)?;
-        (Some(class) <= self.largest).then_some(Request { queue, kind, len_bytes, class })
+    fn request<'a>(&self, asked: AllocationRequest<'a>) -> Option<Request<'a>> {
+        let class = SizeClass::of(asked.len_bytes, asked.align_bytes)?;
+        (Some(class) <= self.largest).then_some(Request { asked, class })
     }
 
     #[cold]
-    fn allocate_slowly(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        let request = self.request(queue, kind, len_bytes, align_bytes);
+    fn allocate_slowly(&self, asked: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        let request = self.request(asked);
         let allocate = || match &request {
-            Some(request) => self.pooled(request, align_bytes),
-            None => self.exact(queue, kind, len_bytes, align_bytes),
+            Some(request) => self.pooled(request),
+            None => self.exact(asked),
         };
         let mut allocated = allocate();
         if is_out_of_memory(&allocated) {
@@ -136,14 +130,16 @@ impl PoolResource {
         }
         // A slab may be refused where what was asked for is not.
         if request.is_some() && allocated.as_ref().is_err_and(is_about_length) {
-            allocated = self.exact(queue, kind, len_bytes, align_bytes);
+            allocated = self.exact(asked);
         }
-        allocated.map_err(|error| self.explain(error))
+        allocated.map_err(|error| {
+            self.inner.locked(|state, _| state.failed_count += 1);
+            self.explain(error)
+        })
     }
 
     /// A buffer in a slot: free, with completed work, cached by other threads, or of a new slab.
-    fn pooled(&self, request: &Request<'_>, align_bytes: usize) -> Result<UsmBuffer> {
-        let Request { queue, kind, len_bytes, .. } = *request;
+    fn pooled(&self, request: &Request<'_>) -> Result<UsmBuffer> {
         let found = self.inner.allocate(request);
         let found = found.or_else(|| self.inner.allocate_deferred(request));
         if let Some(buffer) = found.or_else(|| self.inner.allocate_reclaimed(request)) {
@@ -151,74 +147,66 @@ impl PoolResource {
         }
         // In a forked child the pool is the parent's.
         if self.inner.is_forked() {
-            return self.exact(queue, kind, len_bytes, align_bytes);
+            return self.exact(request.asked);
         }
         let slab = self.slab(request)?;
         // Code of users was called, which may have forked: `None` in the child.
         match self.inner.allocate_in_new(request, slab) {
             Some(buffer) => Ok(buffer),
-            None => self.exact(queue, kind, len_bytes, align_bytes),
+            None => self.exact(request.asked),
         }
     }
 
     /// A new slab. Upstream is asked without the lock, since it may call back.
     fn slab(&self, request: &Request<'_>) -> Result<UsmBuffer> {
-        let Request { queue, kind, class, .. } = *request;
-        let (slab_bytes, align_bytes) = (class.slab_bytes(), class.align_bytes());
+        let Request { asked: AllocationRequest { queue, kind, .. }, class } = *request;
+        let wanted = AllocationRequest::new(queue, kind, class.slab_bytes()).aligned(class.align_bytes());
         let reserve = Tag::enter_id(TagId::RESERVE);
-        let slab = self.upstream.allocate(queue, kind, slab_bytes, align_bytes)?;
+        let slab = self.upstream.allocate(wanted)?;
         drop(reserve);
-        check(&slab, queue, kind, slab_bytes, align_bytes)?;
+        wanted.check(&slab)?;
         // Its buffers do not look below.
         slab.block().wait_for_others()?;
         Ok(slab)
     }
 
     /// A buffer of its own from upstream.
-    fn exact(&self, queue: &Queue, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<UsmBuffer> {
-        let buffer = self.upstream.allocate(queue, kind, len_bytes, align_bytes)?;
-        check(&buffer, queue, kind, len_bytes, align_bytes)?;
+    fn exact(&self, asked: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        let buffer = self.upstream.allocate(asked)?;
+        asked.check(&buffer)?;
         if !self.inner.is_forked() {
-            self.inner.count(&buffer, len_bytes);
+            self.inner.count(&buffer, asked.len_bytes);
         }
         Ok(buffer)
     }
 
     fn explain(&self, error: Error) -> Error {
         if self.inner.is_forked() {
-            return Usage::default().explain(error);
+            return error.explained(Usage::default());
         }
         let statistics = self.statistics();
         let (used_bytes, peak_bytes) = (Some(statistics.used_bytes), Some(statistics.peak_bytes));
-        Usage { used_bytes, peak_bytes, limit_bytes: None }.explain(error)
+        error.explained(Usage { used_bytes, peak_bytes, limit_bytes: None })
     }
 }
 
 impl MemoryResource for PoolResource {
     // In the caller: a buffer alone is in registers, and a `Result` in memory.
     #[inline(always)]
-    fn allocate(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Result<UsmBuffer> {
-        match self.allocate_at_once(queue, kind, len_bytes, align_bytes) {
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        match self.allocate_at_once(request) {
             Some(buffer) => Ok(buffer),
-            None => self.allocate_slowly(queue, kind, len_bytes, align_bytes),
+            None => self.allocate_slowly(request),
         }
     }
 
     #[inline(always)]
-    fn allocate_at_once(
-        &self,
-        queue: &Queue,
-        kind: UsmKind,
-        len_bytes: usize,
-        align_bytes: usize,
-    ) -> Option<UsmBuffer> {
-        self.inner.allocate(&self.request(queue, kind, len_bytes, align_bytes)?)
+    fn allocate_at_once(&self, request: AllocationRequest<'_>) -> Option<UsmBuffer> {
+        self.inner.allocate(&self.request(request)?)
+    }
+
+    fn upstream(&self) -> Option<&dyn MemoryResource> {
+        Some(&*self.upstream)
     }
 
     #[inline]
@@ -252,6 +240,8 @@ fn is_about_length(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use usm_core::UsmKind;
+
     use super::*;
     use crate::resource::DirectResource;
 
@@ -264,7 +254,7 @@ mod tests {
         let allocate = |len| UsmBuffer::allocate_in(&pool, &queue, UsmKind::Host, len).unwrap();
         drop(allocate(32 << 20));
         drop(allocate(64));
-        let request = pool.request(&queue, UsmKind::Host, 64, 1).unwrap();
+        let request = pool.request(AllocationRequest::new(&queue, UsmKind::Host, 64)).unwrap();
         let num_cached = || cache::find(pool.inner.id()).unwrap().lock().slots().count();
         let count = num_cached();
         assert!(count > 0);

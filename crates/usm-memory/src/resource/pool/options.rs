@@ -37,6 +37,16 @@ pub struct PoolStatistics {
     /// The most bytes in live buffers at a time: a high-water mark, which may differ by what the caches of threads hold when several
     /// threads use the pool.
     pub peak_bytes: usize,
+    /// Bytes in all buffers ever allocated.
+    pub total_bytes: u64,
+    /// Live buffers.
+    pub used_count: usize,
+    /// The most live buffers at a time, a high-water mark like `peak_bytes`.
+    pub peak_count: usize,
+    /// All buffers ever allocated.
+    pub total_count: u64,
+    /// Allocations that failed, for whatever reason.
+    pub failed_count: u64,
     /// Bytes of all slabs.
     pub slab_bytes: usize,
     /// Bytes of slabs without a buffer: what [`trim`](super::MemoryResource::trim) gives back.

@@ -11,7 +11,6 @@ use crate::buffer::{BlockTable, FreeSlot, OwnerRef, SlabNumber};
 use crate::snapshot::PooledAddress;
 
 /// A slab. Each of its slots is free here, or elsewhere: with a buffer, in the cache of a thread, or among the deferred frees.
-#[derive(Debug)]
 pub(super) struct Slab {
     pub(super) memory: UsmBuffer,
     slot_bytes: usize,

@@ -7,22 +7,22 @@ use std::sync::Arc;
 use usm_core::{Event, LiveAllocations, Queue, UsmKind};
 
 use super::arena::{Arena, Drops};
-use super::cache::{self, Counts, ThreadCache};
+use super::cache::{self, ThreadCache};
 use super::class::ClassSlabs;
+use super::counts::Counts;
 use super::deferred::{Stream, Time};
 use super::options::PoolStatistics;
 use super::size_class::SizeClass;
 use super::slab::Slab;
 use crate::UsmBuffer;
 use crate::buffer::{FreeSlot, Owner, OwnerRef, SlabNumber};
+use crate::resource::AllocationRequest;
 use crate::snapshot::PooledAddress;
 
-/// What an allocation is for.
+/// An allocation that the pool may serve from a slab.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request<'a> {
-    pub(super) queue: &'a Queue,
-    pub(super) kind: UsmKind,
-    pub(super) len_bytes: usize,
+    pub(super) asked: AllocationRequest<'a>,
     pub(super) class: SizeClass,
 }
 
@@ -36,13 +36,15 @@ pub(super) struct PoolState {
     pub(super) is_closed: bool,
     now: Time,
     pub(super) caches: Vec<Arc<ThreadCache>>,
-    /// Bytes in buffers, but for what caches have not told yet: less than nothing where more came back here than was allocated here.
-    used_bytes: isize,
-    peak_bytes: isize,
+    /// But for what caches have not told yet.
+    counts: Counts,
     reused_count: u64,
+    pub(super) failed_count: u64,
     /// Invariant A2: a closed pool keeps itself as long as buffers have slots: so many.
     itself: Option<Arc<dyn Owner>>,
     num_slots: usize,
+    /// Whoever unlocks the state takes them.
+    pub(super) drops: Drops,
 }
 
 /// Deferred frees of one class and queue, to be waited for.
@@ -68,8 +70,8 @@ impl PoolState {
         self.arenas.iter().position(suits)
     }
 
-    fn arena_mut(&mut self, arena: usize) -> Option<&mut Arena> {
-        self.arenas.get_mut(arena)?.as_mut()
+    fn class_mut(&mut self, arena: usize, class: SizeClass) -> Option<&mut ClassSlabs> {
+        self.arenas.get_mut(arena)?.as_mut()?.class_mut(class)
     }
 
     fn slabs(&self) -> impl Iterator<Item = &Slab> {
@@ -83,20 +85,19 @@ impl PoolState {
         request: &Request<'_>,
         cache: Option<&ThreadCache>,
         is_new: bool,
-        drops: &mut Drops,
     ) -> Option<FreeSlot> {
-        let Request { queue, kind, len_bytes, class } = *request;
+        let Request { asked: AllocationRequest { queue, kind, len_bytes, .. }, class } = *request;
         let arena = self.arena(queue, kind)?;
         let caching = cache.filter(|_| cache::is_cached(class, self.max_idle_bytes));
         if let Some(mut content) = caching.map(ThreadCache::lock) {
-            drops.queues.extend(content.prepare(queue, kind, arena, class, self.max_idle_bytes));
+            self.drops.queues.extend(content.prepare(queue, kind, arena, class, self.max_idle_bytes));
             let cached = if is_new { None } else { content.allocate(queue, kind, class, len_bytes) };
             if cached.is_some() {
                 return cached;
             }
         }
-        let slot = self.arena_mut(arena)?.allocate(class)?;
-        self.count_allocated(len_bytes, !is_new, cache);
+        let slot = self.arenas.get_mut(arena)?.as_mut()?.allocate(class)?;
+        self.count_allocated(len_bytes, !is_new);
         if let Some(cache) = caching {
             self.refill(arena, class, cache);
         }
@@ -104,7 +105,7 @@ impl PoolState {
     }
 
     fn refill(&mut self, arena: usize, class: SizeClass, cache: &ThreadCache) {
-        if let Some(slabs) = self.arena_mut(arena).and_then(|arena| arena.class_mut(class)) {
+        if let Some(slabs) = self.class_mut(arena, class) {
             cache.lock().refill(arena, class, || {
                 // An idle slab stays idle.
                 if slabs.next_is_busy() { slabs.allocate().map(|taken| taken.slot) } else { None }
@@ -113,15 +114,11 @@ impl PoolState {
     }
 
     /// A slot that only earlier work on the same in-order queue uses.
-    pub(super) fn allocate_in_order(
-        &mut self,
-        request: &Request<'_>,
-        cache: Option<&ThreadCache>,
-        drops: &mut Drops,
-    ) -> Option<FreeSlot> {
-        let arena = self.arena(request.queue, request.kind)?;
-        let slot = self.arena_mut(arena)?.allocate_in_order(request.class, request.queue, drops)?;
-        self.count_allocated(request.len_bytes, true, cache);
+    pub(super) fn allocate_in_order(&mut self, request: &Request<'_>) -> Option<FreeSlot> {
+        let arena = self.arena(request.asked.queue, request.asked.kind)?;
+        let arena = self.arenas.get_mut(arena)?.as_mut()?;
+        let slot = arena.allocate_in_order(request.class, request.asked.queue, &mut self.drops)?;
+        self.count_allocated(request.asked.len_bytes, true);
         Some(slot)
     }
 
@@ -132,29 +129,24 @@ impl PoolState {
         slab: UsmBuffer,
         owner: OwnerRef,
         cache: Option<&ThreadCache>,
-        drops: &mut Drops,
     ) -> Option<FreeSlot> {
-        let arena = self.arena(request.queue, request.kind).unwrap_or_else(|| {
+        let arena = self.arena(request.asked.queue, request.asked.kind).unwrap_or_else(|| {
             let vacant = self.arenas.iter().position(Option::is_none);
             vacant.unwrap_or_else(|| {
                 self.arenas.push(None);
                 self.arenas.len() - 1
             })
         });
-        let found =
-            self.arenas.get_mut(arena)?.get_or_insert_with(|| Arena::new(request.queue, request.kind));
+        let found = self
+            .arenas
+            .get_mut(arena)?
+            .get_or_insert_with(|| Arena::new(request.asked.queue, request.asked.kind));
         found.add(request.class, slab, owner, arena as u32);
-        self.allocate(request, cache, true, drops)
+        self.allocate(request, cache, true)
     }
 
     /// Takes a slot back. The cache of the thread gives some up where it has no capacity.
-    pub(super) fn free(
-        &mut self,
-        slot: FreeSlot,
-        pending: Option<Queue>,
-        cache: Option<&ThreadCache>,
-        drops: &mut Drops,
-    ) {
+    pub(super) fn free(&mut self, slot: FreeSlot, pending: Option<Queue>, cache: Option<&ThreadCache>) {
         let mut slot = Some(slot);
         if let (Some(cache), None) = (cache, &pending) {
             let mut content = cache.lock();
@@ -162,68 +154,66 @@ impl PoolState {
             let overflow = number.map_or_else(Vec::new, |SlabNumber { arena, class, .. }| {
                 content.overflow(arena as usize, SizeClass::numbered(class))
             });
-            drops.queues.extend(content.free(&mut slot));
+            self.drops.queues.extend(content.free(&mut slot));
             drop(content);
-            overflow.into_iter().for_each(|slot| self.put(slot, None, drops));
+            overflow.into_iter().for_each(|slot| self.put(slot, None));
         }
         if let Some(slot) = slot {
-            self.count_freed(slot.len_bytes(), cache);
-            self.put(slot, pending, drops);
+            self.counts.remove(slot.len_bytes());
+            self.put(slot, pending);
         }
         if self.is_closed {
             self.num_slots = self.num_slots.saturating_sub(1);
-            drops.owner = self.itself.take_if(|_| self.num_slots == 0);
+            self.drops.owner = self.itself.take_if(|_| self.num_slots == 0);
         }
     }
 
     /// A slot is free, or waits for a queue.
-    fn put(&mut self, mut slot: FreeSlot, pending: Option<Queue>, drops: &mut Drops) {
+    fn put(&mut self, mut slot: FreeSlot, pending: Option<Queue>) {
         self.now += 1;
-        drops.queues.extend(slot.replace_queue(None));
+        self.drops.queues.extend(slot.replace_queue(None));
         let (now, max_idle_bytes) = (self.now, self.max_idle_bytes);
         let arena = slot.number().map(|number| number.arena as usize);
-        if let Some(arena) = arena.and_then(|arena| self.arena_mut(arena)) {
-            arena.free(slot, pending, now, max_idle_bytes, drops);
+        if let Some(arena) = arena.and_then(|arena| self.arenas.get_mut(arena)?.as_mut()) {
+            arena.free(slot, pending, now, max_idle_bytes, &mut self.drops);
         }
     }
 
     /// Takes the slots that threads cache for a request. `true` when there were any.
-    pub(super) fn reclaim(&mut self, request: &Request<'_>, drops: &mut Drops) -> bool {
-        let Some(arena) = self.arena(request.queue, request.kind) else { return false };
+    pub(super) fn reclaim(&mut self, request: &Request<'_>) -> bool {
+        let Some(arena) = self.arena(request.asked.queue, request.asked.kind) else { return false };
         let slots: Vec<_> =
             self.caches.iter().flat_map(|cache| cache.lock().reclaim(arena, request.class)).collect();
         let found = !slots.is_empty();
-        slots.into_iter().for_each(|slot| self.put(slot, None, drops));
+        slots.into_iter().for_each(|slot| self.put(slot, None));
         found
     }
 
     /// Takes all that a thread caches.
-    pub(super) fn reclaim_all_of(&mut self, cache: &ThreadCache, drops: &mut Drops) {
-        let mut content = cache.lock();
-        let (reclaimed, counts) = (content.reclaim_all(), content.take_counts());
-        drop(content);
-        self.add_counts(counts);
-        drops.queues.extend(reclaimed.queues);
-        reclaimed.slots.into_iter().for_each(|slot| self.put(slot, None, drops));
+    pub(super) fn reclaim_all_of(&mut self, cache: &ThreadCache) {
+        let reclaimed = cache.lock().reclaim_all();
+        self.add_counts_of(cache);
+        self.drops.queues.extend(reclaimed.queues);
+        reclaimed.slots.into_iter().for_each(|slot| self.put(slot, None));
     }
 
     /// Takes all that threads cache.
-    pub(super) fn reclaim_all(&mut self, drops: &mut Drops) {
+    pub(super) fn reclaim_all(&mut self) {
         for index in 0..self.caches.len() {
             if let Some(cache) = self.caches.get(index).map(Arc::clone) {
-                self.reclaim_all_of(&cache, drops);
+                self.reclaim_all_of(&cache);
             }
         }
     }
 
     /// Takes all slabs out that nothing uses, and the arenas that are empty then.
-    pub(super) fn evict_all(&mut self, drops: &mut Drops) {
+    pub(super) fn evict_all(&mut self) {
         // A1: no cache knows an arena from here on.
-        self.reclaim_all(drops);
+        self.reclaim_all();
         for arena in &mut self.arenas {
-            arena.iter_mut().for_each(|arena| arena.evict_all(drops));
+            arena.iter_mut().for_each(|arena| arena.evict_all(&mut self.drops));
             let empty = arena.take_if(|arena| arena.slab_bytes == 0);
-            drops.queues.extend(empty.map(|arena| arena.queue));
+            self.drops.queues.extend(empty.map(|arena| arena.queue));
         }
     }
 
@@ -252,31 +242,32 @@ impl PoolState {
 
     /// The deferred frees that a request may use.
     pub(super) fn pending_for(&self, request: &Request<'_>) -> Vec<Pending> {
-        let Some(wanted) = self.arena(request.queue, request.kind) else { return Vec::new() };
+        let Some(wanted) = self.arena(request.asked.queue, request.asked.kind) else { return Vec::new() };
         self.pending(|arena, slabs, _| arena == wanted && slabs.class == request.class)
     }
 
     /// Remembers the event of a barrier that was submitted for deferred frees.
-    pub(super) fn set_mark(&mut self, pending: &Pending, event: Event, drops: &mut Drops) {
-        let slabs = self.arena_mut(pending.arena).and_then(|arena| arena.class_mut(pending.class));
+    pub(super) fn set_mark(&mut self, pending: &Pending, event: Event) {
         let mark = (event, pending.until);
-        match slabs {
-            Some(slabs) => drops.marks.extend(slabs.deferred.set_mark(&pending.queue, mark)),
-            None => drops.marks.push(mark),
-        }
+        let unused = match self.class_mut(pending.arena, pending.class) {
+            Some(slabs) => slabs.deferred.set_mark(&pending.queue, mark),
+            None => Some(mark),
+        };
+        self.drops.marks.extend(unused);
     }
 
     /// Deferred frees until a time are complete: their slots are free. Returns the slabs.
-    pub(super) fn absorb(&mut self, pending: &Pending, until: Time, drops: &mut Drops) -> Vec<u32> {
-        let slabs = self.arena_mut(pending.arena).and_then(|arena| arena.class_mut(pending.class));
-        slabs.map_or_else(Vec::new, |slabs| slabs.absorb(&pending.queue, until, &mut drops.streams))
+    pub(super) fn absorb(&mut self, pending: &Pending, until: Time) -> Vec<u32> {
+        let arena = self.arenas.get_mut(pending.arena).and_then(Option::as_mut);
+        let slabs = arena.and_then(|arena| arena.class_mut(pending.class));
+        slabs.map_or_else(Vec::new, |slabs| slabs.absorb(&pending.queue, until, &mut self.drops.streams))
     }
 
     /// Takes out what is idle of some slabs beyond what the pool may retain.
-    pub(super) fn evict(&mut self, pending: &Pending, slabs: &[u32], taken_bytes: usize, drops: &mut Drops) {
+    pub(super) fn evict(&mut self, pending: &Pending, slabs: &[u32], taken_bytes: usize) {
         let max_idle_bytes = self.max_idle_bytes.saturating_sub(taken_bytes);
-        if let Some(arena) = self.arena_mut(pending.arena) {
-            slabs.iter().for_each(|slab| arena.evict(pending.class, *slab, max_idle_bytes, drops));
+        if let Some(Some(arena)) = self.arenas.get_mut(pending.arena) {
+            slabs.iter().for_each(|slab| arena.evict(pending.class, *slab, max_idle_bytes, &mut self.drops));
         }
     }
 
@@ -295,19 +286,19 @@ impl PoolState {
     }
 
     /// All deferred frees are complete, or their slabs wait for them.
-    pub(super) fn absorb_all(&mut self, drops: &mut Drops) {
+    pub(super) fn absorb_all(&mut self) {
         for pending in self.pending(|_, _, _| true) {
-            self.absorb(&pending, pending.until, drops);
-            drops.queues.push(pending.queue);
-            drops.marks.extend(pending.mark);
+            self.absorb(&pending, pending.until);
+            self.drops.queues.push(pending.queue);
+            self.drops.marks.extend(pending.mark);
         }
     }
 
     /// The pool goes. It keeps `itself` until the last buffer is gone.
-    pub(super) fn close(&mut self, itself: Arc<dyn Owner>, drops: &mut Drops) {
+    pub(super) fn close(&mut self, itself: Arc<dyn Owner>) {
         (self.is_closed, self.max_idle_bytes) = (true, 0);
-        self.reclaim_all(drops);
-        drops.caches = mem::take(&mut self.caches);
+        self.reclaim_all();
+        self.drops.caches = mem::take(&mut self.caches);
         self.num_slots = self.slabs().map(|slab| slab.num_allocated).sum();
         self.itself = (self.num_slots > 0).then_some(itself);
     }
@@ -320,59 +311,59 @@ impl PoolState {
     }
 
     /// A buffer is there.
-    pub(super) fn count_allocated(&mut self, len_bytes: usize, is_reuse: bool, cache: Option<&ThreadCache>) {
-        self.add_counts_of(cache);
-        self.used_bytes = self.used_bytes.saturating_add_unsigned(len_bytes);
-        self.note_peak(self.used_bytes);
+    pub(super) fn count_allocated(&mut self, len_bytes: usize, is_reuse: bool) {
+        self.append(Counts::of(len_bytes));
         self.reused_count += u64::from(is_reuse);
     }
 
     /// A buffer is gone.
-    pub(super) fn count_freed(&mut self, len_bytes: usize, cache: Option<&ThreadCache>) {
-        self.add_counts_of(cache);
-        self.used_bytes = self.used_bytes.saturating_sub_unsigned(len_bytes);
+    pub(super) fn count_freed(&mut self, len_bytes: usize) {
+        self.counts.remove(len_bytes);
     }
 
-    /// Adds what a thread did, before what it does now.
-    fn add_counts_of(&mut self, cache: Option<&ThreadCache>) {
-        if let Some(cache) = cache {
-            let counts = cache.lock().take_counts();
-            self.add_counts(counts);
+    /// Adds what a thread did before it locked the pool. What a cache allocates has been used before.
+    pub(super) fn add_counts_of(&mut self, cache: &ThreadCache) {
+        let counts = cache.lock().take_counts();
+        self.append(counts);
+        self.reused_count += counts.buffers.allocated;
+    }
+
+    fn append(&mut self, counts: Counts) {
+        let untold =
+            || self.caches.iter().fold(Counts::default(), |sum, cache| sum.join(cache.lock().counts()));
+        self.counts.append(counts, untold);
+    }
+
+    /// Lets the peaks start again from the current numbers.
+    pub(super) fn reset_peak(&mut self) {
+        let mut all = self.counts;
+        for cache in &self.caches {
+            let mut content = cache.lock();
+            content.restart_peaks();
+            all = all.join(content.counts());
         }
-    }
-
-    fn add_counts(&mut self, counts: Counts) {
-        self.note_peak(self.used_bytes + counts.peak_bytes);
-        self.used_bytes += counts.used_bytes;
-        self.reused_count += counts.reused_count;
-    }
-
-    /// So many bytes were used, but for what other threads have not told.
-    fn note_peak(&mut self, bytes: isize) {
-        if bytes > self.peak_bytes {
-            let untold: isize = self.caches.iter().map(|cache| cache.lock().counts().used_bytes).sum();
-            self.peak_bytes = self.peak_bytes.max(bytes + untold);
-        }
+        (self.counts.bytes.peak, self.counts.buffers.peak) = (all.bytes.now(), all.buffers.now());
     }
 
     /// What the pool has, and did so far.
     pub(super) fn statistics(&mut self) -> PoolStatistics {
-        let mut reused_count = self.reused_count;
-        let (mut used_bytes, mut headroom_bytes) = (self.used_bytes, 0);
+        let (mut all, mut reused_count) = (self.counts.restart(), self.reused_count);
         // By slab, the slots that threads cache.
         let mut cached = HashMap::<SlabNumber, usize>::new();
         for cache in &self.caches {
             let content = cache.lock();
             let counts = content.counts();
-            used_bytes += counts.used_bytes;
-            headroom_bytes = headroom_bytes.max(counts.peak_bytes - counts.used_bytes);
-            reused_count += counts.reused_count;
+            all = all.join(counts);
+            reused_count += counts.buffers.allocated;
             for number in content.slots().filter_map(FreeSlot::number) {
                 *cached.entry(number).or_default() += 1;
             }
         }
-        // The peak only grows, whoever asks.
-        self.peak_bytes = self.peak_bytes.max(used_bytes + headroom_bytes);
+        // The peaks only grow, whoever asks.
+        let Counts { bytes, buffers } = &mut self.counts;
+        bytes.peak = bytes.peak.max(all.bytes.peak);
+        buffers.peak = buffers.peak.max(all.buffers.peak);
+        let number = |count: i64| count.max(0).unsigned_abs() as usize;
         let arenas = self.arenas.iter().flatten();
         let (slab_bytes, idle_bytes) =
             arenas.fold((0, 0), |(all, idle), arena| (all + arena.slab_bytes, idle + arena.idle_bytes));
@@ -382,8 +373,13 @@ impl PoolState {
             (slab.num_allocated <= *count).then(|| slab.memory.len_bytes())
         };
         PoolStatistics {
-            used_bytes: used_bytes.max(0).unsigned_abs(),
-            peak_bytes: self.peak_bytes.unsigned_abs(),
+            used_bytes: number(all.bytes.now()),
+            peak_bytes: number(bytes.peak),
+            total_bytes: all.bytes.allocated,
+            used_count: number(all.buffers.now()),
+            peak_count: number(buffers.peak),
+            total_count: all.buffers.allocated,
+            failed_count: self.failed_count,
             slab_bytes,
             idle_bytes: idle_bytes + cached.iter().filter_map(is_cached).sum::<usize>(),
             reused_count,

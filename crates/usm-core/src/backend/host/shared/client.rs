@@ -40,18 +40,18 @@ impl SharedHost {
         if table.is_null() {
             return Err(wrong(0));
         }
-        // SAFETY: the caller's promise; every version starts with its number.
+        // SAFETY: C1 for a table of any version (1): each starts with its number.
         let version = unsafe { table.cast::<u32>().read() };
         if version != VERSION {
             return Err(wrong(version));
         }
-        // SAFETY: the caller's promise, of this very version.
+        // SAFETY: C1 (1), and the version is this one.
         let table = unsafe { &*table };
         if table.size_bytes as usize != size_of::<HostTable>() {
             return Err(wrong(version));
         }
         #[cfg(feature = "sycl")]
-        // SAFETY: null, or the static flag of that copy.
+        // SAFETY: C1: null, or the static flag of that copy.
         if let Some(flag) = unsafe { table.waits.as_ref() }
             && !std::ptr::eq(flag, super::super::super::sycl::one_waits::flag())
         {
@@ -63,7 +63,7 @@ impl SharedHost {
     /// # Safety
     /// 1. `of` are live objects of the types that the query is about.
     unsafe fn ask(&self, query: Query, of: &[Token], number: usize) -> Answer {
-        // SAFETY: C1 and the caller's promise; as many objects as are said.
+        // SAFETY: C1 for the objects (1), which are as many as are said.
         unsafe { (self.table.query)(self.table.server, query, of.as_ptr(), of.len(), number) }
     }
 
@@ -72,7 +72,7 @@ impl SharedHost {
     /// # Safety
     /// 1. As of `ask`.
     unsafe fn object(&self, query: Query, of: &[Token], number: usize) -> Option<NonNull<c_void>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: C1 for the objects (1).
         NonNull::new(unsafe { self.ask(query, of, number) }.objects[0])
     }
 
@@ -81,7 +81,7 @@ impl SharedHost {
     /// # Safety
     /// 1. As of `ask`.
     unsafe fn devices(&self, query: Query, of: &[Token]) -> Vec<RawDevice> {
-        // SAFETY: the caller's promise.
+        // SAFETY: C1 for the objects (1).
         let device = |index| unsafe { self.object(query, of, index) };
         (0..).map_while(device).map(RawDevice::new).collect()
     }
@@ -91,7 +91,7 @@ impl SharedHost {
     /// # Safety
     /// 1. `queue` is a live queue of the backend behind the table.
     pub(crate) unsafe fn retain(&self, queue: RawQueue) {
-        // SAFETY: the caller's promise.
+        // SAFETY: C1: the queue is live (1).
         unsafe { self.ask(Query::RETAIN_QUEUE, &[queue.as_ptr()], 0) };
     }
 }
@@ -118,12 +118,12 @@ unsafe impl Backend for SharedHost {
     }
 
     fn root_devices(&self) -> Result<Vec<RawDevice>> {
-        // SAFETY: about no object.
+        // SAFETY: C1, about no object.
         Ok(unsafe { self.devices(Query::ROOT_DEVICE, &[]) })
     }
 
     unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo {
-        // SAFETY: the device is live.
+        // SAFETY: C1: the device is live.
         let facts = unsafe { self.ask(Query::DEVICE_FACTS, &[device.as_ptr()], 0) };
         let [device_type, number, units, memory_bytes, max_alloc_bytes] = facts.numbers;
         let device_type = usize::try_from(device_type).ok().and_then(|number| DEVICE_TYPES.get(number));
@@ -146,24 +146,24 @@ unsafe impl Backend for SharedHost {
 
     unsafe fn platform_info(&self, platform: RawPlatform) -> PlatformInfo {
         let device = RawDevice::new(NonNull::new(platform.as_ptr()).unwrap_or(NonNull::dangling()));
-        // SAFETY: a live platform is a live device.
+        // SAFETY: C1: a live platform is a live device.
         HostPlatform::info_of(unsafe { self.device_info(device) }.device_type)
     }
 
     unsafe fn platform_devices(&self, platform: RawPlatform) -> Result<Vec<RawDevice>> {
-        // SAFETY: a live platform is a live root device.
+        // SAFETY: C1: a live platform is a live root device.
         let device = unsafe { self.object(Query::ROOT_OF, &[platform.as_ptr()], 0) };
         Ok(device.map(RawDevice::new).into_iter().collect())
     }
 
     unsafe fn device_platform(&self, device: RawDevice) -> Result<RawPlatform> {
-        // SAFETY: the device is live.
+        // SAFETY: C1: the device is live.
         let root = unsafe { self.object(Query::ROOT_OF, &[device.as_ptr()], 0) };
         made(root, "device_platform").map(RawPlatform::new)
     }
 
     unsafe fn parent_device(&self, device: RawDevice) -> Result<Option<RawDevice>> {
-        // SAFETY: the device is live.
+        // SAFETY: C1: the device is live.
         Ok(unsafe { self.object(Query::PARENT_DEVICE, &[device.as_ptr()], 0) }.map(RawDevice::new))
     }
 
@@ -183,24 +183,23 @@ unsafe impl Backend for SharedHost {
     }
 
     unsafe fn default_context(&self, device: RawDevice) -> Result<RawContext> {
-        // SAFETY: the device is live.
+        // SAFETY: C1: the device is live.
         let context = unsafe { self.object(Query::DEFAULT_CONTEXT, &[device.as_ptr()], 0) };
         made(context, "default_context").map(RawContext::new)
     }
 
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext> {
         let devices: Vec<Token> = devices.iter().map(|device| device.as_ptr()).collect();
-        // SAFETY: the devices are live.
+        // SAFETY: C1: the devices are live.
         made(unsafe { self.object(Query::NEW_CONTEXT, &devices, 0) }, "create_context").map(RawContext::new)
     }
 
     unsafe fn context_id(&self, context: RawContext) -> u64 {
-        // SAFETY: the context is live.
-        unsafe { self.ask(Query::CONTEXT_ID, &[context.as_ptr()], 0) }.numbers[0]
+        context.as_ptr().addr() as u64
     }
 
     unsafe fn context_devices(&self, context: RawContext) -> Result<Vec<RawDevice>> {
-        // SAFETY: the context is live.
+        // SAFETY: C1: the context is live.
         Ok(unsafe { self.devices(Query::CONTEXT_DEVICE, &[context.as_ptr()]) })
     }
 
@@ -210,7 +209,7 @@ unsafe impl Backend for SharedHost {
         device: RawDevice,
         properties: QueueProperties,
     ) -> Result<RawQueue> {
-        // SAFETY: both are live.
+        // SAFETY: C1: both are live.
         let queue = unsafe {
             self.object(Query::NEW_QUEUE, &[context.as_ptr(), device.as_ptr()], properties_number(properties))
         };
@@ -218,7 +217,7 @@ unsafe impl Backend for SharedHost {
     }
 
     unsafe fn queue_parts(&self, queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {
-        // SAFETY: the queue is live.
+        // SAFETY: C1: the queue is live.
         let parts = unsafe { self.ask(Query::QUEUE_PARTS, &[queue.as_ptr()], 0) };
         let [context, device] = parts.objects.map(|object| made(NonNull::new(object), "queue_parts"));
         let properties = usize::try_from(parts.numbers[0]).unwrap_or(0);
@@ -226,16 +225,16 @@ unsafe impl Backend for SharedHost {
     }
 
     unsafe fn release(&self, handle: RawHandle) {
-        let (query, token) = match handle {
-            RawHandle::Platform(raw) => (Query::RELEASE_DEVICE, raw.as_ptr()),
-            RawHandle::Device(raw) => (Query::RELEASE_DEVICE, raw.as_ptr()),
-            RawHandle::Context(raw) => (Query::RELEASE_CONTEXT, raw.as_ptr()),
-            RawHandle::Queue(raw) => (Query::RELEASE_QUEUE, raw.as_ptr()),
+        let (token, number) = match handle {
+            RawHandle::Platform(raw) => (raw.as_ptr(), 0),
+            RawHandle::Device(raw) => (raw.as_ptr(), 0),
+            RawHandle::Context(raw) => (raw.as_ptr(), 1),
+            RawHandle::Queue(raw) => (raw.as_ptr(), 2),
             // An event stands for no object, and none of the others was given out.
             RawHandle::Event(_) | RawHandle::Bundle(_) | RawHandle::Kernel(_) => return,
         };
-        // SAFETY: the caller gives its reference back.
-        unsafe { self.ask(query, &[token], 0) };
+        // SAFETY: C1: the caller gives its reference back.
+        unsafe { self.ask(Query::RELEASE, &[token], number) };
     }
 
     unsafe fn allocate(
@@ -246,17 +245,17 @@ unsafe impl Backend for SharedHost {
         align_bytes: usize,
     ) -> Option<NonNull<u8>> {
         let (table, kind) = (self.table, kind_number(kind));
-        // SAFETY: C1; the queue is live and the length not 0.
+        // SAFETY: C1: the queue is live and the length not 0.
         NonNull::new(unsafe { (table.allocate)(table.server, queue.as_ptr(), kind, len_bytes, align_bytes) })
     }
 
     unsafe fn free(&self, context: RawContext, block: NonNull<u8>) {
-        // SAFETY: C1; the caller's promises are the same.
+        // SAFETY: C1: context and block are of that backend.
         unsafe { (self.table.free)(self.table.server, context.as_ptr(), block.as_ptr()) };
     }
 
     unsafe fn pointer_info(&self, context: RawContext, address: usize) -> Option<PointerInfo> {
-        // SAFETY: the context is live.
+        // SAFETY: C1: the context is live.
         let found = unsafe { self.ask(Query::POINTER, &[context.as_ptr()], address) };
         let [kind, start, len_bytes] = [0, 1, 2].map(|i| usize::try_from(found.numbers[i]).unwrap_or(0));
         let block = Some((start, len_bytes)).filter(|_| len_bytes > 0);
@@ -264,7 +263,7 @@ unsafe impl Backend for SharedHost {
     }
 
     unsafe fn pointer_device(&self, context: RawContext, address: usize) -> Result<RawDevice> {
-        // SAFETY: the context is live and knows the address.
+        // SAFETY: C1: the context is live and knows the address.
         let device = unsafe { self.object(Query::POINTER_DEVICE, &[context.as_ptr()], address) };
         made(device, "pointer_device").map(RawDevice::new)
     }
@@ -277,7 +276,7 @@ unsafe impl Backend for SharedHost {
         len_bytes: usize,
         _dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: C1; the caller's promises are the same. Dependencies are complete.
+        // SAFETY: C1: the queue is live, and the ranges are those of this method. Dependencies are complete.
         completed(&unsafe { (self.table.copy)(self.table.server, queue.as_ptr(), dst, src, len_bytes) })
     }
 
@@ -290,12 +289,12 @@ unsafe impl Backend for SharedHost {
         _dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         let (table, queue) = (self.table, queue.as_ptr());
-        // SAFETY: C1; the caller's promises are the same. Dependencies are complete.
+        // SAFETY: C1: the queue is live, and the ranges are those of this method. Dependencies are complete.
         completed(&unsafe { (table.fill)(table.server, queue, dst, pattern.as_ptr(), pattern.len(), count) })
     }
 
     unsafe fn barrier(&self, queue: RawQueue, _events: &[RawEvent]) -> Result<RawEvent> {
-        // SAFETY: C1; the queue is live.
+        // SAFETY: C1: the queue is live.
         completed(&unsafe { (self.table.wait)(self.table.server, queue.as_ptr()) })
     }
 

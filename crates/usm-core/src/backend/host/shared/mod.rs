@@ -20,7 +20,7 @@ use crate::{DeviceType, Error, Result, UsmKind};
 pub use self::client::SharedHost;
 
 /// Version of [`HostTable`]. Any change of a function, a struct or a number in this file makes it another one.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// A device, context or queue of the backend: the pointer of its raw handle.
 type Token = *mut c_void;
@@ -36,7 +36,7 @@ pub struct HostTable {
     /// [`VERSION`] of the copy that made it.
     version: u32,
     size_bytes: u32,
-    /// Invariant S1: the backend that all functions of this table take, which lives as long as the process.
+    /// Invariant T1: the backend that all functions of this table take, which lives as long as the process.
     server: Server,
     /// The flag by which threads take turns to wait inside the OpenCL driver; null where there is no SYCL backend.
     waits: *const AtomicBool,
@@ -54,9 +54,9 @@ pub struct HostTable {
     wait: unsafe extern "C" fn(Server, Token) -> Failure,
 }
 
-// SAFETY: the backend can be used from any thread (the promises of `Backend`), and the rest is numbers and functions.
+// SAFETY: T1: the backend can be used from any thread (promise 1 of `Backend`), and the rest is numbers and functions.
 unsafe impl Send for HostTable {}
-// SAFETY: as for Send.
+// SAFETY: T1: as for Send.
 unsafe impl Sync for HostTable {}
 
 /// What [`HostTable::query`] answers. Each object in an answer carries one reference.
@@ -71,12 +71,12 @@ impl Query {
     const DEVICE_FACTS: Self = Self(1);
     /// The device that a sub-device is a part of.
     const PARENT_DEVICE: Self = Self(2);
+    /// The root device that a device is, or is a part of.
+    const ROOT_OF: Self = Self(3);
     /// The default context of a root device.
-    const DEFAULT_CONTEXT: Self = Self(3);
+    const DEFAULT_CONTEXT: Self = Self(4);
     /// A new context over the devices.
-    const NEW_CONTEXT: Self = Self(4);
-    /// The number of a context.
-    const CONTEXT_ID: Self = Self(5);
+    const NEW_CONTEXT: Self = Self(5);
     /// The device of a context with that index.
     const CONTEXT_DEVICE: Self = Self(6);
     /// A new queue on a context and a device, with the properties that the number says.
@@ -87,14 +87,10 @@ impl Query {
     const POINTER: Self = Self(9);
     /// The device of the allocation at that address in a context.
     const POINTER_DEVICE: Self = Self(10);
-    /// The root device that a device is, or is a part of.
-    const ROOT_OF: Self = Self(11);
     /// The queue itself, with one more reference.
-    const RETAIN_QUEUE: Self = Self(12);
-    /// Takes one reference to the object back.
-    const RELEASE_DEVICE: Self = Self(13);
-    const RELEASE_CONTEXT: Self = Self(14);
-    const RELEASE_QUEUE: Self = Self(15);
+    const RETAIN_QUEUE: Self = Self(11);
+    /// Takes one reference to the object back: a device for the number 0, a context for 1, a queue for 2.
+    const RELEASE: Self = Self(12);
 }
 
 /// Answer to a query: null and 0 where there is none.

@@ -39,13 +39,13 @@ plain!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, f32, f64);
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
 /// The bytes of some elements.
-pub(super) fn bytes_of<T: Plain>(elements: &[T]) -> &[u8] {
+pub(crate) fn bytes_of<T: Plain>(elements: &[T]) -> &[u8] {
     // SAFETY: the same memory, of which every byte is initialised (`Plain`, 2); bytes have no alignment.
     unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
 /// The bytes of some elements, to be written.
-pub(super) fn bytes_of_mut<T: Plain>(elements: &mut [T]) -> &mut [u8] {
+pub(crate) fn bytes_of_mut<T: Plain>(elements: &mut [T]) -> &mut [u8] {
     let len_bytes = size_of_val(elements);
     // SAFETY: the same memory, of which every byte is initialised (`Plain`, 2); any bytes written make valid elements
     // (`Plain`, 1).
@@ -63,7 +63,7 @@ pub(crate) fn zeroed<T: Plain>(len: usize) -> Result<Vec<T>> {
 }
 
 /// Makes room for `additional` more elements; none is an error like any other.
-pub(super) fn reserve<T>(elements: &mut Vec<T>, additional: usize) -> Result<()> {
+pub(crate) fn reserve<T>(elements: &mut Vec<T>, additional: usize) -> Result<()> {
     let len_bytes = additional.saturating_mul(size_of::<T>());
     elements.try_reserve(additional).map_err(|_| Error::OutOfHostMemory { len_bytes })
 }
