@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
-use usm_array::{ArrayOrScalar, Dtype, Rhs, Scalar, UsmArray};
+use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray};
 
 use super::arguments;
 use super::exchange::on_host;
@@ -27,15 +27,6 @@ impl From<Box<UsmArray>> for Operand {
 impl From<Found<'_>> for Operand {
     fn from(array: Found<'_>) -> Self {
         Self::Array(array.into_boxed())
-    }
-}
-
-impl<'a> From<&'a Operand> for Rhs<'a> {
-    fn from(operand: &'a Operand) -> Self {
-        match operand {
-            Operand::Scalar(value) => Self::Scalar(*value),
-            Operand::Array(array) => Self::Array(array),
-        }
     }
 }
 

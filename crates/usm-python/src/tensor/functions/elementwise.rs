@@ -1,7 +1,7 @@
 //! What elementwise functions of one and of two operands have in common.
 
 use pyo3::prelude::*;
-use usm_array::{Rhs, UsmArray};
+use usm_array::{ArrayOrScalar, UsmArray};
 
 use super::super::arguments::copy_order;
 use super::super::operand::{Operand, same_queue};
@@ -14,8 +14,8 @@ pub(super) fn binary<'py>(
     (x1, x2): (&Bound<'py, PyAny>, &Bound<'py, PyAny>),
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
-    function: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
-    reversed: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
+    function: impl FnOnce(&UsmArray, ArrayOrScalar<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
+    reversed: impl FnOnce(&UsmArray, ArrayOrScalar<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let order = copy_order(order)?;
     let (a, b) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
