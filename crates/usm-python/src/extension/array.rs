@@ -9,7 +9,7 @@ use usm_array::UsmArray;
 
 use super::handover::hand_over;
 use super::join::{error_of_package, is_package};
-use crate::errors::type_name;
+use crate::errors::{reworded, type_name};
 use crate::interface::import::{INTERFACE, array_if_usm};
 use crate::tensor::UsmNdarray;
 
@@ -51,16 +51,7 @@ impl PyUsmArray {
     /// `TypeError` or `ValueError` when the object is no array, or a wrong one.
     pub fn from_argument(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
-        object.extract().map_err(|error: PyErr| {
-            let text = format!("{name}: {}", error.value(py));
-            if error.is_instance_of::<PyTypeError>(py) {
-                PyTypeError::new_err(text)
-            } else if error.is_instance_of::<PyValueError>(py) {
-                PyValueError::new_err(text)
-            } else {
-                error
-            }
-        })
+        object.extract().map_err(|error| reworded(py, error, |text| format!("{name}: {text}")))
     }
 
     /// The array alone.

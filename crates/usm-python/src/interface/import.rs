@@ -82,9 +82,12 @@ impl Found<'_> {
 
 /// As [`import_array`], without a clone of what is an array already.
 pub(crate) fn array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
-    array_if_usm(object)?.ok_or_else(|| {
-        PyTypeError::new_err(format!("found {}, allowed is an object with {INTERFACE}", type_name(object)))
-    })
+    array_if_usm(object)?.ok_or_else(|| PyTypeError::new_err(no_usm(object)))
+}
+
+/// What is wrong with an object without the interface.
+pub(crate) fn no_usm(object: &Bound<'_, PyAny>) -> String {
+    format!("found {}, allowed is an object with {INTERFACE}", type_name(object))
 }
 
 /// As [`array_of`], but `None` for an object without the interface, which is looked at once.

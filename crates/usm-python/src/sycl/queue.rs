@@ -230,7 +230,7 @@ impl SyclQueue {
         count: &Bound<'_, PyAny>,
         dEvents: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SyclEvent> {
-        operations::memcpy(&self.queue, dest, src, index("count", count)?, dEvents)
+        operations::memcpy(&self.queue, dest, src, Some(index("count", count)?), dEvents)
     }
 
     /// Copy all of `src` to `dest`, of the same number of bytes, each USM memory or an object with the buffer protocol, and wait.
@@ -248,7 +248,7 @@ impl SyclQueue {
         src: &Bound<'_, PyAny>,
         dEvents: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SyclEvent> {
-        operations::memcpy(&self.queue, dest, src, operations::equal_length(dest, src)?, dEvents)
+        operations::memcpy(&self.queue, dest, src, None, dEvents)
     }
 
     /// Set the first `count` bytes of USM memory to `value`, 0 to 255, and wait; without `count` all of them.

@@ -126,9 +126,14 @@ pub(super) fn order(text: &str) -> PyResult<Order> {
 
 /// A Python number, or a NumPy one; `None` for any other object.
 pub(super) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
-    if let Some(scalar) = python_number(object)? {
-        return Ok(Some(scalar));
+    match python_number(object)? {
+        Some(scalar) => Ok(Some(scalar)),
+        None => numpy_number(object),
     }
+}
+
+/// A NumPy number; `None` for any other object.
+pub(super) fn numpy_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     // NumPy's scalars turn into Python's by `item`, those of extended precision by `float` or `complex`; arrays with axes are no scalars.
     let is_numpy = object.get_type().module().is_ok_and(|module| module == "numpy");
     let no_axes = is_numpy && object.getattr_opt("ndim")?.is_some_and(|ndim| ndim.eq(0).unwrap_or(false));
