@@ -17,8 +17,9 @@ use crate::tensor::dlpack;
 /// An array of the elements of almost any object.
 ///
 /// `obj` is, looked at in this order: a Python number; an array or memory of this package, or any object with
-/// ``__sycl_usm_array_interface__``, whose memory is used without a copy; a list, tuple or range of any of these, to any depth; an object with the buffer protocol (NumPy arrays, bytes, ``memoryview``), which is copied; an object with
-/// DLPack, whose memory is used where it is USM and copied where not; an object that ``numpy.asarray`` takes.
+/// ``__sycl_usm_array_interface__``, whose memory is used without a copy; a list, tuple or range of any of these, to any depth;
+/// an object with the buffer protocol (NumPy arrays, bytes, ``memoryview``), which is copied; an object with DLPack, whose
+/// memory is used where it is USM and copied where not; an object that ``numpy.asarray`` takes.
 ///
 /// `dtype` is that of the elements unless given; Python numbers have the default dtypes of the device. `usm_type`, and
 /// `sycl_queue` or `device`, say where the array is; by default where the memory is, else "device" on the default queue. An array on
