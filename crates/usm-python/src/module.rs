@@ -22,7 +22,7 @@ pub mod _usm {
                 "usm cannot be imported in a sub-interpreter, only in the main interpreter of a process",
             ));
         }
-        crate::extension::set_package();
+        crate::join::set_package();
         Ok(())
     }
 
@@ -39,10 +39,12 @@ pub mod _usm {
     use crate::functions::{backends, get_num_threads, live_allocations, set_num_threads};
     #[pymodule_export]
     use crate::memory::{
-        LiveMemory, Memory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
+        LiveMemory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
         as_usm_memory, default_pool_stats, from_pickle, memory_stats, take_snapshot, trim_default_pool,
         use_default_pool, use_pool,
     };
+    #[pymodule_export]
+    use crate::objects::{Memory, PyDevice, UsmNdarray};
     #[pymodule_export]
     use crate::selection::{
         get_composite_devices, get_device_cached_queue, get_devices, get_num_devices, get_platforms,
@@ -78,7 +80,7 @@ pub mod _usm {
         take::{put, put_along_axis, take, take_along_axis},
     };
     #[pymodule_export]
-    use crate::tensor::{Flags, PyDevice, PyDtype, UsmNdarray, array_from_pickle, dtype_named};
+    use crate::tensor::{Flags, PyDtype, array_from_pickle, dtype_named};
     #[pymodule_export]
     use crate::tensor::{
         asarray, asnumpy, dldevice_to_sycl_device, from_dlpack, from_numpy, sycl_device_to_dldevice, to_numpy,

@@ -6,8 +6,8 @@ use pyo3::types::PyString;
 use usm_array::usm_core::{Aspects, Device, DeviceType};
 
 use crate::errors::{OrRaise, type_name};
-use crate::interface::sequence;
-use crate::runtime;
+use crate::number::sequence;
+use crate::sycl::runtime;
 use crate::sycl::{
     Selection, SyclPlatform, cached_queue, describe_platform, device_object, device_objects, print,
     queue_object, verbosity as verbosity_of,

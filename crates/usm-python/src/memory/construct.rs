@@ -7,11 +7,11 @@ use usm_array::UsmArray;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::usm_memory::UsmBuffer;
 
-use super::Memory;
 use crate::errors::OrRaise;
 use crate::interface::import::{Found, array_if_usm, no_usm};
-use crate::interface::index;
 use crate::interrupt;
+use crate::number::index;
+use crate::objects::Memory;
 use crate::sycl::queue_argument;
 
 macro_rules! memory_class {

@@ -6,11 +6,12 @@ use pyo3::types::PyString;
 use usm_array::usm_memory::UsmBuffer;
 
 use super::construct::wrap;
-use super::{Memory, kind_argument};
+use super::kind_argument;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::imported;
 use crate::interrupt::Pass;
+use crate::objects::Memory;
 use crate::sycl::pickled_queue;
 
 /// The first protocol with buffers beside the pickle.

@@ -10,8 +10,8 @@ use usm_array::usm_memory::resource::{
     DefaultScope, DirectResource, LimitingResource, PoolOptions, PoolResource, StatisticsResource,
 };
 
-use crate::runtime;
 use crate::sycl::queue_argument;
+use crate::sycl::runtime;
 
 /// A pool that new memory comes from: what use_pool() gives.
 ///

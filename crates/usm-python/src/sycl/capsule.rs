@@ -6,11 +6,27 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use usm_array::usm_core::{Context, ForeignHandle, Queue};
+use usm_array::usm_core::{Context, ForeignHandle, Queue, Runtime};
 
-use super::resolve::Place;
 use crate::errors::OrValueError;
-use crate::runtime;
+
+/// Where memory is bound to: a context, perhaps with a queue.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// A context alone.
+    Context(Context),
+    /// A queue and its context.
+    Queue(Queue),
+}
+
+impl Place {
+    pub(crate) fn context(&self) -> &Context {
+        match self {
+            Self::Context(context) => context,
+            Self::Queue(queue) => queue.context(),
+        }
+    }
+}
 
 pub(super) const CONTEXT: &CStr = c"SyclContextRef";
 pub(super) const QUEUE: &CStr = c"SyclQueueRef";
@@ -47,8 +63,12 @@ unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
 }
 
 /// A capsule around a queue of the host backend, which lives as long as the capsule; `None` for other queues.
-pub(super) fn export_host<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Option<Bound<'py, PyCapsule>>> {
-    let Some(pointer) = runtime::get(py)?.host_queue_pointer(queue) else { return Ok(None) };
+pub(crate) fn export_host<'py>(
+    py: Python<'py>,
+    runtime: &Runtime,
+    queue: &Queue,
+) -> PyResult<Option<Bound<'py, PyCapsule>>> {
+    let Some(pointer) = runtime.host_queue_pointer(queue) else { return Ok(None) };
     // SAFETY: the pointer lives as long as the queue, which the destructor lets go.
     let capsule =
         unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, HOST_QUEUE, Some(let_go)) }?;
@@ -71,7 +91,11 @@ unsafe extern "C" fn let_go(capsule: *mut ffi::PyObject) {
 }
 
 /// The queue of the host backend that an object of another copy of this library stands for; `None` for other objects.
-pub(super) fn import_host(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+pub(super) fn import_host(
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    runtime: &Runtime,
+) -> PyResult<Option<Queue>> {
     let py = object.py();
     let Some(method) = object.getattr_opt(intern!(py, "_get_host_capsule"))? else { return Ok(None) };
     let made = method.call0()?;
@@ -81,12 +105,11 @@ pub(super) fn import_host(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Opt
     };
     let pointer = capsule.pointer_checked(Some(HOST_QUEUE))?;
     // SAFETY: by its name a queue of the host backend that the copies share, which lives as long as the capsule.
-    unsafe { runtime::get(py)?.host_queue(pointer) }.map(Some).or_value_error(name)
+    unsafe { runtime.host_queue(pointer) }.map(Some).or_value_error(name)
 }
 
 /// The context or queue that a capsule carries. The capsule keeps its name and its object.
-pub(super) fn import(name: &str, capsule: &Bound<'_, PyCapsule>) -> PyResult<Place> {
-    let runtime = runtime::get(capsule.py())?;
+pub(super) fn import(name: &str, capsule: &Bound<'_, PyCapsule>, runtime: &Runtime) -> PyResult<Place> {
     if capsule.is_valid_checked(Some(QUEUE)) {
         let pointer = capsule.pointer_checked(Some(QUEUE))?.as_ptr();
         let backend = capsule.py().detach(|| runtime.sycl_backend()).or_value_error(name)?;

@@ -1,64 +1,17 @@
-//! `SyclDevice`.
+//! Methods of `SyclDevice`.
 
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBool, PyString};
-use usm_array::usm_core::{Aspects, Device, DeviceType, FilterSelector, PeerAccess};
+use usm_array::usm_core::{Aspects, Device, DeviceType, PeerAccess};
 
+use super::classes::SyclDevice;
 use super::platform::SyclPlatform;
+use super::resolve::{device_argument, device_objects, device_of};
+use super::runtime;
 use super::{dpctl, enums, listing, partition};
 use crate::errors::{OrRaise, type_name};
-use crate::runtime;
-
-/// SyclDevice(arg=None)
-///
-/// A SYCL device, or an embedded host device. Without an argument the default device; with a filter string
-/// ``backend:device_type:number``, any part of which may be left out, the device it selects; with a device, ours or a root
-/// device of dpctl, the same device.
-///
-/// Raises SyclDeviceCreationError when there is no such device.
-///
-/// >>> import usm
-/// >>> device = usm.SyclDevice("host:cpu:0")
-/// >>> device.has_aspect_usm_device_allocations, device.filter_string
-/// (True, 'host:cpu:0')
-#[pyclass(frozen, weakref, module = "usm")]
-#[derive(Debug)]
-pub struct SyclDevice {
-    device: Device,
-}
-
-impl SyclDevice {
-    /// Wraps a device.
-    #[must_use]
-    pub fn from_device(device: Device) -> Self {
-        Self { device }
-    }
-
-    /// The device.
-    #[must_use]
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// The device, or for a sub-device the root device that it is a part of.
-    fn root(&self) -> PyResult<Device> {
-        let mut root = self.device.clone();
-        while let Some(parent) = root.parent().or_raise()? {
-            root = parent;
-        }
-        Ok(root)
-    }
-}
-
-/// Devices as Python objects.
-pub(crate) fn device_objects(
-    py: Python<'_>,
-    devices: impl IntoIterator<Item = Device>,
-) -> PyResult<Vec<Bound<'_, PyAny>>> {
-    devices.into_iter().map(|device| dpctl::device_object(py, &device)).collect()
-}
 
 /// Whether an object of this package or of dpctl stands for the same SYCL device; `None` lets the other object answer.
 fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
@@ -68,39 +21,13 @@ fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<O
     }
 }
 
-/// The device that a filter string selects.
-pub(super) fn select(py: Python<'_>, filter_string: &str) -> PyResult<Device> {
-    let runtime = runtime::get(py)?;
-    let selector: FilterSelector = filter_string.parse::<FilterSelector>().or_raise()?;
-    py.detach(|| runtime.select(&selector)).or_raise()
-}
-
-/// The device that an object is: ours, a filter string, or a root device of dpctl, which tells its filter string.
-pub(super) fn device_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
-    if let Some(device) = dpctl::own_device(object)? {
-        return Ok(Some(device));
+/// The device, or for a sub-device the root device that it is a part of.
+fn root(device: &Device) -> PyResult<Device> {
+    let mut root = device.clone();
+    while let Some(parent) = root.parent().or_raise()? {
+        root = parent;
     }
-    if let Ok(text) = object.cast::<PyString>() {
-        return select(py, &text.to_string_lossy()).map(Some);
-    }
-    // A sub-device of dpctl has this attribute, too, but no value for it.
-    if !object.get_type().hasattr(intern!(py, "filter_string"))? {
-        return Ok(None);
-    }
-    select(py, &object.getattr(intern!(py, "filter_string"))?.extract::<String>()?).map(Some)
-}
-
-/// The device that an argument names; the default device when there is none.
-pub(super) fn device_argument(
-    py: Python<'_>,
-    name: &str,
-    argument: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Device> {
-    let Some(argument) = argument else { return runtime::default_device(py) };
-    device_of(py, argument)?.ok_or_else(|| {
-        let found = type_name(argument);
-        PyTypeError::new_err(format!("{name}: found {found}, allowed are a filter string and a SyclDevice"))
-    })
+    Ok(root)
 }
 
 fn peer_argument(py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<Device> {
@@ -345,7 +272,7 @@ device_methods! {
         ///
         /// Raises ValueError for a device that is not in it.
         fn get_device_id(&self, py: Python<'_>) -> PyResult<usize> {
-            let (runtime, root) = (runtime::get(py)?, self.root()?);
+            let (runtime, root) = (runtime::get(py)?, root(&self.device)?);
             let found = py.detach(|| runtime.devices()).iter().position(|other| *other == root);
             found.ok_or_else(|| PyValueError::new_err("the device is not in the list of devices"))
         }
@@ -359,7 +286,7 @@ device_methods! {
 
         /// The root device that this sub-device is a part of; a root device itself.
         fn get_unpartitioned_parent_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-            dpctl::device_object(py, &self.root()?)
+            dpctl::device_object(py, &root(&self.device)?)
         }
 
         /// create_sub_devices(*, partition)

@@ -12,7 +12,7 @@ use usm_array::{
 use crate::builtin::is_builtin;
 use crate::errors::type_name;
 use crate::imported;
-use crate::interface::{index, index_sequence, plain};
+use crate::number::{index, index_sequence, plain};
 
 /// An integer or a tuple or list of integers, none negative.
 pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Axes<usize>> {

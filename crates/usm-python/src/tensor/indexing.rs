@@ -6,12 +6,14 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 use usm_array::{Casting, Error, Index, SliceItem, UsmArray};
 
 use super::exchange::is_numpy;
+use super::numbers;
 use super::operand::{self, Operand};
-use super::{UsmNdarray, numbers};
+use super::slice;
 use crate::errors::{OrRaise, type_name};
 use crate::interface::import::array_if_usm;
-use crate::interface::{index, slice};
 use crate::interrupt::{self, Pass};
+use crate::number::index;
+use crate::objects::UsmNdarray;
 
 /// One item between the brackets, with the array that it names.
 enum Item {

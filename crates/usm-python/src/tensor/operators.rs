@@ -5,10 +5,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::{ArrayOrScalar, Result, UsmArray, coerced_kind};
 
-use super::UsmNdarray;
 use super::operand::Operand;
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
+use crate::objects::UsmNdarray;
 
 /// What stands between two operands.
 #[derive(Clone, Copy, Debug)]

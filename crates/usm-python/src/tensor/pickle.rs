@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use usm_array::{Dtype, UsmArray};
 
-use super::UsmNdarray;
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
 use crate::imported;
 use crate::interrupt::{self, Pass};
 use crate::memory::kind_argument;
+use crate::objects::UsmNdarray;
 use crate::sycl::pickled_queue;
 
 /// The first protocol with buffers beside the pickle.

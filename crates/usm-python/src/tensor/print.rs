@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat};
 use usm_array::{FloatMode, PrintOptions, Sign, UsmArray};
 
-use super::UsmNdarray;
 use crate::errors::{OrRaise, type_name};
 use crate::imported;
-use crate::interface::index;
 use crate::interrupt;
+use crate::number::index;
+use crate::objects::UsmNdarray;
 
 /// Those that `set_print_options` has set.
 static OPTIONS: RwLock<Option<PrintOptions>> = RwLock::new(None);

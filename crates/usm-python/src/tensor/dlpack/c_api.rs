@@ -19,8 +19,8 @@ use usm_array::usm_core::ForeignHandle;
 
 use super::export::tensor_of;
 use crate::errors::{OrRaise, type_name};
-use crate::runtime;
-use crate::tensor::UsmNdarray;
+use crate::objects::UsmNdarray;
+use crate::sycl::runtime;
 
 const NAME: &CStr = c"dlpack_exchange_api";
 

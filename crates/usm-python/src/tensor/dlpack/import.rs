@@ -12,9 +12,9 @@ use super::device::{self, CPU};
 use crate::called;
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
-use crate::runtime;
+use crate::objects::UsmNdarray;
+use crate::sycl::runtime;
 use crate::sycl::{queue_argument, queue_object};
-use crate::tensor::UsmNdarray;
 use crate::tensor::arguments::copy_mode;
 
 /// from_dlpack(x, /, *, device=None, copy=None)

@@ -13,9 +13,9 @@ use super::host::HostElements;
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
 use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
-use crate::interface::sequence;
 use crate::interrupt::{self, Pass};
-use crate::runtime;
+use crate::number::sequence;
+use crate::sycl::runtime;
 use crate::tensor::dlpack;
 
 /// A new array of the elements of a sequence.

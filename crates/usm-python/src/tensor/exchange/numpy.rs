@@ -15,7 +15,8 @@ use crate::imported;
 use crate::interface::import::array_of;
 use crate::interrupt::{self, Pass};
 use crate::new_numpy;
-use crate::tensor::{UsmNdarray, dtype};
+use crate::objects::UsmNdarray;
+use crate::tensor::dtype;
 
 /// asnumpy(usm_ary)
 ///

@@ -8,8 +8,8 @@ use super::nested;
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
 use crate::errors::OrRaise;
-use crate::runtime;
-use crate::tensor::UsmNdarray;
+use crate::objects::UsmNdarray;
+use crate::sycl::runtime;
 use crate::tensor::dlpack;
 
 /// asarray(obj, /, dtype=None, *, device=None, copy=None, usm_type=None, sycl_queue=None, order="K")

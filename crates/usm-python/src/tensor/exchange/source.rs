@@ -11,7 +11,7 @@ use crate::builtin::is_builtin;
 use crate::errors::type_name;
 use crate::imported;
 use crate::interface::import::{Found, INTERFACE, array_if_usm};
-use crate::tensor::UsmNdarray;
+use crate::objects::UsmNdarray;
 use crate::tensor::arguments;
 
 /// What an object is.

@@ -4,9 +4,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::{Conversion, CopyMode, can_cast, default_dtypes};
 
+use super::super::arguments;
 use super::super::arguments::copy_order;
-use super::super::{UsmNdarray, arguments};
 use super::{operands, place, results};
+use crate::objects::UsmNdarray;
 
 /// astype(x, dtype, /, *, order="K", casting="unsafe", copy=True, device=None)
 ///

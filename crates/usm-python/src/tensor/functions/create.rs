@@ -4,13 +4,14 @@ use pyo3::prelude::*;
 use usm_array::usm_core::UsmKind;
 use usm_array::{Casting, CreateOptions, Dtype, Scalar, UsmArray, default_dtypes};
 
+use super::super::arguments;
 use super::super::operand::Operand;
-use super::super::{UsmNdarray, arguments};
 use super::operands::{self, Diagonal};
 use super::{place, results};
-use crate::interface::index;
 use crate::interrupt::Pass;
 use crate::memory::kind_argument;
+use crate::number::index;
+use crate::objects::UsmNdarray;
 
 /// Functions of a shape with their documentation, and how many elements they write.
 macro_rules! creations {

@@ -9,7 +9,7 @@ use super::super::arguments;
 use super::dtype_object;
 use super::operands;
 use crate::errors::{OrValueError, type_name};
-use crate::interface::item;
+use crate::number::item;
 
 /// can_cast(from_, to, /, *, casting="safe")
 ///

@@ -8,7 +8,7 @@ use usm_array::{Dtype, DtypeKind, MAX_NDIM, default_dtypes};
 use super::dtype_object;
 use super::dtypes::kind_argument;
 use super::place;
-use crate::runtime;
+use crate::sycl::runtime;
 use crate::sycl::{device_object, device_objects};
 
 /// What the namespace can do and has, made by ``__array_namespace_info__``.

@@ -3,12 +3,12 @@
 use pyo3::prelude::*;
 use usm_array::{Casting, Dtype, LikeOptions, UsmArray};
 
-use super::super::UsmNdarray;
 use super::super::arguments::copy_order;
 use super::super::operand::Operand;
 use super::create::as_python_casts;
 use super::operands;
 use super::{place, results};
+use crate::objects::UsmNdarray;
 
 /// Functions of a model with their documentation.
 macro_rules! like_functions {

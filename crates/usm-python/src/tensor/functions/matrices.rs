@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::{Indexing, UsmArray};
 
-use super::super::UsmNdarray;
 use super::operands::{self, Diagonal};
 use super::results;
+use crate::objects::UsmNdarray;
 
 /// tril(x, /, *, k=0)
 ///

@@ -10,7 +10,7 @@ use super::super::exchange::{Source, Wanted, array_from};
 use super::super::operand::Operand;
 use crate::errors::{reworded, type_name};
 use crate::interface::import::{Found, array_if_usm, no_usm};
-use crate::interface::{index, index_sequence, item, sequence};
+use crate::number::{index, index_sequence, item, sequence};
 
 /// Any object with the interface, to work on for long. Errors start with the name of the argument.
 pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {

@@ -3,12 +3,12 @@
 use pyo3::prelude::*;
 use usm_array::CopyOrder;
 
-use super::super::UsmNdarray;
 use super::super::arguments::copy_order;
 use super::super::parts;
 use super::elementwise::unary_functions;
 use super::operands;
 use super::results;
+use crate::objects::UsmNdarray;
 
 /// real(x, /, *, out=None, order="K")
 ///

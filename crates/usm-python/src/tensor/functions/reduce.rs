@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 
-use super::super::UsmNdarray;
 use super::{operands, results};
+use crate::objects::UsmNdarray;
 
 /// all(x, /, *, axis=None, keepdims=False)
 ///

@@ -5,11 +5,11 @@ use pyo3::prelude::*;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Conversion, CopyOrder, UsmArray, coerced_kind};
 
-use super::super::UsmNdarray;
 use super::super::operand::same_queue;
 use super::operands;
 use crate::errors::OrRaise;
 use crate::interrupt::{self, Pass};
+use crate::objects::UsmNdarray;
 
 /// Runs a job on about `work_bytes` bytes without the interpreter. It owns its operands, since it may go on when Ctrl-C ends the
 /// waiting for a long one.

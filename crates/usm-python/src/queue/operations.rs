@@ -5,13 +5,13 @@ use pyo3::prelude::*;
 use usm_array::usm_core::Queue;
 use usm_array::usm_memory::{self, Dependency, HostMemory, HostMemoryMut, Transfer, UsmBuffer};
 
-use super::event::{self, SyclEvent, dependencies};
-use super::flight::{self, Flight};
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::flight::{self, Flight};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
 use crate::memory::copy_host_bytes;
+use crate::sycl::event::{self, SyclEvent, dependencies};
 
 /// Bytes of a Python buffer that a transfer keeps.
 struct KeptBytes {
