@@ -28,7 +28,6 @@ macro_rules! intern {
 
 mod buffer_export;
 mod buffer_import;
-mod buffer_lend;
 mod builtin;
 mod called;
 mod doctor;

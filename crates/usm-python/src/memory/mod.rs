@@ -3,7 +3,7 @@
 mod bytes;
 mod construct;
 mod default_pool;
-mod pickle;
+pub(crate) mod pickle;
 mod pool;
 mod snapshot;
 mod transfer;

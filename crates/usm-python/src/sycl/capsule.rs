@@ -1,6 +1,7 @@
 //! The capsules "SyclContextRef" and "SyclQueueRef": what other SYCL libraries for Python exchange.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
+use std::ptr::NonNull;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -39,27 +40,7 @@ pub(super) fn export<'py>(
     handle: ForeignHandle,
     name: &'static CStr,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    // SAFETY: the pointer lives as long as `handle`, which the destructor frees. A capsule that dies before it owns the handle
-    // has nothing to free.
-    let capsule =
-        unsafe { PyCapsule::new_with_pointer_and_destructor(py, handle.as_ptr(), name, Some(delete)) }?;
-    // Consumers rename what they have used, so the name does not lead to the handle: the context does.
-    let owned = Box::into_raw(Box::new(handle));
-    if let Err(error) = capsule.set_context(owned.cast()) {
-        // SAFETY: the box just made, which the capsule did not take.
-        drop(unsafe { Box::from_raw(owned) });
-        return Err(error);
-    }
-    Ok(capsule)
-}
-
-unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
-    // SAFETY: called by Python with the capsule it destroys.
-    let context = unsafe { ffi::PyCapsule_GetContext(capsule) };
-    if !context.is_null() {
-        // SAFETY: the box that `export` put there, taken out once.
-        drop(unsafe { Box::from_raw(context.cast::<ForeignHandle>()) });
-    }
+    owning(py, handle.as_ptr(), name, handle)
 }
 
 /// A capsule around a queue of the host backend, which lives as long as the capsule; `None` for other queues.
@@ -69,24 +50,36 @@ pub(crate) fn export_host<'py>(
     queue: &Queue,
 ) -> PyResult<Option<Bound<'py, PyCapsule>>> {
     let Some(pointer) = runtime.host_queue_pointer(queue) else { return Ok(None) };
-    // SAFETY: the pointer lives as long as the queue, which the destructor lets go.
+    owning(py, pointer, HOST_QUEUE, queue.clone()).map(Some)
+}
+
+/// A capsule around a pointer that lives as long as its owner, which is dropped with the capsule.
+fn owning<'py, T: Send>(
+    py: Python<'py>,
+    pointer: NonNull<c_void>,
+    name: &'static CStr,
+    owner: T,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    // SAFETY: the pointer lives as long as `owner`, which the destructor drops. A capsule that dies before it has the owner has
+    // nothing to drop.
     let capsule =
-        unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, HOST_QUEUE, Some(let_go)) }?;
-    let owned = Box::into_raw(Box::new(queue.clone()));
+        unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, name, Some(drop_owner::<T>)) }?;
+    // Consumers rename what they have used, so the name does not lead to the owner: the context does.
+    let owned = Box::into_raw(Box::new(owner));
     if let Err(error) = capsule.set_context(owned.cast()) {
         // SAFETY: the box just made, which the capsule did not take.
         drop(unsafe { Box::from_raw(owned) });
         return Err(error);
     }
-    Ok(Some(capsule))
+    Ok(capsule)
 }
 
-unsafe extern "C" fn let_go(capsule: *mut ffi::PyObject) {
+unsafe extern "C" fn drop_owner<T>(capsule: *mut ffi::PyObject) {
     // SAFETY: called by Python with the capsule it destroys.
     let context = unsafe { ffi::PyCapsule_GetContext(capsule) };
     if !context.is_null() {
-        // SAFETY: the box that `export_host` put there, taken out once.
-        drop(unsafe { Box::from_raw(context.cast::<Queue>()) });
+        // SAFETY: the box that `owning` put there, of the type it gave this function; taken out once.
+        drop(unsafe { Box::from_raw(context.cast::<T>()) });
     }
 }
 

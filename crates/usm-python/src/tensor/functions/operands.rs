@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PySequence, PyString, PyTuple};
-use usm_array::{DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
+use usm_array::{Casting, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
 
 use super::super::arguments;
 use super::super::exchange::{Source, Wanted, array_from};
@@ -137,31 +137,17 @@ fn is_tuple_or_list(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>()
 }
 
-/// What becomes of indices outside of their axis: `"raise"`, `"wrap"` or `"clip"`.
+/// What becomes of indices outside of their axis.
 pub(super) fn mode(text: &str) -> PyResult<IndexMode> {
-    match text {
-        "raise" => Ok(IndexMode::Raise),
-        "wrap" => Ok(IndexMode::Wrap),
-        "clip" => Ok(IndexMode::Clip),
-        _ => Err(PyValueError::new_err(format!(
-            "mode: found {text:?}, allowed are \"raise\", \"wrap\" and \"clip\""
-        ))),
-    }
+    use IndexMode::{Clip, Raise, Wrap};
+    arguments::word("mode", text, &[("raise", Raise), ("wrap", Wrap), ("clip", Clip)])
 }
 
 /// Which casts are allowed.
-pub(super) fn casting(text: &str) -> PyResult<usm_array::Casting> {
-    use usm_array::Casting as C;
-    match text {
-        "no" => Ok(C::No),
-        "equiv" => Ok(C::Equiv),
-        "safe" => Ok(C::Safe),
-        "same_kind" => Ok(C::SameKind),
-        "unsafe" => Ok(C::Unsafe),
-        _ => Err(PyValueError::new_err(format!(
-            "casting: found {text:?}, allowed are \"no\", \"equiv\", \"safe\", \"same_kind\" and \"unsafe\""
-        ))),
-    }
+pub(super) fn casting(text: &str) -> PyResult<Casting> {
+    use Casting::{Equiv, No, Safe, SameKind, Unsafe};
+    let words = [("no", No), ("equiv", Equiv), ("safe", Safe), ("same_kind", SameKind), ("unsafe", Unsafe)];
+    arguments::word("casting", text, &words)
 }
 
 /// A number, an array, or what asarray makes of another object, in memory as that of another array if there is one.
