@@ -26,6 +26,9 @@ macro_rules! intern {
     }};
 }
 
+#[macro_use]
+mod facts;
+
 mod buffer_export;
 mod buffer_import;
 mod builtin;

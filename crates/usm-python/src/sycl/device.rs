@@ -36,73 +36,51 @@ fn peer_argument(py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<Device> {
     if peer.is_instance_of::<PyString>() { Err(wrong()) } else { device_of(py, peer)?.ok_or_else(wrong) }
 }
 
-/// The methods of the class; PyO3 wants them in one block, and most of them are one line.
-macro_rules! device_methods {
-    (
-        aspects { $($(#[$aspect_doc:meta])* $aspect:ident = $flag:ident,)* }
-        facts { $($(#[$doc:meta])* $fact:ident: $ty:ty = |$info:ident| $value:expr;)* }
-        methods { $($methods:tt)* }
-    ) => {
-        #[pymethods]
-        impl SyclDevice {
-            $($(#[$aspect_doc])* #[getter] fn $aspect(&self) -> bool {
-                self.device.info().has(Aspects::$flag)
-            })*
-            $($(#[$doc])* #[getter] fn $fact(&self) -> $ty {
-                let $info = self.device.info();
-                $value
-            })*
-            $($methods)*
-        }
-    };
-}
-
-device_methods! {
-    aspects {
-        /// True for a CPU.
-        has_aspect_cpu = CPU,
-        /// True for a GPU.
-        has_aspect_gpu = GPU,
-        /// True for an accelerator.
-        has_aspect_accelerator = ACCELERATOR,
-        /// True for a device of another type.
-        has_aspect_custom = CUSTOM,
-        /// True with half-precision arithmetic.
-        has_aspect_fp16 = FP16,
-        /// True with double-precision arithmetic.
-        has_aspect_fp64 = FP64,
-        /// True with 64-bit atomic operations.
-        has_aspect_atomic64 = ATOMIC64,
-        /// True with images.
-        has_aspect_image = IMAGE,
-        /// True when kernels can be compiled at run time.
-        has_aspect_online_compiler = ONLINE_COMPILER,
-        /// True when kernels can be linked at run time.
-        has_aspect_online_linker = ONLINE_LINKER,
-        /// True when queues can record times.
-        has_aspect_queue_profiling = QUEUE_PROFILING,
-        /// True when device USM can be allocated.
-        has_aspect_usm_device_allocations = USM_DEVICE_ALLOCATIONS,
-        /// True when host USM can be allocated.
-        has_aspect_usm_host_allocations = USM_HOST_ALLOCATIONS,
-        /// True when shared USM can be allocated.
-        has_aspect_usm_shared_allocations = USM_SHARED_ALLOCATIONS,
-        /// True when any memory of the process works as shared USM.
-        has_aspect_usm_system_allocations = USM_SYSTEM_ALLOCATIONS,
-        /// True with atomic operations on host USM, concurrent with the host.
-        has_aspect_usm_atomic_host_allocations = USM_ATOMIC_HOST_ALLOCATIONS,
-        /// True with atomic operations on shared USM, concurrent with the host.
-        has_aspect_usm_atomic_shared_allocations = USM_ATOMIC_SHARED_ALLOCATIONS,
-        /// True when kernels can be debugged from the host.
-        has_aspect_host_debuggable = HOST_DEBUGGABLE,
-        /// True for a device that is emulated.
-        has_aspect_emulated = EMULATED,
-        /// True for a component of a composite device.
-        has_aspect_is_component = IS_COMPONENT,
-        /// True for a composite device.
-        has_aspect_is_composite = IS_COMPOSITE,
-    }
+class_of_facts! {
+    SyclDevice: |this| this.device.info();
     facts {
+        /// True for a CPU.
+        has_aspect_cpu: bool = |info| info.has(Aspects::CPU);
+        /// True for a GPU.
+        has_aspect_gpu: bool = |info| info.has(Aspects::GPU);
+        /// True for an accelerator.
+        has_aspect_accelerator: bool = |info| info.has(Aspects::ACCELERATOR);
+        /// True for a device of another type.
+        has_aspect_custom: bool = |info| info.has(Aspects::CUSTOM);
+        /// True with half-precision arithmetic.
+        has_aspect_fp16: bool = |info| info.has(Aspects::FP16);
+        /// True with double-precision arithmetic.
+        has_aspect_fp64: bool = |info| info.has(Aspects::FP64);
+        /// True with 64-bit atomic operations.
+        has_aspect_atomic64: bool = |info| info.has(Aspects::ATOMIC64);
+        /// True with images.
+        has_aspect_image: bool = |info| info.has(Aspects::IMAGE);
+        /// True when kernels can be compiled at run time.
+        has_aspect_online_compiler: bool = |info| info.has(Aspects::ONLINE_COMPILER);
+        /// True when kernels can be linked at run time.
+        has_aspect_online_linker: bool = |info| info.has(Aspects::ONLINE_LINKER);
+        /// True when queues can record times.
+        has_aspect_queue_profiling: bool = |info| info.has(Aspects::QUEUE_PROFILING);
+        /// True when device USM can be allocated.
+        has_aspect_usm_device_allocations: bool = |info| info.has(Aspects::USM_DEVICE_ALLOCATIONS);
+        /// True when host USM can be allocated.
+        has_aspect_usm_host_allocations: bool = |info| info.has(Aspects::USM_HOST_ALLOCATIONS);
+        /// True when shared USM can be allocated.
+        has_aspect_usm_shared_allocations: bool = |info| info.has(Aspects::USM_SHARED_ALLOCATIONS);
+        /// True when any memory of the process works as shared USM.
+        has_aspect_usm_system_allocations: bool = |info| info.has(Aspects::USM_SYSTEM_ALLOCATIONS);
+        /// True with atomic operations on host USM, concurrent with the host.
+        has_aspect_usm_atomic_host_allocations: bool = |info| info.has(Aspects::USM_ATOMIC_HOST_ALLOCATIONS);
+        /// True with atomic operations on shared USM, concurrent with the host.
+        has_aspect_usm_atomic_shared_allocations: bool = |info| info.has(Aspects::USM_ATOMIC_SHARED_ALLOCATIONS);
+        /// True when kernels can be debugged from the host.
+        has_aspect_host_debuggable: bool = |info| info.has(Aspects::HOST_DEBUGGABLE);
+        /// True for a device that is emulated.
+        has_aspect_emulated: bool = |info| info.has(Aspects::EMULATED);
+        /// True for a component of a composite device.
+        has_aspect_is_component: bool = |info| info.has(Aspects::IS_COMPONENT);
+        /// True for a composite device.
+        has_aspect_is_composite: bool = |info| info.has(Aspects::IS_COMPOSITE);
         /// Name of the device.
         name: &str = |info| &info.name;
         /// Vendor of the device.

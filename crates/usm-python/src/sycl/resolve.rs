@@ -91,7 +91,7 @@ pub(crate) fn device_objects(
 }
 
 /// The device that a filter string selects.
-pub(crate) fn select(py: Python<'_>, filter_string: &str) -> PyResult<Device> {
+fn select(py: Python<'_>, filter_string: &str) -> PyResult<Device> {
     let runtime = runtime::get(py)?;
     let selector: FilterSelector = filter_string.parse::<FilterSelector>().or_raise()?;
     py.detach(|| runtime.select(&selector)).or_raise()
