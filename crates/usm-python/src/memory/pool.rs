@@ -199,10 +199,7 @@ pub(crate) fn use_pool(
 ) -> PyResult<MemoryPool> {
     let devices = match device {
         Some(device) => vec![queue_argument(py, "device", Some(device))?.device().clone()],
-        None => {
-            let runtime = runtime::get(py)?;
-            py.detach(|| runtime.devices())
-        }
+        None => runtime::devices(py)?,
     };
     let mut upstream: Arc<dyn MemoryResource> = Arc::new(DirectResource);
     if let Some(limit_bytes) = limit_bytes {

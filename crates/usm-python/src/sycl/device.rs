@@ -233,13 +233,13 @@ class_of_facts! {
             if include_backend && include_device_type {
                 return Ok(info.filter_string());
             }
-            let (runtime, ty) = (runtime::get(py)?, info.device_type.to_string());
+            let ty = info.device_type.to_string();
             let suits = |other: &&Device| {
                 let other = other.info();
                 (!include_backend || other.backend_name == info.backend_name)
                     && (!include_device_type || other.device_type == info.device_type)
             };
-            let devices = py.detach(|| runtime.devices());
+            let devices = runtime::devices(py)?;
             let number = devices.iter().filter(suits).position(|other| *other == self.device);
             let number = number.map(|number| number.to_string());
             let parts = [include_backend.then_some(info.backend_name), include_device_type.then_some(&ty), number.as_deref()];
@@ -250,8 +250,8 @@ class_of_facts! {
         ///
         /// Raises ValueError for a device that is not in it.
         fn get_device_id(&self, py: Python<'_>) -> PyResult<usize> {
-            let (runtime, root) = (runtime::get(py)?, root(&self.device)?);
-            let found = py.detach(|| runtime.devices()).iter().position(|other| *other == root);
+            let root = root(&self.device)?;
+            let found = runtime::devices(py)?.iter().position(|other| *other == root);
             found.ok_or_else(|| PyValueError::new_err("the device is not in the list of devices"))
         }
 

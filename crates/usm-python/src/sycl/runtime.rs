@@ -55,6 +55,18 @@ pub(crate) fn default_device(py: Python<'_>) -> PyResult<Device> {
     Ok(device)
 }
 
+/// The root devices.
+pub(crate) fn devices(py: Python<'_>) -> PyResult<Vec<Device>> {
+    let runtime = get(py)?;
+    Ok(py.detach(|| runtime.devices()))
+}
+
+/// The queue of the host device, which is always there.
+pub(crate) fn host_queue(py: Python<'_>) -> PyResult<Queue> {
+    let runtime = get(py)?;
+    py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()
+}
+
 /// The queue to use when nobody named one.
 pub(crate) fn default_device_queue(py: Python<'_>) -> PyResult<Queue> {
     let runtime = get(py)?;

@@ -518,8 +518,7 @@ impl UsmNdarray {
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let array = self.array().clone();
         let (pass, is_near) = (Pass::over(&array), array.is_host_reachable());
-        let copy = interrupt::run_at(py, pass, is_near, move || array.copy())?;
-        copy.or_raise().map(Self::from_array)
+        functions::results::in_pass(py, pass, is_near, move || array.copy())
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {

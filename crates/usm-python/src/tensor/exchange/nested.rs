@@ -187,8 +187,7 @@ impl Elements {
             return interrupt::run_at(py, pass, is_near, make)?.or_raise();
         }
         // Many small pieces go to their places in host memory first, arrays by the queue where they are.
-        let runtime = runtime::get(py)?;
-        let staging = py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()?;
+        let staging = runtime::host_queue(py)?;
         let (first_queue, first_kind) =
             if self.arrays.is_empty() { (&staging, UsmKind::Host) } else { (queue, kind) };
         let array = py.detach(|| UsmArray::empty(first_queue, first_kind, shape, dtype)).or_raise()?;

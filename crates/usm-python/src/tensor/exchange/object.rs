@@ -118,7 +118,5 @@ pub(in crate::tensor) fn on_host<'py>(
     if let Source::Array(array) = source {
         return Ok(array.into_boxed());
     }
-    let (py, runtime) = (object.py(), runtime::get(object.py())?);
-    let queue = py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()?;
-    array_from(object, source, Wanted::at(queue, UsmKind::Host))
+    array_from(object, source, Wanted::at(runtime::host_queue(object.py())?, UsmKind::Host))
 }

@@ -167,7 +167,7 @@ pub(super) fn create(
         .transpose()?;
     let pass = Pass { len, bytes: len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes)) };
     let target = queue.clone();
-    results::new(py, pass, &queue, kind, move || {
+    results::in_pass(py, pass, queue.device().host_reachable(kind), move || {
         function(CreateOptions::new(&target, kind).dtype(dtype).order(order))
     })
 }

@@ -98,8 +98,7 @@ impl NamespaceInfo {
     /// All devices, in a tuple.
     #[allow(clippy::unused_self, reason = "a method of the standard")]
     fn devices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let runtime = runtime::get(py)?;
-        PyTuple::new(py, device_objects(py, py.detach(|| runtime.devices()))?)
+        PyTuple::new(py, device_objects(py, runtime::devices(py)?)?)
     }
 
     #[allow(clippy::unused_self, reason = "as Python wants it")]
