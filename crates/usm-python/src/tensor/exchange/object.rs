@@ -16,10 +16,10 @@ use crate::tensor::dlpack;
 ///
 /// An array of the elements of almost any object.
 ///
-/// `obj` is, looked at in this order: a Python number; an array or memory of this package, or any object with
-/// ``__sycl_usm_array_interface__``, whose memory is used without a copy; a list, tuple or range of any of these, to any depth;
-/// an object with the buffer protocol (NumPy arrays, bytes, ``memoryview``), which is copied; an object with DLPack, whose
-/// memory is used where it is USM and copied where not; an object that ``numpy.asarray`` takes.
+/// `obj` is, looked at in this order: an array or memory of this package, or any object with
+/// ``__sycl_usm_array_interface__``, whose memory is used without a copy; a Python number; a list, tuple or range of any of
+/// these, to any depth; an object with the buffer protocol (NumPy arrays, bytes, ``memoryview``), which is copied; an object with
+/// DLPack, whose memory is used where it is USM and copied where not; an object that ``numpy.asarray`` takes.
 ///
 /// `dtype` is that of the elements unless given; Python numbers have the default dtypes of the device. `usm_type`, and
 /// `sycl_queue` or `device`, say where the array is; by default where the memory is, else "device" on the default queue. An array on
@@ -61,7 +61,7 @@ pub(crate) fn asarray<'py>(
         let changed = wanted.changed(py, array.get().array())?;
         return changed.map_or_else(|| Ok(obj.clone()), |array| wrapped(py, array));
     }
-    wrapped(py, array_from(obj, Source::of(obj)?, wanted)?)
+    wrapped(py, array_from(obj, Source::of_array(obj)?, wanted)?)
 }
 
 fn wrapped(py: Python<'_>, array: Box<UsmArray>) -> PyResult<Bound<'_, PyAny>> {

@@ -50,6 +50,17 @@ impl<'a, 'py> Source<'a, 'py> {
         }
     }
 
+    /// As [`of`](Self::of), sooner for USM than for numbers.
+    pub(super) fn of_array(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Some(array) = usm_array_of(object)? {
+            return Ok(Self::Array(array));
+        }
+        match arguments::python_number(object)? {
+            Some(number) => Ok(Self::Number(number)),
+            None => Self::beside_usm(object),
+        }
+    }
+
     /// As [`of`](Self::of), of an object that is neither a number nor USM.
     pub(in crate::tensor) fn beside_usm(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
         if object.is_instance_of::<PyList>()
