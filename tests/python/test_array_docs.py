@@ -1,10 +1,10 @@
 """The examples in the docstrings of `usm_ndarray` and what belongs to it run, and each public name has one."""
 
-import doctest
-
 import pytest
 
 import usm.tensor as ut
+
+from support import examples
 
 METHODS = [
     getattr(of, name)
@@ -18,11 +18,7 @@ FUNCTIONS = [ut.get_print_options, ut.print_options, ut.set_print_options, ut.us
 
 @pytest.mark.parametrize("obj", [*CLASSES, *METHODS, *FUNCTIONS], ids=lambda obj: obj.__qualname__)
 def test_examples_run(obj):
-    test = doctest.DocTestParser().get_doctest(obj.__doc__, {}, obj.__qualname__, None, 0)
-    assert test.examples, f"{obj.__qualname__} has no example"
-    output = []
-    result = doctest.DocTestRunner().run(test, out=output.append)
-    assert result.failed == 0, "".join(output)
+    examples.run(obj, obj.__qualname__)
 
 
 @pytest.mark.parametrize("name", [n for n in dir(ut.usm_ndarray) if not n.startswith("__")])

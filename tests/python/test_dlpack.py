@@ -19,6 +19,7 @@ from support.dlpack import (
     Exporter,
     Foreign,
     OldExporter,
+    places,
     tensor_in,
 )
 from support.interface import Producer, settled
@@ -28,20 +29,7 @@ from support.values import DTYPES, counting, nested, pack
 READ_ONLY, IS_COPIED = 1, 2
 
 
-@pytest.fixture(params=["host-host", "host-shared", "host-device", "sycl-host", "sycl-device", "sycl-shared"])
-def place(request):
-    backend, usm_type = request.param.split("-")
-    return request.getfixturevalue(f"{backend}_queue"), usm_type
-
-
-@pytest.fixture
-def queue(place):
-    return place[0]
-
-
-@pytest.fixture
-def usm_type(place):
-    return place[1]
+place, queue, usm_type = places("host-host", "host-shared", "host-device", "sycl-host", "sycl-device", "sycl-shared")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import usm
 import usm.tensor as ut
 
 from support import capsules
-from support.dlpack import DLTensor, Foreign, ManagedVersioned
+from support.dlpack import DLTensor, Foreign, ManagedVersioned, places
 from support.interface import Producer, settled
 from support.layouts import STRIDED, strided_array
 
@@ -38,21 +38,7 @@ class Api(ctypes.Structure):
     ]
 
 
-# DLPack has no device for the host backend's device memory: see test_what_cannot_be_handed_out.
-@pytest.fixture(params=["host-host", "host-shared", "sycl-host", "sycl-device", "sycl-shared"])
-def place(request):
-    backend, usm_type = request.param.split("-")
-    return request.getfixturevalue(f"{backend}_queue"), usm_type
-
-
-@pytest.fixture
-def queue(place):
-    return place[0]
-
-
-@pytest.fixture
-def usm_type(place):
-    return place[1]
+place, queue, usm_type = places()
 
 
 @pytest.fixture

@@ -1,12 +1,10 @@
 """Docstrings of the functions of usm.tensor: every name has a runnable example, and it is true."""
 
-import doctest
-
 import pytest
 
 import usm.tensor as ut
 
-from support import requirements
+from support import examples, requirements
 
 WITH_NUMPY = {"asnumpy", "from_numpy", "to_numpy"}
 NAMES = [name for name in ut.__all__ if type(getattr(ut, name)).__name__ == "builtin_function_or_method"]
@@ -16,16 +14,9 @@ NAMES = [name for name in ut.__all__ if type(getattr(ut, name)).__name__ == "bui
 def test_examples(name):
     if name in WITH_NUMPY:
         requirements.module("numpy", required=requirements.REQUIRE_SYCL)
-    text = getattr(ut, name).__doc__
-    test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
-    assert test.examples, "no example"
-    told = []
-    outcome = doctest.DocTestRunner(verbose=False).run(test, out=told.append)
-    assert outcome.failed == 0, "".join(told)
+    examples.run(getattr(ut, name), name)
 
 
 def test_the_limits_and_the_namespace_have_examples():
     for kind in (type(ut.finfo("f4")), type(ut.iinfo("i4")), type(ut.__array_namespace_info__())):
-        test = doctest.DocTestParser().get_doctest(kind.__doc__, {}, kind.__name__, None, 0)
-        assert test.examples
-        assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
+        examples.run(kind, kind.__name__)

@@ -1,10 +1,10 @@
 """The examples in the docstrings of `usm.memory` run, and each public name has one."""
 
-import doctest
-
 import pytest
 
 import usm.memory as um
+
+from support import examples
 
 # Attributes are shown in the example of their class.
 METHODS = [
@@ -18,8 +18,4 @@ NAMES = [getattr(um, name) for name in um.__all__ if name != "USMAllocationError
 
 @pytest.mark.parametrize("obj", [*NAMES, *METHODS], ids=lambda obj: getattr(obj, "__qualname__", repr(obj)))
 def test_examples_run(obj):
-    test = doctest.DocTestParser().get_doctest(obj.__doc__, {}, obj.__qualname__, None, 0)
-    assert test.examples, f"{obj.__qualname__} has no example"
-    output = []
-    result = doctest.DocTestRunner().run(test, out=output.append)
-    assert result.failed == 0, "".join(output)
+    examples.run(obj, obj.__qualname__)

@@ -7,25 +7,13 @@ import pytest
 import usm
 import usm.tensor as ut
 
+from support.dlpack import places
 from support.interface import settled
 from support.layouts import STRIDED, strided_array
 from support.values import DTYPES, counting
 
 
-@pytest.fixture(params=["host-host", "host-shared", "sycl-host", "sycl-device", "sycl-shared"])
-def place(request):
-    backend, usm_type = request.param.split("-")
-    return request.getfixturevalue(f"{backend}_queue"), usm_type
-
-
-@pytest.fixture
-def queue(place):
-    return place[0]
-
-
-@pytest.fixture
-def usm_type(place):
-    return place[1]
+place, queue, usm_type = places()
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ mod scalar;
 mod svg;
 mod view;
 
-pub use array::{BufferSource, UsmArray, UsmArrayBuilder};
+pub use array::{ArrayOrScalar, BufferSource, UsmArray, UsmArrayBuilder};
 pub use copy::{Conversion, CopyMode};
 pub use create::{CreateOptions, Indexing, LikeOptions, Nested};
 pub use dtype::{
@@ -86,16 +86,16 @@ pub use dtype::{
 };
 pub use error::{CreateError, Error, IndexError, ManipulateError, Result};
 pub use half;
-pub use index::{ArrayOrScalar, Index, IndexMode, where_};
+pub use index::{Index, IndexMode, where_};
 pub use interface::VERSION as INTERFACE_VERSION;
-pub use interface::{ByteSpan, InterfaceError, UsmArrayInterface, ValidInterface};
+pub use interface::{ByteSpan, InterfaceError, InterfaceRef, UsmArrayInterface, ValidInterface};
 pub use layout::{
     Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
     StridedBytes, broadcast_layouts, broadcast_shapes,
 };
 pub use manipulate::{Repeats, coerced_kind};
 pub use num_complex;
-pub use ops::{Rhs, Tolerance};
+pub use ops::Tolerance;
 pub use print::{FloatMode, PrintOptions, Sign};
 pub use scalar::Scalar;
 #[cfg(feature = "svg")]

@@ -3,7 +3,7 @@
 use half::f16;
 use num_complex::Complex64;
 
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, WeakScalar};
 
 /// A value of any element type, in the widest type of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +20,17 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// The kind by which it takes part in promotion.
+    #[must_use]
+    pub const fn kind(self) -> WeakScalar {
+        match self {
+            Self::Bool(_) => WeakScalar::Bool,
+            Self::Int(_) => WeakScalar::Int,
+            Self::Float(_) => WeakScalar::Float,
+            Self::Complex(_) => WeakScalar::Complex,
+        }
+    }
+
     /// The element that `bytes`, as many as one element has, hold in native byte order. `None` for another number of bytes.
     ///
     /// ```

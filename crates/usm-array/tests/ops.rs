@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use common::places;
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::{Queue, Runtime, UsmKind};
-use usm_array::{Bool8, Dtype, Error, Rhs, Scalar, SliceItem, Tolerance, UsmArray};
+use usm_array::{ArrayOrScalar, Bool8, Dtype, Error, Scalar, SliceItem, Tolerance, UsmArray};
 
 /// Values at the edges of a dtype, all of them exact in it.
 fn edges(dtype: Dtype) -> Vec<Scalar> {
@@ -106,7 +106,7 @@ fn order(a: Scalar, b: Scalar) -> Option<Ordering> {
     }
 }
 
-type Operation = fn(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray>;
+type Operation = fn(&UsmArray, ArrayOrScalar<'_>) -> usm_array::Result<UsmArray>;
 
 type Holds = fn(Option<Ordering>) -> bool;
 
@@ -129,7 +129,7 @@ fn every_pair_of_dtypes_compares_by_value() {
                 let b = array(&queue, kind, b_dtype, &b_values);
                 let is_complex = [a_dtype, b_dtype].iter().any(|dtype| dtype.kind() == 'c');
                 for (name, compare, holds) in COMPARISONS {
-                    let found = compare(&a, Rhs::Array(&b));
+                    let found = compare(&a, ArrayOrScalar::Array(&b));
                     if is_complex && !matches!(name, "equal" | "not_equal") {
                         assert!(matches!(found, Err(Error::DtypeNotAllowed { .. })), "{name} {found:?}");
                         continue;
@@ -150,7 +150,7 @@ fn every_pair_of_dtypes_compares_by_value() {
 #[test]
 fn values_take_the_dtype_of_their_kind() {
     let (queue, _) = places().remove(0);
-    let case = |dtype, values: &[Scalar], other: Rhs<'_>| {
+    let case = |dtype, values: &[Scalar], other: ArrayOrScalar<'_>| {
         let array = array(&queue, UsmKind::Shared, dtype, values);
         (booleans(&array.equal(other).unwrap()), booleans(&array.less(other).unwrap()))
     };
@@ -161,7 +161,7 @@ fn values_take_the_dtype_of_their_kind() {
     assert_eq!(case(Dtype::F16, &[Scalar::Float(2048.0)], 2049.into()), yes_no(true, false));
     // Integers as they are, however large.
     assert_eq!(case(Dtype::U8, &[Scalar::Int(44)], 300.into()), yes_no(false, true));
-    assert_eq!(case(Dtype::U8, &[Scalar::Int(255)], Rhs::from(-1)), yes_no(false, false));
+    assert_eq!(case(Dtype::U8, &[Scalar::Int(255)], ArrayOrScalar::from(-1)), yes_no(false, false));
     assert_eq!(case(Dtype::I64, &[Scalar::Int(i64::MAX.into())], (1_i128 << 63).into()), yes_no(false, true));
     assert_eq!(
         case(Dtype::U64, &[Scalar::Int(u64::MAX.into())], i128::from(u64::MAX).into()),
@@ -225,16 +225,28 @@ fn logic_takes_everything_and_bits_only_booleans() {
         ];
         for (logical, bitwise, expected) in operations {
             let with = |b: bool| table.map(|(a, _)| expected(a, b));
-            assert_eq!(booleans(&logical(&a, Rhs::Array(&b)).unwrap()), table.map(|(a, b)| expected(a, b)));
-            assert_eq!(booleans(&bitwise(&a, Rhs::Array(&b)).unwrap()), table.map(|(a, b)| expected(a, b)));
             assert_eq!(
-                booleans(&logical(&a, Rhs::Array(&numbers)).unwrap()),
+                booleans(&logical(&a, ArrayOrScalar::Array(&b)).unwrap()),
+                table.map(|(a, b)| expected(a, b))
+            );
+            assert_eq!(
+                booleans(&bitwise(&a, ArrayOrScalar::Array(&b)).unwrap()),
+                table.map(|(a, b)| expected(a, b))
+            );
+            assert_eq!(
+                booleans(&logical(&a, ArrayOrScalar::Array(&numbers)).unwrap()),
                 table.map(|(a, b)| expected(a, b))
             );
             assert_eq!(booleans(&logical(&a, (-0.5).into()).unwrap()), with(true));
             assert_eq!(booleans(&bitwise(&a, false.into()).unwrap()), with(false));
-            assert!(matches!(bitwise(&a, Rhs::Array(&numbers)), Err(Error::DtypeNotAllowed { .. })));
-            assert!(matches!(bitwise(&numbers, Rhs::Array(&a)), Err(Error::DtypeNotAllowed { .. })));
+            assert!(matches!(
+                bitwise(&a, ArrayOrScalar::Array(&numbers)),
+                Err(Error::DtypeNotAllowed { .. })
+            ));
+            assert!(matches!(
+                bitwise(&numbers, ArrayOrScalar::Array(&a)),
+                Err(Error::DtypeNotAllowed { .. })
+            ));
             assert!(matches!(bitwise(&a, 1.into()), Err(Error::ScalarKind { .. })));
         }
         assert_eq!(booleans(&a.equal(&b).unwrap()), [true, false, false, true]);

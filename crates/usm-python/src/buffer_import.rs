@@ -10,7 +10,7 @@ use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, UsmArray};
 
 use crate::errors::type_name;
-use crate::interrupt;
+use crate::interrupt::{self, Pass};
 
 /// A buffer, held as long as this lives.
 pub(crate) struct HostBuffer {
@@ -167,54 +167,88 @@ impl HostBytes {
         Ok(())
     }
 
-    /// Runs `job`, which writes `target`, on the bytes, with other Python threads running meanwhile. Bytes that are a view of the
-    /// target itself are copied first: Rust's slices must not change under their reader.
-    pub(crate) fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        target: &UsmBuffer,
-        job: impl FnOnce(&[u8]) -> T + Send,
-    ) -> PyResult<T> {
-        let start = self.buffer.view.buf.cast::<u8>().cast_const();
-        // SAFETY: P1, P2: as many bytes as the buffer has, held as long as this.
-        unsafe { with_bytes(py, start, self.len(), target, job) }
+    fn bytes(&self) -> &[u8] {
+        if self.len() == 0 {
+            return &[];
+        }
+        // SAFETY: P1, P2: as many bytes as the buffer has, held as long as this. That no other thread writes them meanwhile is up to
+        // the Python program, as for every consumer of the buffer protocol.
+        unsafe { std::slice::from_raw_parts(self.start().cast_const(), self.len()) }
     }
 
-    /// As `with`, for a job that reads `source` and writes the bytes.
-    pub(crate) fn with_mut<T: Send>(
-        &mut self,
+    /// Of a buffer that said it is writable.
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        if self.len() == 0 {
+            return &mut [];
+        }
+        // SAFETY: as in `bytes`.
+        unsafe { std::slice::from_raw_parts_mut(self.start(), self.len()) }
+    }
+
+    /// Runs `job`, which is a pass that writes `target`, on the bytes, with other Python threads running meanwhile; a long one on a
+    /// thread of its own, which keeps the bytes when Ctrl-C ends the waiting. Bytes that are a view of the target itself are copied
+    /// first: Rust's slices must not change under their reader.
+    pub(crate) fn lend<T: Send + 'static>(
+        self,
+        py: Python<'_>,
+        target: &UsmBuffer,
+        pass: Pass,
+        job: impl FnOnce(&[u8]) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        let (len_bytes, is_near) = (self.len(), target.is_host_reachable());
+        if self.overlaps(target) {
+            let copy = self.copied()?;
+            return Ok(py.detach(|| job(&copy)));
+        }
+        if pass.is_long(is_near) {
+            return interrupt::run(py, len_bytes, move || job(self.bytes()));
+        }
+        Ok(interrupt::detach_unless_small(py, len_bytes, is_near, || job(self.bytes())))
+    }
+
+    /// As `lend`, for a pass that reads `source` and writes the bytes, which are writable.
+    pub(crate) fn lend_mut<T: Send + 'static>(
+        mut self,
         py: Python<'_>,
         source: &UsmBuffer,
-        job: impl FnOnce(&mut [u8]) -> T + Send,
+        pass: Pass,
+        job: impl FnOnce(&mut [u8]) -> T + Send + 'static,
     ) -> PyResult<T> {
-        let start = self.buffer.view.buf.cast::<u8>();
+        let (len_bytes, is_near) = (self.len(), source.is_host_reachable());
         if self.overlaps(source) {
-            let mut copy = host_memory(self.len())?;
-            // SAFETY: P1, P2, and fresh memory of that length.
-            unsafe { std::ptr::copy_nonoverlapping(start.cast_const(), copy.as_mut_ptr(), self.len()) };
+            let mut copy = self.copied()?;
             let result = py.detach(|| job(&mut copy));
-            // SAFETY: as above, of a buffer that said it is writable.
-            unsafe { std::ptr::copy_nonoverlapping(copy.as_ptr(), start, self.len()) };
+            // SAFETY: P1, P2, of a buffer that said it is writable, and a copy of that length.
+            unsafe { std::ptr::copy_nonoverlapping(copy.as_ptr(), self.start(), len_bytes) };
             return Ok(result);
         }
-        let bytes: &mut [u8] = if self.len() == 0 {
-            &mut []
-        } else {
-            // SAFETY: P1, P2, of a buffer that said it is writable; else as in `with`.
-            unsafe { std::slice::from_raw_parts_mut(start, self.len()) }
-        };
-        Ok(interrupt::detach_unless_small(py, self.len(), source.is_host_reachable(), || job(bytes)))
+        if pass.is_long(is_near) {
+            return interrupt::run(py, len_bytes, move || job(self.bytes_mut()));
+        }
+        Ok(interrupt::detach_unless_small(py, len_bytes, is_near, || job(self.bytes_mut())))
+    }
+
+    /// A copy of the bytes, which may be those of USM that others write.
+    fn copied(&self) -> PyResult<Vec<u8>> {
+        let mut copy = Vec::new();
+        let none = |_| PyMemoryError::new_err(format!("no host memory for a copy of {} bytes", self.len()));
+        copy.try_reserve_exact(self.len()).map_err(none)?;
+        copy.resize(self.len(), 0);
+        // SAFETY: P1, P2, and fresh memory of that length.
+        unsafe { std::ptr::copy_nonoverlapping(self.start().cast_const(), copy.as_mut_ptr(), self.len()) };
+        Ok(copy)
     }
 
     /// Copies the first `count` bytes, which both have; the two may overlap.
     pub(crate) fn copy_from(&mut self, source: &Self, count: usize) {
         // SAFETY: P1, P2, of a buffer that said it is writable; that no other thread uses the bytes meanwhile is up to the
-        // Python program, as in `with_bytes`.
+        // Python program, as in `bytes`.
         unsafe { std::ptr::copy(source.start().cast_const(), self.start(), count) };
     }
 
     pub(crate) fn overlaps(&self, other: &UsmBuffer) -> bool {
-        overlap(self.buffer.address(), self.len(), other)
+        let start = self.buffer.address();
+        start < other.address() + other.len_bytes() && other.address() < start + self.len()
     }
 }
 
@@ -260,40 +294,4 @@ impl HostSpan {
         // to the Python program, as for every consumer of the buffer protocol; the bytes between them may change.
         unsafe { array.copy_from_host_memory(self.start(), self.len_bytes, dtype, layout) }
     }
-}
-
-/// # Safety
-/// 1. From `start` on `len_bytes` bytes are readable until this returns. That no other thread writes them meanwhile is up to the
-///    Python program, as for every consumer of the buffer protocol.
-unsafe fn with_bytes<T: Send>(
-    py: Python<'_>,
-    start: *const u8,
-    len_bytes: usize,
-    target: &UsmBuffer,
-    job: impl FnOnce(&[u8]) -> T + Send,
-) -> PyResult<T> {
-    if len_bytes == 0 {
-        return Ok(py.detach(|| job(&[])));
-    }
-    if overlap(start.addr(), len_bytes, target) {
-        let mut copy = host_memory(len_bytes)?;
-        // SAFETY: promise 1, and fresh memory of that length.
-        unsafe { std::ptr::copy_nonoverlapping(start, copy.as_mut_ptr(), len_bytes) };
-        return Ok(py.detach(|| job(&copy)));
-    }
-    // SAFETY: promise 1.
-    let bytes = unsafe { std::slice::from_raw_parts(start, len_bytes) };
-    Ok(interrupt::detach_unless_small(py, len_bytes, target.is_host_reachable(), || job(bytes)))
-}
-
-fn overlap(start: usize, len_bytes: usize, other: &UsmBuffer) -> bool {
-    start < other.address() + other.len_bytes() && other.address() < start + len_bytes
-}
-
-fn host_memory(len_bytes: usize) -> PyResult<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let none = |_| PyMemoryError::new_err(format!("no host memory for a copy of {len_bytes} bytes"));
-    bytes.try_reserve_exact(len_bytes).map_err(none)?;
-    bytes.resize(len_bytes, 0);
-    Ok(bytes)
 }

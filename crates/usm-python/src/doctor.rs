@@ -5,7 +5,7 @@ use pyo3::types::{PyDict, PyList};
 use usm_array::usm_core::{DoctorReport, PlatformBranch};
 
 use crate::errors::OrRaise;
-use crate::runtime;
+use crate::sycl::runtime;
 
 /// doctor()
 ///

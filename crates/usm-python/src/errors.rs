@@ -193,3 +193,12 @@ pub(crate) fn instead<E: PyTypeInfo>(py: Python<'_>) -> impl Fn(PyErr) -> PyErr 
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }
+
+/// A `TypeError` or `ValueError` with another text; other exceptions stay as they are.
+pub(crate) fn reworded(py: Python<'_>, error: PyErr, text: impl FnOnce(&str) -> String) -> PyErr {
+    let make = |text| match error.is_instance_of::<PyTypeError>(py) {
+        true => Some(PyTypeError::new_err(text)),
+        false => error.is_instance_of::<PyValueError>(py).then(|| PyValueError::new_err(text)),
+    };
+    make(text(&error.value(py).to_string())).unwrap_or(error)
+}

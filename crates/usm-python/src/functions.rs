@@ -6,8 +6,8 @@ use usm_array::usm_core::{BackendState, Runtime};
 use usm_array::usm_memory::{live_allocations as live_memory, live_borrows};
 use usm_array::{num_threads, set_num_threads as set_limit};
 
-use crate::interface::index;
-use crate::runtime;
+use crate::number::index;
+use crate::sycl::runtime;
 
 /// backends()
 ///

@@ -13,7 +13,7 @@ use usm_array::{UsmArray, usm_memory};
 
 use crate::called;
 use crate::errors::{self, OrRaise, UsmError};
-use crate::sycl::events_under_way;
+use crate::flight::events_under_way;
 
 /// Operations that end within this time are waited for without another thread.
 const SHORT: Duration = Duration::from_micros(200);

@@ -26,30 +26,35 @@ macro_rules! intern {
     }};
 }
 
+#[macro_use]
+mod facts;
+
 mod buffer_export;
 mod buffer_import;
-mod buffer_lend;
 mod builtin;
 mod called;
 mod doctor;
 mod errors;
 mod extension;
+mod flight;
 mod functions;
 mod imported;
 mod interface;
 mod interrupt;
+mod join;
 mod memory;
 mod module;
 mod new_numpy;
-mod runtime;
+mod number;
+mod objects;
+mod queue;
 mod selection;
 mod sycl;
 mod tensor;
 
 pub use extension::{PyTypedArray, PyTypedArrayMut, PyUsmArray, PyUsmArrayMut, runtime, to_py_err};
 pub use interface::import::import_array;
-pub use memory::Memory;
 pub use module::_usm;
+pub use objects::{Memory, UsmNdarray};
 pub use sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
-pub use tensor::UsmNdarray;
 pub use usm_array;

@@ -22,7 +22,7 @@ pub mod _usm {
                 "usm cannot be imported in a sub-interpreter, only in the main interpreter of a process",
             ));
         }
-        crate::extension::set_package();
+        crate::join::set_package();
         Ok(())
     }
 
@@ -39,10 +39,12 @@ pub mod _usm {
     use crate::functions::{backends, get_num_threads, live_allocations, set_num_threads};
     #[pymodule_export]
     use crate::memory::{
-        LiveMemory, Memory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
+        LiveMemory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
         as_usm_memory, default_pool_stats, from_pickle, memory_stats, take_snapshot, trim_default_pool,
         use_default_pool, use_pool,
     };
+    #[pymodule_export]
+    use crate::objects::{Memory, PyDevice, UsmNdarray};
     #[pymodule_export]
     use crate::selection::{
         get_composite_devices, get_device_cached_queue, get_devices, get_num_devices, get_platforms,
@@ -52,19 +54,33 @@ pub mod _usm {
     #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
-    use crate::tensor::functions::exported::{
-        __array_namespace_info__, FinfoObject, IinfoObject, NamespaceInfo, all, allclose, any, arange,
-        astype, bitwise_and, bitwise_invert, bitwise_or, bitwise_xor, broadcast_arrays, broadcast_shapes,
-        broadcast_to, can_cast, concat, conj, copy, count_nonzero, empty, empty_like, equal, expand_dims,
-        extract, eye, finfo, flip, full, full_like, get_coerced_usm_type, get_execution_queue, greater,
-        greater_equal, iinfo, imag, isclose, isdtype, isfinite, isinf, isnan, less, less_equal, linspace,
-        logical_and, logical_not, logical_or, logical_xor, matrix_transpose, max, meshgrid, min, moveaxis,
-        nonzero, not_equal, ones, ones_like, permute_dims, place, put, put_along_axis, real, repeat, reshape,
-        result_type, roll, signbit, squeeze, stack, sum, swapaxes, take, take_along_axis, tile, tril, triu,
-        unstack, validate_usm_type, where_, zeros, zeros_like,
+    use crate::tensor::functions::{
+        axes::{expand_dims, flip, matrix_transpose, moveaxis, permute_dims, squeeze, swapaxes},
+        classify::{isfinite, isinf, isnan, signbit},
+        close::{allclose, isclose},
+        compare::{equal, greater, greater_equal, less, less_equal, not_equal},
+        copies::{astype, copy},
+        create::{empty, eye, full, ones, zeros},
+        dtypes::{can_cast, isdtype, result_type},
+        inspect::{__array_namespace_info__, NamespaceInfo},
+        join::{concat, repeat, roll, stack, tile, unstack},
+        like::{empty_like, full_like, ones_like, zeros_like},
+        limits::{FinfoObject, IinfoObject, finfo, iinfo},
+        logic::{
+            bitwise_and, bitwise_invert, bitwise_or, bitwise_xor, logical_and, logical_not, logical_or,
+            logical_xor,
+        },
+        matrices::{meshgrid, tril, triu},
+        parts::{conj, imag, real},
+        placement::{get_coerced_usm_type, get_execution_queue, validate_usm_type},
+        ranges::{arange, linspace},
+        reduce::{all, any, count_nonzero, max, min, sum},
+        select::{extract, nonzero, place, where_},
+        shape::{broadcast_arrays, broadcast_shapes, broadcast_to, reshape},
+        take::{put, put_along_axis, take, take_along_axis},
     };
     #[pymodule_export]
-    use crate::tensor::{Flags, PyDevice, PyDtype, UsmNdarray, array_from_pickle, dtype_named};
+    use crate::tensor::{Flags, PyDtype, array_from_pickle, dtype_named};
     #[pymodule_export]
     use crate::tensor::{
         asarray, asnumpy, dldevice_to_sycl_device, from_dlpack, from_numpy, sycl_device_to_dldevice, to_numpy,

@@ -6,17 +6,12 @@ use pyo3::types::PyString;
 use usm_array::usm_core::{Aspects, Device, DeviceType};
 
 use crate::errors::{OrRaise, type_name};
-use crate::interface::sequence;
-use crate::runtime;
+use crate::number::sequence;
+use crate::sycl::runtime;
 use crate::sycl::{
     Selection, SyclPlatform, cached_queue, describe_platform, device_object, device_objects, print,
     queue_object, verbosity as verbosity_of,
 };
-
-fn devices(py: Python<'_>) -> PyResult<Vec<Device>> {
-    let runtime = runtime::get(py)?;
-    Ok(py.detach(|| runtime.devices()))
-}
 
 fn selected(
     py: Python<'_>,
@@ -24,7 +19,7 @@ fn selected(
     device_type: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Device>> {
     let selection = Selection::parse(backend, device_type)?;
-    Ok(devices(py)?.into_iter().filter(|device| selection.has(device)).collect())
+    Ok(runtime::devices(py)?.into_iter().filter(|device| selection.has(device)).collect())
 }
 
 /// get_devices(backend="all", device_type="all")
@@ -229,7 +224,7 @@ fn aspects(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<Aspects> {
 }
 
 fn has_type(py: Python<'_>, device_type: DeviceType) -> PyResult<bool> {
-    Ok(devices(py)?.iter().any(|device| device.info().device_type == device_type))
+    Ok(runtime::devices(py)?.iter().any(|device| device.info().device_type == device_type))
 }
 
 /// has_cpu_devices()

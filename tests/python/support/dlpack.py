@@ -4,12 +4,36 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from . import capsules
 
 CPU = (1, 0)
 ONE_API = (14, 0)
 EXT_DEV = (12, 0)
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
+
+
+def places(*names: str) -> tuple[Any, Any, Any]:
+    """The fixtures `place`, `queue` and `usm_type` of a file: places such as "sycl-device", a backend and a USM type.
+
+    DLPack has no device for the host backend's device memory: see test_what_cannot_be_handed_out.
+    """
+
+    @pytest.fixture(params=names or ("host-host", "host-shared", "sycl-host", "sycl-device", "sycl-shared"))
+    def place(request: pytest.FixtureRequest) -> tuple[Any, str]:
+        backend, usm_type = request.param.split("-")
+        return request.getfixturevalue(f"{backend}_queue"), usm_type
+
+    @pytest.fixture
+    def queue(place: tuple[Any, str]) -> Any:
+        return place[0]
+
+    @pytest.fixture
+    def usm_type(place: tuple[Any, str]) -> str:
+        return place[1]
+
+    return place, queue, usm_type
 
 
 class Exporter:

@@ -5,7 +5,7 @@ use usm_memory::UsmBuffer;
 use super::UsmArray;
 use super::construct::address_of;
 use crate::error::{Error, Result};
-use crate::interface::{UsmArrayInterface, VERSION, ValidInterface};
+use crate::interface::{InterfaceRef, UsmArrayInterface, ValidInterface};
 
 impl UsmArray {
     /// An array over imported memory.
@@ -78,17 +78,22 @@ impl UsmArray {
     /// # Errors
     /// - [`Error::Memory`]: the memory came from a pool with work pending on it, which failed
     pub fn interface(&self) -> Result<UsmArrayInterface> {
+        self.interface_ref().map(UsmArrayInterface::from)
+    }
+
+    /// As [`interface`](Self::interface), without copies.
+    ///
+    /// # Errors
+    /// Those of [`interface`](Self::interface)
+    pub fn interface_ref(&self) -> Result<InterfaceRef<'_>> {
         self.buffer.publish()?;
-        // All of these are in range: sizes by L2, the address and the offset from it by A4.
-        let strides = self.strides().iter().map(|&stride| stride as i64);
-        Ok(UsmArrayInterface {
-            shape: self.shape().iter().map(|&n| n as i64).collect(),
-            typestr: self.dtype.typestr().to_owned(),
-            address: self.published_address() as u64,
+        Ok(InterfaceRef {
+            shape: self.shape(),
+            dtype: self.dtype,
+            address: self.published_address(),
             read_only: !self.is_writable(),
-            strides: (!self.is_c_contiguous()).then(|| strides.collect()),
-            offset: self.published_offset() as i64,
-            version: VERSION,
+            strides: (!self.is_c_contiguous()).then(|| self.strides()),
+            offset: self.published_offset(),
         })
     }
 }

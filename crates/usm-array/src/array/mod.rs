@@ -5,6 +5,7 @@
 //! | `construct.rs` | the one place where the bounds are proved |
 //! | `builder.rs` | new arrays as the container specification constructs them |
 //! | `inspect.rs` | shape, dtype, addresses and the like |
+//! | `operand.rs` | an array or one value, beside an array |
 //! | `views/` | other arrays over the same memory, and which of them can be written |
 //! | `exchange.rs` | from and to the interface |
 //! | `import.rs` | foreign memory, with the runtime asked about it |
@@ -14,10 +15,12 @@ mod construct;
 mod exchange;
 mod import;
 mod inspect;
+mod operand;
 mod views;
 
 pub use builder::{BufferSource, UsmArrayBuilder};
 pub(crate) use construct::check_bounds;
+pub use operand::ArrayOrScalar;
 use usm_memory::UsmBuffer;
 
 use crate::dtype::Dtype;

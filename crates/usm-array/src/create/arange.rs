@@ -2,7 +2,6 @@
 
 use super::CreateOptions;
 use super::generate::{generate_floating, generate_steps};
-use super::options::kind_of;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::CreateError;
@@ -39,7 +38,7 @@ impl CreateOptions<'_> {
     /// - [`Error::ScalarRange`](crate::Error::ScalarRange): an integer that the dtype does not hold
     /// - those of [`CreateOptions::zeros`]
     pub fn arange(&self, start: Scalar, stop: Scalar, step: Scalar) -> Result<UsmArray> {
-        let highest = kind_of(start).max(kind_of(stop)).max(kind_of(step));
+        let highest = start.kind().max(stop.kind()).max(step.kind());
         let dtype = self.dtype_or(highest.max(crate::dtype::WeakScalar::Int));
         let range = Range { start, stop, step };
         match dtype.kind() {

@@ -3,7 +3,6 @@
 use super::CreateOptions;
 use super::arange::real;
 use super::generate::{generate_floating, generate_integers};
-use super::options::kind_of;
 use crate::array::UsmArray;
 use crate::dtype::WeakScalar;
 use crate::error::CreateError;
@@ -36,7 +35,7 @@ impl CreateOptions<'_> {
     /// - [`Error::ScalarRange`]: an end that an integer dtype does not hold
     /// - those of [`CreateOptions::zeros`]
     pub fn linspace(&self, start: Scalar, stop: Scalar, num: usize, endpoint: bool) -> Result<UsmArray> {
-        let dtype = self.dtype_or(kind_of(start).max(kind_of(stop)).max(WeakScalar::Float));
+        let dtype = self.dtype_or(start.kind().max(stop.kind()).max(WeakScalar::Float));
         let steps = if endpoint { num.saturating_sub(1) } else { num };
         let has_end = endpoint && num > 1;
         if dtype.kind() == 'b' {

@@ -1,7 +1,6 @@
 //! New arrays of numbers whose types are known at run time only
 
 use super::CreateOptions;
-use super::options::kind_of;
 use crate::array::UsmArray;
 use crate::dtype::{Dtype, WeakScalar, iinfo};
 use crate::error::{Error, Result};
@@ -49,7 +48,7 @@ impl CreateOptions<'_> {
     /// `uint64`. Without numbers it is the default of real ones.
     #[must_use]
     pub fn dtype_of(&self, numbers: &[Scalar]) -> Dtype {
-        let highest = numbers.iter().map(|&number| kind_of(number)).max();
+        let highest = numbers.iter().map(|number| number.kind()).max();
         let defaults = self.dtype(None);
         match highest {
             Some(WeakScalar::Int) if numbers.iter().any(is_beyond_int64) => Dtype::U64,

@@ -85,7 +85,7 @@ impl<'a> CreateOptions<'a> {
     ///   hold the value
     /// - those of [`CreateOptions::zeros`]
     pub fn full(&self, shape: &[usize], value: Scalar) -> Result<UsmArray> {
-        let dtype = self.dtype_or(kind_of(value));
+        let dtype = self.dtype_or(value.kind());
         let element = value.to_bytes(dtype)?;
         let array = self.allocate(shape, dtype)?;
         array.fill_bytes(&element[..dtype.itemsize_bytes()])?;
@@ -109,15 +109,5 @@ impl<'a> CreateOptions<'a> {
     /// A row-major array of one axis.
     pub(super) fn vector(&self, len: usize, dtype: Dtype) -> Result<UsmArray> {
         UsmArray::empty(self.queue, self.kind, &[len], dtype)
-    }
-}
-
-/// The kind of a number.
-pub(super) const fn kind_of(value: Scalar) -> WeakScalar {
-    match value {
-        Scalar::Bool(_) => WeakScalar::Bool,
-        Scalar::Int(_) => WeakScalar::Int,
-        Scalar::Float(_) => WeakScalar::Float,
-        Scalar::Complex(_) => WeakScalar::Complex,
     }
 }

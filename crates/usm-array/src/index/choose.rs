@@ -1,13 +1,12 @@
 //! where: elements of one array or of another, as a condition says
 
+use super::Values;
 use super::memory::{by_itemsize, fill};
 use super::read::HostElements;
-use super::{ArrayOrScalar, Values};
-use crate::array::UsmArray;
-use crate::dtype::{Dtype, Operand, WeakScalar, default_dtypes};
+use crate::array::{ArrayOrScalar, UsmArray};
+use crate::dtype::{Dtype, Operand, default_dtypes};
 use crate::error::Result;
 use crate::layout::{Layout, Order, SliceItem, broadcast_shapes};
-use crate::scalar::Scalar;
 
 /// Elements of `x` where a condition is not zero, of `y` elsewhere: NumPy's `where`. The three are broadcast.
 ///
@@ -65,10 +64,7 @@ fn shape_of(operand: ArrayOrScalar<'_>) -> &[usize] {
 fn promoted(condition: &UsmArray, x: ArrayOrScalar<'_>, y: ArrayOrScalar<'_>) -> Dtype {
     let operand = |operand| match operand {
         ArrayOrScalar::Array(array) => Operand::Dtype(array.dtype()),
-        ArrayOrScalar::Scalar(Scalar::Bool(_)) => WeakScalar::Bool.into(),
-        ArrayOrScalar::Scalar(Scalar::Int(_)) => WeakScalar::Int.into(),
-        ArrayOrScalar::Scalar(Scalar::Float(_)) => WeakScalar::Float.into(),
-        ArrayOrScalar::Scalar(Scalar::Complex(_)) => WeakScalar::Complex.into(),
+        ArrayOrScalar::Scalar(value) => value.kind().into(),
     };
     let defaults = default_dtypes(condition.device());
     // Numbers alone have no dtype, beside a boolean they have the default one of their kind.

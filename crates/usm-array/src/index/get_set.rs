@@ -1,8 +1,8 @@
 //! `array[index]` and `array[index] = value`
 
 use super::resolve::{Resolved, resolve};
-use super::{ArrayOrScalar, Index, Values};
-use crate::array::UsmArray;
+use super::{Index, Values};
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::Casting;
 use crate::error::{Error, Result};
 

@@ -44,5 +44,4 @@ pub use choose::where_;
 pub use item::Index;
 pub use mode::IndexMode;
 use plan::Plan;
-pub use values::ArrayOrScalar;
 use values::Values;

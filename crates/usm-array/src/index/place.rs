@@ -2,8 +2,8 @@
 
 use super::nonzero::true_places;
 use super::plan::displacement_of;
-use super::{ArrayOrScalar, Plan, Values};
-use crate::array::UsmArray;
+use super::{Plan, Values};
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::error::IndexError;
 use crate::error::{Error, Result};
 

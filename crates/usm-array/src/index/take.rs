@@ -2,8 +2,8 @@
 
 use super::plan::displacement_of;
 use super::read::integer_array;
-use super::{ArrayOrScalar, Index, IndexMode, Plan, Values};
-use crate::array::UsmArray;
+use super::{Index, IndexMode, Plan, Values};
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::error::{Error, Result};
 use crate::layout::normalise_axis;
 

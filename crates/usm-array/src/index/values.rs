@@ -2,33 +2,11 @@
 
 use super::plan::room;
 use super::read::HostElements;
-use crate::array::UsmArray;
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
 use crate::error::Result;
 use crate::layout::{Layout, Order};
 use crate::scalar::Scalar;
-
-/// An operand that is an array or a single value, like a Python number.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum ArrayOrScalar<'a> {
-    /// An array in USM of any kind.
-    Array(&'a UsmArray),
-    /// A value that takes part in promotion by its kind only.
-    Scalar(Scalar),
-}
-
-impl<'a> From<&'a UsmArray> for ArrayOrScalar<'a> {
-    fn from(array: &'a UsmArray) -> Self {
-        Self::Array(array)
-    }
-}
-
-impl From<Scalar> for ArrayOrScalar<'_> {
-    fn from(value: Scalar) -> Self {
-        Self::Scalar(value)
-    }
-}
 
 /// Values of a dtype on the host, in the shape in which they are needed.
 #[derive(Debug)]

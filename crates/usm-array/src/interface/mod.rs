@@ -12,6 +12,8 @@ pub use error::InterfaceError;
 pub use validate::VERSION;
 pub use validate::{ByteSpan, ValidInterface};
 
+use crate::dtype::Dtype;
+
 /// The entries of `__sycl_usm_array_interface__` as they came, types checked but not values.
 ///
 /// The entry `syclobj` is kept by whoever talks to Python: it names the context, not the layout.
@@ -50,4 +52,36 @@ pub struct UsmArrayInterface {
     pub offset: i64,
     /// Version of the protocol
     pub version: i64,
+}
+
+/// What an array publishes: the numbers of [`UsmArrayInterface`], where the array has them.
+#[derive(Clone, Copy, Debug)]
+pub struct InterfaceRef<'a> {
+    /// Number of indices along each axis
+    pub shape: &'a [usize],
+    /// Element type
+    pub dtype: Dtype,
+    /// First entry of `data`: the USM pointer
+    pub address: usize,
+    /// Second entry of `data`
+    pub read_only: bool,
+    /// Elements from one index to the next along each axis; `None` exactly for C-contiguous arrays
+    pub strides: Option<&'a [isize]>,
+    /// Elements from the pointer to the element with index zero
+    pub offset: isize,
+}
+
+impl From<InterfaceRef<'_>> for UsmArrayInterface {
+    fn from(found: InterfaceRef<'_>) -> Self {
+        // No machine counts further than 64 bits.
+        Self {
+            shape: found.shape.iter().map(|&size| size as i64).collect(),
+            typestr: found.dtype.typestr().to_owned(),
+            address: found.address as u64,
+            read_only: found.read_only,
+            strides: found.strides.map(|strides| strides.iter().map(|&stride| stride as i64).collect()),
+            offset: found.offset as i64,
+            version: VERSION,
+        }
+    }
 }

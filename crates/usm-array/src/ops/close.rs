@@ -4,9 +4,8 @@ use num_complex::Complex64;
 
 use super::compare::compare;
 use super::elementwise::map_pairs;
-use super::operand::Rhs;
 use super::relation::Relation;
-use crate::array::UsmArray;
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::error::Result;
 use crate::scalar::modulus;
 
@@ -48,14 +47,14 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::equal`].
-    pub fn isclose<'a>(&self, other: impl Into<Rhs<'a>>, tolerance: Tolerance) -> Result<Self> {
+    pub fn isclose<'a>(&self, other: impl Into<ArrayOrScalar<'a>>, tolerance: Tolerance) -> Result<Self> {
         let other = other.into();
-        let is_complex = |other: Rhs<'_>| match other {
-            Rhs::Array(array) => array.dtype().kind() == 'c',
-            Rhs::Scalar(value) => matches!(value, crate::Scalar::Complex(_)),
+        let is_complex = |other: ArrayOrScalar<'_>| match other {
+            ArrayOrScalar::Array(array) => array.dtype().kind() == 'c',
+            ArrayOrScalar::Scalar(value) => matches!(value, crate::Scalar::Complex(_)),
         };
         let Tolerance { relative, absolute, equal_nan } = tolerance;
-        if is_complex(Rhs::Array(self)) || is_complex(other) {
+        if is_complex(ArrayOrScalar::Array(self)) || is_complex(other) {
             return map_pairs::<Complex64, Complex64>(self, other, |a, b| {
                 let is_nan = |z: Complex64| z.re.is_nan() | z.im.is_nan();
                 let is_finite = b.re.is_finite() & b.im.is_finite();
@@ -75,7 +74,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::equal`].
-    pub fn allclose<'a>(&self, other: impl Into<Rhs<'a>>, tolerance: Tolerance) -> Result<bool> {
+    pub fn allclose<'a>(&self, other: impl Into<ArrayOrScalar<'a>>, tolerance: Tolerance) -> Result<bool> {
         self.isclose(other, tolerance)?.is_all()
     }
 
@@ -99,7 +98,7 @@ impl UsmArray {
         if self.shape() != other.shape() {
             return Ok(false);
         }
-        let equal = compare(self, Rhs::Array(other), Relation::Equal)?;
+        let equal = compare(self, ArrayOrScalar::Array(other), Relation::Equal)?;
         if !equal_nan || equal.is_all()? {
             return equal.is_all();
         }

@@ -3,10 +3,9 @@
 use num_complex::{Complex32, Complex64};
 
 use super::elementwise::{constant, map_pairs};
-use super::operand::Rhs;
 use super::relation::{ExactOrder, Relation};
-use crate::array::UsmArray;
-use crate::dtype::{Dtype, Element, WeakScalar, iinfo, result_type};
+use crate::array::{ArrayOrScalar, UsmArray};
+use crate::dtype::{Dtype, Element, iinfo, result_type};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
@@ -38,7 +37,7 @@ impl UsmArray {
     /// - [`Error::Layout`]: the shapes do not broadcast
     /// - [`Error::OutOfHostMemory`]: no host memory for a block
     /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
-    pub fn equal<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn equal<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::Equal)
     }
 
@@ -56,7 +55,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::equal`].
-    pub fn not_equal<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn not_equal<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::NotEqual)
     }
 
@@ -76,7 +75,7 @@ impl UsmArray {
     /// # Errors
     /// - [`Error::DtypeNotAllowed`]: complex numbers have no order
     /// - those of [`UsmArray::equal`]
-    pub fn less<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn less<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::Less)
     }
 
@@ -94,7 +93,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::less`].
-    pub fn less_equal<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn less_equal<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::LessEqual)
     }
 
@@ -112,7 +111,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::less`].
-    pub fn greater<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn greater<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::Greater)
     }
 
@@ -130,16 +129,16 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::less`].
-    pub fn greater_equal<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn greater_equal<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::GreaterEqual)
     }
 }
 
-pub(super) fn compare(array: &UsmArray, other: Rhs<'_>, relation: Relation) -> Result<UsmArray> {
+pub(super) fn compare(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Relation) -> Result<UsmArray> {
     let (dtype, other) = match other {
-        Rhs::Array(other) => (other.dtype(), Rhs::Array(other)),
-        Rhs::Scalar(value) => match strong(array.dtype(), value)? {
-            Value::Of(dtype, value) => (dtype, Rhs::Scalar(value)),
+        ArrayOrScalar::Array(other) => (other.dtype(), ArrayOrScalar::Array(other)),
+        ArrayOrScalar::Scalar(value) => match strong(array.dtype(), value)? {
+            Value::Of(dtype, value) => (dtype, ArrayOrScalar::Scalar(value)),
             Value::Beyond(value) => return constant(array, relation.holds(0.partial_cmp(&value))),
         },
     };
@@ -165,13 +164,7 @@ enum Value {
 
 /// The dtype that a value takes beside another, and the value in it.
 fn strong(dtype: Dtype, value: Scalar) -> Result<Value> {
-    let weak = match value {
-        Scalar::Bool(_) => WeakScalar::Bool,
-        Scalar::Int(_) => WeakScalar::Int,
-        Scalar::Float(_) => WeakScalar::Float,
-        Scalar::Complex(_) => WeakScalar::Complex,
-    };
-    let Ok(common) = result_type(&[dtype.into(), weak.into()]) else {
+    let Ok(common) = result_type(&[dtype.into(), value.kind().into()]) else {
         return Ok(Value::Of(dtype, value)); // never: there is a dtype
     };
     if let (Scalar::Int(value), Ok(limits)) = (value, iinfo(common))
@@ -185,7 +178,7 @@ fn strong(dtype: Dtype, value: Scalar) -> Result<Value> {
 }
 
 /// Both as elements of one dtype, or of a larger one that processors compare.
-fn same(array: &UsmArray, other: Rhs<'_>, relation: Relation, dtype: Dtype) -> Result<UsmArray> {
+fn same(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Relation, dtype: Dtype) -> Result<UsmArray> {
     match dtype {
         Dtype::I8 => ordered::<i8>(array, other, relation),
         Dtype::I16 => ordered::<i16>(array, other, relation),
@@ -202,7 +195,7 @@ fn same(array: &UsmArray, other: Rhs<'_>, relation: Relation, dtype: Dtype) -> R
     }
 }
 
-fn unordered<T: Element>(array: &UsmArray, other: Rhs<'_>, relation: Relation) -> Result<UsmArray> {
+fn unordered<T: Element>(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Relation) -> Result<UsmArray> {
     match relation {
         Relation::Equal => map_pairs::<T, T>(array, other, |a, b| a == b),
         Relation::NotEqual => map_pairs::<T, T>(array, other, |a, b| a != b),
@@ -216,7 +209,7 @@ fn unordered<T: Element>(array: &UsmArray, other: Rhs<'_>, relation: Relation) -
 
 fn ordered<T: Element + PartialOrd>(
     array: &UsmArray,
-    other: Rhs<'_>,
+    other: ArrayOrScalar<'_>,
     relation: Relation,
 ) -> Result<UsmArray> {
     // A closure each, so that each is a loop that vectorises.
@@ -232,7 +225,7 @@ fn ordered<T: Element + PartialOrd>(
 /// Each as elements of a dtype of its own.
 fn exact<A: Element + ExactOrder<B>, B: Element>(
     array: &UsmArray,
-    other: Rhs<'_>,
+    other: ArrayOrScalar<'_>,
     relation: Relation,
 ) -> Result<UsmArray> {
     map_pairs::<A, B>(array, other, |a, b| relation.holds(a.order(b)))

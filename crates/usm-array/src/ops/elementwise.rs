@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 
 use super::blocks::{block_len, for_each_block};
-use super::operand::Rhs;
 use super::sink::Sink;
 use super::source::Source;
-use crate::array::UsmArray;
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Bool8, Element};
 use crate::error::Result;
 use crate::layout::broadcast_shapes;
@@ -41,17 +40,17 @@ pub(super) fn constant(array: &UsmArray, value: bool) -> Result<UsmArray> {
 }
 
 /// The shape of the results for two operands.
-pub(super) fn common_shape(array: &UsmArray, other: Rhs<'_>) -> Result<Vec<usize>> {
+pub(super) fn common_shape(array: &UsmArray, other: ArrayOrScalar<'_>) -> Result<Vec<usize>> {
     match other {
-        Rhs::Array(other) => Ok(broadcast_shapes(&[array.shape(), other.shape()])?),
-        Rhs::Scalar(_) => Ok(array.shape().to_vec()),
+        ArrayOrScalar::Array(other) => Ok(broadcast_shapes(&[array.shape(), other.shape()])?),
+        ArrayOrScalar::Scalar(_) => Ok(array.shape().to_vec()),
     }
 }
 
 /// A boolean for each pair of elements of two operands, read as `A` and `B`; memory is that of the array.
 pub(super) fn map_pairs<A: Element, B: Element>(
     array: &UsmArray,
-    other: Rhs<'_>,
+    other: ArrayOrScalar<'_>,
     function: impl Fn(A, B) -> bool,
 ) -> Result<UsmArray> {
     let shape = common_shape(array, other)?;
@@ -59,8 +58,8 @@ pub(super) fn map_pairs<A: Element, B: Element>(
     let mut right = Source::<B>::new(other, &shape)?;
     let mut sink = Sink::like(array, &shape)?;
     let limit = match other {
-        Rhs::Array(other) => block_len(&[array, other]),
-        Rhs::Scalar(_) => block_len(&[array]),
+        ArrayOrScalar::Array(other) => block_len(&[array, other]),
+        ArrayOrScalar::Scalar(_) => block_len(&[array]),
     };
     for_each_block(&shape, limit, |items, len| {
         let (left, right) = (left.block(items, len)?, right.block(items, len)?);

@@ -1,8 +1,7 @@
 //! and, or, xor, not: of what is true of elements, and of the bits of booleans
 
 use super::elementwise::{map, map_pairs};
-use super::operand::Rhs;
-use crate::array::UsmArray;
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Bool8, Dtype};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
@@ -28,7 +27,7 @@ impl UsmArray {
     /// - [`Error::Layout`]: the shapes do not broadcast
     /// - [`Error::OutOfHostMemory`]: no host memory for a block
     /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
-    pub fn logical_and<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn logical_and<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         truths(self, other.into(), |a, b| a & b)
     }
 
@@ -46,7 +45,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::logical_and`].
-    pub fn logical_or<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn logical_or<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         truths(self, other.into(), |a, b| a | b)
     }
 
@@ -64,7 +63,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::logical_and`].
-    pub fn logical_xor<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn logical_xor<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         truths(self, other.into(), |a, b| a ^ b)
     }
 
@@ -103,7 +102,7 @@ impl UsmArray {
     /// # Errors
     /// - [`Error::DtypeNotAllowed`], [`Error::ScalarKind`]: an operand is no boolean
     /// - those of [`UsmArray::logical_and`]
-    pub fn bitwise_and<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn bitwise_and<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         let other = booleans("bitwise_and", self, other.into())?;
         truths(self, other, |a, b| a & b)
     }
@@ -122,7 +121,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::bitwise_and`].
-    pub fn bitwise_or<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn bitwise_or<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         let other = booleans("bitwise_or", self, other.into())?;
         truths(self, other, |a, b| a | b)
     }
@@ -141,7 +140,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// As [`UsmArray::bitwise_and`].
-    pub fn bitwise_xor<'a>(&self, other: impl Into<Rhs<'a>>) -> Result<Self> {
+    pub fn bitwise_xor<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         let other = booleans("bitwise_xor", self, other.into())?;
         truths(self, other, |a, b| a ^ b)
     }
@@ -161,21 +160,29 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::bitwise_and`].
     pub fn bitwise_invert(&self) -> Result<Self> {
-        booleans("bitwise_invert", self, Rhs::Array(self))?;
+        booleans("bitwise_invert", self, ArrayOrScalar::Array(self))?;
         self.logical_not()
     }
 }
 
-fn truths(array: &UsmArray, other: Rhs<'_>, function: impl Fn(bool, bool) -> bool) -> Result<UsmArray> {
+fn truths(
+    array: &UsmArray,
+    other: ArrayOrScalar<'_>,
+    function: impl Fn(bool, bool) -> bool,
+) -> Result<UsmArray> {
     map_pairs::<Bool8, Bool8>(array, other, |a, b| function(a.to_bool(), b.to_bool()))
 }
 
 /// The second operand again, if both are booleans.
-fn booleans<'a>(operation: &'static str, array: &UsmArray, other: Rhs<'a>) -> Result<Rhs<'a>> {
+fn booleans<'a>(
+    operation: &'static str,
+    array: &UsmArray,
+    other: ArrayOrScalar<'a>,
+) -> Result<ArrayOrScalar<'a>> {
     let dtypes = match other {
-        Rhs::Array(other) => [array.dtype(), other.dtype()],
-        Rhs::Scalar(Scalar::Bool(_)) => [array.dtype(), Dtype::Bool],
-        Rhs::Scalar(found) => return Err(Error::ScalarKind { found, dtype: Dtype::Bool }),
+        ArrayOrScalar::Array(other) => [array.dtype(), other.dtype()],
+        ArrayOrScalar::Scalar(Scalar::Bool(_)) => [array.dtype(), Dtype::Bool],
+        ArrayOrScalar::Scalar(found) => return Err(Error::ScalarKind { found, dtype: Dtype::Bool }),
     };
     match dtypes.into_iter().find(|&dtype| dtype != Dtype::Bool) {
         None => Ok(other),

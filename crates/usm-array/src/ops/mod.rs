@@ -6,7 +6,6 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `operand.rs` | the second operand: an array or one value |
 //! | `blocks.rs` | a shape cut into blocks |
 //! | `source.rs` | an operand, block by block |
 //! | `sink.rs` | a new array, block by block |
@@ -30,7 +29,6 @@ mod conjugate;
 mod elementwise;
 mod extremes;
 mod logical;
-mod operand;
 mod reduce;
 mod relation;
 mod sink;
@@ -39,4 +37,3 @@ mod sum;
 mod truth;
 
 pub use close::Tolerance;
-pub use operand::Rhs;

@@ -2,8 +2,7 @@
 
 use usm_memory::ReadGuard;
 
-use super::operand::Rhs;
-use crate::array::UsmArray;
+use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::layout::SliceItem;
@@ -27,10 +26,10 @@ pub(super) enum Source<T> {
 
 impl<T: Element> Source<T> {
     /// An array or a value that `T` holds.
-    pub(super) fn new(operand: Rhs<'_>, shape: &[usize]) -> Result<Self> {
+    pub(super) fn new(operand: ArrayOrScalar<'_>, shape: &[usize]) -> Result<Self> {
         match operand {
-            Rhs::Array(array) => Self::array(array, shape),
-            Rhs::Scalar(value) => Self::scalar(value),
+            ArrayOrScalar::Array(array) => Self::array(array, shape),
+            ArrayOrScalar::Scalar(value) => Self::scalar(value),
         }
     }
 

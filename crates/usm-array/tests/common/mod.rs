@@ -1,32 +1,15 @@
 //! What all integration tests share: the queues and kinds of memory to test on
 
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub(crate) mod cast;
 
 use proptest::prelude::*;
-use usm_array::usm_core::{BackendId, Queue, Runtime, UsmKind};
+use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Layout, Order, SliceItem};
+pub(crate) use usm_core::testing::queues;
 
 pub(crate) const KINDS: [UsmKind; 3] = [UsmKind::Host, UsmKind::Device, UsmKind::Shared];
-
-/// A queue of the host backend and, if there is a SYCL device, one of that.
-///
-/// Without a SYCL device the reason is printed; with `USM_REQUIRE_SYCL=1` the test fails.
-pub(crate) fn queues() -> Vec<Queue> {
-    let runtime = Runtime::global();
-    let host = runtime.default_queue(runtime.host_device()).unwrap();
-    let mut queues = vec![host];
-    let sycl = runtime.default_device();
-    if sycl.backend_id() == BackendId::Sycl {
-        queues.push(runtime.default_queue(&sycl).unwrap());
-    } else if std::env::var("USM_REQUIRE_SYCL").is_ok_and(|value| value == "1") {
-        panic!("USM_REQUIRE_SYCL=1 but there is no SYCL device: {:?}", runtime.status());
-    } else {
-        println!("host backend only, no SYCL device: {:?}", runtime.status());
-    }
-    queues
-}
 
 /// Every kind of memory of every queue whose device supports it.
 pub(crate) fn places() -> Vec<(Queue, UsmKind)> {

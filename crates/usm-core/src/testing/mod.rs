@@ -9,7 +9,7 @@
 //! Host code takes no short cut to device memory behind them ([`Device::host_reachable`](crate::Device::host_reachable) is false), so
 //! that every operation on it passes through.
 //!
-//! [`forks`] forks children beside busy threads.
+//! [`forks`] forks children beside busy threads. [`queues()`] finds the queues to test on.
 //!
 //! They stack, and plug in through [`Runtime::with_backend`](crate::Runtime::with_backend):
 //!
@@ -44,6 +44,7 @@ mod call;
 mod delayed;
 mod faulty;
 pub mod forks;
+mod queues;
 mod recording;
 mod text;
 
@@ -51,4 +52,5 @@ pub use answer::Answer;
 pub use call::{Call, Method};
 pub use delayed::{DelayedBackend, PrematureFree};
 pub use faulty::{Fault, FaultyBackend};
+pub use queues::{host_queue, queues, sycl_queue};
 pub use recording::{Record, RecordingBackend};

@@ -8,10 +8,11 @@ use pyo3::prelude::*;
 use usm_array::UsmArray;
 
 use super::handover::hand_over;
-use super::join::{error_of_package, is_package};
-use crate::errors::type_name;
+use super::package::error_of_package;
+use crate::errors::{reworded, type_name};
 use crate::interface::import::{INTERFACE, array_if_usm};
-use crate::tensor::UsmNdarray;
+use crate::join::is_package;
+use crate::objects::UsmNdarray;
 
 /// An array of any library: as an argument any object with `__sycl_usm_array_interface__`, without a copy; as a result a
 /// `usm.tensor.usm_ndarray` of the installed package `usm`.
@@ -51,16 +52,7 @@ impl PyUsmArray {
     /// `TypeError` or `ValueError` when the object is no array, or a wrong one.
     pub fn from_argument(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
-        object.extract().map_err(|error: PyErr| {
-            let text = format!("{name}: {}", error.value(py));
-            if error.is_instance_of::<PyTypeError>(py) {
-                PyTypeError::new_err(text)
-            } else if error.is_instance_of::<PyValueError>(py) {
-                PyValueError::new_err(text)
-            } else {
-                error
-            }
-        })
+        object.extract().map_err(|error| reworded(py, error, |text| format!("{name}: {text}")))
     }
 
     /// The array alone.
@@ -90,7 +82,7 @@ impl<'py> FromPyObject<'_, 'py> for PyUsmArray {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let py = object.py();
         // Joins the package first, whose memory this may be.
-        crate::runtime::get(py)?;
+        crate::sycl::runtime::get(py)?;
         let ours = match is_package() {
             true => object.is_instance_of::<UsmNdarray>(),
             false => {

@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use usm_array::UsmArray;
 
-use super::join::is_package;
 use crate::interface::export;
-use crate::tensor::UsmNdarray;
+use crate::join::is_package;
+use crate::objects::UsmNdarray;
 
 /// What the package takes the memory of an extension from, and keeps as its owner.
 #[pyclass(frozen, name = "ExtensionArray", module = "usm")]

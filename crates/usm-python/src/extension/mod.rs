@@ -6,10 +6,10 @@
 
 mod array;
 mod handover;
-mod join;
+mod package;
 mod typed;
 
 pub use self::array::{PyUsmArray, PyUsmArrayMut};
-pub(crate) use self::join::{_c_api, is_package, join, set_package};
-pub use self::join::{runtime, to_py_err};
+pub(crate) use self::package::_c_api;
+pub use self::package::{runtime, to_py_err};
 pub use self::typed::{PyTypedArray, PyTypedArrayMut};

@@ -2,47 +2,43 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use usm_array::usm_core::Queue;
 use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_memory::UsmBuffer;
-use usm_array::{Dtype, INTERFACE_VERSION, UsmArray};
+use usm_array::{Dtype, INTERFACE_VERSION, InterfaceRef, UsmArray};
 
 use crate::errors::OrRaise;
 use crate::sycl::queue_object;
 
-/// The dictionary of an array. What [`UsmArray::interface`] says, without its copies.
+/// The dictionary of an array: what [`UsmArray::interface_ref`] says.
 ///
 /// The interpreter is kept: where work is pending on memory of a pool, the wait for it gives it up.
 pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDict>> {
-    let shape = PyTuple::new(py, array.shape())?;
-    let data = (array.published_address(), !array.is_writable());
-    let dict = entries(py, array.buffer(), data, shape, array.dtype())?;
-    if !array.is_c_contiguous() {
-        dict.set_item(intern!(py, "strides"), PyTuple::new(py, array.strides())?)?;
+    let found = array.interface_ref().or_raise()?;
+    let dict = entries(py, &found, array.queue())?;
+    if let Some(strides) = found.strides {
+        dict.set_item(intern!(py, "strides"), PyTuple::new(py, strides)?)?;
     }
-    dict.set_item(intern!(py, "offset"), array.published_offset())?;
+    dict.set_item(intern!(py, "offset"), found.offset)?;
     Ok(dict)
 }
 
 /// The dictionary of a memory object: one axis of bytes, and no offset.
 pub(crate) fn memory<'py>(py: Python<'py>, buffer: &UsmBuffer) -> PyResult<Bound<'py, PyDict>> {
-    let shape = PyTuple::new(py, [buffer.len_bytes()])?;
-    entries(py, buffer, (buffer.address(), !buffer.is_writable()), shape, Dtype::U8)
+    buffer.publish().or_raise()?;
+    let (address, read_only) = (buffer.address(), !buffer.is_writable());
+    let shape = &[buffer.len_bytes()];
+    let bytes = InterfaceRef { shape, dtype: Dtype::U8, address, read_only, strides: None, offset: 0 };
+    entries(py, &bytes, buffer.queue())
 }
 
-/// The entries of both, after which others may know the memory.
-fn entries<'py>(
-    py: Python<'py>,
-    buffer: &UsmBuffer,
-    data: (usize, bool),
-    shape: Bound<'py, PyTuple>,
-    dtype: Dtype,
-) -> PyResult<Bound<'py, PyDict>> {
-    buffer.publish().or_raise()?;
+/// The entries of both.
+fn entries<'py>(py: Python<'py>, found: &InterfaceRef<'_>, queue: &Queue) -> PyResult<Bound<'py, PyDict>> {
     let dict = template(py)?;
-    dict.set_item(intern!(py, "data"), data)?;
-    dict.set_item(intern!(py, "shape"), shape)?;
-    dict.set_item(intern!(py, "typestr"), typestr(py, dtype))?;
-    dict.set_item(intern!(py, "syclobj"), queue_object(py, buffer.queue())?)?;
+    dict.set_item(intern!(py, "data"), (found.address, found.read_only))?;
+    dict.set_item(intern!(py, "shape"), PyTuple::new(py, found.shape)?)?;
+    dict.set_item(intern!(py, "typestr"), typestr(py, found.dtype))?;
+    dict.set_item(intern!(py, "syclobj"), queue_object(py, queue)?)?;
     Ok(dict)
 }
 

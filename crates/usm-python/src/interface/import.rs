@@ -16,9 +16,9 @@ use crate::builtin::is_builtin;
 use crate::called;
 use crate::errors::{ToPyErr, type_name};
 use crate::imported;
-use crate::memory::Memory;
-use crate::sycl::place_of;
-use crate::tensor::UsmNdarray;
+use crate::objects::Memory;
+use crate::objects::UsmNdarray;
+use crate::sycl::{place_of, queue_for};
 
 /// What keeps imported memory alive: the producer, and its buffer where the address came from that.
 ///
@@ -82,9 +82,12 @@ impl Found<'_> {
 
 /// As [`import_array`], without a clone of what is an array already.
 pub(crate) fn array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
-    array_if_usm(object)?.ok_or_else(|| {
-        PyTypeError::new_err(format!("found {}, allowed is an object with {INTERFACE}", type_name(object)))
-    })
+    array_if_usm(object)?.ok_or_else(|| PyTypeError::new_err(no_usm(object)))
+}
+
+/// What is wrong with an object without the interface.
+pub(crate) fn no_usm(object: &Bound<'_, PyAny>) -> String {
+    format!("found {}, allowed is an object with {INTERFACE}", type_name(object))
 }
 
 /// As [`array_of`], but `None` for an object without the interface, which is looked at once.
@@ -135,7 +138,7 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
         check_span(&valid, buffer)?;
     }
     let start = valid.span().start_address;
-    let queue = place_of("syclobj", &entries.syclobj)?.queue_for(py, start)?.ok_or_else(|| {
+    let queue = queue_for(py, place_of("syclobj", &entries.syclobj)?, start)?.ok_or_else(|| {
         PyValueError::new_err(format!("data: {start:#x} is not USM of the context that syclobj names"))
     })?;
     let producer = Producer { object: Some(object.clone().unbind()), _buffer: buffer };

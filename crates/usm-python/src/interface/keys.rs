@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 use usm_array::UsmArrayInterface;
 
-use super::number::{index, index_sequence, item, plain, sequence};
 use crate::errors::type_name;
+use crate::number::{index, index_sequence, item, plain, sequence};
 
 /// The parsed dictionary and the object that names the context.
 pub(super) struct Entries<'py> {

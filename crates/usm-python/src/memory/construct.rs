@@ -7,11 +7,11 @@ use usm_array::UsmArray;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::usm_memory::UsmBuffer;
 
-use super::Memory;
-use crate::errors::{OrRaise, type_name};
-use crate::interface::import::{Found, INTERFACE, array_if_usm};
-use crate::interface::index;
+use crate::errors::OrRaise;
+use crate::interface::import::{Found, array_if_usm, no_usm};
 use crate::interrupt;
+use crate::number::index;
+use crate::objects::Memory;
 use crate::sycl::queue_argument;
 
 macro_rules! memory_class {
@@ -182,10 +182,5 @@ pub(crate) fn as_usm_memory<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
 
 /// dpctl documents `ValueError` for an object without the interface.
 pub(super) fn usm_argument<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
-    array_if_usm(object)?.ok_or_else(|| {
-        PyValueError::new_err(format!(
-            "obj: found {}, allowed is an object with {INTERFACE}",
-            type_name(object)
-        ))
-    })
+    array_if_usm(object)?.ok_or_else(|| PyValueError::new_err(format!("obj: {}", no_usm(object))))
 }

@@ -3,7 +3,7 @@
 mod bytes;
 mod construct;
 mod default_pool;
-mod pickle;
+pub(crate) mod pickle;
 mod pool;
 mod snapshot;
 mod transfer;
@@ -15,49 +15,19 @@ use pyo3::types::{PyBytes, PyDict, PySlice, PyTuple};
 use std::ffi::c_int;
 use usm_array::usm_core::UsmKind;
 use usm_array::usm_memory::UsmBuffer;
-use usm_array::{Dtype, Layout, Order, UsmArray};
 
 pub(crate) use self::construct::{MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, wrap};
 pub(crate) use self::default_pool::{default_pool_stats, trim_default_pool, use_default_pool};
 pub(crate) use self::pickle::from_pickle;
 pub(crate) use self::pool::{MemoryPool, use_pool};
 pub(crate) use self::snapshot::{LiveMemory, MemorySnapshot, memory_stats, take_snapshot};
-pub(crate) use self::transfer::copy_bytes;
+pub(crate) use self::transfer::{copy_bytes, copy_host_bytes};
 use crate::buffer_export;
 use crate::errors::{OrRaise, OrValueError, type_name};
 use crate::interface::{export, import};
 use crate::interrupt::{self, Pass};
+use crate::objects::Memory;
 use crate::sycl::{place_of, queue_context, queue_device, queue_object};
-
-/// What the three memory classes share: a range of bytes of USM.
-#[pyclass(frozen, subclass, weakref, mapping, name = "_Memory", module = "usm._usm")]
-#[derive(Debug)]
-pub struct Memory {
-    buffer: UsmBuffer,
-}
-
-impl Memory {
-    /// The bytes.
-    #[must_use]
-    pub fn buffer(&self) -> &UsmBuffer {
-        &self.buffer
-    }
-
-    /// The kind as the context of an object sees it, by default as it is.
-    fn kind_in(&self, syclobj: Option<&Bound<'_, PyAny>>) -> PyResult<Option<UsmKind>> {
-        let Some(object) = syclobj.filter(|object| !object.is_none()) else {
-            return Ok(Some(self.buffer.kind()));
-        };
-        let place = place_of("syclobj", object)?;
-        Ok(place.context().pointer_info(self.buffer.address()).map(|info| info.kind))
-    }
-
-    /// The bytes as an array of one axis.
-    pub(crate) fn as_bytes_array(&self) -> PyResult<UsmArray> {
-        let layout = Layout::contiguous(&[self.buffer.len_bytes()], Order::C).or_raise()?;
-        UsmArray::from_parts(self.buffer.clone(), Dtype::U8, layout, 0).or_raise()
-    }
-}
 
 #[pymethods]
 impl Memory {
@@ -129,7 +99,7 @@ impl Memory {
     /// ('shared', 'shared')
     #[pyo3(signature = (syclobj=None))]
     fn get_usm_type(&self, syclobj: Option<&Bound<'_, PyAny>>) -> PyResult<&'static str> {
-        Ok(self.kind_in(syclobj)?.map_or("unknown", UsmKind::as_str))
+        Ok(kind_in(&self.buffer, syclobj)?.map_or("unknown", UsmKind::as_str))
     }
 
     /// Kind of the memory as dpctl numbers them: 0 unknown, 1 device, 2 shared, 3 host.
@@ -139,7 +109,7 @@ impl Memory {
     /// 2
     #[pyo3(signature = (syclobj=None))]
     fn get_usm_type_enum(&self, syclobj: Option<&Bound<'_, PyAny>>) -> PyResult<u8> {
-        Ok(match self.kind_in(syclobj)? {
+        Ok(match kind_in(&self.buffer, syclobj)? {
             None => 0,
             Some(UsmKind::Device) => 1,
             Some(UsmKind::Shared) => 2,
@@ -304,4 +274,13 @@ impl Memory {
 /// The kind that a name of a USM type stands for.
 pub(crate) fn kind_argument(name: &str, text: &str) -> PyResult<UsmKind> {
     text.parse().or_value_error(name)
+}
+
+/// The kind as the context of an object sees it, by default as it is.
+fn kind_in(buffer: &UsmBuffer, syclobj: Option<&Bound<'_, PyAny>>) -> PyResult<Option<UsmKind>> {
+    let Some(object) = syclobj.filter(|object| !object.is_none()) else {
+        return Ok(Some(buffer.kind()));
+    };
+    let place = place_of("syclobj", object)?;
+    Ok(place.context().pointer_info(buffer.address()).map(|info| info.kind))
 }

@@ -3,18 +3,43 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use usm_array::usm_core::Device;
 use usm_array::usm_memory::UsmBuffer;
 
 use super::construct::wrap;
-use super::{Memory, kind_argument};
+use super::kind_argument;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::imported;
 use crate::interrupt::Pass;
+use crate::objects::Memory;
 use crate::sycl::pickled_queue;
 
 /// The first protocol with buffers beside the pickle.
 const OUT_OF_BAND: i32 = 5;
+
+/// Whether a pickle of a protocol can have the content of memory beside it without a copy.
+pub(crate) fn is_beside(buffer: &UsmBuffer, protocol: i32) -> bool {
+    protocol >= OUT_OF_BAND && buffer.is_host_accessible()
+}
+
+/// The content as an item of a pickle: beside it where the protocol knows that.
+pub(crate) fn content(data: Bound<'_, PyAny>, protocol: i32) -> PyResult<Bound<'_, PyAny>> {
+    let py = data.py();
+    match protocol >= OUT_OF_BAND {
+        true => imported::import(py, intern!(py, "pickle"))?.getattr("PickleBuffer")?.call1((data,)),
+        false => Ok(data),
+    }
+}
+
+/// The name of the device in a pickle of `what`.
+pub(crate) fn device_name(what: &str, device: &Device) -> PyResult<String> {
+    let name = device.filter_selector().map(|selector| selector.to_string());
+    name.ok_or_else(|| {
+        let found = device.filter_string();
+        PyTypeError::new_err(format!("cannot pickle {what} {found}: only root devices have a name elsewhere"))
+    })
+}
 
 type State<'py> = (&'static str, String, bool, Bound<'py, PyAny>, usize);
 
@@ -24,21 +49,13 @@ pub(super) fn reduce<'py>(
     protocol: i32,
 ) -> PyResult<(Bound<'py, PyAny>, State<'py>)> {
     let (py, buffer) = (memory.py(), &memory.get().buffer);
-    let device = buffer.device().filter_selector().ok_or_else(|| {
-        let found = buffer.device().filter_string();
-        PyTypeError::new_err(format!(
-            "cannot pickle memory of {found}: only root devices have a name elsewhere"
-        ))
-    })?;
-    let mut data = if protocol >= OUT_OF_BAND && buffer.is_host_accessible() {
-        memory.clone().into_any()
-    } else {
-        memory.get().tobytes(py)?.into_any()
+    let device = device_name("memory of", buffer.device())?;
+    let data = match is_beside(buffer, protocol) {
+        true => memory.clone().into_any(),
+        false => memory.get().tobytes(py)?.into_any(),
     };
-    if protocol >= OUT_OF_BAND {
-        data = imported::import(py, intern!(py, "pickle"))?.getattr("PickleBuffer")?.call1((data,))?;
-    }
-    let state = (buffer.kind().as_str(), device.to_string(), !buffer.is_writable(), data, buffer.len_bytes());
+    let data = content(data, protocol)?;
+    let state = (buffer.kind().as_str(), device, !buffer.is_writable(), data, buffer.len_bytes());
     Ok((py.import("usm._usm")?.getattr("_memory_from_pickle")?, state))
 }
 

@@ -10,8 +10,8 @@ use usm_array::usm_memory::resource::{
     DefaultScope, DirectResource, LimitingResource, PoolOptions, PoolResource,
 };
 
-use crate::runtime;
 use crate::sycl::queue_argument;
+use crate::sycl::runtime;
 
 /// A pool that new memory comes from: what use_pool() gives.
 ///
@@ -201,10 +201,7 @@ pub(crate) fn use_pool(
 ) -> PyResult<MemoryPool> {
     let devices = match device {
         Some(device) => vec![queue_argument(py, "device", Some(device))?.device().clone()],
-        None => {
-            let runtime = runtime::get(py)?;
-            py.detach(|| runtime.devices())
-        }
+        None => runtime::devices(py)?,
     };
     let mut upstream: Arc<dyn MemoryResource> = Arc::new(DirectResource);
     if let Some(limit_bytes) = limit_bytes {

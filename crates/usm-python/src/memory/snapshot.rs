@@ -19,65 +19,33 @@ use usm_array::usm_memory::snapshot::{self, Snapshot, Totals};
 #[derive(Debug)]
 pub struct LiveMemory(snapshot::LiveMemory);
 
-#[pymethods]
-impl LiveMemory {
-    /// Address of the first byte.
-    #[getter]
-    fn address(&self) -> usize {
-        self.0.address
+class_of_facts! {
+    LiveMemory: |this| this.0;
+    facts {
+        /// Address of the first byte.
+        address: usize = |row| row.address;
+        /// Length in bytes, as asked for.
+        nbytes: usize = |row| row.len_bytes;
+        /// Kind of the memory: ``"host"``, ``"device"`` or ``"shared"``.
+        usm_type: &'static str = |row| row.kind.as_str();
+        /// Who frees it: ``"owned"`` memory this package, ``"borrowed"`` memory a foreign owner, ``"leased"`` memory a pool, as the default one, whose own
+        /// memory is listed, too.
+        holder: &'static str = |row| row.holder.as_str();
+        /// True for memory that a pool holds to hand out parts of it.
+        is_reserve: bool = |row| row.is_reserve;
+        /// The label that set_tag() gave it, or None.
+        tag: Option<&str> = |row| row.tag.as_deref();
+        /// Seconds since its allocation, to a few milliseconds.
+        age: f64 = |row| row.age.as_secs_f64();
+        /// Filter string of the device.
+        device: &str = |row| &row.device;
+        /// A number that is equal for memory of one context in one snapshot.
+        context: usize = |row| row.context;
     }
-
-    /// Length in bytes, as asked for.
-    #[getter]
-    fn nbytes(&self) -> usize {
-        self.0.len_bytes
-    }
-
-    /// Kind of the memory: ``"host"``, ``"device"`` or ``"shared"``.
-    #[getter]
-    fn usm_type(&self) -> &'static str {
-        self.0.kind.as_str()
-    }
-
-    /// Who frees it: ``"owned"`` memory this package, ``"borrowed"`` memory a foreign owner, ``"leased"`` memory a pool, as the default one, whose own
-    /// memory is listed, too.
-    #[getter]
-    fn holder(&self) -> &'static str {
-        self.0.holder.as_str()
-    }
-
-    /// True for memory that a pool holds to hand out parts of it.
-    #[getter]
-    fn is_reserve(&self) -> bool {
-        self.0.is_reserve
-    }
-
-    /// The label that set_tag() gave it, or None.
-    #[getter]
-    fn tag(&self) -> Option<&str> {
-        self.0.tag.as_deref()
-    }
-
-    /// Seconds since its allocation, to a few milliseconds.
-    #[getter]
-    fn age(&self) -> f64 {
-        self.0.age.as_secs_f64()
-    }
-
-    /// Filter string of the device.
-    #[getter]
-    fn device(&self) -> &str {
-        &self.0.device
-    }
-
-    /// A number that is equal for memory of one context in one snapshot.
-    #[getter]
-    fn context(&self) -> usize {
-        self.0.context
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<usm.memory.LiveMemory {}>", self.0)
+    methods {
+        fn __repr__(&self) -> String {
+            format!("<usm.memory.LiveMemory {}>", self.0)
+        }
     }
 }
 

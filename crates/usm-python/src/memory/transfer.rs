@@ -102,13 +102,16 @@ pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count:
             let job = move |bytes: &mut [u8]| out_of.copy_to_host(&mut bytes[..count], 0);
             bytes.lend_mut(py, &from, Pass::in_order(count), job)?.or_raise()
         }
-        (None, None) => {
-            let (mut to, from) = (HostBytes::target("dest", dest)?, HostBytes::source("src", src)?);
-            to.check_len("dest", count)?;
-            from.check_len("src", count)?;
-            interrupt::run(py, count, move || to.copy_from(&from, count))
-        }
+        (None, None) => copy_host_bytes(dest, src, count),
     }
+}
+
+/// As [`copy_bytes`], between two objects without the interface.
+pub(crate) fn copy_host_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count: usize) -> PyResult<()> {
+    let (mut to, from) = (HostBytes::target("dest", dest)?, HostBytes::source("src", src)?);
+    to.check_len("dest", count)?;
+    from.check_len("src", count)?;
+    interrupt::run(dest.py(), count, move || to.copy_from(&from, count))
 }
 
 /// The first `count` bytes of an object with the interface; `None` for an object without it.

@@ -1,16 +1,33 @@
 //! The capsules "SyclContextRef" and "SyclQueueRef": what other SYCL libraries for Python exchange.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
+use std::ptr::NonNull;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use usm_array::usm_core::{Context, ForeignHandle, Queue};
+use usm_array::usm_core::{Context, ForeignHandle, Queue, Runtime};
 
-use super::resolve::Place;
 use crate::errors::OrValueError;
-use crate::runtime;
+
+/// Where memory is bound to: a context, perhaps with a queue.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// A context alone.
+    Context(Context),
+    /// A queue and its context.
+    Queue(Queue),
+}
+
+impl Place {
+    pub(crate) fn context(&self) -> &Context {
+        match self {
+            Self::Context(context) => context,
+            Self::Queue(queue) => queue.context(),
+        }
+    }
+}
 
 pub(super) const CONTEXT: &CStr = c"SyclContextRef";
 pub(super) const QUEUE: &CStr = c"SyclQueueRef";
@@ -23,12 +40,32 @@ pub(super) fn export<'py>(
     handle: ForeignHandle,
     name: &'static CStr,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    // SAFETY: the pointer lives as long as `handle`, which the destructor frees. A capsule that dies before it owns the handle
-    // has nothing to free.
+    owning(py, handle.as_ptr(), name, handle)
+}
+
+/// A capsule around a queue of the host backend, which lives as long as the capsule; `None` for other queues.
+pub(crate) fn export_host<'py>(
+    py: Python<'py>,
+    runtime: &Runtime,
+    queue: &Queue,
+) -> PyResult<Option<Bound<'py, PyCapsule>>> {
+    let Some(pointer) = runtime.host_queue_pointer(queue) else { return Ok(None) };
+    owning(py, pointer, HOST_QUEUE, queue.clone()).map(Some)
+}
+
+/// A capsule around a pointer that lives as long as its owner, which is dropped with the capsule.
+fn owning<'py, T: Send>(
+    py: Python<'py>,
+    pointer: NonNull<c_void>,
+    name: &'static CStr,
+    owner: T,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    // SAFETY: the pointer lives as long as `owner`, which the destructor drops. A capsule that dies before it has the owner has
+    // nothing to drop.
     let capsule =
-        unsafe { PyCapsule::new_with_pointer_and_destructor(py, handle.as_ptr(), name, Some(delete)) }?;
-    // Consumers rename what they have used, so the name does not lead to the handle: the context does.
-    let owned = Box::into_raw(Box::new(handle));
+        unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, name, Some(drop_owner::<T>)) }?;
+    // Consumers rename what they have used, so the name does not lead to the owner: the context does.
+    let owned = Box::into_raw(Box::new(owner));
     if let Err(error) = capsule.set_context(owned.cast()) {
         // SAFETY: the box just made, which the capsule did not take.
         drop(unsafe { Box::from_raw(owned) });
@@ -37,41 +74,21 @@ pub(super) fn export<'py>(
     Ok(capsule)
 }
 
-unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
+unsafe extern "C" fn drop_owner<T>(capsule: *mut ffi::PyObject) {
     // SAFETY: called by Python with the capsule it destroys.
     let context = unsafe { ffi::PyCapsule_GetContext(capsule) };
     if !context.is_null() {
-        // SAFETY: the box that `export` put there, taken out once.
-        drop(unsafe { Box::from_raw(context.cast::<ForeignHandle>()) });
-    }
-}
-
-/// A capsule around a queue of the host backend, which lives as long as the capsule; `None` for other queues.
-pub(super) fn export_host<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Option<Bound<'py, PyCapsule>>> {
-    let Some(pointer) = runtime::get(py)?.host_queue_pointer(queue) else { return Ok(None) };
-    // SAFETY: the pointer lives as long as the queue, which the destructor lets go.
-    let capsule =
-        unsafe { PyCapsule::new_with_pointer_and_destructor(py, pointer, HOST_QUEUE, Some(let_go)) }?;
-    let owned = Box::into_raw(Box::new(queue.clone()));
-    if let Err(error) = capsule.set_context(owned.cast()) {
-        // SAFETY: the box just made, which the capsule did not take.
-        drop(unsafe { Box::from_raw(owned) });
-        return Err(error);
-    }
-    Ok(Some(capsule))
-}
-
-unsafe extern "C" fn let_go(capsule: *mut ffi::PyObject) {
-    // SAFETY: called by Python with the capsule it destroys.
-    let context = unsafe { ffi::PyCapsule_GetContext(capsule) };
-    if !context.is_null() {
-        // SAFETY: the box that `export_host` put there, taken out once.
-        drop(unsafe { Box::from_raw(context.cast::<Queue>()) });
+        // SAFETY: the box that `owning` put there, of the type it gave this function; taken out once.
+        drop(unsafe { Box::from_raw(context.cast::<T>()) });
     }
 }
 
 /// The queue of the host backend that an object of another copy of this library stands for; `None` for other objects.
-pub(super) fn import_host(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+pub(super) fn import_host(
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    runtime: &Runtime,
+) -> PyResult<Option<Queue>> {
     let py = object.py();
     let Some(method) = object.getattr_opt(intern!(py, "_get_host_capsule"))? else { return Ok(None) };
     let made = method.call0()?;
@@ -81,12 +98,11 @@ pub(super) fn import_host(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Opt
     };
     let pointer = capsule.pointer_checked(Some(HOST_QUEUE))?;
     // SAFETY: by its name a queue of the host backend that the copies share, which lives as long as the capsule.
-    unsafe { runtime::get(py)?.host_queue(pointer) }.map(Some).or_value_error(name)
+    unsafe { runtime.host_queue(pointer) }.map(Some).or_value_error(name)
 }
 
 /// The context or queue that a capsule carries. The capsule keeps its name and its object.
-pub(super) fn import(name: &str, capsule: &Bound<'_, PyCapsule>) -> PyResult<Place> {
-    let runtime = runtime::get(capsule.py())?;
+pub(super) fn import(name: &str, capsule: &Bound<'_, PyCapsule>, runtime: &Runtime) -> PyResult<Place> {
     if capsule.is_valid_checked(Some(QUEUE)) {
         let pointer = capsule.pointer_checked(Some(QUEUE))?.as_ptr();
         let backend = capsule.py().detach(|| runtime.sycl_backend()).or_value_error(name)?;

@@ -1,52 +1,15 @@
-//! `SyclContext`.
+//! Methods of `SyclContext`.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
 use usm_array::usm_core::{Context, Device};
 
-use super::capsule;
-use super::device::device_argument;
-use super::device::device_objects;
+use super::classes::SyclContext;
 use super::dpctl;
-use super::resolve::{Target, first_device, target};
+use super::resolve::{Target, device_argument, device_objects, first_device, target};
 use crate::errors::{OrRaise, SyclContextCreationError, instead};
-use crate::interface::sequence;
-
-/// SyclContext(arg=None)
-///
-/// A SYCL context, the scope in which USM pointers have a meaning. From a root device, a filter string or nothing (the default
-/// device) the default context of its platform; from a sub-device, or a list of devices of one platform, a new context over
-/// these; from a context, a queue, a capsule or an object with ``_get_capsule()`` the context of that.
-///
-/// Raises SyclContextCreationError when there is no such device, or when the devices do not belong together.
-///
-/// >>> import usm
-/// >>> usm.SyclContext("host").device_count
-/// 1
-#[pyclass(frozen, weakref, module = "usm")]
-#[derive(Debug)]
-pub struct SyclContext {
-    context: Context,
-}
-
-impl SyclContext {
-    /// Wraps a context.
-    #[must_use]
-    pub fn from_context(context: Context) -> Self {
-        Self { context }
-    }
-
-    /// The context.
-    #[must_use]
-    pub fn context(&self) -> &Context {
-        &self.context
-    }
-
-    pub(super) fn capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::export(py, self.context.to_foreign().or_raise()?, capsule::CONTEXT)
-    }
-}
+use crate::number::sequence;
 
 #[pymethods]
 impl SyclContext {

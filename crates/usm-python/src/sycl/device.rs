@@ -1,64 +1,17 @@
-//! `SyclDevice`.
+//! Methods of `SyclDevice`.
 
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBool, PyString};
-use usm_array::usm_core::{Aspects, Device, DeviceType, FilterSelector, PeerAccess};
+use usm_array::usm_core::{Aspects, Device, DeviceType, PeerAccess};
 
+use super::classes::SyclDevice;
 use super::platform::SyclPlatform;
+use super::resolve::{device_argument, device_objects, device_of};
+use super::runtime;
 use super::{dpctl, enums, listing, partition};
 use crate::errors::{OrRaise, type_name};
-use crate::runtime;
-
-/// SyclDevice(arg=None)
-///
-/// A SYCL device, or an embedded host device. Without an argument the default device; with a filter string
-/// ``backend:device_type:number``, any part of which may be left out, the device it selects; with a device, ours or a root
-/// device of dpctl, the same device.
-///
-/// Raises SyclDeviceCreationError when there is no such device.
-///
-/// >>> import usm
-/// >>> device = usm.SyclDevice("host:cpu:0")
-/// >>> device.has_aspect_usm_device_allocations, device.filter_string
-/// (True, 'host:cpu:0')
-#[pyclass(frozen, weakref, module = "usm")]
-#[derive(Debug)]
-pub struct SyclDevice {
-    device: Device,
-}
-
-impl SyclDevice {
-    /// Wraps a device.
-    #[must_use]
-    pub fn from_device(device: Device) -> Self {
-        Self { device }
-    }
-
-    /// The device.
-    #[must_use]
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// The device, or for a sub-device the root device that it is a part of.
-    fn root(&self) -> PyResult<Device> {
-        let mut root = self.device.clone();
-        while let Some(parent) = root.parent().or_raise()? {
-            root = parent;
-        }
-        Ok(root)
-    }
-}
-
-/// Devices as Python objects.
-pub(crate) fn device_objects(
-    py: Python<'_>,
-    devices: impl IntoIterator<Item = Device>,
-) -> PyResult<Vec<Bound<'_, PyAny>>> {
-    devices.into_iter().map(|device| dpctl::device_object(py, &device)).collect()
-}
 
 /// Whether an object of this package or of dpctl stands for the same SYCL device; `None` lets the other object answer.
 fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
@@ -68,39 +21,13 @@ fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<O
     }
 }
 
-/// The device that a filter string selects.
-pub(super) fn select(py: Python<'_>, filter_string: &str) -> PyResult<Device> {
-    let runtime = runtime::get(py)?;
-    let selector: FilterSelector = filter_string.parse::<FilterSelector>().or_raise()?;
-    py.detach(|| runtime.select(&selector)).or_raise()
-}
-
-/// The device that an object is: ours, a filter string, or a root device of dpctl, which tells its filter string.
-pub(super) fn device_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
-    if let Some(device) = dpctl::own_device(object)? {
-        return Ok(Some(device));
+/// The device, or for a sub-device the root device that it is a part of.
+fn root(device: &Device) -> PyResult<Device> {
+    let mut root = device.clone();
+    while let Some(parent) = root.parent().or_raise()? {
+        root = parent;
     }
-    if let Ok(text) = object.cast::<PyString>() {
-        return select(py, &text.to_string_lossy()).map(Some);
-    }
-    // A sub-device of dpctl has this attribute, too, but no value for it.
-    if !object.get_type().hasattr(intern!(py, "filter_string"))? {
-        return Ok(None);
-    }
-    select(py, &object.getattr(intern!(py, "filter_string"))?.extract::<String>()?).map(Some)
-}
-
-/// The device that an argument names; the default device when there is none.
-pub(super) fn device_argument(
-    py: Python<'_>,
-    name: &str,
-    argument: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Device> {
-    let Some(argument) = argument else { return runtime::default_device(py) };
-    device_of(py, argument)?.ok_or_else(|| {
-        let found = type_name(argument);
-        PyTypeError::new_err(format!("{name}: found {found}, allowed are a filter string and a SyclDevice"))
-    })
+    Ok(root)
 }
 
 fn peer_argument(py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<Device> {
@@ -109,73 +36,51 @@ fn peer_argument(py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<Device> {
     if peer.is_instance_of::<PyString>() { Err(wrong()) } else { device_of(py, peer)?.ok_or_else(wrong) }
 }
 
-/// The methods of the class; PyO3 wants them in one block, and most of them are one line.
-macro_rules! device_methods {
-    (
-        aspects { $($(#[$aspect_doc:meta])* $aspect:ident = $flag:ident,)* }
-        facts { $($(#[$doc:meta])* $fact:ident: $ty:ty = |$info:ident| $value:expr;)* }
-        methods { $($methods:tt)* }
-    ) => {
-        #[pymethods]
-        impl SyclDevice {
-            $($(#[$aspect_doc])* #[getter] fn $aspect(&self) -> bool {
-                self.device.info().has(Aspects::$flag)
-            })*
-            $($(#[$doc])* #[getter] fn $fact(&self) -> $ty {
-                let $info = self.device.info();
-                $value
-            })*
-            $($methods)*
-        }
-    };
-}
-
-device_methods! {
-    aspects {
-        /// True for a CPU.
-        has_aspect_cpu = CPU,
-        /// True for a GPU.
-        has_aspect_gpu = GPU,
-        /// True for an accelerator.
-        has_aspect_accelerator = ACCELERATOR,
-        /// True for a device of another type.
-        has_aspect_custom = CUSTOM,
-        /// True with half-precision arithmetic.
-        has_aspect_fp16 = FP16,
-        /// True with double-precision arithmetic.
-        has_aspect_fp64 = FP64,
-        /// True with 64-bit atomic operations.
-        has_aspect_atomic64 = ATOMIC64,
-        /// True with images.
-        has_aspect_image = IMAGE,
-        /// True when kernels can be compiled at run time.
-        has_aspect_online_compiler = ONLINE_COMPILER,
-        /// True when kernels can be linked at run time.
-        has_aspect_online_linker = ONLINE_LINKER,
-        /// True when queues can record times.
-        has_aspect_queue_profiling = QUEUE_PROFILING,
-        /// True when device USM can be allocated.
-        has_aspect_usm_device_allocations = USM_DEVICE_ALLOCATIONS,
-        /// True when host USM can be allocated.
-        has_aspect_usm_host_allocations = USM_HOST_ALLOCATIONS,
-        /// True when shared USM can be allocated.
-        has_aspect_usm_shared_allocations = USM_SHARED_ALLOCATIONS,
-        /// True when any memory of the process works as shared USM.
-        has_aspect_usm_system_allocations = USM_SYSTEM_ALLOCATIONS,
-        /// True with atomic operations on host USM, concurrent with the host.
-        has_aspect_usm_atomic_host_allocations = USM_ATOMIC_HOST_ALLOCATIONS,
-        /// True with atomic operations on shared USM, concurrent with the host.
-        has_aspect_usm_atomic_shared_allocations = USM_ATOMIC_SHARED_ALLOCATIONS,
-        /// True when kernels can be debugged from the host.
-        has_aspect_host_debuggable = HOST_DEBUGGABLE,
-        /// True for a device that is emulated.
-        has_aspect_emulated = EMULATED,
-        /// True for a component of a composite device.
-        has_aspect_is_component = IS_COMPONENT,
-        /// True for a composite device.
-        has_aspect_is_composite = IS_COMPOSITE,
-    }
+class_of_facts! {
+    SyclDevice: |this| this.device.info();
     facts {
+        /// True for a CPU.
+        has_aspect_cpu: bool = |info| info.has(Aspects::CPU);
+        /// True for a GPU.
+        has_aspect_gpu: bool = |info| info.has(Aspects::GPU);
+        /// True for an accelerator.
+        has_aspect_accelerator: bool = |info| info.has(Aspects::ACCELERATOR);
+        /// True for a device of another type.
+        has_aspect_custom: bool = |info| info.has(Aspects::CUSTOM);
+        /// True with half-precision arithmetic.
+        has_aspect_fp16: bool = |info| info.has(Aspects::FP16);
+        /// True with double-precision arithmetic.
+        has_aspect_fp64: bool = |info| info.has(Aspects::FP64);
+        /// True with 64-bit atomic operations.
+        has_aspect_atomic64: bool = |info| info.has(Aspects::ATOMIC64);
+        /// True with images.
+        has_aspect_image: bool = |info| info.has(Aspects::IMAGE);
+        /// True when kernels can be compiled at run time.
+        has_aspect_online_compiler: bool = |info| info.has(Aspects::ONLINE_COMPILER);
+        /// True when kernels can be linked at run time.
+        has_aspect_online_linker: bool = |info| info.has(Aspects::ONLINE_LINKER);
+        /// True when queues can record times.
+        has_aspect_queue_profiling: bool = |info| info.has(Aspects::QUEUE_PROFILING);
+        /// True when device USM can be allocated.
+        has_aspect_usm_device_allocations: bool = |info| info.has(Aspects::USM_DEVICE_ALLOCATIONS);
+        /// True when host USM can be allocated.
+        has_aspect_usm_host_allocations: bool = |info| info.has(Aspects::USM_HOST_ALLOCATIONS);
+        /// True when shared USM can be allocated.
+        has_aspect_usm_shared_allocations: bool = |info| info.has(Aspects::USM_SHARED_ALLOCATIONS);
+        /// True when any memory of the process works as shared USM.
+        has_aspect_usm_system_allocations: bool = |info| info.has(Aspects::USM_SYSTEM_ALLOCATIONS);
+        /// True with atomic operations on host USM, concurrent with the host.
+        has_aspect_usm_atomic_host_allocations: bool = |info| info.has(Aspects::USM_ATOMIC_HOST_ALLOCATIONS);
+        /// True with atomic operations on shared USM, concurrent with the host.
+        has_aspect_usm_atomic_shared_allocations: bool = |info| info.has(Aspects::USM_ATOMIC_SHARED_ALLOCATIONS);
+        /// True when kernels can be debugged from the host.
+        has_aspect_host_debuggable: bool = |info| info.has(Aspects::HOST_DEBUGGABLE);
+        /// True for a device that is emulated.
+        has_aspect_emulated: bool = |info| info.has(Aspects::EMULATED);
+        /// True for a component of a composite device.
+        has_aspect_is_component: bool = |info| info.has(Aspects::IS_COMPONENT);
+        /// True for a composite device.
+        has_aspect_is_composite: bool = |info| info.has(Aspects::IS_COMPOSITE);
         /// Name of the device.
         name: &str = |info| &info.name;
         /// Vendor of the device.
@@ -328,13 +233,13 @@ device_methods! {
             if include_backend && include_device_type {
                 return Ok(info.filter_string());
             }
-            let (runtime, ty) = (runtime::get(py)?, info.device_type.to_string());
+            let ty = info.device_type.to_string();
             let suits = |other: &&Device| {
                 let other = other.info();
                 (!include_backend || other.backend_name == info.backend_name)
                     && (!include_device_type || other.device_type == info.device_type)
             };
-            let devices = py.detach(|| runtime.devices());
+            let devices = runtime::devices(py)?;
             let number = devices.iter().filter(suits).position(|other| *other == self.device);
             let number = number.map(|number| number.to_string());
             let parts = [include_backend.then_some(info.backend_name), include_device_type.then_some(&ty), number.as_deref()];
@@ -345,8 +250,8 @@ device_methods! {
         ///
         /// Raises ValueError for a device that is not in it.
         fn get_device_id(&self, py: Python<'_>) -> PyResult<usize> {
-            let (runtime, root) = (runtime::get(py)?, self.root()?);
-            let found = py.detach(|| runtime.devices()).iter().position(|other| *other == root);
+            let root = root(&self.device)?;
+            let found = runtime::devices(py)?.iter().position(|other| *other == root);
             found.ok_or_else(|| PyValueError::new_err("the device is not in the list of devices"))
         }
 
@@ -359,7 +264,7 @@ device_methods! {
 
         /// The root device that this sub-device is a part of; a root device itself.
         fn get_unpartitioned_parent_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-            dpctl::device_object(py, &self.root()?)
+            dpctl::device_object(py, &root(&self.device)?)
         }
 
         /// create_sub_devices(*, partition)

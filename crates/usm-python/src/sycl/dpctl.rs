@@ -6,18 +6,18 @@
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
-use pyo3::types::{PyType, PyWeakrefReference};
+use pyo3::types::{PyCapsule, PyType, PyWeakrefReference};
 use pyo3::{PyClass, PyTypeInfo};
 use usm_array::usm_core::fork::{ForkMutex, ForkOnce};
 use usm_array::usm_core::{BackendId, Context, Device, Queue, Runtime};
 
-use super::context::SyclContext;
-use super::device::SyclDevice;
-use super::queue::SyclQueue;
-use super::resolve::{Place, place_of};
-use crate::errors::OrRaise;
+use super::capsule::{self, Place};
+use super::classes::{SyclContext, SyclDevice, SyclQueue};
+use crate::called;
+use crate::errors::{OrRaise, type_name};
 use crate::imported;
 
 /// A class of dpctl and the joint class over it.
@@ -98,7 +98,7 @@ pub(crate) fn queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Boun
 }
 
 /// As [`queue_object`], but never the one that the program gave. One of ours, too, where SYCL makes no more objects: in a forked child.
-pub(super) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
     let ours = || Bound::new(py, SyclQueue::from_queue(queue.clone()));
     let dpctl = if queue.backend_id() == BackendId::Sycl { dpctl(py)? } else { None };
     let Some(dpctl) = dpctl else { return Ok(ours()?.into_any()) };
@@ -139,7 +139,7 @@ pub(crate) fn queue_device<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Boun
 }
 
 /// A context as a Python object: the one that the program gave, or one of the joint class; one of ours without dpctl.
-pub(super) fn context_object<'py>(py: Python<'py>, context: &Context) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn context_object<'py>(py: Python<'py>, context: &Context) -> PyResult<Bound<'py, PyAny>> {
     match context.attached::<GivenContext>() {
         Some(given) => Ok(given.0.bind(py).clone()),
         None => own_context_object(py, context),
@@ -147,7 +147,7 @@ pub(super) fn context_object<'py>(py: Python<'py>, context: &Context) -> PyResul
 }
 
 /// As [`context_object`], but never the one that the program gave.
-pub(super) fn own_context_object<'py>(py: Python<'py>, context: &Context) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn own_context_object<'py>(py: Python<'py>, context: &Context) -> PyResult<Bound<'py, PyAny>> {
     let ours = Bound::new(py, SyclContext::from_context(context.clone()))?;
     let dpctl = if context.backend_id() == BackendId::Sycl { dpctl(py)? } else { None };
     match (dpctl, ours.get().capsule(py)) {
@@ -195,29 +195,14 @@ pub(crate) fn plain_device_object<'py>(py: Python<'py>, device: &Device) -> PyRe
     }
 }
 
-/// The queue that an object of the three classes stands for; `None` for other objects.
-pub(crate) fn queue_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
-    if let Some(queue) = own_queue(object)? {
-        return Ok(Some(queue));
-    }
-    let Some(dpctl) = dpctl(object.py())? else { return Ok(None) };
-    if !object.is_instance(dpctl.queue.theirs.bind(object.py()))? {
-        return Ok(None);
-    }
-    match place_of("queue", object)? {
-        Place::Queue(queue) => Ok(Some(queue)),
-        Place::Context(_) => Ok(None),
-    }
-}
-
-/// As [`queue_of`], but `None` for a queue of dpctl that has not been here before.
-pub(super) fn own_queue(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+/// The queue that an object of our class or of the joint class stands for, or one of dpctl that has been here before.
+pub(crate) fn own_queue(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
     let own = own(object, |dpctl| &dpctl.queue, |queue: &SyclQueue| queue.queue().clone())?;
     Ok(own.or_else(|| known_queue(object)))
 }
 
 /// The context that an object of our class or of the joint class stands for; `None` for other objects.
-pub(super) fn own_context(object: &Bound<'_, PyAny>) -> PyResult<Option<Context>> {
+pub(crate) fn own_context(object: &Bound<'_, PyAny>) -> PyResult<Option<Context>> {
     own(object, |dpctl| &dpctl.context, |context: &SyclContext| context.context().clone())
 }
 
@@ -242,34 +227,34 @@ fn own<T: PyClass<Frozen = True> + Sync, R>(
 
 /// Whether an object is a context of dpctl with that hash, which is the address of the runtime's object.
 pub(super) fn is_their_context(object: &Bound<'_, PyAny>, hash: isize) -> PyResult<bool> {
-    match dpctl(object.py())? {
-        Some(dpctl) => {
-            Ok(object.is_instance(dpctl.context.theirs.bind(object.py()))? && object.hash()? == hash)
-        }
-        None => Ok(false),
-    }
+    Ok(is_theirs(object, |dpctl| &dpctl.context)? && object.hash()? == hash)
 }
 
 /// As [`is_their_context`], for a device.
 pub(super) fn is_their_device(object: &Bound<'_, PyAny>, hash: isize) -> PyResult<bool> {
-    match dpctl(object.py())? {
-        Some(dpctl) => {
-            Ok(object.is_instance(dpctl.device.theirs.bind(object.py()))? && object.hash()? == hash)
-        }
-        None => Ok(false),
-    }
+    Ok(is_theirs(object, |dpctl| &dpctl.device)? && object.hash()? == hash)
+}
+
+/// Whether an object is a queue of dpctl.
+pub(super) fn is_their_queue(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    is_theirs(object, |dpctl| &dpctl.queue)
+}
+
+fn is_theirs(object: &Bound<'_, PyAny>, classes: fn(&Dpctl) -> &Classes) -> PyResult<bool> {
+    let py = object.py();
+    dpctl(py)?.map_or(Ok(false), |dpctl| object.is_instance(classes(dpctl).theirs.bind(py)))
 }
 
 /// The default queues of dpctl that were asked for. dpctl has one for each root device of a process, which stays the same.
 static DEFAULTS: ForkMutex<Vec<(Device, Queue)>> = ForkMutex::new(Vec::new());
 
 /// What [`default_queue`] has found before, without Python.
-pub(crate) fn known_default_queue(device: &Device) -> Option<Queue> {
+pub(super) fn known_default_queue(device: &Device) -> Option<Queue> {
     DEFAULTS.lock().iter().find(|(root, _)| root == device).map(|(_, queue)| queue.clone())
 }
 
 /// The queue that dpctl and dpnp use on a root device when nobody gave one; `None` without dpctl.
-pub(crate) fn default_queue(py: Python<'_>, device: &Device) -> PyResult<Option<Queue>> {
+pub(super) fn default_queue(py: Python<'_>, runtime: &Runtime, device: &Device) -> PyResult<Option<Queue>> {
     if device.backend_id() != BackendId::Sycl {
         return Ok(None);
     }
@@ -281,7 +266,13 @@ pub(crate) fn default_queue(py: Python<'_>, device: &Device) -> PyResult<Option<
         return Ok(None);
     }
     let theirs = dpctl.cached_queue.bind(py).call1((device_object(py, device)?,))?;
-    let Place::Queue(queue) = place_of("queue", &theirs)? else { return Ok(None) };
+    let queue = match own_queue(&theirs)? {
+        Some(queue) => queue,
+        None => match place_in_capsule("queue", &theirs, runtime)? {
+            Some(Place::Queue(queue)) => queue,
+            _ => return Ok(None),
+        },
+    };
     // Another thread may have been here meanwhile.
     let mut defaults = DEFAULTS.lock();
     if defaults.iter().all(|(root, _)| root != device) {
@@ -306,8 +297,29 @@ fn known_queue(object: &Bound<'_, PyAny>) -> Option<Queue> {
     lock(&PAIRS).iter().find(|pair| pair.theirs.is(object)).map(|pair| pair.ours.clone())
 }
 
+/// The context or queue in the capsule that an object's method `_get_capsule` makes; `None` for an object without the method.
+pub(super) fn place_in_capsule(
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    runtime: &Runtime,
+) -> PyResult<Option<Place>> {
+    let py = object.py();
+    let Some(method) = object.getattr_opt(intern!(py, "_get_capsule"))? else { return Ok(None) };
+    let made = called::python(py, || method.call0())?;
+    let Ok(capsule) = made.cast::<PyCapsule>() else {
+        return Err(PyTypeError::new_err(format!(
+            "{name}: _get_capsule() of {} gave {}, allowed is a capsule named \"SyclContextRef\" or \"SyclQueueRef\"",
+            type_name(object),
+            type_name(&made)
+        )));
+    };
+    let place = capsule::import(name, capsule, runtime)?;
+    remember_import(object, &place)?;
+    Ok(Some(place))
+}
+
 /// Keeps with a queue or context which object of dpctl it came from. Objects of other classes may change and refer to ours.
-pub(super) fn remember_import(object: &Bound<'_, PyAny>, place: &Place) -> PyResult<()> {
+fn remember_import(object: &Bound<'_, PyAny>, place: &Place) -> PyResult<()> {
     let Some(dpctl) = dpctl(object.py())? else { return Ok(()) };
     let class = object.get_type();
     match place {

@@ -12,15 +12,15 @@ fn member<'py>(py: Python<'py>, class: &str, word: &str) -> PyResult<Bound<'py, 
     imported::import(py, intern!(py, "usm._enums"))?.getattr(class)?.getattr(word)
 }
 
-pub(super) fn backend_type<'py>(py: Python<'py>, backend_name: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn backend_type<'py>(py: Python<'py>, backend_name: &str) -> PyResult<Bound<'py, PyAny>> {
     member(py, "backend_type", backend_name).or_else(|_| member(py, "backend_type", "unknown"))
 }
 
-pub(super) fn device_type(py: Python<'_>, ty: DeviceType) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn device_type(py: Python<'_>, ty: DeviceType) -> PyResult<Bound<'_, PyAny>> {
     member(py, "device_type", &ty.to_string())
 }
 
-pub(super) fn cache_type(py: Python<'_>, ty: Option<CacheType>) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn cache_type(py: Python<'_>, ty: Option<CacheType>) -> PyResult<Bound<'_, PyAny>> {
     let word = match ty {
         Some(CacheType::Absent) => "none",
         Some(CacheType::ReadOnly) => "read_only",
@@ -30,7 +30,7 @@ pub(super) fn cache_type(py: Python<'_>, ty: Option<CacheType>) -> PyResult<Boun
     member(py, "global_mem_cache_type", word)
 }
 
-pub(super) fn event_status(py: Python<'_>, status: EventStatus) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn event_status(py: Python<'_>, status: EventStatus) -> PyResult<Bound<'_, PyAny>> {
     let word = match status {
         EventStatus::Submitted => "submitted",
         EventStatus::Running => "running",

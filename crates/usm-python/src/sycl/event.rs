@@ -8,11 +8,12 @@ use usm_array::usm_core::{Error, Event, EventStatus, ProfilingTimes};
 use usm_array::usm_memory::Dependency;
 
 use super::enums;
-use super::flight::{self, Flight};
 use super::resolve::first_device;
+use super::runtime;
 use crate::errors::{OrRaise, type_name};
-use crate::interface::sequence;
-use crate::{interrupt, runtime};
+use crate::flight::{self, Flight};
+use crate::interrupt;
+use crate::number::sequence;
 
 /// SyclEvent(arg=None)
 ///
@@ -45,17 +46,17 @@ impl SyclEvent {
     }
 
     /// An operation without operands, and what it comes after.
-    pub(super) fn after(event: Event, mut dependencies: Vec<Dependency>) -> Self {
+    pub(crate) fn after(event: Event, mut dependencies: Vec<Dependency>) -> Self {
         dependencies.push(event.clone().into());
         Self { events: vec![event], dependencies, flight: None }
     }
 
     /// An operation that has ended.
-    pub(super) fn ended() -> Self {
+    pub(crate) fn ended() -> Self {
         Self { events: Vec::new(), dependencies: Vec::new(), flight: None }
     }
 
-    pub(super) fn of_flight(flight: Arc<Flight>) -> Self {
+    pub(crate) fn of_flight(flight: Arc<Flight>) -> Self {
         let (events, dependencies) = (flight.events().to_vec(), vec![flight.dependency().clone()]);
         Self { events, dependencies, flight: Some(flight) }
     }
@@ -67,7 +68,7 @@ impl SyclEvent {
     }
 
     /// Waits for the end of the operation, and tells its error.
-    pub(super) fn wait_for_end(&self, py: Python<'_>) -> PyResult<()> {
+    pub(crate) fn wait_for_end(&self, py: Python<'_>) -> PyResult<()> {
         let waited = interrupt::wait_all(py, &self.events);
         let finished = py.detach(|| {
             if !self.events.iter().all(Event::is_complete) {
@@ -88,7 +89,7 @@ impl SyclEvent {
 }
 
 /// What an operation comes after: a list or tuple of events. Events of dpctl, which do not tell their context, are waited for.
-pub(super) fn dependencies(name: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Dependency>> {
+pub(crate) fn dependencies(name: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Dependency>> {
     let Some(argument) = argument else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for item in sequence(name, argument)? {
@@ -107,7 +108,7 @@ pub(super) fn dependencies(name: &str, argument: Option<&Bound<'_, PyAny>>) -> P
 }
 
 /// The events of an argument, as for `dependencies`, and what they come after.
-pub(super) fn events(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<(Vec<Event>, Vec<Dependency>)> {
+pub(crate) fn events(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<(Vec<Event>, Vec<Dependency>)> {
     let after = dependencies(name, Some(argument))?;
     let items = sequence(name, argument)?;
     let ours = items.iter().filter_map(|item| item.cast::<SyclEvent>().ok());

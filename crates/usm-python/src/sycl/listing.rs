@@ -13,7 +13,7 @@ pub(crate) fn print(py: Python<'_>, text: &str) -> PyResult<()> {
     py.import("builtins")?.getattr("print")?.call1((text,)).map(drop)
 }
 
-pub(super) fn device(device: &Device) -> String {
+pub(crate) fn device(device: &Device) -> String {
     let info = device.info();
     format!(
         "    Name            {}\n    Driver version  {}\n    Vendor          {}\n    Filter string   {}\n",

@@ -1,30 +1,28 @@
-//! Platforms, devices, contexts, queues and events, and the objects that stand for them.
+//! Platforms, devices, contexts and events, the objects that stand for them and for queues, and the runtime they come from.
 
-mod capsule;
+pub(crate) mod capsule;
+mod classes;
 mod context;
 mod device;
-mod dpctl;
-mod enums;
-mod event;
-mod flight;
-mod listing;
-mod operations;
+pub(crate) mod dpctl;
+pub(crate) mod enums;
+pub(crate) mod event;
+pub(crate) mod listing;
 mod partition;
 mod platform;
-mod queue;
-mod resolve;
+pub(crate) mod resolve;
+pub(crate) mod runtime;
 
-pub use context::SyclContext;
-pub use device::SyclDevice;
-pub(crate) use device::device_objects;
+pub(crate) use capsule::Place;
+pub use classes::{SyclContext, SyclDevice, SyclQueue};
 pub(crate) use dpctl::{
-    default_queue, device_object, known_default_queue, own_device, plain_device_object, queue_context,
-    queue_device, queue_object, queue_of,
+    device_object, own_device, plain_device_object, queue_context, queue_device, queue_object,
 };
 pub(crate) use enums::Selection;
 pub use event::SyclEvent;
-pub(crate) use flight::events_under_way;
 pub(crate) use listing::{platform as describe_platform, print, verbosity};
 pub use platform::SyclPlatform;
-pub use queue::SyclQueue;
-pub(crate) use resolve::{Place, Target, cached_queue, pickled_queue, place_of, queue_argument, target};
+pub(crate) use resolve::{
+    Target, cached_queue, device_objects, pickled_queue, place_of, queue_argument, queue_for, queue_of,
+    target,
+};

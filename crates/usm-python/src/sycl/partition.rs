@@ -6,7 +6,7 @@ use pyo3::types::{PyFloat, PyList, PyString, PyTuple};
 use usm_array::usm_core::{AffinityDomain, Partition};
 
 use crate::errors::{SyclSubDeviceCreationError, type_name};
-use crate::interface::{index, item, sequence};
+use crate::number::{index, item, sequence};
 
 const DOMAINS: [AffinityDomain; 6] = [
     AffinityDomain::Numa,

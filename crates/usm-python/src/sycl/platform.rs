@@ -4,10 +4,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::usm_core::Platform;
 
-use super::device::{device_argument, device_objects};
 use super::dpctl;
 use super::enums::{self, Selection};
 use super::listing;
+use super::resolve::{device_argument, device_objects};
 use crate::errors::{OrRaise, SyclContextCreationError, instead};
 
 /// SyclPlatform(arg=None)

@@ -5,42 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyTuple};
 use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 
-use super::capsule;
-use super::{device, dpctl};
-use crate::called;
+use super::capsule::{self, Place};
+use super::dpctl;
+use super::runtime;
 use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, SyclDeviceCreationError, type_name};
-use crate::runtime;
-
-/// Where memory is bound to: a context, perhaps with a queue.
-#[derive(Clone, Debug)]
-pub(crate) enum Place {
-    /// A context alone.
-    Context(Context),
-    /// A queue and its context.
-    Queue(Queue),
-}
-
-impl Place {
-    pub(crate) fn context(&self) -> &Context {
-        match self {
-            Self::Context(context) => context,
-            Self::Queue(queue) => queue.context(),
-        }
-    }
-
-    /// A queue for memory at `address` in this place: the one given, or one on the device of the memory.
-    ///
-    /// `None` when the context does not know the address.
-    pub(crate) fn queue_for(self, py: Python<'_>, address: usize) -> PyResult<Option<Queue>> {
-        let context = match self {
-            Self::Queue(queue) => return Ok(Some(queue)),
-            Self::Context(context) => context,
-        };
-        let runtime = runtime::get(py)?;
-        let Some(device) = context.pointer_device(address).or_raise()? else { return Ok(None) };
-        py.detach(|| runtime.queue_in(&context, &device)).or_raise().map(Some)
-    }
-}
 
 /// What an argument that says where something is to happen stands for.
 pub(crate) enum Target {
@@ -48,6 +16,19 @@ pub(crate) enum Target {
     Device(Device),
     /// A context or queue that exists.
     Place(Place),
+}
+
+/// A queue for memory at `address` in a place: the one given, or one on the device of the memory.
+///
+/// `None` when the context does not know the address.
+pub(crate) fn queue_for(py: Python<'_>, place: Place, address: usize) -> PyResult<Option<Queue>> {
+    let context = match place {
+        Place::Queue(queue) => return Ok(Some(queue)),
+        Place::Context(context) => context,
+    };
+    let runtime = runtime::get(py)?;
+    let Some(device) = context.pointer_device(address).or_raise()? else { return Ok(None) };
+    py.detach(|| runtime.queue_in(&context, &device)).or_raise().map(Some)
 }
 
 /// The context or queue that an object stands for: each form of the protocol's `syclobj`, and our own classes.
@@ -61,38 +42,25 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place>
     if let Some(context) = dpctl::own_context(object)? {
         return Ok(Place::Context(context));
     }
+    let runtime = runtime::get(py)?;
     if let Ok(text) = object.cast::<PyString>() {
         let selector = text.to_string_lossy().parse::<FilterSelector>().or_value_error(name)?;
-        let runtime = runtime::get(py)?;
         let queue = py.detach(|| runtime.select(&selector).and_then(|device| runtime.default_queue(&device)));
         return queue.map(Place::Queue).or_value_error(name);
     }
     if let Ok(capsule) = object.cast::<PyCapsule>() {
-        return capsule::import(name, capsule);
+        return capsule::import(name, capsule, runtime);
     }
-    if let Some(queue) = capsule::import_host(name, object)? {
+    if let Some(queue) = capsule::import_host(name, object, runtime)? {
         return Ok(Place::Queue(queue));
     }
-    let Some(method) = object.getattr_opt(intern!(py, "_get_capsule"))? else {
-        return Err(PyTypeError::new_err(format!(
+    dpctl::place_in_capsule(name, object, runtime)?.ok_or_else(|| {
+        PyTypeError::new_err(format!(
             "{name}: found {}; allowed are a filter selector string, a context, a queue, a capsule named \
              \"SyclContextRef\" or \"SyclQueueRef\", and an object whose _get_capsule() makes one",
             type_name(object)
-        )));
-    };
-    let made = called::python(py, || method.call0())?;
-    match made.cast::<PyCapsule>() {
-        Ok(capsule) => {
-            let place = capsule::import(name, capsule)?;
-            dpctl::remember_import(object, &place)?;
-            Ok(place)
-        }
-        Err(_) => Err(PyTypeError::new_err(format!(
-            "{name}: _get_capsule() of {} gave {}, allowed is a capsule named \"SyclContextRef\" or \"SyclQueueRef\"",
-            type_name(object),
-            type_name(&made)
-        ))),
-    }
+        ))
+    })
 }
 
 /// What an argument names: nothing the default device, a filter string or a device that device, an object with
@@ -104,13 +72,70 @@ pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyA
     if let Some(queue) = dpctl::own_queue(argument)? {
         return Ok(Target::Place(Place::Queue(queue)));
     }
-    if let Some(device) = device::device_of(py, argument)? {
+    if let Some(device) = device_of(py, argument)? {
         return Ok(Target::Device(device));
     }
     // Devices of the array API, ours and dpnp's, stand for a queue.
     match argument.getattr_opt(intern!(py, "sycl_queue"))? {
         Some(queue) => place_of(name, &queue).map(Target::Place),
         None => place_of(name, argument).map(Target::Place),
+    }
+}
+
+/// Devices as Python objects.
+pub(crate) fn device_objects(
+    py: Python<'_>,
+    devices: impl IntoIterator<Item = Device>,
+) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    devices.into_iter().map(|device| dpctl::device_object(py, &device)).collect()
+}
+
+/// The device that a filter string selects.
+fn select(py: Python<'_>, filter_string: &str) -> PyResult<Device> {
+    let runtime = runtime::get(py)?;
+    let selector: FilterSelector = filter_string.parse::<FilterSelector>().or_raise()?;
+    py.detach(|| runtime.select(&selector)).or_raise()
+}
+
+/// The device that an object is: ours, a filter string, or a root device of dpctl, which tells its filter string.
+pub(crate) fn device_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
+    if let Some(device) = dpctl::own_device(object)? {
+        return Ok(Some(device));
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return select(py, &text.to_string_lossy()).map(Some);
+    }
+    // A sub-device of dpctl has this attribute, too, but no value for it.
+    if !object.get_type().hasattr(intern!(py, "filter_string"))? {
+        return Ok(None);
+    }
+    select(py, &object.getattr(intern!(py, "filter_string"))?.extract::<String>()?).map(Some)
+}
+
+/// The device that an argument names; the default device when there is none.
+pub(crate) fn device_argument(
+    py: Python<'_>,
+    name: &str,
+    argument: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Device> {
+    let Some(argument) = argument else { return runtime::default_device(py) };
+    device_of(py, argument)?.ok_or_else(|| {
+        let found = type_name(argument);
+        PyTypeError::new_err(format!("{name}: found {found}, allowed are a filter string and a SyclDevice"))
+    })
+}
+
+/// The queue that an object of the three classes stands for; `None` for other objects.
+pub(crate) fn queue_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+    if let Some(queue) = dpctl::own_queue(object)? {
+        return Ok(Some(queue));
+    }
+    if !dpctl::is_their_queue(object)? {
+        return Ok(None);
+    }
+    match place_of("queue", object)? {
+        Place::Queue(queue) => Ok(Some(queue)),
+        Place::Context(_) => Ok(None),
     }
 }
 
@@ -125,17 +150,17 @@ pub(crate) fn cached_queue(key: &Bound<'_, PyAny>) -> PyResult<Queue> {
         ))
     };
     let Ok(pair) = key.cast::<PyTuple>() else {
-        let device = device::device_of(py, key)?.ok_or_else(wrong)?;
+        let device = device_of(py, key)?.ok_or_else(wrong)?;
         return py.detach(|| runtime.default_queue(&device)).or_raise();
     };
     let [context, device] = pair.iter().collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
     let Place::Context(context) = place_of("key[0]", &context)? else { return Err(wrong()) };
-    let device = device::device_of(py, &device)?.ok_or_else(wrong)?;
+    let device = device_of(py, &device)?.ok_or_else(wrong)?;
     py.detach(|| runtime.queue_in(&context, &device)).or_raise()
 }
 
 /// The first device of a context.
-pub(super) fn first_device(context: &Context) -> PyResult<Device> {
+pub(crate) fn first_device(context: &Context) -> PyResult<Device> {
     let devices = context.devices().or_raise()?;
     devices.into_iter().next().ok_or_else(|| SyclContextCreationError::new_err("the context has no device"))
 }

@@ -12,7 +12,7 @@ use usm_array::{
 use crate::builtin::is_builtin;
 use crate::errors::type_name;
 use crate::imported;
-use crate::interface::{index, index_sequence, plain};
+use crate::number::{index, index_sequence, plain};
 
 /// An integer or a tuple or list of integers, none negative.
 pub(super) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Axes<usize>> {
@@ -115,6 +115,16 @@ pub(super) fn explicit_dtype(
     )))
 }
 
+/// What one of several words means.
+pub(super) fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> PyResult<T> {
+    words.iter().find(|(word, _)| *word == text).map(|&(_, meaning)| meaning).ok_or_else(|| {
+        let words = words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        let words =
+            words.rsplit_once(", ").map_or(words.clone(), |(first, last)| format!("{first} and {last}"));
+        PyValueError::new_err(format!("{name}: found {text:?}, allowed are {words}"))
+    })
+}
+
 /// `"C"` or `"F"`.
 pub(super) fn order(text: &str) -> PyResult<Order> {
     match text.as_bytes() {
@@ -126,9 +136,14 @@ pub(super) fn order(text: &str) -> PyResult<Order> {
 
 /// A Python number, or a NumPy one; `None` for any other object.
 pub(super) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
-    if let Some(scalar) = python_number(object)? {
-        return Ok(Some(scalar));
+    match python_number(object)? {
+        Some(scalar) => Ok(Some(scalar)),
+        None => numpy_number(object),
     }
+}
+
+/// A NumPy number; `None` for any other object.
+pub(super) fn numpy_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     // NumPy's scalars turn into Python's by `item`, those of extended precision by `float` or `complex`; arrays with axes are no scalars.
     let is_numpy = object.get_type().module().is_ok_and(|module| module == "numpy");
     let no_axes = is_numpy && object.getattr_opt("ndim")?.is_some_and(|ndim| ndim.eq(0).unwrap_or(false));

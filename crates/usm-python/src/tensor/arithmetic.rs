@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use usm_array::UsmArray;
 use usm_array::usm_core::{BackendId, DeviceType};
 
-use super::UsmNdarray;
+use crate::objects::UsmNdarray;
 
 /// `NotImplemented` where the other operand has the operator, and may compute with this memory; else a refusal. `reflected` is the
 /// method that Python asks it for.

@@ -1,7 +1,6 @@
-//! `usm_ndarray`.
+//! Methods of `usm_ndarray`.
 
 use std::ffi::c_int;
-use std::sync::OnceLock;
 
 use pyo3::class::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
@@ -9,10 +8,9 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple};
 use usm_array::UsmArray;
+use usm_array::usm_core::UsmKind;
 
-use super::attributes::{self, Attributes};
 use super::construct::{self, Arguments};
-use super::device::PyDevice;
 use super::flags::Flags;
 use super::functions;
 use super::operators::{self, Operator};
@@ -22,59 +20,8 @@ use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise};
 use crate::interface::export;
 use crate::interrupt::{self, Pass};
 use crate::memory;
+use crate::objects::{PyDevice, UsmNdarray};
 use crate::sycl::{queue_context, queue_device, queue_object};
-
-/// usm_ndarray(shape, dtype=None, strides=None, buffer="device", offset=0, order="C", buffer_ctor_kwargs={}, array_namespace=None)
-///
-/// An n-dimensional array over USM of any kind.
-///
-/// `buffer` is ``"device"``, ``"shared"`` or ``"host"`` for new memory, or memory or an array whose memory is used. `strides` and
-/// `offset` are in elements and may be negative, as long as every element lies within the memory; new memory is as large as
-/// they need, and offset 0 then stands for the one that makes the lowest element the first. `buffer_ctor_kwargs` are `queue`
-/// and `alignment` of new memory.
-///
-/// Raises ValueError when an element would lie outside the memory, USMAllocationError when memory cannot be allocated.
-///
-/// >>> import usm.tensor as ut
-/// >>> a = ut.usm_ndarray((2, 3), dtype="float32", buffer="shared")
-/// >>> a[...] = [[1, 2, 3], [4, 5, 6]]
-/// >>> a[:, ::-2], a.T.strides, (a > 4).tolist()
-/// (usm_ndarray([[3., 1.],
-///              [6., 4.]], dtype=float32), (1, 3), [[False, False, False], [False, True, True]])
-/// >>> a.shape, a.dtype.name, a.nbytes, a.usm_type, a.flags.c_contiguous, a.usm_data.nbytes
-/// ((2, 3), 'float32', 24, 'shared', True, 24)
-#[pyclass(frozen, weakref, name = "usm_ndarray", module = "usm.tensor")]
-#[derive(Debug)]
-pub struct UsmNdarray {
-    // In a box, since what is returned to Python is moved half a dozen times.
-    array: Box<UsmArray>,
-    /// The same array without write access, once that was taken away.
-    read_only: OnceLock<Box<UsmArray>>,
-    attributes: OnceLock<Box<Attributes>>,
-}
-
-impl UsmNdarray {
-    /// Wraps an array.
-    #[must_use]
-    pub fn from_array(array: impl Into<Box<UsmArray>>) -> Self {
-        Self { array: array.into(), read_only: OnceLock::new(), attributes: OnceLock::new() }
-    }
-
-    fn attributes(&self) -> &Attributes {
-        self.attributes.get_or_init(|| Box::new(Attributes::new()))
-    }
-
-    /// The array.
-    #[must_use]
-    pub fn array(&self) -> &UsmArray {
-        self.read_only.get().map_or(&self.array, |array| array)
-    }
-
-    /// From now on nothing can be written through this object, nor through views that are made of it.
-    pub fn make_read_only(&self) {
-        self.read_only.get_or_init(|| Box::new(self.array.read_only()));
-    }
-}
 
 #[pymethods]
 impl UsmNdarray {
@@ -209,7 +156,7 @@ impl UsmNdarray {
     /// Kind of the memory: ``"host"``, ``"device"`` or ``"shared"``.
     #[getter]
     fn usm_type<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        attributes::usm_type(py, self.array())
+        usm_type(py, self.array())
     }
 
     /// Where the array is: a Device, which stands for the queue.
@@ -571,8 +518,7 @@ impl UsmNdarray {
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let array = self.array().clone();
         let (pass, is_near) = (Pass::over(&array), array.is_host_reachable());
-        let copy = interrupt::run_at(py, pass, is_near, move || array.copy())?;
-        copy.or_raise().map(Self::from_array)
+        functions::results::in_pass(py, pass, is_near, move || array.copy())
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
@@ -635,4 +581,14 @@ impl UsmNdarray {
         // SAFETY: the view is one that `fill` filled.
         unsafe { buffer_export::release(view) };
     }
+}
+
+/// The name of the kind, the same object each time.
+fn usm_type<'py>(py: Python<'py>, array: &UsmArray) -> Bound<'py, PyString> {
+    let name = match array.kind() {
+        UsmKind::Host => intern!(py, "host"),
+        UsmKind::Device => intern!(py, "device"),
+        UsmKind::Shared => intern!(py, "shared"),
+    };
+    name.clone()
 }

@@ -8,9 +8,11 @@ use usm_array::{Axes, BufferSource, UsmArray};
 
 use super::arguments;
 use crate::errors::{OrRaise, type_name};
-use crate::interface::{import, index, index_sequence};
+use crate::interface::import;
 use crate::interrupt;
-use crate::memory::{Memory, kind_argument};
+use crate::memory::kind_argument;
+use crate::number::{index, index_sequence};
+use crate::objects::Memory;
 use crate::sycl::queue_argument;
 
 /// The arguments of `usm_ndarray(...)`.

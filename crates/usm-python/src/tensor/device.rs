@@ -1,35 +1,15 @@
-//! `Device`: where arrays are, in the words of the array API.
+//! Methods of `Device`: where arrays are, in the words of the array API.
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use usm_array::usm_core::{BackendId, Queue};
+use usm_array::usm_core::BackendId;
 
 use super::functions::device_queue;
 use super::peer;
 use crate::errors::OrRaise;
-use crate::runtime;
+use crate::objects::PyDevice;
+use crate::sycl::runtime;
 use crate::sycl::{SyclQueue, own_device, queue_context, queue_device, queue_object, queue_of};
-
-/// Where an array is, as the array API understands it: a queue. Devices are equal when their queues are. A device is equal to the
-/// SyclDevice whose default queue it stands for, too, so that ``x.device`` is in ``__array_namespace_info__().devices()``.
-///
-/// There is no constructor; arrays have a device, and `create_device` makes one.
-///
-/// >>> import usm.tensor as ut
-/// >>> device = ut.Device.create_device("host:cpu:0")
-/// >>> device, device == ut.zeros(3, device=device).device, device.sycl_device.is_cpu
-/// (Device(host:cpu:0), True, True)
-#[pyclass(frozen, weakref, name = "Device", module = "usm.tensor")]
-#[derive(Debug)]
-pub struct PyDevice {
-    queue: Queue,
-}
-
-impl PyDevice {
-    pub(super) fn of(queue: &Queue) -> Self {
-        Self { queue: queue.clone() }
-    }
-}
 
 #[pymethods]
 impl PyDevice {

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::UsmNdarray;
+use crate::objects::UsmNdarray;
 
 /// How the elements of an array lie, and whether they can be changed; also by item, with NumPy's names and their short forms.
 ///

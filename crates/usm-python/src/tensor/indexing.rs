@@ -5,12 +5,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 use usm_array::{Casting, Error, Index, SliceItem, UsmArray};
 
+use super::exchange::is_numpy;
+use super::numbers;
 use super::operand::{self, Operand};
-use super::{UsmNdarray, numbers};
+use super::slice;
 use crate::errors::{OrRaise, type_name};
 use crate::interface::import::array_if_usm;
-use crate::interface::{index, slice};
 use crate::interrupt::{self, Pass};
+use crate::number::index;
+use crate::objects::UsmNdarray;
 
 /// One item between the brackets, with the array that it names.
 enum Item {
@@ -190,7 +193,7 @@ fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
             other => return other.map(Item::Basic),
         }
     }
-    match operand::is_numpy(object)? {
+    match is_numpy(object)? {
         true => operand::index_array(object).map(Item::Array),
         false => Err(PyIndexError::new_err(format!(
             "index: found {}, allowed are integers, slices, ..., None, booleans, and arrays and lists of integers or booleans",

@@ -3,7 +3,6 @@
 mod arguments;
 mod arithmetic;
 mod array;
-mod attributes;
 mod construct;
 mod convert;
 mod device;
@@ -20,10 +19,9 @@ mod parts;
 mod peer;
 mod pickle;
 mod print;
+mod slice;
 mod transfer;
 
-pub use array::UsmNdarray;
-pub(crate) use device::PyDevice;
 pub(crate) use dlpack::{dldevice_to_sycl_device, from_dlpack, sycl_device_to_dldevice};
 pub(crate) use dtype::{PyDtype, named as dtype_named};
 pub(crate) use exchange::{asarray, asnumpy, from_numpy, to_numpy};

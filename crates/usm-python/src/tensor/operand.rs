@@ -3,12 +3,12 @@
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
-use usm_array::{ArrayOrScalar, Dtype, Rhs, Scalar, UsmArray};
+use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray};
 
 use super::arguments;
-use super::exchange::on_host;
+use super::exchange::{Source, is_numpy, on_host};
 use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
-use crate::interface::import::{Found, array_if_usm};
+use crate::interface::import::Found;
 
 /// A number or an array.
 #[derive(Debug)]
@@ -30,15 +30,6 @@ impl From<Found<'_>> for Operand {
     }
 }
 
-impl<'a> From<&'a Operand> for Rhs<'a> {
-    fn from(operand: &'a Operand) -> Self {
-        match operand {
-            Operand::Scalar(value) => Self::Scalar(*value),
-            Operand::Array(array) => Self::Array(array),
-        }
-    }
-}
-
 impl<'a> From<&'a Operand> for ArrayOrScalar<'a> {
     fn from(operand: &'a Operand) -> Self {
         match operand {
@@ -57,65 +48,70 @@ impl Operand {
         }
     }
 
-    /// A number, an object with the interface, or an array of NumPy, of which a copy is made; `None` for anything else.
-    pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        if let Some(number) = arguments::python_number(object)? {
-            return Ok(Some(Self::Scalar(number)));
+    /// A number, an object with the interface, or an array of NumPy, of which a copy is made; for anything else the source again.
+    fn from_source<'a, 'py>(
+        object: &Bound<'py, PyAny>,
+        source: Source<'a, 'py>,
+    ) -> PyResult<Result<Self, Source<'a, 'py>>> {
+        match source {
+            Source::Number(number) => return Ok(Ok(Self::Scalar(number))),
+            Source::Array(array) => return Ok(Ok(array.into())),
+            Source::Sequence | Source::Other => return Ok(Err(source)),
+            Source::Host(_) | Source::Dlpack(_) => {}
         }
-        if let Some(array) = array_if_usm(object)? {
-            return Ok(Some(array.into()));
-        }
-        if let Some(number) = arguments::scalar(object)? {
-            return Ok(Some(Self::Scalar(number)));
+        if let Some(number) = arguments::numpy_number(object)? {
+            return Ok(Ok(Self::Scalar(number)));
         }
         match is_numpy(object)? {
-            true => on_host(object).map(|array| Some(array.into())),
-            false => Ok(None),
+            true => on_host(object, source).map(|array| Ok(array.into())),
+            false => Ok(Err(source)),
         }
+    }
+
+    /// A number, an object with the interface, or an array of NumPy, of which a copy is made; `None` for anything else.
+    pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        Self::from_source(object, Source::of(object)?).map(Result::ok)
     }
 
     /// As [`Operand::of`], to compute with an array: one in USM must be on its queue.
     pub(super) fn beside(array: &UsmArray, object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        let operand = Self::of(object)?;
-        match &operand {
-            // Copies of host memory are not where the caller put them.
-            Some(Self::Array(other)) if !is_numpy(object)? => {
-                same_queue(&[("x1", Some(array)), ("x2", Some(other))])?;
-            }
-            _ => {}
+        let source = Source::of(object)?;
+        // Copies of host memory are not where the caller put them.
+        if let Source::Array(other) = &source {
+            same_queue(&[("x1", Some(array)), ("x2", Some(other))])?;
         }
-        Ok(operand)
+        Self::from_source(object, source).map(Result::ok)
     }
 
     /// What is assigned to elements of a dtype: an operand, or any other object of which `asarray` makes an array.
     pub(super) fn assigned(object: &Bound<'_, PyAny>, dtype: Dtype) -> PyResult<Self> {
-        match Self::of(object)? {
+        match Self::from_source(object, Source::of(object)?)? {
             // As Python and NumPy do: a real number loses its fraction, and one that has no integer is refused.
-            Some(Self::Scalar(Scalar::Float(_))) if matches!(dtype.kind(), 'i' | 'u') => {
+            Ok(Self::Scalar(Scalar::Float(_))) if matches!(dtype.kind(), 'i' | 'u') => {
                 let whole = object.py().get_type::<PyInt>().call1((object,))?;
                 Self::of(&whole)?.ok_or_else(|| PyTypeError::new_err("value: int() gave no integer"))
             }
-            Some(operand) => Ok(operand),
-            None => on_host(object).map(Self::from).map_err(|error| match is_refusal(object.py(), &error) {
-                true => PyErr::from_type(error.get_type(object.py()), renamed(object.py(), &error, "value")),
-                false => error,
+            Ok(operand) => Ok(operand),
+            Err(source) => on_host(object, source).map(Self::from).map_err(|error| {
+                match is_refusal(object.py(), &error) {
+                    true => {
+                        PyErr::from_type(error.get_type(object.py()), renamed(object.py(), &error, "value"))
+                    }
+                    false => error,
+                }
             }),
         }
     }
 }
 
-/// Whether an object is an array of NumPy, or calls itself one.
-pub(super) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    object.hasattr(intern!(object.py(), "__array_interface__"))
-}
-
-/// As an index: an array of integers or booleans from nested lists, or from an array of NumPy.
+/// As an index: an array of integers or booleans from nested lists, or from an array of NumPy; not USM.
 pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
     let py = object.py();
-    let array = on_host(object).map_err(|error| match is_refusal(py, &error) {
-        true => PyIndexError::new_err(renamed(py, &error, "index")),
-        false => error,
-    })?;
+    let array =
+        on_host(object, Source::beside_usm(object)?).map_err(|error| match is_refusal(py, &error) {
+            true => PyIndexError::new_err(renamed(py, &error, "index")),
+            false => error,
+        })?;
     // A list of nothing picks nothing, though its dtype is that of real numbers.
     if array.is_empty() && object.is_instance_of::<PyList>() {
         return UsmArray::from_slice::<i64>(array.queue(), array.kind(), array.shape(), &[])

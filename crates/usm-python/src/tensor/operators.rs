@@ -3,12 +3,12 @@
 use pyo3::class::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use usm_array::{Result, Rhs, UsmArray, coerced_kind};
+use usm_array::{ArrayOrScalar, Result, UsmArray, coerced_kind};
 
-use super::UsmNdarray;
 use super::operand::Operand;
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
+use crate::objects::UsmNdarray;
 
 /// What stands between two operands.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl From<CompareOp> for Operator {
 }
 
 impl Operator {
-    fn run(self, first: &UsmArray, second: Rhs<'_>) -> Result<UsmArray> {
+    fn run(self, first: &UsmArray, second: ArrayOrScalar<'_>) -> Result<UsmArray> {
         match self {
             Self::Equal => first.equal(second),
             Self::NotEqual => first.not_equal(second),

@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
-use super::UsmNdarray;
 use crate::errors::OrRaise;
+use crate::objects::UsmNdarray;
 
 /// The real parts of complex numbers, as a view; of other numbers the array itself.
 pub(super) fn real<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<Bound<'py, UsmNdarray>> {

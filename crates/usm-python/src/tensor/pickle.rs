@@ -2,21 +2,17 @@
 
 use std::cmp::Reverse;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use usm_array::{Dtype, UsmArray};
 
-use super::UsmNdarray;
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
-use crate::imported;
 use crate::interrupt::{self, Pass};
-use crate::memory::kind_argument;
+use crate::memory::{kind_argument, pickle};
+use crate::objects::UsmNdarray;
 use crate::sycl::pickled_queue;
-
-/// The first protocol with buffers beside the pickle.
-const OUT_OF_BAND: i32 = 5;
 
 /// What makes the array again, and its arguments. Dense arrays that host code reaches go beside the pickle without a copy.
 pub(super) fn reduce<'py>(
@@ -24,17 +20,12 @@ pub(super) fn reduce<'py>(
     array: &UsmArray,
     protocol: i32,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-    let device = array.device().filter_selector().ok_or_else(|| {
-        let found = array.device().filter_string();
-        PyTypeError::new_err(format!(
-            "cannot pickle an array on {found}: only root devices have a name elsewhere"
-        ))
-    })?;
+    let device = pickle::device_name("an array on", array.device())?;
     // The axes from the longest to the shortest stride: in this order dense arrays are C-contiguous.
     let mut axes: Vec<isize> = (0..array.ndim().cast_signed()).collect();
     axes.sort_by_key(|&axis| Reverse(array.strides()[axis.cast_unsigned()].unsigned_abs()));
     let ordered = array.permute(&axes).or_raise()?;
-    let data = if protocol >= OUT_OF_BAND && array.is_host_accessible() {
+    let data = if pickle::is_beside(array.buffer(), protocol) {
         let dense = match ordered.is_c_contiguous() {
             true => ordered.clone(),
             false => {
@@ -48,13 +39,10 @@ pub(super) fn reduce<'py>(
         let bytes = interrupt::run(py, ordered.size_bytes(), move || source.to_bytes())?.or_raise()?;
         PyBytes::new(py, &bytes).into_any()
     };
-    let data = match protocol >= OUT_OF_BAND {
-        true => imported::import(py, intern!(py, "pickle"))?.getattr("PickleBuffer")?.call1((data,))?,
-        false => data,
-    };
+    let data = pickle::content(data, protocol)?;
     let state = (
         array.kind().as_str(),
-        device.to_string(),
+        device,
         !array.is_writable(),
         array.dtype().name(),
         PyTuple::new(py, ordered.shape())?,

@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat};
 use usm_array::{FloatMode, PrintOptions, Sign, UsmArray};
 
-use super::UsmNdarray;
 use crate::errors::{OrRaise, type_name};
 use crate::imported;
-use crate::interface::index;
 use crate::interrupt;
+use crate::number::index;
+use crate::objects::UsmNdarray;
 
 /// Those that `set_print_options` has set.
 static OPTIONS: RwLock<Option<PrintOptions>> = RwLock::new(None);
@@ -221,9 +221,8 @@ pub(crate) fn usm_ndarray_str(
     };
     let options = options.apply(py)?;
     let (prefix, suffix) = (prefix.chars().count(), suffix.chars().count());
-    let (source, separator) = (array.clone(), separator.to_owned());
-    let job = move || source.array2string(&options, &separator, prefix, suffix);
-    interrupt::run(py, work_bytes(array), job)?.or_raise()
+    let separator = separator.to_owned();
+    written(py, array, options, move |array, options| array.array2string(options, &separator, prefix, suffix))
 }
 
 /// usm_ndarray_repr(x, line_width=None, precision=None, suppress=None, prefix="usm_ndarray")
@@ -246,13 +245,8 @@ pub(crate) fn usm_ndarray_repr(
 ) -> PyResult<String> {
     let array = array_argument(x)?;
     let options = Changes { linewidth: line_width, precision, suppress, ..Changes::default() }.apply(py)?;
-    let (source, prefix) = (array.clone(), prefix.to_owned());
-    interrupt::run(py, work_bytes(array), move || source.repr(&prefix, &options))?.or_raise()
-}
-
-/// The text of an element takes as long as a copy of some hundred bytes.
-fn work_bytes(array: &UsmArray) -> usize {
-    array.size().saturating_mul(256)
+    let prefix = prefix.to_owned();
+    written(py, array, options, move |array, options| array.repr(&prefix, options))
 }
 
 fn array_argument<'a>(x: &'a Bound<'_, PyAny>) -> PyResult<&'a UsmArray> {
@@ -264,14 +258,22 @@ fn array_argument<'a>(x: &'a Bound<'_, PyAny>) -> PyResult<&'a UsmArray> {
 
 /// `str(array)`.
 pub(super) fn text(py: Python<'_>, array: &UsmArray) -> PyResult<String> {
-    let options = current();
-    let source = array.clone();
-    interrupt::run(py, work_bytes(array), move || source.array2string(&options, " ", 0, 0))?.or_raise()
+    written(py, array, current(), |array, options| array.array2string(options, " ", 0, 0))
 }
 
 /// `repr(array)`.
 pub(super) fn repr(py: Python<'_>, array: &UsmArray) -> PyResult<String> {
-    let options = current();
+    written(py, array, current(), |array, options| array.repr("usm_ndarray", options))
+}
+
+fn written(
+    py: Python<'_>,
+    array: &UsmArray,
+    options: PrintOptions,
+    write: impl FnOnce(&UsmArray, &PrintOptions) -> usm_array::Result<String> + Send + 'static,
+) -> PyResult<String> {
     let source = array.clone();
-    interrupt::run(py, work_bytes(array), move || source.repr("usm_ndarray", &options))?.or_raise()
+    // The text of an element takes as long as a copy of some hundred bytes.
+    let work_bytes = array.size().saturating_mul(256);
+    interrupt::run(py, work_bytes, move || write(&source, &options))?.or_raise()
 }

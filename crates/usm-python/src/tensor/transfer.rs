@@ -4,9 +4,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
-use super::UsmNdarray;
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
+use crate::objects::UsmNdarray;
 use crate::sycl::{SyclQueue, queue_argument, queue_of};
 
 /// The array itself where it is there already, a view for another queue of its context, otherwise a copy.

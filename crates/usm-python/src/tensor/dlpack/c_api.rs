@@ -19,8 +19,8 @@ use usm_array::usm_core::ForeignHandle;
 
 use super::export::tensor_of;
 use crate::errors::{OrRaise, type_name};
-use crate::runtime;
-use crate::tensor::UsmNdarray;
+use crate::objects::UsmNdarray;
+use crate::sycl::runtime;
 
 const NAME: &CStr = c"dlpack_exchange_api";
 
@@ -81,7 +81,7 @@ fn answer(body: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
 ///
 /// # Safety
 /// 1. The pointer is null or to an object of this interpreter that lives until the end of `'py`.
-unsafe fn array_of<'py>(py: Python<'py>, object: *mut c_void) -> PyResult<Bound<'py, UsmNdarray>> {
+unsafe fn argument<'py>(py: Python<'py>, object: *mut c_void) -> PyResult<Bound<'py, UsmNdarray>> {
     // SAFETY: promise 1.
     let object = unsafe { Bound::from_borrowed_ptr_or_opt(py, object.cast::<ffi::PyObject>()) };
     let object = object.ok_or_else(|| PyTypeError::new_err("found null, allowed is a usm_ndarray"))?;
@@ -91,11 +91,11 @@ unsafe fn array_of<'py>(py: Python<'py>, object: *mut c_void) -> PyResult<Bound<
 }
 
 /// # Safety
-/// 1. `object` is as for `array_of`, and its caller is attached to the interpreter; `out` is where a pointer can be written.
+/// 1. `object` is as for `argument`, and its caller is attached to the interpreter; `out` is where a pointer can be written.
 unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
     answer(|py| {
         // SAFETY: promise 1.
-        let array = unsafe { array_of(py, object) }?;
+        let array = unsafe { argument(py, object) }?;
         let tensor = tensor_of(py, array.get().array())?;
         if let RawTensor::Versioned(tensor) = tensor.into_raw() {
             // SAFETY: promise 1.
@@ -130,7 +130,7 @@ unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut 
 unsafe extern "C" fn lend(object: *mut c_void, out: *mut DLTensor) -> c_int {
     answer(|py| {
         // SAFETY: promise 1.
-        let array = unsafe { array_of(py, object) }?;
+        let array = unsafe { argument(py, object) }?;
         let (array, runtime) = (array.get().array(), runtime::get(py)?);
         let tensor = py.detach(|| array.lend_dlpack(runtime).map(Carried)).or_raise()?;
         // SAFETY: promise 1.

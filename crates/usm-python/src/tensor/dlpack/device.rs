@@ -8,8 +8,8 @@ use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number, number_of_de
 
 use crate::errors::{OrRaise, SyclDeviceCreationError, type_name};
 use crate::imported;
-use crate::interface::{index, sequence};
-use crate::runtime;
+use crate::number::{index, sequence};
+use crate::sycl::runtime;
 use crate::sycl::{Target, plain_device_object, target};
 
 /// The host.

@@ -9,9 +9,9 @@ use usm_array::{CopyMode, Error, UsmArray};
 use super::capsule;
 use super::device;
 use crate::errors::{OrRaise, ToPyErr, type_name};
-use crate::interface::index;
 use crate::interrupt::{self, Pass};
-use crate::runtime;
+use crate::number::index;
+use crate::sycl::runtime;
 use crate::sycl::{Place, place_of};
 use crate::tensor::arguments::copy_mode;
 

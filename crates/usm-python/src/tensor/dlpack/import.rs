@@ -12,9 +12,9 @@ use super::device::{self, CPU};
 use crate::called;
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
-use crate::runtime;
+use crate::objects::UsmNdarray;
+use crate::sycl::runtime;
 use crate::sycl::{queue_argument, queue_object};
-use crate::tensor::UsmNdarray;
 use crate::tensor::arguments::copy_mode;
 
 /// from_dlpack(x, /, *, device=None, copy=None)
@@ -49,7 +49,8 @@ pub(crate) fn from_dlpack<'py>(
         return of_ours(py, ours.get().array(), &wanted, copy).map(UsmNdarray::from_array);
     }
     let kind = if matches!(wanted, Wanted::HostCode) { UsmKind::Host } else { UsmKind::Device };
-    of_producer(x, &wanted, kind, copy).map(UsmNdarray::from_array)
+    let method = x.getattr_opt(intern!(py, "__dlpack__"))?;
+    of_producer(&Producer::with(x, method)?, &wanted, kind, copy).map(UsmNdarray::from_array)
 }
 
 /// Where the array shall be.
@@ -107,28 +108,29 @@ fn of_ours(py: Python<'_>, array: &UsmArray, wanted: &Wanted, copy: CopyMode) ->
 }
 
 /// An array over the memory of an object with DLPack, for `asarray`: on the queue, or where the memory is.
-pub(in crate::tensor) fn import(
-    object: &Bound<'_, PyAny>,
+pub(in crate::tensor) fn import<'py>(
+    object: &Bound<'py, PyAny>,
+    method: Bound<'py, PyAny>,
     queue: Option<&Queue>,
     kind: UsmKind,
     copy: CopyMode,
 ) -> PyResult<UsmArray> {
     let wanted = queue.map_or(Wanted::Anywhere, |queue| Wanted::At(queue.clone()));
-    of_producer(object, &wanted, kind, copy)
+    of_producer(&Producer::with(object, Some(method))?, &wanted, kind, copy)
 }
 
 fn of_producer(
-    object: &Bound<'_, PyAny>,
+    producer: &Producer<'_>,
     wanted: &Wanted,
     kind: UsmKind,
     copy: CopyMode,
 ) -> PyResult<UsmArray> {
-    let py = object.py();
-    let producer = Producer::of(object)?;
+    let py = producer.method.py();
     let runtime = runtime::get(py)?;
-    let is_usm = producer.device.device_type == DLDeviceType::ONE_API;
-    let may_be_usm = is_usm || producer.device.device_type == DLDeviceType::EXT_DEV;
-    let ask_for_cpu = match (wanted, producer.device.device_type) {
+    let on = producer.device;
+    let is_usm = on.device_type == DLDeviceType::ONE_API;
+    let may_be_usm = is_usm || on.device_type == DLDeviceType::EXT_DEV;
+    let ask_for_cpu = match (wanted, on.device_type) {
         (Wanted::Anywhere, _) | (_, DLDeviceType::CPU) => false,
         (Wanted::HostCode, _) => true,
         (Wanted::At(_), DLDeviceType::ONE_API) => false,
@@ -140,7 +142,7 @@ fn of_producer(
     // The queue that the memory is used on first: that of the default context where the wanted one is of another.
     let stream = match is_usm && !ask_for_cpu {
         true => {
-            let device = py.detach(|| device_with_number(runtime, producer.device)).or_raise()?;
+            let device = py.detach(|| device_with_number(runtime, on)).or_raise()?;
             let default = py.detach(|| runtime.default_queue(&device)).or_raise()?;
             let asked = wanted.queue().filter(|queue| queue.context() == default.context());
             Some(asked.cloned().unwrap_or(default))
@@ -150,7 +152,7 @@ fn of_producer(
     let tensor = match producer.tensor(ask_for_cpu.then_some(CPU), copy, stream.as_ref()) {
         // An old producer hands out USM where it is, and knows of no other places.
         Err(error) if ask_for_cpu && may_be_usm && error.is_instance_of::<PyTypeError>(py) => {
-            let array = of_producer(object, &Wanted::Anywhere, kind, CopyMode::IfNeeded)?;
+            let array = of_producer(producer, &Wanted::Anywhere, kind, CopyMode::IfNeeded)?;
             return of_ours(py, &array, wanted, copy);
         }
         tensor => tensor?,
@@ -161,26 +163,25 @@ fn of_producer(
     py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise()
 }
 
-/// An object with both methods, and the device it says it is on.
-struct Producer<'a, 'py> {
-    object: &'a Bound<'py, PyAny>,
+/// The methods of an object with DLPack, of which the second one has told its device.
+struct Producer<'py> {
+    method: Bound<'py, PyAny>,
     device: DLDevice,
 }
 
-impl<'a, 'py> Producer<'a, 'py> {
-    fn of(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
+impl<'py> Producer<'py> {
+    /// An object and its method `__dlpack__`, if it has one.
+    fn with(object: &Bound<'py, PyAny>, method: Option<Bound<'py, PyAny>>) -> PyResult<Self> {
         let py = object.py();
         let device = object.getattr_opt(intern!(py, "__dlpack_device__"))?;
-        let (Some(device), true) = (device, object.hasattr(intern!(py, "__dlpack__"))?) else {
+        let (Some(device), Some(method)) = (device, method) else {
             return Err(PyTypeError::new_err(format!(
                 "x: found {}, allowed is an object with __dlpack__ and __dlpack_device__",
                 type_name(object)
             )));
         };
-        Ok(Self {
-            object,
-            device: device::pair("__dlpack_device__", &called::python(py, || device.call0())?)?,
-        })
+        let device = device::pair("__dlpack_device__", &called::python(py, || device.call0())?)?;
+        Ok(Self { method, device })
     }
 
     /// The tensor, asked for with everything that DLPack 1 knows, else as before.
@@ -190,7 +191,7 @@ impl<'a, 'py> Producer<'a, 'py> {
         copy: CopyMode,
         stream: Option<&Queue>,
     ) -> PyResult<ManagedTensor> {
-        let py = self.object.py();
+        let py = self.method.py();
         let keywords = PyDict::new(py);
         if let Some(queue) = stream {
             keywords.set_item(intern!(py, "stream"), queue_object(py, queue)?)?;
@@ -204,8 +205,7 @@ impl<'a, 'py> Producer<'a, 'py> {
         if copy == CopyMode::Never {
             keywords.set_item(intern!(py, "copy"), false)?;
         }
-        let method = intern!(py, "__dlpack__");
-        let call = |keywords| called::python(py, || self.object.call_method(method, (), Some(keywords)));
+        let call = |keywords| called::python(py, || self.method.call((), Some(keywords)));
         let capsule = match call(&keywords) {
             Err(error) if device.is_none() && error.is_instance_of::<PyTypeError>(py) => call(&old_keywords),
             called => called,

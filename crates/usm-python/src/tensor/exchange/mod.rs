@@ -2,8 +2,8 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `object.rs` | `asarray`: which kind of object it is, and what is asked of the result |
-//! | `source.rs` | what an object that is no sequence consists of |
+//! | `object.rs` | `asarray`: the array that was asked for, of any object |
+//! | `source.rs` | which kind of object it is, with one look at each attribute of a protocol |
 //! | `host.rs` | elements in the buffer of an object |
 //! | `nested.rs` | sequences of numbers, arrays and sequences |
 //! | `numpy.rs` | `asnumpy`, `to_numpy`, `from_numpy` |
@@ -18,4 +18,6 @@ mod wanted;
 
 pub(crate) use numpy::{asnumpy, from_numpy, to_numpy};
 pub(crate) use object::asarray;
-pub(super) use object::on_host;
+pub(super) use object::{array_from, on_host};
+pub(super) use source::{Source, is_numpy};
+pub(super) use wanted::Wanted;

@@ -2,30 +2,24 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyRange, PyTuple};
+use pyo3::types::PyRange;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{
-    Casting, Conversion, CreateOptions, Dtype, Layout, MAX_NDIM, Operand, Order, Scalar, UsmArray,
+    Casting, Conversion, CopyMode, CreateOptions, Dtype, Layout, MAX_NDIM, Operand, Order, Scalar, UsmArray,
     coerced_kind, default_dtypes,
 };
 
 use super::host::HostElements;
-use super::source::{Source, source};
+use super::source::{Source, no_elements};
 use super::wanted::Wanted;
 use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
-use crate::interface::sequence;
 use crate::interrupt::{self, Pass};
-use crate::runtime;
-
-/// True for what is taken as a sequence of elements.
-pub(super) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyList>()
-        || object.is_instance_of::<PyTuple>()
-        || object.is_instance_of::<PyRange>()
-}
+use crate::number::sequence;
+use crate::sycl::runtime;
+use crate::tensor::dlpack;
 
 /// A new array of the elements of a sequence.
-pub(super) fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<UsmArray> {
+pub(super) fn array<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<UsmArray> {
     let py = object.py();
     let mut elements = Elements::default();
     let shape = elements.collect(object, &mut Vec::new())?;
@@ -94,9 +88,9 @@ impl Elements {
         for (i, item) in items.iter().enumerate() {
             interrupt::check_now_and_then(object.py(), self.len)?;
             path.push(i);
-            let shape = match is_sequence(item) {
-                true => self.collect(item, path)?,
-                false => self.add(item, path)?,
+            let shape = match Source::of(item)? {
+                Source::Sequence => self.collect(item, path)?,
+                source => self.add(item, source, path)?,
             };
             match &first {
                 None => first = Some(shape),
@@ -115,37 +109,49 @@ impl Elements {
         Ok(shape)
     }
 
-    fn add(&mut self, item: &Bound<'_, PyAny>, path: &[usize]) -> PyResult<Vec<usize>> {
+    /// Adds what is no sequence, and tells its shape.
+    fn add(
+        &mut self,
+        item: &Bound<'_, PyAny>,
+        source: Source<'_, '_>,
+        path: &[usize],
+    ) -> PyResult<Vec<usize>> {
         let place = self.len;
-        let shape = match source(&|| name(path), item)? {
+        let shape = match source {
             Source::Number(number) => {
                 self.numbers.push(number);
                 self.number_places.push(place);
                 Vec::new()
             }
-            Source::Host(elements) => {
+            Source::Host(host) => {
+                let elements = host.elements(&name(path), item)?;
                 let shape = elements.shape().to_vec();
                 self.buffers.push((place, elements));
                 shape
             }
-            Source::Array(array) => {
-                let shape = array.shape().to_vec();
-                match self.arrays.first() {
-                    None => self.first_array = name(path),
-                    Some((_, first))
-                        if self.misplaced.is_none() && !array.queue().computes_with(first.queue()) =>
-                    {
-                        let (found, expected) = (array.queue(), first.queue());
-                        self.misplaced = Some(queues_differ(&name(path), &self.first_array, found, expected));
-                    }
-                    Some(_) => {}
-                }
-                self.arrays.push((place, array));
-                shape
+            Source::Array(array) => self.add_array(array.into_boxed(), path),
+            Source::Dlpack(method) => {
+                let array = dlpack::import(item, method, None, UsmKind::Device, CopyMode::IfNeeded)?;
+                self.add_array(Box::new(array), path)
             }
+            Source::Sequence | Source::Other => return Err(no_elements(&name(path), item)),
         };
         self.len += shape.iter().product::<usize>();
         Ok(shape)
+    }
+
+    fn add_array(&mut self, array: Box<UsmArray>, path: &[usize]) -> Vec<usize> {
+        let shape = array.shape().to_vec();
+        match self.arrays.first() {
+            None => self.first_array = name(path),
+            Some((_, first)) if self.misplaced.is_none() && !array.queue().computes_with(first.queue()) => {
+                let (found, expected) = (array.queue(), first.queue());
+                self.misplaced = Some(queues_differ(&name(path), &self.first_array, found, expected));
+            }
+            Some(_) => {}
+        }
+        self.arrays.push((self.len, array));
+        shape
     }
 
     /// The dtype that holds all elements.
@@ -181,8 +187,7 @@ impl Elements {
             return interrupt::run_at(py, pass, is_near, make)?.or_raise();
         }
         // Many small pieces go to their places in host memory first, arrays by the queue where they are.
-        let runtime = runtime::get(py)?;
-        let staging = py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()?;
+        let staging = runtime::host_queue(py)?;
         let (first_queue, first_kind) =
             if self.arrays.is_empty() { (&staging, UsmKind::Host) } else { (queue, kind) };
         let array = py.detach(|| UsmArray::empty(first_queue, first_kind, shape, dtype)).or_raise()?;

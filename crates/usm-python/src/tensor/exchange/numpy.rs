@@ -7,6 +7,7 @@ use usm_array::usm_core::fork::ForkOnce;
 use usm_array::{Conversion, CopyMode, CopyOrder, UsmArray};
 
 use super::host::HostElements;
+use super::source::numpy_array;
 use super::wanted::Wanted;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
@@ -14,7 +15,8 @@ use crate::imported;
 use crate::interface::import::array_of;
 use crate::interrupt::{self, Pass};
 use crate::new_numpy;
-use crate::tensor::{UsmNdarray, dtype};
+use crate::objects::UsmNdarray;
+use crate::tensor::dtype;
 
 /// asnumpy(usm_ary)
 ///
@@ -31,10 +33,7 @@ use crate::tensor::{UsmNdarray, dtype};
 /// [[1, 3], [2, 4]]
 #[pyfunction]
 pub(crate) fn asnumpy<'py>(usm_ary: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    match usm_ary.cast::<UsmNdarray>() {
-        Ok(array) => numpy_copy(array.py(), array.get().array()),
-        Err(_) => numpy_copy(usm_ary.py(), &*array_of(usm_ary)?),
-    }
+    numpy_copy(usm_ary.py(), &*array_of(usm_ary)?)
 }
 
 /// to_numpy(usm_ary, /)
@@ -72,10 +71,7 @@ pub(crate) fn from_numpy<'py>(
     let wanted = Wanted::parse(py, None, device, None, Some(usm_type), sycl_queue, "K")?;
     let elements = match HostElements::of("np_ary", np_ary) {
         Ok(elements) => elements,
-        Err(_) => {
-            let numpy = imported::import(py, intern!(py, "numpy"))?;
-            HostElements::of("np_ary", &numpy.call_method1(intern!(py, "asarray"), (np_ary,))?)?
-        }
+        Err(_) => HostElements::of("np_ary", &numpy_array(np_ary)?)?,
     };
     let (queue, dtype) = (wanted.queue_or_default(py)?, elements.dtype);
     let kind = wanted.kind.unwrap_or(UsmKind::Device);

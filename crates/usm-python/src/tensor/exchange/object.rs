@@ -1,15 +1,15 @@
-//! `asarray`: which kind of object it is, and what is asked of the result.
+//! `asarray`: the array that was asked for, of any object.
 
 use pyo3::prelude::*;
 use usm_array::usm_core::UsmKind;
-use usm_array::{CreateOptions, UsmArray};
+use usm_array::{CopyMode, CreateOptions, UsmArray};
 
 use super::nested;
-use super::source::{Source, is_dlpack_only, source, usm_array_of};
+use super::source::{Source, no_elements};
 use super::wanted::Wanted;
 use crate::errors::OrRaise;
-use crate::runtime;
-use crate::tensor::UsmNdarray;
+use crate::objects::UsmNdarray;
+use crate::sycl::runtime;
 use crate::tensor::dlpack;
 
 /// asarray(obj, /, dtype=None, *, device=None, copy=None, usm_type=None, sycl_queue=None, order="K")
@@ -61,33 +61,35 @@ pub(crate) fn asarray<'py>(
         let changed = wanted.changed(py, array.get().array())?;
         return changed.map_or_else(|| Ok(obj.clone()), |array| wrapped(py, array));
     }
-    wrapped(py, array_of(obj, wanted)?)
+    wrapped(py, array_from(obj, Source::of_array(obj)?, wanted)?)
 }
 
 fn wrapped(py: Python<'_>, array: Box<UsmArray>) -> PyResult<Bound<'_, PyAny>> {
     Ok(Bound::new(py, UsmNdarray::from_array(array))?.into_any())
 }
 
-fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<Box<UsmArray>> {
+/// The array that was asked for, of an object of that source.
+pub(in crate::tensor) fn array_from<'py>(
+    object: &Bound<'py, PyAny>,
+    source: Source<'_, 'py>,
+    wanted: Wanted<'_, 'py>,
+) -> PyResult<Box<UsmArray>> {
     let py = object.py();
-    if let Some(array) = usm_array_of(object)? {
-        return wanted.convert(py, array.into_boxed());
-    }
-    if nested::is_sequence(object) {
-        wanted.check_copy_allowed("a sequence")?;
-        return nested::array_of(object, wanted).map(Box::new);
-    }
-    if is_dlpack_only(object)? {
-        let kind = wanted.kind.unwrap_or(UsmKind::Device);
-        let array = dlpack::import(object, wanted.queue(), kind, wanted.copy);
-        let array = array.map(Box::new).map_err(dlpack::as_value_error)?;
-        return match wanted.copy {
-            usm_array::CopyMode::Never => wanted.convert(py, array),
-            _ => wanted.convert_own(py, array), // what has to be copied has been
-        };
-    }
-    match source(&|| "obj".to_owned(), object)? {
-        Source::Array(array) => wanted.convert(py, array),
+    match source {
+        Source::Array(array) => wanted.convert(py, array.into_boxed()),
+        Source::Sequence => {
+            wanted.check_copy_allowed("a sequence")?;
+            nested::array(object, wanted).map(Box::new)
+        }
+        Source::Dlpack(method) => {
+            let kind = wanted.kind.unwrap_or(UsmKind::Device);
+            let array = dlpack::import(object, method, wanted.queue(), kind, wanted.copy);
+            let array = array.map(Box::new).map_err(dlpack::as_value_error)?;
+            match wanted.copy {
+                CopyMode::Never => wanted.convert(py, array),
+                _ => wanted.convert_own(py, array), // what has to be copied has been
+            }
+        }
         Source::Number(number) => {
             wanted.check_copy_allowed("a number")?;
             let queue = wanted.queue_or_default(py)?;
@@ -95,24 +97,26 @@ fn array_of<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResul
             let new = new.dtype(wanted.dtype_on(queue.device())?);
             py.detach(|| new.numbers(&[], &[number])).map(Box::new).or_raise()
         }
-        Source::Host(elements) => {
+        Source::Host(host) => {
+            let elements = host.elements("obj", object)?;
             wanted.check_copy_allowed("host memory")?;
             let queue = wanted.queue_or_default(py)?;
             let dtype = wanted.dtype_on(queue.device())?.unwrap_or(elements.dtype);
             let kind = wanted.kind.unwrap_or(UsmKind::Device);
             elements.into_array(py, &queue, kind, dtype, wanted.order).map(Box::new)
         }
+        Source::Other => Err(no_elements("obj", object)),
     }
 }
 
 /// A copy of any object of the host, or of a sequence, in memory that is always there and that host code reaches. USM stays where it
 /// is.
-pub(in crate::tensor) fn on_host(object: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
-    let py = object.py();
-    if let Some(array) = usm_array_of(object)? {
+pub(in crate::tensor) fn on_host<'py>(
+    object: &Bound<'py, PyAny>,
+    source: Source<'_, 'py>,
+) -> PyResult<Box<UsmArray>> {
+    if let Source::Array(array) = source {
         return Ok(array.into_boxed());
     }
-    let runtime = runtime::get(py)?;
-    let queue = py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()?;
-    array_of(object, Wanted::at(queue, UsmKind::Host))
+    array_from(object, source, Wanted::at(runtime::host_queue(object.py())?, UsmKind::Host))
 }

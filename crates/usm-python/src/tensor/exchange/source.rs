@@ -1,62 +1,126 @@
-//! What an object that is no sequence consists of: a number, elements of the host, or an array.
+//! What an object with elements is, found out with one look at each attribute of a protocol.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
-use usm_array::usm_core::UsmKind;
-use usm_array::{Scalar, UsmArray};
+use pyo3::types::{PyDict, PyList, PyRange, PyString, PyTuple};
+use usm_array::Scalar;
 
 use super::host::HostElements;
+use crate::builtin::is_builtin;
 use crate::errors::type_name;
 use crate::imported;
-use crate::interface::import::{Found, array_if_usm};
-use crate::tensor::UsmNdarray;
+use crate::interface::import::{Found, INTERFACE, array_if_usm};
+use crate::objects::UsmNdarray;
 use crate::tensor::arguments;
-use crate::tensor::dlpack;
 
-/// What an object that is no sequence consists of.
-pub(super) enum Source {
+/// What an object is.
+pub(in crate::tensor) enum Source<'a, 'py> {
+    /// A Python number.
     Number(Scalar),
-    Host(HostElements),
-    Array(Box<UsmArray>),
+    /// USM that says so.
+    Array(Found<'a>),
+    /// A list, tuple or range of elements.
+    Sequence,
+    /// Elements that host code reaches.
+    Host(Host),
+    /// Elements that only DLPack has, by this method.
+    Dlpack(Bound<'py, PyAny>),
+    /// None of these.
+    Other,
 }
 
-/// The elements of an object that is no sequence. `name` is what messages call it.
-pub(super) fn source(name: &dyn Fn() -> String, object: &Bound<'_, PyAny>) -> PyResult<Source> {
-    if let Some(number) = arguments::python_number(object)? {
-        return Ok(Source::Number(number));
-    }
-    if let Some(array) = usm_array_of(object)? {
-        return Ok(Source::Array(array.into_boxed()));
-    }
-    if has_buffer(object) {
-        return HostElements::of(&name(), object).map(Source::Host);
-    }
-    if is_dlpack_only(object)? {
-        return dlpack::import(object, None, UsmKind::Device, usm_array::CopyMode::IfNeeded)
-            .map(|array| Source::Array(Box::new(array)));
-    }
-    let py = object.py();
-    for attribute in [intern!(py, "__array__"), intern!(py, "__array_interface__")] {
-        if object.hasattr(attribute)? {
-            let array = imported::import(py, intern!(py, "numpy"))?
-                .call_method1(intern!(py, "asarray"), (object,))?;
-            return HostElements::of(&name(), &array).map(Source::Host);
+/// How an object has its elements.
+pub(in crate::tensor) enum Host {
+    /// By the buffer protocol, which tells byte orders, and NumPy's read-only arrays.
+    Buffer,
+    /// In an array that NumPy makes of it.
+    NumPy,
+}
+
+impl<'a, 'py> Source<'a, 'py> {
+    /// What the object is.
+    pub(in crate::tensor) fn of(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Some(number) = arguments::python_number(object)? {
+            return Ok(Self::Number(number));
+        }
+        match usm_array_of(object)? {
+            Some(array) => Ok(Self::Array(array)),
+            None => Self::beside_usm(object),
         }
     }
-    Err(PyTypeError::new_err(format!(
-        "{}: found {}, allowed are numbers, sequences, and objects with {}, the buffer protocol or DLPack",
-        name(),
-        type_name(object),
-        crate::interface::import::INTERFACE
-    )))
+
+    /// As [`of`](Self::of), sooner for USM than for numbers.
+    pub(super) fn of_array(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Some(array) = usm_array_of(object)? {
+            return Ok(Self::Array(array));
+        }
+        match arguments::python_number(object)? {
+            Some(number) => Ok(Self::Number(number)),
+            None => Self::beside_usm(object),
+        }
+    }
+
+    /// As [`of`](Self::of), of an object that is neither a number nor USM.
+    pub(in crate::tensor) fn beside_usm(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyList>()
+            || object.is_instance_of::<PyTuple>()
+            || object.is_instance_of::<PyRange>()
+        {
+            return Ok(Self::Sequence);
+        }
+        // SAFETY: an object of this interpreter.
+        if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0 {
+            return Ok(Self::Host(Host::Buffer));
+        }
+        if is_builtin(object) {
+            return Ok(Self::Other);
+        }
+        let py = object.py();
+        if !object.is_instance_of::<PyString>()
+            && !object.is_instance_of::<PyDict>()
+            && let Some(method) = object.getattr_opt(intern!(py, "__dlpack__"))?
+        {
+            return Ok(Self::Dlpack(method));
+        }
+        let is_array = object.hasattr(intern!(py, "__array__"))? || is_numpy(object)?;
+        Ok(if is_array { Self::Host(Host::NumPy) } else { Self::Other })
+    }
+}
+
+impl Host {
+    /// The elements; `name` is what messages call the object.
+    pub(super) fn elements(&self, name: &str, object: &Bound<'_, PyAny>) -> PyResult<HostElements> {
+        match self {
+            Self::Buffer => HostElements::of(name, object),
+            Self::NumPy => HostElements::of(name, &numpy_array(object)?),
+        }
+    }
+}
+
+/// What `numpy.asarray` makes of an object.
+pub(super) fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    imported::import(py, intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (object,))
+}
+
+/// Whether an object is an array of NumPy, or calls itself one.
+pub(in crate::tensor) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    object.hasattr(intern!(object.py(), "__array_interface__"))
+}
+
+/// The refusal of an object without elements.
+pub(super) fn no_elements(name: &str, object: &Bound<'_, PyAny>) -> PyErr {
+    let found = type_name(object);
+    PyTypeError::new_err(format!(
+        "{name}: found {found}, allowed are numbers, sequences, and objects with {INTERFACE}, the buffer protocol or DLPack"
+    ))
 }
 
 /// The array over the memory of an object, when it is USM and says so.
-pub(super) fn usm_array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Found<'a>>> {
+fn usm_array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Found<'a>>> {
     let array = array_if_usm(object)?;
-    if array.is_some() {
+    if array.is_some() || is_builtin(object) {
         return Ok(array);
     }
     match object.getattr_opt(intern!(object.py(), "__usm_ndarray__"))? {
@@ -65,17 +129,4 @@ pub(super) fn usm_array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<
         }
         _ => Ok(None),
     }
-}
-
-fn has_buffer(object: &Bound<'_, PyAny>) -> bool {
-    // SAFETY: an object of this interpreter.
-    unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 }
-}
-
-/// The buffer protocol comes first: it tells byte orders, and NumPy's read-only arrays.
-pub(super) fn is_dlpack_only(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let is_text = object.is_instance_of::<PyString>()
-        || object.is_instance_of::<PyBytes>()
-        || object.is_instance_of::<PyDict>();
-    Ok(!is_text && !has_buffer(object) && object.hasattr(intern!(object.py(), "__dlpack__"))?)
 }

@@ -11,8 +11,8 @@ use crate::memory::kind_argument;
 use crate::sycl::{Target, queue_argument, target};
 use crate::tensor::arguments;
 
-/// The keyword arguments of `asarray`.
-pub(super) struct Wanted<'a, 'py> {
+/// The keyword arguments of `asarray`; by default none.
+pub(in crate::tensor) struct Wanted<'a, 'py> {
     pub(super) dtype: Option<&'a Bound<'py, PyAny>>,
     pub(super) kind: Option<UsmKind>,
     pub(super) order: CopyOrder,
@@ -24,6 +24,12 @@ pub(super) struct Wanted<'a, 'py> {
 struct Place {
     queue: Queue,
     is_device: bool,
+}
+
+impl Default for Wanted<'_, '_> {
+    fn default() -> Self {
+        Self { dtype: None, kind: None, order: CopyOrder::Keep, copy: CopyMode::IfNeeded, place: None }
+    }
 }
 
 impl<'a, 'py> Wanted<'a, 'py> {
@@ -46,9 +52,9 @@ impl<'a, 'py> Wanted<'a, 'py> {
     }
 
     /// Anything in memory of one kind on a queue.
-    pub(super) fn at(queue: Queue, kind: UsmKind) -> Self {
+    pub(in crate::tensor) fn at(queue: Queue, kind: UsmKind) -> Self {
         let place = Some(Place { queue, is_device: false });
-        Self { dtype: None, kind: Some(kind), order: CopyOrder::Keep, copy: CopyMode::IfNeeded, place }
+        Self { kind: Some(kind), place, ..Self::default() }
     }
 
     /// The queue that was asked for.

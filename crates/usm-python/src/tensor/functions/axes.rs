@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
-use super::super::UsmNdarray;
 use super::operands;
 use crate::errors::OrRaise;
-use crate::interface::index;
+use crate::number::index;
+use crate::objects::UsmNdarray;
 
 /// A view: no memory is touched to make it.
 pub(super) fn view(view: usm_array::Result<UsmArray>) -> PyResult<UsmNdarray> {

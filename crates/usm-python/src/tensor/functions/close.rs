@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use usm_array::{Tolerance, UsmArray};
 
-use super::super::UsmNdarray;
 use super::super::operand::{Operand, same_queue};
 use super::operands;
 use super::results;
+use crate::objects::UsmNdarray;
 
 /// allclose(a1, a2, atol=1e-08, rtol=1e-05, equal_nan=False)
 ///

@@ -4,9 +4,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::{Conversion, CopyMode, can_cast, default_dtypes};
 
+use super::super::arguments;
 use super::super::arguments::copy_order;
-use super::super::{UsmNdarray, arguments};
 use super::{operands, place, results};
+use crate::interrupt::Pass;
+use crate::objects::UsmNdarray;
 
 /// astype(x, dtype, /, *, order="K", casting="unsafe", copy=True, device=None)
 ///
@@ -74,7 +76,7 @@ pub(crate) fn copy(py: Python<'_>, x: &Bound<'_, PyAny>, order: &str) -> PyResul
     let array = operands::array("x", x)?;
     let order = copy_order(order)?;
     let source = array.clone();
-    results::like(py, &array, move || {
+    results::in_pass(py, Pass::over(&array), array.is_host_reachable(), move || {
         source.converted(&Conversion { order, copy: CopyMode::Always, ..Conversion::default() })
     })
 }

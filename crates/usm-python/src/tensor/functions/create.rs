@@ -4,85 +4,70 @@ use pyo3::prelude::*;
 use usm_array::usm_core::UsmKind;
 use usm_array::{Casting, CreateOptions, Dtype, Scalar, UsmArray, default_dtypes};
 
+use super::super::arguments;
 use super::super::operand::Operand;
-use super::super::{UsmNdarray, arguments};
 use super::operands::{self, Diagonal};
 use super::{place, results};
-use crate::interface::index;
 use crate::interrupt::Pass;
 use crate::memory::kind_argument;
+use crate::number::index;
+use crate::objects::UsmNdarray;
 
-/// empty(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
-///
-/// A new array whose elements have no particular value.
-///
-/// `shape` is an integer or a tuple of integers, `dtype` by default the widest real type of the device, `order` ``"C"`` or
-/// ``"F"``. `device` is a filter string, a device or a queue, and says where; so does `sycl_queue`.
-///
-/// Raises USMAllocationError when the memory cannot be allocated, TypeError when `device` and `sycl_queue` name two queues.
-///
-/// >>> import usm.tensor as ut
-/// >>> ut.empty((2, 3), dtype="i4", usm_type="shared", device="host").nbytes
-/// 24
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
-pub(crate) fn empty(
-    py: Python<'_>,
-    shape: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    device: Option<&Bound<'_, PyAny>>,
-    usm_type: &str,
-    sycl_queue: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UsmNdarray> {
-    let shape = arguments::shape(shape)?;
-    create(py, (device, sycl_queue, usm_type), dtype, order, 0, move |new| new.empty(&shape))
+/// Functions of a shape with their documentation, and how many elements they write.
+macro_rules! creations {
+    ($($(#[$doc:meta])* $name:ident: $len:expr;)*) => {$(
+        $(#[$doc])*
+        #[pyfunction]
+        #[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
+        pub(crate) fn $name(
+            py: Python<'_>,
+            shape: &Bound<'_, PyAny>,
+            dtype: Option<&Bound<'_, PyAny>>,
+            order: &str,
+            device: Option<&Bound<'_, PyAny>>,
+            usm_type: &str,
+            sycl_queue: Option<&Bound<'_, PyAny>>,
+        ) -> PyResult<UsmNdarray> {
+            let shape = arguments::shape(shape)?;
+            let len_of: fn(&[usize]) -> usize = $len;
+            let len = len_of(&shape);
+            create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.$name(&shape))
+        }
+    )*};
 }
 
-/// zeros(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
-///
-/// A new array of zeros. Arguments as of empty.
-///
-/// >>> import usm.tensor as ut
-/// >>> ut.zeros(3, dtype="i4", device="host").tolist()
-/// [0, 0, 0]
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
-pub(crate) fn zeros(
-    py: Python<'_>,
-    shape: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    device: Option<&Bound<'_, PyAny>>,
-    usm_type: &str,
-    sycl_queue: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UsmNdarray> {
-    let shape = arguments::shape(shape)?;
-    let len = len_of(&shape);
-    create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.zeros(&shape))
-}
+creations! {
+    /// empty(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+    ///
+    /// A new array whose elements have no particular value.
+    ///
+    /// `shape` is an integer or a tuple of integers, `dtype` by default the widest real type of the device, `order` ``"C"`` or
+    /// ``"F"``. `device` is a filter string, a device or a queue, and says where; so does `sycl_queue`.
+    ///
+    /// Raises USMAllocationError when the memory cannot be allocated, TypeError when `device` and `sycl_queue` name two queues.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.empty((2, 3), dtype="i4", usm_type="shared", device="host").nbytes
+    /// 24
+    empty: |_| 0;
 
-/// ones(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
-///
-/// A new array of ones. Arguments as of empty.
-///
-/// >>> import usm.tensor as ut
-/// >>> ut.ones((1, 2), dtype="f4", device="host").tolist()
-/// [[1.0, 1.0]]
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
-pub(crate) fn ones(
-    py: Python<'_>,
-    shape: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    device: Option<&Bound<'_, PyAny>>,
-    usm_type: &str,
-    sycl_queue: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UsmNdarray> {
-    let shape = arguments::shape(shape)?;
-    let len = len_of(&shape);
-    create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.ones(&shape))
+    /// zeros(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+    ///
+    /// A new array of zeros. Arguments as of empty.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.zeros(3, dtype="i4", device="host").tolist()
+    /// [0, 0, 0]
+    zeros: len_of;
+
+    /// ones(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+    ///
+    /// A new array of ones. Arguments as of empty.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.ones((1, 2), dtype="f4", device="host").tolist()
+    /// [[1.0, 1.0]]
+    ones: len_of;
 }
 
 /// full(shape, fill_value, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None)
@@ -182,7 +167,7 @@ pub(super) fn create(
         .transpose()?;
     let pass = Pass { len, bytes: len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes)) };
     let target = queue.clone();
-    results::new(py, pass, &queue, kind, move || {
+    results::in_pass(py, pass, queue.device().host_reachable(kind), move || {
         function(CreateOptions::new(&target, kind).dtype(dtype).order(order))
     })
 }

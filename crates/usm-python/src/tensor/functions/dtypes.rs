@@ -3,13 +3,13 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use usm_array::{DefaultDtypes, Dtype, DtypeKind, Operand, Scalar, WeakScalar, default_dtypes};
+use usm_array::{DefaultDtypes, Dtype, DtypeKind, Operand, default_dtypes};
 
 use super::super::arguments;
 use super::dtype_object;
 use super::operands;
 use crate::errors::{OrValueError, type_name};
-use crate::interface::item;
+use crate::number::item;
 
 /// can_cast(from_, to, /, *, casting="safe")
 ///
@@ -63,7 +63,7 @@ pub(crate) fn result_type<'py>(
         // A NumPy number has a dtype, a Python number a kind only.
         let is_numpy = argument.getattr_opt("dtype")?.is_some();
         match arguments::scalar(&argument)?.filter(|_| !is_numpy) {
-            Some(number) => operands.push(kind_of(number)?.into()),
+            Some(number) => operands.push(number.kind().into()),
             None if is_numpy => {
                 operands.push(operands::named_dtype(&name, &argument.getattr("dtype")?)?.into())
             }
@@ -117,15 +117,5 @@ pub(super) fn dtype_or_array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<
     match operands::array_if_named(name, object)? {
         Some(array) => Ok(array.dtype()),
         None => operands::named_dtype(name, object),
-    }
-}
-
-fn kind_of(number: Scalar) -> PyResult<WeakScalar> {
-    match number {
-        Scalar::Bool(_) => Ok(WeakScalar::Bool),
-        Scalar::Int(_) => Ok(WeakScalar::Int),
-        Scalar::Float(_) => Ok(WeakScalar::Float),
-        Scalar::Complex(_) => Ok(WeakScalar::Complex),
-        _ => Err(PyTypeError::new_err("arrays_and_dtypes: found a number of unknown kind")),
     }
 }

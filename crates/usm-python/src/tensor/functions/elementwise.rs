@@ -1,7 +1,7 @@
 //! What elementwise functions of one and of two operands have in common.
 
 use pyo3::prelude::*;
-use usm_array::{Rhs, UsmArray};
+use usm_array::{ArrayOrScalar, UsmArray};
 
 use super::super::arguments::copy_order;
 use super::super::operand::{Operand, same_queue};
@@ -14,8 +14,8 @@ pub(super) fn binary<'py>(
     (x1, x2): (&Bound<'py, PyAny>, &Bound<'py, PyAny>),
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
-    function: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
-    reversed: impl FnOnce(&UsmArray, Rhs<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
+    function: impl FnOnce(&UsmArray, ArrayOrScalar<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
+    reversed: impl FnOnce(&UsmArray, ArrayOrScalar<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let order = copy_order(order)?;
     let (a, b) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
@@ -52,10 +52,25 @@ pub(super) fn unary<'py>(
     })
 }
 
-/// Functions of two operands with their documentation: name, method of arrays, and the method with the operands exchanged.
+/// Functions of two operands: what it is, name, the method with the operands exchanged, what else raises ValueError, and an example:
+/// arguments and result.
 macro_rules! binary_functions {
-    ($($(#[$doc:meta])* $name:ident: $method:ident, $reversed:ident;)*) => {$(
-        $(#[$doc])*
+    ($($(#[$what:meta])* $name:ident, $reversed:ident: $raises:literal, $arguments:literal => $result:literal;)*) => {$(
+        #[doc = concat!(stringify!($name), "(x1, x2, /, *, out=None, order=\"K\")")]
+        ///
+        $(#[$what])*
+        ///
+        /// The arrays are broadcast; one of the operands may be a number, which takes part by its kind only. The result is written to `out`,
+        /// a boolean array of its shape, where there is one; `order` is as for empty_like, as far as both have it in common.
+        ///
+        #[doc = concat!(
+            "Raises ValueError when the shapes do not broadcast", $raises, ", ExecutionPlacementError for arrays of several queues."
+        )]
+        ///
+        /// >>> import usm.tensor as ut
+        /// >>> a = ut.arange(3, device="host")
+        #[doc = concat!(">>> ut.", stringify!($name), "(", $arguments, ").tolist()")]
+        #[doc = $result]
         #[pyfunction]
         #[pyo3(signature = (x1, x2, /, *, out=None, order="K"))]
         pub(crate) fn $name<'py>(
@@ -64,8 +79,25 @@ macro_rules! binary_functions {
             out: Option<&Bound<'py, PyAny>>,
             order: &str,
         ) -> PyResult<Bound<'py, PyAny>> {
-            binary((x1, x2), out, order, |a, b| a.$method(b), |b, a| b.$reversed(a))
+            $crate::tensor::functions::elementwise::binary((x1, x2), out, order, |a, b| a.$name(b), |b, a| b.$reversed(a))
         }
     )*};
 }
 pub(super) use binary_functions;
+
+/// Functions of one array with their documentation.
+macro_rules! unary_functions {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[pyfunction]
+        #[pyo3(signature = (x, /, *, out=None, order="K"))]
+        pub(crate) fn $name<'py>(
+            x: &Bound<'py, PyAny>,
+            out: Option<&Bound<'py, PyAny>>,
+            order: &str,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            $crate::tensor::functions::elementwise::unary(x, out, order, usm_array::UsmArray::$name)
+        }
+    )*};
+}
+pub(super) use unary_functions;

@@ -8,7 +8,7 @@ use usm_array::{Dtype, DtypeKind, MAX_NDIM, default_dtypes};
 use super::dtype_object;
 use super::dtypes::kind_argument;
 use super::place;
-use crate::runtime;
+use crate::sycl::runtime;
 use crate::sycl::{device_object, device_objects};
 
 /// What the namespace can do and has, made by ``__array_namespace_info__``.
@@ -98,8 +98,7 @@ impl NamespaceInfo {
     /// All devices, in a tuple.
     #[allow(clippy::unused_self, reason = "a method of the standard")]
     fn devices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let runtime = runtime::get(py)?;
-        PyTuple::new(py, device_objects(py, py.detach(|| runtime.devices()))?)
+        PyTuple::new(py, device_objects(py, runtime::devices(py)?)?)
     }
 
     #[allow(clippy::unused_self, reason = "as Python wants it")]

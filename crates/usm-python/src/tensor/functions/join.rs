@@ -4,10 +4,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::{Repeats, UsmArray};
 
-use super::super::UsmNdarray;
 use super::super::operand::same_queue;
 use super::{operands, results};
 use crate::errors::OrRaise;
+use crate::objects::UsmNdarray;
 
 /// concat(arrays, /, *, axis=0)
 ///

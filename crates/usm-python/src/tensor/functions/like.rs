@@ -3,79 +3,65 @@
 use pyo3::prelude::*;
 use usm_array::{Casting, Dtype, LikeOptions, UsmArray};
 
-use super::super::UsmNdarray;
 use super::super::arguments::copy_order;
 use super::super::operand::Operand;
 use super::create::as_python_casts;
 use super::operands;
 use super::{place, results};
+use crate::objects::UsmNdarray;
 
-/// empty_like(x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
-///
-/// A new array whose elements have no particular value, with the shape of `x`, and with its dtype, USM type and queue unless said otherwise. `order` is
-/// ``"C"``, ``"F"``, ``"A"`` (column-major if `x` is) or ``"K"`` (the axes lie in memory as those of `x`).
-///
-/// Raises USMAllocationError when the memory cannot be allocated, TypeError when `device` and `sycl_queue` name two queues.
-///
-/// >>> import usm.tensor as ut
-/// >>> model = ut.zeros((2, 3), "i4", usm_type="shared", device="host")
-/// >>> like = ut.empty_like(model, dtype="f4")
-/// >>> like.shape, like.usm_type, like.itemsize
-/// ((2, 3), 'shared', 4)
-#[pyfunction]
-#[pyo3(signature = (x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None))]
-pub(crate) fn empty_like(
-    py: Python<'_>,
-    x: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    device: Option<&Bound<'_, PyAny>>,
-    usm_type: Option<&str>,
-    sycl_queue: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UsmNdarray> {
-    like(py, x, (device, sycl_queue, usm_type), dtype, order, |model, options| model.empty_like(options))
+/// Functions of a model with their documentation.
+macro_rules! like_functions {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[pyfunction]
+        #[pyo3(signature = (x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None))]
+        pub(crate) fn $name(
+            py: Python<'_>,
+            x: &Bound<'_, PyAny>,
+            dtype: Option<&Bound<'_, PyAny>>,
+            order: &str,
+            device: Option<&Bound<'_, PyAny>>,
+            usm_type: Option<&str>,
+            sycl_queue: Option<&Bound<'_, PyAny>>,
+        ) -> PyResult<UsmNdarray> {
+            like(py, x, (device, sycl_queue, usm_type), dtype, order, UsmArray::$name)
+        }
+    )*};
 }
 
-/// zeros_like(x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
-///
-/// A new array of zeros. Arguments as of empty_like.
-///
-/// >>> import usm.tensor as ut
-/// >>> ut.zeros_like(ut.ones(3, "i4", device="host")).tolist()
-/// [0, 0, 0]
-#[pyfunction]
-#[pyo3(signature = (x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None))]
-pub(crate) fn zeros_like(
-    py: Python<'_>,
-    x: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    device: Option<&Bound<'_, PyAny>>,
-    usm_type: Option<&str>,
-    sycl_queue: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UsmNdarray> {
-    like(py, x, (device, sycl_queue, usm_type), dtype, order, |model, options| model.zeros_like(options))
-}
+like_functions! {
+    /// empty_like(x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
+    ///
+    /// A new array whose elements have no particular value, with the shape of `x`, and with its dtype, USM type and queue unless said otherwise. `order` is
+    /// ``"C"``, ``"F"``, ``"A"`` (column-major if `x` is) or ``"K"`` (the axes lie in memory as those of `x`).
+    ///
+    /// Raises USMAllocationError when the memory cannot be allocated, TypeError when `device` and `sycl_queue` name two queues.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> model = ut.zeros((2, 3), "i4", usm_type="shared", device="host")
+    /// >>> like = ut.empty_like(model, dtype="f4")
+    /// >>> like.shape, like.usm_type, like.itemsize
+    /// ((2, 3), 'shared', 4)
+    empty_like;
 
-/// ones_like(x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
-///
-/// A new array of ones. Arguments as of empty_like.
-///
-/// >>> import usm.tensor as ut
-/// >>> ut.ones_like(ut.zeros(3, "f4", device="host"), dtype="i1").tolist()
-/// [1, 1, 1]
-#[pyfunction]
-#[pyo3(signature = (x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None))]
-pub(crate) fn ones_like(
-    py: Python<'_>,
-    x: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    device: Option<&Bound<'_, PyAny>>,
-    usm_type: Option<&str>,
-    sycl_queue: Option<&Bound<'_, PyAny>>,
-) -> PyResult<UsmNdarray> {
-    like(py, x, (device, sycl_queue, usm_type), dtype, order, |model, options| model.ones_like(options))
+    /// zeros_like(x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
+    ///
+    /// A new array of zeros. Arguments as of empty_like.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.zeros_like(ut.ones(3, "i4", device="host")).tolist()
+    /// [0, 0, 0]
+    zeros_like;
+
+    /// ones_like(x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)
+    ///
+    /// A new array of ones. Arguments as of empty_like.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.ones_like(ut.zeros(3, "f4", device="host"), dtype="i1").tolist()
+    /// [1, 1, 1]
+    ones_like;
 }
 
 /// full_like(x, /, fill_value, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None)

@@ -18,73 +18,48 @@ pub(crate) struct FinfoObject {
     limits: Finfo,
 }
 
-#[pymethods]
-impl FinfoObject {
-    /// Bits of one real number.
-    #[getter]
-    fn bits(&self) -> u32 {
-        self.limits.bits
+class_of_facts! {
+    FinfoObject: |this| this.limits;
+    facts {
+        /// Bits of one real number.
+        bits: u32 = |limits| limits.bits;
+        /// Distance from 1 to the next larger number.
+        eps: f64 = |limits| limits.eps;
+        /// Distance from 1 to the next smaller number.
+        // There is one bit more below 1.
+        epsneg: f64 = |limits| limits.eps / 2.0;
+        /// Largest number.
+        max: f64 = |limits| limits.max;
+        /// Lowest number.
+        min: f64 = |limits| limits.min;
+        /// Smallest positive number in full precision.
+        smallest_normal: f64 = |limits| limits.smallest_normal;
+        /// The same as smallest_normal.
+        tiny: f64 = |limits| limits.smallest_normal;
+        /// Decimal digits to which numbers are precise.
+        precision: f64 = |limits| precision(limits);
+        /// 10 to the power of minus precision.
+        resolution: f64 = |limits| {
+            // By parsing, which is exact where a power is not.
+            format!("1e-{}", precision(limits)).parse().unwrap_or(f64::NAN)
+        };
     }
+    methods {
+        /// The real dtype that has these limits.
+        #[getter]
+        fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+            dtype_object(py, self.limits.dtype)
+        }
 
-    /// Distance from 1 to the next larger number.
-    #[getter]
-    fn eps(&self) -> f64 {
-        self.limits.eps
+        fn __repr__(&self) -> String {
+            let Finfo { min, max, eps, dtype, .. } = self.limits;
+            format!("finfo(min={min:e}, max={max:e}, eps={eps:e}, dtype={dtype})")
+        }
     }
+}
 
-    /// Distance from 1 to the next smaller number.
-    #[getter]
-    fn epsneg(&self) -> f64 {
-        self.limits.eps / 2.0 // there is one bit more below 1
-    }
-
-    /// Largest number.
-    #[getter]
-    fn max(&self) -> f64 {
-        self.limits.max
-    }
-
-    /// Lowest number.
-    #[getter]
-    fn min(&self) -> f64 {
-        self.limits.min
-    }
-
-    /// Smallest positive number in full precision.
-    #[getter]
-    fn smallest_normal(&self) -> f64 {
-        self.limits.smallest_normal
-    }
-
-    /// The same as smallest_normal.
-    #[getter]
-    fn tiny(&self) -> f64 {
-        self.limits.smallest_normal
-    }
-
-    /// Decimal digits to which numbers are precise.
-    #[getter]
-    fn precision(&self) -> f64 {
-        (-self.limits.eps.log10()).floor()
-    }
-
-    /// 10 to the power of minus precision.
-    #[getter]
-    fn resolution(&self) -> f64 {
-        // By parsing, which is exact where a power is not.
-        format!("1e-{}", self.precision()).parse().unwrap_or(f64::NAN)
-    }
-
-    /// The real dtype that has these limits.
-    #[getter]
-    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        dtype_object(py, self.limits.dtype)
-    }
-
-    fn __repr__(&self) -> String {
-        let Finfo { min, max, eps, dtype, .. } = self.limits;
-        format!("finfo(min={min:e}, max={max:e}, eps={eps:e}, dtype={dtype})")
-    }
+fn precision(limits: &Finfo) -> f64 {
+    (-limits.eps.log10()).floor()
 }
 
 /// Limits of an integer dtype, made by iinfo.
@@ -98,35 +73,27 @@ pub(crate) struct IinfoObject {
     limits: Iinfo,
 }
 
-#[pymethods]
-impl IinfoObject {
-    /// Bits of one integer.
-    #[getter]
-    fn bits(&self) -> u32 {
-        self.limits.bits
+class_of_facts! {
+    IinfoObject: |this| this.limits;
+    facts {
+        /// Bits of one integer.
+        bits: u32 = |limits| limits.bits;
+        /// Largest integer.
+        max: PyResult<u64> = |limits| Ok(u64::try_from(limits.max)?);
+        /// Lowest integer.
+        min: PyResult<i64> = |limits| Ok(i64::try_from(limits.min)?);
     }
+    methods {
+        /// The dtype.
+        #[getter]
+        fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+            dtype_object(py, self.limits.dtype)
+        }
 
-    /// Largest integer.
-    #[getter]
-    fn max(&self) -> PyResult<u64> {
-        Ok(u64::try_from(self.limits.max)?)
-    }
-
-    /// Lowest integer.
-    #[getter]
-    fn min(&self) -> PyResult<i64> {
-        Ok(i64::try_from(self.limits.min)?)
-    }
-
-    /// The dtype.
-    #[getter]
-    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        dtype_object(py, self.limits.dtype)
-    }
-
-    fn __repr__(&self) -> String {
-        let Iinfo { min, max, dtype, .. } = self.limits;
-        format!("iinfo(min={min}, max={max}, dtype={dtype})")
+        fn __repr__(&self) -> String {
+            let Iinfo { min, max, dtype, .. } = self.limits;
+            format!("iinfo(min={min}, max={max}, dtype={dtype})")
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Triangles of matrices, and grids.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::{Indexing, UsmArray};
 
-use super::super::UsmNdarray;
+use super::super::arguments;
 use super::operands::{self, Diagonal};
 use super::results;
+use crate::objects::UsmNdarray;
 
 /// tril(x, /, *, k=0)
 ///
@@ -59,14 +59,7 @@ pub(crate) fn meshgrid<'py>(
     arrays: &Bound<'py, PyTuple>,
     indexing: &str,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let indexing = match indexing {
-        "xy" => Indexing::Xy,
-        "ij" => Indexing::Ij,
-        _ => {
-            let message = format!("indexing: found {indexing:?}, allowed are \"xy\" and \"ij\"");
-            return Err(PyValueError::new_err(message));
-        }
-    };
+    let indexing = arguments::word("indexing", indexing, &[("xy", Indexing::Xy), ("ij", Indexing::Ij)])?;
     let arrays = operands::variadic("arrays", arrays)?;
     let points = arrays.iter().fold(1_usize, |points, array| points.saturating_mul(array.size()));
     let grids = results::run(py, points.saturating_mul(8 * arrays.len()), move || {

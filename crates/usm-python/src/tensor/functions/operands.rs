@@ -2,15 +2,15 @@
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PySequence, PyString, PyTuple};
-use usm_array::{DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
+use pyo3::types::{PyInt, PyList, PySequence, PyString, PyTuple};
+use usm_array::{Casting, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
 
 use super::super::arguments;
+use super::super::exchange::{Source, Wanted, array_from};
 use super::super::operand::Operand;
-use crate::errors::type_name;
-use crate::interface::import::{Found, INTERFACE, array_if_usm};
-use crate::interface::{index, index_sequence, item, sequence};
-use crate::sycl::queue_object;
+use crate::errors::{reworded, type_name};
+use crate::interface::import::{Found, array_if_usm, no_usm};
+use crate::number::{index, index_sequence, item, sequence};
 
 /// Any object with the interface, to work on for long. Errors start with the name of the argument.
 pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
@@ -19,25 +19,12 @@ pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray>
 
 /// As [`array`], to make views of.
 pub(super) fn found<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
-    array_if_named(name, object)?.ok_or_else(|| {
-        let found = type_name(object);
-        PyTypeError::new_err(format!("{name}: found {found}, allowed is an object with {INTERFACE}"))
-    })
+    array_if_named(name, object)?.ok_or_else(|| PyTypeError::new_err(format!("{name}: {}", no_usm(object))))
 }
 
 /// As [`array`], but `None` for an object without the interface.
 pub(super) fn array_if_named<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Option<Found<'a>>> {
-    let py = object.py();
-    array_if_usm(object).map_err(|error| {
-        let message = format!("{name}: {}", error.value(py));
-        if error.is_instance_of::<PyTypeError>(py) {
-            PyTypeError::new_err(message)
-        } else if error.is_instance_of::<PyValueError>(py) {
-            PyValueError::new_err(message)
-        } else {
-            error
-        }
-    })
+    array_if_usm(object).map_err(|error| reworded(object.py(), error, |text| format!("{name}: {text}")))
 }
 
 /// A tuple or list of arrays.
@@ -79,12 +66,9 @@ pub(super) fn named_dtype(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Dty
     let py = object.py();
     arguments::explicit_dtype(object, &|| DefaultDtypes::WITH_FP64).map_err(|error| {
         let message = error.value(py).to_string();
-        let Some(rest) = message.strip_prefix("dtype: ") else { return error };
-        let message = format!("{name}: {rest}");
-        if error.is_instance_of::<PyTypeError>(py) {
-            PyTypeError::new_err(message)
-        } else {
-            PyValueError::new_err(message)
+        match message.strip_prefix("dtype: ") {
+            Some(rest) => reworded(py, error, |_| format!("{name}: {rest}")),
+            None => error,
         }
     })
 }
@@ -153,47 +137,31 @@ fn is_tuple_or_list(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>()
 }
 
-/// What becomes of indices outside of their axis: `"raise"`, `"wrap"` or `"clip"`.
+/// What becomes of indices outside of their axis.
 pub(super) fn mode(text: &str) -> PyResult<IndexMode> {
-    match text {
-        "raise" => Ok(IndexMode::Raise),
-        "wrap" => Ok(IndexMode::Wrap),
-        "clip" => Ok(IndexMode::Clip),
-        _ => Err(PyValueError::new_err(format!(
-            "mode: found {text:?}, allowed are \"raise\", \"wrap\" and \"clip\""
-        ))),
-    }
+    use IndexMode::{Clip, Raise, Wrap};
+    arguments::word("mode", text, &[("raise", Raise), ("wrap", Wrap), ("clip", Clip)])
 }
 
 /// Which casts are allowed.
-pub(super) fn casting(text: &str) -> PyResult<usm_array::Casting> {
-    use usm_array::Casting as C;
-    match text {
-        "no" => Ok(C::No),
-        "equiv" => Ok(C::Equiv),
-        "safe" => Ok(C::Safe),
-        "same_kind" => Ok(C::SameKind),
-        "unsafe" => Ok(C::Unsafe),
-        _ => Err(PyValueError::new_err(format!(
-            "casting: found {text:?}, allowed are \"no\", \"equiv\", \"safe\", \"same_kind\" and \"unsafe\""
-        ))),
-    }
+pub(super) fn casting(text: &str) -> PyResult<Casting> {
+    use Casting::{Equiv, No, Safe, SameKind, Unsafe};
+    let words = [("no", No), ("equiv", Equiv), ("safe", Safe), ("same_kind", SameKind), ("unsafe", Unsafe)];
+    arguments::word("casting", text, &words)
 }
 
 /// A number, an array, or what asarray makes of another object, in memory as that of another array if there is one.
 pub(super) fn value(name: &str, object: &Bound<'_, PyAny>, beside: Option<&UsmArray>) -> PyResult<Operand> {
-    if let Some(value) = arguments::scalar(object)? {
+    let source =
+        Source::of(object).map_err(|error| reworded(object.py(), error, |text| format!("{name}: {text}")))?;
+    match source {
+        Source::Number(value) => return Ok(Operand::Scalar(value)),
+        Source::Array(array) => return Ok(array.into()),
+        _ => {}
+    }
+    if let Some(value) = arguments::numpy_number(object)? {
         return Ok(Operand::Scalar(value));
     }
-    if let Some(array) = array_if_named(name, object)? {
-        return Ok(array.into());
-    }
-    let py = object.py();
-    let keywords = PyDict::new(py);
-    if let Some(beside) = beside {
-        keywords.set_item("sycl_queue", queue_object(py, beside.queue())?)?;
-        keywords.set_item("usm_type", beside.kind().as_str())?;
-    }
-    let made = py.import("usm.tensor")?.getattr("asarray")?.call((object,), Some(&keywords))?;
-    found(name, &made).map(Operand::from)
+    let wanted = beside.map(|beside| Wanted::at(beside.queue().clone(), beside.kind()));
+    array_from(object, source, wanted.unwrap_or_default()).map(Operand::from)
 }

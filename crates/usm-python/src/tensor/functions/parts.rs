@@ -1,14 +1,14 @@
 //! Parts of complex numbers, and their conjugates.
 
 use pyo3::prelude::*;
-use usm_array::{CopyOrder, UsmArray};
+use usm_array::CopyOrder;
 
-use super::super::UsmNdarray;
 use super::super::arguments::copy_order;
 use super::super::parts;
-use super::elementwise::unary;
+use super::elementwise::unary_functions;
 use super::operands;
 use super::results;
+use crate::objects::UsmNdarray;
 
 /// real(x, /, *, out=None, order="K")
 ///
@@ -48,21 +48,15 @@ pub(crate) fn imag<'py>(
     part(x, out, order, |x| Bound::new(x.py(), UsmNdarray::from_array(parts::imag(x.py(), x.get().array())?)))
 }
 
-/// conj(x, /, *, out=None, order="K")
-///
-/// A new array of the complex conjugates, which are the elements themselves for other numbers. `out` and `order` are as for equal.
-///
-/// >>> import usm.tensor as ut
-/// >>> ut.conj(ut.asarray([1 + 2j], sycl_queue="host")).tolist()
-/// [(1-2j)]
-#[pyfunction]
-#[pyo3(signature = (x, /, *, out=None, order="K"))]
-pub(crate) fn conj<'py>(
-    x: &Bound<'py, PyAny>,
-    out: Option<&Bound<'py, PyAny>>,
-    order: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    unary(x, out, order, UsmArray::conj)
+unary_functions! {
+    /// conj(x, /, *, out=None, order="K")
+    ///
+    /// A new array of the complex conjugates, which are the elements themselves for other numbers. `out` and `order` are as for equal.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.conj(ut.asarray([1 + 2j], sycl_queue="host")).tolist()
+    /// [(1-2j)]
+    conj;
 }
 
 /// A view, unless the elements have to be somewhere else.

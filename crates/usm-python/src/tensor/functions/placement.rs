@@ -7,7 +7,7 @@ use usm_array::coerced_kind;
 use usm_array::usm_core::{Queue, UsmKind};
 
 use crate::errors::type_name;
-use crate::interface::sequence;
+use crate::number::sequence;
 use crate::sycl::{queue_argument, queue_of};
 
 /// get_execution_queue(qs, /)

@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 use usm_array::Scalar;
 
-use super::super::UsmNdarray;
 use super::create::{create, size};
 use super::operands;
+use crate::objects::UsmNdarray;
 
 /// arange(start, /, stop=None, step=1, *, dtype=None, device=None, usm_type="device", sycl_queue=None)
 ///

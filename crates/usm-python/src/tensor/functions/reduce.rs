@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 
-use super::super::UsmNdarray;
 use super::{operands, results};
+use crate::objects::UsmNdarray;
 
 /// all(x, /, *, axis=None, keepdims=False)
 ///
@@ -49,70 +49,60 @@ pub(crate) fn any(
     results::array(py, x.size_bytes(), move || x.any(axes.as_deref(), keepdims))
 }
 
-/// min(x, /, *, axis=None, keepdims=False, out=None)
-///
-/// The least elements along axes. NaN is the least where there is one. Arguments as of all, and `out`, an array of the result's shape
-/// and dtype to write it to.
-///
-/// Raises ValueError for complex numbers, and when an axis to reduce has no elements.
-///
-/// >>> import usm.tensor as ut
-/// >>> ut.min(ut.arange(3, device="host")).item()
-/// 0
-#[pyfunction]
-#[pyo3(signature = (x, /, *, axis=None, keepdims=false, out=None))]
-pub(crate) fn min<'py>(
-    x: &Bound<'py, PyAny>,
-    axis: Option<&Bound<'py, PyAny>>,
-    keepdims: bool,
-    out: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::give(x.py(), out, array.size_bytes(), move || array.min(axes.as_deref(), keepdims))
+/// Reductions that can write to `out`, with their documentation.
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[pyfunction]
+        #[pyo3(signature = (x, /, *, axis=None, keepdims=false, out=None))]
+        pub(crate) fn $name<'py>(
+            x: &Bound<'py, PyAny>,
+            axis: Option<&Bound<'py, PyAny>>,
+            keepdims: bool,
+            out: Option<&Bound<'py, PyAny>>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
+            results::give(x.py(), out, array.size_bytes(), move || array.$name(axes.as_deref(), keepdims))
+        }
+    )*};
 }
 
-/// max(x, /, *, axis=None, keepdims=False, out=None)
-///
-/// The greatest elements along axes. NaN is the greatest where there is one. Arguments as of all, and `out`, an array of the result's shape
-/// and dtype to write it to.
-///
-/// Raises ValueError for complex numbers, and when an axis to reduce has no elements.
-///
-/// >>> import usm.tensor as ut
-/// >>> ut.max(ut.eye(2, 3, device="host"), axis=0).tolist()
-/// [1.0, 1.0, 0.0]
-#[pyfunction]
-#[pyo3(signature = (x, /, *, axis=None, keepdims=false, out=None))]
-pub(crate) fn max<'py>(
-    x: &Bound<'py, PyAny>,
-    axis: Option<&Bound<'py, PyAny>>,
-    keepdims: bool,
-    out: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::give(x.py(), out, array.size_bytes(), move || array.max(axes.as_deref(), keepdims))
-}
+reductions! {
+    /// min(x, /, *, axis=None, keepdims=False, out=None)
+    ///
+    /// The least elements along axes. NaN is the least where there is one. Arguments as of all, and `out`, an array of the result's shape
+    /// and dtype to write it to.
+    ///
+    /// Raises ValueError for complex numbers, and when an axis to reduce has no elements.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.min(ut.arange(3, device="host")).item()
+    /// 0
+    min;
 
-/// count_nonzero(x, /, *, axis=None, keepdims=False, out=None)
-///
-/// How many elements along axes are not zero, as ``int64``. Arguments as of all, and `out`, an array of the result's shape
-/// and dtype to write it to.
-///
-/// Raises ValueError when there is no such axis.
-///
-/// >>> import usm.tensor as ut
-/// >>> ut.count_nonzero(ut.arange(3, device="host")).item()
-/// 2
-#[pyfunction]
-#[pyo3(signature = (x, /, *, axis=None, keepdims=false, out=None))]
-pub(crate) fn count_nonzero<'py>(
-    x: &Bound<'py, PyAny>,
-    axis: Option<&Bound<'py, PyAny>>,
-    keepdims: bool,
-    out: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (array, axes) = (operands::array("x", x)?, operands::axes("axis", axis)?);
-    results::give(x.py(), out, array.size_bytes(), move || array.count_nonzero(axes.as_deref(), keepdims))
+    /// max(x, /, *, axis=None, keepdims=False, out=None)
+    ///
+    /// The greatest elements along axes. NaN is the greatest where there is one. Arguments as of all, and `out`, an array of the result's shape
+    /// and dtype to write it to.
+    ///
+    /// Raises ValueError for complex numbers, and when an axis to reduce has no elements.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.max(ut.eye(2, 3, device="host"), axis=0).tolist()
+    /// [1.0, 1.0, 0.0]
+    max;
+
+    /// count_nonzero(x, /, *, axis=None, keepdims=False, out=None)
+    ///
+    /// How many elements along axes are not zero, as ``int64``. Arguments as of all, and `out`, an array of the result's shape
+    /// and dtype to write it to.
+    ///
+    /// Raises ValueError when there is no such axis.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.count_nonzero(ut.arange(3, device="host")).item()
+    /// 2
+    count_nonzero;
 }
 
 /// sum(x, /, *, axis=None, dtype=None, keepdims=False, out=None)

@@ -2,14 +2,13 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Conversion, CopyOrder, UsmArray, coerced_kind};
 
-use super::super::UsmNdarray;
 use super::super::operand::same_queue;
 use super::operands;
 use crate::errors::OrRaise;
 use crate::interrupt::{self, Pass};
+use crate::objects::UsmNdarray;
 
 /// Runs a job on about `work_bytes` bytes without the interpreter. It owns its operands, since it may go on when Ctrl-C ends the
 /// waiting for a long one.
@@ -26,26 +25,14 @@ pub(super) fn work_bytes<'a>(arrays: impl IntoIterator<Item = &'a UsmArray>) -> 
     arrays.into_iter().fold(0, |sum, array| sum.saturating_add(array.size_bytes()))
 }
 
-/// As [`run`], of an array and into memory of the same kind and device.
-pub(super) fn like(
-    py: Python<'_>,
-    array: &UsmArray,
-    job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
-) -> PyResult<UsmNdarray> {
-    let result = interrupt::run_at(py, Pass::over(array), array.is_host_reachable(), job)?;
-    result.or_raise().map(UsmNdarray::from_array)
-}
-
-/// As [`run`], for a new array on that queue, which is written once.
-pub(super) fn new(
+/// As [`array`], in one pass over elements; `is_near` where this thread itself touches all memory.
+pub(in crate::tensor) fn in_pass(
     py: Python<'_>,
     pass: Pass,
-    queue: &Queue,
-    kind: UsmKind,
+    is_near: bool,
     job: impl FnOnce() -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
-    let result = interrupt::run_at(py, pass, queue.device().host_reachable(kind), job)?;
-    result.or_raise().map(UsmNdarray::from_array)
+    interrupt::run_at(py, pass, is_near, job)?.or_raise().map(UsmNdarray::from_array)
 }
 
 /// As [`run`], for a function that gives one array.

@@ -4,12 +4,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::UsmArray;
 
-use super::super::UsmNdarray;
 use super::super::arguments::copy_order;
 use super::super::operand::same_queue;
 use super::operands;
 use super::results;
 use super::take::cast_value;
+use crate::objects::UsmNdarray;
 
 /// nonzero(arr)
 ///

@@ -4,11 +4,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::{CopyMode, UsmArray};
 
+use super::super::arguments;
 use super::super::arguments::copy_mode;
-use super::super::{UsmNdarray, arguments};
 use super::{operands, results};
 use crate::errors::OrRaise;
-use crate::interface::item;
+use crate::number::item;
+use crate::objects::UsmNdarray;
 
 /// reshape(x, /, shape, *, order="C", copy=None)
 ///

@@ -4,11 +4,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
-use super::super::UsmNdarray;
 use super::super::operand::{Operand, same_queue};
 use super::create::as_python_casts;
 use super::operands;
 use super::results;
+use crate::objects::UsmNdarray;
 
 /// take(x, indices, /, *, axis=None, out=None, mode="raise")
 ///

@@ -6,26 +6,14 @@ mod life;
 mod measure;
 mod reference;
 
-use usm_memory::usm_core::{BackendId, Queue, QueueProperties, Runtime, UsmKind};
+use usm_core::testing::sycl_queue;
+use usm_memory::usm_core::{Queue, QueueProperties, UsmKind};
 
 use super::nest::{Job, Sharing};
 use super::variant::MODULES;
 use crate::copy::plan::Loop;
 use crate::layout::brute_force::campaign;
 use reference::Case;
-
-/// The default queue of a SYCL device, or `None` with the reason printed. With `USM_REQUIRE_SYCL=1` a missing device fails.
-fn sycl_queue() -> Option<Queue> {
-    let runtime = Runtime::global();
-    let device = runtime.devices().into_iter().find(|device| device.backend_id() == BackendId::Sycl);
-    if let Some(device) = device {
-        return Some(runtime.default_queue(&device).unwrap());
-    }
-    let reason = format!("no SYCL device: {:#?}", runtime.status());
-    assert!(std::env::var_os("USM_REQUIRE_SYCL").is_none(), "{reason}");
-    eprintln!("kernels are not tested, {reason}");
-    None
-}
 
 fn kinds(queue: &Queue) -> impl Iterator<Item = UsmKind> {
     let info = queue.device().info();

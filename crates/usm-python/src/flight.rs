@@ -28,7 +28,7 @@ pub(crate) fn events_under_way(py: Python<'_>) -> Vec<Event> {
 }
 
 /// A transfer under way.
-pub(super) struct Flight {
+pub(crate) struct Flight {
     queue: Queue,
     events: Vec<Event>,
     dependency: Dependency,
@@ -39,7 +39,7 @@ pub(super) struct Flight {
 
 impl Flight {
     /// Keeps a transfer until it has ended.
-    pub(super) fn launch<H: Send + 'static>(
+    pub(crate) fn launch<H: Send + 'static>(
         py: Python<'_>,
         queue: &Queue,
         transfer: Transfer<H>,
@@ -52,20 +52,20 @@ impl Flight {
         flight
     }
 
-    pub(super) fn events(&self) -> &[Event] {
+    pub(crate) fn events(&self) -> &[Event] {
         &self.events
     }
 
-    pub(super) fn dependency(&self) -> &Dependency {
+    pub(crate) fn dependency(&self) -> &Dependency {
         &self.dependency
     }
 
-    pub(super) fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.events.iter().all(Event::is_complete)
     }
 
     /// Lets the operands go, which waits for the operation. Its error comes out once.
-    pub(super) fn finish(&self) -> Result<()> {
+    pub(crate) fn finish(&self) -> Result<()> {
         let _turn = self.turn();
         match self.take() {
             State::Flying(finish) => finish(),
@@ -93,7 +93,7 @@ impl Flight {
 }
 
 /// What an operation that is submitted to `queue` comes after by the order of the queue: the last operation of it, or all.
-pub(super) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependency> {
+pub(crate) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependency> {
     py.detach(|| {
         let flights = FLIGHTS.lock();
         let on_queue = flights.iter().rev().filter(|flight| flight.queue == *queue);
@@ -103,7 +103,7 @@ pub(super) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependenc
 }
 
 /// Lets the operands of all operations go that have ended.
-pub(super) fn sweep() {
+pub(crate) fn sweep() {
     let mut ended = FLIGHTS.lock().clone();
     ended.retain(|flight| flight.is_complete());
     if ended.is_empty() {
@@ -115,7 +115,7 @@ pub(super) fn sweep() {
 }
 
 /// After a wait for the queue: its operations have ended. The first of their errors comes out.
-pub(super) fn settle(queue: &Queue) -> Result<()> {
+pub(crate) fn settle(queue: &Queue) -> Result<()> {
     let flights: Vec<_> = FLIGHTS.lock().iter().filter(|flight| flight.queue == *queue).cloned().collect();
     sweep();
     let ended = flights.iter().filter(|flight| flight.is_complete());

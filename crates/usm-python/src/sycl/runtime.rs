@@ -9,10 +9,10 @@ use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_core::{BackendId, Device, Problem, ProblemKind, Queue, Runtime, RuntimeOptions};
 use usm_array::usm_memory::{around_waits_in_drops, wait_for_others_with};
 
+use super::dpctl::{default_queue, known_default_queue};
 use crate::errors::OrRaise;
-use crate::extension::{is_package, join};
 use crate::interrupt;
-use crate::sycl::{default_queue, known_default_queue};
+use crate::join::{is_package, join};
 
 /// The runtime; in an extension one that shares the package's host backend. The first call asks `usm._locate` for the places that only Python knows; nothing is loaded by it.
 pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
@@ -39,7 +39,7 @@ fn default_queue_of_peers(device: &Device) -> Option<Queue> {
         return Some(queue);
     }
     let found = Python::try_attach(|py| {
-        default_queue(py, device).unwrap_or_else(|error| {
+        get(py).and_then(|runtime| default_queue(py, runtime, device)).unwrap_or_else(|error| {
             error.write_unraisable(py, None);
             None
         })
@@ -53,6 +53,18 @@ pub(crate) fn default_device(py: Python<'_>) -> PyResult<Device> {
     let device = py.detach(|| runtime.default_device());
     warn_of_host_device(py, runtime, device.backend_id())?;
     Ok(device)
+}
+
+/// The root devices.
+pub(crate) fn devices(py: Python<'_>) -> PyResult<Vec<Device>> {
+    let runtime = get(py)?;
+    Ok(py.detach(|| runtime.devices()))
+}
+
+/// The queue of the host device, which is always there.
+pub(crate) fn host_queue(py: Python<'_>) -> PyResult<Queue> {
+    let runtime = get(py)?;
+    py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()
 }
 
 /// The queue to use when nobody named one.

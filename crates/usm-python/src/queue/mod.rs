@@ -1,55 +1,21 @@
-//! `SyclQueue`.
+//! Methods of `SyclQueue`, which take memory and arrays.
+
+mod operations;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString};
-use usm_array::usm_core::{Queue, QueueProperties};
+use usm_array::usm_core::QueueProperties;
 
-use super::capsule;
-use super::device::device_argument;
-use super::event::{self, SyclEvent};
-use super::resolve::{Place, Target, first_device, target};
-use super::{dpctl, enums, flight, listing, operations};
 use crate::errors::{OrRaise, SyclQueueCreationError, instead};
-use crate::interface::{index, sequence};
+use crate::flight;
 use crate::interrupt;
 use crate::memory::copy_bytes;
-
-/// SyclQueue(arg=None, device=None, *, property=None)
-///
-/// A SYCL queue. From nothing, a filter string or a device a new queue in the default context of the device's platform; from
-/// a context a new queue on `device`, or on its first one; from a queue, a capsule or an object with ``_get_capsule()`` that
-/// queue. `property` is ``"in_order"`` (or 2), ``"enable_profiling"`` (1), ``"default"`` (0), 3 for both, or a sequence of these.
-///
-/// Raises SyclQueueCreationError when there is no such device, or when it is not of the context.
-///
-/// >>> import usm
-/// >>> queue = usm.SyclQueue("host", property=["in_order", "enable_profiling"])
-/// >>> queue.is_in_order, queue.has_enable_profiling
-/// (True, True)
-#[pyclass(frozen, weakref, module = "usm")]
-#[derive(Debug)]
-pub struct SyclQueue {
-    queue: Queue,
-}
-
-impl SyclQueue {
-    /// Wraps a queue.
-    #[must_use]
-    pub fn from_queue(queue: Queue) -> Self {
-        Self { queue }
-    }
-
-    /// The queue.
-    #[must_use]
-    pub fn queue(&self) -> &Queue {
-        &self.queue
-    }
-
-    pub(super) fn capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::export(py, self.queue.to_foreign().or_raise()?, capsule::QUEUE)
-    }
-}
+use crate::number::{index, sequence};
+use crate::sycl::capsule::{self, Place};
+use crate::sycl::event::{self, SyclEvent};
+use crate::sycl::resolve::{Target, device_argument, first_device, queue_of, target};
+use crate::sycl::{SyclQueue, dpctl, enums, listing, runtime};
 
 fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> {
     let mut properties = QueueProperties::OUT_OF_ORDER;
@@ -230,7 +196,7 @@ impl SyclQueue {
         count: &Bound<'_, PyAny>,
         dEvents: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SyclEvent> {
-        operations::memcpy(&self.queue, dest, src, index("count", count)?, dEvents)
+        operations::memcpy(&self.queue, dest, src, Some(index("count", count)?), dEvents)
     }
 
     /// Copy all of `src` to `dest`, of the same number of bytes, each USM memory or an object with the buffer protocol, and wait.
@@ -248,7 +214,7 @@ impl SyclQueue {
         src: &Bound<'_, PyAny>,
         dEvents: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SyclEvent> {
-        operations::memcpy(&self.queue, dest, src, operations::equal_length(dest, src)?, dEvents)
+        operations::memcpy(&self.queue, dest, src, None, dEvents)
     }
 
     /// Set the first `count` bytes of USM memory to `value`, 0 to 255, and wait; without `count` all of them.
@@ -349,12 +315,12 @@ impl SyclQueue {
 
     /// A capsule by which extensions that link this library take a queue of the host backend; None for other queues.
     fn _get_host_capsule<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyCapsule>>> {
-        capsule::export_host(py, &self.queue)
+        capsule::export_host(py, runtime::get(py)?, &self.queue)
     }
 
     /// True for the same SYCL queue, as an object of this package or of dpctl.
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(dpctl::queue_of(other)?.is_some_and(|other| self.queue == other))
+        Ok(queue_of(other)?.is_some_and(|other| self.queue == other))
     }
 
     fn __hash__(&self) -> u64 {

@@ -11,8 +11,6 @@ use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_core::{Runtime, RuntimeOptions};
 use usm_array::usm_memory::BorrowFunctions;
 
-use crate::errors::ToPyErr;
-
 const NAME: &CStr = c"usm._usm._c_api";
 /// Version of [`CApi`] itself. The tables have versions of their own.
 const VERSION: u32 = 1;
@@ -42,12 +40,11 @@ pub(crate) fn is_package() -> bool {
     IS_PACKAGE.load(Ordering::Relaxed)
 }
 
-/// A capsule by which extensions in Rust that link this library work on the memory of this package.
-#[pyfunction]
-pub(crate) fn _c_api(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
+/// The capsule with the tables of the package, whose runtime it is.
+pub(crate) fn capsule<'py>(py: Python<'py>, runtime: &Runtime) -> PyResult<Bound<'py, PyCapsule>> {
     static API: ForkOnce<CApi> = ForkOnce::new();
     let api = API.get_or_try_init(|| {
-        let table = crate::runtime::get(py)?.host_table();
+        let table = runtime.host_table();
         let table = table.ok_or_else(|| PyImportError::new_err("this copy of usm is not the package"))?;
         let host: &'static HostTable = Box::leak(Box::new(table));
         Ok::<_, PyErr>(CApi { version: VERSION, host, borrows: BorrowFunctions::of_this_copy() })
@@ -86,53 +83,4 @@ pub(crate) fn join(py: Python<'_>, options: RuntimeOptions) -> PyResult<&'static
          module's initialisation, before anything else"
             .to_owned(),
     ))
-}
-
-/// The runtime that the package `usm` uses, with its devices and default queues: where an extension allocates.
-///
-/// The first call imports `usm` and joins it, unless an argument of the extension did that before. Call it before anything else of
-/// `usm_array` is used without Python's objects.
-///
-/// ```no_run
-/// use pyo3::prelude::*;
-/// use usm_python::usm_array::usm_core::UsmKind;
-/// use usm_python::usm_array::{Dtype, UsmArray};
-/// use usm_python::{PyUsmArray, runtime, to_py_err};
-///
-/// #[pyfunction]
-/// fn zeros(py: Python<'_>, size: usize) -> PyResult<PyUsmArray> {
-///     let runtime = runtime(py)?;
-///     let made = py.detach(|| {
-///         let queue = runtime.default_queue(&runtime.default_device())?;
-///         UsmArray::zeros(&queue, UsmKind::Shared, &[size], Dtype::F64)
-///     });
-///     made.map(PyUsmArray::from).map_err(|error| to_py_err(py, error))
-/// }
-/// ```
-///
-/// # Errors
-/// `ImportError` when the package `usm` is not installed, or was built from a release too different from this one.
-pub fn runtime(py: Python<'_>) -> PyResult<&'static Runtime> {
-    crate::runtime::get(py)
-}
-
-/// The exception that the package raises for an error: `usm.USMAllocationError`, `ValueError`, `TypeError`, `BufferError` and so on.
-#[must_use]
-pub fn to_py_err(py: Python<'_>, error: impl Into<usm_array::Error>) -> PyErr {
-    error_of_package(py, error.into().to_py_err())
-}
-
-/// The same exception of the package's class where its class is one of this copy.
-pub(crate) fn error_of_package(py: Python<'_>, error: PyErr) -> PyErr {
-    if is_package() {
-        return error;
-    }
-    let class = error.get_type(py);
-    let is_ours = class.module().is_ok_and(|module| module == "usm");
-    let theirs =
-        || py.import("usm")?.getattr(class.name()?)?.cast_into::<pyo3::types::PyType>().map_err(PyErr::from);
-    match theirs() {
-        Ok(theirs) if is_ours => PyErr::from_type(theirs, error.value(py).to_string()),
-        _ => error,
-    }
 }

@@ -5,13 +5,13 @@ use pyo3::prelude::*;
 use usm_array::usm_core::Queue;
 use usm_array::usm_memory::{self, Dependency, HostMemory, HostMemoryMut, Transfer, UsmBuffer};
 
-use super::event::{self, SyclEvent, dependencies};
-use super::flight::{self, Flight};
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::flight::{self, Flight};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
-use crate::memory::copy_bytes;
+use crate::memory::copy_host_bytes;
+use crate::sycl::event::{self, SyclEvent, dependencies};
 
 /// Bytes of a Python buffer that a transfer keeps.
 struct KeptBytes {
@@ -105,16 +105,21 @@ fn submit<H: Send + 'static>(
     Ok(SyclEvent::of_flight(Flight::launch(py, queue, transfer)))
 }
 
-/// Copies the first `count` bytes.
+/// Copies the first `count` bytes; without a count all of both sides, which have as many.
 pub(super) fn memcpy(
     queue: &Queue,
     dest: &Bound<'_, PyAny>,
     src: &Bound<'_, PyAny>,
-    count: usize,
+    count: Option<usize>,
     events: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<SyclEvent> {
     let py = dest.py();
-    match (usm_memory("dest", dest, queue)?, usm_memory("src", src, queue)?) {
+    let (to, from) = (usm_memory("dest", dest, queue)?, usm_memory("src", src, queue)?);
+    let count = match count {
+        Some(count) => count,
+        None => equal_length((dest, to.as_ref()), (src, from.as_ref()))?,
+    };
+    match (to, from) {
         (Some(to), Some(from)) => {
             let (to, from) = (first("dest", &to, count)?, first("src", &from, count)?);
             submit(py, queue, events, |after| to.copy_from_async(&from, after))
@@ -137,16 +142,19 @@ pub(super) fn memcpy(
             }
             interrupt::wait_all(py, &before)?;
             py.detach(flight::sweep);
-            copy_bytes(dest, src, count)?;
+            copy_host_bytes(dest, src, count)?;
             Ok(SyclEvent::ended())
         }
     }
 }
 
+/// An object and its memory, if it is USM.
+type Side<'a, 'py> = (&'a Bound<'py, PyAny>, Option<&'a UsmBuffer>);
+
 /// The number of bytes of both sides of a copy.
-pub(super) fn equal_length(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let length = |name: &str, object: &Bound<'_, PyAny>| match array_if_usm(object)? {
-        Some(array) => Ok(array.byte_range().len()),
+fn equal_length(dest: Side<'_, '_>, src: Side<'_, '_>) -> PyResult<usize> {
+    let length = |name: &str, (object, buffer): Side<'_, '_>| match buffer {
+        Some(buffer) => Ok(buffer.len_bytes()),
         None => HostBytes::source(name, object).map(|bytes| bytes.len()),
     };
     let (to, from) = (length("dest", dest)?, length("src", src)?);

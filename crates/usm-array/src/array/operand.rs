@@ -1,12 +1,12 @@
-//! The second operand of an operation: an array or one value
+//! An operand of an operation: an array or one value
 
 use num_complex::Complex64;
 
-use crate::array::UsmArray;
+use super::UsmArray;
 use crate::scalar::Scalar;
 
-/// The second operand of an operation: an array, which is broadcast, or one value, which takes part as a Python number does: by
-/// its kind only, see [`WeakScalar`](crate::WeakScalar).
+/// An operand beside an array, or what is assigned to elements: an array, which is broadcast, or one value, which takes part as a
+/// Python number does: by its kind only, see [`WeakScalar`](crate::WeakScalar).
 ///
 /// ```
 /// use usm_array::usm_core::{Runtime, UsmKind};
@@ -21,51 +21,52 @@ use crate::scalar::Scalar;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub enum Rhs<'a> {
-    /// Elements, each beside the one at the same index after broadcasting.
+#[non_exhaustive]
+pub enum ArrayOrScalar<'a> {
+    /// Elements in USM of any kind, each beside the one at the same index after broadcasting.
     Array(&'a UsmArray),
     /// One value beside every element.
     Scalar(Scalar),
 }
 
-impl<'a> From<&'a UsmArray> for Rhs<'a> {
+impl<'a> From<&'a UsmArray> for ArrayOrScalar<'a> {
     fn from(array: &'a UsmArray) -> Self {
         Self::Array(array)
     }
 }
 
-impl From<Scalar> for Rhs<'_> {
+impl From<Scalar> for ArrayOrScalar<'_> {
     fn from(value: Scalar) -> Self {
         Self::Scalar(value)
     }
 }
 
-impl From<bool> for Rhs<'_> {
+impl From<bool> for ArrayOrScalar<'_> {
     fn from(value: bool) -> Self {
         Self::Scalar(Scalar::Bool(value))
     }
 }
 
-impl From<i128> for Rhs<'_> {
+impl From<i128> for ArrayOrScalar<'_> {
     fn from(value: i128) -> Self {
         Self::Scalar(Scalar::Int(value))
     }
 }
 
 // The type of literals without a suffix.
-impl From<i32> for Rhs<'_> {
+impl From<i32> for ArrayOrScalar<'_> {
     fn from(value: i32) -> Self {
         Self::Scalar(Scalar::Int(value.into()))
     }
 }
 
-impl From<f64> for Rhs<'_> {
+impl From<f64> for ArrayOrScalar<'_> {
     fn from(value: f64) -> Self {
         Self::Scalar(Scalar::Float(value))
     }
 }
 
-impl From<Complex64> for Rhs<'_> {
+impl From<Complex64> for ArrayOrScalar<'_> {
     fn from(value: Complex64) -> Self {
         Self::Scalar(Scalar::Complex(value))
     }

@@ -1,0 +1,145 @@
+//! Arrays, where they are, and memory: what these objects hold. Their methods are in `tensor` and `memory`.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use usm_array::usm_core::Queue;
+use usm_array::usm_core::fork::ForkOnce;
+use usm_array::usm_memory::UsmBuffer;
+use usm_array::{Dtype, Layout, Order, UsmArray};
+
+use crate::errors::OrRaise;
+
+/// usm_ndarray(shape, dtype=None, strides=None, buffer="device", offset=0, order="C", buffer_ctor_kwargs={}, array_namespace=None)
+///
+/// An n-dimensional array over USM of any kind.
+///
+/// `buffer` is ``"device"``, ``"shared"`` or ``"host"`` for new memory, or memory or an array whose memory is used. `strides` and
+/// `offset` are in elements and may be negative, as long as every element lies within the memory; new memory is as large as
+/// they need, and offset 0 then stands for the one that makes the lowest element the first. `buffer_ctor_kwargs` are `queue`
+/// and `alignment` of new memory.
+///
+/// Raises ValueError when an element would lie outside the memory, USMAllocationError when memory cannot be allocated.
+///
+/// >>> import usm.tensor as ut
+/// >>> a = ut.usm_ndarray((2, 3), dtype="float32", buffer="shared")
+/// >>> a[...] = [[1, 2, 3], [4, 5, 6]]
+/// >>> a[:, ::-2], a.T.strides, (a > 4).tolist()
+/// (usm_ndarray([[3., 1.],
+///              [6., 4.]], dtype=float32), (1, 3), [[False, False, False], [False, True, True]])
+/// >>> a.shape, a.dtype.name, a.nbytes, a.usm_type, a.flags.c_contiguous, a.usm_data.nbytes
+/// ((2, 3), 'float32', 24, 'shared', True, 24)
+#[pyclass(frozen, weakref, name = "usm_ndarray", module = "usm.tensor")]
+#[derive(Debug)]
+pub struct UsmNdarray {
+    // In a box, since what is returned to Python is moved half a dozen times.
+    array: Box<UsmArray>,
+    /// The same array without write access, once that was taken away.
+    read_only: OnceLock<Box<UsmArray>>,
+    attributes: OnceLock<Box<Attributes>>,
+}
+
+impl UsmNdarray {
+    /// Wraps an array.
+    #[must_use]
+    pub fn from_array(array: impl Into<Box<UsmArray>>) -> Self {
+        Self { array: array.into(), read_only: OnceLock::new(), attributes: OnceLock::new() }
+    }
+
+    /// Those that have been asked for.
+    pub(crate) fn attributes(&self) -> &Attributes {
+        self.attributes.get_or_init(|| Box::new(Attributes::new()))
+    }
+
+    /// The array.
+    #[must_use]
+    pub fn array(&self) -> &UsmArray {
+        self.read_only.get().map_or(&self.array, |array| array)
+    }
+
+    /// From now on nothing can be written through this object, nor through views that are made of it.
+    pub fn make_read_only(&self) {
+        self.read_only.get_or_init(|| Box::new(self.array.read_only()));
+    }
+}
+
+/// Attributes of an array that are objects of their own, made when they are first asked for: most arrays are asked for none, and the
+/// others again and again.
+///
+/// None of them refers to another Python object that could refer back, so the collector need not know of them.
+pub(crate) struct Attributes {
+    shape: ForkOnce<Py<PyTuple>>,
+    strides: ForkOnce<Py<PyTuple>>,
+    device: ForkOnce<Py<PyDevice>>,
+}
+
+impl Attributes {
+    const fn new() -> Self {
+        Self { shape: ForkOnce::new(), strides: ForkOnce::new(), device: ForkOnce::new() }
+    }
+
+    pub(crate) fn shape<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
+        let make = || PyTuple::new(py, array.shape()).map(Bound::unbind);
+        self.shape.get_or_try_init(make).map(|shape| shape.bind(py).clone())
+    }
+
+    pub(crate) fn strides<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
+        let make = || PyTuple::new(py, array.strides()).map(Bound::unbind);
+        self.strides.get_or_try_init(make).map(|strides| strides.bind(py).clone())
+    }
+
+    pub(crate) fn device<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDevice>> {
+        let make = || Py::new(py, PyDevice::of(array.queue()));
+        self.device.get_or_try_init(make).map(|device| device.bind(py).clone())
+    }
+}
+
+impl fmt::Debug for Attributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Attributes")
+    }
+}
+
+/// Where an array is, as the array API understands it: a queue. Devices are equal when their queues are. A device is equal to the
+/// SyclDevice whose default queue it stands for, too, so that ``x.device`` is in ``__array_namespace_info__().devices()``.
+///
+/// There is no constructor; arrays have a device, and `create_device` makes one.
+///
+/// >>> import usm.tensor as ut
+/// >>> device = ut.Device.create_device("host:cpu:0")
+/// >>> device, device == ut.zeros(3, device=device).device, device.sycl_device.is_cpu
+/// (Device(host:cpu:0), True, True)
+#[pyclass(frozen, weakref, name = "Device", module = "usm.tensor")]
+#[derive(Debug)]
+pub struct PyDevice {
+    pub(crate) queue: Queue,
+}
+
+impl PyDevice {
+    pub(crate) fn of(queue: &Queue) -> Self {
+        Self { queue: queue.clone() }
+    }
+}
+
+/// What the three memory classes share: a range of bytes of USM.
+#[pyclass(frozen, subclass, weakref, mapping, name = "_Memory", module = "usm._usm")]
+#[derive(Debug)]
+pub struct Memory {
+    pub(crate) buffer: UsmBuffer,
+}
+
+impl Memory {
+    /// The bytes.
+    #[must_use]
+    pub fn buffer(&self) -> &UsmBuffer {
+        &self.buffer
+    }
+
+    /// The bytes as an array of one axis.
+    pub(crate) fn as_bytes_array(&self) -> PyResult<UsmArray> {
+        let layout = Layout::contiguous(&[self.buffer.len_bytes()], Order::C).or_raise()?;
+        UsmArray::from_parts(self.buffer.clone(), Dtype::U8, layout, 0).or_raise()
+    }
+}
