@@ -79,7 +79,7 @@ def test_each_contender_has_one_turn_in_each_round_and_follows_all_others(count)
 def program(processes):
     """A program with one case, whose samples are its number in the system."""
     described = {"case": "a/b", "bytes": 0, "unit": "", "once": True, "processes": processes}
-    answers = {"list": f"{[described]!r}", "open": "{'bytes': 0, 'contenders': [{'name': 'usm'}]}", "close": "{}"}
+    answers = {"list": f"{[described]!r}", "open": "[{'name': 'usm'}]", "close": "{}"}
     script = (
         "import json, os, sys\n"
         f"answers = {answers!r}\n"
@@ -367,6 +367,8 @@ def test_the_performance_page_has_reasons_and_the_day():
     assert "## What misses its goal\n" in page and "**times**: the reason\n" in page
     assert "| `a/b` | 2.00 µs | 0.05 |" in page
     assert "What could not be measured" not in page
+    page = report.performance_page(written(quick=False, usm="no attribute"))
+    assert "## What could not be measured\n" in page and "the reason" not in page
 
 
 @pytest.mark.parametrize(("quick", "load", "left_out"), [(True, 0.0, 0), (False, 2.0, 0), (False, 0.0, 1)])

@@ -51,7 +51,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
     }
     let report = Venv::ensure(project, "venv-report")?;
     report.require(REPORT)?;
-    let mut compare = report.python().arg("-B").arg(project.root().join(COMPARISON));
+    let mut compare = report.python().args(["-B", "-u"]).arg(project.root().join(COMPARISON));
     compare = compare.arg("--folder").arg(project.target().join("bench"));
     for (name, wanted) in [("--quick", options.quick), ("--check", options.check), ("--page", options.page)] {
         compare = compare.args(wanted.then_some(name));

@@ -10,9 +10,8 @@ import sys
 from collections.abc import Iterator
 
 import alone
+import arrays
 import calls
-import copies
-import create
 import memory
 import process
 import queues
@@ -21,10 +20,10 @@ from yardstick import beside
 
 # Cases on device memory through queues run in a process of their own, which has USM_STRICT_DEVICE=1.
 # Cases that depend on who knows a queue run in a process that never imports dpctl.
-SIDES = {"python": [memory, calls, create, copies, process], "queues": [queues], "alone": [alone]}
+SIDES = {"python": [memory, calls, arrays, process], "queues": [queues], "alone": [alone]}
 
 # Their bounds are times.
-TIMED = [memory, calls, create, alone]
+TIMED = [memory, calls, alone]
 
 
 def cases(side: str) -> Iterator[Case]:
@@ -50,7 +49,7 @@ def opened(case: Case) -> dict[str, Measured]:
         else:
             ready[contender.name] = measured
             described.append({"name": contender.name})
-    answer({"bytes": case.bytes, "contenders": described})
+    answer(described)
     return ready
 
 

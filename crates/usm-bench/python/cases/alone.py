@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from case import Case, timed
-from sides import USM, namespace
+from sides import USM, names
 
 # Each is one access to memory that others know.
 ACCESSES = {
@@ -23,7 +23,7 @@ def array_and_memory() -> dict[str, Any]:
     import usm
 
     queue = usm.SyclQueue(property="in_order")
-    a = namespace(USM).zeros((16, 32), dtype="f8", usm_type="shared", sycl_queue=queue)
+    a = names(USM)["xp"].zeros((16, 32), dtype="f8", usm_type="shared", sycl_queue=queue)
     return {"a": a, "m": a.usm_data, "host": bytearray(4096)}
 
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from case import Case, Contender, timed
-from memory import Holder
-from sides import NUMPY, PEER, USM, names, zeros
+from sides import DPNP, NUMPY, USM, Holder, Side, names
 
 KINDS = ["shared", "host"]
 
@@ -34,21 +33,22 @@ SMALL = {
 }
 
 
-def small(side: str, kind: str = "shared", shape: tuple[int, ...] = (8, 8)) -> Callable[[], dict[str, Any]]:
+def small(side: Side, kind: str = "shared", shape: tuple[int, ...] = (8, 8)) -> Callable[[], dict[str, Any]]:
     return lambda: names(side, kind, a=(shape, "f8"))
 
 
-def of_all(statement: str, sides: tuple[str, ...] = (USM, NUMPY, PEER), kind: str = "shared") -> list[Contender]:
+def of_all(statement: str, sides: tuple[Side, ...] = (USM, NUMPY, DPNP), kind: str = "shared") -> list[Contender]:
     return [timed(side, statement, small(side, kind)) for side in sides]
 
 
-def with_memory(side: str) -> Callable[[], dict[str, Any]]:
+def with_memory(side: Side) -> Callable[[], dict[str, Any]]:
     """An array over existing memory: the memory, the class, and an object with the interface."""
 
     def make() -> dict[str, Any]:
-        array = zeros(side, (8, 8))
-        made: dict[str, Any] = {"Array": type(array), "xp": names(side)["xp"]}
-        if side == NUMPY:
+        made = names(side, a=((8, 8), "f8"))
+        array = made["a"]
+        made["Array"] = type(array)
+        if side is NUMPY:
             return made | {"m": memoryview(bytearray(512))}
         return made | {"m": array.usm_data, "o": Holder(array)}
 
@@ -58,8 +58,8 @@ def with_memory(side: str) -> Callable[[], dict[str, Any]]:
 def exchanges() -> Iterator[Case]:
     statement = "a.__sycl_usm_array_interface__"
     numpys = timed(NUMPY, "a.__array_interface__", small(NUMPY))
-    yield Case("exchange/interface of an array", [*of_all(statement, (USM, PEER)), numpys])
-    sides = (USM, PEER)
+    yield Case("exchange/interface of an array", [*of_all(statement, (USM, DPNP)), numpys])
+    sides = (USM, DPNP)
     objects = [timed(side, "xp.asarray(o)", with_memory(side)) for side in sides]
     yield Case("exchange/asarray of an object", objects)
     over = [timed(side, "Array((8, 8), dtype='f8', buffer=m)", with_memory(side)) for side in (*sides, NUMPY)]
@@ -68,7 +68,7 @@ def exchanges() -> Iterator[Case]:
     numpys = timed(NUMPY, "Array((8, 8), dtype='f8')", with_memory(NUMPY))
     yield Case("exchange/array with new memory", [*new, numpys])
     # Ours is measured in a process without dpctl, which knows the queue of each array here.
-    yield Case("exchange/__dlpack__", [timed(side, "a.__dlpack__()", small(side)) for side in (NUMPY, PEER)])
+    yield Case("exchange/__dlpack__", [timed(side, "a.__dlpack__()", small(side)) for side in (NUMPY, DPNP)])
     yield Case("exchange/from_dlpack", of_all("xp.from_dlpack(a)"))
 
 
@@ -78,7 +78,7 @@ def cases() -> Iterator[Case]:
     for name, statement in MANIPULATIONS.items():
         yield Case(f"view/{name}", of_all(statement))
     for name in ATTRIBUTES:
-        yield Case(f"attribute/{name}", of_all(f"a.{name}", (USM, PEER) if name == "usm_type" else (USM, NUMPY, PEER)))
+        yield Case(f"attribute/{name}", of_all(f"a.{name}", (USM, DPNP) if name == "usm_type" else (USM, NUMPY, DPNP)))
     yield from exchanges()
     for kind in KINDS:
         for name, statement in CREATIONS.items():
@@ -87,6 +87,6 @@ def cases() -> Iterator[Case]:
             contenders = [
                 timed(USM, statement, small(USM, kind, shape)),
                 timed(NUMPY, numpys, small(NUMPY, kind, shape)),
-                timed(PEER, statement, small(PEER, kind, shape)),
+                timed(DPNP, statement, small(DPNP, kind, shape)),
             ]
             yield Case(f"small/{name}, {kind}", contenders)

@@ -1,9 +1,11 @@
-"""A case and who competes in it."""
+"""A case and its contenders."""
 
 import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from sides import Side
 
 # Takes how often to run; gives nanoseconds for all of the runs, or a value that is no time.
 Measured = Callable[[int], float]
@@ -20,28 +22,20 @@ class Contender:
 
 @dataclass(frozen=True)
 class Case:
-    """`name` is `group/case`; `bytes` is the size of the result, or 0; `once`: run one at a time;
-    `processes`: in so many, one after the other.
-    """
+    """`name` is `group/case`; `once`: run one at a time; `processes`: in so many, one after the other."""
 
     name: str
     contenders: list[Contender]
-    bytes: int = 0
     unit: str = "ns"
     once: bool = False
     processes: int = 1
 
     def description(self) -> dict[str, Any]:
-        return {
-            "case": self.name,
-            "bytes": self.bytes,
-            "unit": self.unit,
-            "once": self.once,
-            "processes": self.processes,
-        }
+        listed = {"case": self.name, "bytes": 0, "unit": self.unit}
+        return listed | {"once": self.once, "processes": self.processes}
 
 
-def timed(name: str, statement: str, names: Callable[[], dict[str, Any]], repeats: int = REPEATS) -> Contender:
+def timed(name: Side | str, statement: str, names: Callable[[], dict[str, Any]], repeats: int = REPEATS) -> Contender:
     """A statement, in the names that `names()` makes when the case is opened."""
 
     def set_up() -> Measured:
@@ -53,7 +47,7 @@ def timed(name: str, statement: str, names: Callable[[], dict[str, Any]], repeat
 
         return run
 
-    return Contender(name, set_up)
+    return Contender(str(name), set_up)
 
 
 def value(name: str, measure: Callable[[], float]) -> Contender:

@@ -5,36 +5,19 @@ from typing import Any
 
 from calls import SMALL, small
 from case import Case, timed
-from sides import PEER, USM, names
+from sides import DPCTL, DPNP, USM, Side, memory, names
 
 # How the threads of the driver take turns with ours is different in each process, and stays so while it lives.
 PROCESSES = 5
 
 
-def memory() -> dict[str, Any]:
-    import usm
-    import usm.memory
-
-    queue = usm.SyclQueue(property="in_order")
-    return {"m": usm.memory.MemoryUSMDevice(4096, queue=queue), "host": bytearray(4096)}
-
-
-def peer_memory() -> dict[str, Any]:
-    import dpctl
-    import dpctl.memory
-
-    queue = dpctl.SyclQueue(property="in_order")
-    return {"m": dpctl.memory.MemoryUSMDevice(4096, queue=queue), "host": bytearray(4096)}
-
-
 def cases() -> Iterator[Case]:
     for name, (statement, _, shape) in SMALL.items():
-        sides = [timed(side, statement, small(side, "device", shape)) for side in (USM, PEER)]
+        sides = [timed(side, statement, small(side, "device", shape)) for side in (USM, DPNP)]
         yield Case(f"queue/{name}", sides, processes=PROCESSES)
     for way in ["copy_from_host", "copy_to_host"]:
-        statement = f"m.{way}(host)"
-        sides = [timed(USM, statement, memory), timed("dpctl", statement, peer_memory)]
-        yield Case(f"queue/{way}, 4 KiB", sides, bytes=4096, processes=PROCESSES)
+        sides = [timed(side, f"m.{way}(host)", lambda s=side: memory(s, kind="Device")) for side in (USM, DPCTL)]
+        yield Case(f"queue/{way}, 4 KiB", sides, processes=PROCESSES)
     yield from strided()
     yield from transfers()
 
@@ -45,7 +28,7 @@ def strided() -> Iterator[Case]:
     for view in ["a", "a.T", "a[:, ::2]", "a[::-1, ::-1]"]:
         statement = f"b[...] = {view}"
 
-        def on(side: str, kind: str, view: str = view) -> dict[str, Any]:
+        def on(side: Side, kind: str, view: str = view) -> dict[str, Any]:
             made = names(side, kind, a=(shape, "f8"))
             made["a"][...] = 1
             result = eval(view, {"a": made["a"]}).shape
@@ -54,10 +37,9 @@ def strided() -> Iterator[Case]:
         contenders = [
             timed(USM, statement, lambda on=on: on(USM, "device"), 1),
             timed("usm on shared memory", statement, lambda on=on: on(USM, "shared"), 1),
-            timed(PEER, statement + "; a.sycl_queue.wait()", lambda on=on: on(PEER, "device"), 1),
+            timed(DPNP, DPNP.finished(statement, "a"), lambda on=on: on(DPNP, "device"), 1),
         ]
-        halves = 2 if "::2" in view else 1
-        yield Case(f"kernel/{view} f8 4096x2048", contenders, bytes=8 * shape[0] * shape[1] // halves)
+        yield Case(f"kernel/{view} f8 4096x2048", contenders)
 
 
 def transfers() -> Iterator[Case]:
@@ -65,7 +47,7 @@ def transfers() -> Iterator[Case]:
     # The first statement of a pair moves as many bytes as the second one.
     shape = (4096, 2048)
 
-    def made(side: str) -> dict[str, Any]:
+    def made(side: Side) -> dict[str, Any]:
         import numpy
 
         square = numpy.ones((2048, 2048))
@@ -74,15 +56,14 @@ def transfers() -> Iterator[Case]:
         return arrays | {"host": square}
 
     strided = {
-        "asnumpy(a.T)": ("xp.asnumpy(a.T)", "xp.asnumpy(a)", 8 * 4096 * 2048),
-        "asnumpy(a[::-1])": ("xp.asnumpy(a[::-1])", "xp.asnumpy(a)", 8 * 4096 * 2048),
-        "a[...] = host.T": ("b[...] = host.T", "b[...] = host", 8 * 2048 * 2048),
+        "asnumpy(a.T)": ("xp.asnumpy(a.T)", "xp.asnumpy(a)"),
+        "asnumpy(a[::-1])": ("xp.asnumpy(a[::-1])", "xp.asnumpy(a)"),
+        "a[...] = host.T": ("b[...] = host.T", "b[...] = host"),
     }
-    for name, (statement, contiguous, size) in strided.items():
-        theirs = f"{statement}; a.sycl_queue.wait()"
+    for name, (statement, contiguous) in strided.items():
         contenders = [
             timed(USM, statement, lambda: made(USM), 1),
             timed("usm contiguous", contiguous, lambda: made(USM), 1),
-            timed(PEER, theirs, lambda: made(PEER), 1),
+            timed(DPNP, DPNP.finished(statement, "a"), lambda: made(DPNP), 1),
         ]
-        yield Case(f"transfer/{name}", contenders, bytes=size)
+        yield Case(f"transfer/{name}", contenders)

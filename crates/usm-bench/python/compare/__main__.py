@@ -8,7 +8,7 @@ from pathlib import Path
 
 from judge import Goals, State, Verdict, better, judge
 from machine import Machine
-from measure import FULL, QUICK, Bench, Worker
+from measure import FULL, QUICK, Bench, Worker, WorkerError
 from record import Case
 from report import Report, performance_page, write
 
@@ -106,4 +106,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except WorkerError as error:
+        raise SystemExit(f"error: {error}") from None

@@ -6,7 +6,7 @@ import random
 import select
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from record import Case, Contender, digits, ratios, readable, summary
@@ -141,18 +141,20 @@ class Bench:
                 new = Listed(workers=[], **described)
                 known = self.listed.setdefault(new.case, new)
                 known.workers.append(worker)
-                known.long, known.processes = known.long or new.long, max(known.processes, new.processes)
+                # Whichever of them says so.
+                known.long, known.bytes = known.long or new.long, max(known.bytes, new.bytes)
+                known.processes = max(known.processes, new.processes)
 
     def chosen(self, pattern: str) -> list[str]:
         fits = (one for one in self.listed.values() if self.effort.long_cases or not one.long)
         return [one.case for one in fits if pattern in one.case]
 
-    def measure(self, names: list[str], report: Callable[[str], None] = print) -> list[Case]:
+    def measure(self, names: list[str]) -> list[Case]:
         start, cases = time.monotonic(), []
         for place, name in enumerate(names):
             share = max(0.0, self.effort.total - (time.monotonic() - start)) / (len(names) - place)
             cases.append(self._over_processes(self.listed[name], min(self.effort.seconds, share)))
-            report(f"{place + 1}/{len(names)} {line(cases[-1])}")
+            print(f"{place + 1}/{len(names)} {line(cases[-1])}")
         return cases
 
     def again(self, names: list[str]) -> list[Case]:
@@ -178,12 +180,11 @@ class Bench:
         entrants: list[Entrant] = []
         for worker in listed.workers:
             try:
-                opened: dict = worker.ask("open", listed.case)  # type: ignore[assignment]
+                opened: list[dict] = worker.ask("open", listed.case)  # type: ignore[assignment]
             except WorkerError as error:
                 entrants.append(Entrant(worker, Contender(f"program {self.workers.index(worker)}", [], str(error))))
                 continue
-            case.bytes = max(case.bytes, opened["bytes"])
-            found = [Contender(one["name"], [], one.get("missing")) for one in opened["contenders"]]
+            found = [Contender(one["name"], [], one.get("missing")) for one in opened]
             entrants += [Entrant(worker, contender) for contender in found]
         # Ours first in tables.
         entrants.sort(key=lambda entrant: not entrant.record.is_ours)

@@ -72,12 +72,13 @@ def goals_table(found: dict[str, list[Verdict]]) -> str:
     """A line for each row, with the case that is farthest from the goal."""
     lines = []
     for row, verdicts in found.items():
-        worst, reached = verdicts[0], sum(not verdict.fails for verdict in verdicts)
+        worst = verdicts[0]
+        reached = sum(verdict.state in (State.REACHED, State.PACED) for verdict in verdicts)
         where = f"`{worst.case}`, {worst.contender}"
         share = worst.share or "–"
         count = f"{reached} of {len(verdicts)}"
         lines.append([row, f"≤ {worst.at_most}", count, where, first_line(worst.found), pace_of(worst), share])
-    return table(["goal", "bound", "kept", "farthest from it", "found", "pace", "share of the bound"], lines)
+    return table(["goal", "bound", "reached", "farthest from it", "found", "pace", "share of the bound"], lines)
 
 
 def apart(report: Report) -> str:
@@ -152,7 +153,8 @@ def performance_page(report: Report) -> str:
 
     def section(title: str, state: Callable[[set[State]], bool]) -> str:
         chosen = {row: found.pop(row) for row in list(found) if state({one.state for one in found[row]})}
-        whys = [f"**{row}**: {v[0].why}\n\n" for row, v in chosen.items() if v[0].why and v[0].share.median > 1]
+        over = [v[0] for v in chosen.values() if v[0].why and v[0].share and v[0].share.median > 1]
+        whys = [f"**{worst.row}**: {worst.why}\n\n" for worst in over]
         return f"## {title}\n\n{goals_table(chosen)}{''.join(whys)}" if chosen else ""
 
     text += section("What reaches its goal", lambda states: states == {State.REACHED})

@@ -1,17 +1,25 @@
 //! Loops written for one case each: what the memory allows
 
 use std::arch::x86_64::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::stage::Loops;
 
 pub(crate) type Src = usize;
 pub(crate) type Dst = usize;
 
-/// Overrules every other number of threads.
-pub(crate) static ONE_THREAD: AtomicBool = AtomicBool::new(false);
+/// The loop on one thread and on two, with and without streaming.
+pub(crate) fn ways(run: impl Fn(usize, bool) + Clone + 'static) -> Loops {
+    let mut loops: Loops = vec![];
+    for (threads, nt) in [(1, false), (1, true), (2, false), (2, true)] {
+        let run = run.clone();
+        loops.push(Box::new(move || run(threads, nt)));
+    }
+    loops
+}
 
 /// Calls `work` with parts of `0..count` on one or two threads.
 pub(crate) fn split(threads: usize, count: usize, work: impl Fn(usize, usize) + Sync) {
-    if threads == 1 || ONE_THREAD.load(Ordering::Relaxed) {
+    if threads == 1 {
         return work(0, count);
     }
     let half = (count / 2).next_multiple_of(64).min(count);
@@ -41,17 +49,19 @@ pub(crate) unsafe fn stream(dst: *mut u8, src: *const u8, bytes: usize) {
     }
 }
 
-pub(crate) fn contiguous(threads: usize, dst: Dst, src: Src, bytes: usize) {
-    split(threads, bytes, |from, to| unsafe {
-        stream((dst + from) as *mut u8, (src + from) as *const u8, to - from);
-        fence();
-    });
-}
-
-pub(crate) fn memcpy(threads: usize, dst: Dst, src: Src, bytes: usize) {
-    split(threads, bytes, |from, to| unsafe {
-        std::ptr::copy_nonoverlapping((src + from) as *const u8, (dst + from) as *mut u8, to - from);
-    });
+/// A contiguous copy, streamed or by the C library.
+pub(crate) fn contiguous(dst: Dst, src: Src, bytes: usize) -> Loops {
+    ways(move |threads, nt| {
+        split(threads, bytes, |from, to| unsafe {
+            let (dst, src) = ((dst + from) as *mut u8, (src + from) as *const u8);
+            if nt {
+                stream(dst, src, to - from)
+            } else {
+                std::ptr::copy_nonoverlapping(src, dst, to - from)
+            }
+            fence();
+        });
+    })
 }
 
 /// Rows of `bytes` bytes, streamed when long.
@@ -74,93 +84,45 @@ pub(crate) fn rows(
     });
 }
 
-macro_rules! every_other {
-    ($name:ident, $ty:ty) => {
-        /// Every `STEP`-th element, by way of a small buffer that is streamed.
-        pub(crate) fn $name<const STEP: usize, const BACK: bool>(
-            threads: usize,
-            nt: bool,
-            dst: Dst,
-            src: Src,
-            count: usize,
-        ) {
-            #[target_feature(enable = "avx2")]
-            unsafe fn part<const STEP: usize, const BACK: bool>(
-                nt: bool,
-                dst: *mut $ty,
-                src: *const $ty,
-                from: usize,
-                to: usize,
-            ) {
-                const BLOCK: usize = 4096 / size_of::<$ty>();
-                #[repr(align(64))]
-                struct Buffer([$ty; BLOCK]);
-                let mut buffer = Buffer([Default::default(); BLOCK]);
-                let mut at = from;
-                while at < to {
-                    let n = BLOCK.min(to - at);
-                    unsafe {
-                        let out = if nt { buffer.0.as_mut_ptr() } else { dst.add(at) };
-                        for i in 0..n {
-                            let place = (at + i) * STEP;
-                            *out.add(i) = if BACK { *src.sub(place) } else { *src.add(place) };
-                        }
-                        if nt {
-                            stream(dst.add(at).cast(), buffer.0.as_ptr().cast(), n * size_of::<$ty>());
-                        }
-                    }
-                    at += n;
+/// `dst[i] = of(i)`, by way of a small buffer that is streamed where `nt` says so.
+pub(crate) fn elements<T: Copy>(
+    threads: usize,
+    nt: bool,
+    dst: Dst,
+    count: usize,
+    of: impl Fn(usize) -> T + Sync,
+) {
+    #[target_feature(enable = "avx2")]
+    unsafe fn part<T: Copy>(nt: bool, dst: *mut T, first: usize, last: usize, of: &impl Fn(usize) -> T) {
+        #[repr(align(64))]
+        struct Buffer([u8; 4096]);
+        let mut buffer = Buffer([0; 4096]);
+        // Whole lines of the cache.
+        let block = (4096 / size_of::<T>()) & !63;
+        let mut at = first;
+        while at < last {
+            let n = block.min(last - at);
+            unsafe {
+                let out = if nt { buffer.0.as_mut_ptr().cast() } else { dst.add(at) };
+                for i in 0..n {
+                    *out.add(i) = of(at + i);
                 }
-                fence();
+                if nt {
+                    stream(dst.add(at).cast(), buffer.0.as_ptr(), n * size_of::<T>());
+                }
             }
-            split(threads, count, |from, to| unsafe {
-                part::<STEP, BACK>(nt, dst as *mut $ty, src as *const $ty, from, to)
-            });
+            at += n;
         }
-    };
+        fence();
+    }
+    split(threads, count, |first, last| unsafe { part(nt, dst as *mut T, first, last, &of) });
 }
 
-every_other!(steps_u8, u8);
-every_other!(steps_f32, f32);
-every_other!(steps_f64, f64);
-every_other!(steps_c128, [f64; 2]);
-
-/// `dst[i] = src[i]` for a cast.
-macro_rules! cast {
-    ($name:ident, $from:ty, $to:ty) => {
-        pub(crate) fn $name(threads: usize, nt: bool, dst: Dst, src: Src, count: usize) {
-            #[target_feature(enable = "avx2")]
-            unsafe fn part(nt: bool, dst: *mut $to, src: *const $from, from: usize, to: usize) {
-                const BLOCK: usize = 4096 / size_of::<$to>();
-                #[repr(align(64))]
-                struct Buffer([$to; BLOCK]);
-                let mut buffer = Buffer([Default::default(); BLOCK]);
-                let mut at = from;
-                while at < to {
-                    let n = BLOCK.min(to - at);
-                    unsafe {
-                        let out = if nt { buffer.0.as_mut_ptr() } else { dst.add(at) };
-                        for i in 0..n {
-                            *out.add(i) = *src.add(at + i) as $to;
-                        }
-                        if nt {
-                            stream(dst.add(at).cast(), buffer.0.as_ptr().cast(), n * size_of::<$to>());
-                        }
-                    }
-                    at += n;
-                }
-                fence();
-            }
-            split(threads, count, |from, to| unsafe {
-                part(nt, dst as *mut $to, src as *const $from, from, to)
-            });
-        }
-    };
+/// The element `i` of an array at `src`.
+#[inline(always)]
+pub(crate) fn at<T: Copy>(src: Src, i: usize) -> T {
+    unsafe { *(src as *const T).add(i) }
 }
-
-cast!(f4_f8, f32, f64);
-cast!(i4_f4, i32, f32);
-cast!(f8_f4, f64, f32);
 
 /// One value everywhere.
 pub(crate) fn set(threads: usize, dst: Dst, value: f64, count: usize) {
@@ -173,31 +135,57 @@ pub(crate) fn set(threads: usize, dst: Dst, value: f64, count: usize) {
     });
 }
 
-/// Rows of `n` elements of 8 bytes out of rows of 4.
-pub(crate) fn tiny<const N: usize>(threads: usize, nt: bool, dst: Dst, src: Src, rows: usize) {
-    const BLOCK: usize = 128;
-    split(threads, rows, |from, to| unsafe {
-        let mut buffer = [[0_u64; N]; BLOCK];
-        let mut at = from;
-        while at < to {
-            let n = BLOCK.min(to - at);
-            let out = if nt { buffer.as_mut_ptr() } else { (dst as *mut [u64; N]).add(at) };
-            for i in 0..n {
-                *out.add(i) = *(src as *const u64).add((at + i) * 4).cast::<[u64; N]>();
-            }
-            if nt {
-                stream((dst as *mut [u64; N]).add(at).cast(), buffer.as_ptr().cast(), n * N * 8);
-            }
-            at += n;
-        }
-        fence();
-    });
-}
-
 /// A transpose whose rows are at given elements of source (`from`) and target (`to`).
+#[derive(Clone)]
 pub(crate) struct Transpose {
     pub(crate) from: Vec<usize>,
     pub(crate) to: Vec<usize>,
+}
+
+/// Steps of some axes, the last one fastest.
+pub(crate) fn offsets(shape: &[usize], strides: &[usize]) -> Vec<usize> {
+    shape.iter().zip(strides).fold(vec![0], |all, (&n, &stride)| {
+        all.into_iter().flat_map(|start| (0..n).map(move |i| start + i * stride)).collect()
+    })
+}
+
+impl Transpose {
+    /// Of a matrix without gaps.
+    pub(crate) fn of(rows: usize, columns: usize) -> Self {
+        Self { from: offsets(&[rows], &[columns]), to: offsets(&[columns], &[rows]) }
+    }
+
+    /// In tiles of several sizes, on one thread and on two; batches begin at these elements of target and source.
+    pub(crate) fn loops(
+        self,
+        sides: &[usize],
+        itemsize: usize,
+        dst: Dst,
+        src: Src,
+        batches: Vec<(usize, usize)>,
+    ) -> Loops {
+        let run = match itemsize {
+            1 => transpose_8,
+            4 => transpose_32,
+            8 => transpose_64,
+            _ => transpose_128,
+        };
+        let fits = |side: &&usize| (**side + 32 / itemsize) * **side * itemsize < 128 << 10;
+        let of_side = |&side: &usize| {
+            let (table, batches) = (self.clone(), batches.clone());
+            ways(move |threads, nt| {
+                if let [(t, f)] = batches[..] {
+                    return run(threads, nt, side, dst + t * itemsize, src + f * itemsize, &table);
+                }
+                split(threads, batches.len(), |first, last| {
+                    for (t, f) in &batches[first..last] {
+                        run(1, nt, side, dst + t * itemsize, src + f * itemsize, &table);
+                    }
+                });
+            })
+        };
+        sides.iter().filter(fits).flat_map(of_side).collect()
+    }
 }
 
 macro_rules! transpose {
@@ -279,8 +267,8 @@ unsafe fn kernel_8(out: *mut u8, pitch: usize, from: [*const u8; 16]) {
             }
             r = n;
         }
-        for k in 0..16 {
-            _mm_storeu_si128(out.add(k * pitch).cast(), r[k]);
+        for (k, row) in r.into_iter().enumerate() {
+            _mm_storeu_si128(out.add(k * pitch).cast(), row);
         }
     }
 }

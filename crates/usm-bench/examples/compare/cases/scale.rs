@@ -3,13 +3,9 @@
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Casting, Dtype, Order, SliceItem, UsmArray};
 
-use super::cases::offsets;
-use super::contender::{Case, Contender, OURS, Stage, limit, queue};
-use super::limit::{self, Transpose};
-use super::serve::Server;
-
-const HALF: SliceItem = SliceItem::Slice { start: None, stop: None, step: 2 };
-const TRIM: SliceItem = SliceItem::Slice { start: Some(1), stop: Some(-1), step: 1 };
+use super::copies::{HALF, TRIM};
+use super::loops::Transpose;
+use super::stage::{Case, Contender, OURS, Stage, queue};
 
 /// Loops that are not tuned for each size, as those of a limit are.
 const BY_HAND: &str = "loop by hand";
@@ -48,18 +44,12 @@ fn operands(queue: &Queue, series: &str, bytes: usize) -> (UsmArray, UsmArray) {
 }
 
 /// The best of some loops by hand for a transpose of numbers.
-fn transpose_by_hand<'a>(dst: &UsmArray, src: &UsmArray) -> Contender<'a> {
-    let (&[rows, columns], to, from) = (dst.shape(), dst.address(), src.buffer().address()) else {
+fn transpose_by_hand(dst: &UsmArray, src: &UsmArray) -> Contender {
+    let (&[columns, rows], to, from) = (dst.shape(), dst.address(), src.buffer().address()) else {
         return Contender::missing(BY_HAND, "no matrix");
     };
-    let mut loops: Vec<Box<dyn Fn()>> = vec![];
-    for (side, threads) in [(32, 1), (32, 2), (64, 1), (64, 2)] {
-        for nt in [false, true] {
-            let tables = Transpose { from: offsets(&[columns], &[rows]), to: offsets(&[rows], &[columns]) };
-            loops.push(Box::new(move || limit::transpose_64(threads, nt, side, to, from, &tables)));
-        }
-    }
-    Contender { name: BY_HAND, ..limit(loops) }
+    let loops = Transpose::of(rows, columns).loops(&[32, 64], 8, to, from, vec![(0, 0)]);
+    Contender::fastest(BY_HAND, loops)
 }
 
 /// Bytes that can be had without swapping.
@@ -69,8 +59,7 @@ fn available_bytes() -> usize {
     line.and_then(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok()).map_or(0, |kib| kib << 10)
 }
 
-pub(crate) fn all(stage: &Server) {
-    let queue = queue();
+pub(crate) fn all(stage: &Stage) {
     let series = [
         "contiguous u1",
         "a[::2] f8",
@@ -82,43 +71,40 @@ pub(crate) fn all(stage: &Server) {
     for series in series {
         for mib in [1_usize, 4, 16, 64, 256, 1024, 4096] {
             let bytes = mib << 20;
-            let name = format!("bytes/{series}/{mib} MiB");
-            stage.case(&Case::new(&name, bytes).at(bytes as f64).long_if(mib > 16), || {
+            let case = Case::new(format!("bytes/{series}/{mib} MiB")).long_if(mib > 16);
+            stage.case(Case { x: Some(bytes as f64), bytes, ..case }, || {
                 // The source of a[::2] is twice as long as the result.
                 let (needed, there) = (3 * bytes + bytes / 4, available_bytes());
                 if needed > there {
                     let reason = format!("{} MiB of memory are needed, {} free", needed >> 20, there >> 20);
                     return vec![Contender::missing(OURS, reason)];
                 }
-                let (dst, src) = operands(&queue, series, bytes);
+                let (dst, src) = operands(&queue(), series, bytes);
                 let by_hand = (series == "transpose f8").then(|| transpose_by_hand(&dst, &src));
                 let ours = Contender::timed(OURS, move || dst.assign_cast(&src, Casting::Unsafe).unwrap());
                 [ours].into_iter().chain(by_hand).collect()
             });
         }
     }
-    ranks(stage, &queue);
+    (1..=8).for_each(|rank| of_rank(stage, rank));
 }
 
 /// `a[..., ::2]` of 32 MiB: whatever the rank, the axes before merge into one. Beside it the same copy of the same memory as one axis.
-fn ranks(stage: &Server, queue: &Queue) {
+fn of_rank(stage: &Stage, rank: usize) {
     let numbers = 4 << 20;
-    for rank in 1..=8_usize {
-        let name = format!("rank/a[..., ::2] f8/{rank}");
-        stage.case(&Case::new(&name, 8 * numbers).at(rank as f64), || {
-            let mut shape = vec![4_isize; rank - 1];
-            shape.push(-1);
-            let mut items = vec![SliceItem::FULL; rank - 1];
-            items.push(HALF);
-            let (all, half) =
-                (array(queue, &[2 * numbers], Dtype::F64), array(queue, &[numbers], Dtype::F64));
-            let one_axis = (half.clone(), all.slice(&[HALF]).unwrap());
-            let axes = |array: &UsmArray| array.reshape_view(&shape, Order::C).unwrap();
-            let (dst, src) = (axes(&half), axes(&all).slice(&items).unwrap());
-            vec![
-                Contender::timed(OURS, move || dst.assign(&src).unwrap()),
-                Contender::timed("one axis", move || one_axis.0.assign(&one_axis.1).unwrap()),
-            ]
-        });
-    }
+    let case = Case::new(format!("rank/a[..., ::2] f8/{rank}"));
+    stage.case(Case { x: Some(rank as f64), bytes: 8 * numbers, ..case }, || {
+        let mut shape = vec![4_isize; rank - 1];
+        shape.push(-1);
+        let mut items = vec![SliceItem::FULL; rank - 1];
+        items.push(HALF);
+        let [all, half] = [2 * numbers, numbers].map(|len| array(&queue(), &[len], Dtype::F64));
+        let one_axis = (half.clone(), all.slice(&[HALF]).unwrap());
+        let axes = |array: &UsmArray| array.reshape_view(&shape, Order::C).unwrap();
+        let (dst, src) = (axes(&half), axes(&all).slice(&items).unwrap());
+        vec![
+            Contender::timed(OURS, move || dst.assign(&src).unwrap()),
+            Contender::timed("one axis", move || one_axis.0.assign(&one_axis.1).unwrap()),
+        ]
+    });
 }

@@ -1,12 +1,27 @@
-"""Strided copies into existing arrays, under the names that they have in Rust."""
+"""Large arrays: strided copies into existing ones, and new ones of 64 MiB. The Rust program has the loops by hand."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from case import Case, timed
-from sides import NUMPY, PEER, USM, names
+from sides import DPNP, NUMPY, USM, Side, names
+from yardstick import beside
 
 MIB = 1 << 20
+NUMBERS = 8 * MIB
+
+# Ours and dpnp's, and NumPy's where it is another one.
+RESULTS = {
+    "copy(a)": ("xp.copy(a)", None),
+    "asnumpy(a)": ("xp.asnumpy(a)", "xp.array(a)"),
+    "zeros(n)": ("xp.zeros(n, dtype='f8', **kind)", None),
+    "full(n, 1.5)": ("xp.full(n, 1.5, dtype='f8', **kind)", None),
+    "arange(n)": ("xp.arange(n, dtype='f8', **kind)", None),
+    "linspace(0, 1, n)": ("xp.linspace(0, 1, n, dtype='f8', **kind)", None),
+    "asarray(host.T)": ("xp.asarray(host.T, **kind)", "xp.array(host.T, order='C')"),
+    "astype(f8 to f4)": ("xp.astype(a, 'f4')", None),
+    "asnumpy of 4 elements of 64 MiB": ("xp.asnumpy(a[1000:1004])", "xp.array(a[1000:1004])"),
+}
 
 
 def copies() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
@@ -30,7 +45,6 @@ def copies() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
     for rank, side in [(3, 256), (4, 64), (6, 16), (8, 8)]:
         axes = tuple(reversed(range(rank)))
         yield f"all axes reversed f4 rank {rank}", (side,) * rank, "f4", f"xp.permute_dims(a, {axes})", "f4"
-    for rank, side in [(3, 256), (4, 64), (6, 16), (8, 8)]:
         axes = (*range(rank - 2), rank - 1, rank - 2)
         yield f"last two axes swapped f4 rank {rank}", (side,) * rank, "f4", f"xp.permute_dims(a, {axes})", "f4"
     for rank, side in [(2, 2048), (4, 48), (6, 14), (8, 8)]:
@@ -42,7 +56,7 @@ def copies() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
         yield f"cast {source} to {target}", (8 * MIB,), source, "a", target
 
 
-def operands(side: str, shape: tuple[int, ...], dtype: str, view: str, target: str) -> dict[str, Any]:
+def operands(side: Side, shape: tuple[int, ...], dtype: str, view: str, target: str) -> dict[str, Any]:
     made = names(side, a=(shape, dtype))
     # Touched: pages that were never written are one page of zeros.
     made["a"][...] = 1
@@ -52,11 +66,36 @@ def operands(side: str, shape: tuple[int, ...], dtype: str, view: str, target: s
     return made
 
 
-def cases() -> Iterator[Case]:
+def sources(side: Side) -> dict[str, Any]:
+    import numpy
+
+    made = names(side, a=((NUMBERS,), "f8"))
+    made["a"][...] = 1
+    return made | {"n": NUMBERS, "host": numpy.ones((4096, 2048))}
+
+
+def existing() -> Iterator[Case]:
     for name, *what in copies():
-        contenders = []
-        for side in (USM, NUMPY, PEER):
-            # The neighbour returns before the copy has ended.
-            statement = "b[...] = v; b.sycl_queue.wait()" if side == PEER else "b[...] = v"
-            contenders.append(timed(side, statement, lambda side=side, what=what: operands(side, *what), 1))
+        contenders = [
+            timed(side, side.finished("b[...] = v", "b"), lambda side=side, what=what: operands(side, *what), 1)
+            for side in (USM, NUMPY, DPNP)
+        ]
         yield Case(f"copy/{name}", contenders)
+
+
+def results() -> Iterator[Case]:
+    for name, (statement, numpys) in RESULTS.items():
+        contenders = []
+        for side in (USM, NUMPY, DPNP):
+            own = numpys if side is NUMPY and numpys else statement
+            # A result on the host is complete.
+            own = own if "asnumpy" in name else side.finished(f"r = {own}", "r")
+            repeats = 10 if "4 elements" in name else 1
+            contenders.append(timed(side, own, lambda side=side: sources(side), repeats))
+        yield Case(f"new/{name}", contenders)
+
+
+def cases() -> Iterator[Case]:
+    yield from existing()
+    # The bound of one of them is a time.
+    yield from beside(results())

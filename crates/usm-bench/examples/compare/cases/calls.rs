@@ -5,8 +5,7 @@ use std::ffi::c_void;
 use sycl_sys::locate::SearchOptions;
 use sycl_sys::{Api, DPCTLSyclQueueRef, DPCTLSyclUSMRef};
 
-use super::contender::{Case, Contender, Stage};
-use super::serve::Server;
+use super::stage::{Case, Contender, Stage};
 
 const C: &str = "C";
 /// `DPCTL_IN_ORDER` of the header.
@@ -61,8 +60,8 @@ impl Drop for Runtime {
 }
 
 /// Each case has one contender: the others are in Python. `run` gets device memory and host memory of `bytes` bytes.
-fn case(stage: &Server, name: &str, bytes: usize, run: fn(&Runtime, *mut c_void, *mut c_void, usize)) {
-    stage.case(&Case::new(name, bytes), || match Runtime::new(bytes) {
+fn case(stage: &Stage, name: &str, bytes: usize, run: fn(&Runtime, *mut c_void, *mut c_void, usize)) {
+    stage.case(Case::new(name), || match Runtime::new(bytes) {
         Err(reason) => vec![Contender::missing(C, reason)],
         Ok(runtime) => {
             let mut host = vec![0_u8; bytes];
@@ -73,7 +72,7 @@ fn case(stage: &Server, name: &str, bytes: usize, run: fn(&Runtime, *mut c_void,
     });
 }
 
-pub(crate) fn all(stage: &Server) {
+pub(crate) fn all(stage: &Stage) {
     let sizes = [("64 B", 64), ("4 KiB", 4096), ("1 MiB", 1 << 20), ("64 MiB", 64_usize << 20)];
     for (label, bytes) in sizes {
         for way in ["direct", "pool"] {
