@@ -81,14 +81,17 @@ def goals_table(found: dict[str, list[Verdict]]) -> str:
     return table(["goal", "bound", "reached", "farthest from it", "found", "pace", "share of the bound"], lines)
 
 
+def paced(report: Report) -> str:
+    """The goals that are reached only because the machine is slower than that of the bounds."""
+    found = [verdict for verdict in report.verdicts if verdict.state is State.PACED]
+    lines = [[v.row, f"`{v.case}`", f"≤ {v.at_most}", v.found, pace_of(v)] for v in found]
+    head = "## Reached only through the pace of the machine\n\n"
+    return head + table(["goal", "case", "bound", "found", "pace"], lines) if found else ""
+
+
 def apart(report: Report) -> str:
     """What the table does not show: goals that depend on the pace or a repetition, and what was not measured."""
-    text = ""
-    paced = [verdict for verdict in report.verdicts if verdict.state is State.PACED]
-    if paced:
-        lines = [[v.row, f"`{v.case}`", f"≤ {v.at_most}", v.found, pace_of(v)] for v in paced]
-        text += "## Reached only through the pace of the machine\n\n"
-        text += table(["goal", "case", "bound", "found", "pace"], lines)
+    text = paced(report)
     if report.repeated:
         text += f"## Kept from a repetition, since the first measurement missed\n\n{'; '.join(report.repeated)}\n\n"
     reasons: dict[str, list[str]] = {}
@@ -157,10 +160,9 @@ def performance_page(report: Report) -> str:
         whys = [f"**{worst.row}**: {worst.why}\n\n" for worst in over]
         return f"## {title}\n\n{goals_table(chosen)}{''.join(whys)}" if chosen else ""
 
-    text += section("What reaches its goal", lambda states: states == {State.REACHED})
+    text += section("What reaches its goal", lambda states: states <= {State.REACHED, State.PACED}) + paced(report)
     missed = section("What misses its goal", lambda states: State.MISSED in states)
     text += section("What misses its goal, with a known reason", lambda states: State.AT_FLOOR in states) + missed
-    text += section("What reaches its goal only through the pace of the machine", lambda s: State.PACED in s)
     text += section("What could not be measured", lambda states: True)
     return text + side_by_side(report)
 

@@ -106,7 +106,7 @@ fn by_hand(count: usize) -> Contender {
 
 /// Resident bytes of a process full of buffers for each byte asked for: this program with an argument.
 fn resident() -> Option<f64> {
-    let output = Command::new(std::env::current_exe().ok()?).arg("1000000").output().ok()?;
+    let output = Command::new(std::env::current_exe().ok()?).args(["resident", "1000000"]).output().ok()?;
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }
 

@@ -124,12 +124,14 @@ pub(crate) fn at<T: Copy>(src: Src, i: usize) -> T {
     unsafe { *(src as *const T).add(i) }
 }
 
-/// One value everywhere.
-pub(crate) fn set(threads: usize, dst: Dst, value: f64, count: usize) {
-    split(threads, count, |from, to| unsafe {
-        for i in (from..to).step_by(2) {
-            let pair = _mm_set1_pd(value);
-            _mm_stream_pd((dst as *mut f64).add(i), pair);
+/// One value in each row of numbers, streamed.
+pub(crate) fn set(threads: usize, dst: Dst, rows: usize, columns: usize, of: impl Fn(usize) -> f64 + Sync) {
+    split(threads, rows, |from, to| unsafe {
+        for row in from..to {
+            let pair = _mm_set1_pd(of(row));
+            for i in (0..columns).step_by(2) {
+                _mm_stream_pd((dst as *mut f64).add(row * columns + i), pair);
+            }
         }
         fence();
     });

@@ -55,7 +55,7 @@ fn same(to: usize, value: f64, len_bytes: usize) -> Loops {
     let [byte, rest @ ..] = value.to_ne_bytes();
     ways(move |threads, nt| {
         if nt {
-            return loops::set(threads, to, value, len_bytes / 8);
+            return loops::set(threads, to, len_bytes / 4096, 512, |_| value);
         }
         loops::split(threads, len_bytes / 8, |first, last| {
             let part = unsafe { std::slice::from_raw_parts_mut((to as *mut f64).add(first), last - first) };

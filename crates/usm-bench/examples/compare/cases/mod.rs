@@ -9,16 +9,23 @@ mod memory;
 mod scale;
 mod stage;
 
+use stage::Stage;
+
 pub(crate) fn main() {
-    if let Some(count) = std::env::args().nth(1) {
-        return live::print_resident(count.parse().unwrap());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => stage::serve(all),
+        ["table", pattern] => all(&Stage::table(pattern)),
+        ["resident", count] => live::print_resident(count.parse().unwrap()),
+        _ => println!("arguments: none, to answer requests; or `table PATTERN`, to print times of the cases"),
     }
-    stage::serve(|stage| {
-        copies::all(stage);
-        memory::all(stage);
-        calls::all(stage);
-        live::all(stage);
-        scale::all(stage);
-        allocate::all(stage);
-    });
+}
+
+fn all(stage: &Stage) {
+    copies::all(stage);
+    memory::all(stage);
+    calls::all(stage);
+    live::all(stage);
+    scale::all(stage);
+    allocate::all(stage);
 }

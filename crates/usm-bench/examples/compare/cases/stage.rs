@@ -67,6 +67,17 @@ impl Contender {
         }
     }
 
+    /// Runs it once, and takes it out if its result is wrong.
+    pub(crate) fn checked(mut self, is_right: impl FnOnce() -> bool) -> Self {
+        if let Run::Timed(run) = &mut self.run {
+            run();
+            if !is_right() {
+                return Self::missing(self.name, "its result is wrong");
+            }
+        }
+        self
+    }
+
     /// The same with an owner of the memory whose address it has.
     pub(crate) fn keeping(mut self, owner: impl Sized + 'static) -> Self {
         if let Run::Timed(mut run) = self.run {
@@ -136,32 +147,38 @@ impl Case {
     }
 }
 
-/// Goes through all cases: lists them, or opens the wanted one.
+/// Goes through all cases for one purpose.
 pub(crate) struct Stage {
-    wanted: Option<String>,
-    found: Cell<bool>,
-    listed: RefCell<Vec<Value>>,
+    purpose: Purpose,
     requests: RefCell<Lines<StdinLock<'static>>>,
+}
+
+enum Purpose {
+    List(RefCell<Vec<Value>>),
+    Open { wanted: String, found: Cell<bool> },
+    Table { pattern: String },
 }
 
 /// Answers requests until there are no more.
 pub(crate) fn serve(all: impl Fn(&Stage)) {
-    let requests = RefCell::new(io::stdin().lock().lines());
-    let mut stage = Stage { wanted: None, found: Cell::new(false), listed: RefCell::default(), requests };
+    let mut stage = Stage::new(Purpose::List(RefCell::default()));
     while let Some(Ok(line)) = stage.requests.get_mut().next() {
-        stage.wanted = line.strip_prefix("open\t").map(str::to_owned);
-        if stage.wanted.is_none() && line != "list" {
-            answer(&json!({ "error": format!("no case is open: {line}") }));
-            continue;
-        }
-        stage.found.set(false);
+        stage.purpose = match line.split_once('\t') {
+            Some(("open", name)) => Purpose::Open { wanted: name.to_owned(), found: Cell::new(false) },
+            _ if line == "list" => Purpose::List(RefCell::default()),
+            _ => {
+                answer(&json!({ "error": format!("no case is open: {line}") }));
+                continue;
+            }
+        };
         all(&stage);
-        let listed = Value::Array(stage.listed.take());
-        match &stage.wanted {
-            None => answer(&listed),
-            Some(_) if stage.found.get() => answer(&json!({})),
-            Some(name) => answer(&json!({ "error": format!("no such case: {name}") })),
-        }
+        answer(&match &stage.purpose {
+            Purpose::List(cases) => Value::Array(cases.take()),
+            Purpose::Open { wanted, found } if !found.get() => {
+                json!({ "error": format!("no such case: {wanted}") })
+            }
+            _ => json!({}),
+        });
     }
 }
 
@@ -171,10 +188,19 @@ fn answer(value: &Value) {
 }
 
 impl Stage {
-    /// Lists the case, or sets it up if it is the wanted one, and runs its contenders until it is closed.
+    fn new(purpose: Purpose) -> Self {
+        Self { purpose, requests: RefCell::new(io::stdin().lock().lines()) }
+    }
+
+    /// Prints a line for each case whose name contains the pattern.
+    pub(crate) fn table(pattern: &str) -> Self {
+        Self::new(Purpose::Table { pattern: pattern.to_owned() })
+    }
+
+    /// Lists the case; or sets it up if it is the wanted one, and runs its contenders until it is closed.
     pub(crate) fn case(&self, case: Case, set_up: impl FnOnce() -> Vec<Contender>) {
-        match &self.wanted {
-            None => self.listed.borrow_mut().push(json!({
+        match &self.purpose {
+            Purpose::List(cases) => cases.borrow_mut().push(json!({
                 "case": case.name,
                 "bytes": case.bytes,
                 "unit": case.unit,
@@ -183,11 +209,14 @@ impl Stage {
                 "processes": case.processes,
                 "once": case.unit != "ns",
             })),
-            Some(name) if *name == case.name => {
-                self.found.set(true);
+            Purpose::Open { wanted, found } if *wanted == case.name => {
+                found.set(true);
                 self.perform(set_up());
             }
-            Some(_) => {}
+            Purpose::Table { pattern } if case.name.contains(pattern) && case.unit == "ns" => {
+                print(&case.name, set_up());
+            }
+            _ => {}
         }
     }
 
@@ -203,6 +232,23 @@ impl Stage {
             });
         }
     }
+}
+
+/// Runs the contenders in turn, 15 rounds after the first, and prints the medians in microseconds.
+fn print(case: &str, mut contenders: Vec<Contender>) {
+    let mut samples = vec![vec![]; contenders.len()];
+    for round in 0..16 {
+        for (contender, samples) in contenders.iter_mut().zip(&mut samples) {
+            let nanoseconds = contender.run(1).as_f64();
+            samples.extend(nanoseconds.filter(|_| round > 0));
+        }
+    }
+    let medians = contenders.iter().zip(samples).filter(|(_, samples)| !samples.is_empty());
+    let words = medians.map(|(contender, mut samples)| {
+        samples.sort_by(f64::total_cmp);
+        format!("{} {:.1}", contender.name, samples[samples.len() / 2] / 1e3)
+    });
+    println!("{case:36} {}", words.collect::<Vec<_>>().join(", "));
 }
 
 /// The queue of a SYCL device where there is one, since that is the memory Python uses by default, too.
