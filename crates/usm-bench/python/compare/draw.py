@@ -83,7 +83,8 @@ def series(group: str, members: dict[str, list[Case]]) -> Figure:
         above = [cost.high - cost.median for _, cost in points]
         medians = [cost.median for _, cost in points]
         axes.errorbar([x for x, _ in points], medians, yerr=[below, above], marker="o", markersize=3, label=name)
-    axes.set(xscale="log", yscale="log", title=f"{group}: time{' for each MiB of the result' if per_byte else ''}")
+    axes.set_yscale("log", base=2)
+    axes.set(xscale="log", title=f"{group}: time{' for each MiB of the result' if per_byte else ''}")
     axes.set_xticks(list(places), list(places.values()))
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: readable(value, "ns"))
