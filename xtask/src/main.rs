@@ -1,6 +1,5 @@
 //! The maintainer's commands: `cargo xtask demo`, `test`, `ci` and the others; each is one function in `tasks`.
 
-mod bench;
 mod failure;
 mod project;
 mod python;
@@ -54,7 +53,7 @@ enum Task {
     /// Build the documentation, warnings are errors
     Docs,
     /// Compare with neighbours and limits; writes target/bench/report.html, report.json and summary.md
-    Bench(bench::Options),
+    Bench(tasks::bench::Options),
     /// Build the kernels of usm-array: OpenCL C to SPIR-V modules, which are committed
     Spirv,
     /// The long campaign: the property tests of usm-array, optimized, with many cases, and those of the wheel with 10,000
@@ -89,7 +88,7 @@ fn run(cli: Cli) -> Outcome<()> {
         Task::Doctor => tasks::doctor::run(&project),
         Task::Dist => tasks::dist::run(&project),
         Task::Docs => tasks::docs::run(&project),
-        Task::Bench(options) => bench::run(&project, &options),
+        Task::Bench(options) => tasks::bench::run(&project, &options),
         Task::Spirv => tasks::spirv::run(&project),
         Task::Verify { sanitize: true, .. } => tasks::sanitize::run(&project),
         Task::Verify { cases, .. } => tasks::verify::run(&project, cases),

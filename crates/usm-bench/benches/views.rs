@@ -1,4 +1,4 @@
-//! Views beside those of ndarray with a dynamic number of dimensions.
+//! Views, some beside those of ndarray with a dynamic number of dimensions; the interface; overlaps.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::hint::black_box;
@@ -59,6 +59,18 @@ fn other_views(c: &mut Criterion) {
     group.bench_function("flip", |b| b.iter(|| black_box(&array).flip(black_box(None)).unwrap()));
 }
 
+fn views(c: &mut Criterion) {
+    let (_, queue, kind) = usm_bench::places().swap_remove(0);
+    let array = UsmArray::empty(&queue, kind, &[100, 100], Dtype::F64).unwrap();
+    let mut group = c.benchmark_group("views");
+    group.bench_function("a[::-1]", |b| b.iter(|| array.slice(black_box(&[ITEMS[0]])).unwrap()));
+    group.bench_function("a[3]", |b| b.iter(|| array.slice(black_box(&[SliceItem::Index(3)])).unwrap()));
+    group.bench_function("a.T", |b| b.iter(|| black_box(&array).transpose()));
+    group.bench_function("interface", |b| b.iter(|| black_box(&array).interface()));
+    let interface = array.interface().unwrap();
+    group.bench_function("validate", |b| b.iter(|| black_box(&interface).validate().unwrap()));
+}
+
 fn overlaps(c: &mut Criterion) {
     let layout = |shape: &[usize], strides: &[isize], offset| {
         Layout::new(shape, Some(strides), offset, Order::C).unwrap()
@@ -78,5 +90,5 @@ fn overlaps(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, slice_of_three_axes, other_views, overlaps);
+criterion_group!(benches, views, slice_of_three_axes, other_views, overlaps);
 criterion_main!(benches);

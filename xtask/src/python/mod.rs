@@ -4,5 +4,7 @@ mod requirements;
 mod stamp;
 mod venv;
 
-pub(crate) use requirements::{COMPARED, HEAVY_PEERS, KERNELS, MAKE, PEERS, PYTEST, STYLE, SYCL, TYPES};
+pub(crate) use requirements::{
+    COMPARED, HEAVY_PEERS, KERNELS, MAKE, PEERS, PYTEST, REPORT, STYLE, SYCL, TYPES,
+};
 pub(crate) use venv::Venv;

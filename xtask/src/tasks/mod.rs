@@ -1,5 +1,6 @@
 //! One file and one function per command.
 
+pub(crate) mod bench;
 pub(crate) mod ci;
 pub(crate) mod demo;
 pub(crate) mod dist;

@@ -1,0 +1,77 @@
+"""The Python side of the comparison of `cargo xtask bench`: says which cases it has, and runs them when told to.
+
+Requests are lines, words apart by tabs; each is answered by one line of JSON: `list`; `open CASE`;
+`run CONTENDER COUNT`, which gives nanoseconds for all of the runs, or a value; `close`.
+"""
+
+import gc
+import json
+import sys
+from collections.abc import Iterator
+
+import alone
+import arrays
+import calls
+import memory
+import process
+import queues
+from case import Case, Measured
+from yardstick import beside
+
+# Cases on device memory through queues run in a process of their own, which has USM_STRICT_DEVICE=1.
+# Cases that depend on who knows a queue run in a process that never imports dpctl.
+SIDES = {"python": [memory, calls, arrays, process], "queues": [queues], "alone": [alone]}
+
+# Their bounds are times.
+TIMED = [memory, calls, alone]
+
+
+def cases(side: str) -> Iterator[Case]:
+    for module in SIDES[side]:
+        found = module.cases()
+        yield from beside(found) if module in TIMED else found
+
+
+def answer(value: object) -> None:
+    print(json.dumps(value), flush=True)
+
+
+def opened(case: Case) -> dict[str, Measured]:
+    """Sets the case up and answers which contenders can run."""
+    ready: dict[str, Measured] = {}
+    described = []
+    for contender in case.contenders:
+        try:
+            measured = contender.set_up()
+            measured(1)
+        except Exception as error:  # A missing function is a finding, whatever it raises.
+            described.append({"name": contender.name, "missing": f"{type(error).__name__}: {error}"})
+        else:
+            ready[contender.name] = measured
+            described.append({"name": contender.name})
+    answer(described)
+    return ready
+
+
+def main(side: str) -> None:
+    known = {case.name: case for case in cases(side)}
+    ready: dict[str, Measured] = {}
+    gc.disable()
+    for line in sys.stdin:
+        match line.rstrip("\n").split("\t"):
+            case ["list"]:
+                answer([case.description() for case in known.values()])
+            case ["open", name] if name in known:
+                ready = opened(known[name])
+            case ["run", name, count] if name in ready:
+                answer(ready[name](int(count)))
+            case ["close"]:
+                ready = {}
+                gc.collect()
+                answer({})
+            case _:
+                answer({"error": f"no such request now: {line.rstrip()}"})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

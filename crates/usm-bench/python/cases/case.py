@@ -1,0 +1,55 @@
+"""A case and its contenders."""
+
+import timeit
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sides import Side
+
+# Takes how often to run; gives nanoseconds for all of the runs, or a value that is no time.
+Measured = Callable[[int], float]
+
+# A statement is written this often in the timed loop, so that the loop itself costs less than a nanosecond.
+REPEATS = 10
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    set_up: Callable[[], Measured]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`name` is `group/case`; `once`: run one at a time; `processes`: in so many, one after the other."""
+
+    name: str
+    contenders: list[Contender]
+    unit: str = "ns"
+    once: bool = False
+    processes: int = 1
+
+    def description(self) -> dict[str, Any]:
+        listed = {"case": self.name, "bytes": 0, "unit": self.unit}
+        return listed | {"once": self.once, "processes": self.processes}
+
+
+def timed(name: Side | str, statement: str, names: Callable[[], dict[str, Any]], repeats: int = REPEATS) -> Contender:
+    """A statement, in the names that `names()` makes when the case is opened."""
+
+    def set_up() -> Measured:
+        timer = timeit.Timer("\n".join([statement] * repeats), globals=names())
+
+        def run(count: int) -> float:
+            loops = -(-count // repeats)
+            return timer.timeit(loops) * 1e9 / (loops * repeats) * count
+
+        return run
+
+    return Contender(str(name), set_up)
+
+
+def value(name: str, measure: Callable[[], float]) -> Contender:
+    """What a function returns each time."""
+    return Contender(name, lambda: lambda _count: measure())

@@ -1,0 +1,112 @@
+"""The comparison of `cargo xtask bench`, which builds the programs and passes their places."""
+
+import argparse
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from judge import Goals, State, Verdict, better, judge
+from machine import Machine
+from measure import FULL, QUICK, Bench, Worker, WorkerError
+from record import Case
+from report import Report, performance_page, write
+
+ROOT = Path(__file__).resolve().parents[4]
+GOALS = ROOT / "crates/usm-bench/goals.toml"
+CASES = ROOT / "crates/usm-bench/python/cases"
+PAGE = ROOT / "guide/performance.md"
+
+# A goal that is missed so often is missed.
+TRIES = 3
+
+# The folder that has dpctl's `lib`: not that of the Python where packages come from elsewhere.
+PREFIX = """
+import importlib.util, pathlib, sys
+spec = importlib.util.find_spec("dpctl")
+print(pathlib.Path(spec.origin).parents[4] if spec else sys.prefix)
+"""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--python", help="the Python with usm, NumPy, dpctl and dpnp")
+    parser.add_argument("--rust", help="the Rust program")
+    parser.add_argument("--folder", type=Path, required=True, help="takes the reports")
+    parser.add_argument("--case", default="")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--compare", type=Path)
+    parser.add_argument("--judge", type=Path)
+    return parser.parse_args()
+
+
+def workers(python: str, rust: str) -> list[Worker]:
+    """Each process has its own SYCL runtime. The module `cases` says which cases belong to which side."""
+    prefix = subprocess.check_output([python, "-P", "-c", PREFIX], text=True).strip()
+    strict = dict(os.environ, USM_STRICT_DEVICE="1")
+    sides = {"python": None, "alone": None, "queues": strict}
+    made = [Worker([python, "-B", str(CASES), side], environment) for side, environment in sides.items()]
+    return [*made, Worker([rust], dict(os.environ, VIRTUAL_ENV=prefix))]
+
+
+def measure(options: argparse.Namespace, goals: Goals) -> Report:
+    machine = Machine.look(options.python, ROOT)
+    bench = Bench(workers(options.python, options.rust), QUICK if options.quick else FULL)
+    try:
+        names = bench.chosen(options.case)
+        if not names:
+            raise SystemExit(f"no case contains {options.case!r}")
+        measured = {case.name: case for case in bench.measure(names)}
+        repeated = repeat(bench, goals, measured) if options.check else []
+    finally:
+        bench.stop()
+    machine.look_again()
+    return Report(options.quick, machine, list(measured.values()), list(bench.listed), repeated, time.time())
+
+
+def repeat(bench: Bench, goals: Goals, measured: dict[str, Case]) -> list[str]:
+    """Measures failed cases again: other programs of the machine disturb some cases of any run."""
+    kept: set[str] = set()
+    for _ in range(1, TRIES):
+        failed = [verdict for verdict in judge(goals, measured, bench.listed) if verdict.fails]
+        names = list(dict.fromkeys(name for verdict in failed for name in verdict.needed if name in measured))
+        if not names:
+            break
+        print(f"once more, since a goal was missed or not measured: {len(names)} cases")
+        kept |= better(goals, measured, bench.listed, bench.again(names))
+    return sorted(kept)
+
+
+def outcome(verdicts: list[Verdict]) -> str:
+    count = {state: sum(verdict.state is state for verdict in verdicts) for state in State}
+    if failed := count[State.MISSED] + count[State.UNMEASURED]:
+        raise SystemExit(f"{failed} goals were not reached, or not measured")
+    return (
+        f"{count[State.REACHED]} goals are reached, {count[State.PACED]} more only through the pace of the machine; "
+        f"{count[State.AT_FLOOR]} are missed with a known reason, and not by more than it explains"
+    )
+
+
+def main() -> None:
+    options = arguments()
+    goals = Goals.parse(GOALS.read_text())
+    before = Report.read(options.compare) if options.compare else None
+    if options.judge:
+        report = Report.read(options.judge)
+    else:
+        report = measure(options, goals)
+    report.verdicts = judge(goals, {case.name: case for case in report.cases}, report.known)
+    print(write(report, options.folder, before), flush=True)
+    if options.page:
+        PAGE.write_text(performance_page(report))
+    if options.check:
+        print(outcome(report.verdicts))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except WorkerError as error:
+        raise SystemExit(f"error: {error}") from None

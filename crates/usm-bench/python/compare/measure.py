@@ -1,0 +1,233 @@
+"""Measuring: cases one after the other, the contenders of a case in turn, round by round."""
+
+import contextlib
+import json
+import random
+import select
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from record import Case, Contender, digits, ratios, readable, summary
+
+# Seconds that an answer may take. A copy of another library has been seen to wait for ever, in the driver's threads.
+PATIENCE = 300.0
+LEAST_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Effort:
+    """A sample takes at least `sample_ns`; a case ends after `rounds` or `seconds`; all cases share `total` seconds."""
+
+    sample_ns: float = 5e6
+    rounds: int = 31
+    seconds: float = 6.0
+    long_cases: bool = True
+    processes: int = 1000
+    total: float = float("inf")
+
+
+FULL = Effort()
+QUICK = Effort(sample_ns=1e6, rounds=15, seconds=0.25, long_cases=False, processes=1, total=140.0)
+
+
+class WorkerError(Exception):
+    """A program refused a request, ended, or did not answer."""
+
+
+class Worker:
+    """A program that has cases and runs their contenders: a request is a line of words, the answer a line of JSON."""
+
+    def __init__(self, command: list[str], environment: dict[str, str] | None = None, patience: float = PATIENCE):
+        self.command, self.environment, self.patience = command, environment, patience
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, *request: object) -> object:
+        """Starts the program where it does not run. A program that fails is stopped; the next request starts it."""
+        if self.process is None:
+            pipe = subprocess.PIPE
+            self.process = subprocess.Popen(self.command, env=self.environment, stdin=pipe, stdout=pipe, text=True)
+        try:
+            answer = json.loads(self._exchange(self.process, "\t".join(map(str, request))))
+        except (WorkerError, OSError, ValueError) as error:
+            self.stop()
+            raise WorkerError(f"{' '.join(map(str, request))}: {error}") from error
+        if isinstance(answer, dict) and "error" in answer:
+            raise WorkerError(str(answer["error"]))
+        return answer
+
+    def _exchange(self, process: "subprocess.Popen[str]", request: str) -> str:
+        assert process.stdin and process.stdout
+        print(request, file=process.stdin, flush=True)
+        if not select.select([process.stdout], [], [], self.patience)[0]:
+            raise WorkerError(f"no answer within {self.patience:.0f} s")
+        if line := process.stdout.readline():
+            return line
+        raise WorkerError(f"the program ended: {process.wait(5)}")
+
+    def stop(self) -> None:
+        """The end of its input ends a program; one that goes on is killed."""
+        if self.process is None:
+            return
+        process, self.process = self.process, None
+        try:
+            process.communicate(timeout=5)
+        except (subprocess.TimeoutExpired, OSError):
+            process.kill()
+            process.communicate()
+
+
+def orders(count: int) -> Iterator[list[int]]:
+    """The order of each round: none comes after itself, and all others come before it about equally often."""
+    generator, order, last = random.Random(1), list(range(count)), None
+    while True:
+        generator.shuffle(order)
+        if count > 1 and order[0] == last:
+            other = generator.randrange(1, count)
+            order[0], order[other] = order[other], order[0]
+        last = order[-1] if order else None
+        yield order
+
+
+@dataclass
+class Listed:
+    """A case as the programs describe it, and the programs that have contenders for it."""
+
+    case: str
+    bytes: int
+    unit: str
+    workers: list[Worker]
+    x: float | None = None
+    long: bool = False
+    once: bool = False
+    processes: int = 1
+
+
+@dataclass
+class Entrant:
+    """A contender of an open case; a sample of it takes `calls` calls."""
+
+    worker: Worker
+    record: Contender
+    calls: int = 1
+
+    def run(self) -> float | None:
+        """Nanoseconds of all calls, or a value; None for a contender that is missing."""
+        if self.record.missing is None:
+            try:
+                return float(self.worker.ask("run", self.record.name, self.calls))  # type: ignore[arg-type]
+            except WorkerError as error:
+                self.record.fail(error)
+        return None
+
+    def calibrate(self, wanted: float) -> None:
+        """Finds how many calls make a sample; this also warms everything up."""
+        while (took := self.run()) is not None:
+            if took >= 0.5 * wanted or self.calls >= 1 << 24:
+                self.calls = max(1, -int(-wanted * self.calls // max(took, 1.0)))
+                return
+            self.calls *= 4
+
+
+class Bench:
+    """The programs that measure, and all the cases they have."""
+
+    def __init__(self, workers: list[Worker], effort: Effort):
+        self.workers, self.effort = workers, effort
+        self.listed: dict[str, Listed] = {}
+        for worker in workers:
+            for described in worker.ask("list"):  # type: ignore[attr-defined]
+                new = Listed(workers=[], **described)
+                known = self.listed.setdefault(new.case, new)
+                known.workers.append(worker)
+                # Whichever of them says so.
+                known.long, known.bytes = known.long or new.long, max(known.bytes, new.bytes)
+                known.processes = max(known.processes, new.processes)
+
+    def chosen(self, pattern: str) -> list[str]:
+        fits = (one for one in self.listed.values() if self.effort.long_cases or not one.long)
+        return [one.case for one in fits if pattern in one.case]
+
+    def measure(self, names: list[str]) -> list[Case]:
+        start, cases = time.monotonic(), []
+        for place, name in enumerate(names):
+            share = max(0.0, self.effort.total - (time.monotonic() - start)) / (len(names) - place)
+            cases.append(self._over_processes(self.listed[name], min(self.effort.seconds, share)))
+            print(f"{place + 1}/{len(names)} {line(cases[-1])}")
+        return cases
+
+    def again(self, names: list[str]) -> list[Case]:
+        """By new processes: some timings depend on the process, and stay the same while it lives."""
+        self.stop()
+        return self.measure(names)
+
+    def stop(self) -> None:
+        for worker in self.workers:
+            worker.stop()
+
+    def _over_processes(self, listed: Listed, seconds: float) -> Case:
+        parts = max(1, min(listed.processes, self.effort.processes))
+        case = self._once(listed, -(-self.effort.rounds // parts), seconds / parts)
+        for _ in range(1, parts):
+            for worker in listed.workers:
+                worker.stop()
+            join(case, self._once(listed, -(-self.effort.rounds // parts), seconds / parts))
+        return case
+
+    def _once(self, listed: Listed, rounds: int, seconds: float) -> Case:
+        case = Case(listed.case, listed.bytes, listed.unit, listed.x)
+        entrants: list[Entrant] = []
+        for worker in listed.workers:
+            try:
+                opened: list[dict] = worker.ask("open", listed.case)  # type: ignore[assignment]
+            except WorkerError as error:
+                entrants.append(Entrant(worker, Contender(f"program {self.workers.index(worker)}", [], str(error))))
+                continue
+            found = [Contender(one["name"], [], one.get("missing")) for one in opened]
+            entrants += [Entrant(worker, contender) for contender in found]
+        # Ours first in tables.
+        entrants.sort(key=lambda entrant: not entrant.record.is_ours)
+        if not listed.once:
+            for entrant in entrants:
+                entrant.calibrate(self.effort.sample_ns)
+        start = time.monotonic()
+        for round_, order in zip(range(rounds), orders(len(entrants)), strict=False):
+            if round_ >= LEAST_ROUNDS and time.monotonic() - start > seconds:
+                break
+            for entrant in (entrants[place] for place in order):
+                if (took := entrant.run()) is not None:
+                    entrant.record.samples.append(took / entrant.calls)
+        for worker in listed.workers:
+            if worker.process:
+                with contextlib.suppress(WorkerError):
+                    worker.ask("close")
+        case.contenders = [entrant.record for entrant in entrants]
+        return case
+
+
+def join(case: Case, more: Case) -> None:
+    """Adds the samples of another process. A contender that failed in one of them has none."""
+    for contender in case.contenders:
+        other = more.contender(contender.name)
+        if other is None:
+            contender.fail("not there in a program that was started anew")
+        elif contender.missing is None and other.missing is None:
+            contender.samples += other.samples
+        else:
+            contender.fail(contender.missing or other.missing)
+
+
+def line(case: Case) -> str:
+    """Ours, and how it compares to the others."""
+    ours, words = case.ours(), []
+    for contender in case.contenders:
+        found = summary(contender.samples)
+        ratio = ratios(ours, contender) if ours and ours is not contender else None
+        if found is None:
+            words.append(f"{contender.name} -")
+        elif ratio:
+            words.append(f"{digits(ratio.median)} × {contender.name}")
+        else:
+            words.append(f"{contender.name} {readable(found.median, case.unit)}")
+    return f"{case.name}: {', '.join(words)}"
