@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use usm_array::usm_core::backend::Backend;
 use usm_array::usm_core::testing::{Method, RecordingBackend};
-use usm_array::usm_core::{BackendId, DeviceType, Queue, Runtime, UsmKind};
+use usm_array::usm_core::{BackendId, Queue, Runtime, UsmKind};
 use usm_array::{BufferSource, Dtype, SliceItem, UsmArray};
 
 const BACKWARDS: SliceItem = SliceItem::Slice { start: None, stop: None, step: -2 };
@@ -52,40 +52,6 @@ fn large_ones_are_one_kernel_and_small_ones_none() {
         assert_eq!(recording.count(Method::SubmitKernel), kernels, "{rows} × {columns}");
         assert_eq!(array.to_vec::<u32>().unwrap(), expected);
     }
-}
-
-#[test]
-fn large_dense_runs_of_words_are_one_kernel_on_processors() {
-    let Some((recording, queue)) = recorded() else { return };
-    let on_processor = usize::from(queue.device().info().device_type == DeviceType::Cpu);
-    let len = (16 << 20) + 64;
-    let values: Vec<u8> = (0..len).map(|i| ((i * 7) >> 3) as u8).collect();
-    let source = UsmArray::from_slice(&queue, UsmKind::Device, &[len], &values).unwrap();
-    let part = |array: &UsmArray, start: usize, len: usize| {
-        let (start, stop) = (Some(start as isize), Some((start + len) as isize));
-        array.slice(&[SliceItem::Slice { start, stop, step: 1 }]).unwrap()
-    };
-    let long = 16 << 20;
-    for (from, to, len, kernels) in [
-        (0, 0, long, on_processor),
-        (16, 40, long, on_processor),
-        (3, 8, long, 0),
-        (8, 3, long, 0),
-        (0, 0, long + 1, 0),
-        (0, 0, long - 8, 0),
-    ] {
-        let target = UsmArray::zeros(&queue, UsmKind::Device, &[values.len()], Dtype::U8).unwrap();
-        recording.clear();
-        part(&target, to, len).assign(&part(&source, from, len)).unwrap();
-        assert_eq!(recording.count(Method::SubmitKernel), kernels, "{from} {to} {len}");
-        let mut expected = vec![0; values.len()];
-        expected[to..to + len].copy_from_slice(&values[from..from + len]);
-        assert!(target.to_vec::<u8>().unwrap() == expected, "{from} {to} {len}");
-    }
-    recording.clear();
-    part(&source, 8, long).assign(&part(&source, 0, long)).unwrap();
-    assert_eq!(recording.count(Method::SubmitKernel), 0, "the runs overlap");
-    assert!(source.to_vec::<u8>().unwrap()[8..8 + long] == values[..long]);
 }
 
 #[test]

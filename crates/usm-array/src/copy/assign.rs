@@ -1,17 +1,13 @@
 //! Arrays to arrays, of any kinds, contexts and dtypes, overlapping or not
 
 use super::cast::Cast;
-use super::executor::{Executor, addresses, is_reachable, overlap, small_run};
-use super::host::execute;
-use super::overlap::assign_overlapping;
+use super::execute::assign;
+use super::place::small_run;
 use super::plan::CopyPlan;
-use super::staged;
-use super::{by_kernel, by_task};
 use crate::array::UsmArray;
 use crate::dtype::{Casting, can_cast};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, SliceItem};
-use crate::view::{HostRead, HostWrite};
 use usm_memory::usm_core::{Queue, UsmKind};
 
 impl UsmArray {
@@ -101,33 +97,7 @@ impl UsmArray {
         let Some(plan) = CopyPlan::new(&self.layout_from_lowest()?, &broadcast) else {
             return Ok(());
         };
-        let cast = Cast::new(source.dtype(), self.dtype());
-        let overlaps = overlap(&addresses(self), &addresses(source));
-        let (to_reachable, from_reachable) = (is_reachable(self), is_reachable(source));
-        match Executor::choose(&plan, cast, to_reachable, from_reachable) {
-            Executor::QueueCopy if !overlaps && by_kernel::assign_run(self, source)? => Ok(()),
-            Executor::QueueCopy => {
-                // Both are exactly the bytes they span. Buffers copy overlapping bytes correctly.
-                let from = source.buffer().sub_buffer(source.byte_range().start, self.size_bytes())?;
-                let to = self.buffer().sub_buffer(self.byte_range().start, self.size_bytes())?;
-                Ok(to.copy_from(&from)?)
-            }
-            _ if overlaps => assign_overlapping(self, source, plan, cast),
-            Executor::Host => {
-                let from = HostRead::lock(source)?;
-                let to = HostWrite::lock(self)?;
-                // SAFETY: by P1 the plan visits elements of the two arrays, counted from the lowest ones, where the guarded memory
-                // begins; the guards admit nobody else, and the memory does not overlap.
-                unsafe { execute(plan, cast, to.as_mut_ptr(), from.as_ptr()) };
-                Ok(())
-            }
-            Executor::Indirect => match by_task::queue(self, source) {
-                Some(queue) => by_task::assign(queue, self, source, plan, cast),
-                // Kernels do not cast.
-                None if cast.run().is_none() && by_kernel::assign(self, source, &plan)? => Ok(()),
-                None => staged::assign(self, source, plan, cast),
-            },
-        }
+        assign(self, source, plan, Cast::new(source.dtype(), self.dtype()))
     }
 }
 

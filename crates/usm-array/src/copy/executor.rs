@@ -1,66 +1,122 @@
-//! Who carries a plan out
+//! Who carries a plan out: all that can happen to an assignment, chosen in one place
 
-use std::ops::Range;
+use usm_memory::usm_core::{Queue, UsmKind};
 
 use super::cast::Cast;
-use super::plan::CopyPlan;
+use super::kernel::{Job, StridedKernels};
+use super::place::{Place, addresses, overlap};
+use super::plan::{CopyPlan, Side};
 use crate::array::UsmArray;
 
-/// The means of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Executor {
-    /// Host code, in the memory of both sides.
+/// Copies of fewer bytes are for no kernel: the first use of one builds it, which takes as long as staging hundreds of megabytes.
+const MIN_KERNEL_BYTES: usize = 1 << 20;
+
+/// The means of a copy, with the parts of its plan where it has some.
+pub(super) enum Executor<'a> {
+    /// Host code, which reaches both sides.
     Host,
-    /// One operation of a queue: both sides are the bytes they span.
-    QueueCopy,
-    /// Host code in a task of a queue, where that reaches both sides; else a kernel, for all of it or for the pieces of memory that host
-    /// code cannot reach; else host code in copies of such pieces.
-    Indirect,
+    /// Copies of buffers, since both sides are the bytes they span, and host code does not reach one of them.
+    Bytes(Run<'a>),
+    /// Host code, for arrays with bytes in common: in an order, or with temporaries, as if the source were copied first.
+    Overlapping(&'a UsmArray, &'a UsmArray),
+    /// Host code in a task of the queue, which reaches both sides.
+    Task(&'a Queue),
+    /// A kernel of the queue, which reaches both sides.
+    Kernel(&'a Queue),
+    /// Pieces of the elements of device memory, which a kernel packs into host memory or takes from there; host code does the rest.
+    Packed(&'a Queue, Vec<CopyPlan>),
+    /// Pieces of the bytes that the elements span in device memory, copied to or from host memory by the queue; host code sorts them.
+    Spans(&'a Queue, Vec<CopyPlan>),
+    /// Pieces that are copied twice, by way of host memory: each time by one of the others.
+    ThroughHost(Vec<CopyPlan>),
 }
 
-impl Executor {
-    /// For a plan whose sides host code reaches or not.
-    pub(super) fn choose(plan: &CopyPlan, cast: Cast, dst_reachable: bool, src_reachable: bool) -> Self {
-        if dst_reachable && src_reachable {
-            Self::Host
-        } else if cast.run().is_none() && plan.is_one_run() {
-            Self::QueueCopy
-        } else {
-            Self::Indirect
+/// One dense run of elements on both sides.
+pub(super) enum Run<'a> {
+    Between(&'a UsmArray, &'a UsmArray),
+    ToHost(*mut u8, &'a UsmArray),
+    FromHost(&'a UsmArray, *const u8),
+}
+
+impl<'a> Run<'a> {
+    /// `None` where the caller holds a guard: buffers take their own.
+    fn between(to: Place<'a>, from: Place<'a>) -> Option<Self> {
+        match (to, from) {
+            (Place::Array(target), Place::Array(source)) => Some(Self::Between(target, source)),
+            (Place::Host(dst), Place::Array(source)) => Some(Self::ToHost(dst, source)),
+            (Place::Array(target), Place::Host(src)) => Some(Self::FromHost(target, src)),
+            _ => None,
         }
     }
 }
 
-/// Whether the copy engine may follow pointers into the memory of an array.
-pub(super) fn is_reachable(array: &UsmArray) -> bool {
-    array.is_host_reachable()
+impl<'a> Executor<'a> {
+    /// For a plan between two places.
+    pub(super) fn choose(plan: &CopyPlan, cast: Cast, to: Place<'a>, from: Place<'a>) -> Self {
+        let is_same = cast.run().is_none();
+        let (device_to, device_from) = (to.device(), from.device());
+        let device = device_to.or(device_from);
+        if device.is_some()
+            && is_same
+            && plan.is_one_run()
+            && let Some(run) = Run::between(to, from)
+        {
+            return Self::Bytes(run);
+        }
+        if let (Place::Array(target), Place::Array(source)) = (to, from)
+            && overlap(&addresses(target), &addresses(source))
+        {
+            return Self::Overlapping(target, source);
+        }
+        let Some(device) = device else { return Self::Host };
+        let queue = device.queue();
+        let itemsize = cast.src.itemsize_bytes();
+        if queue.runs_host_tasks() && to.is_for_tasks_of(queue) && from.is_for_tasks_of(queue) {
+            return Self::Task(queue);
+        }
+        // Kernels do not cast.
+        let is_for_kernels = is_same && is_for_kernels(queue, plan, itemsize);
+        let takes = |to: usize, from: usize| {
+            StridedKernels::global().takes(queue, Job::Copy, plan, itemsize, [to, from])
+        };
+        if is_for_kernels
+            && to.is_for_kernels_of(queue)
+            && from.is_for_kernels_of(queue)
+            && takes(to.address(), from.address())
+        {
+            return Self::Kernel(queue);
+        }
+        if device_to.is_some() && device_from.is_some() {
+            return Self::ThroughHost(plan.clone().pieces_through_host(itemsize));
+        }
+        let side = if device_to.is_some() { Side::Target } else { Side::Source };
+        let packed = if is_for_kernels { plan.packed_pieces(side, itemsize) } else { None };
+        // Memory of another device than the queue's is for copies of the queue, not for its kernels.
+        let is_packed = || {
+            device.buffer().is_reachable_by(queue)
+                && queue.device().info().supports(UsmKind::Host)
+                && takes(addresses(device).start, 0)
+        };
+        match packed.filter(|_| is_packed()) {
+            Some(pieces) => Self::Packed(queue, pieces),
+            None => {
+                let spanned = if side == Side::Target { cast.dst } else { cast.src };
+                Self::Spans(queue, plan.clone().span_pieces(side, spanned.itemsize_bytes()))
+            }
+        }
+    }
 }
 
-/// Bytes up to which planning a copy takes longer than the copy.
-const SMALL_BYTES: usize = 16 << 10;
-
-/// True for a few elements side by side in row-major order, from the one with index zero on.
-pub(super) fn is_small_in_order(array: &UsmArray) -> bool {
-    (1..=SMALL_BYTES).contains(&array.size_bytes()) && array.is_c_contiguous()
+/// Whether a kernel sets the elements of an array to one value, by the plan of its layout.
+pub(super) fn is_filled_by_kernel(array: &UsmArray, plan: &CopyPlan) -> bool {
+    let (queue, itemsize) = (array.queue(), array.itemsize_bytes());
+    is_for_kernels(queue, plan, itemsize)
+        && array.buffer().is_reachable_by(queue)
+        && StridedKernels::global().takes(queue, Job::Fill, plan, itemsize, [addresses(array).start, 0])
 }
 
-/// The bytes of a few elements without gaps between them, in any order of the axes: to be copied as they are, by whoever reaches
-/// them.
-pub(super) fn small_run(array: &UsmArray) -> Option<Range<usize>> {
-    let len_bytes = array.size_bytes();
-    let is_small = (1..=SMALL_BYTES).contains(&len_bytes);
-    is_small.then(|| array.byte_range()).filter(|range| range.len() == len_bytes)
-}
-
-/// The addresses that the elements of an array span.
-pub(super) fn addresses(array: &UsmArray) -> Range<usize> {
-    let range = array.byte_range();
-    let start = array.buffer().address();
-    start + range.start..start + range.end // inside the buffer, by A1
-}
-
-/// True when two ranges of addresses have a byte in common. Addresses tell, and not buffers: the same foreign memory may be
-/// borrowed twice.
-pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.start < b.end && b.start < a.end
+/// Whether a plan is large enough for a kernel, which may carry it out in any order.
+fn is_for_kernels(queue: &Queue, plan: &CopyPlan, itemsize_bytes: usize) -> bool {
+    // Host code in a task of the queue is better still, and no kernel is there.
+    !queue.runs_host_tasks() && plan.size() * itemsize_bytes >= MIN_KERNEL_BYTES && plan.is_ascending()
 }

@@ -1,7 +1,9 @@
 //! One value for all elements
 
-use super::by_kernel;
-use super::executor::{is_reachable, small_run};
+use super::execute::wait;
+use super::executor::is_filled_by_kernel;
+use super::kernel::StridedKernels;
+use super::place::{lock_target, small_run};
 use super::plan::CopyPlan;
 use crate::array::UsmArray;
 use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
@@ -63,10 +65,10 @@ impl UsmArray {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
-        if self.size() == 1 && is_reachable(self) {
+        if self.size() == 1 && self.is_host_reachable() {
             return Ok(self.buffer().copy_from_host(element, self.first_byte())?);
         }
-        if let Some(range) = small_run(self).filter(|_| is_reachable(self)) {
+        if let Some(range) = small_run(self).filter(|_| self.is_host_reachable()) {
             if range.len() <= FEW_BYTES {
                 let mut bytes = [0; FEW_BYTES];
                 let bytes = &mut bytes[..range.len()];
@@ -76,15 +78,19 @@ impl UsmArray {
             return Ok(self.buffer().sub_buffer(range.start, range.len())?.fill(element)?);
         }
         let layout = self.layout_from_lowest()?;
-        let plan = CopyPlan::new(&layout, &layout).filter(|_| !is_reachable(self));
+        let plan = CopyPlan::new(&layout, &layout).filter(|_| !self.is_host_reachable());
         if let Some(plan) = plan {
             if plan.is_one_run() {
                 let range = self.byte_range();
                 let dense = self.buffer().sub_buffer(range.start, range.len())?;
                 return Ok(dense.fill(element)?);
             }
-            if by_kernel::fill(self, element, &plan)? {
-                return Ok(());
+            if is_filled_by_kernel(self, &plan) {
+                let to = lock_target(self)?;
+                let kernels = StridedKernels::global();
+                // SAFETY: elements of the array (P1), none of them visited twice, where the queue reaches them, as was just seen; nobody
+                // else uses them (K1) until the wait below has ended.
+                return wait(unsafe { kernels.fill(self.queue(), &plan, element, to.start, &[]) });
             }
         }
         let one = Layout::contiguous(&[], Order::C)?;

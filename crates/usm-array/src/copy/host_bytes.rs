@@ -3,15 +3,14 @@
 use std::ops::Range;
 
 use super::cast::Cast;
-use super::executor::{Executor, addresses, is_reachable, is_small_in_order, overlap};
-use super::host::execute;
+use super::execute::execute;
+use super::place::{Place, addresses, is_small_in_order, overlap};
 use super::plan::CopyPlan;
-use super::staged;
 use crate::array::{UsmArray, check_bounds};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
-use crate::view::{HostRead, HostWrite, bytes_of_mut, zeroed_vec};
+use crate::view::{bytes_of_mut, zeroed_vec};
 
 impl UsmArray {
     /// The elements in row-major order, copied to the host.
@@ -72,19 +71,10 @@ impl UsmArray {
             bytes.copy_from_slice(&copied);
             return Ok(());
         }
-        let cast = Cast::new(self.dtype(), dtype);
-        match Executor::choose(&plan, cast, true, is_reachable(self)) {
-            Executor::Host => {
-                let from = HostRead::lock(self)?;
-                // SAFETY: by P1 the plan visits elements of the array, counted from the lowest one, where the guarded memory
-                // begins, and elements that were just checked to lie in `bytes`; the two do not overlap.
-                unsafe { execute(plan, cast, bytes.as_mut_ptr(), from.as_ptr()) };
-                Ok(())
-            }
-            Executor::QueueCopy => Ok(self.buffer().copy_to_host(bytes, self.byte_range().start)?),
-            // SAFETY: as above, without a guard: that is taken there.
-            Executor::Indirect => unsafe { staged::read(self, plan, cast, bytes.as_mut_ptr()) },
-        }
+        let (cast, to) = (Cast::new(self.dtype(), dtype), Place::Host(bytes.as_mut_ptr()));
+        // SAFETY: 1. By P1 the plan visits elements that were just checked to lie in `bytes`, which is borrowed. 2. Elements of the
+        // array. 3. They do not overlap.
+        unsafe { execute(plan, cast, to, Place::Array(self)) }
     }
 
     /// Copies bytes of the host, elements in row-major order without gaps, to the elements. What
@@ -110,7 +100,7 @@ impl UsmArray {
     pub fn copy_from_host_contiguous(&self, bytes: &[u8]) -> Result<()> {
         self.check_len_bytes(bytes.len())?;
         // `bytes` may be a view of this very memory that somebody else made, which queues do not expect.
-        let is_apart = || is_reachable(self) || !overlap(&addresses(self), &addresses_of(bytes));
+        let is_apart = || self.is_host_reachable() || !overlap(&addresses(self), &addresses_of(bytes));
         if is_small_in_order(self) && self.is_writable() && is_apart() {
             return Ok(self.buffer().copy_from_host(bytes, self.first_byte())?);
         }
@@ -177,26 +167,10 @@ impl UsmArray {
         } else {
             start
         };
-        let cast = Cast::new(dtype, self.dtype());
-        match Executor::choose(&plan, cast, is_reachable(self), true) {
-            Executor::Host => {
-                let to = HostWrite::lock(self)?;
-                // SAFETY: by P1 the plan visits elements of the array, counted from the lowest one, where the guarded memory
-                // begins, and elements that were just checked to lie in the bytes; the two do not overlap.
-                unsafe { execute(plan, cast, to.as_mut_ptr(), start) };
-                Ok(())
-            }
-            Executor::QueueCopy => {
-                let first = plan.src_start.cast_unsigned() * self.itemsize_bytes();
-                // SAFETY: the dense run of the elements, which was just checked to lie in the bytes.
-                let run = unsafe { start.add(first) };
-                // SAFETY: the caller's promises 1 and 2: the run has nothing but elements.
-                let run = unsafe { std::slice::from_raw_parts(run, self.size_bytes()) };
-                Ok(self.buffer().copy_from_host(run, self.byte_range().start)?)
-            }
-            // SAFETY: as above, without a guard: that is taken there.
-            Executor::Indirect => unsafe { staged::write(self, plan, cast, start) },
-        }
+        let (cast, from) = (Cast::new(dtype, self.dtype()), Place::Host(start.cast_mut()));
+        // SAFETY: 1. By P1 the plan visits elements of the array. 2. Elements that were just checked to lie in the bytes, which are
+        // readable, and written by nobody, by the caller's promises. 3. They do not overlap.
+        unsafe { execute(plan, cast, Place::Array(self), from) }
     }
 
     /// The layout counted from the lowest element, as in a copy of [`UsmArray::byte_range`].

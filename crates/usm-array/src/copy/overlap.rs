@@ -6,10 +6,9 @@
 use usm_memory::{Error as MemoryError, WriteGuard};
 
 use super::cast::Cast;
-use super::executor::{addresses, is_reachable, overlap};
 use super::host::{execute, execute_in_order};
+use super::place::{addresses, overlap};
 use super::plan::{CopyPlan, Side};
-use super::staged;
 use crate::array::UsmArray;
 use crate::error::Result;
 use crate::view::zeroed_vec;
@@ -28,7 +27,7 @@ struct Both {
 impl Both {
     /// `None` if one guard cannot cover both, or if somebody else looks at one of them.
     fn lock(target: &UsmArray, source: &UsmArray) -> Result<Option<Self>> {
-        if !is_reachable(target) || !is_reachable(source) {
+        if !target.is_host_reachable() || !source.is_host_reachable() {
             return Ok(None);
         }
         let (dst, src) = (addresses(target), addresses(source));
@@ -52,25 +51,19 @@ impl Both {
     }
 }
 
-/// Copies elements by a plan that counts from the lowest elements of both arrays.
-pub(super) fn assign_overlapping(
-    target: &UsmArray,
-    source: &UsmArray,
-    plan: CopyPlan,
-    cast: Cast,
-) -> Result<()> {
-    let Some(both) = Both::lock(target, source)? else {
-        return through_packed(target, source, &plan, cast);
-    };
+/// Copies elements by a plan that counts from the lowest elements of both arrays. False when nothing was done, since one guard cannot
+/// cover both.
+pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan, cast: Cast) -> Result<bool> {
+    let Some(both) = Both::lock(target, source)? else { return Ok(false) };
     let (dst, src) = both.pointers();
     if cast.run().is_none() && plan.has_equal_strides() && plan.is_ascending() {
         let itemsize = cast.dst.itemsize_bytes().cast_signed();
         let to = dst.addr().wrapping_add_signed(plan.dst_start * itemsize);
         let from = src.addr().wrapping_add_signed(plan.src_start * itemsize);
-        let plan = if to <= from { plan } else { plan.reversed() };
+        let plan = if to <= from { plan.clone() } else { plan.clone().reversed() };
         // SAFETY: by P1 the plan visits elements of the two arrays, counted from the lowest ones, where the pointers lead (B1).
         unsafe { execute_in_order(&plan, cast.dst.itemsize_bytes(), dst, src) };
-        return Ok(());
+        return Ok(true);
     }
     let itemsize = cast.src.itemsize_bytes().cast_signed();
     let written = addresses(target);
@@ -79,7 +72,8 @@ pub(super) fn assign_overlapping(
         let start = src.addr().wrapping_add_signed(span.start * itemsize);
         overlap(&written, &(start..src.addr().wrapping_add_signed(span.end * itemsize)))
     };
-    let (shared, apart): (Vec<_>, Vec<_>) = plan.parts(PARTS, 1, &|_| 0).into_iter().partition(is_written);
+    let (shared, apart): (Vec<_>, Vec<_>) =
+        plan.clone().parts(PARTS, 1, &|_| 0).into_iter().partition(is_written);
     let mut packed = Vec::with_capacity(shared.len());
     for part in &shared {
         let (pack, unpack) = part.through_packed(Side::Target);
@@ -96,15 +90,5 @@ pub(super) fn assign_overlapping(
         // SAFETY: elements of the target (P1, B1), from memory of our own.
         unsafe { execute(unpack, cast, dst, elements.as_ptr()) };
     }
-    Ok(())
-}
-
-/// Through a temporary of all elements of the source, read and written one after the other.
-fn through_packed(target: &UsmArray, source: &UsmArray, plan: &CopyPlan, cast: Cast) -> Result<()> {
-    let (pack, unpack) = plan.through_packed(Side::Target);
-    let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
-    // SAFETY: the packed elements are as many as there is room for, and of our own memory.
-    unsafe { staged::read(source, pack, Cast::new(cast.src, cast.src), elements.as_mut_ptr()) }?;
-    // SAFETY: as above.
-    unsafe { staged::write(target, unpack, cast, elements.as_ptr()) }
+    Ok(true)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use super::modules::{FLAGS, all};
+use super::modules::{FLAGS, SOURCE, all};
 use crate::python::KERNELS;
 
 /// The file's name.
@@ -20,14 +20,12 @@ pub(super) struct Manifest {
 impl Manifest {
     /// That of the files in the folder as they are now.
     pub(super) fn of(folder: &Path) -> io::Result<Self> {
-        let headers = ["strided.h", "walk.h"].map(|name| std::fs::read(folder.join(name)));
-        let headers = headers.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
+        let source = std::fs::read(folder.join(SOURCE))?;
         let mut manifest = Self { modules: BTreeMap::new(), len_bytes: 0 };
         for module in all() {
-            let source = std::fs::read(folder.join(module.source))?;
             let told = [&FLAGS.map(String::from)[..], &module.defines(), &KERNELS.map(String::from)].concat();
             let code = std::fs::read(folder.join(module.file()))?;
-            let inputs = hash(&[&headers[..], &source, told.join(" ").as_bytes()].concat());
+            let inputs = hash(&[&source[..], told.join(" ").as_bytes()].concat());
             manifest.modules.insert(module.file(), (inputs, hash(&code)));
             manifest.len_bytes += code.len();
         }
@@ -102,7 +100,7 @@ mod tests {
         }
         let before = Manifest::of(&copy).unwrap();
         assert_eq!(before.text(true), Manifest::of(&folder()).unwrap().text(true));
-        for file in ["strided.h", "walk.h", "lanes.cl", "rows_4.spv"] {
+        for file in [SOURCE, "copy_4.spv", "fill_16.spv"] {
             let content = fs::read(copy.join(file)).unwrap();
             fs::write(copy.join(file), [&content[..], b"\n"].concat()).unwrap();
             assert_ne!(Manifest::of(&copy).unwrap().text(true), before.text(true), "{file}");

@@ -11,7 +11,7 @@ use crate::python::{KERNELS, Venv};
 use crate::report::say;
 
 use manifest::{MANIFEST, Manifest};
-use modules::{FLAGS, all};
+use modules::{FLAGS, SOURCE, all};
 
 /// Where sources and modules are.
 const FOLDER: &str = "crates/usm-array/kernels";
@@ -32,7 +32,7 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
     shell.create_dir(&built)?;
     for module in all() {
         let clang = tools.python().args(["-I", "-m", "ziglang", "clang"]).args(FLAGS).args(module.defines());
-        quietly(clang.arg(folder.join(module.source)).arg("-o").arg(built.join(module.file())))?;
+        quietly(clang.arg(folder.join(SOURCE)).arg("-o").arg(built.join(module.file())))?;
     }
     let validated = validate(project, &built)?;
     for old in shell.read_dir(&folder)?.iter().filter(|path| path.extension().is_some_and(|end| end == "spv"))

@@ -1,33 +1,20 @@
-//! Which modules there are: the source of each, and what the compiler is told.
+//! Which modules there are, and what the compiler is told.
 
-/// One module: a source, compiled for elements of one size.
+/// The source of all modules.
+pub(super) const SOURCE: &str = "strided.cl";
+
+/// One module: the source, compiled for one job and elements of one size.
 #[derive(Clone, Copy)]
 pub(super) struct Module {
     name: &'static str,
-    pub(super) source: &'static str,
-    literals: &'static [&'static str],
+    define: Option<&'static str>,
     item_bytes: usize,
 }
 
-/// A name, its source, what the source is told besides the item size, and the item sizes.
-type Family = (&'static str, &'static str, &'static [&'static str], &'static [usize]);
+/// A name, and what the source is told besides the item size: as in `copy/kernel/cache.rs` of usm-array.
+const JOBS: [(&str, Option<&str>); 2] = [("copy", None), ("fill", Some("-DFILL"))];
 
-const ALL: &[usize] = &[1, 2, 4, 8, 16];
-
-/// As in `copy/kernel/variant.rs` of usm-array.
-const FAMILIES: [Family; 11] = [
-    ("rows", "rows.cl", &[], ALL),
-    ("dense", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=1"], ALL),
-    ("reversed", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=-1"], ALL),
-    ("repeated", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=0"], ALL),
-    ("even", "even.cl", &[], &[1, 2, 4]),
-    ("stream", "stream.cl", &[], &[8]),
-    ("transpose", "transpose.cl", &[], &[1, 2, 4, 8]),
-    ("stream_transpose", "transpose.cl", &["-DSTREAM"], &[4, 8]),
-    ("lanes", "lanes.cl", &[], ALL),
-    ("fill", "fill.cl", &[], ALL),
-    ("fill_lanes", "fill.cl", &["-DLANES"], ALL),
-];
+const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// For every module. SPIR-V 1.0 is what every OpenCL driver with SPIR-V takes.
 pub(super) const FLAGS: [&str; 10] = [
@@ -43,11 +30,9 @@ pub(super) const FLAGS: [&str; 10] = [
     "-c",
 ];
 
-/// All modules, in the order of the manifest.
+/// All modules.
 pub(super) fn all() -> impl Iterator<Item = Module> {
-    FAMILIES.into_iter().flat_map(|(name, source, literals, sizes)| {
-        sizes.iter().map(move |&item_bytes| Module { name, source, literals, item_bytes })
-    })
+    JOBS.into_iter().flat_map(|(name, define)| SIZES.map(|item_bytes| Module { name, define, item_bytes }))
 }
 
 impl Module {
@@ -56,7 +41,7 @@ impl Module {
     }
 
     pub(super) fn defines(&self) -> Vec<String> {
-        let literals = self.literals.iter().map(ToString::to_string);
-        literals.chain([format!("-DITEM_BYTES={}", self.item_bytes)]).collect()
+        let define = self.define.map(str::to_owned);
+        define.into_iter().chain([format!("-DITEM_BYTES={}", self.item_bytes)]).collect()
     }
 }

@@ -14,7 +14,6 @@
 //! | `micro.rs` | one block of words, transposed |
 //! | `micro_avx2.rs` | the same with wider registers |
 //! | `narrow.rs` | a few planes to many short rows and back |
-//! | `produce.rs` | computed elements, which have no source |
 //! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
 //! | `ordered.rs` | overlapping copies, element after element |
 //! | `word.rs` | what words are, and room for a block of them |
@@ -28,7 +27,6 @@ mod micro_avx2;
 mod narrow;
 mod ordered;
 mod plane;
-mod produce;
 mod rows;
 mod sink;
 mod threads;
@@ -36,7 +34,6 @@ mod tiles;
 mod word;
 
 pub(super) use ordered::execute_in_order;
-pub(super) use produce::produce;
 use word::Word;
 
 use usm_memory::usm_core::bulk::{self, Machine, stream};

@@ -5,8 +5,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use usm_memory::usm_core::fork::{ForkMutex, ForkOnce, PerProcess};
 use usm_memory::usm_core::{Context, Device, DeviceType, Error, Kernel, KernelBundle, Queue};
 
-use super::nest::{Reason, Sharing};
-use super::variant::{COUNT, MODULES, Variant};
+/// What a kernel does with each pair of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Job {
+    Copy,
+    /// Sets the element of the target to one value.
+    Fill,
+}
+
+/// Sizes of elements that there are kernels for.
+pub(super) const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
+
+macro_rules! modules {
+    ($name:literal [$($bytes:literal)+]) => {
+        [$(include_bytes!(concat!("../../../kernels/", $name, "_", $bytes, ".spv"))),+]
+    };
+}
+
+/// The modules of each job and size, which `cargo xtask spirv` has built and found valid: as in `xtask/src/tasks/spirv/modules.rs`.
+pub(super) static MODULES: [[&[u8]; SIZES.len()]; 2] =
+    [modules!("copy" [1 2 4 8 16]), modules!("fill" [1 2 4 8 16])];
+
+/// Why a copy is not one for a kernel.
+pub(super) type Reason = &'static str;
 
 /// For how many pairs of context and device kernels are kept.
 ///
@@ -26,7 +47,7 @@ pub(crate) struct StridedKernels {
 pub(super) struct Place {
     context: Context,
     device: Device,
-    kernels: [Slot; COUNT],
+    kernels: [[Slot; SIZES.len()]; 2],
 }
 
 #[derive(Debug)]
@@ -63,7 +84,7 @@ impl StridedKernels {
             None => Arc::new(Place {
                 context: queue.context().clone(),
                 device: queue.device().clone(),
-                kernels: [const { Slot::new() }; COUNT],
+                kernels: [const { [const { Slot::new() }; SIZES.len()] }; 2],
             }),
         };
         places.push(Arc::clone(&place));
@@ -76,12 +97,10 @@ impl StridedKernels {
 }
 
 impl Place {
-    /// How work is shared out on the device.
-    pub(super) fn sharing(&self) -> Sharing {
-        match self.device.info().device_type {
-            DeviceType::Cpu => Sharing::Items,
-            _ => Sharing::Groups,
-        }
+    /// How many work-items share a block: one where processors with caches of their own do the work, else enough for memory that
+    /// wants neighbouring items at neighbouring places.
+    pub(super) fn lanes(&self) -> usize {
+        if self.device.info().device_type == DeviceType::Cpu { 1 } else { 64 }
     }
 
     /// How many units run work-groups at the same time.
@@ -92,15 +111,15 @@ impl Place {
     /// The kernel, built now if it has not been. Whoever needs the same one meanwhile waits; nobody else does.
     ///
     /// A build that fails is not tried again.
-    pub(super) fn kernel(&self, variant: Variant) -> Result<&Kernel, Reason> {
-        let missing = "no kernel has elements of this size";
-        let index = variant.index().ok_or(missing)?;
-        let slot = self.kernels.get(index).ok_or(missing)?;
+    pub(super) fn kernel(&self, job: Job, item_bytes: usize) -> Result<&Kernel, Reason> {
+        let size = SIZES.iter().position(|&size| size == item_bytes);
+        let size = size.ok_or("no kernel has elements of this size")?;
+        let slot = &self.kernels[job as usize][size];
         let built = match slot.kernel.get() {
             Some(built) => built,
             None => {
                 let _turn = slot.turn.get().lock().unwrap_or_else(PoisonError::into_inner);
-                slot.kernel.get_or_init(|| self.build(MODULES[index].1))
+                slot.kernel.get_or_init(|| self.build(MODULES[job as usize][size]))
             }
         };
         built.as_ref().map_err(|reason| *reason)

@@ -5,10 +5,12 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `split.rs` | parts of a plan, for threads and for staging |
+//! | `split.rs` | parts of a plan |
+//! | `pieces.rs` | pieces of device memory that go through host memory |
 //! | `reach.rs` | what bytes a plan touches on either side, and in which direction |
 //! | `tiles.rs` | blocks for copies that transpose |
 
+mod pieces;
 mod reach;
 mod split;
 mod tiles;

@@ -1,4 +1,4 @@
-//! Parts of a plan, for threads and for staging
+//! Parts of a plan: for threads, and those that pieces are made of
 
 use super::{CopyPlan, Loop, Side, merged};
 use crate::layout::Axes;

@@ -1,159 +1,180 @@
-//! Memory that host code cannot touch, piece by piece through the host
+//! Pieces of device memory, to and from host memory: a queue copies one piece while host code works on another
 //!
-//! There is host memory for two pieces at a time, so that a queue can work on one while host code works on the other.
-//!
-//! | file | job |
-//! |---|---|
-//! | `by_host.rs` | pieces of the bytes that the elements span, sorted by host code |
-//! | `by_kernel.rs` | pieces of the elements alone, sorted by a kernel |
-//! | `room.rs` | the host memory |
+//! The plan has cut them, see `plan/pieces.rs`. `room.rs` is the host memory.
 
-mod by_host;
-mod by_kernel;
 mod room;
 
-use super::by_task;
+use std::slice;
+
+use usm_memory::usm_core::bulk::Machine;
+use usm_memory::usm_core::{Event, Queue, Result as CoreResult};
+
 use super::cast::Cast;
-use super::executor::is_reachable;
-use super::host::execute;
+use super::host::execute_piece;
+use super::kernel::StridedKernels;
 use super::plan::{CopyPlan, Side};
-use crate::array::UsmArray;
 use crate::error::Result;
-use crate::view::{HostRead, HostWrite, zeroed_vec};
+use room::Staging;
 
-/// The most bytes of a piece: it is still in the cache when the other side of the copy comes to it.
-const PIECE_BYTES: usize = 1 << 20;
-
-/// The most bytes of a piece whose elements are all over the target.
-const PACKED_BYTES: usize = 256 << 20;
-
-/// How many times as long as its elements the target of a piece is that counts as all over it.
-const SCATTERED: usize = 4;
-
-/// Copies elements of an array to host memory, by a plan that counts from its lowest element.
-///
-/// # Safety
-/// For every pair of displacements of the plan, in elements of the dtypes of `cast`:
-/// 1. The source displacement is an element of the array, counted from the lowest.
-/// 2. An element is writable at the target displacement from `dst`, by nobody else meanwhile.
-pub(super) unsafe fn read(source: &UsmArray, plan: CopyPlan, cast: Cast, dst: *mut u8) -> Result<()> {
-    if is_reachable(source) {
-        let from = HostRead::lock(source)?;
-        // SAFETY: 1 and 2; the guard begins at the lowest element.
-        unsafe { execute(plan, cast, dst, from.as_ptr()) };
-        return Ok(());
-    }
-    source.buffer().wait_for_turn()?;
-    let guard = source.buffer().read_range(source.byte_range())?;
-    // SAFETY: 1 and 2; the guard begins at the lowest element and keeps all of them.
-    unsafe { pull(source, plan, cast, dst, guard.as_ptr()) }
+/// How many elements all pieces have, and whether results of as many bytes go past the caches.
+fn size_of_all(pieces: &[CopyPlan], cast: Cast) -> (usize, bool) {
+    let size = pieces.iter().map(CopyPlan::size).sum::<usize>();
+    (size, size * cast.dst.itemsize_bytes() >= Machine::this().copy_stream_bytes())
 }
 
-/// Copies elements of host memory to an array, by a plan that counts from its lowest element.
-///
-/// # Safety
-/// For every pair of displacements of the plan, in elements of the dtypes of `cast`:
-/// 1. The target displacement is an element of the array, counted from the lowest.
-/// 2. An element is readable at the source displacement from `src`, written by nobody meanwhile. So are the bytes between the elements,
-///    except that others may write them.
-pub(super) unsafe fn write(target: &UsmArray, plan: CopyPlan, cast: Cast, src: *const u8) -> Result<()> {
-    if is_reachable(target) {
-        let to = HostWrite::lock(target)?;
-        // SAFETY: 1 and 2; the guard begins at the lowest element.
-        unsafe { execute(plan, cast, to.as_mut_ptr(), src) };
-        return Ok(());
-    }
-    target.buffer().wait_for_turn()?;
-    // One guard from the first byte read to the last one written, so that nobody else's write between the elements gets lost.
-    let guard = target.buffer().write_range(target.byte_range())?;
-    // SAFETY: 1 and 2; the guard begins at the lowest element and keeps all of them.
-    unsafe { push(target, plan, cast, guard.as_mut_ptr(), src) }
+fn submitted(event: CoreResult<Event>) -> Result<Event> {
+    Ok(event.map_err(usm_memory::Error::from)?)
 }
 
-/// Copies elements from array to array, one of which host code cannot touch, by a plan that counts from the lowest elements.
-/// The two must not overlap.
-pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: CopyPlan, cast: Cast) -> Result<()> {
-    if is_reachable(target) {
-        let to = HostWrite::lock(target)?;
-        // SAFETY: the plan is that of the two arrays (P1), which do not overlap.
-        return unsafe { read(source, plan, cast, to.as_mut_ptr()) };
-    }
-    if is_reachable(source) {
-        let from = HostRead::lock(source)?;
-        // SAFETY: as above.
-        return unsafe { write(target, plan, cast, from.as_ptr()) };
-    }
-    source.buffer().wait_for_turn()?;
-    target.buffer().wait_for_turn()?;
-    let from = source.buffer().read_range(source.byte_range())?;
-    let to = target.buffer().write_range(target.byte_range())?;
-    for piece in packed_pieces(plan, cast.src.itemsize_bytes()) {
+/// Copies pieces to host memory: the bytes that they span, which host code sorts.
+///
+/// # Safety
+/// For every pair of displacements of the pieces, in elements of the dtypes of `cast`:
+/// 1. An element is writable by host code at the first one from `dst`, and nobody else touches it meanwhile.
+/// 2. The second one from `src` is an element in live USM of the queue's context. So are the bytes between the elements, and nobody
+///    writes any of them meanwhile.
+pub(super) unsafe fn read_spans(
+    queue: &Queue,
+    pieces: Vec<CopyPlan>,
+    cast: Cast,
+    dst: *mut u8,
+    src: *const u8,
+) -> Result<()> {
+    let itemsize = cast.src.itemsize_bytes();
+    let submit = |staging: &mut Staging<'_>, piece: CopyPlan| {
+        let span = piece.span(Side::Source);
+        let (skipped, len_bytes) = (span.start * itemsize.cast_signed(), span.len() * itemsize);
+        let room = staging.room(len_bytes)?;
+        // SAFETY: the bytes that the piece spans, readable by promise 2, into memory of our own that `staging` keeps until the event
+        // has ended.
+        let event = unsafe { queue.memcpy(room, src.wrapping_offset(skipped), len_bytes, &[]) };
+        staging.pending = Some(submitted(event)?);
+        Ok((piece, skipped))
+    };
+    // SAFETY: the rooms hold what the pieces span; promise 1.
+    unsafe { read(queue, pieces, cast, dst, submit) }
+}
+
+/// Copies pieces to host memory: the elements alone, which a kernel packs.
+///
+/// # Safety
+/// Those of [`read_spans`]; kernels of the queue reach the source, and do not cast.
+pub(super) unsafe fn read_packed(
+    queue: &Queue,
+    pieces: Vec<CopyPlan>,
+    cast: Cast,
+    dst: *mut u8,
+    src: *const u8,
+) -> Result<()> {
+    let itemsize = cast.src.itemsize_bytes();
+    let submit = |staging: &mut Staging<'_>, piece: CopyPlan| {
         let (pack, unpack) = piece.through_packed(Side::Target);
-        let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
-        let same = Cast::new(cast.src, cast.src);
-        // SAFETY: elements of the source (P1) under the guard, into memory of our own that has room for them.
-        unsafe { pull(source, pack, same, elements.as_mut_ptr(), from.as_ptr()) }?;
-        // SAFETY: elements of the target (P1) under the guard, from memory of our own.
-        unsafe { push(target, unpack, cast, to.as_mut_ptr(), elements.as_ptr()) }?;
-    }
-    Ok(())
-}
-
-/// The pieces of a source that go through host memory as a whole, on their way to a target that goes through it in pieces, too.
-///
-/// In a transposing copy each piece of the source has elements in all of the target. So there are few, then: the target goes through
-/// the host once for each.
-fn packed_pieces(plan: CopyPlan, itemsize_bytes: usize) -> Vec<CopyPlan> {
-    let cut_at = |plan, limit_bytes| {
-        let mut pieces = Vec::new();
-        by_host::cut(plan, Side::Source, itemsize_bytes, limit_bytes, &mut pieces);
-        pieces
+        let room = staging.usm_room(pack.size() * itemsize)?;
+        // SAFETY: elements of the source that nobody writes, by promise 2, each packed in a place of its own.
+        let event = unsafe { StridedKernels::global().copy(queue, &pack, itemsize, room, src, &[]) };
+        staging.pending = Some(submitted(event)?);
+        Ok((unpack, 0))
     };
-    let pieces = cut_at(plan.clone(), PIECE_BYTES);
-    let is_scattered = |piece: &CopyPlan| piece.span(Side::Target).len() / SCATTERED > piece.size();
-    if pieces.len() > 1 && pieces.iter().any(is_scattered) { cut_at(plan, PACKED_BYTES) } else { pieces }
+    // SAFETY: the rooms hold the packed elements; promise 1.
+    unsafe { read(queue, pieces, cast, dst, submit) }
 }
 
-/// Copies elements of an array in device memory to host memory.
+/// Has each piece copied into a room, and copies it from there while the next one is under way. `submit` says how: by a plan that
+/// counts from so many bytes before the room.
 ///
 /// # Safety
-/// Those of [`read`], with the lowest element at `src`; nobody writes any of the bytes from there to the highest element meanwhile.
-unsafe fn pull(source: &UsmArray, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
-    let queue = source.queue();
-    if queue.runs_host_tasks() {
-        // SAFETY: the caller's promises.
-        return unsafe { by_task::execute(queue, plan, cast, dst, src) };
-    }
-    // Memory of another device than the queue's is for copies of the queue, not for its kernels.
-    let done = source.buffer().is_reachable_by(queue) && {
-        // SAFETY: the caller's promises, and the device was just asked; pieces that were copied before it turned out that something is
-        // missing are copied again.
-        unsafe { by_kernel::pull(queue, &plan, cast, dst, src) }?
-    };
-    if !done {
-        // SAFETY: the caller's promises.
-        unsafe { by_host::pull(queue, plan, cast, dst, src) }?;
+/// Promise 1 of [`read_spans`]; the elements are in the room once what is pending there has ended.
+unsafe fn read<'a>(
+    queue: &'a Queue,
+    pieces: Vec<CopyPlan>,
+    cast: Cast,
+    dst: *mut u8,
+    submit: impl Fn(&mut Staging<'a>, CopyPlan) -> Result<(CopyPlan, isize)>,
+) -> Result<()> {
+    let (size, stream) = size_of_all(&pieces, cast);
+    let [mut next, mut current] = Staging::two(queue);
+    let mut waiting: Option<(CopyPlan, isize)> = None;
+    for piece in pieces.into_iter().map(Some).chain([None]) {
+        let submitted = piece.map(|piece| submit(&mut next, piece)).transpose()?;
+        if let Some((plan, skipped)) = waiting.take() {
+            let from = current.start()?.cast_const().wrapping_offset(-skipped);
+            // SAFETY: the elements are in the room; promise 1.
+            unsafe { execute_piece(plan, cast, size, stream, dst, from) };
+        }
+        waiting = submitted;
+        std::mem::swap(&mut next, &mut current);
     }
     Ok(())
 }
 
-/// Copies elements of host memory to an array in device memory.
+/// Copies pieces from host memory: host code puts the elements in their places between the bytes that are there, which are read and
+/// written back.
 ///
 /// # Safety
-/// Those of [`write`], with the lowest element at `dst`; nobody touches any of the bytes from there to the highest element meanwhile.
-unsafe fn push(target: &UsmArray, plan: CopyPlan, cast: Cast, dst: *mut u8, src: *const u8) -> Result<()> {
-    let queue = target.queue();
-    if queue.runs_host_tasks() {
-        // SAFETY: the caller's promises.
-        return unsafe { by_task::execute(queue, plan, cast, dst, src) };
+/// For every pair of displacements of the pieces, in elements of the dtypes of `cast`:
+/// 1. The first one from `dst` is an element in live USM of the queue's context. So are the bytes between the elements, and nobody else
+///    touches any of them meanwhile.
+/// 2. An element is readable by host code at the second one from `src`, and nobody writes it meanwhile.
+pub(super) unsafe fn write_spans(
+    queue: &Queue,
+    pieces: Vec<CopyPlan>,
+    cast: Cast,
+    dst: *mut u8,
+    src: *const u8,
+) -> Result<()> {
+    let itemsize = cast.dst.itemsize_bytes();
+    let (size, _) = size_of_all(&pieces, cast);
+    let [mut staging, mut other] = Staging::two(queue);
+    let mut last: Option<Event> = None;
+    for piece in pieces {
+        let span = piece.span(Side::Target);
+        let skipped = span.start * itemsize.cast_signed();
+        let (to, len_bytes) = (dst.wrapping_offset(skipped), span.len() * itemsize);
+        let room = staging.room(len_bytes)?;
+        // Pieces of interleaved axes may overlap, and queues may be out of order.
+        let before = last.as_ref().map_or(&[][..], slice::from_ref);
+        if piece.dense_target_loops() < piece.loops.len() {
+            // SAFETY: the bytes that the piece spans, into memory of our own, which `staging` keeps until the event has ended.
+            staging.pending = Some(submitted(unsafe { queue.memcpy(room, to, len_bytes, before) })?);
+            staging.settle()?;
+        }
+        // SAFETY: the room is what the piece spans; promise 2.
+        unsafe { execute_piece(piece, cast, size, false, room.wrapping_offset(-skipped), src) };
+        // SAFETY: as above, the other way round.
+        let event = submitted(unsafe { queue.memcpy(to, room, len_bytes, before) })?;
+        staging.pending = Some(event.clone());
+        last = Some(event);
+        std::mem::swap(&mut staging, &mut other);
     }
-    let done = target.buffer().is_reachable_by(queue) && {
-        // SAFETY: the caller's promises, and the device was just asked.
-        unsafe { by_kernel::push(queue, &plan, cast, dst, src) }?
-    };
-    if !done {
-        // SAFETY: the caller's promises.
-        unsafe { by_host::push(queue, plan, cast, dst, src) }?;
+    staging.settle()?;
+    other.settle()
+}
+
+/// Copies pieces from host memory: host code packs the elements, and a kernel takes each to its place.
+///
+/// # Safety
+/// Those of [`write_spans`]; kernels of the queue reach the target, and do not cast; no element of the target is visited twice.
+pub(super) unsafe fn write_packed(
+    queue: &Queue,
+    pieces: Vec<CopyPlan>,
+    cast: Cast,
+    dst: *mut u8,
+    src: *const u8,
+) -> Result<()> {
+    let itemsize = cast.src.itemsize_bytes();
+    let (size, _) = size_of_all(&pieces, cast);
+    let [mut staging, mut other] = Staging::two(queue);
+    for piece in pieces {
+        let (pack, unpack) = piece.through_packed(Side::Source);
+        let room = staging.usm_room(pack.size() * itemsize)?;
+        // SAFETY: promise 2; there is room for the packed elements.
+        unsafe { execute_piece(pack, cast, size, false, room, src) };
+        // SAFETY: elements of the target that nobody else touches, by promise 1, each written once, from a room that `staging` keeps
+        // until the event has ended.
+        let event = unsafe { StridedKernels::global().copy(queue, &unpack, itemsize, dst, room, &[]) };
+        staging.pending = Some(submitted(event)?);
+        std::mem::swap(&mut staging, &mut other);
     }
-    Ok(())
+    staging.settle()?;
+    other.settle()
 }

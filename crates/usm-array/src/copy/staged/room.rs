@@ -1,4 +1,4 @@
-//! Host memory for pieces, two at a time, so that a queue copies one while host code works on the other
+//! Host memory for a piece
 
 use usm_memory::usm_core::{Event, Queue, UsmKind};
 use usm_memory::{UsmBuffer, WriteGuard};
@@ -17,32 +17,8 @@ pub(super) struct Staging<'a> {
 enum Room {
     /// Host USM, mostly of a pool: touching new pages costs more than the copy, and devices copy from such memory at once.
     Usm(WriteGuard),
-    /// Where there is no host USM.
+    /// Where there is no host USM, for copies of the queue.
     Heap(Vec<u8>),
-}
-
-impl Room {
-    fn new(queue: &Queue, len_bytes: usize) -> Result<Self> {
-        let usm = UsmBuffer::allocate(queue, UsmKind::Host, len_bytes);
-        match usm.and_then(|memory| memory.write_range(0..len_bytes)) {
-            Ok(guard) => Ok(Self::Usm(guard)),
-            Err(_) => Ok(Self::Heap(zeroed_vec(len_bytes)?)),
-        }
-    }
-
-    fn len_bytes(&self) -> usize {
-        match self {
-            Self::Usm(guard) => guard.len_bytes(),
-            Self::Heap(bytes) => bytes.len(),
-        }
-    }
-
-    fn start(&mut self) -> *mut u8 {
-        match self {
-            Self::Usm(guard) => guard.as_mut_ptr(),
-            Self::Heap(bytes) => bytes.as_mut_ptr(),
-        }
-    }
 }
 
 impl<'a> Staging<'a> {
@@ -50,6 +26,7 @@ impl<'a> Staging<'a> {
         [(); 2].map(|()| Self { queue, room: Room::Heap(Vec::new()), pending: None })
     }
 
+    /// Waits for what a queue does with the room.
     pub(super) fn settle(&mut self) -> Result<()> {
         match self.pending.take() {
             Some(event) => Ok(event.wait().map_err(usm_memory::Error::from)?),
@@ -57,27 +34,37 @@ impl<'a> Staging<'a> {
         }
     }
 
-    /// Room for so many bytes, with which no queue works.
+    /// The first byte of room for so many bytes, with which no queue works.
     pub(super) fn room(&mut self, len_bytes: usize) -> Result<*mut u8> {
+        let is_enough = match &self.room {
+            Room::Usm(guard) => guard.len_bytes() >= len_bytes,
+            Room::Heap(bytes) => bytes.len() >= len_bytes,
+        };
         self.settle()?;
-        if self.room.len_bytes() < len_bytes {
-            self.room = Room::new(self.queue, len_bytes)?;
+        if !is_enough && self.usm_room(len_bytes).is_err() {
+            self.room = Room::Heap(zeroed_vec(len_bytes)?);
         }
-        Ok(self.room.start())
+        self.start()
     }
 
-    /// The first byte of the room.
-    pub(super) fn start(&mut self) -> *mut u8 {
-        self.room.start()
+    /// The same in memory that kernels of the queue reach.
+    pub(super) fn usm_room(&mut self, len_bytes: usize) -> Result<*mut u8> {
+        let is_enough = matches!(&self.room, Room::Usm(guard) if guard.len_bytes() >= len_bytes);
+        if !is_enough {
+            self.settle()?;
+            let memory = UsmBuffer::allocate(self.queue, UsmKind::Host, len_bytes)?;
+            self.room = Room::Usm(memory.write_range(0..len_bytes)?);
+        }
+        self.start()
     }
 
-    pub(super) fn queue(&self) -> &'a Queue {
-        self.queue
-    }
-
-    /// Whether kernels of the queue reach the room.
-    pub(super) fn is_usm(&self) -> bool {
-        matches!(self.room, Room::Usm(_))
+    /// The first byte of the room, with which no queue works.
+    pub(super) fn start(&mut self) -> Result<*mut u8> {
+        self.settle()?;
+        Ok(match &mut self.room {
+            Room::Usm(guard) => guard.as_mut_ptr(),
+            Room::Heap(bytes) => bytes.as_mut_ptr(),
+        })
     }
 }
 

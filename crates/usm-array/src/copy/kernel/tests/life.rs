@@ -4,25 +4,22 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use super::super::cache::MAX_PLACES;
-use super::super::variant::{Family, Variant};
-use super::super::{Launch, StridedKernels};
+use super::super::{Job, StridedKernels};
+use super::reference::plan;
 use super::{other_context, sycl_queue};
-use crate::copy::plan::Loop;
-use usm_memory::usm_core::{Queue, Runtime, UsmKind};
+use usm_memory::usm_core::{Error, Event, Queue, Result, Runtime, UsmKind};
 
-const REVERSED: [Loop; 1] = [Loop { count: 100, dst: 1, src: -1 }];
-
-/// Copies 100 bytes backwards in shared memory; true if they arrive.
-fn copy(kernels: &StridedKernels, queue: &Queue) -> Launch {
+/// Copies 100 bytes backwards in shared memory.
+fn copy(kernels: &StridedKernels, queue: &Queue) -> Result<Event> {
+    let reversed = plan(&[(100, 1, -1)]);
     let block = queue.allocate(UsmKind::Shared, 200).unwrap();
     let start = block.as_ptr().as_ptr();
     let bytes: Vec<u8> = (0..200).collect();
     // SAFETY: within the block, waited for.
     unsafe { queue.memcpy(start, bytes.as_ptr(), 200, &[]) }.unwrap().wait().unwrap();
     // SAFETY: the first 100 bytes from the last 100, waited for.
-    let launch =
-        unsafe { kernels.copy_strided(queue, start, start.wrapping_add(199), &REVERSED, 1, &[]) }.unwrap();
-    if let Launch::Submitted(event) = &launch {
+    let launch = unsafe { kernels.copy(queue, &reversed, 1, start, start.wrapping_add(100), &[]) };
+    if let Ok(event) = &launch {
         event.wait().unwrap();
         // SAFETY: shared memory that nothing uses any more.
         let found = unsafe { std::slice::from_raw_parts(start, 200) };
@@ -37,11 +34,11 @@ fn the_host_backend_has_none_and_says_so() {
     let runtime = Runtime::global();
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
     let kernels = StridedKernels::new();
-    assert!(matches!(copy(&kernels, &queue), Launch::Unsupported(_)));
+    assert!(matches!(copy(&kernels, &queue), Err(Error::NotSupported { .. })));
     let block = queue.allocate(UsmKind::Shared, 100).unwrap();
     // SAFETY: within the block; nothing is submitted.
-    let filled = unsafe { kernels.fill_strided(&queue, block.as_ptr().as_ptr(), &REVERSED, &[7], &[]) };
-    assert!(matches!(filled.unwrap(), Launch::Unsupported(_)));
+    let filled = unsafe { kernels.fill(&queue, &plan(&[(100, 1, 1)]), &[7], block.as_ptr().as_ptr(), &[]) };
+    assert!(matches!(filled, Err(Error::NotSupported { .. })));
 }
 
 #[test]
@@ -50,7 +47,6 @@ fn misaligned_elements_are_left_to_others() {
     let kernels = StridedKernels::new();
     let block = queue.allocate(UsmKind::Device, 64).unwrap();
     let start = block.as_ptr().as_ptr();
-    let two = [Loop { count: 2, dst: 1, src: 1 }];
     for (dst, src, item_bytes, fits) in
         [(0, 32, 8, true), (4, 32, 8, false), (0, 34, 4, false), (0, 40, 16, false)]
     {
@@ -58,15 +54,19 @@ fn misaligned_elements_are_left_to_others() {
         let (dst, src) = (start.wrapping_add(dst), start.wrapping_add(src));
         // SAFETY: within the block, apart from each other; waited for below. Two elements of 16 bytes at 40 would not be, so
         // only one is copied.
-        let one = [Loop { count: 1, dst: 1, src: 1 }];
-        let loops = if item_bytes == 16 { &one } else { &two };
+        let plan = plan(&[(if item_bytes == 16 { 1 } else { 2 }, 1, 1)]);
+        let takes = kernels.takes(&queue, Job::Copy, &plan, item_bytes, [dst.addr(), src.addr()]);
+        assert_eq!(takes, item_fits, "{item_bytes}");
         // SAFETY: as said.
-        match unsafe { kernels.copy_strided(&queue, dst, src, loops, item_bytes, &[]) }.unwrap() {
-            Launch::Submitted(event) => {
+        match unsafe { kernels.copy(&queue, &plan, item_bytes, dst, src, &[]) } {
+            Ok(event) => {
                 event.wait().unwrap();
                 assert!(item_fits, "{item_bytes}");
             }
-            Launch::Unsupported(reason) => assert!(!item_fits && reason.contains("aligned"), "{reason}"),
+            Err(Error::NotSupported { what, .. }) => {
+                assert!(!item_fits && what.contains("aligned"), "{what}")
+            }
+            Err(error) => panic!("{error}"),
         }
     }
 }
@@ -80,11 +80,10 @@ fn a_dependency_is_waited_for_and_a_fill_arrives() {
     let start = block.as_ptr().as_ptr();
     // SAFETY: within the block, waited for by what follows.
     let before = unsafe { queue.memset(start, 1, len, &[]) }.unwrap();
-    let every_other = [Loop { count: len / 4, dst: 2, src: 9 }];
+    let every_other = plan(&[(len / 4, 2, 9)]);
     // SAFETY: within the block, after the memset, waited for.
-    let filled = unsafe { kernels.fill_strided(&queue, start, &every_other, &[2, 3], &[before]) }.unwrap();
-    let Launch::Submitted(event) = filled else { panic!("{filled:?}") };
-    event.wait().unwrap();
+    let filled = unsafe { kernels.fill(&queue, &every_other, &[2, 3], start, &[before]) };
+    filled.unwrap().wait().unwrap();
     // SAFETY: shared memory that nothing uses any more.
     let found = unsafe { std::slice::from_raw_parts(start, len) };
     assert!(found.as_chunks::<4>().0.iter().all(|four| *four == [2, 3, 1, 1]));
@@ -102,10 +101,10 @@ fn threads_that_need_the_same_kernel_get_one() {
             thread::spawn(move || {
                 together.wait();
                 if number % 2 == 0 {
-                    assert!(matches!(copy(&kernels, &queue), Launch::Submitted(_)));
+                    copy(&kernels, &queue).unwrap();
                 }
                 let place = kernels.place(&queue);
-                let kernel = place.kernel(Variant { family: Family::Reversed, item_bytes: 1 }).unwrap();
+                let kernel = place.kernel(Job::Copy, 1).unwrap();
                 std::ptr::from_ref(kernel).addr()
             })
         })
@@ -119,15 +118,15 @@ fn kernels_outlive_the_context_that_everybody_else_dropped() {
     let Some(queue) = sycl_queue() else { return };
     let kernels = StridedKernels::new();
     let first = other_context(&queue);
-    assert!(matches!(copy(&kernels, &first), Launch::Submitted(_)));
+    copy(&kernels, &first).unwrap();
     let context = first.context().clone();
     let place = kernels.place(&first);
     drop(first);
-    assert!(matches!(copy(&kernels, &other_context(&queue)), Launch::Submitted(_)));
+    copy(&kernels, &other_context(&queue)).unwrap();
     let again = context.create_queue(queue.device(), queue.properties()).unwrap();
     assert!(Arc::ptr_eq(&place, &kernels.place(&again)));
     drop(context);
-    assert!(matches!(copy(&kernels, &again), Launch::Submitted(_)));
+    copy(&kernels, &again).unwrap();
 }
 
 #[test]

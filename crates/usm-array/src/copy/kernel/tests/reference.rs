@@ -4,35 +4,39 @@ use std::sync::LazyLock;
 
 use usm_memory::usm_core::{Allocation, Queue, UsmKind};
 
-use super::super::nest::{Job, Sharing};
-use super::super::{Launch, Source, StridedKernels, launch, nest};
-use crate::copy::plan::Loop;
+use super::super::{Job, StridedKernels, copy_ends, fill_ends, submit};
+use crate::copy::plan::CopyPlan;
+use crate::layout::brute_force::displacements;
+use crate::layout::{Layout, Order};
 
 /// Elements around the spans that must stay as they are.
 const MARGIN: usize = 40;
 
 static KERNELS: LazyLock<StridedKernels> = LazyLock::new(StridedKernels::new);
 
-#[derive(Debug)]
-pub(super) struct Case {
-    pub(super) loops: Vec<Loop>,
-    pub(super) item_bytes: usize,
-    pub(super) sharing: Sharing,
-    pub(super) dst: UsmKind,
-    pub(super) src: UsmKind,
+/// Steps of one axis: how many, and how far each goes in the target and in the source.
+pub(super) type Axis = (usize, isize, isize);
+
+/// The layouts of target and source, from their lowest elements on.
+pub(super) fn layouts(axes: &[Axis]) -> [Layout; 2] {
+    let shape: Vec<usize> = axes.iter().map(|axis| axis.0).collect();
+    let strides = [axes.iter().map(|axis| axis.1).collect(), axes.iter().map(|axis| axis.2).collect()];
+    strides
+        .map(|strides: Vec<isize>| Layout::with_automatic_offset(&shape, Some(&strides), Order::C).unwrap())
 }
 
-/// The element at each combination of steps, counted from the lowest; then the first one's place and how many the span has.
-fn places(loops: &[Loop], stride: impl Fn(&Loop) -> isize) -> (Vec<usize>, usize, usize) {
-    let mut all = vec![0_i128];
-    for axis in loops {
-        let steps = (0..axis.count as i128).map(|i| i * stride(axis) as i128).collect::<Vec<_>>();
-        all = all.iter().flat_map(|place| steps.iter().map(move |step| place + step)).collect();
-    }
-    let lowest = *all.iter().min().unwrap();
-    let span = *all.iter().max().unwrap() - lowest + 1;
-    let from_lowest = |place: &i128| usize::try_from(place - lowest).unwrap();
-    (all.iter().map(from_lowest).collect(), from_lowest(&0), usize::try_from(span).unwrap())
+pub(super) fn plan(axes: &[Axis]) -> CopyPlan {
+    let [dst, src] = layouts(axes);
+    CopyPlan::new(&dst, &src).unwrap()
+}
+
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) axes: Vec<Axis>,
+    pub(super) item_bytes: usize,
+    pub(super) lanes: usize,
+    pub(super) dst: UsmKind,
+    pub(super) src: UsmKind,
 }
 
 fn pattern(len_bytes: usize, seed: usize) -> Vec<u8> {
@@ -62,37 +66,32 @@ fn download(queue: &Queue, block: &Allocation) -> Vec<u8> {
 impl Case {
     pub(super) fn check(&self, queue: &Queue, job: Job) {
         let n = self.item_bytes;
-        let (to, dst_first, dst_span) = places(&self.loops, |axis| axis.dst);
-        let (from, src_first, src_span) = places(&self.loops, |axis| axis.src);
-        let mut expected = pattern((dst_span + 2 * MARGIN) * n, 1);
+        let [dst_layout, src_layout] = layouts(&self.axes);
+        let mut expected = pattern((dst_layout.required_len() + 2 * MARGIN) * n, 1);
         // No margin: what the kernel reads beyond is beyond the block.
-        let source = pattern(src_span * n, 2);
+        let source = pattern(src_layout.required_len() * n, 2);
         let dst = upload(queue, self.dst, &expected);
         let src = upload(queue, self.src, &source);
-        let value = pattern(16, 3);
+        let value = &pattern(16, 3)[..n];
 
-        let place = KERNELS.place(queue);
-        let nest = nest(&place, &self.loops, n, job, self.sharing)
-            .unwrap_or_else(|reason| panic!("{self:?}: {reason}"));
-        let start = dst.as_ptr().as_ptr().wrapping_add((MARGIN + dst_first) * n);
-        let elements = match job {
-            Job::Copy | Job::CopyPiece => Source::Elements(src.as_ptr().as_ptr().wrapping_add(src_first * n)),
-            Job::Fill => Source::Value(std::array::from_fn(|i| if i < n { value[i] } else { 0 })),
+        let plan = CopyPlan::new(&dst_layout, &src_layout).unwrap();
+        let (to, from) = (dst.as_ptr().as_ptr().wrapping_add(MARGIN * n), src.as_ptr().as_ptr());
+        let ends = match job {
+            Job::Copy => copy_ends(&plan, n, to, from),
+            Job::Fill => fill_ends(&plan, value, to),
         };
-        // SAFETY: the blocks have room for the spans of both sides, which was just counted; they are used by nobody else and
-        // waited for; target places differ, by the way tests make loops.
-        let launched = unsafe { launch(&place, queue, &nest, start, elements, &[]) };
-        match launched.unwrap() {
-            Launch::Submitted(event) => event.wait().unwrap(),
-            Launch::Unsupported(reason) => panic!("{self:?}: {reason}"),
-        }
+        let prepared = KERNELS.prepare(queue, job, &plan, n, [to.addr(), from.addr()]);
+        let (place, mut nest) = prepared.unwrap_or_else(|reason| panic!("{self:?}: {reason}"));
+        nest.lanes = self.lanes;
+        // SAFETY: the blocks have room for the layouts; they are used by nobody else and waited for; target places differ, by the way
+        // tests make axes.
+        let event = unsafe { submit(&place, queue, job, &nest, n, &ends, &[]) };
+        event.unwrap().wait().unwrap();
 
-        for (&to, &from) in to.iter().zip(&from) {
-            let element = match job {
-                Job::Copy | Job::CopyPiece => &source[from * n..][..n],
-                Job::Fill => &value[..n],
-            };
-            expected[(MARGIN + to) * n..][..n].copy_from_slice(element);
+        for (to, from) in displacements(&dst_layout).into_iter().zip(displacements(&src_layout)) {
+            let (to, from) = (MARGIN + to as usize, from as usize);
+            let element = if job == Job::Copy { &source[from * n..][..n] } else { value };
+            expected[to * n..][..n].copy_from_slice(element);
         }
         let found = download(queue, &dst);
         if found != expected {

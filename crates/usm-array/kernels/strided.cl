@@ -1,8 +1,27 @@
-// The kernel around a block function `copy_block(Target, Source, Plane)`, which is defined before this is included.
+// Elements along a nest of loops, from place to place, or with FILL one value to all places.
 //
-// A nest of up to eight loops is cut into blocks of the two innermost ones. Each work-group (one work-item on a CPU) copies
-// `per_group` blocks that follow each other. Dividing happens once a work-group, to find its first block; from there to the
-// next ones the loops are stepped.
+// A nest of up to eight loops is cut into blocks of the two innermost ones. Each work-group takes `per_group` blocks that follow
+// each other, its work-items neighbouring columns of a block. The first block of a group is found by division; from there to the
+// next ones the loops are stepped. The compiler's command line defines ITEM_BYTES: elements are moved as bits, and of the dtypes
+// only their size matters.
+
+// Declared here, since the compiler's own header is not part of every installation.
+__attribute__((overloadable, const)) unsigned long get_group_id(unsigned int dimension);
+__attribute__((overloadable, const)) unsigned long get_local_id(unsigned int dimension);
+__attribute__((overloadable, const)) unsigned long get_local_size(unsigned int dimension);
+
+#if ITEM_BYTES == 1
+typedef unsigned char Element;
+#elif ITEM_BYTES == 2
+typedef unsigned short Element;
+#elif ITEM_BYTES == 4
+typedef unsigned int Element;
+#elif ITEM_BYTES == 8
+typedef unsigned long Element;
+#else
+// Two halves, since complex numbers of 16 bytes are aligned to 8.
+typedef struct { unsigned long low, high; } Element;
+#endif
 
 // Steps a loop on; at its end takes it back, and the next outer one steps.
 #define STEP(index, count, step_dst, step_src) \
@@ -26,6 +45,7 @@
 __attribute__((device_kernel)) void strided(
     global Element *restrict dst,
 #ifdef FILL
+    // The element's bytes, then zeros.
     unsigned long low, unsigned long high,
 #else
     global const Element *restrict src,
@@ -36,11 +56,22 @@ __attribute__((device_kernel)) void strided(
     long n2, long d2, long s2, long n3, long d3, long s3, long n4, long d4, long s4,
     long n5, long d5, long s5, long n6, long d6, long s6, long n7, long d7, long s7)
 {
+#ifdef FILL
+#if ITEM_BYTES == 16
+    Element value = { low, high };
+#else
+    Element value = (Element)low;
+    (void)high;
+#endif
+#endif
     long n0 = (cols + block_cols - 1) / block_cols, d0 = block_cols * col_dst, s0 = block_cols * col_src;
     long n1 = (rows + block_rows - 1) / block_rows, d1 = block_rows * row_dst, s1 = block_rows * row_src;
     long rest = (long)get_group_id(0) * per_group;
     long left = blocks - rest < per_group ? blocks - rest : per_group;
     long to = 0, from = 0;
+#ifdef FILL
+    (void)from;
+#endif
     START(i0, n0, d0, s0)
     START(i1, n1, d1, s1)
     START(i2, n2, d2, s2)
@@ -51,16 +82,17 @@ __attribute__((device_kernel)) void strided(
     START(i7, n7, d7, s7)
     for (;;) {
         long c = cols - i0 * block_cols, r = rows - i1 * block_rows;
-        Plane plane = {
-            c < block_cols ? c : block_cols, col_dst, col_src,
-            r < block_rows ? r : block_rows, row_dst, row_src,
-        };
+        long width = c < block_cols ? c : block_cols, height = r < block_rows ? r : block_rows;
+        // As many work-items side by side as fit into a row, the others in the rows below. What is left over does nothing.
+        unsigned int items = (unsigned int)get_local_size(0), item = (unsigned int)get_local_id(0);
+        unsigned int across = width < items ? (unsigned int)width : items, down = items / across;
+        long first = item / across < down ? item / across : height;
+        for (long row = first; row < height; row += down)
+            for (long col = item % across; col < width; col += across)
 #ifdef FILL
-        (void)from;
-        Source source = { low, high };
-        copy_block(dst + to, source, plane);
+                dst[to + row * row_dst + col * col_dst] = value;
 #else
-        copy_block(dst + to, src + from, plane);
+                dst[to + row * row_dst + col * col_dst] = src[from + row * row_src + col * col_src];
 #endif
         if (--left == 0)
             return;

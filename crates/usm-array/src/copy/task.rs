@@ -1,41 +1,11 @@
-//! Memory that host code cannot touch, by host code that a queue runs where it can
-//!
-//! The host backend guards its device memory, and runs tasks where that is open. One task carries out a whole plan, as host code
-//! does elsewhere, with nothing between the two sides.
+//! Host code in a task of a queue: the host backend protects its device memory, and runs tasks where that is open
 
 use usm_memory::usm_core::{HostTask, Queue, TaskMemory};
 
 use super::cast::Cast;
-use super::executor::is_reachable;
 use super::host;
 use super::plan::{CopyPlan, Side};
-use crate::array::UsmArray;
 use crate::error::Result;
-
-/// The queue whose tasks reach both arrays, one of which other host code does not.
-pub(super) fn queue<'a>(target: &'a UsmArray, source: &'a UsmArray) -> Option<&'a Queue> {
-    let queue = if is_reachable(target) { source.queue() } else { target.queue() };
-    let reaches = |array: &UsmArray| is_reachable(array) || array.buffer().context() == queue.context();
-    (queue.runs_host_tasks() && reaches(target) && reaches(source)).then_some(queue)
-}
-
-/// Copies elements from array to array by a plan that counts from the lowest elements, on a queue that reaches both. The two must not
-/// overlap.
-pub(super) fn assign(
-    queue: &Queue,
-    target: &UsmArray,
-    source: &UsmArray,
-    plan: CopyPlan,
-    cast: Cast,
-) -> Result<()> {
-    source.buffer().wait_for_turn()?;
-    target.buffer().wait_for_turn()?;
-    let from = source.buffer().read_range(source.byte_range())?;
-    let to = target.buffer().write_range(target.byte_range())?;
-    // SAFETY: by P1 the plan visits elements of the two arrays, counted from the lowest ones, where the guarded memory begins; the
-    // guards admit nobody else, and the memory does not overlap. The queue reaches it.
-    unsafe { execute(queue, plan, cast, to.as_mut_ptr(), from.as_ptr()) }
-}
 
 /// Carries out a plan in a task of a queue that runs such, and waits for it.
 ///

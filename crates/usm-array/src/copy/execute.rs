@@ -1,0 +1,124 @@
+//! Carrying a plan out, by the executor that was chosen for it
+
+use std::slice;
+
+use usm_memory::usm_core::{Event, Result as CoreResult};
+
+use super::cast::Cast;
+use super::executor::{Executor, Run};
+use super::kernel::StridedKernels;
+use super::overlap;
+use super::place::{Place, lock};
+use super::plan::{CopyPlan, Side};
+use super::{host, staged, task};
+use crate::array::UsmArray;
+use crate::error::Result;
+use crate::view::zeroed_vec;
+
+/// Copies elements from array to array, by a plan that counts from the lowest elements of both.
+pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: CopyPlan, cast: Cast) -> Result<()> {
+    // SAFETY: by P1 the plan visits elements of the two arrays; there is no host memory.
+    unsafe { execute(plan, cast, Place::Array(target), Place::Array(source)) }
+}
+
+/// Copies elements from place to place.
+///
+/// # Safety
+/// For every pair of displacements of the plan, in elements of the dtypes of `cast`:
+/// 1. The first one is an element of the target, counted from the lowest one; in host memory one that is writable, and that nobody
+///    else touches meanwhile.
+/// 2. The second one is an element of the source, counted from the lowest one; in host memory one that is readable, and that nobody
+///    writes meanwhile. So are the bytes between the elements, except that others may write them.
+/// 3. Host memory has no byte in common with the other side.
+pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Place<'_>) -> Result<()> {
+    let itemsize = cast.src.itemsize_bytes();
+    match Executor::choose(&plan, cast, to, from) {
+        Executor::Host => {
+            let (to, from) = lock(to, from)?;
+            // SAFETY: elements of both sides, by 1 and 2, where the pointers lead (K1); they do not overlap.
+            unsafe { host::execute(plan, cast, to.start, from.start) };
+            Ok(())
+        }
+        // SAFETY: the caller's promises.
+        Executor::Bytes(run) => unsafe { copy_bytes(&plan, itemsize, run) },
+        Executor::Overlapping(target, source) => match overlap::assign(target, source, &plan, cast)? {
+            true => Ok(()),
+            // SAFETY: the caller's promises.
+            false => unsafe { through_host(&plan, cast, to, from) },
+        },
+        Executor::Task(queue) => {
+            let (to, from) = lock(to, from)?;
+            // SAFETY: as for host code; the queue reaches both.
+            unsafe { task::execute(queue, plan, cast, to.start, from.start) }
+        }
+        Executor::Kernel(queue) => {
+            let (to, from) = lock(to, from)?;
+            let kernels = StridedKernels::global();
+            // SAFETY: 1. Elements of the target, none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
+            // and nobody else uses them (K1) until the wait below has ended.
+            wait(unsafe { kernels.copy(queue, &plan, itemsize, to.start, from.start, &[]) })
+        }
+        Executor::Packed(queue, pieces) => {
+            let (is_read, (to, from)) = (from.device().is_some(), lock(to, from)?);
+            let copy = if is_read { staged::read_packed } else { staged::write_packed };
+            // SAFETY: as for kernels; what lies on the other side host code reaches.
+            unsafe { copy(queue, pieces, cast, to.start, from.start) }
+        }
+        Executor::Spans(queue, pieces) => {
+            let (is_read, (to, from)) = (from.device().is_some(), lock(to, from)?);
+            let copy = if is_read { staged::read_spans } else { staged::write_spans };
+            // SAFETY: as for host code, and by K1 the bytes between the elements of device memory are as free.
+            unsafe { copy(queue, pieces, cast, to.start, from.start) }
+        }
+        Executor::ThroughHost(pieces) => {
+            let (to, from) = lock(to, from)?;
+            // SAFETY: the pieces have the pairs of the plan.
+            pieces.iter().try_for_each(|piece| unsafe { through_host(piece, cast, to.place(), from.place()) })
+        }
+    }
+}
+
+pub(super) fn wait(event: CoreResult<Event>) -> Result<()> {
+    Ok(event.and_then(|event| event.wait()).map_err(usm_memory::Error::from)?)
+}
+
+/// Copies one dense run of bytes, which may overlap those of the other side.
+///
+/// # Safety
+/// Those of [`execute`] but the last.
+unsafe fn copy_bytes(plan: &CopyPlan, itemsize: usize, run: Run<'_>) -> Result<()> {
+    let len_bytes = plan.size() * itemsize;
+    let skipped = |first: isize| first * itemsize.cast_signed(); // the place of an element, by P2
+    match run {
+        Run::Between(target, source) => {
+            let from = source.buffer().sub_buffer(source.byte_range().start, len_bytes)?;
+            Ok(target.buffer().sub_buffer(target.byte_range().start, len_bytes)?.copy_from(&from)?)
+        }
+        Run::ToHost(dst, source) => {
+            let start = dst.wrapping_offset(skipped(plan.dst_start));
+            // SAFETY: promise 1: the run has nothing but elements.
+            let bytes = unsafe { slice::from_raw_parts_mut(start, len_bytes) };
+            Ok(source.buffer().copy_to_host(bytes, source.byte_range().start)?)
+        }
+        Run::FromHost(target, src) => {
+            let start = src.wrapping_offset(skipped(plan.src_start));
+            // SAFETY: promise 2: the run has nothing but elements.
+            let bytes = unsafe { slice::from_raw_parts(start, len_bytes) };
+            Ok(target.buffer().copy_from_host(bytes, target.byte_range().start)?)
+        }
+    }
+}
+
+/// Copies all elements of the source to host memory, and from there to the target.
+///
+/// # Safety
+/// Those of [`execute`]; the sides may overlap.
+unsafe fn through_host(plan: &CopyPlan, cast: Cast, to: Place<'_>, from: Place<'_>) -> Result<()> {
+    let (pack, unpack) = plan.through_packed(Side::Target);
+    let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
+    let packed = Place::Host(elements.as_mut_ptr());
+    // SAFETY: promise 2; the packed elements are as many as there is room for, in memory of our own.
+    unsafe { execute(pack, Cast::new(cast.src, cast.src), packed, from) }?;
+    // SAFETY: promise 1, and as above.
+    unsafe { execute(unpack, cast, to, packed) }
+}
