@@ -31,15 +31,15 @@ impl Control {
         // SAFETY: `exports::control` defines it with this signature.
         let live =
             *unsafe { library.get::<unsafe extern "C" fn(c_int) -> usize>("usm_loopback_live_handles") }?;
-        // SAFETY: as above.
+        // SAFETY: `exports::control` defines it with this signature.
         let faults = *unsafe { library.get::<unsafe extern "C" fn() -> usize>("usm_loopback_faults") }?;
-        // SAFETY: as above.
+        // SAFETY: `exports::control` defines it with this signature.
         let fail_next =
             *unsafe { library.get::<unsafe extern "C" fn(*const c_char, usize)>("usm_loopback_fail_next") }?;
-        // SAFETY: as above.
+        // SAFETY: `exports::control` defines it with this signature.
         let raise_async =
             *unsafe { library.get::<unsafe extern "C" fn(c_int) -> bool>("usm_loopback_raise_async") }?;
-        // SAFETY: as above.
+        // SAFETY: `exports::control` defines it with this signature.
         let limit_alignment =
             *unsafe { library.get::<unsafe extern "C" fn(usize, bool)>("usm_loopback_limit_alignment") }?;
         Ok(Self { live, faults, fail_next, raise_async, limit_alignment })

@@ -59,13 +59,13 @@ fn list_devices(api: &Api) -> Result<(), Box<dyn Error>> {
 fn print_device(api: &Api, device: DPCTLSyclDeviceRef) {
     // SAFETY: the caller passes a live device.
     let backend = unsafe { (api.DPCTLDevice_GetBackend)(device) };
-    // SAFETY: as above.
+    // SAFETY: the caller passes a live device.
     let device_type = unsafe { (api.DPCTLDevice_GetDeviceType)(device) };
-    // SAFETY: as above.
+    // SAFETY: the caller passes a live device.
     let number = unsafe { (api.DPCTLDeviceMgr_GetRelativeId)(device) };
-    // SAFETY: as above.
+    // SAFETY: the caller passes a live device.
     let name = take_string(api, unsafe { (api.DPCTLDevice_GetName)(device) });
-    // SAFETY: as above.
+    // SAFETY: the caller passes a live device.
     let driver = take_string(api, unsafe { (api.DPCTLDevice_GetDriverVersion)(device) });
     let backend = match backend {
         DPCTLSyclBackendType::OPENCL => "opencl",

@@ -66,7 +66,7 @@ export! {
         for index in 0..len {
             // SAFETY: the header's contract: `counts` has `len` elements.
             let count = unsafe { counts.add(index) };
-            // SAFETY: as above, the element is initialised.
+            // SAFETY: the header's contract: the elements are initialised.
             values.push(unsafe { count.read() });
         }
         partition(state, device, &values)

@@ -71,7 +71,7 @@ impl UsmArray {
             }
         };
         let Some(home) = home(&fields, &valid, options)? else {
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller's promises 1 and 2: the span is readable, and no code writes it meanwhile.
             return unsafe { copy_host_memory(&valid, options) }; // the tensor ends here
         };
         let is_there = options.queue.is_none_or(|wanted| wanted.context() == home.context());

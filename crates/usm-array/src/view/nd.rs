@@ -72,8 +72,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
         }
         let start = self.place(upward.start);
         let shape = IxDyn(self.shape()).strides(IxDyn(&upward.strides));
-        // SAFETY: as in `as_ndarray`, by W1, W2 and N1; no element is at two indices, and this view is borrowed as long as the
-        // other lives, so that nobody else reads or writes.
+        // SAFETY: by W1 and W2 there is a writable and aligned element (A2) at each index; the strides are as N1 says. No element is at
+        // two indices. The result borrows this view, so no other code reads or writes the elements.
         let mut view = unsafe { ArrayViewMutD::from_shape_ptr(shape, start) };
         upward.flipped.into_iter().for_each(|axis| view.invert_axis(Axis(axis)));
         Ok(view)

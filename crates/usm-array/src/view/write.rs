@@ -61,7 +61,7 @@ impl UsmArray {
 }
 
 impl<T: Element> ArrayViewMut<'_, T> {
-    /// Another part of the memory, under the same guard, with a layout that comes from this view's by the operations of [`Layout`]
+    /// A view of a part of the elements, under the same guard. Its layout comes from the one of this view by operations of [`Layout`]
     /// that reach no other elements.
     pub(super) fn part(&mut self, layout: Layout) -> ArrayViewMut<'_, T> {
         // W1 and W2 are those of this view, which is borrowed.
@@ -72,7 +72,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
         &self.layout
     }
 
-    /// The elements as they are, as long as nobody changes them.
+    /// A read-only view of the same elements, which borrows this one.
     ///
     /// ```
     /// # use usm_array::UsmArray;
@@ -124,9 +124,9 @@ impl<T: Element> ArrayViewMut<'_, T> {
     pub fn map_in_place(&mut self, mut function: impl FnMut(T) -> T) {
         for offset in self.layout.offsets() {
             let place = self.place(offset);
-            // SAFETY: as in `get`.
+            // SAFETY: by W1 and W2 an element of the layout, readable under the guard, aligned by A2, and a `T` by 2 of `Element`.
             let value = unsafe { place.read() };
-            // SAFETY: as in `set`.
+            // SAFETY: by W1 and W2 an element of the layout, writable under the guard, and aligned by A2.
             unsafe { place.write(function(value)) };
         }
     }
@@ -152,9 +152,9 @@ impl<T: Element> ArrayViewMut<'_, T> {
                 return;
             };
             let place = self.place(offset);
-            // SAFETY: as in `get`.
+            // SAFETY: by W1 and W2 an element of the layout, readable under the guard, aligned by A2, and a `T` by 2 of `Element`.
             let value = unsafe { place.read() };
-            // SAFETY: as in `set`.
+            // SAFETY: by W1 and W2 an element of the layout, writable under the guard, and aligned by A2.
             unsafe { place.write(function(&index, value)) };
         }
     }

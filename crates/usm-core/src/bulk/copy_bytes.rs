@@ -2,39 +2,38 @@
 
 use std::ops::Range;
 
-/// Blocks that C libraries copy by the one instruction `rep movsb`. Longer ones they stream, shorter ones they load and store.
+/// Lengths that C libraries copy by the instruction `rep movsb`. They stream longer blocks, and load and store shorter ones.
 const BY_INSTRUCTION: Range<usize> = 2049..1 << 20;
 
-/// A block that is not one of those.
+/// A length that C libraries copy otherwise.
 const PIECE_BYTES: usize = 2048;
 
-/// Processors compare addresses by their place in a page.
+/// Processors compare addresses modulo this length.
 const PAGE_BYTES: usize = 4096;
 
-/// Targets so many bytes behind their source, modulo pages, make that instruction wait for its own stores, byte by byte: it takes 3 to 14
-/// times as long.
+/// Distances from source to target, modulo pages, at which that instruction waits for its own stores. It takes 3 to 14 times as long.
 const NEAR: Range<usize> = 1..32;
 
-/// Copies bytes of host memory; the ranges may overlap. [`std::ptr::copy`], without a trap that allocators set: large memory of C
-/// libraries, and so of NumPy, begins 16 bytes behind a page, and USM mostly at one.
+/// Copies bytes of host memory; the ranges may overlap. This is [`std::ptr::copy`] without its slow case: a C library, and with it
+/// NumPy, places large memory 16 bytes behind a page, and USM mostly begins at a page.
 ///
 /// # Safety
-/// Those of [`std::ptr::copy`] for so many bytes.
+/// The conditions of [`std::ptr::copy`] for `len_bytes` bytes.
 #[inline]
 pub unsafe fn copy_bytes(dst: *mut u8, src: *const u8, len_bytes: usize) {
     if BY_INSTRUCTION.contains(&len_bytes) {
         let behind = dst.addr().wrapping_sub(src.addr());
         if NEAR.contains(&(behind % PAGE_BYTES)) && dst.addr().abs_diff(src.addr()) >= len_bytes {
-            // SAFETY: the caller's promises.
+            // SAFETY: the conditions of `std::ptr::copy`, which the caller promises.
             return unsafe { in_pieces(dst, src, len_bytes) };
         }
     }
-    // SAFETY: the caller's promises.
+    // SAFETY: the conditions of `std::ptr::copy`, which the caller promises.
     unsafe { std::ptr::copy(src, dst, len_bytes) };
 }
 
 /// # Safety
-/// Those of [`copy_bytes`]; the ranges do not overlap.
+/// The conditions of [`copy_bytes`]. The ranges do not overlap.
 unsafe fn in_pieces(dst: *mut u8, src: *const u8, len_bytes: usize) {
     for start in (0..len_bytes).step_by(PIECE_BYTES) {
         let piece_bytes = PIECE_BYTES.min(len_bytes - start);

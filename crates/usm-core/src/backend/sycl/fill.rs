@@ -51,22 +51,22 @@ unsafe fn native(
     let dst = dst.cast();
     let word = |bytes: [u8; 8]| u64::from_ne_bytes(bytes);
     Some(match *pattern {
-        // SAFETY: the caller's promises.
+        // SAFETY: promises 1 and 2.
         [value] => unsafe { (api.DPCTLQueue_Memset)(queue, dst, value, count) },
         [a, b] => {
-            // SAFETY: the caller's promises.
+            // SAFETY: promises 1 and 2.
             unsafe { (api.DPCTLQueue_Fill16)(queue, dst, u16::from_ne_bytes([a, b]), count) }
         }
         [a, b, c, d] => {
-            // SAFETY: the caller's promises.
+            // SAFETY: promises 1 and 2.
             unsafe { (api.DPCTLQueue_Fill32)(queue, dst, u32::from_ne_bytes([a, b, c, d]), count) }
         }
         _ => match pattern.as_chunks() {
-            // SAFETY: the caller's promises.
+            // SAFETY: promises 1 and 2.
             ([one], []) => unsafe { (api.DPCTLQueue_Fill64)(queue, dst, word(*one), count) },
             ([low, high], []) => {
                 let mut words = [word(*low), word(*high)];
-                // SAFETY: the caller's promises; the two words are read during the call.
+                // SAFETY: promises 1 and 2; the call reads the two words before it returns.
                 unsafe { (api.DPCTLQueue_Fill128)(queue, dst, words.as_mut_ptr(), count) }
             }
             _ => return None,

@@ -28,7 +28,7 @@ impl SyclBackend {
         if platforms.len() == len {
             return Ok(platforms);
         }
-        // A list that lacks a platform would pass for the whole one.
+        // An incomplete list would look like a complete one.
         for platform in platforms {
             // SAFETY: ours, and used no more.
             unsafe { self.release(RawHandle::Platform(platform)) };
