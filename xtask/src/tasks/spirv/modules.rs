@@ -1,4 +1,4 @@
-//! Which modules there are: the source of each, and what the compiler is told.
+//! The list of modules: the source of each, and the options of the compiler.
 
 /// One module: a source, compiled for elements of one size.
 #[derive(Clone, Copy)]
@@ -9,12 +9,12 @@ pub(super) struct Module {
     item_bytes: usize,
 }
 
-/// A name, its source, what the source is told besides the item size, and the item sizes.
+/// A name, its source, the source's macros besides the item size, and the item sizes.
 type Family = (&'static str, &'static str, &'static [&'static str], &'static [usize]);
 
 const ALL: &[usize] = &[1, 2, 4, 8, 16];
 
-/// As in `copy/kernel/variant.rs` of usm-array.
+/// The same as in `copy/kernel/variant.rs` of usm-array.
 const FAMILIES: [Family; 11] = [
     ("rows", "rows.cl", &[], ALL),
     ("dense", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=1"], ALL),
@@ -29,7 +29,7 @@ const FAMILIES: [Family; 11] = [
     ("fill_lanes", "fill.cl", &["-DLANES"], ALL),
 ];
 
-/// For every module. SPIR-V 1.0 is what every OpenCL driver with SPIR-V takes.
+/// For every module. All OpenCL drivers with SPIR-V accept SPIR-V 1.0.
 pub(super) const FLAGS: [&str; 10] = [
     "--target=spirv64v1.0",
     "-x",
