@@ -1,4 +1,4 @@
-//! The shared library as a test sees it: a private copy, its counters, the failures a test asks for.
+//! The shared library for tests: a private copy, its counters, and failures on request.
 
 use std::ffi::{CString, c_char, c_int};
 use std::io;
@@ -51,7 +51,7 @@ impl Control {
         unsafe { (self.live)(kind as c_int) }
     }
 
-    /// The kinds of which something is live, with how many; empty if nothing leaked.
+    /// The kinds with live objects, each with their number; empty without leaks.
     pub fn leaks(&self) -> Vec<(Kind, usize)> {
         Kind::ALL.into_iter().map(|kind| (kind, self.live(kind))).filter(|(_, count)| *count > 0).collect()
     }

@@ -23,7 +23,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let options = std::env::args_os().skip(1).fold(SearchOptions::new(), SearchOptions::root);
     println!("{}\n", search(&options));
 
-    // SAFETY: 1. no other thread was started; 2. whoever runs the example answers for the roots.
+    // SAFETY: 1. No other thread was started. 2. The user of the example chose the roots.
     let loaded = unsafe { sycl_sys::load(&options) }?;
     println!("loaded {}", loaded.library.display());
     for note in &loaded.notes {

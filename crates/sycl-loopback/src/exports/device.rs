@@ -1,4 +1,4 @@
-//! Devices, the device manager, device vectors, strings. What a device is partitioned into is in `partition`.
+//! Devices, the device manager, device vectors, strings. Sub-devices are in `partition`.
 
 use std::ffi::{c_char, c_int};
 

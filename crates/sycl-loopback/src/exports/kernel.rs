@@ -10,7 +10,7 @@ use crate::state::{Bundle, Handle, Kernel, Kind, Object, State};
 /// Work items in a sub-group, of every kernel.
 const SUB_GROUP_SIZE: usize = 16;
 
-/// A bundle of those known kernels whose names are given; strict about what it is built for.
+/// A bundle of the known kernels with the given names. It works for its context and device only.
 fn build(state: &mut State, context: Handle, device: Handle, names: Option<Vec<String>>) -> Option<Handle> {
     let context = state.context(context)?;
     let device = state.device(device)?;
@@ -121,7 +121,7 @@ fn submit(state: &mut State, submission: &Submission) -> Option<Handle> {
     for (pointer, count_bytes) in known.uses(&launch?, &arguments)? {
         memory::check(state, &queue, pointer, count_bytes)?;
     }
-    // SAFETY: `check` found that what the kernel uses lies in live allocations.
+    // SAFETY: `check` found that all memory of the kernel lies in live allocations.
     unsafe { known.run(&launch?, &arguments) };
     Some(memory::done(state, &queue, after))
 }

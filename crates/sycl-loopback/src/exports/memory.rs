@@ -1,4 +1,4 @@
-//! What queues run: copies, fills, barriers. Each has ended when its function returns.
+//! Operations of queues: copies, fills, barriers. Each is complete when its function returns.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

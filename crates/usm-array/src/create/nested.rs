@@ -129,7 +129,7 @@ impl UsmArray {
     /// # Errors
     /// - [`CreateError::Ragged`]: lists of one depth with unequal lengths
     /// - [`Error::OutOfHostMemory`]: no memory to collect the elements in
-    /// - those of [`UsmArray::from_slice`]
+    /// - the errors of [`UsmArray::from_slice`]
     pub fn from_nested<N: Nested + ?Sized>(queue: &Queue, kind: UsmKind, nested: &N) -> Result<Self> {
         let (mut shape, mut elements) = (Vec::new(), Vec::new());
         nested.first_lengths(&mut shape);

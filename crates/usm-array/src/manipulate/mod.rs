@@ -6,7 +6,7 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `follow.rs` | queue, kind and dtype of what several arrays give |
+//! | `follow.rs` | queue, kind and dtype of the result |
 //! | `join.rs` | concat and stack |
 //! | `tile.rs` | an array repeated as a whole |
 //! | `repeat.rs` | each element repeated |

@@ -24,7 +24,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): more axes or elements than an array can have
-    /// - those of [`UsmArray::copy`]
+    /// - the errors of [`UsmArray::copy`]
     pub fn tile(&self, repetitions: &[usize]) -> Result<Self> {
         let ndim = repetitions.len().max(self.ndim());
         let padded = |sizes: &[usize]| [&[1].repeat(ndim - sizes.len()), sizes].concat();

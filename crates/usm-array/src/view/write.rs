@@ -40,7 +40,7 @@ pub struct ArrayViewMut<'a, T> {
 
 impl UsmArray {
     /// Write access of host code to the elements. Clones and views of an array share its memory,
-    /// so what is checked is the memory, at run time, and not this reference.
+    /// so the check concerns the memory, at run time, and not this reference.
     ///
     /// # Errors
     /// - [`Error::DtypeMismatch`](crate::Error::DtypeMismatch): the elements are no `T`
@@ -64,7 +64,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// A view of a part of the elements, under the same guard. Its layout comes from the one of this view by operations of [`Layout`]
     /// that reach no other elements.
     pub(super) fn part(&mut self, layout: Layout) -> ArrayViewMut<'_, T> {
-        // W1 and W2 are those of this view, which is borrowed.
+        // W1 and W2 hold by those of this view, which is borrowed.
         ArrayViewMut { memory: Writable::Part(self.memory.by_ref()), layout, _array: PhantomData }
     }
 
@@ -120,7 +120,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
         Ok(())
     }
 
-    /// Changes every element, in row-major order, to what the function makes of it.
+    /// Replaces each element, in row-major order, with the result of the function for it.
     pub fn map_in_place(&mut self, mut function: impl FnMut(T) -> T) {
         for offset in self.layout.offsets() {
             let place = self.place(offset);
@@ -131,7 +131,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
         }
     }
 
-    /// Changes every element, in row-major order, to what the function makes of its index and of it.
+    /// Replaces each element, in row-major order, with the result of the function for its index and the element.
     ///
     /// ```
     /// # use usm_array::{Dtype, UsmArray};

@@ -1,4 +1,4 @@
-//! The capsules "SyclContextRef" and "SyclQueueRef": what other SYCL libraries for Python exchange.
+//! The capsules "SyclContextRef" and "SyclQueueRef", which SYCL libraries for Python exchange.
 
 use std::ffi::CStr;
 
@@ -27,7 +27,7 @@ pub(super) fn export<'py>(
     // has nothing to free.
     let capsule =
         unsafe { PyCapsule::new_with_pointer_and_destructor(py, handle.as_ptr(), name, Some(delete)) }?;
-    // Consumers rename what they have used, so the name does not lead to the handle: the context does.
+    // Consumers rename used capsules, so the capsule's context leads to the handle, and its name does not.
     let owned = Box::into_raw(Box::new(handle));
     if let Err(error) = capsule.set_context(owned.cast()) {
         // SAFETY: the box just made, which the capsule did not take.

@@ -90,7 +90,7 @@ fn kept(name: &str, bytes: HostBytes, count: usize, other: &UsmBuffer) -> PyResu
     Ok(KeptBytes { bytes, count })
 }
 
-/// Submits a transfer that comes after the events that were asked for, and in an in-order queue after all before it.
+/// Submits a transfer after the given events, and in an in-order queue after all earlier operations.
 fn submit<H: Send + 'static>(
     py: Python<'_>,
     queue: &Queue,

@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-/// What an argument that says where something is to happen stands for.
+/// The meaning of an argument that selects a device, a context or a queue.
 pub(crate) enum Target {
     /// A device alone.
     Device(Device),
@@ -114,7 +114,7 @@ pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyA
     }
 }
 
-/// The queue to use on a device, or in a context on a device of it, when nobody gave one.
+/// The queue for operations on a device, or on a device of a context, without a given queue.
 pub(crate) fn cached_queue(key: &Bound<'_, PyAny>) -> PyResult<Queue> {
     let py = key.py();
     let runtime = runtime::get(py)?;
@@ -155,7 +155,7 @@ pub(crate) fn pickled_queue(device: &Bound<'_, PyString>, instead: &str) -> PyRe
     })
 }
 
-/// The queue that the argument `name` asks for; the default queue when there is none.
+/// The queue that the argument `name` selects; the default queue without an argument.
 pub(crate) fn queue_argument(
     py: Python<'_>,
     name: &str,

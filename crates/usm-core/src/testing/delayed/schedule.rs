@@ -180,7 +180,7 @@ impl Schedule {
     ) -> NonZeroUsize {
         let is_barrier = |work: &Work| matches!(work, Work::Barrier { .. });
         let mut after: Vec<_> = dependencies.into_iter().collect();
-        // An in-order operation runs after all earlier ones of its queue, like a barrier without events. Later operations run after a barrier.
+        // An in-order operation runs after all earlier ones of its queue, like a barrier without events. Later ones follow a barrier.
         let waits_for_all = properties.in_order || matches!(work, Work::Barrier { of_events: false });
         let before = self.pending.iter().filter(|operation| {
             (waits_for_all || is_barrier(&operation.work)) && is_same_queue(operation.queue)
