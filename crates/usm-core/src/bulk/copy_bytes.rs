@@ -18,22 +18,22 @@ const NEAR: Range<usize> = 1..32;
 /// NumPy, places large memory 16 bytes behind a page, and USM mostly begins at a page.
 ///
 /// # Safety
-/// The conditions of [`std::ptr::copy`] for `len_bytes` bytes.
+/// Those of [`std::ptr::copy`] for so many bytes.
 #[inline]
 pub unsafe fn copy_bytes(dst: *mut u8, src: *const u8, len_bytes: usize) {
     if BY_INSTRUCTION.contains(&len_bytes) {
         let behind = dst.addr().wrapping_sub(src.addr());
         if NEAR.contains(&(behind % PAGE_BYTES)) && dst.addr().abs_diff(src.addr()) >= len_bytes {
-            // SAFETY: the conditions of `std::ptr::copy`, which the caller promises.
+            // SAFETY: the caller's promises.
             return unsafe { in_pieces(dst, src, len_bytes) };
         }
     }
-    // SAFETY: the conditions of `std::ptr::copy`, which the caller promises.
+    // SAFETY: the caller's promises.
     unsafe { std::ptr::copy(src, dst, len_bytes) };
 }
 
 /// # Safety
-/// The conditions of [`copy_bytes`]. The ranges do not overlap.
+/// Those of [`copy_bytes`]; the ranges do not overlap.
 unsafe fn in_pieces(dst: *mut u8, src: *const u8, len_bytes: usize) {
     for start in (0..len_bytes).step_by(PIECE_BYTES) {
         let piece_bytes = PIECE_BYTES.min(len_bytes - start);

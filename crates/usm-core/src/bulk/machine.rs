@@ -174,7 +174,7 @@ fn from_processor() -> Option<Vec<Cache>> {
         let last = unsafe { __cpuid(leaf & 0x8000_0000) }.eax;
         let leaves = (0..MOST).filter(|_| last >= leaf).map(|index| {
             #[allow(unused_unsafe)]
-            // SAFETY: every x86-64 has this instruction.
+            // SAFETY: as above.
             let found = unsafe { __cpuid_count(leaf, index) };
             [found.eax, found.ebx, found.ecx]
         });

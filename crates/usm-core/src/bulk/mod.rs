@@ -33,9 +33,9 @@ struct Ends {
     src: *const u8,
 }
 
-// SAFETY: only pointers, without access of their own. `copy` and `fill` have the promises for the memory.
+// SAFETY: only pointers. The callers of the functions below promise that the memory may be used from any thread.
 unsafe impl Send for Ends {}
-// SAFETY: shared access only copies the pointer values.
+// SAFETY: as above.
 unsafe impl Sync for Ends {}
 
 impl Ends {
@@ -53,18 +53,18 @@ impl Ends {
 pub unsafe fn copy(dst: *mut u8, src: *const u8, len_bytes: usize) {
     let stream = len_bytes >= Machine::this().copy_stream_bytes();
     if (threads_for(len_bytes) == 1 && !stream) || dst.addr().abs_diff(src.addr()) < len_bytes {
-        // SAFETY: the caller's promises 1 to 3.
+        // SAFETY: the caller's promises.
         return unsafe { copy_bytes(dst, src, len_bytes) };
     }
     let ends = Ends { dst, src };
     in_parts(len_bytes, LINE_BYTES, move |start, part_bytes| {
         let (dst, src) = ends.at(start);
         if stream {
-            // SAFETY: promises 1 to 3 for a part of both ranges, which do not overlap.
+            // SAFETY: a part of both ranges, which do not overlap.
             unsafe { stream::copy(dst, src, part_bytes) };
             stream::fence();
         } else {
-            // SAFETY: promises 1 to 3 for a part of both ranges, which do not overlap.
+            // SAFETY: as above.
             unsafe { copy_bytes(dst, src, part_bytes) };
         }
     });
@@ -81,18 +81,18 @@ pub unsafe fn fill(dst: *mut u8, pattern: &[u8], len_bytes: usize) {
     if !stream && rest.iter().all(|&byte| byte == first) {
         let ends = Ends { dst, src: dst };
         return in_parts(len_bytes, LINE_BYTES, move |start, part_bytes| {
-            // SAFETY: promises 1 and 2 for a part of the range.
+            // SAFETY: a part of the range.
             unsafe { ends.at(start).0.write_bytes(first, part_bytes) };
         });
     }
     // Whole patterns at the start of the range. All others are copied from them.
     let head_bytes = (PATTERN_BYTES.min(len_bytes) / pattern.len()).max(1) * pattern.len();
-    // SAFETY: promises 1 and 2 for the first bytes of the range; the pattern may be a view of it.
+    // SAFETY: the first bytes of the range; the pattern may be a view of it.
     unsafe { std::ptr::copy(pattern.as_ptr(), dst, pattern.len()) };
     let mut done = pattern.len();
     while done < head_bytes {
         let bytes = done.min(head_bytes - done);
-        // SAFETY: the bytes before `done` are initialised; the target lies within the range (promises 1 and 2).
+        // SAFETY: at most what is before `done` is read, and what is written lies within the range.
         unsafe { dst.wrapping_add(done).copy_from_nonoverlapping(dst, bytes) };
         done += bytes;
     }
@@ -101,7 +101,7 @@ pub unsafe fn fill(dst: *mut u8, pattern: &[u8], len_bytes: usize) {
         for at in (0..part_bytes).step_by(head_bytes) {
             let (to, bytes) = (ends.at(start + at).0, head_bytes.min(part_bytes - at));
             let copy = if stream { stream::copy } else { copy_bytes };
-            // SAFETY: the target is a part of the range behind its head (promises 1 and 2). No thread writes the head any more.
+            // SAFETY: a part of the range behind its head, from the head, which nobody writes any more.
             unsafe { copy(to, ends.src, bytes) };
         }
         if stream {

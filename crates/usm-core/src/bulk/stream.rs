@@ -11,8 +11,8 @@ pub const LINE_BYTES: usize = 64;
 /// Copies bytes. Other threads see them for certain only after [`fence`].
 ///
 /// # Safety
-/// 1. `len_bytes` bytes are readable from `src`.
-/// 2. `len_bytes` bytes are writable from `dst`.
+/// 1. So many bytes are readable from `src`.
+/// 2. So many bytes are writable from `dst`.
 /// 3. The two ranges have no byte in common.
 pub unsafe fn copy(dst: *mut u8, src: *const u8, len_bytes: usize) {
     let head = dst.align_offset(LINE_BYTES).min(len_bytes);
@@ -36,7 +36,7 @@ mod lines {
     /// With SSE2, which every processor has where this is compiled.
     ///
     /// # Safety
-    /// Conditions 1 to 3 of [`copy`](super::copy) for `lines` lines. The target starts at a multiple of 64.
+    /// Those of [`copy`](super::copy) for so many lines, of which the first is at a multiple of 64 in the target.
     pub(super) unsafe fn any(dst: *mut u8, src: *const u8, lines: usize) {
         let (dst, src) = (dst.cast::<__m128i>(), src.cast::<__m128i>());
         for line in 0..lines {
@@ -53,7 +53,7 @@ mod lines {
     /// With half as many, larger words: 1.1 times as fast.
     ///
     /// # Safety
-    /// The conditions of [`any`], and the processor has AVX2.
+    /// Those of [`any`], and the processor has AVX2.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn avx2(dst: *mut u8, src: *const u8, lines: usize) {
         let (dst, src) = (dst.cast::<__m256i>(), src.cast::<__m256i>());
@@ -65,7 +65,7 @@ mod lines {
             let high = unsafe { _mm256_loadu_si256(src.wrapping_add(at + 1)) };
             // SAFETY: condition 2; the line starts at a multiple of 64.
             unsafe { _mm256_stream_si256(dst.wrapping_add(at), low) };
-            // SAFETY: condition 2; the second half of a line that starts at a multiple of 64.
+            // SAFETY: as above.
             unsafe { _mm256_stream_si256(dst.wrapping_add(at + 1), high) };
         }
     }
@@ -75,9 +75,9 @@ mod lines {
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 mod lines {
     /// # Safety
-    /// Conditions 1 to 3 of [`copy`](super::copy) for `lines` lines.
+    /// Those of [`copy`](super::copy) for so many lines.
     pub(super) unsafe fn any(dst: *mut u8, src: *const u8, lines: usize) {
-        // SAFETY: conditions 1 to 3 for `lines` lines.
+        // SAFETY: the caller's promises.
         unsafe { std::ptr::copy_nonoverlapping(src, dst, lines * super::LINE_BYTES) };
     }
 

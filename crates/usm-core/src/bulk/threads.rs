@@ -1,6 +1,6 @@
 //! Work that several threads share
 //!
-//! No thread waits for a helper that has not started: it may be asleep or busy.
+//! Nobody waits for a thread that has not come: it may be asleep or busy.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::fork::{self, PerProcess, is_forked_child};
 /// Below this length one thread finishes before a helper starts, which takes some 10 µs.
 const SHARED_BYTES: usize = 1 << 20;
 
-/// Bytes that justify one more thread. Helpers wake each other, so many start as fast as two.
+/// As many bytes are worth each thread that comes: they wake each other, so that many come as soon as two.
 const BYTES_PER_THREAD: usize = 128 << 10;
 
 /// Parts per thread. Threads take parts one after the other, since they are not equally fast.
@@ -28,7 +28,7 @@ const SPINS: u32 = 2000;
 /// The most threads of one copy; 0 is no limit.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
-/// Limits the threads of one copy, the calling one included. 0, the default, stands for the number of rayon's threads.
+/// Limits the threads that one copy uses, the calling one included. 0 stands for as many as rayon has, which is the default.
 ///
 /// Copies of less than some hundred kilobytes use one thread anyway.
 ///
@@ -41,7 +41,7 @@ pub fn set_num_threads(limit: usize) {
     LIMIT.store(limit, Ordering::Relaxed);
 }
 
-/// The most threads of one copy, the calling one included: the limit, and at most the number of rayon's threads.
+/// The most threads that one copy uses, the calling one included: the limit, and at most as many as rayon has.
 #[must_use]
 pub fn num_threads() -> usize {
     match LIMIT.load(Ordering::Relaxed) {
@@ -51,7 +51,7 @@ pub fn num_threads() -> usize {
     }
 }
 
-/// Number of threads for work on `len_bytes` bytes, the calling one included.
+/// How many threads share work on so many bytes, the calling one included.
 #[must_use]
 pub fn threads_for(bytes: usize) -> usize {
     if bytes < SHARED_BYTES { 1 } else { num_threads().min(bytes / BYTES_PER_THREAD) }
@@ -66,7 +66,7 @@ pub fn parts_for(bytes: usize) -> usize {
     }
 }
 
-/// Number of rayon's threads in the parent; 0 for rayon's own choice.
+/// As many threads as rayon had in the parent; 0 is as many as it takes by itself.
 static PARENTS: AtomicUsize = AtomicUsize::new(0);
 
 fn all_threads() -> usize {
@@ -79,7 +79,7 @@ fn all_threads() -> usize {
     threads
 }
 
-/// The threads of a forked child. The child lacks the threads of rayon's global pool, and a call of that pool may never return.
+/// The threads of a forked child, where rayon's own are missing, and a question to rayon may never be answered.
 fn pool_of_child() -> Option<&'static ThreadPool> {
     static POOL: PerProcess<OnceLock<Option<ThreadPool>>> = PerProcess::new(OnceLock::new());
     let build = || {
@@ -88,7 +88,7 @@ fn pool_of_child() -> Option<&'static ThreadPool> {
     POOL.get().get_or_init(build).as_ref()
 }
 
-/// Gives a job to another thread, if there is one.
+/// Has another thread do a job, if there is one.
 fn spawn(job: impl FnOnce() + Send + 'static) {
     if is_forked_child() {
         if let Some(pool) = pool_of_child() {
@@ -104,8 +104,8 @@ struct Shared<F> {
     parts: usize,
     threads: usize,
     work: F,
-    // Each thread begins with its own range of parts, which is the same in each copy, so that its cache has the data.
-    // T2. The number of the next part of each range. It only grows, beyond the end of the range, too.
+    // Each thread begins with a range of parts of its own, the same one in one copy after the other: what is in its cache is what it needs.
+    // T2. For each range the number of its next part, which is counted up without an end.
     next: Vec<AtomicUsize>,
     // T1. At least the number of threads that work on a part: a thread is counted before it takes one.
     busy: AtomicUsize,
@@ -126,19 +126,19 @@ impl<'a, F> Busy<'a, F> {
 impl<F> Drop for Busy<'_, F> {
     fn drop(&mut self) {
         if self.0.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // A waiting thread has seen the earlier count and sleeps by now, or it sees this one.
+            // Whoever waits has seen the count before, and waits by now, or sees this one.
             drop(self.0.lock.lock());
             self.0.idle.notify_all();
         }
     }
 }
 
-/// Returns when no thread works on a part, and none can start.
+/// Ends when nobody works any more, and nobody starts to.
 struct End<'a, F>(&'a Shared<F>);
 
 impl<F> Drop for End<'_, F> {
     fn drop(&mut self) {
-        // From here on a thread gets no part. A thread that has one is counted.
+        // Whoever takes a part from here on gets none; who has taken one is counted.
         self.0.next.iter().for_each(|next| {
             next.fetch_max(self.0.parts, Ordering::AcqRel);
         });
@@ -168,7 +168,7 @@ impl<F: Fn(usize)> Shared<F> {
         self.next.iter().enumerate().all(is_done)
     }
 
-    /// Works on all remaining parts, beginning with a range.
+    /// Does what is left, from a range on.
     fn work(&self, first: usize) {
         for range in (first..self.threads).chain(0..first) {
             loop {
@@ -184,7 +184,7 @@ impl<F: Fn(usize)> Shared<F> {
 }
 
 impl<F: Fn(usize) + Send + Sync + 'static> Shared<F> {
-    /// Wakes two helpers. Each helper wakes two more, so that no thread wakes all of them.
+    /// Wakes two helpers, which wake two each in turn: nobody wakes all of them.
     fn wake(self: &Arc<Self>, number: usize) {
         for helper in [2 * number + 1, 2 * number + 2] {
             if helper < self.threads {
@@ -192,7 +192,7 @@ impl<F: Fn(usize) + Send + Sync + 'static> Shared<F> {
                 spawn(move || {
                     if !shared.is_done() {
                         shared.wake(helper);
-                        // The first range belongs to the calling thread.
+                        // The first range is that of the calling thread.
                         let thread = rayon::current_thread_index().unwrap_or(helper);
                         shared.work(1 + thread % (shared.threads - 1));
                     }
@@ -202,11 +202,11 @@ impl<F: Fn(usize) + Send + Sync + 'static> Shared<F> {
     }
 }
 
-/// Calls `work` with each number below `parts`, on up to `threads` threads, the calling one included. All calls have returned when
-/// this returns.
+/// Calls `work` with each number below `parts`, on up to `threads` threads, of which the calling one is the first. When it returns,
+/// nobody works any more.
 ///
-/// The function never waits for a helper that has not started: all threads of rayon may be waiting for this very copy, which then
-/// runs on a thread outside of rayon.
+/// Nobody waits for a helper that has not come yet: all threads of rayon may be waiting for this very copy, which then runs on
+/// one that is none of them.
 pub fn share(parts: usize, threads: usize, work: impl Fn(usize) + Send + Sync + 'static) {
     let threads = threads.min(parts);
     if threads <= 1 {

@@ -27,7 +27,7 @@ pub(super) fn export<'py>(
     // has nothing to free.
     let capsule =
         unsafe { PyCapsule::new_with_pointer_and_destructor(py, handle.as_ptr(), name, Some(delete)) }?;
-    // Consumers rename used capsules, so the capsule's context leads to the handle, and its name does not.
+    // Consumers rename what they have used, so the name does not lead to the handle: the context does.
     let owned = Box::into_raw(Box::new(handle));
     if let Err(error) = capsule.set_context(owned.cast()) {
         // SAFETY: the box just made, which the capsule did not take.

@@ -75,7 +75,7 @@ pub(super) fn select(py: Python<'_>, filter_string: &str) -> PyResult<Device> {
     py.detach(|| runtime.select(&selector)).or_raise()
 }
 
-/// The device of an object: ours, a filter string, or a root device of dpctl, by its filter string.
+/// The device that an object is: ours, a filter string, or a root device of dpctl, which tells its filter string.
 pub(super) fn device_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> {
     if let Some(device) = dpctl::own_device(object)? {
         return Ok(Some(device));

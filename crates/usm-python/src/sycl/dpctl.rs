@@ -97,7 +97,7 @@ pub(crate) fn queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Boun
     }
 }
 
-/// Like [`queue_object`], but never the program's own object. In a forked child SYCL makes no objects, so the result is ours.
+/// As [`queue_object`], but never the one that the program gave. One of ours, too, where SYCL makes no more objects: in a forked child.
 pub(super) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
     let ours = || Bound::new(py, SyclQueue::from_queue(queue.clone()));
     let dpctl = if queue.backend_id() == BackendId::Sycl { dpctl(py)? } else { None };
@@ -263,12 +263,12 @@ pub(super) fn is_their_device(object: &Bound<'_, PyAny>, hash: isize) -> PyResul
 /// The requested default queues of dpctl. dpctl has one for each root device of a process, always the same.
 static DEFAULTS: ForkMutex<Vec<(Device, Queue)>> = ForkMutex::new(Vec::new());
 
-/// An earlier result of [`default_queue`], without Python.
+/// What [`default_queue`] has found before, without Python.
 pub(crate) fn known_default_queue(device: &Device) -> Option<Queue> {
     DEFAULTS.lock().iter().find(|(root, _)| root == device).map(|(_, queue)| queue.clone())
 }
 
-/// The queue that dpctl and dpnp use on a root device by default; `None` without dpctl.
+/// The queue that dpctl and dpnp use on a root device when nobody gave one; `None` without dpctl.
 pub(crate) fn default_queue(py: Python<'_>, device: &Device) -> PyResult<Option<Queue>> {
     if device.backend_id() != BackendId::Sycl {
         return Ok(None);

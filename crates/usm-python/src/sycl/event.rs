@@ -44,7 +44,7 @@ impl SyclEvent {
         Self::after(event, Vec::new())
     }
 
-    /// An operation without operands, with its dependencies.
+    /// An operation without operands, and what it comes after.
     pub(super) fn after(event: Event, mut dependencies: Vec<Dependency>) -> Self {
         dependencies.push(event.clone().into());
         Self { events: vec![event], dependencies, flight: None }

@@ -1,4 +1,4 @@
-//! Operations under way. They own their operands, whether or not Python keeps their events.
+//! Operations under way, which own what they work on, whether or not Python keeps their events.
 //!
 //! Every lock here is taken with the interpreter detached: letting host memory go, under a flight's own one, needs the interpreter.
 
@@ -18,7 +18,7 @@ type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
 enum State {
     /// Ends the transfer and lets its operands go.
     Flying(Finish),
-    /// The result, until the first request for it.
+    /// What became of it, until somebody asked.
     Ended(Result<()>),
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Flight {
     events: Vec<Event>,
     dependency: Dependency,
     state: ForkMutex<State>,
-    /// Held while a thread releases the operands, so that other threads wait for that.
+    /// Held by who lets the operands go, so that others who want that wait for it.
     turn: PerProcess<Mutex<()>>,
 }
 
@@ -92,12 +92,12 @@ impl Flight {
     }
 }
 
-/// The operations that a new operation of `queue` comes after by the order of the queue: the last one, or all.
+/// What an operation that is submitted to `queue` comes after by the order of the queue: the last operation of it, or all.
 pub(super) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependency> {
     py.detach(|| {
         let flights = FLIGHTS.lock();
         let on_queue = flights.iter().rev().filter(|flight| flight.queue == *queue);
-        // In an in-order queue the last operation comes after all others, and so does its dependency.
+        // In an in-order queue the last one comes after all others, and its dependency says so.
         on_queue.take(if all { usize::MAX } else { 1 }).map(|flight| flight.dependency.clone()).collect()
     })
 }
@@ -109,7 +109,7 @@ pub(super) fn sweep() {
     if ended.is_empty() {
         return;
     }
-    // Still in the list: another sweeping thread waits for the same locks, and returns after the release of the operands.
+    // Still in the list: whoever else sweeps waits for the same locks, and returns when the operands are gone.
     ended.iter().for_each(|flight| flight.land());
     FLIGHTS.lock().retain(|flight| !ended.iter().any(|other| Arc::ptr_eq(flight, other)));
 }
@@ -122,7 +122,7 @@ pub(super) fn settle(queue: &Queue) -> Result<()> {
     ended.map(|flight| flight.finish()).filter(|result| !is_of_parent(result)).fold(Ok(()), Result::and)
 }
 
-/// Whether the error concerns an operation of the parent that was pending at the fork. A wait for the queue ignores it.
+/// Whether a forked child has asked for an operation that was pending in its parent. To wait for the queue is no such question.
 fn is_of_parent(result: &Result<()>) -> bool {
     matches!(result, Err(Error::Core(CoreError::Forked)))
 }

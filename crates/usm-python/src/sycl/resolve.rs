@@ -114,7 +114,7 @@ pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyA
     }
 }
 
-/// The queue for operations on a device, or on a device of a context, without a given queue.
+/// The queue to use on a device, or in a context on a device of it, when nobody gave one.
 pub(crate) fn cached_queue(key: &Bound<'_, PyAny>) -> PyResult<Queue> {
     let py = key.py();
     let runtime = runtime::get(py)?;

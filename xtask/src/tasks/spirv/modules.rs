@@ -1,4 +1,4 @@
-//! The list of modules: the source of each, and the options of the compiler.
+//! Which modules there are: the source of each, and what the compiler is told.
 
 /// One module: a source, compiled for elements of one size.
 #[derive(Clone, Copy)]
@@ -9,12 +9,12 @@ pub(super) struct Module {
     item_bytes: usize,
 }
 
-/// A name, its source, the source's macros besides the item size, and the item sizes.
+/// A name, its source, what the source is told besides the item size, and the item sizes.
 type Family = (&'static str, &'static str, &'static [&'static str], &'static [usize]);
 
 const ALL: &[usize] = &[1, 2, 4, 8, 16];
 
-/// The same as in `copy/kernel/variant.rs` of usm-array.
+/// As in `copy/kernel/variant.rs` of usm-array.
 const FAMILIES: [Family; 11] = [
     ("rows", "rows.cl", &[], ALL),
     ("dense", "rows.cl", &["-DCOL_DST=1", "-DCOL_SRC=1"], ALL),
