@@ -43,7 +43,7 @@ pub enum IndexError {
     /// Something else where only integers are an index.
     #[error("indices: found {found}, allowed are integers and arrays of them")]
     NotIntegers {
-        /// A description of the elements
+        /// A description of the items
         found: &'static str,
     },
     /// Values of the host whose number differs from their shape's.

@@ -194,7 +194,7 @@ pub enum Error {
         from: Dtype,
         /// Element type of the target
         to: Dtype,
-        /// The allowed cast
+        /// The requested casting rule
         casting: Casting,
     },
     /// Another dtype without a copy.

@@ -29,7 +29,7 @@ impl Layout {
     }
 }
 
-/// The shape that several shapes broadcast to, with NumPy's rules. Without shapes it is `()`.
+/// The shape that several shapes broadcast to, with NumPy's rules. Without shapes it is `[]`.
 ///
 /// ```
 /// use usm_array::broadcast_shapes;

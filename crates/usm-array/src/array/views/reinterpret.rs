@@ -53,7 +53,7 @@ impl UsmArray {
         self.in_dtype(dtype, layout, lead_bytes)
     }
 
-    /// An array over the same bytes, with a buffer that starts later by a number of bytes. All bounds are proved again.
+    /// An array over the same bytes, with a buffer that starts `lead_bytes` later. All bounds are proved again.
     fn in_dtype(&self, dtype: Dtype, layout: Layout, lead_bytes: usize) -> Result<Self> {
         let buffer = match lead_bytes {
             0 => self.buffer.clone(),
