@@ -75,7 +75,7 @@ impl Allocation {
             return;
         }
         let first = self.as_ptr().as_ptr().wrapping_add(start - self.address()).cast();
-        // SAFETY: A1: pages within the block, mapped into this process. How pages are backed changes nothing that can be seen.
+        // SAFETY: A1: pages within the block, mapped into this process. The size of the pages does not change their content.
         unsafe { libc::madvise(first, end - start, libc::MADV_HUGEPAGE) };
     }
 

@@ -1,8 +1,8 @@
 //! Elements computed by their number in row-major order, for any kind of memory
 //!
-//! They are computed on the host: where host code reaches the memory by several threads at their place, if they depend on nothing but
-//! their number; else a chunk at a time, and copied. Small chunks stay in the cache, large ones keep the number of queue operations
-//! small.
+//! Host code computes them. If it reaches the memory, and each element depends on its number only, several threads write them in
+//! place. Otherwise host code computes a chunk at a time, and copies it. Small chunks stay in the cache; large ones keep the number of
+//! queue operations small.
 
 use half::f16;
 use num_complex::{Complex32, Complex64};

@@ -219,8 +219,8 @@ impl UsmArray {
                 DLManagedTensor { dl_tensor, manager_ctx: ptr::null_mut(), deleter }
             })),
         };
-        // SAFETY: 1. made just now, with shape and strides of `ndim` numbers. 2. nobody else has the pointer, and all that it leads
-        // to may be used from any thread. 3. `delete` returns.
+        // SAFETY: 1. Made just now, with shape and strides of `ndim` numbers. 2. No other code has the pointer, and any thread may use
+        // the memory behind it. 3. `delete` returns.
         unsafe { ManagedTensor::from_raw(raw) }
     }
 }

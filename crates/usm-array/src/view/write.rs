@@ -31,7 +31,7 @@ use crate::layout::{Axes, Layout};
 #[derive(Debug)]
 pub struct ArrayViewMut<'a, T> {
     // W1. Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of,
-    //     which nobody uses as long as this lives.
+    //     which is borrowed as long as this lives.
     memory: Writable<'a>,
     // W2. Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,

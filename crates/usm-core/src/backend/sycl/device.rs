@@ -33,14 +33,14 @@ impl SyclBackend {
             NonNull::new(device.cast()).map(RawDevice::new)
         });
         let devices: Vec<_> = devices.collect();
-        // SAFETY: ours, and used no more; the devices taken out are copies.
+        // SAFETY: our own handle, without a later use; the devices taken out are copies.
         unsafe { (api.DPCTLDeviceVector_Delete)(vector) };
         if devices.len() == len {
             return Ok(devices);
         }
         // An incomplete list would look like a complete one.
         for device in devices {
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Device(device)) };
         }
         Err(Self::failed("DeviceVector_GetAt"))
@@ -64,7 +64,7 @@ impl SyclBackend {
     ) -> Result<Vec<RawDevice>> {
         let (vector, call) = match partition {
             Partition::Equally(units) => {
-                // SAFETY: the caller's promise 1; a live device tells how it can be partitioned, so nothing is thrown.
+                // SAFETY: the caller's promise 1; a live device reports its partitions, so the call does not throw.
                 let vector = unsafe { (api.DPCTLDevice_CreateSubDevicesEqually)(device, *units) };
                 (vector, "Device_CreateSubDevicesEqually")
             }

@@ -90,14 +90,14 @@ pub(super) unsafe fn dependencies(api: &Api, event: DPCTLSyclEventRef) -> Result
         NonNull::new(event.cast()).map(RawEvent::new)
     });
     let events: Vec<_> = events.collect();
-    // SAFETY: ours, and used no more; the events taken out are copies.
+    // SAFETY: our own handle, without a later use; the events taken out are copies.
     unsafe { (api.DPCTLEventVector_Delete)(vector) };
     if events.len() == len {
         return Ok(events);
     }
     // An incomplete list would look like a complete one.
     for event in events {
-        // SAFETY: ours, and used no more.
+        // SAFETY: our own handle, without a later use.
         unsafe { (api.DPCTLEvent_Delete)(event.as_ptr().cast()) };
     }
     Err(SyclBackend::failed("EventVector_GetAt"))

@@ -198,7 +198,7 @@ unsafe fn default_selector_score(api: &Api, device: DPCTLSyclDeviceRef) -> i32 {
     }
     // SAFETY: both are live: the selector as just made, the device by the caller's promise 1.
     let score = unsafe { (api.DPCTLDeviceSelector_Score)(selector, device) };
-    // SAFETY: ours, and used no more.
+    // SAFETY: our own handle, without a later use.
     unsafe { (api.DPCTLDeviceSelector_Delete)(selector) };
     score
 }

@@ -81,7 +81,7 @@ struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// Waits for all: what failed half way must not write any more when the call returns.
+    /// Waits for all operations: a chain that failed half way must not write after the call has returned.
     fn wait(&self) {
         for event in &self.submitted {
             // SAFETY: a live event of ours. The failure that led here is what the caller gets to see.
@@ -97,7 +97,7 @@ impl Chain<'_> {
 
     fn release(&mut self) {
         for event in self.submitted.drain(..) {
-            // SAFETY: ours, and used no more; the operation goes on without its handle.
+            // SAFETY: our own handle, without a later use; the operation goes on without its handle.
             unsafe { (self.api.DPCTLEvent_Delete)(event.as_ptr().cast()) };
         }
     }

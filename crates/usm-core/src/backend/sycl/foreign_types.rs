@@ -38,15 +38,15 @@ impl SyclBackend {
                 queue: queue.as_ref().ok().and_then(|queue| probe.shared_ptr_type(queue.as_ptr().addr())),
             };
             if let Ok(queue) = queue {
-                // SAFETY: ours, and used no more.
+                // SAFETY: our own handle, without a later use.
                 unsafe { self.release(RawHandle::Queue(queue)) };
             }
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Context(context)) };
             Ok(types)
         });
         for device in devices {
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Device(device)) };
         }
         learned.unwrap_or(Err(Self::failed("no device to make a queue on")))

@@ -269,7 +269,7 @@ unsafe impl Backend for SyclBackend {
         // SAFETY: the handle is live.
         let device = unsafe { (api.DPCTLQueue_GetDevice)(queue(raw)) };
         let device = some(device, "Queue_GetDevice").map(RawDevice::new).inspect_err(|_| {
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Context(context)) };
         })?;
         // SAFETY: the handle is live.

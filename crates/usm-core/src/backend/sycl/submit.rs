@@ -56,7 +56,7 @@ pub(super) unsafe fn memcpy(
         // SAFETY: a live event of ours.
         let _ = unsafe { event::wait(api, first.as_ptr().cast()) };
     }
-    // SAFETY: ours, and used no more; the operation goes on without its handle.
+    // SAFETY: our own handle, without a later use; the operation goes on without its handle.
     unsafe { (api.DPCTLEvent_Delete)(first.as_ptr().cast()) };
     last
 }

@@ -129,7 +129,7 @@ impl DelayedBackend {
                 // SAFETY: a fresh event of `inner`.
                 schedule.keep_times(operation.number, unsafe { self.inner.event_times(event) });
             }
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.inner.release(RawHandle::Event(event)) };
             ended
         });
@@ -173,9 +173,9 @@ impl DelayedBackend {
         self.tick();
         // SAFETY: the queue is live.
         let (context, device, properties) = unsafe { self.inner.queue_parts(queue) }?;
-        // SAFETY: ours, and used no more.
+        // SAFETY: our own handle, without a later use.
         unsafe { self.inner.release(RawHandle::Context(context)) };
-        // SAFETY: ours, and used no more.
+        // SAFETY: our own handle, without a later use.
         unsafe { self.inner.release(RawHandle::Device(device)) };
         let is_same = |other| {
             // SAFETY: both are live: the caller's, and one with pending operations (D1).
