@@ -1,7 +1,7 @@
-"""The container part of the Python array API 2025.12, from the text of the standard, with arrays of the default place.
+"""The container part of the Python array API 2025.12, from the text of the standard, with arrays on the default queue.
 
-Random arrays, shapes and indices are those of ``hypothesis.extra.array_api``, which uses the namespace as any
-consumer would.
+Random arrays, shapes and indices come from ``hypothesis.extra.array_api``, which uses the namespace like any
+consumer.
 """
 
 import itertools

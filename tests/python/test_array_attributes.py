@@ -1,4 +1,4 @@
-"""What an array tells about itself: attributes, flags, parts of complex numbers, the namespace."""
+"""Properties of an array: attributes, flags, parts of complex numbers, the namespace."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""`Device`, the array API's word for where an array is, and moving arrays between devices."""
+"""`Device`, the array API's type for the place of an array, and moves between devices."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of `usm_ndarray` and what belongs to it run, and each public name has one."""
+"""The examples in the docstrings of `usm_ndarray` and its companions run, and each public name has one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Dtypes as Python objects: every form is taken, NumPy's are given where NumPy is, and ours do without."""
+"""Dtypes as Python objects: every form is accepted; results are NumPy's dtypes if NumPy is installed, else ours."""
 
 import copy
 import pickle

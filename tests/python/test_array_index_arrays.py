@@ -1,4 +1,4 @@
-"""Index arrays, masks, lists and mixtures, and assignment through them: what NumPy does, on every kind of memory."""
+"""Index arrays, masks, lists and mixtures, and assignment through them, against NumPy, on every kind of memory."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""`asarray` of everything that has elements, with what each keyword asks for."""
+"""`asarray` of each kind of object with elements, with each keyword."""
 
 import array as array_module
 import itertools

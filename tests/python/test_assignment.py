@@ -1,4 +1,4 @@
-"""`a[key] = value`: scalars, broadcasting, other arrays, overlap; and nothing outside the view changes."""
+"""`a[key] = value`: scalars, broadcasting, other arrays, overlap; and bytes outside of the view stay."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """The five constructor examples of the container specification, values checked against their buffers.
 
-Where an example names one USM kind the test runs for every kind, since nothing in it depends on the kind.
+Where an example names one USM kind the test runs for every kind, since its result does not depend on the kind.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Facts of devices and platforms, beside dpctl: every name that dpctl has, or that we leave out on purpose."""
+"""Facts of devices and platforms, beside dpctl: every name of dpctl, or a reason why it is missing."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Device memory of the host backend is out of reach of host code, and in reach of every path of the library."""
+"""Host code does not reach device memory of the host backend, and every path of the library does."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""DLPack both ways: every layout and dtype, devices, copies, versions, read-only, and who ends a tensor."""
+"""DLPack both ways: every layout and dtype, devices, copies, versions, read-only, and the call of the deleter."""
 
 import enum
 import gc

@@ -1,4 +1,4 @@
-"""DLPack producers that are wrong: an error that names the field, and the deleter of a tensor taken runs once."""
+"""Malformed DLPack tensors: the error names the field, and the deleter of an imported tensor runs once."""
 
 import ctypes
 import gc

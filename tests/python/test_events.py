@@ -1,4 +1,4 @@
-"""Events: what they tell, what they own, and what comes after them."""
+"""Events: status, times, operands, and dependent operations."""
 
 import gc
 import subprocess

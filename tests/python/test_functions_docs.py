@@ -1,4 +1,4 @@
-"""Docstrings of the functions of usm.tensor: every name has a runnable example, and it is true."""
+"""Docstrings of the functions of usm.tensor: every name has an example that runs with the documented result."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Ctrl-C during the functions of usm.tensor: they return, and own their operands until the work has ended."""
+"""Ctrl-C during the functions of usm.tensor: they return, and own their operands until the work is complete."""
 
 import pytest
 from test_robust_interrupt import BACKENDS, INTERRUPTED

@@ -1,4 +1,4 @@
-"""Every name of dpnp.tensor and of the array API is here, with the same parameters, or in a list of what is not."""
+"""Every name of dpnp.tensor and of the array API is here, with the same parameters, or in a list of missing names."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Where functions of several arrays compute: dpctl's rules, and dpctl's functions that tell them."""
+"""The queue of functions of several arrays: dpctl's rules, and dpctl's functions for them."""
 
 import pytest
 

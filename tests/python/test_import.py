@@ -1,4 +1,4 @@
-"""What `import usm` does not do, and what the installed package holds."""
+"""The absence of side effects of `import usm`, and the contents of the installed package."""
 
 import ast
 import importlib

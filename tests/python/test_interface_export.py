@@ -1,4 +1,4 @@
-"""The dict our arrays publish: keys, types, and that it stands for what the array is."""
+"""The dict that our arrays publish: keys, types, and agreement with the array."""
 
 import pytest
 

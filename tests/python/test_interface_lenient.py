@@ -1,4 +1,4 @@
-"""What other libraries write although the protocol's text says it differently, and we accept."""
+"""Deviations of other libraries from the protocol's text that imports accept."""
 
 import ctypes
 

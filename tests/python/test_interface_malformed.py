@@ -1,4 +1,4 @@
-"""Malformed interface dicts: each refusal starts with the key's name, nothing leaks, nothing crashes."""
+"""Malformed interface dicts: each refusal starts with the key's name, without leaks and crashes."""
 
 import ctypes
 

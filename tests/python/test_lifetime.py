@@ -1,4 +1,4 @@
-"""Who keeps memory alive: the producer may go, the memory stays, and it is freed exactly once."""
+"""Lifetimes of memory: it outlives its producer, and is freed exactly once."""
 
 import gc
 import weakref

@@ -1,4 +1,4 @@
-"""`python -m usm`: what it prints, for people and as JSON."""
+"""`python -m usm`: its output for people and as JSON."""
 
 import json
 import os

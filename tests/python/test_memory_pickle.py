@@ -1,4 +1,4 @@
-"""Pickles of memory objects: kind, device and content come back, beside the pickle where that saves a copy."""
+"""Pickles of memory objects: kind, device and content come back, out of band where that saves a copy."""
 
 import pickle
 

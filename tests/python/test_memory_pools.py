@@ -1,4 +1,4 @@
-"""Pools that a program switches on, their numbers, and what can be seen of live memory."""
+"""Pools that a program switches on, their statistics, and snapshots of live memory."""
 
 import gc
 import re

@@ -1,4 +1,4 @@
-"""How many threads a copy uses."""
+"""The number of threads of a copy."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""array-api-strict, the array library that does only what the standard says: each direction."""
+"""array-api-strict, the array library with the standard's behaviour only, each direction."""
 
 import pytest
 

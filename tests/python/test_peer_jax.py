@@ -1,4 +1,4 @@
-"""JAX on the CPU, each direction: it refuses gaps and negative strides, and never says that arrays are read-only."""
+"""JAX on the CPU, each direction: it refuses gaps and negative strides, and does not mark its arrays read-only."""
 
 import pytest
 

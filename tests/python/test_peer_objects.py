@@ -1,4 +1,4 @@
-"""Queues, contexts and devices beside real dpctl and dpnp: what was given comes back, and is equal both ways."""
+"""Queues, contexts and devices beside real dpctl and dpnp: objects come back, and equality holds both ways."""
 
 import gc
 import subprocess

@@ -1,4 +1,4 @@
-"""Work that others have submitted and not waited for: whoever reads the memory through us sees its result."""
+"""Pending work of other libraries: a read of the memory through this package sees its result."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Operations of a queue, blocking and as events, between every two places, beside dpctl."""
+"""Operations of a queue, blocking and as events, between every two kinds of memory, beside dpctl."""
 
 import pytest
 

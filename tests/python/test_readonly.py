@@ -1,4 +1,4 @@
-"""Read-only is what `data[1]` says, and it survives every view and every export."""
+"""`data[1]` makes an array read-only, and the flag survives every view and every export."""
 
 import pytest
 

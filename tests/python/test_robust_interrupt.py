@@ -1,7 +1,7 @@
-"""Ctrl-C: whatever waits or works long returns with KeyboardInterrupt, and memory is owned until the work has ended.
+"""Ctrl-C: a long wait or job returns with KeyboardInterrupt, and memory is owned until the work is complete.
 
-Each test prints how long it took (``-rP``); 100 ms are wanted. None assumes the speed of a device or machine: work that
-was over before Ctrl-C is made longer, and that a wait was broken off shows in what is pending after it.
+Each test prints how long it took (``-rP``); the goal is 100 ms. No test assumes the speed of a device or machine: work
+that completes before Ctrl-C is made longer, and pending work after a wait proves the interrupt.
 """
 
 import subprocess

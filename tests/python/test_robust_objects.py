@@ -1,4 +1,4 @@
-"""Objects under threads and the garbage collector: frozen, no state of Python's inside, cycles are found."""
+"""Objects under threads and the garbage collector: frozen types, no Python state inside, collected cycles."""
 
 import gc
 import pickle

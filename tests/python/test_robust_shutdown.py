@@ -1,4 +1,4 @@
-"""The end of the interpreter, in any order: nothing hangs, crashes or complains."""
+"""The end of the interpreter, in any order: no hang, no crash, no message."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sub-devices: every way to ask for them, what they are, and queues and memory on them."""
+"""Sub-devices: every form of partition, their properties, and queues and memory on them."""
 
 import pytest
 

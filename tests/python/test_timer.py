@@ -1,4 +1,4 @@
-"""SyclTimer: durations by the host's clock and by profiling times, and what it refuses."""
+"""SyclTimer: durations by the host's clock and by profiling times, and its refusals."""
 
 import time
 

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 
-/// What every step of a command returns.
+/// Result of a step of a command.
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Failure {

@@ -16,7 +16,7 @@ use crate::failure::Outcome;
 use crate::project::Project;
 use crate::report::complain;
 
-/// The commands of the usm workspace. None of them needs an environment variable.
+/// The commands of the usm workspace. No command needs an environment variable.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Cli {
@@ -44,11 +44,11 @@ enum Task {
         #[arg(long)]
         all_peers: bool,
     },
-    /// What continuous integration runs: formatting, clippy, docs, `test --peers`, the wheel's checks
+    /// Run the checks of continuous integration: formatting, clippy, docs, `test --peers`, the wheel's checks
     Ci,
-    /// Tell which SYCL runtime and which devices are found, or what was tried
+    /// Report the SYCL runtime and the devices, or the tried places
     Doctor,
-    /// Build the wheel and check what is in it
+    /// Build the wheel and check its contents
     Dist,
     /// Build the documentation, warnings are errors
     Docs,
@@ -56,7 +56,7 @@ enum Task {
     Bench(tasks::bench::Options),
     /// Build the kernels of usm-array: OpenCL C to SPIR-V modules, which are committed
     Spirv,
-    /// The long campaign: the property tests of usm-array, optimized, with many cases, and those of the wheel with 10,000
+    /// The long campaign: the property tests of usm-array, optimized, with many cases, and the ones of the wheel with 10,000
     Verify {
         /// Cases per property
         #[arg(long, default_value_t = 1_000_000)]

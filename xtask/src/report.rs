@@ -1,4 +1,4 @@
-//! What these commands print: named steps with their durations, and the table at the end.
+//! The output of the commands: named steps with their durations, and the table at the end.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The shared library as a test sees it: a private copy, its counters, the failures a test asks for.
+//! The shared library for tests: a private copy, its counters, and failures on request.
 
 use std::ffi::{CString, c_char, c_int};
 use std::io;
@@ -31,15 +31,15 @@ impl Control {
         // SAFETY: `exports::control` defines it with this signature.
         let live =
             *unsafe { library.get::<unsafe extern "C" fn(c_int) -> usize>("usm_loopback_live_handles") }?;
-        // SAFETY: as above.
+        // SAFETY: `exports::control` defines it with this signature.
         let faults = *unsafe { library.get::<unsafe extern "C" fn() -> usize>("usm_loopback_faults") }?;
-        // SAFETY: as above.
+        // SAFETY: `exports::control` defines it with this signature.
         let fail_next =
             *unsafe { library.get::<unsafe extern "C" fn(*const c_char, usize)>("usm_loopback_fail_next") }?;
-        // SAFETY: as above.
+        // SAFETY: `exports::control` defines it with this signature.
         let raise_async =
             *unsafe { library.get::<unsafe extern "C" fn(c_int) -> bool>("usm_loopback_raise_async") }?;
-        // SAFETY: as above.
+        // SAFETY: `exports::control` defines it with this signature.
         let limit_alignment =
             *unsafe { library.get::<unsafe extern "C" fn(usize, bool)>("usm_loopback_limit_alignment") }?;
         Ok(Self { live, faults, fail_next, raise_async, limit_alignment })
@@ -51,7 +51,7 @@ impl Control {
         unsafe { (self.live)(kind as c_int) }
     }
 
-    /// The kinds of which something is live, with how many; empty if nothing leaked.
+    /// The kinds with live objects, each with their number; empty without leaks.
     pub fn leaks(&self) -> Vec<(Kind, usize)> {
         Kind::ALL.into_iter().map(|kind| (kind, self.live(kind))).filter(|(_, count)| *count > 0).collect()
     }

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_uint};
 /// `DPCTL_OPENCL`.
 pub(crate) const OPENCL: c_uint = 1 << 18;
 
-/// What a device answers.
+/// The facts of a device.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) name: &'static CStr,
@@ -25,11 +25,11 @@ pub(crate) struct Device {
     /// Parts that each affinity domain of the device has; 1 is a device that cannot be partitioned so.
     pub(crate) tiles: u32,
     pub(crate) sub_group_sizes: &'static [usize],
-    /// What the default selector prefers.
+    /// The score of the default selector.
     pub(crate) score: i32,
 }
 
-/// A part of a device. Its number comes after those of the root devices.
+/// A part of a device. Its number comes after the numbers of the root devices.
 #[derive(Clone, Debug)]
 pub(crate) struct SubDevice {
     /// The device that was partitioned.
@@ -89,7 +89,7 @@ pub(crate) static DEVICES: [Device; 2] = [
 pub(crate) fn matching(identifier: i32) -> Vec<usize> {
     let identifier = identifier.cast_unsigned();
     let (backends, types) = (identifier & 0x1f_0000, identifier & 0x3f);
-    // As in the real library: no bits of one sort means all of that sort, no bits at all means nothing.
+    // Like the real library: no bits of one sort select all of that sort, no bits at all select no device.
     if backends == 0 && types == 0 {
         return Vec::new();
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-/// What a kernel is run over.
+/// The range of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch {
     pub(crate) items: usize,
@@ -54,7 +54,7 @@ struct LocalAccessor {
 
 impl Argument {
     /// # Safety
-    /// 1. `pointer` is what the header says for that type.
+    /// 1. `pointer` leads to a value of that type, as the header says.
     pub(crate) unsafe fn read(pointer: *mut c_void, argument_type: u32) -> Option<Self> {
         if argument_type == VOID_PTR {
             return Some(Self::Usm(pointer));
@@ -79,7 +79,7 @@ impl Argument {
     }
 }
 
-/// What a known kernel does.
+/// The work of a known kernel.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     /// `(global uint *to, uint value)`: every work item writes the value.
@@ -123,7 +123,7 @@ impl Known {
     }
 
     /// # Safety
-    /// 1. What [`uses`](Self::uses) says is valid memory.
+    /// 1. The memory that [`uses`](Self::uses) returns is valid.
     pub(crate) unsafe fn run(&self, launch: &Launch, arguments: &[Argument]) {
         match (self.work, arguments, launch.group) {
             (Work::Fill, &[Argument::Usm(to), Argument::U32(value)], _) => {

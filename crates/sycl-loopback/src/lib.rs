@@ -3,14 +3,14 @@
 //! The shared library exports the `DPCTL…` functions that `sycl-sys` binds, over two simulated devices, their
 //! sub-devices, and ordinary memory. It is strict where the real runtime is lenient: a handle that is used after it was deleted, deleted
 //! twice, or of the wrong type counts as a *fault*; so does a memory operation that leaves its allocation. Live handles
-//! and allocations are counted by [`Kind`], so that a test can prove that nothing leaks.
+//! and allocations are counted by [`Kind`], so that a test can prove the absence of leaks.
 //!
 //! The Rust part is for tests: [`Loopback`] gives a private copy of the library, with its own counters, and talks to it.
-//! The functions are compiled into this Rust library too, but a test wants those of the shared library it loads.
+//! The functions are compiled into this Rust library too, but a test needs the functions of the shared library it loads.
 //!
 //! | module | job |
 //! |---|---|
-//! | `devices` | the simulated hardware: what each device answers |
+//! | `devices` | the simulated hardware: the facts of each device |
 //! | `state` | the handles and allocations that are live, the faults, the failures to come |
 //! | `kernels` | the kernels that are known by name, and run |
 //! | `exports` | the C functions, a file per topic |

@@ -1,4 +1,4 @@
-//! What is live: handles, allocations, strings; what went wrong; what is to go wrong.
+//! The state of the library: live handles, allocations and strings; faults; failures to come.
 //!
 //! A handle is a number that is never given out twice, dressed up as a pointer. So a handle that was deleted is
 //! recognised for ever, and using one can do no harm.
@@ -15,7 +15,7 @@ pub(crate) type Handle = *mut c_void;
 /// The C type of an error handler.
 pub(crate) type Handler = unsafe extern "C" fn(c_int);
 
-/// What is counted.
+/// The kinds of counted objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(i32)]
 pub enum Kind {
@@ -115,7 +115,7 @@ pub(crate) struct Kernel {
     pub(crate) device: usize,
 }
 
-/// What a handle stands for.
+/// The object of a handle.
 #[derive(Clone, Debug)]
 pub(crate) enum Object {
     Device(usize),
@@ -166,12 +166,12 @@ pub(crate) struct Block {
 /// Which alignments allocations have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alignment {
-    /// Those asked for.
+    /// Alignments are honoured.
     #[default]
     Any,
-    /// Those asked for up to this many bytes, a power of two; more is refused, as by CUDA.
+    /// Alignments up to this many bytes, a power of two, are honoured. Larger ones are refused, like by CUDA.
     UpTo(usize),
-    /// Those asked for up to this many bytes, a power of two; more is ignored, as by PoCL.
+    /// Alignments up to this many bytes, a power of two, are honoured. Larger ones are ignored, like by PoCL.
     NoMoreThan(usize),
 }
 
@@ -208,12 +208,12 @@ pub(crate) fn with<R>(body: impl FnOnce(&mut State) -> R) -> R {
     body(&mut STATE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Runs one C function: `None` becomes the C value for failure, and so does a failure that a test asked for.
+/// Runs one C function. `None`, or a failure that a test requested, becomes the C value for failure.
 pub(crate) fn call<R: Failure>(name: &str, body: impl FnOnce(&mut State) -> Option<R>) -> R {
     with(|state| if state.fails(name) { None } else { body(state) }).unwrap_or(R::VALUE)
 }
 
-/// What a C function returns when it fails.
+/// The return value of a C function that fails.
 pub(crate) trait Failure {
     const VALUE: Self;
 }
@@ -242,7 +242,7 @@ impl State {
         std::ptr::without_provenance_mut(address)
     }
 
-    /// What a handle stands for: `None` for NULL; a fault for one that is not live.
+    /// The object of a handle: `None` for NULL, and a fault for a handle that is not live.
     pub(crate) fn object(&mut self, handle: Handle) -> Option<Object> {
         if handle.is_null() {
             return None;
@@ -343,7 +343,7 @@ impl State {
         self.sub_device(device).map_or(device, |sub_device| sub_device.root)
     }
 
-    /// What a device has in common with its root device.
+    /// The facts that a device shares with its root device.
     pub(crate) fn facts(&self, device: usize) -> Option<&'static Device> {
         DEVICES.get(self.root(device))
     }

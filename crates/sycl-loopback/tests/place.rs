@@ -19,7 +19,7 @@ fn copies_count_for_themselves() {
     let library = unsafe { Library::new(first.path()) }.unwrap();
     // SAFETY: the C function takes nothing and returns a pointer.
     let create = unsafe { library.get::<unsafe extern "C" fn() -> *mut u8>("DPCTLDevice_Create") }.unwrap();
-    // SAFETY: as above.
+    // SAFETY: the C function takes nothing and returns a pointer.
     assert!(!unsafe { create() }.is_null());
     assert_eq!(first.leaks(), [(Kind::Device, 1)]);
     assert_eq!(second.leaks(), []);

@@ -23,7 +23,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let options = std::env::args_os().skip(1).fold(SearchOptions::new(), SearchOptions::root);
     println!("{}\n", search(&options));
 
-    // SAFETY: 1. no other thread was started; 2. whoever runs the example answers for the roots.
+    // SAFETY: 1. No other thread was started. 2. The user of the example chose the roots.
     let loaded = unsafe { sycl_sys::load(&options) }?;
     println!("loaded {}", loaded.library.display());
     for note in &loaded.notes {
@@ -59,13 +59,13 @@ fn list_devices(api: &Api) -> Result<(), Box<dyn Error>> {
 fn print_device(api: &Api, device: DPCTLSyclDeviceRef) {
     // SAFETY: the caller passes a live device.
     let backend = unsafe { (api.DPCTLDevice_GetBackend)(device) };
-    // SAFETY: as above.
+    // SAFETY: the caller passes a live device.
     let device_type = unsafe { (api.DPCTLDevice_GetDeviceType)(device) };
-    // SAFETY: as above.
+    // SAFETY: the caller passes a live device.
     let number = unsafe { (api.DPCTLDeviceMgr_GetRelativeId)(device) };
-    // SAFETY: as above.
+    // SAFETY: the caller passes a live device.
     let name = take_string(api, unsafe { (api.DPCTLDevice_GetName)(device) });
-    // SAFETY: as above.
+    // SAFETY: the caller passes a live device.
     let driver = take_string(api, unsafe { (api.DPCTLDevice_GetDriverVersion)(device) });
     let backend = match backend {
         DPCTLSyclBackendType::OPENCL => "opencl",

@@ -24,7 +24,7 @@ mod linux {
 
     use super::Kept;
 
-    /// Opens a file (or, for a bare name, what the loader finds) with all symbols resolved now and kept local.
+    /// Opens a file (for a bare name, the loader searches) with all symbols resolved now and kept local.
     ///
     /// # Safety
     ///
@@ -114,7 +114,7 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod other {
-    //! Elsewhere: a file can be opened, what is loaded cannot be asked.
+    //! Other systems: opening a file works, and a look-up of loaded libraries does not.
 
     use std::path::{Path, PathBuf};
 
@@ -132,12 +132,12 @@ mod other {
         unsafe { Library::new(path) }.map(Kept::new).map_err(|error| error.to_string())
     }
 
-    /// Nothing is known about loaded libraries here.
+    /// This system has no look-up of loaded libraries.
     pub(crate) fn loaded_files() -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Nothing is known about loaded libraries here.
+    /// This system has no look-up of loaded libraries.
     pub(crate) fn resident(_soname: &str) -> Option<(Kept, PathBuf)> {
         None
     }

@@ -12,7 +12,7 @@ pub enum LoadError {
     /// No place that was searched has a library that can be loaded.
     #[error("{}", crate::locate::report::not_found(.tried))]
     NotFound {
-        /// Every place that was tried, in order, with what was found there.
+        /// Each tried place, in order, with its result.
         tried: Vec<Tried>,
     },
 
@@ -21,7 +21,7 @@ pub enum LoadError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the dynamic loader said.
+        /// The message of the dynamic loader.
         reason: String,
     },
 

@@ -1,6 +1,6 @@
 //! The opaque handles, enumerations and callback of the C interface.
 //!
-//! Names are those of the C headers, so that a search for a C name finds its Rust side. An enumeration is a newtype
+//! Names come from the C headers, so that a search for a C name finds its Rust side. An enumeration is a newtype
 //! over the C integer with associated constants, not a Rust `enum`: a newer library may return a value that this
 //! list does not have, and an unlisted discriminant in a Rust `enum` would be undefined behaviour.
 #![allow(non_camel_case_types)]
@@ -14,7 +14,7 @@ macro_rules! opaque {
         #[repr(C)]
         pub struct $pointee {
             _opaque: [u8; 0],
-            // Not Send, not Sync, not Unpin: nothing is known about the C++ object behind it.
+            // Not Send, not Sync, not Unpin: the C++ object behind it is unknown.
             _marker: PhantomData<(*mut u8, PhantomPinned)>,
         }
 
@@ -85,7 +85,7 @@ macro_rules! enumeration {
 enumeration! {
     /// The kind of a USM pointer in a context.
     DPCTLSyclUSMType(c_uint) {
-        /// Not a USM pointer of the context asked.
+        /// Not a USM pointer of the context.
         UNKNOWN = 0,
         /// Device USM.
         DEVICE = 1,
@@ -130,7 +130,7 @@ enumeration! {
         ALL = 0x3f,
     }
 
-    /// What a device can do, as `sycl::aspect`.
+    /// A capability of a device, as `sycl::aspect`.
     DPCTLSyclAspectType(c_uint) {
         /// The host device of SYCL 1.2.1.
         HOST = 0,
@@ -178,7 +178,7 @@ enumeration! {
         IS_COMPOSITE = 21,
     }
 
-    /// By what a device is partitioned into sub-devices, `sycl::info::partition_affinity_domain`.
+    /// The resource by which a device is partitioned into sub-devices, `sycl::info::partition_affinity_domain`.
     DPCTLPartitionAffinityDomainType(c_uint) {
         /// By nothing; no device is partitioned so.
         NOT_APPLICABLE = 0,
@@ -196,7 +196,7 @@ enumeration! {
         NEXT_PARTITIONABLE = 6,
     }
 
-    /// What a device may do with the memory of a peer, `sycl::ext::oneapi::peer_access`.
+    /// A use of a peer's memory by a device, `sycl::ext::oneapi::peer_access`.
     DPCTLPeerAccessType(c_uint) {
         /// Read and write it.
         ACCESS_SUPPORTED = 0,
@@ -204,9 +204,9 @@ enumeration! {
         ATOMICS_SUPPORTED = 1,
     }
 
-    /// What the cache of global memory is for.
+    /// Use of the cache of global memory.
     DPCTLGlobalMemCacheType(c_uint) {
-        /// The runtime could not tell.
+        /// The runtime does not report it.
         INDETERMINATE = 0,
         /// There is none.
         NONE = 1,
@@ -218,7 +218,7 @@ enumeration! {
 
     /// How far a command is.
     DPCTLSyclEventStatusType(c_uint) {
-        /// The runtime could not tell.
+        /// The runtime does not report it.
         UNKNOWN = 0,
         /// Submitted, not started.
         SUBMITTED = 1,
@@ -238,7 +238,7 @@ enumeration! {
         IN_ORDER = 1 << 1,
     }
 
-    /// What an element of a kernel's argument array points to.
+    /// The type of a kernel argument that a pointer leads to.
     DPCTLKernelArgType(c_uint) {
         /// An `int8_t`.
         INT8_T = 0,

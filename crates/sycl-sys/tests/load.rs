@@ -45,7 +45,7 @@ fn loads_once_and_adds_the_driver() {
         assert!(first.notes[0].contains("was appended to OCL_ICD_FILENAMES"), "{:?}", first.notes);
         assert_eq!(first.tried[0].outcome, Outcome::Loaded);
 
-        // The second time, and for another root, the process keeps what it has.
+        // At the second call, and for another root, the process keeps its library.
         let again = load(&root("/no/such/root")).unwrap();
         assert!(again.already_loaded);
         assert_eq!(again.library, first.library);
@@ -133,7 +133,7 @@ fn a_library_of_the_wrong_kind_ends_the_search() {
 #[test]
 fn a_second_runtime_is_refused() {
     if let Some(venv) = in_child() {
-        // Any library will do for the runtime of somebody else, if it is not called like the interface.
+        // Any library can stand for another runtime, if its name is not the interface's.
         let other = common::Tree::new();
         let mut bytes = loopback_bytes(None);
         patch(&mut bytes, "libDPCTLSyclInterface.so", "libSomebodyElsesSycl.so8");

@@ -1,4 +1,4 @@
-//! Opening one file: what is said when it is not there, is not a library, or is the wrong library.
+//! Opening one file: the errors for a missing file, a file that is no library, and a wrong library.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! The search: order, arrangements of an installation, what is reported; with trees and environments made up here.
+//! The search: order, arrangements of an installation, reports; with made-up trees and environments.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! The table against the loopback library: every group of functions, with nothing left over and nothing misused.
+//! The table against the loopback library: each group of functions, without leaks and without faults.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::ffi::{CStr, c_int, c_void};
@@ -12,7 +12,7 @@ use sycl_sys::{
     DPCTLSyclUSMType, MDLocalAccessor, error_handler_callback,
 };
 
-/// Calls one function of the table. Each test passes live handles of its own loopback copy, unless it says otherwise.
+/// Calls one function of the table. Each test passes live handles of its own loopback copy, except where a comment names another one.
 macro_rules! call {
     ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
         // SAFETY: the arguments are live handles and pointers valid for the counts given; where a test passes a dead
@@ -396,7 +396,7 @@ fn kernels_are_built_found_described_run_and_counted() {
     assert!(submit(&api, kernel, queue, &mut arguments, &types, 0).is_null());
     assert_eq!(loopback.faults(), 0);
     arguments[2] = (&raw mut scratch).cast();
-    // What can be checked beforehand, and memory that is gone, are faults.
+    // Errors that a caller can check beforehand, and freed memory, are faults.
     assert!(submit(&api, kernel, queue, &mut arguments[..2], &types[..2], 4).is_null());
     assert!(submit(&api, kernel, queue, &mut arguments, &types, 5).is_null());
     assert_eq!(loopback.faults(), 2);

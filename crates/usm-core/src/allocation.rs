@@ -6,13 +6,13 @@ use crate::{Context, Device, Queue, UsmKind, live};
 
 /// A USM block with its kind and context. It keeps the context alive and is freed with it when dropped.
 ///
-/// Freeing does not wait for pending operations (SYCL's `free` does not either): whoever submits one keeps the allocation
-/// until its event has ended.
+/// Freeing does not wait for pending operations, like SYCL's `free`. The submitter of an operation keeps the allocation until
+/// its event is complete.
 #[derive(Debug)]
 pub struct Allocation {
     /// Invariant A1: a live block of `queue`'s context, `lead_bytes + len_bytes` long, of `kind`, owned by this value alone.
     block: NonNull<u8>,
-    /// Bytes that are skipped so that the memory is aligned as asked for.
+    /// Bytes before the memory, skipped for the requested alignment.
     lead_bytes: usize,
     len_bytes: usize,
     kind: UsmKind,
@@ -21,11 +21,11 @@ pub struct Allocation {
 
 // SAFETY: A1: exclusive ownership of memory that any thread may reach; the backend's handles are thread-safe.
 unsafe impl Send for Allocation {}
-// SAFETY: shared access only reads the address and the facts beside it.
+// SAFETY: A1: shared access only reads the address and the facts beside it.
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
-    /// Bytes of a huge page, and what the address of a block should be a multiple of to have them from its start on.
+    /// Bytes of a huge page. A block at a multiple of it has huge pages from its start on.
     pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 
     /// # Safety
@@ -66,8 +66,8 @@ impl Allocation {
         self.kind
     }
 
-    /// Asks the system to back the whole huge pages in the block ([`HUGE_PAGE_BYTES`](Self::HUGE_PAGE_BYTES)) by such, where it lies
-    /// in this process: touching new small pages takes several times as long as a copy of them. The content stays; the system may refuse.
+    /// Asks the system for huge pages ([`HUGE_PAGE_BYTES`](Self::HUGE_PAGE_BYTES)) in a block that lies in this process: touching new
+    /// small pages takes several times as long as a copy of them. The content stays. The system may refuse.
     pub fn advise_huge_pages(&self) {
         let start = self.address().next_multiple_of(Self::HUGE_PAGE_BYTES);
         let end = (self.address() + self.len_bytes) & !(Self::HUGE_PAGE_BYTES - 1);
@@ -75,11 +75,11 @@ impl Allocation {
             return;
         }
         let first = self.as_ptr().as_ptr().wrapping_add(start - self.address()).cast();
-        // SAFETY: A1: pages within the block, mapped into this process. How pages are backed changes nothing that can be seen.
+        // SAFETY: A1: pages within the block, mapped into this process. The size of the pages does not change their content.
         unsafe { libc::madvise(first, end - start, libc::MADV_HUGEPAGE) };
     }
 
-    /// The queue it was allocated with.
+    /// The queue that allocated it.
     #[must_use]
     pub fn queue(&self) -> &Queue {
         &self.queue

@@ -27,7 +27,7 @@ pub struct Context {
 
 struct Inner {
     handle: ContextHandle,
-    /// Whether it lives as long as the process: `YES` or `NO` as soon as somebody has asked, which stays so.
+    /// Whether it lives as long as the process: `YES` or `NO` from the first request on.
     outlives_all: AtomicU8,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
 }
@@ -64,11 +64,11 @@ impl Context {
         Self { inner: Arc::new(Inner { handle, outlives_all: AtomicU8::new(0), attached: ForkOnce::new() }) }
     }
 
-    /// A context behind a foreign `sycl::context*`, which is copied and stays the producer's.
+    /// A context from an external `sycl::context*`. The object is copied; the producer keeps it.
     ///
     /// # Safety
-    /// 1. `pointer` is a live heap `sycl::context`, or no SYCL object at all: unreadable memory, and readable memory that does
-    ///    not look like one, are refused; a freed context cannot be told from a live one.
+    /// 1. `pointer` is a live heap `sycl::context`, or no SYCL object at all. Unreadable memory, and readable memory that does
+    ///    not look like a context, are refused. A freed context looks like a live one.
     ///
     /// # Errors
     /// [`Error::InvalidForeignHandle`], [`Error::NoForeignHandle`] from a backend without SYCL objects.
@@ -103,22 +103,22 @@ impl Context {
         self.backend().id()
     }
 
-    /// A number that tells this context from every other one that lives, equal for all handles of it.
+    /// A number that no other live context has. All handles of the context have the same.
     #[must_use]
     pub fn id(&self) -> u64 {
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().context_id(self.raw()) }
     }
 
-    /// Whether the context lives as long as the process: a default context of the [global](Runtime::global) runtime. What is kept
-    /// for later use in such a context keeps nothing alive that would go.
+    /// Whether the context lives as long as the process: a default context of the [global](Runtime::global) runtime. A cache in such
+    /// a context prolongs no lifetime.
     #[must_use]
     #[inline]
     pub fn is_permanent(&self) -> bool {
         self.is_known_permanent() || self.find_out_whether_permanent()
     }
 
-    /// Whether somebody has asked [`is_permanent`](Self::is_permanent), and it is. Calls nothing.
+    /// The answer of an earlier [`is_permanent`](Self::is_permanent), `false` without one. Calls nothing.
     #[doc(hidden)]
     #[must_use]
     #[inline(always)]
@@ -138,7 +138,7 @@ impl Context {
         };
         let is_it = Runtime::is_global(self.backend()) && default().is_some_and(|default| default == *self);
         let answer = if is_it { YES } else { NO };
-        // The first answer counts, since the runtime may have failed to give one.
+        // The first answer counts: the runtime may have failed to give one.
         let set = self.inner.outlives_all.compare_exchange(0, answer, Ordering::Relaxed, Ordering::Relaxed);
         set.err().unwrap_or(answer) == YES
     }
@@ -168,15 +168,15 @@ impl Context {
         Queue::new(self, device, properties)
     }
 
-    /// What the runtime knows about an address in this context; `None` when it is not USM here. Any address may be asked for.
+    /// The runtime's facts about an address in this context; `None` when it is not USM here. Any address is allowed.
     #[must_use]
     pub fn pointer_info(&self, address: usize) -> Option<PointerInfo> {
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().pointer_info(self.raw(), address) }
     }
 
-    /// The device that the USM at `address` belongs to, or `None` when it is not USM here. Of sub-devices, which share the memory
-    /// of their root, a runtime may name another one of the context (OpenCL names the first).
+    /// The device that the USM at `address` belongs to, or `None` when it is not USM here. Sub-devices share the memory of
+    /// their root: a runtime may name another sub-device of the context (OpenCL names the first).
     ///
     /// # Errors
     /// [`Error::Backend`] when the runtime cannot tell.
@@ -191,19 +191,19 @@ impl Context {
         Ok(Some(unsafe { Device::from_raw(Arc::clone(self.backend()), raw) }))
     }
 
-    /// Keeps `object` as long as this context and its clones, as [`Queue::attach`] does.
+    /// Keeps `object` as long as this context and its clones, like [`Queue::attach`].
     pub fn attach(&self, object: impl Any + Send + Sync) {
-        // A later one goes with its box.
+        // A later object is dropped with its box.
         let _ = self.inner.attached.set(Box::new(object));
     }
 
-    /// The object of that type that was [attached](Self::attach) first.
+    /// The first object of that type that was [attached](Self::attach).
     #[must_use]
     pub fn attached<T: Any>(&self) -> Option<&T> {
         self.inner.attached.get()?.downcast_ref()
     }
 
-    /// What `std::hash` of SYCL gives: equal for equal contexts, in this and in other libraries.
+    /// The value of SYCL's `std::hash`: equal for equal contexts, in this and in other libraries.
     #[must_use]
     pub fn hash_value(&self) -> u64 {
         self.inner.handle.hash_value()
@@ -225,7 +225,7 @@ impl Hash for Context {
 }
 
 impl fmt::Display for Context {
-    /// Its number and its devices: what errors call it.
+    /// Its number and its devices, as errors name it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "context {:#x} of ", self.id())?;
         match self.devices() {

@@ -1,4 +1,4 @@
-//! What can go wrong below arrays and buffers, with the numbers that explain it.
+//! Errors of devices, contexts, queues and USM, with the numbers that explain them.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -13,19 +13,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A USM kind was named by a text that is none of the three.
+    /// A text that names none of the three USM kinds.
     #[error("USM kind {found:?} is not one of \"host\", \"device\", \"shared\"")]
     UnknownKind {
-        /// The text found.
+        /// The text.
         found: String,
     },
-    /// An allocation of no bytes was asked for. SYCL gives no pointer for it.
+    /// A request for no bytes. SYCL returns no pointer for it.
     #[error("cannot allocate 0 bytes of USM; at least 1 byte is needed")]
     ZeroSize,
     /// An alignment that is not a power of two.
     #[error("alignment of {align_bytes} bytes is not a power of two")]
     InvalidAlignment {
-        /// The alignment asked for, in bytes.
+        /// The requested alignment, in bytes.
         align_bytes: usize,
     },
     /// The runtime has no memory of that alignment, and a longer block that contains such memory is over the device's limit, or the
@@ -35,22 +35,22 @@ pub enum Error {
          would be too long; ask for an alignment of at most 16 MiB, or for fewer bytes"
     )]
     AlignmentNotHonoured {
-        /// The kind asked for.
+        /// The requested kind.
         kind: UsmKind,
-        /// The alignment asked for, in bytes.
+        /// The requested alignment, in bytes.
         align_bytes: usize,
     },
-    /// More bytes in one allocation than the device can give.
+    /// More bytes in one allocation than the device's limit.
     #[error(
         "{len_bytes} bytes of {kind} USM exceed the largest single allocation of device {device}, \
          {max_bytes} bytes"
     )]
     TooLarge {
-        /// Bytes asked for.
+        /// Requested bytes.
         len_bytes: usize,
         /// The device's limit, in bytes.
         max_bytes: u64,
-        /// The kind asked for.
+        /// The requested kind.
         kind: UsmKind,
         /// Filter string of the device.
         device: String,
@@ -58,7 +58,7 @@ pub enum Error {
     /// The device does not support this kind of USM.
     #[error("device {device} has no support for {kind} USM")]
     KindNotSupported {
-        /// The kind asked for.
+        /// The requested kind.
         kind: UsmKind,
         /// Filter string of the device.
         device: String,
@@ -66,9 +66,9 @@ pub enum Error {
     /// The runtime had no memory left.
     #[error("out of memory: {len_bytes} bytes of {kind} USM on device {device} could not be allocated")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Requested bytes.
         len_bytes: usize,
-        /// The kind asked for.
+        /// The requested kind.
         kind: UsmKind,
         /// Filter string of the device.
         device: String,
@@ -82,7 +82,7 @@ pub enum Error {
     /// A range of addresses that is not memory the queue can reach.
     #[error("{operation}: {len_bytes} bytes at {address:#x} are not reachable by the queue's device")]
     Unreachable {
-        /// The operation that was asked for.
+        /// The requested operation.
         operation: &'static str,
         /// First address.
         address: usize,
@@ -95,7 +95,7 @@ pub enum Error {
          {queue_context}; a queue takes USM of its own context, and copies memory that host code reaches"
     )]
     ForeignContext {
-        /// The operation that was asked for.
+        /// The requested operation.
         operation: &'static str,
         /// First address.
         address: usize,
@@ -116,10 +116,10 @@ pub enum Error {
     /// The process ends, and with it the SYCL runtime.
     #[error("the process ends, and with it the SYCL runtime: wait for threads that use it before")]
     ProcessEnding,
-    /// The host backend of another copy of this library, which this one works on, failed and told why.
+    /// The host backend of another copy of this library, which this copy shares, failed.
     #[error("{text}")]
     OfSharedHost {
-        /// What it told.
+        /// The other copy's message.
         text: String,
     },
     /// Another copy of this library in the process is too different to work together with.
@@ -128,17 +128,17 @@ pub enum Error {
          from the same release"
     )]
     SharedVersion {
-        /// What was to be shared.
+        /// The object to share.
         what: &'static str,
         /// The other copy's version.
         found: u32,
         /// The version of this copy.
         expected: u32,
     },
-    /// No device is what was asked for.
+    /// No device matches the request.
     #[error("no device matches {wanted}; there are: {available}")]
     NoSuchDevice {
-        /// What was asked for: a filter selector, a type, aspects.
+        /// The request: a filter selector, a type, aspects.
         wanted: String,
         /// Filter strings of all devices.
         available: String,
@@ -146,22 +146,22 @@ pub enum Error {
     /// A text that is not a filter selector.
     #[error("{found:?} is not a filter selector: {part:?} at position {position} {reason}")]
     InvalidFilter {
-        /// The text found.
+        /// The text.
         found: String,
         /// The part of it that is wrong.
         part: String,
         /// Where that part starts: a number of bytes from the start of the text.
         position: usize,
-        /// What is wrong with it, and what is allowed there.
+        /// The reason, with the texts that are allowed there.
         reason: String,
     },
     /// A text that is not the name of an aspect.
     #[error("{found:?} is not an aspect; aspects are: {}", Aspects::all())]
     UnknownAspect {
-        /// The text found.
+        /// The text.
         found: String,
     },
-    /// A device cannot be parted into sub-devices as asked.
+    /// A device cannot be partitioned into the requested sub-devices.
     #[error(
         "device {device} cannot be partitioned {partition}: {reason}; it has {compute_units} compute units and can have at \
          most {max_sub_devices} sub-devices"
@@ -169,23 +169,23 @@ pub enum Error {
     CannotPartition {
         /// Filter string of the device.
         device: String,
-        /// What was asked for.
+        /// The requested partition.
         partition: Partition,
-        /// Why it is impossible.
+        /// The reason.
         reason: &'static str,
         /// Compute units of the device.
         compute_units: u32,
         /// Sub-devices that it can have at most; 0 if it cannot be partitioned at all.
         max_sub_devices: u32,
     },
-    /// Peer access cannot be switched on or off.
+    /// Peer access cannot be enabled or disabled.
     #[error("peer access of device {device} to device {peer}: {reason}")]
     PeerAccess {
         /// Filter string of the device.
         device: String,
         /// Filter string of the device whose memory it would access.
         peer: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// A context and a device that do not belong together.
@@ -194,34 +194,34 @@ pub enum Error {
         /// Filter string of the device.
         device: String,
     },
-    /// A foreign handle that is not what it is said to be.
+    /// An external handle that is not of the stated kind.
     #[error("{what}: {reason}")]
     InvalidForeignHandle {
-        /// The kind of handle that was expected.
+        /// The expected kind of handle.
         what: &'static str,
-        /// What was found instead.
+        /// A description of the pointer's target.
         reason: String,
     },
-    /// The backend has no handles that other SYCL libraries could use.
+    /// The backend has no SYCL objects for other libraries.
     #[error("the {backend} backend has no SYCL {what} to hand out; only objects of a SYCL backend have one")]
     NoForeignHandle {
-        /// The backend asked.
+        /// The backend.
         backend: BackendId,
-        /// The kind of handle that was asked for.
+        /// The requested kind of handle.
         what: &'static str,
     },
     /// The backend cannot be used on this machine.
     #[error("the {backend} backend is not available: {state}")]
     BackendUnavailable {
-        /// The backend asked for.
+        /// The requested backend.
         backend: BackendId,
-        /// Why it is missing; in a box, since a report is long and errors are returned by value.
+        /// The state of the backend; in a box, since a report is long and errors are returned by value.
         state: Box<BackendState>,
     },
-    /// A host task said that it failed, or panicked.
+    /// A host task returned an error or panicked.
     #[error("a host task failed: {reason}")]
     HostTask {
-        /// What it said.
+        /// The message of the task.
         reason: String,
     },
     /// An error that the runtime reported after the call that caused it.
@@ -243,24 +243,24 @@ pub enum Error {
         /// The call that failed.
         call: &'static str,
     },
-    /// Something that this backend, or this device of it, cannot do.
+    /// A request that this backend, or this device, does not support.
     #[error("the {backend} backend does not support {what}")]
     NotSupported {
-        /// The backend asked.
+        /// The backend.
         backend: BackendId,
-        /// What was asked for, and where the limit is.
+        /// The request and the limit.
         what: &'static str,
     },
     /// Bytes that are not a SPIR-V module.
     #[error("not a SPIR-V module: {reason}")]
     InvalidSpirv {
-        /// What was found.
+        /// A description of the bytes.
         reason: String,
     },
     /// A text for a C interface, where a byte of 0 would end it.
     #[error("{what}: the byte at {position} is 0; none is allowed")]
     NulByte {
-        /// Which text.
+        /// Name of the text.
         what: &'static str,
         /// Position of the byte.
         position: usize,
@@ -284,12 +284,12 @@ pub enum Error {
     KernelMismatch {
         /// `"context"` or `"device"`.
         what: &'static str,
-        /// That of the kernel.
+        /// Context or device of the kernel.
         of_kernel: String,
-        /// That of the queue.
+        /// Context or device of the queue.
         of_queue: String,
     },
-    /// A kernel was given another number of arguments than it has.
+    /// A wrong number of arguments for a kernel.
     #[error("kernel {kernel:?} has {expected} arguments, but {found} were given")]
     KernelArguments {
         /// Name of the kernel.
@@ -307,7 +307,7 @@ pub enum Error {
     LocalMemory {
         /// Name of the kernel.
         kernel: String,
-        /// Bytes asked for by all arguments.
+        /// Bytes that all arguments request together.
         len_bytes: usize,
         /// Local memory of the device, in bytes.
         max_bytes: u64,
@@ -315,12 +315,12 @@ pub enum Error {
     /// A range that no kernel can run over.
     #[error("{reason}")]
     KernelRange {
-        /// The range, and what is wrong with it.
+        /// The range and the reason.
         reason: String,
     },
 }
 
-/// The sentence, since `main` prints the error that it returns with `Debug`.
+/// The message: `main` prints a returned error with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! An event: the end of one operation.
+//! An event: the completion of one operation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,18 +13,18 @@ owned_handle!(
 
 /// The completion of an operation. Clones name the same event.
 ///
-/// Dropping an event does not wait for it: whoever owns the operands does.
+/// Dropping an event does not wait for it. The owner of the operands has to wait.
 #[derive(Clone, Debug)]
 pub struct Event {
     inner: Arc<Inner>,
     context: Context,
 }
 
-/// What clones share.
+/// The state that clones share.
 #[derive(Debug)]
 struct Inner {
     handle: EventHandle,
-    /// A wait or a look has found that the operation is over, so that the runtime need not be asked for that any more.
+    /// Set when a wait or a status request found the operation complete. Later requests do not call the runtime.
     has_ended: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ impl Event {
         self.inner.handle.backend()
     }
 
-    /// Waits until the operation has ended. After an error, too, the operation uses its operands no more.
+    /// Waits until the operation has ended. The operation no longer uses its operands then, even after an error.
     ///
     /// # Errors
     /// [`crate::Error::Asynchronous`], [`crate::Error::Backend`]; [`crate::Error::Forked`] in a process that was forked while
@@ -64,7 +64,7 @@ impl Event {
         Ok(())
     }
 
-    /// Waits until all of the operations have ended, also after an error.
+    /// Waits until all operations are complete, even after an error.
     ///
     /// # Errors
     /// The first of their errors.
@@ -101,7 +101,7 @@ impl Event {
         unsafe { self.backend().event_times(self.raw()) }
     }
 
-    /// The events that the operation was submitted to start after. Those that have ended may be missing.
+    /// The events that the operation starts after. Complete ones may be missing.
     ///
     /// # Errors
     /// [`crate::Error::Backend`] when the runtime cannot list them.

@@ -1,18 +1,18 @@
-//! What a forked child finds: a copy of all memory, but no thread other than the one that forked.
+//! State across `fork`: a child has a copy of all memory, but only the thread that forked.
 //!
-//! A lock that another thread of the parent held at the fork stays locked in the child for ever, and what it guards may be half changed.
-//! So state that other threads change is kept in one of three ways:
+//! A lock that another thread of the parent held at the fork stays locked in the child for ever, and the guarded state may be half
+//! changed. Three types keep state that other threads change:
 //!
 //! | type | in a child | for |
 //! |---|---|---|
-//! | [`ForkMutex`] | as it was: a fork waits until nobody holds the lock | what the child needs, locked for a short time |
-//! | [`PerProcess`] | made anew, and what the parent had is leaked | what belongs to the parent's threads and work; locks that are held for long |
+//! | [`ForkMutex`] | unchanged: a fork waits until no thread holds the lock | state that the child needs, locked for a short time |
+//! | [`PerProcess`] | new; the parent's value is leaked | state of the parent's threads and work; locks that are held for long |
 //! | [`ForkOnce`] | there or not there, never half there | values that are made at the first use |
 //!
-//! One handler is registered with `pthread_atfork` for each copy of this library in a process. A thread that holds a `ForkMutex` waits
-//! for nothing but a `ForkMutex`: neither for an event, nor for another thread, nor for the lock of a language's interpreter, which the
-//! thread that forks may hold. It calls nothing that could: no code of users, no destructor of theirs, and of a backend only
-//! [`same`](crate::backend::Backend::same). So a fork never waits for ever, and with it the parent.
+//! Each copy of this library in a process registers one handler with `pthread_atfork`. The rule for holders: a thread that holds a
+//! `ForkMutex` waits only for another `ForkMutex`. It never waits for an event, a thread, or the lock of a language's interpreter,
+//! which the forking thread may hold. It calls no code that could wait: no code or destructor of users, and only
+//! [`same`](crate::backend::Backend::same) of a backend. So no fork waits for ever.
 
 use std::cell::Cell;
 use std::fmt;
@@ -29,7 +29,7 @@ use std::time::Duration;
 /// 0 until the handlers are registered, 1 from then on, and one more in each forked child.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// A number that is another one in each forked child. Never 0.
+/// A number that differs in each forked child. Never 0.
 #[inline]
 pub(crate) fn generation() -> u64 {
     match GENERATION.load(Ordering::Relaxed) {
@@ -38,7 +38,7 @@ pub(crate) fn generation() -> u64 {
     }
 }
 
-/// Whether this is the process, or the forked child, in which [`generation`] gave that number.
+/// Whether [`generation`] gave that number in this process.
 #[inline]
 pub(crate) fn is_generation(number: u64) -> bool {
     GENERATION.load(Ordering::Relaxed) == number
@@ -51,7 +51,7 @@ pub fn is_forked_child() -> bool {
     generation() > 1
 }
 
-/// Between two looks at whether a fork is over.
+/// The pause between two checks for the end of a fork.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// Threads that hold a `ForkMutex`.
@@ -62,7 +62,7 @@ static FORKS: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// How many `ForkMutex`es this thread holds. Without a destructor, so that it is there as long as the thread.
     static HELD: Cell<usize> = const { Cell::new(0) };
-    /// Whether this thread forks, and what is to be called after it.
+    /// Whether this thread forks, and the functions to call after the fork.
     static FORKING: Cell<Option<Option<ForkHooks>>> = const { Cell::new(None) };
 }
 
@@ -75,11 +75,11 @@ impl NoFork {
         let held = HELD.get();
         if held == 0 {
             generation(); // registers
-            // Sequentially consistent, as is a fork: either it sees the holder or the holder sees it.
+            // Sequentially consistent on both sides: the fork sees the holder, or the holder sees the fork.
             HOLDERS.fetch_add(1, Ordering::SeqCst);
             while FORKS.load(Ordering::SeqCst) != 0 {
                 HOLDERS.fetch_sub(1, Ordering::SeqCst);
-                // To copy the tables of a large process takes many milliseconds.
+                // Copying the page tables of a large process takes many milliseconds.
                 while FORKS.load(Ordering::SeqCst) != 0 {
                     thread::sleep(PAUSE);
                 }
@@ -101,7 +101,7 @@ impl Drop for NoFork {
     }
 }
 
-/// Does something short that a fork must not come in between of. The [rule for holders](self) is that of `job`, too.
+/// Runs a short job that no fork may interrupt. The [rule for holders](self) holds for `job`, too.
 pub fn hold_off<T>(job: impl FnOnce() -> T) -> T {
     let _no_fork = NoFork::new();
     job()
@@ -109,15 +109,12 @@ pub fn hold_off<T>(job: impl FnOnce() -> T) -> T {
 
 /// Starts a thread. All threads of this library are started here or within [`hold_off`].
 ///
-/// The C library reuses the stacks of threads that have ended. A child that was forked while
-/// another thread was about to reuse one frees
-/// what belonged to it a second time, as soon as it starts a thread itself (seen in
-/// `get_cached_stack` of glibc 2.36, which unlocks the list of
-/// stacks before it frees).
+/// The C library reuses the stacks of finished threads. Assume a fork while another thread is about to reuse a stack. The child
+/// then frees the memory of that stack a second time as soon as it starts a thread itself. `get_cached_stack` of glibc 2.36
+/// does so: it unlocks the list of stacks before it frees.
 ///
-/// Rust's standard library has a lock of its own, which each thread takes when it begins and when
-/// it ends. It has that lock in Rust
-/// programs only, not in a library of another language's program. A child that was forked in between cannot start threads.
+/// In a Rust program, each thread also takes a lock of Rust's standard library when it begins and ends. A child that was forked
+/// at that moment cannot start threads. A library in a program of another language does not have that lock.
 ///
 /// # Errors
 /// The system has no more threads.
@@ -128,7 +125,7 @@ pub fn spawn<T: Send + 'static>(
     hold_off(|| thread.spawn(job))
 }
 
-/// A lock that a forked child finds unlocked, and what it guards whole: a fork waits until nobody holds one. See the
+/// A lock that is open in a forked child, over a value that is whole there: a fork waits until no thread holds one. See the
 /// [rule for holders](self).
 #[derive(Default)]
 pub struct ForkMutex<T: ?Sized> {
@@ -138,7 +135,7 @@ pub struct ForkMutex<T: ?Sized> {
 /// Access to the value of a [`ForkMutex`].
 #[derive(Debug)]
 pub struct ForkMutexGuard<'a, T: ?Sized> {
-    /// Unlocked before forks may happen.
+    /// Dropped before forks may happen again.
     value: MutexGuard<'a, T>,
     _no_fork: NoFork,
 }
@@ -151,15 +148,14 @@ impl<T> ForkMutex<T> {
 }
 
 impl<T: ?Sized> ForkMutex<T> {
-    /// Waits until no other thread holds it. A panic of a holder changes nothing: what the lock
-    /// guards must be whole wherever one can
-    /// happen.
+    /// Waits until no other thread holds it. A panic of a holder does not poison the lock: the value must be whole wherever a
+    /// panic can happen.
     pub fn lock(&self) -> ForkMutexGuard<'_, T> {
         let no_fork = NoFork::new();
         ForkMutexGuard { value: self.value.lock().unwrap_or_else(PoisonError::into_inner), _no_fork: no_fork }
     }
 
-    /// The value, which nobody else reaches.
+    /// The value, which no other thread reaches.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -185,9 +181,9 @@ impl<T: ?Sized> DerefMut for ForkMutexGuard<'_, T> {
     }
 }
 
-/// A value that is set once, which a forked child finds set or not set.
+/// A value that is set once. A forked child finds it set or not set, never half set.
 ///
-/// Nothing is locked while the value is made. Threads that need it at the same time may each make one, of which one stays.
+/// No lock is held while the value is made. Several threads may each make a value at the same time; one of them stays.
 #[derive(Debug)]
 pub struct ForkOnce<T>(OnceLock<T>);
 
@@ -218,7 +214,7 @@ impl<T> ForkOnce<T> {
     /// The value; `make` makes it unless it is set.
     ///
     /// # Errors
-    /// That of `make`.
+    /// The error of `make`.
     pub fn get_or_try_init<E>(&self, make: impl Fn() -> Result<T, E>) -> Result<&T, E> {
         loop {
             if let Some(value) = self.0.get() {
@@ -234,7 +230,7 @@ impl<T> ForkOnce<T> {
         let no_fork = NoFork::new();
         let set = self.0.set(value);
         drop(no_fork);
-        // A value that came too late is dropped from here on, where its destructor may do anything.
+        // A late value is dropped after the lock, since its destructor may run any code.
         set.is_ok()
     }
 }
@@ -245,12 +241,12 @@ impl<T> Default for ForkOnce<T> {
     }
 }
 
-/// A value of which each forked child has one of its own, made at the first use there. That of the parent is leaked in the child.
+/// A value per process: each forked child makes its own at the first use, and leaks the value of the parent.
 pub struct PerProcess<T> {
-    /// Of the process that `first` belongs to; 0 until its first use.
+    /// Generation of the process that `first` belongs to; 0 until the first use.
     generation: AtomicU64,
     first: ManuallyDrop<T>,
-    /// That of a child. Invariant L1: null, or a box that nobody but the destructor of this value frees.
+    /// The value of a child. Invariant L1: null, or a box that only the destructor of this value frees.
     later: AtomicPtr<Later<T>>,
 }
 
@@ -260,7 +256,7 @@ struct Later<T> {
 }
 
 impl<T> PerProcess<T> {
-    /// The value of the process that first uses it.
+    /// The value of the first process that uses it.
     pub const fn new(first: T) -> Self {
         let later = AtomicPtr::new(ptr::null_mut());
         Self { generation: AtomicU64::new(0), first: ManuallyDrop::new(first), later }
@@ -268,7 +264,7 @@ impl<T> PerProcess<T> {
 }
 
 impl<T: Default> PerProcess<T> {
-    /// That of this process.
+    /// The value of this process.
     #[inline]
     pub fn get(&self) -> &T {
         let now = generation();
@@ -292,7 +288,7 @@ impl<T: Default> PerProcess<T> {
             let new = Box::into_raw(Box::new(Later { generation: now, value: T::default() }));
             let set = self.later.compare_exchange(known, new, Ordering::AcqRel, Ordering::Acquire);
             if set.is_err() {
-                // SAFETY: the box from above, which nobody else knows.
+                // SAFETY: the box from `into_raw` above, which no other code knows.
                 drop(unsafe { Box::from_raw(new) });
             }
         }
@@ -304,7 +300,7 @@ impl<T> Drop for PerProcess<T> {
         let now = generation();
         let of = *self.generation.get_mut();
         if of == 0 || of == now {
-            // SAFETY: dropped here only.
+            // SAFETY: the only drop of this value.
             unsafe { ManuallyDrop::drop(&mut self.first) };
         }
         let later = *self.later.get_mut();
@@ -328,20 +324,20 @@ impl<T> fmt::Debug for PerProcess<T> {
     }
 }
 
-/// What a layer above does when a process forks, on the thread that forks.
+/// Functions of a layer above for a fork. The forking thread calls them.
 #[derive(Clone, Copy, Debug)]
 pub struct ForkHooks {
-    /// Before the fork, and before it waits for holders of a [`ForkMutex`].
+    /// Called before the fork waits for holders of a [`ForkMutex`].
     pub before: fn(),
-    /// After it, in both processes.
+    /// Called after the fork, in both processes.
     pub after: fn(),
-    /// In the child, before `after`.
+    /// Called in the child, before `after`.
     pub in_child: fn(),
 }
 
 static HOOKS: ForkOnce<ForkHooks> = ForkOnce::new();
 
-/// Calls these functions from now on, at each fork. The first ones of the process count; `false` for later ones.
+/// Calls these functions at each fork from now on. The first call in a process counts; later calls return `false`.
 pub fn set_fork_hooks(hooks: ForkHooks) -> bool {
     HOOKS.set(hooks)
 }
@@ -376,11 +372,11 @@ extern "C" fn before() {
             (hooks.before)();
         }
         FORKS.fetch_add(1, Ordering::SeqCst);
-        // This thread may be a holder itself, and then it does not wait for itself.
+        // This thread may be a holder. It does not wait for itself.
         while HOLDERS.load(Ordering::SeqCst) != own_holders() {
             thread::yield_now();
         }
-        // A holder sets hooks: now they stay as they are until this fork is over.
+        // Hooks are set by holders only, so they stay as they are until this fork is over.
         if hooks.is_some() == HOOKS.get().is_some() {
             FORKING.set(Some(hooks.copied()));
             return;
@@ -390,7 +386,7 @@ extern "C" fn before() {
 }
 
 extern "C" fn in_parent() {
-    // Some C libraries call this where the handlers were registered after `before` would have been called.
+    // Some C libraries call this even if the handlers were registered too late for `before`.
     let Some(hooks) = FORKING.take() else { return };
     FORKS.fetch_sub(1, Ordering::SeqCst);
     if let Some(hooks) = hooks {
@@ -399,9 +395,9 @@ extern "C" fn in_parent() {
 }
 
 extern "C" fn in_child() {
-    // The first number is that of the process which has registered.
+    // The first number belongs to the process that registered the handlers.
     GENERATION.store(GENERATION.load(Ordering::Relaxed).max(1) + 1, Ordering::Relaxed);
-    // Threads that other forks or waits have counted are missing here.
+    // The child does not have the threads that other forks or waits have counted.
     FORKS.store(0, Ordering::SeqCst);
     HOLDERS.store(own_holders(), Ordering::SeqCst);
     let prepared = FORKING.take();

@@ -70,7 +70,7 @@ impl Platform {
         self.backend().id()
     }
 
-    /// What is known about the platform: name, vendor, version, backend.
+    /// Name, vendor, version and backend of the platform.
     #[must_use]
     pub fn info(&self) -> &PlatformInfo {
         self.inner.info.get_or_init(|| {
@@ -102,7 +102,7 @@ impl Platform {
         self.devices()?.first().ok_or(none)?.default_context()
     }
 
-    /// What `std::hash` of SYCL gives: equal for equal platforms, in this and in other libraries.
+    /// The value of SYCL's `std::hash`: equal for equal platforms, in this and in other libraries.
     #[must_use]
     pub fn hash_value(&self) -> u64 {
         self.inner.handle.hash_value()

@@ -26,13 +26,12 @@ struct Inner {
     context: Context,
     device: Device,
     properties: QueueProperties,
-    /// Whether others have it, too, and may submit to it.
+    /// Whether other code has the queue, too, and may submit to it.
     is_known_elsewhere: AtomicBool,
-    /// Of the operations that were submitted through this value, which all clones share. Invariant Q1: the lock is held from
-    /// before the submission until the event is stored, so that no older event replaces a newer one.
-    /// In a forked child none is pending.
+    /// The newest operation that was submitted through this value or a clone. Invariant Q1: the lock is held from before the
+    /// submission until the event is stored, so that no older event replaces a newer one. A forked child has no pending operation.
     last: PerProcess<Mutex<Last>>,
-    /// Whether a runtime gave it as a default queue.
+    /// Whether a runtime returned it as a default queue.
     is_default: AtomicBool,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
 }
@@ -40,10 +39,10 @@ struct Inner {
 /// The operation that completes after all others of a queue.
 #[derive(Debug, Default)]
 enum Last {
-    /// Nothing was submitted.
+    /// No operation was submitted.
     #[default]
     Nothing,
-    /// The newest operation of an in-order queue, or a barrier after which an out-of-order queue got nothing.
+    /// The newest operation of an in-order queue, or a barrier that is the newest operation of an out-of-order queue.
     Event(Event),
     /// Any operation of an out-of-order queue may complete last.
     Unknown,
@@ -66,7 +65,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Caller has checked that the device is of the context, and both of one backend.
+    /// The caller has checked that the context has the device, and that both have one backend.
     pub(crate) fn new(context: &Context, device: &Device, properties: QueueProperties) -> Result<Self> {
         let backend = context.backend();
         // SAFETY: both handles are live (H1) on this backend.
@@ -96,11 +95,11 @@ impl Queue {
         Self { inner: Arc::new(inner) }
     }
 
-    /// A queue behind a foreign `sycl::queue*`, which is copied and stays the producer's.
+    /// A queue from an external `sycl::queue*`. The object is copied; the producer keeps it.
     ///
     /// # Safety
-    /// 1. `pointer` is a live heap `sycl::queue`, or no SYCL object at all: unreadable memory, and readable memory that does not
-    ///    look like one, are refused; a freed queue cannot be told from a live one.
+    /// 1. `pointer` is a live heap `sycl::queue`, or no SYCL object at all. Unreadable memory, and readable memory that does not
+    ///    look like a queue, are refused. A freed queue looks like a live one.
     ///
     /// # Errors
     /// [`Error::InvalidForeignHandle`], [`Error::NoForeignHandle`] from a backend without SYCL objects.
@@ -135,7 +134,7 @@ impl Queue {
         ForeignHandle::new(self.backend(), RawHandle::Queue(self.raw_for_others()))
     }
 
-    /// The handle for somebody who may submit by other means than this value.
+    /// The handle for code that may submit by other means than this value.
     pub(crate) fn raw_for_others(&self) -> RawQueue {
         self.inner.is_known_elsewhere.store(true, Ordering::Release);
         self.raw()
@@ -173,7 +172,7 @@ impl Queue {
         self.inner.properties
     }
 
-    /// Largest alignment that a longer block is allocated for: nothing needs more, and what is skipped is lost.
+    /// Largest alignment that a longer block provides. No program needs more, and the skipped bytes are lost.
     const MAX_PADDING_BYTES: usize = 16 << 20;
 
     /// Allocates `len_bytes` bytes of USM, aligned for every element type. The content is undefined.
@@ -186,8 +185,8 @@ impl Queue {
 
     /// Allocates `len_bytes` bytes of USM at a multiple of `align_bytes`. The content is undefined.
     ///
-    /// Where the runtime refuses the alignment or does not honour it, the block is that much longer than asked for, and the
-    /// allocation starts inside of it.
+    /// If the runtime refuses or ignores the alignment, the block is longer by one alignment, and the allocation starts inside of
+    /// it.
     ///
     /// # Errors
     /// [`Error::ZeroSize`], [`Error::InvalidAlignment`] unless a power of two, [`Error::KindNotSupported`],
@@ -204,8 +203,8 @@ impl Queue {
         self.allocate_checked(kind, len_bytes, align_bytes)
     }
 
-    /// As [`allocate_aligned`](Self::allocate_aligned) with `align_bytes`, or as [`allocate`](Self::allocate) with `None`, and
-    /// at a multiple of `preferred_bytes` where the runtime has such memory as it is.
+    /// Allocates like [`allocate_aligned`](Self::allocate_aligned) with `align_bytes`, or like [`allocate`](Self::allocate) with
+    /// `None`. The memory starts at a multiple of `preferred_bytes` if the runtime provides that without a longer block.
     ///
     /// # Errors
     /// As [`allocate_aligned`](Self::allocate_aligned).
@@ -231,7 +230,7 @@ impl Queue {
         self.allocate_checked(kind, len_bytes, align_bytes)
     }
 
-    // An alignment of 0 leaves it to the runtime.
+    // With 0 the runtime chooses the alignment.
     fn allocate_checked(&self, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Result<Allocation> {
         self.check_request(kind, len_bytes)?;
         if let Some(allocation) = self.allocate_at(kind, len_bytes, align_bytes, align_bytes) {
@@ -272,7 +271,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Memory for which `asked_bytes` is asked for, if it is at a multiple of `needed_bytes`.
+    /// Memory that the runtime aligns to `asked_bytes`, if it starts at a multiple of `needed_bytes`.
     fn allocate_at(
         &self,
         kind: UsmKind,
@@ -304,8 +303,8 @@ impl Queue {
         Some(unsafe { Allocation::from_raw(self, block, lead_bytes, len_bytes, kind) })
     }
 
-    /// Whether USM of that kind, allocated on this queue, is there in this process at all. In a forked child host code does not reach what
-    /// the driver of a GPU maps, not even shared and host memory: a read there would end the process.
+    /// Checks that this process maps USM of that kind, allocated on this queue. A forked child does not have the mappings of a GPU's
+    /// driver: a read of shared or host memory would end the process.
     ///
     /// # Errors
     /// [`Error::ForkedRuntime`].
@@ -322,18 +321,18 @@ impl Queue {
         }
     }
 
-    /// Copies `len_bytes` bytes after the `dependencies`; USM of this context or host memory on either side. Host
-    /// and shared USM of another context is host memory here.
+    /// Copies `len_bytes` bytes after the `dependencies`. Either side is USM of this context or host memory. Host and shared USM of
+    /// another context counts as host memory.
     ///
-    /// Between device or shared USM of two devices of one OpenCL context the SYCL runtime may never end the copy: go through host
-    /// USM there, as the copies of `usm-memory` do.
+    /// A copy between device or shared USM of two devices of one OpenCL context may never complete in the SYCL runtime. Copy through
+    /// host USM there, like the copies of `usm-memory`.
     ///
     /// # Safety
     /// 1. Both ranges are valid for the copy, do not overlap, and stay valid and unshared until the event has ended.
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::ForeignContext`] and [`Error::Backend`] when the copy cannot be submitted; then nothing is
-    /// touched any more.
+    /// [`Error::Unreachable`], [`Error::ForeignContext`] and [`Error::Backend`] when the copy cannot be submitted. No submitted
+    /// part touches the ranges any more.
     pub unsafe fn memcpy(
         &self,
         dst: *mut u8,
@@ -349,15 +348,15 @@ impl Queue {
 
     /// Writes `count` repetitions of `pattern`, 1 to 16 bytes long, at any address.
     ///
-    /// Patterns of 1, 2, 4, 8 and 16 bytes at an address that is a multiple of their length are one operation of the runtime;
-    /// others are copied from what is already written, which doubles each time.
+    /// Patterns of 1, 2, 4, 8 and 16 bytes at an address that is a multiple of their length are one operation of the runtime.
+    /// Other patterns take several copies, each of all bytes that were written before.
     ///
     /// # Safety
     /// 1. The range is USM of this context, and stays valid and unshared until the event has ended.
     ///
     /// # Errors
     /// [`Error::PatternLength`]; [`Error::Unreachable`], [`Error::ForeignContext`] and [`Error::Backend`] when the operation cannot
-    /// be submitted. Then nothing is written any more, but a part may have been.
+    /// be submitted. A part of the range may have been written; no more follows.
     pub unsafe fn fill(
         &self,
         dst: *mut u8,
@@ -388,7 +387,7 @@ impl Queue {
         len_bytes: usize,
         dependencies: &[Event],
     ) -> Result<Event> {
-        // SAFETY: the caller's promise; a single byte needs no alignment.
+        // SAFETY: promise 1 of `fill`; a single byte needs no alignment.
         unsafe { self.fill(dst, &[value], len_bytes, dependencies) }
     }
 
@@ -407,15 +406,15 @@ impl Queue {
         })
     }
 
-    /// Says how `len_bytes` bytes of USM will be used. What the numbers of `advice` mean is up to the device's backend; 0 takes
-    /// earlier advice back.
+    /// Advises the device about the use of `len_bytes` bytes of USM. The device's backend defines the numbers of `advice`; 0 resets
+    /// earlier advice.
     ///
     /// # Safety
     /// 1. The allocation stays until the event has ended.
     ///
     /// # Errors
-    /// [`Error::Unreachable`] when an end of the range is not USM of this context; [`Error::Backend`], for instance since the
-    /// device does not know the advice.
+    /// [`Error::Unreachable`] when an end of the range is not USM of this context; [`Error::Backend`], for instance when
+    /// the device does not know the advice.
     pub unsafe fn mem_advise(
         &self,
         src: *const u8,
@@ -430,7 +429,7 @@ impl Queue {
         })
     }
 
-    /// The address of a range of which both ends are USM of this context.
+    /// The address of a range, after a check that both ends are USM of this context.
     fn usm_range(&self, operation: &'static str, start: *const u8, len_bytes: usize) -> Result<usize> {
         let address = start.addr();
         let known = |address| self.context().pointer_info(address).is_some();
@@ -448,17 +447,17 @@ impl Queue {
     }
 
     /// Runs host code after the `dependencies`, `sycl::handler::host_task`. It gets the native address of each range of `memory`, as from
-    /// a `sycl::interop_handle`: where host code reaches the bytes while the task runs, and only then. Host and shared USM of another
-    /// context is host memory here.
+    /// a `sycl::interop_handle`. Host code reaches the bytes there while the task runs, not later. Host and shared USM of another
+    /// context counts as host memory.
     ///
-    /// The task runs on a thread of the backend, or on one that waits. When it says that it failed, or panics, it has ended: what depends
-    /// on it runs, and waiting for its event gives [`Error::HostTask`].
+    /// The task runs on a thread of the backend, or on a thread that waits. A task that returns an error or panics is complete:
+    /// dependent operations run, and a wait for its event returns [`Error::HostTask`].
     ///
     /// # Safety
     /// 1. Each range is valid for what the task does with it, and stays valid and, where the task writes, unshared until the event has
     ///    ended.
     /// 2. The task uses the addresses for these ranges only, and not after it has returned.
-    /// 3. Neither the task nor the drop of what it owns uses an object of the queue's backend, nor lets the last one go.
+    /// 3. The task, and the drop of its values, use no object of the queue's backend and drop no last handle of one.
     ///
     /// # Errors
     /// [`Error::NotSupported`] where the backend cannot do this; [`Error::Unreachable`], [`Error::ForeignContext`] and
@@ -470,16 +469,16 @@ impl Queue {
         dependencies: &[Event],
     ) -> Result<Event> {
         self.submit(dependencies, |backend, raw| {
-            // SAFETY: handles are live (H1); the rest are the caller's promises.
+            // SAFETY: handles are live (H1); the rest are the caller's promises 1 to 3.
             unsafe { backend.host_task(self.raw(), memory, task, raw) }
         })
     }
 
     /// An event that ends when all `events` have ended; with none, when all that was submitted to this queue before has ended.
-    /// What is submitted to this queue afterwards starts after it.
+    /// Later operations of this queue start after it.
     ///
     /// # Errors
-    /// [`Error::Backend`] when the barrier cannot be submitted; errors of events of another backend, which are waited for.
+    /// [`Error::Backend`] when the barrier cannot be submitted. The method waits for events of another backend and returns their errors.
     pub fn barrier(&self, events: &[Event]) -> Result<Event> {
         let is_last = events.is_empty() || self.properties().in_order;
         self.submit_as(is_last, events, |backend, raw| {
@@ -488,9 +487,9 @@ impl Queue {
         })
     }
 
-    /// Whether the queue surely has no work, so that nobody has to wait for it. Not known of queues that foreign code has, too, of
-    /// out-of-order queues after an operation until a later [`barrier`](Self::barrier) or [`wait`](Self::wait) completes, of other
-    /// values for the same queue, and while another thread submits.
+    /// Whether the queue surely has no work, so that a wait is unnecessary. `false` for a queue that external code has, too; for an
+    /// out-of-order queue after an operation, until a later [`barrier`](Self::barrier) or [`wait`](Self::wait) completes; for other
+    /// values of the same queue; and while another thread submits.
     #[must_use]
     pub fn is_surely_idle(&self) -> bool {
         if self.inner.is_known_elsewhere.load(Ordering::Acquire) {
@@ -532,12 +531,12 @@ impl Queue {
             if event.context() == self.context() {
                 raw.push(event.raw());
             } else {
-                // Another backend's events mean nothing here, and dependencies across contexts end the SYCL runtime (2026.2) in
-                // a segmentation fault sooner or later: order by waiting.
+                // The backend does not know events of another one, and dependencies across contexts crash the SYCL runtime (2026.2)
+                // sooner or later. So the submission waits.
                 event.wait()?;
             }
         }
-        // Dropped after the lock, as what it replaces is.
+        // Dropped after the lock, like the value that it replaces.
         let _replaced;
         // Q1.
         let mut last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
@@ -549,13 +548,13 @@ impl Queue {
         Ok(event)
     }
 
-    /// Keeps `object` as long as this queue and its clones: what stands for the queue in a language binding. The first one stays.
+    /// Keeps `object`, the queue's object in a language binding, as long as this queue and its clones. The first one stays.
     pub fn attach(&self, object: impl Any + Send + Sync) {
-        // A later one goes with its box.
+        // A later object is dropped with its box.
         let _ = self.inner.attached.set(Box::new(object));
     }
 
-    /// The object of that type that was [attached](Self::attach) first.
+    /// The first object of that type that was [attached](Self::attach).
     #[must_use]
     pub fn attached<T: Any>(&self) -> Option<&T> {
         self.inner.attached.get()?.downcast_ref()
@@ -568,7 +567,7 @@ impl Queue {
     /// Whether an operation can take arrays of both queues: they are equal, or both are default queues of one device and context.
     ///
     /// A device has several default queues when [`Runtime::default_queues_from`](crate::Runtime::default_queues_from) changed the
-    /// answer: for the user they are one place.
+    /// answer. They count as one queue here.
     #[must_use]
     pub fn computes_with(&self, other: &Self) -> bool {
         let is_default = |queue: &Self| queue.inner.is_default.load(Ordering::Relaxed);
@@ -579,7 +578,7 @@ impl Queue {
                 && self.device() == other.device())
     }
 
-    /// What `std::hash` of SYCL gives: equal for equal queues, in this and in other libraries.
+    /// The value of SYCL's `std::hash`: equal for equal queues, in this and in other libraries.
     #[must_use]
     pub fn hash_value(&self) -> u64 {
         self.inner.handle.hash_value()
@@ -607,14 +606,14 @@ impl fmt::Debug for Queue {
 }
 
 impl fmt::Display for Queue {
-    /// Its device and order: what errors call it.
+    /// Its device and order, as errors name it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = if self.properties().in_order { "in order" } else { "out of order" };
         write!(f, "{}, {order}", self.device().filter_string())
     }
 }
 
-/// A heap SYCL object made for another library, deleted when this is dropped. The pointer is what capsules carry.
+/// A heap SYCL object for another library, deleted when this is dropped. Capsules carry its pointer.
 #[derive(Debug)]
 pub struct ForeignHandle {
     backend: Arc<dyn Backend>,
@@ -625,7 +624,7 @@ pub struct ForeignHandle {
 
 // SAFETY: E1: a heap SYCL object, which any thread may use and delete (the backend's promise 1).
 unsafe impl Send for ForeignHandle {}
-// SAFETY: as for Send; shared access only reads the pointer value.
+// SAFETY: F1; shared access only reads the pointer value.
 unsafe impl Sync for ForeignHandle {}
 
 impl ForeignHandle {

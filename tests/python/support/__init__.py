@@ -1,1 +1,1 @@
-"""Helpers of the test-suite: no test in here, and no import of NumPy."""
+"""Helpers of the test-suite, without tests and without an import of NumPy."""

@@ -1,4 +1,4 @@
-"""How many random examples a property is tried with: 200, or 10,000 with ``USM_HYPOTHESIS=verify``."""
+"""The number of random examples of a property: 200, or 10,000 with ``USM_HYPOTHESIS=verify``."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""PyCapsules made and inspected through ctypes: what a foreign library, or a broken one, would hand over."""
+"""PyCapsules made and inspected through ctypes, like the ones of other libraries and of broken ones."""
 
 import ctypes
 from typing import Any

@@ -1,4 +1,4 @@
-"""Programs in processes of their own, on a queue of each backend, with a time limit: for what might hang or crash."""
+"""Programs in child processes, on a queue of each backend, with a time limit: for code that might hang or crash."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Producers of DLPack tensors: our arrays in other clothes, and structs made by hand with a deleter that counts."""
+"""Producers of DLPack tensors: wrappers of our arrays, and structs made by hand with a deleter that counts."""
 
 import ctypes
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Random index expressions, and arrays of which every byte around the elements is watched."""
+"""Random index expressions, and arrays whose bytes around the elements are checked."""
 
 from dataclasses import dataclass
 from typing import Any

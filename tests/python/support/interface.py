@@ -1,4 +1,4 @@
-"""Foreign producers of `__sycl_usm_array_interface__`, and the counter every import is checked with."""
+"""External producers of `__sycl_usm_array_interface__`, and the counter that checks each import."""
 
 import gc
 from typing import Any

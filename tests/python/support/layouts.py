@@ -1,4 +1,4 @@
-"""Layouts that every way in and out is tested with."""
+"""Layouts for the tests of every import and export."""
 
 from collections.abc import Callable
 from typing import Any

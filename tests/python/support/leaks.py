@@ -1,4 +1,4 @@
-"""pytest hooks: nothing a test allocated or borrowed outlives it."""
+"""pytest hooks: a test fails if memory that it allocated or borrowed outlives it."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""A strided array in plain Python: the model the real one is compared with."""
+"""A strided array in plain Python: the model for comparisons with the real one."""
 
 from __future__ import annotations
 

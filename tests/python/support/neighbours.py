@@ -1,7 +1,8 @@
 """Runs the tests that a neighbour's wheel installs on this package, after the change of imports that its users make.
 
-Nothing of theirs is kept: the files are copied from the installation to a temporary folder, names of packages in them
-are replaced, and pytest runs there in a process of its own. What fails has to be in a list, with the reason.
+This project keeps no copy of these tests. The files are copied from the installation to a temporary folder, names of
+packages in them are replaced, and pytest runs there in a process of its own. A list has each failing test with the
+reason.
 """
 
 import importlib.util

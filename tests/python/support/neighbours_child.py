@@ -1,4 +1,4 @@
-"""The plugin of the process in which a neighbour's tests run: stand-ins for what is not there, and the report."""
+"""The plugin of the process in which a neighbour's tests run: stand-ins for missing modules, and the report."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Fixtures for the libraries we exchange memory with, and which of them must be there."""
+"""Fixtures for the libraries we exchange memory with, and the check that required ones are installed."""
 
 from types import ModuleType
 

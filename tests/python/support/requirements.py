@@ -1,4 +1,4 @@
-"""What this machine must offer, decided by environment variables, and the skip or failure that follows.
+"""Requirements of the tests, from environment variables, with a skip or a failure for each missing one.
 
 ``USM_REQUIRE_SYCL=1``: a missing SYCL device, dpctl or NumPy is a failure.
 ``USM_REQUIRE_PEERS=1``: a missing neighbour (dpnp, scikit-learn-intelex, JAX, …) is a failure too.

@@ -17,7 +17,7 @@ const PYTHON_SETTINGS: [&str; 9] = [
     "VIRTUAL_ENV",
 ];
 
-/// What our tests are strict about is decided by the command, not by its caller.
+/// Variables that make our tests strict. The command sets them, not its caller.
 const TEST_SETTINGS: [&str; 3] = ["USM_REQUIRE_PEERS", "USM_REQUIRE_SYCL", "USM_TEST_NO_SYCL"];
 
 /// The names among `present` that children must not see.
@@ -41,7 +41,7 @@ fn describes_this_program(name: &str) -> bool {
 }
 
 /// `LD_LIBRARY_PATH` without the folders that `cargo run` and rustup put in front of it, so that
-/// children find the libraries that they would find without us. `None`: nothing is left.
+/// children find the libraries that they would find without us. `None` for an empty list.
 ///
 /// `toolchain` is the folder above `bin/cargo`. It may be `/usr`, so only its `lib` itself and
 /// `lib/rustlib` count as the compiler's.

@@ -1,4 +1,4 @@
-//! Which Python to use: the first one on PATH that fits, or exactly the one asked for.
+//! The choice of a Python: the first one on PATH that fits, or exactly the requested one.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ impl Interpreter {
     /// Asks the candidates in turn.
     ///
     /// # Errors
-    /// No candidate fits; the text lists each of them with the reason, and what to do.
+    /// No candidate fits. The text lists each candidate with the reason, and a remedy.
     pub(crate) fn find(project: &Project, wanted: Option<&Path>) -> Outcome<Self> {
         let candidates: Vec<&Path> = match wanted {
             Some(path) => vec![path],
@@ -45,7 +45,7 @@ impl Interpreter {
         Err(Failure::new(advice(&misfits)))
     }
 
-    /// The first fitting interpreter of each other series, on PATH or among those of pyenv, and the reason why there is none.
+    /// The first fitting interpreter of each other series, on PATH or from pyenv, or the reason why there is none.
     pub(crate) fn of_other_series(&self, project: &Project) -> Vec<(&'static str, Result<Self, String>)> {
         let others = SERIES.into_iter().filter(|series| *series != self.series());
         others.map(|series| (series, Self::of_series(project, series))).collect()

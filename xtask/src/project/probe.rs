@@ -1,4 +1,4 @@
-//! One question to a Python: what are you, and can you make a venv that the wheel runs in?
+//! A probe of a Python: its kind and version, and whether it makes a venv that the wheel runs in.
 
 use super::version::Version;
 
@@ -27,7 +27,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Reads what the script printed. Whatever a wrapper printed before it is skipped.
+    /// Reads the output of the script. Earlier output, of a wrapper, is skipped.
     pub(super) fn parse(output: &str) -> Result<Self, String> {
         let mut lines = output.lines().skip_while(|line| *line != "usm-probe").skip(1);
         let mut next = || lines.next().ok_or_else(|| "it gives no answer".to_owned());

@@ -1,4 +1,4 @@
-//! Python: keeping venvs, and the lists of what goes into them.
+//! Python: venvs, and the lists of their packages.
 
 mod requirements;
 mod stamp;

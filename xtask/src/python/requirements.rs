@@ -1,4 +1,4 @@
-//! What each venv contains. The first two lists are the wheel's extras, see usm-python/pyproject.toml.
+//! The packages of each venv. The first two lists are the wheel's extras, see usm-python/pyproject.toml.
 
 /// A SYCL device on any x86-64 machine: the extras `sycl-cpu` and `numpy`.
 pub(crate) const SYCL: &[&str] = &["dpctl>=0.22", "intel-opencl-rt", "numpy"];
@@ -32,7 +32,7 @@ pub(crate) const REPORT: &[&str] = &["matplotlib>=3.10"];
 /// The checker of the Python style. One minor version, since each formats a little differently.
 pub(crate) const STYLE: &[&str] = &["ruff>=0.17.5,<0.18"];
 
-/// The wheel's builder; older releases do not tell PyO3 that an extension module is built.
+/// The wheel's builder. Older releases do not inform PyO3 that they build an extension module.
 pub(crate) const MAKE: &[&str] = &["maturin>=1.9.4,<2"];
 
 /// The compiler of the kernels: a clang with the SPIR-V target, which comes inside the Zig compiler. Exactly one version, so that

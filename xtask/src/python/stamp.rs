@@ -1,4 +1,4 @@
-//! What a venv was asked to contain and what it contained afterwards, as a small text file.
+//! The record of an installation into a venv: requested and installed packages, as a small text file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// Says that all of `requirements` had been asked for when `installed` was found.
+    /// A record of all requests so far and of the packages that were found after them.
     pub(super) fn new(requirements: BTreeSet<String>, installed: Installed) -> Self {
         Self { wanted: requirements, installed }
     }
@@ -42,13 +42,13 @@ impl Stamp {
         wanted.chain(installed).collect()
     }
 
-    /// Everything asked for so far together with `requirements`.
+    /// All requests so far together with `requirements`.
     pub(super) fn with(&self, requirements: &[&str]) -> BTreeSet<String> {
         let new = requirements.iter().map(|&requirement| requirement.to_owned());
         self.wanted.iter().cloned().chain(new).collect()
     }
 
-    /// True if pip has nothing to do: all of it was asked for before, and what pip installed then
+    /// True if pip has nothing to do: all of it was requested before, and the packages that pip installed then
     /// is still there in the same version.
     pub(super) fn satisfies(&self, requirements: &[&str], now: &Installed) -> bool {
         requirements.iter().all(|&requirement| self.wanted.contains(requirement))

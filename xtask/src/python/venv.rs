@@ -81,7 +81,7 @@ impl<'p> Venv<'p> {
         self.dir.join("bin").join("python")
     }
 
-    /// Installs what is missing of `requirements`; does not start pip when nothing is.
+    /// Installs the missing ones of `requirements`. Does not start pip if none is missing.
     pub(crate) fn require(&self, requirements: &[&str]) -> Outcome<()> {
         self.require_with(requirements, &[])
     }
@@ -124,7 +124,7 @@ impl<'p> Venv<'p> {
         Ok(shell.write_file(copy, new)?)
     }
 
-    /// Installs a wheel that is not ours to keep, whatever was there of it.
+    /// Installs a wheel of ours in place of any installed version.
     pub(crate) fn install_other_wheel(&self, wheel: &Path) -> Outcome<()> {
         quietly(self.pip_install().args(["--force-reinstall", "--no-deps"]).arg(wheel)).map(drop)
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: what continuous integration runs, in the order of how soon a failure shows.
+//! `cargo xtask ci`: the checks of continuous integration, the fastest first.
 
 use std::path::PathBuf;
 

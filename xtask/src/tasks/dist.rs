@@ -5,7 +5,7 @@ use crate::project::Project;
 use crate::report::say;
 use crate::wheel::{self, Contents};
 
-/// Builds the wheel, prints what is in it and fails if something is wrong with it.
+/// Builds the wheel, prints its contents, and fails if a check of it fails.
 pub(crate) fn run(project: &Project) -> Outcome<()> {
     let path = wheel::build(project)?;
     let contents = Contents::read(project, &path)?;

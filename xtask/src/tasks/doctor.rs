@@ -1,4 +1,4 @@
-//! `cargo xtask doctor`: what Rust and Python programs find of SYCL on this machine.
+//! `cargo xtask doctor`: the SYCL runtime and devices that Rust and Python programs find on this machine.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::project::{Project, openly, quietly};
 use crate::python::Venv;
 use crate::report::say;
 
-/// Prints the folder of a Python's packages, whether that is a venv, and what of ours and of SYCL's is installed there.
+/// Prints the folder of a Python's packages, whether that is a venv, and the installed packages of ours and of SYCL.
 const QUESTION: &str = "\
 import sys
 from importlib.metadata import distributions
@@ -80,7 +80,7 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
     Ok(())
 }
 
-/// The Python that the caller's shell would start: that of the active venv, else the first one on PATH.
+/// The Python that the caller's shell would start: the one of the active venv, else the first one on PATH.
 fn active(project: &Project, virtual_env: Option<PathBuf>) -> Outcome<Place> {
     match virtual_env.filter(|dir| !dir.as_os_str().is_empty()) {
         Some(dir) => Place::ask(project, &dir.join("bin").join("python"), "active: VIRTUAL_ENV names it"),

@@ -14,7 +14,7 @@ const THREADED: [&str; 6] = ["pool", "pool_threads", "process_pool", "resources"
 /// Its statement about how much is kept does not hold where threads run as slowly as under the sanitizer.
 const NOT_THREADED: &str = "retention_is_kept_over_threads";
 
-/// What Miri runs: a crate, which of its unit tests, and how many random cases each property gets. The classes of sizes are plain
+/// The runs of Miri: a crate, its unit tests, and the number of random cases per property. The classes of sizes are plain
 /// arithmetic over all sizes, which takes too long there.
 const INTERPRETED: [(&str, [&str; 2], &str); 2] =
     [("usm-memory", ["--skip", "size_class::"], "1"), ("usm-array", ["layout", "--quiet"], "4")];
@@ -25,7 +25,7 @@ const SEEDS: &str = "-Zmiri-many-seeds=0..16";
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// What continuous integration has time for; a tool that is not installed is named, and that is all
+    /// The fast part, for continuous integration. A tool that is not installed is named and skipped
     Gate,
     /// Everything; a missing tool is a failure
     Whole,

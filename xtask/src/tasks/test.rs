@@ -27,7 +27,7 @@ pub(super) const LIBRARIES: [&str; 10] = [
     "usm-core/testing",
 ];
 
-/// Those of them that are others without their default features.
+/// The crates whose tests differ without their default features.
 const WITHOUT_DEFAULTS: [&str; 8] =
     ["-p", "sycl-sys", "-p", "usm-core", "-p", "usm-memory", "--features", "usm-core/testing"];
 
@@ -87,14 +87,14 @@ const SYCL_PLACES: [&str; 4] = ["USM_SYCL_ROOT", "CONDA_PREFIX", "CMPLR_ROOT", "
 pub(crate) enum Peers {
     /// None but dpctl and NumPy
     None,
-    /// Those of [`PEERS`]
+    /// The packages of [`PEERS`]
     Light,
-    /// Those of [`HEAVY_PEERS`] as well
+    /// The packages of [`HEAVY_PEERS`] as well
     All,
 }
 
 impl Peers {
-    /// What the flags `--peers` and `--all-peers` ask for.
+    /// The request of the flags `--peers` and `--all-peers`.
     pub(crate) fn asked(peers: bool, all_peers: bool) -> Self {
         match (peers, all_peers) {
             (_, true) => Self::All,
@@ -103,7 +103,7 @@ impl Peers {
         }
     }
 
-    /// What is installed for them.
+    /// The packages to install for them.
     fn requirements(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::None => &[],

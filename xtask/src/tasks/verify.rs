@@ -23,7 +23,7 @@ pub(crate) fn run(project: &Project, cases: u32) -> Outcome<()> {
         "--features",
         "ndarray,svg",
     ]);
-    // What properties leave out grows with the cases.
+    // The number of rejected cases grows with the cases.
     let variables = ["PROPTEST_CASES", "PROPTEST_MAX_GLOBAL_REJECTS", "PROPTEST_MAX_LOCAL_REJECTS"];
     let tests =
         variables.iter().fold(require_sycl(tests, &venv), |tests, name| tests.env(name, cases.to_string()));

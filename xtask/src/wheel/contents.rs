@@ -1,4 +1,4 @@
-//! What has to be in the wheel, what must not be, and how big it may get.
+//! Required and forbidden contents of the wheel, and its largest size.
 
 use std::path::Path;
 

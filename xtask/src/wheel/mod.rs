@@ -1,4 +1,4 @@
-//! The Python wheel: building it, and checking what was built.
+//! The Python wheel: building and checking it.
 
 mod build;
 mod contents;

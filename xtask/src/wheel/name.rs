@@ -28,8 +28,8 @@ impl<'a> WheelName<'a> {
         }
     }
 
-    /// What is wrong with the tags: one file has to serve every CPython from 3.11 on, and a bare
-    /// `linux_…` platform promises nothing about the C library, so registries refuse it.
+    /// The errors in the tags. One file has to serve every CPython from 3.11 on. Registries refuse a bare `linux_…` platform,
+    /// since it names no C library.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.distribution != "usm" {

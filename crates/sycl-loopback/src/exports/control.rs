@@ -1,4 +1,4 @@
-//! What only a test calls: counters, failures to come, asynchronous errors.
+//! Functions for tests only: counters, failures to come, asynchronous errors.
 
 use std::ffi::{CStr, c_char, c_int};
 

@@ -1,4 +1,4 @@
-//! Devices, the device manager, device vectors, strings. What a device is partitioned into is in `partition`.
+//! Devices, the device manager, device vectors, strings. Sub-devices are in `partition`.
 
 use std::ffi::{c_char, c_int};
 
@@ -122,7 +122,7 @@ export! {
         for index in 0..len {
             // SAFETY: the header's contract: `devices` has `len` elements.
             let device = unsafe { devices.add(index) };
-            // SAFETY: as above, the element is initialised.
+            // SAFETY: the header's contract: the elements are initialised.
             positions.push(state.device(unsafe { device.read() })?);
         }
         Some(state.create(Object::DeviceVector(positions)))

@@ -18,7 +18,7 @@ pub(super) fn deliver_error() {
 export! {
     fn DPCTLEvent_Create(state) -> Handle { Some(state.create(Object::Event(Event { times: [0; 3], after: Vec::new() }))) }
 
-    // As in the real library, an asynchronous error is not delivered here.
+    // Like the real library, this delivers no asynchronous error.
     fn DPCTLEvent_Wait(state, event: Handle) { state.event(event).map(|_| ()) }
 
     fn DPCTLEvent_Delete(state, event: Handle) { state.delete(event, Kind::Event) }

@@ -10,7 +10,7 @@ use crate::state::{Bundle, Handle, Kernel, Kind, Object, State};
 /// Work items in a sub-group, of every kernel.
 const SUB_GROUP_SIZE: usize = 16;
 
-/// A bundle of those known kernels whose names are given; strict about what it is built for.
+/// A bundle of the known kernels with the given names. It works for its context and device only.
 fn build(state: &mut State, context: Handle, device: Handle, names: Option<Vec<String>>) -> Option<Handle> {
     let context = state.context(context)?;
     let device = state.device(device)?;
@@ -67,13 +67,13 @@ unsafe fn elements<T: Copy>(start: *const T, count: usize) -> Vec<T> {
         .map(|index| {
             // SAFETY: the caller's promise 1.
             let element = unsafe { start.add(index) };
-            // SAFETY: as above.
+            // SAFETY: the caller's promise 1: the element is initialised.
             unsafe { element.read() }
         })
         .collect()
 }
 
-/// What a function that submits is given, as it stands in the headers.
+/// The arguments of a function that submits, in the order of the headers.
 struct Submission {
     kernel: Handle,
     queue: Handle,
@@ -92,7 +92,7 @@ fn submit(state: &mut State, submission: &Submission) -> Option<Handle> {
     let kernel = state.kernel(submission.kernel)?;
     let queue = state.queue(submission.queue)?;
     let after = memory::times_of(state, submission.events, submission.event_count)?;
-    // What the real library answers with NULL is a fault here: the causes are to be checked beforehand.
+    // The real library returns NULL here. The loopback library counts a fault: callers have to check the causes beforehand.
     state.expect(kernel.context == queue.context.identity && kernel.device == queue.device)?;
     let known = KNOWN.get(kernel.kernel)?;
     state.expect(submission.argument_count == known.arguments)?;
@@ -100,7 +100,7 @@ fn submit(state: &mut State, submission: &Submission) -> Option<Handle> {
     // SAFETY: the header's contract: as many sizes as there are dimensions.
     let global = unsafe { elements(submission.global, submission.dimensions) };
     let local = (!submission.local.is_null()).then(|| {
-        // SAFETY: as above.
+        // SAFETY: the header's contract: as many sizes as there are dimensions.
         unsafe { elements(submission.local, submission.dimensions) }
     });
     let launch = Launch::new(&global, local.as_deref(), DEVICES.get(kernel.device)?.max_work_group);
@@ -121,7 +121,7 @@ fn submit(state: &mut State, submission: &Submission) -> Option<Handle> {
     for (pointer, count_bytes) in known.uses(&launch?, &arguments)? {
         memory::check(state, &queue, pointer, count_bytes)?;
     }
-    // SAFETY: `check` found that what the kernel uses lies in live allocations.
+    // SAFETY: `check` found that all memory of the kernel lies in live allocations.
     unsafe { known.run(&launch?, &arguments) };
     Some(memory::done(state, &queue, after))
 }

@@ -1,4 +1,4 @@
-//! What queues run: copies, fills, barriers. Each has ended when its function returns.
+//! Operations of queues: copies, fills, barriers. Each is complete when its function returns.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -43,7 +43,7 @@ pub(super) fn times_of(state: &mut State, events: *const Handle, count: usize) -
     let times = |index| {
         // SAFETY: the header's contract: `events` has `count` elements.
         let event = unsafe { events.add(index) };
-        // SAFETY: as above, the element is initialised.
+        // SAFETY: the header's contract: the elements are initialised.
         state.event(unsafe { event.read() }).map(|event| event.times)
     };
     (0..count).map(times).collect()
@@ -79,7 +79,7 @@ fn fill<T: Copy>(
     for index in 0..count {
         // SAFETY: the header's contract: `usm` is valid for `count` elements.
         let element = unsafe { usm.cast::<T>().add(index) };
-        // SAFETY: as above; nothing is said about the alignment.
+        // SAFETY: the header's contract: `usm` is valid for `count` elements, of any alignment.
         unsafe { element.write_unaligned(value) };
     }
     Some(done(state, &queue, Vec::new()))

@@ -1,4 +1,4 @@
-//! The C functions, a file per topic. Their contracts are those of the C headers of the real library.
+//! The C functions, a file per topic. The C headers of the real library have their contracts.
 
 mod composite;
 mod context;

@@ -12,7 +12,7 @@ const NUMA: u32 = 1;
 /// `next_partitionable`.
 const NEXT_PARTITIONABLE: u32 = 6;
 
-/// A vector of new sub-devices; nothing is made if one has no compute unit or they have too many together.
+/// A vector of new sub-devices; `None` if one has no compute unit, or if they have too many together.
 fn partition(state: &mut State, device: usize, counts: &[usize]) -> Option<Handle> {
     let available = usize::try_from(compute_units(state, device)?).ok()?;
     let sum = counts.iter().try_fold(0_usize, |sum, &count| sum.checked_add(count))?;
@@ -66,7 +66,7 @@ export! {
         for index in 0..len {
             // SAFETY: the header's contract: `counts` has `len` elements.
             let count = unsafe { counts.add(index) };
-            // SAFETY: as above, the element is initialised.
+            // SAFETY: the header's contract: the elements are initialised.
             values.push(unsafe { count.read() });
         }
         partition(state, device, &values)
@@ -84,7 +84,7 @@ export! {
         pair(state, device, peer).map(|_| access == 0)
     }
 
-    // The real library says nothing when it refuses; here it is a fault.
+    // The real library refuses without a reason. The loopback library counts a fault.
     fn DPCTLDevice_EnablePeerAccess(state, device: Handle, peer: Handle) {
         let pair = pair(state, device, peer);
         let enabled = pair.is_some_and(|pair| state.peers.insert(pair));

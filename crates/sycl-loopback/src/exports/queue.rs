@@ -1,4 +1,4 @@
-//! Queues: what they are. What they run is in `memory`.
+//! Queues and their properties. Their operations are in `memory`.
 
 use std::ffi::c_int;
 

@@ -6,7 +6,7 @@ use super::export;
 use crate::devices::{DEVICES, Device, filtered};
 use crate::state::{Handle, Kind, Object};
 
-/// Scores that refuse every device but those accepted.
+/// Scores that accept the given devices and refuse all others.
 fn scores(accepts: impl Fn(usize, &Device) -> bool) -> Object {
     let score =
         |(index, device): (usize, &Device)| (index, if accepts(index, device) { device.score } else { -1 });

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The list of drivers that the OpenCL loader reads, once, when the first device is asked for.
+/// The list of drivers. The OpenCL loader reads it once, at the first request for a device.
 pub(super) const DRIVERS: &str = "OCL_ICD_FILENAMES";
 
 /// `0` forbids changing the list.
@@ -46,7 +46,7 @@ pub(super) unsafe fn restore(previous: Previous) {
     }
 }
 
-/// The list with the driver at its end; `None` if nothing needs to change.
+/// The list with the driver at its end; `None` if no change is necessary.
 fn appended(current: Option<&OsStr>, driver: &Path) -> Option<OsString> {
     let current = current.unwrap_or_default();
     let same = |listed: &Path| {

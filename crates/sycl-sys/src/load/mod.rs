@@ -20,9 +20,9 @@ pub struct Loaded {
     pub already_loaded: bool,
     /// The OpenCL CPU driver that belongs to it, if there is one.
     pub driver: Option<PathBuf>,
-    /// What a user who misses a device should know: what was configured, what failed, what came too late.
+    /// Notes for a user who misses a device: configuration, failures, late steps.
     pub notes: Vec<String>,
-    /// Every place that was tried, in order, with what was found there.
+    /// Each tried place, in order, with its result.
     pub tried: Vec<Tried>,
 }
 
@@ -38,13 +38,13 @@ pub struct Loaded {
 /// 3. The support libraries of the runtime are opened by absolute path, which makes up for search paths that
 ///    they lack; then the interface library itself.
 ///
-/// Nothing is ever unloaded.
+/// No library is ever unloaded.
 ///
 /// # Errors
 ///
 /// - [`LoadError::NotFound`]: no place has a library that can be loaded; the message lists every place.
 /// - [`LoadError::MissingSymbols`]: a library was loaded, but is not an interface of the version needed. The search
-///   ends there, since what was loaded cannot be taken back.
+///   ends there, since a loaded library cannot be unloaded.
 /// - [`LoadError::SecondRuntime`]: another SYCL runtime is loaded, and every library that was found needs its own.
 ///
 /// # Safety
@@ -93,13 +93,13 @@ pub unsafe fn load(options: &SearchOptions) -> Result<Loaded, LoadError> {
     unsafe { attempt.open_default() }
 }
 
-/// Whether the process has the interface library, whoever loaded it.
+/// Whether the process has loaded the interface library, by any code.
 #[must_use]
 pub fn is_loaded() -> bool {
     dl::resident(LIBRARY).is_some()
 }
 
-/// What is known so far.
+/// The results so far.
 struct Attempt {
     search: Search,
     notes: Vec<String>,
@@ -160,7 +160,7 @@ impl Attempt {
         Ok(api)
     }
 
-    /// Opens what the dynamic loader finds by name.
+    /// Opens the library that the dynamic loader finds by name.
     ///
     /// # Safety
     ///
@@ -179,7 +179,7 @@ impl Attempt {
         let path = dl::resident(LIBRARY).map_or_else(|| bare.to_owned(), |(_, path)| path);
         let mut dirs = locate::lib_dirs_of(&path);
         dirs.extend(self.search.lib_dirs.iter().cloned());
-        // Where the library is was known only now; no device was asked for yet, so the driver is still in time.
+        // The path of the library was unknown until now. No device was requested yet, so the driver is still in time.
         // SAFETY: condition 1 of `load`.
         unsafe { self.configure_driver(&dirs, false) };
         self.search.tried.push(Tried::new(&Origin::LoaderDefault, &path, Outcome::Loaded));
@@ -188,7 +188,7 @@ impl Attempt {
         Ok(self.finish(api, false))
     }
 
-    /// Adds the driver of the first directory that has one. `late` says that a SYCL runtime was loaded before.
+    /// Adds the driver of the first directory that has one. `late`: a SYCL runtime was loaded before.
     ///
     /// # Safety
     ///

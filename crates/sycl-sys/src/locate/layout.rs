@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The file name, and the soname, of the interface library.
 pub const LIBRARY: &str = "libDPCTLSyclInterface.so";
 
-/// What a root turned out to hold.
+/// The contents of a root.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Expansion {
     /// Interface libraries, in order of preference.

@@ -7,7 +7,7 @@
 //! 3. [`SearchOptions::extra_roots`]
 //! 4. `VIRTUAL_ENV`, `CONDA_PREFIX`
 //! 5. `CMPLR_ROOT`, `ONEAPI_ROOT` + `compiler/latest`
-//! 6. the dynamic loader's default, which only loading can tell about
+//! 6. the dynamic loader's default, whose result only loading shows
 //!
 //! A root may be a prefix (virtual environment, conda or oneAPI), its `lib` directory, a `site-packages` directory, a
 //! `dpctl` package, or the library file itself. oneAPI has no interface library, but its runtime and its drivers
@@ -34,7 +34,7 @@ pub use place::{Candidate, Origin, Outcome, Tried};
 pub struct Search {
     /// The interface libraries that exist, in order of preference, without duplicates.
     pub candidates: Vec<Candidate>,
-    /// Every place, in order, with what was found there.
+    /// Each place, in order, with its result.
     pub tried: Vec<Tried>,
     /// The directories of all roots that may hold the runtime, its support libraries and drivers.
     pub lib_dirs: Vec<PathBuf>,
@@ -144,7 +144,7 @@ impl Search {
         }
     }
 
-    /// Replaces what is recorded about a library.
+    /// Replaces the record about a library.
     pub(crate) fn record(&mut self, library: &Path, outcome: Outcome) {
         if let Some(tried) = self.tried.iter_mut().find(|tried| tried.path == library) {
             tried.outcome = outcome;
@@ -152,7 +152,7 @@ impl Search {
     }
 }
 
-/// Appends what is not there yet.
+/// Appends the missing entries.
 fn extend_new(dirs: &mut Vec<PathBuf>, more: impl IntoIterator<Item = PathBuf>) {
     for dir in more {
         if !dirs.contains(&dir) {

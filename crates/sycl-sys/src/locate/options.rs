@@ -1,4 +1,4 @@
-//! What the caller may say about where to search.
+//! Options of the search.
 
 use std::path::PathBuf;
 

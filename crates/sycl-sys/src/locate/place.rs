@@ -1,11 +1,11 @@
-//! One place of the search: who named it, what it is, what came of it.
+//! One place of the search: its origin, its path, its result.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::runtime;
 
-/// Who named a place.
+/// The origin of a place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Origin {
@@ -33,7 +33,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What came of a place.
+/// The result of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -41,7 +41,7 @@ pub enum Outcome {
     Found,
     /// It was loaded and is the one in use.
     Loaded,
-    /// Nothing exists at the path.
+    /// The path does not exist.
     DoesNotExist,
     /// The path exists, but holds no interface library in any known arrangement.
     NoLibrary,
@@ -56,15 +56,15 @@ pub enum Outcome {
     LoadFailed(String),
 }
 
-/// A place that was tried, and what came of it.
+/// A tried place with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tried {
-    /// Who named it.
+    /// The origin of the place.
     pub origin: Origin,
     /// The library if there is one, else the root that was looked into.
     pub path: PathBuf,
-    /// What came of it.
+    /// The result.
     pub outcome: Outcome,
 }
 
@@ -74,15 +74,15 @@ impl Tried {
     }
 }
 
-/// An interface library that exists, with what surrounds it.
+/// An existing interface library, with the files around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// Who named it.
+    /// The origin of the place.
     pub origin: Origin,
     /// The absolute path of the interface library.
     pub library: PathBuf,
-    /// Directories that may hold the SYCL runtime, its support libraries and drivers: those of the same
+    /// Directories that may hold the SYCL runtime, its support libraries and drivers: the directories of the same
     /// installation first, then those of the other roots.
     pub lib_dirs: Vec<PathBuf>,
     /// The name of the SYCL runtime that the library needs; `None` if it names none.

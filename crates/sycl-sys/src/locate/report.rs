@@ -1,4 +1,4 @@
-//! The report in words: every place, what was found there, and the one command that helps.
+//! The report in words: each place with its result, and the one command that helps.
 
 use std::fmt::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! What an interface library needs around it: the SYCL runtime, its support libraries, the OpenCL CPU driver.
+//! The files that an interface library needs: the SYCL runtime, its support libraries, the OpenCL CPU driver.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The OpenCL CPU driver of the distribution `intel-opencl-rt`.
 pub(crate) const DRIVER: &str = "libintelocl.so";
 
-/// What the runtime's parts need but cannot find by themselves, since they lack a search path: loaded beforehand, in
+/// Libraries that the runtime's parts need and do not find, since they lack a search path: loaded beforehand, in
 /// this order. Without them the OpenCL CPU device is missing.
 pub(crate) const SUPPORT: [&str; 5] =
     ["libintlc.so.5", "libirng.so", "libimf.so", "libsvml.so", "libOpenCL.so.1"];

@@ -20,7 +20,7 @@ macro_rules! api {
         /// 1. Every handle argument is live: it came from this interface and was not yet deleted. NULL is tolerated
         ///    by the guarded (`"C"`) functions only.
         /// 2. Every pointer argument is valid for the bytes or elements its count says, until the command's event
-        ///    has ended (for `events` and `value: *mut u64`: during the call).
+        ///    is complete (for `events` and `value: *mut u64`: during the call).
         /// 3. A handle consumed by a `_Delete` or `free` function is not used again, and deleted once.
         /// 4. A handler outlives the queue and its copies, and does not unwind.
         /// 5. `"C-unwind"` functions get arguments for which the C++ function does not throw, since a C++ exception
@@ -61,7 +61,7 @@ macro_rules! api {
                         .map(|symbol| *symbol)
                         .ok();
                 )*
-                // The pattern matches exactly when nothing is missing, since each `Err` pushed its name.
+                // The pattern matches exactly when no symbol is missing, since each `Err` pushed its name.
                 if let ($(Ok($name),)*) = ($($name,)*) {
                     return Ok(Self { $($name,)* $($opt,)* path });
                 }
@@ -75,7 +75,7 @@ use api;
 impl Api {
     /// Opens one file and looks up every symbol; the library stays open for the life of the process.
     ///
-    /// This neither searches nor prepares anything: [`load`](crate::load()) does.
+    /// This does not search for the library, and changes no environment; [`load`](crate::load()) does both.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Api {
     /// 2. Its symbols of the names in [`Api::REQUIRED`] and [`Api::OPTIONAL`] have the signatures of the fields.
     /// 3. No other SYCL runtime than the one it needs is loaded in this process.
     pub unsafe fn load_from(path: &std::path::Path) -> Result<Self, crate::LoadError> {
-        // SAFETY: conditions 1 and 3 of this function are those of `open`.
+        // SAFETY: conditions 1 and 3 of this function are the conditions of `open`.
         let library = unsafe { crate::dl::open(path) }
             .map_err(|reason| crate::LoadError::Open { path: path.to_owned(), reason })?;
         // SAFETY: condition 2 of this function.

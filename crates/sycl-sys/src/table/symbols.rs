@@ -128,7 +128,7 @@ super::api! {
         /// Nanoseconds of the device's clock at the end; 0 without profiling.
         DPCTLEvent_GetProfilingInfoEnd: "C" fn(event: DPCTLSyclEventRef) -> u64;
 
-        /// The events that the command starts after; those that have ended may be missing.
+        /// The events that the command starts after. Complete ones may be missing.
         DPCTLEvent_GetWaitList: "C" fn(event: DPCTLSyclEventRef) -> DPCTLEventVectorRef;
         /// Deletes the vector and the handles in it.
         DPCTLEventVector_Delete: "C-unwind" fn(vector: DPCTLEventVectorRef);
@@ -183,7 +183,7 @@ super::api! {
         DPCTLDevice_GetMaxNumSubGroups: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
         /// The sizes of sub-groups that the device supports, and how many there are; deleted as above.
         DPCTLDevice_GetSubGroupSizes: "C" fn(device: DPCTLSyclDeviceRef, len: *mut usize) -> *mut usize;
-        /// The highest clock frequency in MHz; 0 where the device does not tell.
+        /// The highest clock frequency in MHz; 0 when the device does not report it.
         DPCTLDevice_GetMaxClockFrequency: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> u32;
         /// Nanoseconds of a tick of the clock that profiling uses.
         DPCTLDevice_GetProfilingTimerResolution: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> usize;
@@ -191,7 +191,7 @@ super::api! {
         DPCTLDevice_GetGlobalMemCacheSize: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> u64;
         /// Bytes of a line of the cache of global memory.
         DPCTLDevice_GetGlobalMemCacheLineSize: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> u32;
-        /// What the cache of global memory is for.
+        /// Use of the cache of global memory.
         DPCTLDevice_GetGlobalMemCacheType: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> DPCTLGlobalMemCacheType;
         /// Whether sub-groups of a work-group go on independently of each other.
         DPCTLDevice_GetSubGroupIndependentForwardProgress: "C" fn(device: DPCTLSyclDeviceRef) -> bool;
@@ -246,11 +246,11 @@ super::api! {
         DPCTLDevice_CreateSubDevicesByCounts: "C-unwind" fn(device: DPCTLSyclDeviceRef, counts: *mut usize, len: usize) -> DPCTLDeviceVectorRef;
         /// A sub-device for each part of an affinity domain; NULL if the device cannot be partitioned so.
         DPCTLDevice_CreateSubDevicesByAffinity: "C-unwind" fn(device: DPCTLSyclDeviceRef, domain: DPCTLPartitionAffinityDomainType) -> DPCTLDeviceVectorRef;
-        /// What the device can do with the memory of a peer.
+        /// Whether the device can use the memory of a peer in a way.
         DPCTLDevice_CanAccessPeer: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef, access: DPCTLPeerAccessType) -> bool;
-        /// Lets the device reach the memory of a peer; a failure is not told.
+        /// Lets the device reach the memory of a peer. Reports no failure.
         DPCTLDevice_EnablePeerAccess: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef);
-        /// Takes `DPCTLDevice_EnablePeerAccess` back; a failure is not told.
+        /// Reverts `DPCTLDevice_EnablePeerAccess`. Reports no failure.
         DPCTLDevice_DisablePeerAccess: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef);
 
         // Device manager. `device_identifier` is a combination of backend and device type bits.
@@ -262,7 +262,7 @@ super::api! {
         DPCTLDeviceMgr_GetNumDevices: "C" fn(device_identifier: c_int) -> usize;
         /// The position among devices of the same backend and type; -1 if it is not a root device.
         DPCTLDeviceMgr_GetRelativeId: "C" fn(device: DPCTLSyclDeviceRef) -> i64;
-        /// The position in what `DPCTLDeviceMgr_GetDevices` returns; -1 if it is not there.
+        /// The position in the result of `DPCTLDeviceMgr_GetDevices`; -1 for other devices.
         DPCTLDeviceMgr_GetPositionInDevices: "C" fn(device: DPCTLSyclDeviceRef, device_identifier: c_int) -> c_int;
 
         // Device vector.
@@ -342,7 +342,7 @@ super::api! {
         DPCTLKernel_Copy: "C" fn(kernel: DPCTLSyclKernelRef) -> DPCTLSyclKernelRef;
         /// The largest number of work items in a work group of this kernel.
         DPCTLKernel_GetWorkGroupSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
-        /// A number of which the work-group size is preferred to be a multiple.
+        /// The preferred divisor of work-group sizes.
         DPCTLKernel_GetPreferredWorkGroupSizeMultiple: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
         /// Bytes of private memory that a work item uses at least.
         DPCTLKernel_GetPrivateMemSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
@@ -350,9 +350,9 @@ super::api! {
         DPCTLKernel_GetMaxNumSubGroups: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
         /// The largest number of work items in a sub-group.
         DPCTLKernel_GetMaxSubGroupSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
-        /// The number of sub-groups that the source of the kernel asks for, 0 if it does not.
+        /// The number of sub-groups that the source of the kernel requests, 0 without a request.
         DPCTLKernel_GetCompileNumSubGroups: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
-        /// The sub-group size that the source of the kernel asks for, 0 if it does not.
+        /// The sub-group size that the source of the kernel requests, 0 without a request.
         DPCTLKernel_GetCompileSubGroupSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
         /// Submits a kernel over a range of `dimensions` sizes, after the events.
         DPCTLQueue_SubmitRange: "C" fn(kernel: DPCTLSyclKernelRef, queue: DPCTLSyclQueueRef, arguments: *mut *mut c_void, types: *const DPCTLKernelArgType, argument_count: usize, range: *const usize, dimensions: usize, events: *const DPCTLSyclEventRef, event_count: usize) -> DPCTLSyclEventRef;

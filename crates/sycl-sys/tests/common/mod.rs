@@ -43,7 +43,7 @@ impl Drop for Tree {
     }
 }
 
-/// The loopback library's bytes; with `needs`, it looks as if it needed that runtime.
+/// The loopback library's bytes. With `needs` the file depends on that runtime.
 pub(crate) fn loopback_bytes(needs: Option<&str>) -> Vec<u8> {
     let path = sycl_loopback::library_path();
     let mut bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -66,13 +66,13 @@ pub(crate) fn patch(bytes: &mut [u8], from: &str, to: &str) {
 
 const MARK: &str = "child-of-a-test:";
 
-/// In the child: what the parent passed.
+/// In the child: the arguments from the parent.
 pub(crate) fn in_child() -> Option<String> {
     // The first argument is free for use: an environment that is empty can stay empty.
     std::env::args().next()?.strip_prefix(MARK).map(str::to_owned)
 }
 
-/// Runs one test of this executable in a child process with exactly these variables, and returns what it printed.
+/// Runs one test of this executable in a child process with exactly these variables, and returns its output.
 pub(crate) fn run_child(test: &str, passed: &Path, variables: &[(&str, &str)]) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .arg0(format!("{MARK}{}", passed.display()))

@@ -28,7 +28,7 @@ impl DLDataTypeCode {
     pub const UINT: Self = Self(1);
     /// IEEE 754 numbers
     pub const FLOAT: Self = Self(2);
-    /// Pairs of IEEE 754 numbers, `bits` being those of the pair
+    /// Pairs of IEEE 754 numbers. `bits` counts both
     pub const COMPLEX: Self = Self(5);
     /// Booleans, a byte each
     pub const BOOL: Self = Self(6);

@@ -12,7 +12,7 @@ pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 3 };
 /// Flag of a versioned tensor: its memory must not be written.
 pub const FLAG_READ_ONLY: u64 = 1;
 
-/// Flag of a versioned tensor: its memory is a copy that nobody else uses.
+/// Flag of a versioned tensor: its memory is a copy for the consumer alone.
 pub const FLAG_IS_COPIED: u64 = 1 << 1;
 
 /// Flag of a versioned tensor: elements smaller than a byte fill one each. Arrays have no such elements.
@@ -34,7 +34,7 @@ pub struct DLPackVersion {
 pub struct DLDevice {
     /// Kind of the device
     pub device_type: DLDeviceType,
-    /// Its number among those of its kind, 0 for the host
+    /// Its number among the devices of its kind, 0 for the host
     pub device_id: i32,
 }
 
@@ -50,7 +50,7 @@ pub struct DLDataType {
     pub lanes: u16,
 }
 
-/// Where the elements are. Owns nothing.
+/// The elements of a tensor: address, shape, strides and dtype. Owns no memory.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct DLTensor {
@@ -78,7 +78,7 @@ pub struct DLManagedTensor {
     pub dl_tensor: DLTensor,
     /// For the producer
     pub manager_ctx: *mut c_void,
-    /// Ends the tensor, this struct included; null if there is nothing to end
+    /// Releases the tensor, this struct included; null if there is nothing to release
     pub deleter: Option<unsafe extern "C" fn(*mut Self)>,
 }
 
@@ -90,7 +90,7 @@ pub struct DLManagedTensorVersioned {
     pub version: DLPackVersion,
     /// For the producer
     pub manager_ctx: *mut c_void,
-    /// Ends the tensor, this struct included; null if there is nothing to end
+    /// Releases the tensor, this struct included; null if there is nothing to release
     pub deleter: Option<unsafe extern "C" fn(*mut Self)>,
     /// [`FLAG_READ_ONLY`] and the others
     pub flags: u64,
@@ -116,7 +116,7 @@ pub struct DLPackExchangeAPIHeader {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct DLPackExchangeAPI {
-    /// What every version has
+    /// The fields that every version has
     pub header: DLPackExchangeAPIHeader,
     /// A new tensor like a prototype
     pub managed_tensor_allocator: Option<

@@ -108,7 +108,7 @@ impl<'a> UsmArrayBuilder<'a> {
     /// As [`build`](Self::build), in a box, where the array is made and stays: for objects that hold arrays, which are moved often.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build).
+    /// The errors of [`build`](Self::build).
     #[inline]
     pub fn build_boxed(self, source: BufferSource<'_>) -> Result<Box<UsmArray>> {
         self.over_memory(source, |buffer, origin, offset| self.place_boxed(buffer, origin, offset))
@@ -137,7 +137,7 @@ impl<'a> UsmArrayBuilder<'a> {
     }
 
     /// Makes something of the memory, the origin of the array and its offset, both in elements from the start of the memory.
-    // Inlined, and not a function that returns them: what was just written in parts is slow to move as a whole.
+    // Inlined instead of returned: moving a value that was just written in parts is slow.
     #[inline]
     fn over_memory<T>(
         &self,

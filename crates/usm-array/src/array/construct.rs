@@ -25,7 +25,7 @@ impl UsmArray {
         Ok(made)
     }
 
-    /// Whether A1 to A4 hold, said in a few steps where it is plain: when the elements are among the `reach` ones from the offset on,
+    /// A quick check of A1 to A4 for the common case: the elements are among the `reach` ones from the offset on,
     /// and the array publishes the start of its memory.
     pub(super) fn is_surely_valid(&self, reach: usize) -> bool {
         let Self { buffer, dtype, layout, origin } = self;

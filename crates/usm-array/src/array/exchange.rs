@@ -17,7 +17,7 @@ impl UsmArray {
     /// # Errors
     /// - [`Error::NotTheDescribedMemory`]: the buffer does not cover the span, or is not a whole
     ///   number of elements away from the published address
-    /// - those of [`UsmArray::from_parts`]
+    /// - the errors of [`UsmArray::from_parts`]
     pub fn from_interface(valid: &ValidInterface, buffer: UsmBuffer) -> Result<Self> {
         let refused = || Error::NotTheDescribedMemory {
             span: valid.span(),
@@ -72,7 +72,7 @@ impl UsmArray {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Whoever gets them may submit work to the queue, so from now on access to the memory waits for the queue first
+    /// Consumers may submit work to the queue, so from now on access to the memory waits for the queue first
     /// ([`UsmBuffer::publish`]).
     ///
     /// # Errors

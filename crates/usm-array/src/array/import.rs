@@ -1,4 +1,4 @@
-//! Foreign memory as an array: the runtime is asked, then the bounds are proved
+//! External memory as an array: a look-up in the runtime, then the proof of the bounds
 
 use std::any::Any;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ impl UsmArray {
     /// # Safety
     /// 1. The memory stays allocated as long as `owner` lives.
     /// 2. All bytes between the two ends belong to the allocation, and so do those from the published address to the first element.
-    /// 3. Nobody writes it while a guard of this array reads it, and nobody touches it while a guard writes it.
+    /// 3. No other code writes it while a guard of this array reads it, or touches it while a guard writes it.
     ///
     /// # Errors
     /// - [`Error::NotImportable`]: the memory is not what the interface says
-    /// - those of [`UsmArray::from_interface`]
+    /// - the errors of [`UsmArray::from_interface`]
     pub unsafe fn import(
         valid: &ValidInterface,
         queue: &Queue,

@@ -1,4 +1,4 @@
-//! What an array is: shape, element type, memory and addresses
+//! The properties of an array: shape, element type, memory and addresses
 
 use std::ops::Range;
 
@@ -100,7 +100,7 @@ impl UsmArray {
         self.buffer.is_writable()
     }
 
-    /// The memory of the array, with what lies between and beside its elements.
+    /// The memory of the array, with the bytes between and beside its elements.
     #[must_use]
     pub const fn buffer(&self) -> &UsmBuffer {
         &self.buffer

@@ -8,7 +8,7 @@
 //! | `operand.rs` | an array or one value, beside an array |
 //! | `views/` | other arrays over the same memory, and which of them can be written |
 //! | `exchange.rs` | from and to the interface |
-//! | `import.rs` | foreign memory, with the runtime asked about it |
+//! | `import.rs` | external memory, after a look-up in the runtime |
 
 mod builder;
 mod construct;

@@ -34,9 +34,9 @@ impl CreateOptions<'_> {
     /// - [`CreateError::ZeroStep`]: the step is 0
     /// - [`CreateError::NoLength`], [`CreateError::TooLong`]: a NaN, or more numbers than memory can have
     /// - [`CreateError::NotReal`], [`CreateError::NotWhole`]: a complex number; a fraction as start or step of integers
-    /// - [`CreateError::NotNumeric`]: booleans asked for
+    /// - [`CreateError::NotNumeric`]: the dtype is boolean
     /// - [`Error::ScalarRange`](crate::Error::ScalarRange): an integer that the dtype does not hold
-    /// - those of [`CreateOptions::zeros`]
+    /// - the errors of [`CreateOptions::zeros`]
     pub fn arange(&self, start: Scalar, stop: Scalar, step: Scalar) -> Result<UsmArray> {
         let highest = start.kind().max(stop.kind()).max(step.kind());
         let dtype = self.dtype_or(highest.max(crate::dtype::WeakScalar::Int));
@@ -51,7 +51,7 @@ impl CreateOptions<'_> {
     fn integers(&self, range: &Range, dtype: Dtype) -> Result<UsmArray> {
         let step = whole("step", range.step, dtype)?;
         let start = whole("start", range.start, dtype)?;
-        // The numbers before a fraction are those before the next whole number.
+        // Whole numbers before a fraction are the ones before the next whole number.
         let stop = match range.stop {
             Scalar::Float(stop) => whole_float(if step > 0 { stop.ceil() } else { stop.floor() }),
             stop => real("stop", stop)?.1,
@@ -119,7 +119,7 @@ impl Range {
         if len.is_nan() {
             return Err(CreateError::NoLength { start: self.start, stop: self.stop, step: self.step }.into());
         }
-        // A quotient too small to be told from 0 is still a beginning.
+        // A quotient that rounds to 0 still counts as one element.
         let len = if len == 0.0 && distance != 0.0 && len.is_sign_positive() { 1.0 } else { len.ceil() };
         if len >= isize::MAX as f64 {
             return Err(self.too_long().into());

@@ -21,7 +21,7 @@ impl CreateOptions<'_> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`CreateOptions::zeros`].
+    /// The errors of [`CreateOptions::zeros`].
     pub fn eye(&self, rows: usize, columns: Option<usize>, k: isize) -> Result<UsmArray> {
         let matrix = self.zeros(&[rows, columns.unwrap_or(rows)])?;
         matrix.diagonal(k, 0, 1)?.fill_scalar(Scalar::Bool(true))?;

@@ -1,8 +1,8 @@
 //! Elements computed by their number in row-major order, for any kind of memory
 //!
-//! They are computed on the host: where host code reaches the memory by several threads at their place, if they depend on nothing but
-//! their number; else a chunk at a time, and copied. Small chunks stay in the cache, large ones keep the number of queue operations
-//! small.
+//! Host code computes them. If it reaches the memory, and each element depends on its number only, several threads write them in
+//! place. Otherwise host code computes a chunk at a time, and copies it. Small chunks stay in the cache; large ones keep the number of
+//! queue operations small.
 
 use half::f16;
 use num_complex::{Complex32, Complex64};
@@ -18,9 +18,9 @@ use crate::view::{bytes_of, zeroed_vec};
 const HOST_CHUNK_BYTES: usize = 64 << 10;
 const DEVICE_CHUNK_BYTES: usize = 4 << 20;
 
-/// Sets the elements of a C-contiguous array, one after the other, to what the function gives for 0, 1, 2, …
+/// Sets the elements of a C-contiguous array, one after the other, to the results of the function for 0, 1, 2, …
 ///
-/// `T` has the item size of the array; its bytes are what is stored.
+/// `T` has the item size of the array; its bytes are stored.
 pub(super) fn generate<T: Element>(array: &UsmArray, mut value: impl FnMut(usize) -> T) -> Result<()> {
     in_chunks(array, |start, part: &mut [T]| {
         part.iter_mut().enumerate().for_each(|(i, element)| *element = value(start + i));
@@ -69,7 +69,7 @@ pub(super) fn generate_steps(array: &UsmArray, first: u64, step: u64) -> Result<
     }
 }
 
-/// Sets the elements of a C-contiguous array; the function computes those from a number on, in no particular order.
+/// Sets the elements of a C-contiguous array. The function computes a run of elements from a number on. Runs have no order.
 fn in_any_order<T: Element>(
     array: &UsmArray,
     fill: impl Fn(usize, &mut [T]) + Copy + Send + Sync + 'static,
@@ -80,7 +80,7 @@ fn in_any_order<T: Element>(
     }
 }
 
-/// Sets the elements of a C-contiguous array chunk by chunk; the function is told the number of the first one.
+/// Sets the elements of a C-contiguous array chunk by chunk. The function gets the number of the first element.
 fn in_chunks<T: Element>(array: &UsmArray, mut fill: impl FnMut(usize, &mut [T])) -> Result<()> {
     let chunk_bytes = if array.is_host_reachable() { HOST_CHUNK_BYTES } else { DEVICE_CHUNK_BYTES };
     let (size, len) = (array.size(), chunk_bytes / size_of::<T>());
@@ -119,7 +119,7 @@ pub(super) fn generate_floating(
     }
 }
 
-/// As [`generate`], for integer dtypes: the lowest bytes of what the function gives.
+/// Like [`generate`], for integer dtypes: stores the lowest bytes of each result.
 pub(super) fn generate_integers(array: &UsmArray, mut value: impl FnMut(usize) -> u64) -> Result<()> {
     match array.dtype() {
         Dtype::I8 | Dtype::U8 => generate(array, |i| value(i) as u8),
@@ -132,7 +132,7 @@ pub(super) fn generate_integers(array: &UsmArray, mut value: impl FnMut(usize) -
     }
 }
 
-/// What callers have ruled out: numbers that would be lost.
+/// The error for numbers that would be lost. Callers exclude it.
 fn not_allowed(found: Dtype, allowed: &'static str) -> Error {
     Error::DtypeNotAllowed { operation: "range of numbers", found, allowed }
 }
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Around the ends of blocks, of what a thread takes at a time, of what one thread does, and of what stays in the caches.
+    /// Lengths around the ends of blocks and of a thread's parts, and around the thresholds of threads and caches.
     #[test]
     fn every_element_gets_its_own_number_whoever_computes_it() {
         let runtime = Runtime::global();

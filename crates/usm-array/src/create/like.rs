@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::layout::{CopyOrder, Layout, Order};
 use crate::scalar::Scalar;
 
-/// In what a new array differs from its model; `None` is as there.
+/// Differences of a new array from its model. `None` keeps the model's value.
 #[derive(Clone, Copy, Debug)]
 pub struct LikeOptions<'a> {
     /// Number of indices along each axis
@@ -47,7 +47,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// Those of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build).
+    /// The errors of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build).
     pub fn empty_like(&self, options: &LikeOptions<'_>) -> Result<Self> {
         let model = match options.shape {
             None => self.layout().packed(options.order)?,
@@ -67,7 +67,7 @@ impl UsmArray {
     /// As [`empty_like`](Self::empty_like), of zeros.
     ///
     /// # Errors
-    /// Those of [`CreateOptions::zeros`](crate::CreateOptions::zeros).
+    /// The errors of [`CreateOptions::zeros`](crate::CreateOptions::zeros).
     pub fn zeros_like(&self, options: &LikeOptions<'_>) -> Result<Self> {
         let array = self.empty_like(options)?;
         array.fill_zero()?;
@@ -77,7 +77,7 @@ impl UsmArray {
     /// As [`empty_like`](Self::empty_like), of ones.
     ///
     /// # Errors
-    /// Those of [`CreateOptions::ones`](crate::CreateOptions::ones).
+    /// The errors of [`CreateOptions::ones`](crate::CreateOptions::ones).
     pub fn ones_like(&self, options: &LikeOptions<'_>) -> Result<Self> {
         self.full_like(Scalar::Bool(true), options)
     }
@@ -85,7 +85,7 @@ impl UsmArray {
     /// As [`empty_like`](Self::empty_like), of one value. The value does not change the dtype.
     ///
     /// # Errors
-    /// Those of [`CreateOptions::full`](crate::CreateOptions::full).
+    /// The errors of [`CreateOptions::full`](crate::CreateOptions::full).
     pub fn full_like(&self, value: Scalar, options: &LikeOptions<'_>) -> Result<Self> {
         let dtype = options.dtype.unwrap_or(self.dtype());
         let element = value.to_bytes(dtype)?; // refused before anything is allocated

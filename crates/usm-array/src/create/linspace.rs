@@ -1,4 +1,4 @@
-//! So many numbers between two ends
+//! Evenly spaced numbers between two ends
 
 use super::CreateOptions;
 use super::arange::real;
@@ -30,10 +30,10 @@ impl CreateOptions<'_> {
     /// ```
     ///
     /// # Errors
-    /// - [`CreateError::NotNumeric`]: booleans asked for
+    /// - [`CreateError::NotNumeric`]: the dtype is boolean
     /// - [`CreateError::NotReal`]: a complex end of real numbers
     /// - [`Error::ScalarRange`]: an end that an integer dtype does not hold
-    /// - those of [`CreateOptions::zeros`]
+    /// - the errors of [`CreateOptions::zeros`]
     pub fn linspace(&self, start: Scalar, stop: Scalar, num: usize, endpoint: bool) -> Result<UsmArray> {
         let dtype = self.dtype_or(start.kind().max(stop.kind()).max(WeakScalar::Float));
         let steps = if endpoint { num.saturating_sub(1) } else { num };

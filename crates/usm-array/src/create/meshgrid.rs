@@ -11,12 +11,12 @@ pub enum Indexing {
     /// Cartesian: the second axis belongs to the first array, and the first axis to the second array.
     #[default]
     Xy,
-    /// As in a matrix: axis `k` belongs to array `k`.
+    /// Matrix order: axis `k` belongs to array `k`.
     Ij,
 }
 
 impl UsmArray {
-    /// For each array of coordinates those of all points of the grid that the arrays span.
+    /// The coordinates of all points of the grid that the arrays span, as one array per array of coordinates.
     ///
     /// Arrays without axes count as one coordinate. With `copy` the results are new arrays of the dtype, kind and queue of the
     /// coordinates, otherwise read-only views of them.
@@ -40,7 +40,7 @@ impl UsmArray {
     /// - [`CreateError::NotVector`]: an array of several axes
     /// - [`Error::Layout`](crate::Error::Layout), [`Error::TooManyBytes`](crate::Error::TooManyBytes): more arrays than a grid can
     ///   have axes, or more points than memory can have
-    /// - those of [`UsmArray::copy`]
+    /// - the errors of [`UsmArray::copy`]
     pub fn meshgrid(arrays: &[&Self], indexing: Indexing, copy: bool) -> Result<Vec<Self>> {
         if let Some(argument) = arrays.iter().position(|array| array.ndim() > 1) {
             return Err(CreateError::NotVector { argument, ndim: arrays[argument].ndim() }.into());

@@ -1,17 +1,17 @@
 //! New arrays: of one value, of a range of numbers, of parts of a matrix, from values of the host
 //!
-//! Semantics are those of the Python array API standard 2025.12, and NumPy's where it is silent, with one exception: a number that
+//! The semantics come from the Python array API standard 2025.12, and from NumPy where it is silent, with one exception: a number that
 //! the element type does not hold is an error and never wraps around.
 //!
 //! | file | job |
 //! |---|---|
-//! | `options.rs` | where a new array is made and of which dtype; one value for all elements |
+//! | `options.rs` | queue, kind, dtype and order of a new array; one value for all elements |
 //! | `like.rs` | the same, after the model of another array |
 //! | `typed.rs` | shortcuts whose dtype is a Rust type: one value, slices, iterators, functions |
 //! | `nested.rs` | vectors of vectors |
 //! | `numbers.rs` | numbers whose types are known at run time only |
 //! | `arange.rs` | numbers from a start to before a stop, by steps |
-//! | `linspace.rs` | so many numbers between two ends |
+//! | `linspace.rs` | evenly spaced numbers between two ends |
 //! | `eye.rs` | ones on a diagonal |
 //! | `triangle.rs` | the lower or upper triangles of matrices |
 //! | `meshgrid.rs` | coordinates of the points of a grid |

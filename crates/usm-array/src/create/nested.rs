@@ -15,8 +15,8 @@ pub trait Nested {
     /// Depth of the lists: 0 for an element.
     const DEPTH: usize;
 
-    /// Appends the length of the list and those of its first list, its first list's first list, and so on. What is not there
-    /// has a length of 0.
+    /// Appends the length of the list, of its first list, of that one's first list, and so on. A missing list has a length of
+    /// 0.
     fn first_lengths(&self, lengths: &mut Vec<usize>);
 
     /// Appends the elements, if each list has the length given for its depth. `index` is where this list is in the outermost one.
@@ -129,7 +129,7 @@ impl UsmArray {
     /// # Errors
     /// - [`CreateError::Ragged`]: lists of one depth with unequal lengths
     /// - [`Error::OutOfHostMemory`]: no memory to collect the elements in
-    /// - those of [`UsmArray::from_slice`]
+    /// - the errors of [`UsmArray::from_slice`]
     pub fn from_nested<N: Nested + ?Sized>(queue: &Queue, kind: UsmKind, nested: &N) -> Result<Self> {
         let (mut shape, mut elements) = (Vec::new(), Vec::new());
         nested.first_lengths(&mut shape);

@@ -29,7 +29,7 @@ impl CreateOptions<'_> {
     /// - [`Error::ScalarKind`], [`Error::ScalarRange`]: the dtype does not hold a number
     /// - [`Error::LengthMismatch`]: not as many numbers as the shape has elements
     /// - [`Error::OutOfHostMemory`]: no memory to collect the elements in
-    /// - those of [`CreateOptions::empty`]
+    /// - the errors of [`CreateOptions::empty`]
     pub fn numbers(&self, shape: &[usize], numbers: &[Scalar]) -> Result<UsmArray> {
         let dtype = self.dtype.unwrap_or_else(|| self.dtype_of(numbers));
         let itemsize_bytes = dtype.itemsize_bytes();

@@ -1,4 +1,4 @@
-//! Where a new array is made and of which dtype; one value for all elements
+//! Queue, kind, dtype and order of a new array; one value for all elements
 
 use usm_memory::usm_core::{Queue, UsmKind};
 
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::layout::Order;
 use crate::scalar::Scalar;
 
-/// Where new arrays are made, of which dtype and in which order.
+/// Queue, kind, dtype and order of new arrays.
 ///
 /// Without a dtype each function chooses one: the default of the device for the kind of its numbers, see [`default_dtypes`].
 ///
@@ -55,7 +55,7 @@ impl<'a> CreateOptions<'a> {
     /// An array whose elements have no particular value, by default real numbers.
     ///
     /// # Errors
-    /// Those of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build).
+    /// The errors of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build).
     pub fn empty(&self, shape: &[usize]) -> Result<UsmArray> {
         self.allocate(shape, self.dtype_or(WeakScalar::Float))
     }
@@ -63,7 +63,7 @@ impl<'a> CreateOptions<'a> {
     /// An array of zeros, by default real numbers.
     ///
     /// # Errors
-    /// Those of [`CreateOptions::empty`], and [`Error::Memory`](crate::Error::Memory) if the fill fails.
+    /// The errors of [`CreateOptions::empty`], and [`Error::Memory`](crate::Error::Memory) if the fill fails.
     pub fn zeros(&self, shape: &[usize]) -> Result<UsmArray> {
         let array = self.empty(shape)?;
         array.fill_zero()?;
@@ -73,7 +73,7 @@ impl<'a> CreateOptions<'a> {
     /// An array of ones, by default real numbers.
     ///
     /// # Errors
-    /// Those of [`CreateOptions::zeros`].
+    /// The errors of [`CreateOptions::zeros`].
     pub fn ones(&self, shape: &[usize]) -> Result<UsmArray> {
         self.dtype(Some(self.dtype_or(WeakScalar::Float))).full(shape, Scalar::Bool(true))
     }
@@ -83,7 +83,7 @@ impl<'a> CreateOptions<'a> {
     /// # Errors
     /// - [`Error::ScalarKind`](crate::Error::ScalarKind), [`Error::ScalarRange`](crate::Error::ScalarRange): the dtype does not
     ///   hold the value
-    /// - those of [`CreateOptions::zeros`]
+    /// - the errors of [`CreateOptions::zeros`]
     pub fn full(&self, shape: &[usize], value: Scalar) -> Result<UsmArray> {
         let dtype = self.dtype_or(value.kind());
         let element = value.to_bytes(dtype)?;
@@ -92,7 +92,7 @@ impl<'a> CreateOptions<'a> {
         Ok(array)
     }
 
-    /// The dtype asked for, or the default of a kind of numbers.
+    /// The requested dtype, or the default of a kind of numbers.
     pub(super) fn dtype_or(&self, kind: WeakScalar) -> Dtype {
         self.dtype.unwrap_or_else(|| self.defaults().of(kind))
     }

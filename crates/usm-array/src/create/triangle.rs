@@ -28,7 +28,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): fewer than two axes
-    /// - those of [`UsmArray::copy`]
+    /// - the errors of [`UsmArray::copy`]
     pub fn tril(&self, k: isize) -> Result<Self> {
         self.triangle(k, true)
     }
@@ -36,7 +36,7 @@ impl UsmArray {
     /// As [`tril`](Self::tril), with zeros below the diagonal.
     ///
     /// # Errors
-    /// Those of [`UsmArray::tril`].
+    /// The errors of [`UsmArray::tril`].
     pub fn triu(&self, k: isize) -> Result<Self> {
         self.triangle(k, false)
     }

@@ -13,7 +13,7 @@ impl UsmArray {
     /// A C-contiguous array whose elements have no particular value.
     ///
     /// # Errors
-    /// Those of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build).
+    /// The errors of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build).
     pub fn empty(queue: &Queue, kind: UsmKind, shape: &[usize], dtype: Dtype) -> Result<Self> {
         Self::builder(shape, dtype).build(BufferSource::Allocate { kind, queue })
     }
@@ -21,7 +21,7 @@ impl UsmArray {
     /// A C-contiguous array of zeros.
     ///
     /// # Errors
-    /// Those of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build), and [`Error::Memory`]
+    /// The errors of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build), and [`Error::Memory`]
     /// if the fill fails.
     pub fn zeros(queue: &Queue, kind: UsmKind, shape: &[usize], dtype: Dtype) -> Result<Self> {
         let array = Self::empty(queue, kind, shape, dtype)?;
@@ -32,7 +32,7 @@ impl UsmArray {
     /// A C-contiguous array of one value.
     ///
     /// # Errors
-    /// Those of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build), and [`Error::Memory`]
+    /// The errors of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build), and [`Error::Memory`]
     /// if the fill fails.
     pub fn full<T: Element>(queue: &Queue, kind: UsmKind, shape: &[usize], value: T) -> Result<Self> {
         let array = Self::empty(queue, kind, shape, T::DTYPE)?;
@@ -44,7 +44,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::LengthMismatch`]: not as many elements as the shape has
-    /// - those of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build), and
+    /// - the errors of [`UsmArrayBuilder::build`](crate::UsmArrayBuilder::build), and
     ///   [`Error::Memory`] if the copy fails
     pub fn from_slice<T: Element>(
         queue: &Queue,
@@ -81,7 +81,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::OutOfHostMemory`]: no memory to collect the elements in
-    /// - those of [`UsmArray::from_slice`]
+    /// - the errors of [`UsmArray::from_slice`]
     pub fn from_iter<T: Element>(
         queue: &Queue,
         kind: UsmKind,
@@ -92,7 +92,7 @@ impl UsmArray {
         Self::from_slice(queue, kind, &[collected.len()], &collected)
     }
 
-    /// A C-contiguous array whose elements are what a function gives for their indices, asked for in row-major order.
+    /// A C-contiguous array whose elements are the results of a function for their indices. It is called in row-major order.
     ///
     /// ```
     /// use usm_array::UsmArray;
@@ -107,7 +107,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::OutOfHostMemory`]: no memory to collect elements in
-    /// - those of [`UsmArray::from_slice`]
+    /// - the errors of [`UsmArray::from_slice`]
     pub fn from_fn<T: Element>(
         queue: &Queue,
         kind: UsmKind,

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::interface::{UsmArrayInterface, VERSION, ValidInterface};
 use crate::layout::MAX_NDIM;
 
-/// What a tensor says about its elements.
+/// The elements of a tensor, after the checks.
 #[derive(Clone, Debug)]
 pub(super) enum Described {
     /// No elements: an address need not be there.
@@ -19,7 +19,7 @@ pub(super) enum Described {
         /// Element type
         dtype: Dtype,
     },
-    /// Elements in memory. Whose it is, is still to be asked.
+    /// Elements in memory. The look-up of the memory is still to come.
     Full(ValidInterface),
 }
 
@@ -46,7 +46,7 @@ pub(super) unsafe fn describe(tensor: &DLTensor, read_only: bool) -> Result<Desc
         return Err(DlpackError::NoData { shape }.into());
     }
     let address = match is_empty {
-        // Nothing is there, whatever the address is: any will do for the other checks.
+        // There is no element at the address, so any address will do for the other checks.
         true => dtype.align_bytes(),
         false => usize::try_from(tensor.byte_offset)
             .ok()
@@ -58,7 +58,7 @@ pub(super) unsafe fn describe(tensor: &DLTensor, read_only: bool) -> Result<Desc
         typestr: dtype.typestr().to_owned(),
         address: address as u64,
         read_only,
-        // Of an empty array they mean nothing.
+        // The strides of an empty array have no meaning.
         strides: strides.filter(|_| !is_empty),
         offset: 0,
         version: VERSION,

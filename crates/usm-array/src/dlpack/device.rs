@@ -64,13 +64,13 @@ pub fn number_of_device(runtime: &Runtime, device: &Device) -> Option<DLDevice> 
 }
 
 impl UsmArray {
-    /// The device that DLPack says this array is on. SYCL memory in the default context of its platform is on kDLOneAPI, with the
+    /// The DLPack device of this array. SYCL memory in the default context of its platform is on kDLOneAPI, with the
     /// place of the device among the root devices of the SYCL runtime. Other memory that host code can touch is on kDLCPU 0.
     /// Device memory of the host backend is on kDLExtDev, which other libraries refuse.
     ///
     /// # Errors
     /// - [`Error::Dlpack`] with [`DlpackError::NoDevice`]: device memory of another context or of a sub-device
-    /// - [`Error::Memory`]: the runtime cannot tell its default contexts
+    /// - [`Error::Memory`]: the runtime does not report its default contexts
     pub fn dlpack_device(&self, runtime: &Runtime) -> Result<DLDevice> {
         let is_accessible = self.is_host_accessible();
         if is_accessible && self.device().backend_id() == BackendId::Host {

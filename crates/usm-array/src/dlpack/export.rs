@@ -52,7 +52,7 @@ impl Default for DlpackExport<'_> {
     }
 }
 
-/// A tensor with what it needs to live.
+/// A tensor with its shape, its strides and the owner of its memory.
 #[repr(C)]
 struct Exported<T> {
     // First, so that a pointer to it is one to the whole.
@@ -65,13 +65,13 @@ struct Exported<T> {
 impl UsmArray {
     /// The array as a tensor that keeps its memory alive.
     ///
-    /// The memory of a kDLOneAPI or kDLExtDev tensor is that of the array. Host and shared memory goes to kDLCPU without a copy
+    /// A kDLOneAPI or kDLExtDev tensor shares the memory of the array. Host and shared memory goes to kDLCPU without a copy
     /// too, after work that others have submitted to the queue is complete; device memory is copied to host memory. `data` is the
     /// address of the lowest element, and `byte_offset` leads to index zero: it is 0 without negative strides. Without elements
-    /// `data` is null on kDLCPU, and elsewhere an address of the allocation, which tells its kind. Strides
+    /// `data` is null on kDLCPU, and elsewhere an address of the allocation, which identifies its kind. Strides
     /// are always there; some consumers refuse negative ones: a copy has none.
     ///
-    /// Whoever gets the tensor may use the memory, so from now on access to it waits for the queue first
+    /// Consumers of the tensor may use the memory, so from now on access to it waits for the queue first
     /// ([`UsmBuffer::publish`](usm_memory::UsmBuffer::publish)).
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl UsmArray {
         };
         let copied = match device.device_type {
             DLDeviceType::CPU => self.copy_for_cpu(device, options)?,
-            // Nobody has asked for another device than its own.
+            // The tensor stays on its own device.
             _ if options.device.is_none() && options.copy != CopyMode::Always => None,
             _ => self.copy_for_device(device, options)?,
         };
@@ -127,7 +127,7 @@ impl UsmArray {
     /// Lets others work with the memory.
     fn hand_out(&self, device: DLDevice) -> Result<()> {
         if device.device_type == DLDeviceType::CPU && !self.is_empty() {
-            // Host code knows of no queue: the guard waits for what others have submitted.
+            // A consumer on the host knows no queue: the guard waits for the work of others.
             drop(self.buffer().read_range(self.byte_range())?);
         }
         Ok(self.buffer().publish()?)
@@ -182,7 +182,7 @@ impl UsmArray {
         let lowest = self.buffer().address() + self.byte_range().start; // inside the buffer, by A1
         let (data, byte_offset) = match (self.is_empty(), device.device_type) {
             (true, DLDeviceType::CPU) => (0, 0),
-            // dpnp refuses null, and learns the USM kind from the address: that of the buffer is one of the allocation.
+            // dpnp refuses null, and learns the USM kind from the address. The address of the buffer is in the allocation.
             (true, _) => (self.buffer().address(), 0),
             (false, _) => (lowest, self.address() - lowest),
         };
@@ -219,8 +219,8 @@ impl UsmArray {
                 DLManagedTensor { dl_tensor, manager_ctx: ptr::null_mut(), deleter }
             })),
         };
-        // SAFETY: 1. made just now, with shape and strides of `ndim` numbers. 2. nobody else has the pointer, and all that it leads
-        // to may be used from any thread. 3. `delete` returns.
+        // SAFETY: 1. Made just now, with shape and strides of `ndim` numbers. 2. No other code has the pointer, and any thread may use
+        // the memory behind it. 3. `delete` returns.
         unsafe { ManagedTensor::from_raw(raw) }
     }
 }
@@ -234,7 +234,7 @@ fn place<T>(array: &UsmArray, managed: impl Fn(*mut i64, *mut i64) -> T) -> NonN
     let exported =
         Box::new(Exported { managed: managed_without_axes, shape, strides, _array: array.clone() });
     let exported = NonNull::from(Box::leak(exported));
-    // SAFETY: leaked just now, and nobody else has the pointer.
+    // SAFETY: leaked just now, and no other code has the pointer.
     let inside = unsafe { &mut *exported.as_ptr() };
     inside.managed = managed(inside.shape.as_mut_ptr(), inside.strides.as_mut_ptr());
     exported.cast() // the first field

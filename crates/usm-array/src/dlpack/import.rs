@@ -18,8 +18,8 @@ use crate::interface::ValidInterface;
 /// How a tensor is imported: by default where it is, copied only if that is needed.
 #[derive(Clone, Copy, Debug)]
 pub struct DlpackImport<'a> {
-    /// Queue of the array. `None` is the default queue of the tensor's device; for kDLCPU that of the device whose runtime knows the
-    /// memory, else that of the default device.
+    /// Queue of the array. `None` is the default queue of the tensor's device. A kDLCPU tensor gets the default queue of the device
+    /// whose runtime knows the memory, else of the default device.
     pub queue: Option<&'a Queue>,
     /// Kind of memory for a copy of host memory that is no USM, and for an array without elements.
     pub kind: UsmKind,
@@ -40,16 +40,16 @@ impl UsmArray {
     ///
     /// A kDLOneAPI or kDLExtDev tensor is borrowed in the default context of its device, and so is a kDLCPU tensor whose memory the
     /// runtime knows as USM of any of its devices. Other host memory is no USM: its elements are copied into memory of
-    /// `options.kind`. A queue of another context needs a copy too. Without elements there is nothing to share, and the array is
-    /// new, of the kind that the context knows `data` as, or else of `options.kind`. The array is read-only if the tensor
+    /// `options.kind`. A queue of another context needs a copy too. Without elements the array is new,
+    /// of the kind that the context knows `data` as, or else of `options.kind`. The array is read-only if the tensor
     /// is; a legacy tensor always is, as in NumPy ([`ManagedTensor::is_read_only`]), its copies are not.
     ///
-    /// Work that the producer has pending on the memory must be on the queue, or have ended. Whatever happens, the deleter runs once.
+    /// Work that the producer has pending on the memory must be on the queue, or be complete. The deleter runs once in any case.
     ///
     /// # Safety
     /// 1. Until the deleter runs, the memory of all elements stays allocated, and all bytes between the lowest and the highest
     ///    element belong to the same allocation.
-    /// 2. Nobody writes it while a guard of this array reads it, or while it is copied here, and nobody touches it while a guard
+    /// 2. No other code writes it while a guard of this array reads it, or while it is copied here, or touches it while a guard
     ///    writes it.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl UsmArray {
         let fields = *tensor.tensor()?;
         let read_only = tensor.is_read_only();
         check_device(&fields, options)?;
-        // SAFETY: what M1 of the tensor says.
+        // SAFETY: M1 of the tensor.
         let valid = match unsafe { describe(&fields, read_only) }? {
             Described::Full(valid) => valid,
             Described::Empty { shape, dtype } => {
@@ -71,7 +71,7 @@ impl UsmArray {
             }
         };
         let Some(home) = home(&fields, &valid, options)? else {
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller's promises 1 and 2: the span is readable, and no code writes it meanwhile.
             return unsafe { copy_host_memory(&valid, options) }; // the tensor ends here
         };
         let is_there = options.queue.is_none_or(|wanted| wanted.context() == home.context());
@@ -117,8 +117,8 @@ fn home(tensor: &DLTensor, valid: &ValidInterface, options: &DlpackImport<'_>) -
             return Ok(Some(queue));
         }
     }
-    // Any other device may have it, as a CPU beside a GPU. No queue is made on those that do not know it, and one that has no
-    // context has no memory either.
+    // Any other device may have the memory, such as a CPU beside a GPU. Only the device that knows it gets a queue. A device without
+    // a context has no memory.
     let others = options.runtime.devices().into_iter().filter(|device| !usual.contains(device));
     for device in others {
         let Ok(context) = device.default_context() else { continue };
@@ -147,7 +147,7 @@ fn home_of_nothing(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<(Que
 ///
 /// # Safety
 /// 1. The span of `valid` is readable.
-/// 2. Nobody writes the elements meanwhile. What lies between them may belong to others.
+/// 2. No other code writes the elements during the call. The bytes between them may belong to others.
 unsafe fn copy_host_memory(valid: &ValidInterface, options: &DlpackImport<'_>) -> Result<UsmArray> {
     let span = valid.span();
     if options.copy == CopyMode::Never {

@@ -10,9 +10,9 @@ use crate::error::DlpackError;
 /// The pointer that a capsule holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawTensor {
-    /// Of a capsule called `dltensor_versioned`
+    /// The struct of a capsule called `dltensor_versioned`
     Versioned(NonNull<DLManagedTensorVersioned>),
-    /// Of a capsule called `dltensor`
+    /// The struct of a capsule called `dltensor`
     Legacy(NonNull<DLManagedTensor>),
 }
 
@@ -36,14 +36,14 @@ impl ManagedTensor {
     ///
     /// # Safety
     /// 1. The pointer is to a live struct of its type, or of another major version of DLPack, which the caller gives away. Where
-    ///    pointers of it are aligned and not null, they lead to as many numbers as `ndim` says.
-    /// 2. Nobody changes the struct, and its deleter may be called on any thread.
+    ///    pointers of it are aligned and not null, they lead to `ndim` numbers each.
+    /// 2. No code changes the struct, and its deleter may be called on any thread.
     /// 3. The deleter returns, and may be null.
     pub const unsafe fn from_raw(raw: RawTensor) -> Self {
         Self { raw } // M1 and M2 by the promises
     }
 
-    /// Gives the tensor away: whoever gets the pointer calls its deleter.
+    /// Gives the tensor away. The receiver of the pointer calls its deleter.
     #[must_use = "the deleter must be called by whoever gets the pointer"]
     pub const fn into_raw(self) -> RawTensor {
         let raw = self.raw;
@@ -81,7 +81,7 @@ impl ManagedTensor {
         }
     }
 
-    /// Where the elements are, as the producer says.
+    /// The producer's description of the elements.
     ///
     /// # Errors
     /// [`DlpackError::Version`]: a struct of another major version, in which this is somewhere else
@@ -102,14 +102,14 @@ impl Drop for ManagedTensor {
             RawTensor::Versioned(tensor) => {
                 // SAFETY: M1; every version has the deleter in this place.
                 if let Some(deleter) = unsafe { (*tensor.as_ptr()).deleter } {
-                    // SAFETY: M1: it has not run, and nobody uses the struct after this; M2 for the thread.
+                    // SAFETY: M1: it has not run, and no code uses the struct after this; M2 for the thread.
                     unsafe { deleter(tensor.as_ptr()) };
                 }
             }
             RawTensor::Legacy(tensor) => {
                 // SAFETY: M1.
                 if let Some(deleter) = unsafe { (*tensor.as_ptr()).deleter } {
-                    // SAFETY: M1: it has not run, and nobody uses the struct after this; M2 for the thread.
+                    // SAFETY: M1: it has not run, and no code uses the struct after this; M2 for the thread.
                     unsafe { deleter(tensor.as_ptr()) };
                 }
             }

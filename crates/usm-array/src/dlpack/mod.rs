@@ -1,7 +1,7 @@
 //! DLPack 1.3: arrays handed to and taken from other libraries as C structs
 //!
-//! Nothing of Python is in here: whoever talks to Python puts a [`RawTensor`] into a capsule, or takes one out of it.
-//! The structs are those of the [DLPack specification](https://dmlc.github.io/dlpack/latest/c_api.html).
+//! This module knows no Python: a binding puts a [`RawTensor`] into a capsule, or takes one out of it.
+//! The structs come from the [DLPack specification](https://dmlc.github.io/dlpack/latest/c_api.html).
 //!
 //! ```
 //! use usm_array::dlpack::{DlpackExport, DlpackImport};
@@ -12,7 +12,7 @@
 //! let queue = runtime.default_queue(runtime.host_device())?;
 //! let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[1.0_f32, 2.0, 3.0])?;
 //! let tensor = array.to_dlpack(&DlpackExport::default())?;
-//! // SAFETY: the tensor is one of ours, and nobody writes its memory meanwhile.
+//! // SAFETY: the tensor is one of ours, and no code writes its memory meanwhile.
 //! let again = unsafe { UsmArray::from_dlpack(tensor, &DlpackImport { queue: Some(&queue), ..Default::default() }) }?;
 //! assert_eq!(again.address(), array.address());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -4,10 +4,10 @@ use std::fmt;
 
 use super::Dtype;
 
-/// How much a cast may lose, as in NumPy; each rule allows what the ones before it allow.
+/// Rules for the loss of casts, as in NumPy. Each rule includes the rules before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Casting {
-    /// Nothing changes.
+    /// No change of dtype.
     No,
     /// The byte order may change. Here there is only one, so that this is the same as `No`.
     Equiv,
@@ -68,7 +68,7 @@ const fn rank(dtype: Dtype) -> u8 {
 mod tests {
     use super::*;
 
-    /// `numpy.can_cast` with rows and columns as in `Dtype::ALL`: `s` is safe, `k` is same kind, `-` is neither. Written
+    /// `numpy.can_cast` with rows and columns as in `Dtype::ALL`: `s` is safe, `k` is same kind, `-` is not allowed. Written
     /// down from NumPy 2.4.
     const TABLE: [&str; 14] = [
         "ssssssssssssss",

@@ -1,4 +1,4 @@
-//! The dtypes a device gives to what has none: 64-bit floats where it has them
+//! Default dtypes of a device: 64-bit floats if it has them
 
 use usm_memory::usm_core::{Aspects, Device};
 
@@ -8,25 +8,25 @@ use super::{Dtype, WeakScalar};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DefaultDtypes {
-    /// Of real numbers
+    /// Default for real numbers
     pub real_floating: Dtype,
-    /// Of complex numbers
+    /// Default for complex numbers
     pub complex_floating: Dtype,
-    /// Of integers
+    /// Default for integers
     pub integral: Dtype,
-    /// Of indices
+    /// Default for indices
     pub indexing: Dtype,
 }
 
 impl DefaultDtypes {
-    /// Of a device that computes with 64-bit floats.
+    /// The defaults of a device that computes with 64-bit floats.
     pub const WITH_FP64: Self = Self {
         real_floating: Dtype::F64,
         complex_floating: Dtype::C128,
         integral: Dtype::I64,
         indexing: Dtype::I64,
     };
-    /// Of a device that does not.
+    /// The defaults of a device without 64-bit floats.
     pub const WITHOUT_FP64: Self =
         Self { real_floating: Dtype::F32, complex_floating: Dtype::C64, ..Self::WITH_FP64 };
 

@@ -4,11 +4,11 @@ use thiserror::Error;
 
 use super::Dtype;
 
-/// A text that names no supported [`Dtype`], or a dtype that has not what is asked of it.
+/// A text that names no supported [`Dtype`], or a dtype without the requested property.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DtypeError {
-    /// Neither a dtype name nor the shape of a typestr.
+    /// No dtype name, and not the form of a typestr.
     #[error(
         "found {found:?}, which is no dtype; allowed are bool, int8 to int64, uint8 to uint64, \
          float16, float32, float64, complex64, complex128, or a typestr like \"|f8\""
@@ -40,7 +40,7 @@ pub enum DtypeError {
         /// Its byte order character
         order: char,
     },
-    /// A kind of element that is neither boolean nor numeric.
+    /// A kind of element other than boolean and numeric.
     #[error(
         "found {found:?}, kind '{kind}' ({}), which is not supported; \
          allowed kinds are b, i, u, f and c",

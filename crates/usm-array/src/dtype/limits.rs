@@ -1,4 +1,4 @@
-//! What floating-point and integer dtypes can hold: the array API's `finfo` and `iinfo`
+//! Limits of floating-point and integer dtypes: the array API's `finfo` and `iinfo`
 
 use half::f16;
 
@@ -36,7 +36,7 @@ pub struct Iinfo {
     pub dtype: Dtype,
 }
 
-/// The limits of a floating-point dtype; of a complex one those of its parts.
+/// The limits of a floating-point dtype. A complex dtype has the limits of its parts.
 ///
 /// ```
 /// use usm_array::{Dtype, finfo};

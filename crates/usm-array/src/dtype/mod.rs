@@ -10,7 +10,7 @@
 //! | `dispatch.rs` | from a dtype known at run time to a Rust type |
 //! | `rounding.rs` | numbers of 64 bits as numbers of 16 bits |
 //! | `promotion.rs` | which dtype holds the values of several others |
-//! | `defaults.rs` | the dtypes a device gives to what has none |
+//! | `defaults.rs` | the default dtypes of a device |
 //! | `casting.rs` | which casts a rule allows |
 //! | `kinds.rs` | the kinds of the array API standard |
 //! | `limits.rs` | `finfo` and `iinfo` |
@@ -85,7 +85,7 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// Every dtype, in the order booleans, signed, unsigned, floating, complex, which is that of the variants: `dtype as usize` is the
+    /// Every dtype, in the order booleans, signed, unsigned, floating, complex, like the variants: `dtype as usize` is the
     /// place of `dtype`.
     pub const ALL: [Self; 14] = [
         Self::Bool,

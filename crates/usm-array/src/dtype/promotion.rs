@@ -15,7 +15,7 @@ pub enum WeakScalar {
     Complex,
 }
 
-/// What takes part in a promotion.
+/// An operand of a promotion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// An array, or its element type
@@ -39,7 +39,7 @@ impl From<WeakScalar> for Operand {
 /// The dtype of an operation on several operands, on a device that has 64-bit floats; elsewhere see
 /// [`DefaultDtypes::result_type`].
 ///
-/// The table is that of the Python array API standard. What that leaves open follows NumPy: an integer and a real number give the
+/// The table comes from the Python array API standard. Cases that it leaves open follow NumPy: an integer and a real number give the
 /// real number that holds both, 64-bit unsigned and signed integers give `float64`. The order of the operands does not matter.
 ///
 /// A Python number has the dtype of the others if they are of its kind or a higher one (boolean, integer, real, complex). Of a
@@ -124,7 +124,7 @@ impl DefaultDtypes {
 struct Widths {
     signed: usize,
     unsigned: usize,
-    /// Of real and complex numbers, and of the real numbers that hold the integers
+    /// The dtypes of real and complex numbers, and of the real numbers for integers
     floating: usize,
     has_floating: bool,
     has_complex: bool,

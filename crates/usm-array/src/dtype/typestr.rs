@@ -50,7 +50,7 @@ impl Dtype {
         Self::known_typestr(typestr).ok_or_else(|| refusal(typestr))
     }
 
-    /// The dtype of a typestr, if it is one of those that [`from_typestr`](Self::from_typestr) takes.
+    /// The dtype of a typestr, if [`from_typestr`](Self::from_typestr) accepts it.
     pub(super) fn known_typestr(typestr: &str) -> Option<Self> {
         let body = match typestr.as_bytes() {
             [b'|' | b'=', body @ ..] => body,
@@ -77,7 +77,7 @@ impl Dtype {
     }
 }
 
-/// What is wrong with a typestr that is not known.
+/// The error for an unknown typestr.
 #[cold]
 fn refusal(typestr: &str) -> DtypeError {
     let found = || typestr.to_owned();

@@ -6,11 +6,11 @@ use usm_memory::usm_core::UsmKind;
 use crate::abi::{DLDataTypeCode, DLDevice, DLDeviceType, DLPackVersion, VERSION};
 use crate::layout::MAX_NDIM;
 
-/// A tensor that cannot be taken, or an array that cannot be handed out as it was asked for.
+/// A tensor that cannot be imported, or an array that cannot be exported as requested.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DlpackError {
-    /// A struct of another layout. Nothing but the version and the deleter may be looked at then.
+    /// A struct of another layout. Only its version and deleter may be read then.
     #[error("version: found {}.{}, allowed is major version {}", found.major, found.minor, VERSION.major)]
     Version {
         /// The version
@@ -98,7 +98,7 @@ pub enum DlpackError {
         /// The address
         address: usize,
     },
-    /// Another device than asked for, where a copy is forbidden.
+    /// A tensor on another device than the requested one, where a copy is forbidden.
     #[error("found {kind} memory on {found}, for {wanted} a copy is needed, which is not allowed")]
     CopyNeeded {
         /// Kind of the memory
@@ -116,7 +116,7 @@ pub enum DlpackError {
     NoDevice {
         /// Kind of the memory
         kind: UsmKind,
-        /// The device and what is wrong with it
+        /// The device and the reason
         device: String,
     },
     /// A read-only array as a struct that cannot say so.

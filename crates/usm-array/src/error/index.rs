@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::dtype::Dtype;
 
-/// An index that does not fit its array. Nothing has been read or written then.
+/// An index that does not fit its array. The operation has read and written no element.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum IndexError {
@@ -34,7 +34,7 @@ pub enum IndexError {
         /// Size of the axis
         size: usize,
     },
-    /// An index array whose elements are neither integers nor booleans.
+    /// An index array with elements other than integers and booleans.
     #[error("index array has elements of {found}, allowed are integers and booleans")]
     NotAnIndex {
         /// Its dtype
@@ -43,10 +43,10 @@ pub enum IndexError {
     /// Something else where only integers are an index.
     #[error("indices: found {found}, allowed are integers and arrays of them")]
     NotIntegers {
-        /// What was found
+        /// A description of the items
         found: &'static str,
     },
-    /// Values of the host that are not as many as their shape says.
+    /// Values of the host whose number differs from their shape's.
     #[error("index array has {found} values for shape {shape:?}, allowed are {}", values_of(shape))]
     ValuesLength {
         /// Number of values
@@ -70,7 +70,7 @@ pub enum IndexError {
         /// Elements of the array
         size: usize,
     },
-    /// Nothing to assign to elements that were picked.
+    /// No values for the selected elements.
     #[error("values: found none for {picked} elements, allowed are one and more")]
     NoValues {
         /// Number of elements that were picked

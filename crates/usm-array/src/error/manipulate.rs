@@ -1,4 +1,4 @@
-//! Why arrays cannot be joined, repeated or rolled as asked
+//! Errors of joining, repeating and rolling arrays
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use crate::dtype::Dtype;
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ManipulateError {
-    /// Nothing to join.
+    /// No arrays to join.
     #[error("arrays: found none, allowed are one and more")]
     NoArrays,
     /// Arrays whose computation cannot follow the data.

@@ -20,10 +20,10 @@ pub use self::dlpack::DlpackError;
 pub use self::index::IndexError;
 pub use self::manipulate::ManipulateError;
 
-/// What an operation on arrays returns.
+/// Result of operations on arrays.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an operation on arrays failed. Nothing has been allocated or changed then, unless a copy
+/// Error of an operation on arrays. No memory has been allocated or changed then, unless a copy
 /// failed in the runtime half way.
 #[derive(Error)]
 #[non_exhaustive]
@@ -40,7 +40,7 @@ pub enum Error {
     /// Arguments that describe no new array.
     #[error(transparent)]
     Create(#[from] CreateError),
-    /// Arrays that cannot be joined, repeated or rolled as asked.
+    /// Arrays that cannot be joined, repeated or rolled.
     #[error(transparent)]
     Manipulate(#[from] ManipulateError),
     /// A tensor that cannot be taken or handed out.
@@ -49,7 +49,7 @@ pub enum Error {
     /// Refused by the memory below: out of memory, in use, or a failure of the runtime.
     #[error(transparent)]
     Memory(#[from] usm_memory::Error),
-    /// Memory to import that is not what its interface says.
+    /// Memory to import that differs from its interface.
     #[error("data: {0}")]
     NotImportable(#[source] usm_memory::Error),
     /// A value of a kind that the element type does not hold.
@@ -68,7 +68,7 @@ pub enum Error {
         /// Element type
         dtype: Dtype,
     },
-    /// A single value asked of an array with none or several.
+    /// A request for the single value of an array with none or several.
     #[error("found an array of shape {shape:?}, allowed is one with exactly one element")]
     NotOneElement {
         /// The shape
@@ -153,7 +153,7 @@ pub enum Error {
         /// Address of the buffer
         buffer_address: usize,
     },
-    /// Elements of another type than asked for.
+    /// Elements of another type than the requested one.
     #[error("found elements of {found}, allowed is {expected}")]
     DtypeMismatch {
         /// Element type of the operand
@@ -174,9 +174,9 @@ pub enum Error {
     DtypeNotAllowed {
         /// Name of the operation
         operation: &'static str,
-        /// Element type of the operand, or the one asked for
+        /// Element type of the operand, or the requested one
         found: Dtype,
-        /// What has a meaning
+        /// The types that have a meaning
         allowed: &'static str,
     },
     /// The least or the greatest of no elements.
@@ -194,7 +194,7 @@ pub enum Error {
         from: Dtype,
         /// Element type of the target
         to: Dtype,
-        /// What was allowed
+        /// The requested casting rule
         casting: Casting,
     },
     /// Another dtype without a copy.
@@ -202,13 +202,13 @@ pub enum Error {
     CopyNeeded {
         /// Element type of the array
         found: Dtype,
-        /// Element type that was asked for
+        /// Requested element type
         expected: Dtype,
     },
     /// Other memory or another order without a copy.
     #[error("for {reason} a copy is needed, which is not allowed")]
     MoveNeeded {
-        /// What was asked for
+        /// The request
         reason: &'static str,
     },
     /// A host slice of another length than the array.
@@ -218,7 +218,7 @@ pub enum Error {
         found: usize,
         /// Length of the array
         expected: usize,
-        /// What is counted: elements or bytes
+        /// The counted unit: elements or bytes
         unit: &'static str,
         /// Shape of the array
         shape: Vec<usize>,
@@ -248,7 +248,7 @@ pub enum Error {
     /// No host memory for a copy.
     #[error("no host memory for a copy of {len_bytes} bytes")]
     OutOfHostMemory {
-        /// Bytes asked for
+        /// Requested bytes
         len_bytes: usize,
     },
 }

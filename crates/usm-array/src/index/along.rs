@@ -57,7 +57,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::ReadOnly`]: the array is read-only
-    /// - those of [`take_along_axis`](Self::take_along_axis) and [`set_index`](Self::set_index)
+    /// - the errors of [`take_along_axis`](Self::take_along_axis) and [`set_index`](Self::set_index)
     pub fn put_along_axis<'a, 'b>(
         &self,
         indices: impl Into<Index<'a>>,
@@ -84,11 +84,11 @@ impl UsmArray {
         let axis = normalise_axis("axis", axis, self.ndim())?;
         let layout = self.layout_from_lowest()?;
         let stride = layout.strides()[axis];
-        // The displacement of a place of the axis, which does not overflow; nor does the sum below.
+        // The displacement of a place of the axis. Like the sum below, it does not overflow.
         let step = |place: usize| stride * place.cast_signed();
         let steps = indices.integers(Some(axis), layout.shape()[axis], mode, step)?;
 
-        // The array with its axis replaced by one on which nothing moves, and the indices, in the shape of the result.
+        // The array with its axis replaced by one of stride 0, and the indices, in the shape of the result.
         let (mut sizes, mut strides) = (layout.shape().to_vec(), layout.strides().to_vec());
         (sizes[axis], strides[axis]) = (1, 0);
         let shape = broadcast_shapes(&[&indices.shape, &sizes])?;

@@ -1,4 +1,4 @@
-//! where: elements of one array or of another, as a condition says
+//! where: elements of one array or of another, by a condition
 
 use super::Values;
 use super::memory::{by_itemsize, fill};

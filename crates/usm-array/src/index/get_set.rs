@@ -53,7 +53,7 @@ impl UsmArray {
     /// An array is broadcast to the shape that [`get_index`](Self::get_index) gives and cast to the dtype as by
     /// [`astype`](Self::astype); a [`Scalar`](crate::Scalar) must be one that the dtype holds. If the value shares memory with this
     /// array, the result is as if it had been copied first. If an element is at several indices, it gets the value of the last one
-    /// in row-major order. Nothing is written when an index is refused.
+    /// in row-major order. A refused index leaves the array unchanged.
     ///
     /// ```
     /// use usm_array::usm_core::{Runtime, UsmKind};

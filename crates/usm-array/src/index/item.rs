@@ -1,4 +1,4 @@
-//! What stands between the brackets of an index expression
+//! The items of an index expression
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
@@ -8,7 +8,7 @@ use crate::layout::SliceItem;
 /// One item of an index: basic ([`SliceItem`]), or an array of integers or booleans.
 ///
 /// Integers count from the end of the axis when they are negative. A mask of `n` axes stands for `n` axes of the array, whose
-/// sizes it must have, and picks where it is true. One without axes stands for none, and picks everything or nothing.
+/// sizes it must have, and picks where it is true. A mask without axes stands for no axis, and picks all elements or none.
 ///
 /// ```
 /// use usm_array::{Index, SliceItem};

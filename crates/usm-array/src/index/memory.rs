@@ -40,7 +40,7 @@ impl Plan {
         Ok(result)
     }
 
-    /// Puts values where the elements are, those of the last index where several indices are one element.
+    /// Writes values to elements. An element at several indices gets the value of the last one.
     pub(super) fn scatter(&self, target: &UsmArray, values: &Values) -> Result<()> {
         if !target.is_writable() {
             return Err(Error::ReadOnly);

@@ -1,22 +1,22 @@
 //! Indexing and assignment with NumPy's rules: basic, integer arrays, boolean masks, and mixtures of them
 //!
 //! Index arrays are read and checked first, whatever memory they are in, and become a [`Plan`]: where the elements are, as
-//! numbers. Only then elements are moved, so that nothing is written when an index is refused. All of it is safe code: what host
+//! numbers. Only then elements are moved, so that a refused index changes no element. All of it is safe code: what host
 //! code can touch is a slice under a guard, device memory goes through copies of the pieces that the plan needs.
 //!
 //! Reference: <https://numpy.org/doc/stable/user/basics.indexing.html#advanced-indexing>.
 //!
 //! | file | job |
 //! |---|---|
-//! | `item.rs` | what stands between the brackets |
-//! | `mode.rs` | what happens to integers outside of an axis |
+//! | `item.rs` | the items of an index expression |
+//! | `mode.rs` | modes for integers outside of an axis |
 //! | `read.rs` | index arrays and masks, as displacements on the host |
 //! | `resolve.rs` | from index items to a plan: which axes, and where the picked ones go |
 //! | `plan.rs` | where the elements are: numbers only |
 //! | `walk.rs` | the order in which a plan is carried out |
 //! | `memory.rs` | elements to and from memory of any kind |
 //! | `staging.rs` | copies of the pieces of device memory that a plan needs |
-//! | `values.rs` | what is assigned: cast, broadcast or repeated |
+//! | `values.rs` | values for an assignment: cast, broadcast or repeated |
 //! | `get_set.rs` | `array[index]` and `array[index] = value` |
 //! | `take.rs` | take and put |
 //! | `along.rs` | take_along_axis and put_along_axis |

@@ -1,6 +1,6 @@
-//! What happens to integers outside of an axis
+//! Modes for integers outside of an axis
 
-/// What an operation with a mode makes of integers that are outside of their axis.
+/// The treatment of integers outside of their axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IndexMode {
     /// They are refused. Negative ones count from the end.
@@ -13,7 +13,7 @@ pub enum IndexMode {
 }
 
 impl IndexMode {
-    /// The place along an axis of the given size, `None` if the index is refused. Nothing is a place of an axis of size 0.
+    /// The place along an axis of the given size, `None` if the index is refused. An axis of size 0 has no places.
     #[inline]
     pub(super) fn place(self, index: i128, size: usize) -> Option<usize> {
         let wide = size as i128;

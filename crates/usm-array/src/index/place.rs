@@ -25,7 +25,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::Index`]: another number of elements
-    /// - those of [`get_index`](Self::get_index) that are about memory
+    /// - the errors of [`get_index`](Self::get_index) that are about memory
     pub fn extract(&self, condition: &Self) -> Result<Self> {
         self.condition_plan(condition)?.gather(self)
     }
@@ -50,7 +50,7 @@ impl UsmArray {
     /// # Errors
     /// - [`Error::ReadOnly`]: the array is read-only
     /// - [`Error::Index`]: another number of elements, or no value where one is needed
-    /// - those of [`set_index`](Self::set_index) that are about values and memory
+    /// - the errors of [`set_index`](Self::set_index) that are about values and memory
     pub fn place<'a>(&self, condition: &Self, values: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
         if !self.is_writable() {
             return Err(Error::ReadOnly);

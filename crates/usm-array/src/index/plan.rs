@@ -9,7 +9,7 @@ use crate::layout::{Layout, LayoutError, Order};
 /// take the place of some axes.
 #[derive(Debug)]
 pub(super) struct Plan {
-    // Q1. Every sum of a displacement of `outer`, one of `picked` and one of `inner` is that of an element of the array the plan is
+    // Q1. Every sum of a displacement of `outer`, one of `picked` and one of `inner` leads to an element of the array the plan is
     //     for, counted from its lowest one.
     pub(super) outer: Layout,
     pub(super) picked: Vec<isize>,
@@ -41,7 +41,7 @@ impl Plan {
         Self::new((&[], &[]), shape, picked, (&[], &[]))
     }
 
-    /// The same loops around other places, as many as before, for an array in which these are as Q1 says.
+    /// The same loops around other places of the same number, for an array for which Q1 holds with them.
     pub(super) fn with_picked(&self, picked: Vec<isize>) -> Self {
         Self { outer: self.outer.clone(), picked, inner: self.inner.clone(), shape: self.shape.clone() }
     }
@@ -84,7 +84,7 @@ pub(super) fn displacement_of(layout: &Layout, place: usize) -> isize {
     let mut rest = place;
     let mut displacement = layout.offset();
     for (&size, &stride) in layout.shape().iter().zip(layout.strides()).rev() {
-        // That of an element, so it does not overflow; no size is 0.
+        // The displacement of an element, so it does not overflow. No size is 0.
         displacement += stride * (rest % size).cast_signed();
         rest /= size;
     }

@@ -15,15 +15,15 @@ use crate::view::bytes_of;
 /// Elements in row-major order and without gaps, where host code can touch them.
 #[derive(Debug)]
 pub(super) enum HostElements<'a> {
-    /// Of an array, in place.
+    /// Elements of an array, in place.
     Guarded(ReadGuard),
-    /// Of the host, in place.
+    /// Elements of the host, in place.
     Borrowed(&'a [u8]),
     Copied(Vec<u8>),
 }
 
 impl<'a> HostElements<'a> {
-    /// Those of an array, in place where that is possible.
+    /// The elements of an array, in place if possible.
     pub(super) fn of(array: &UsmArray) -> Result<Self> {
         if array.is_host_reachable() && array.is_c_contiguous() && !array.is_empty() {
             return Ok(Self::Guarded(array.buffer().read_range(array.byte_range())?));
@@ -31,7 +31,7 @@ impl<'a> HostElements<'a> {
         Ok(Self::Copied(array.to_bytes()?))
     }
 
-    /// Which elements are not zero: a byte for each, of which every value but 0 is true.
+    /// One byte for each element: 0 for a zero, any other value for another element.
     pub(super) fn truth(array: &UsmArray) -> Result<Self> {
         Self::of(&array.astype(Dtype::Bool, CopyMode::IfNeeded)?)
     }
@@ -49,7 +49,7 @@ impl<'a> HostElements<'a> {
 pub(super) struct IndexArray<'a> {
     pub(super) shape: Vec<usize>,
     dtype: Dtype,
-    // As many as the shape says.
+    // The number of elements agrees with the shape.
     elements: HostElements<'a>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> IndexArray<'a> {
     }
 }
 
-/// The integers of an operation that takes nothing else.
+/// The integers of an operation that takes only integers.
 pub(super) fn integer_array<'a>(index: &Index<'a>) -> Result<IndexArray<'a>> {
     match IndexArray::read(index)? {
         None => Err(IndexError::NotIntegers { found: "a slice, an ellipsis or a new axis" }.into()),

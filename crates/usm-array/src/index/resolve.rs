@@ -7,9 +7,9 @@ use crate::error::IndexError;
 use crate::error::Result;
 use crate::layout::{Layout, LayoutError, Order, SliceItem, broadcast_shapes};
 
-/// What index items mean.
+/// The meaning of index items.
 pub(super) enum Resolved {
-    /// Basic items only: a view says it.
+    /// Basic items only, as a view.
     View(Vec<SliceItem>),
     Picked(Box<Plan>),
 }
@@ -170,7 +170,7 @@ impl<'a> Picker<'a> {
     }
 }
 
-/// What belongs to axes that stay.
+/// The part for axes that stay.
 fn staying<T: Copy>(values: &[T], stays: &[bool]) -> Vec<T> {
     values.iter().zip(stays).filter(|&(_, &stays)| stays).map(|(&value, _)| value).collect()
 }

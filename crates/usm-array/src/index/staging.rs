@@ -10,7 +10,7 @@ use crate::array::UsmArray;
 use crate::error::Result;
 use crate::view::zeroed_vec;
 
-/// What is copied or not is a multiple of this many bytes: an operation of a queue costs about as much as copying them.
+/// Granularity of the copied parts, in bytes. An operation of a queue costs about as much as a copy of this length.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Pieces of an array, in elements counted from its lowest one: from low to high, none of them overlapping.
@@ -87,7 +87,7 @@ impl Pieces {
         Ok(bytes)
     }
 
-    /// Changes the bytes of all pieces, side by side. Nobody else touches them meanwhile, so that no other write gets lost.
+    /// Changes the bytes of all pieces, side by side. No other code touches them meanwhile, so that no other write gets lost.
     pub(super) fn change(
         &self,
         array: &UsmArray,

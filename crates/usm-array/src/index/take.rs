@@ -57,7 +57,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::ReadOnly`]: the array is read-only
-    /// - those of [`take`](Self::take) and [`set_index`](Self::set_index)
+    /// - the errors of [`take`](Self::take) and [`set_index`](Self::set_index)
     pub fn put_on_axis<'a, 'b>(
         &self,
         indices: impl Into<Index<'a>>,
@@ -78,7 +78,7 @@ impl UsmArray {
         let layout = self.layout_from_lowest()?;
         let (sizes, strides) = (layout.shape(), layout.strides());
         let indices = integer_array(indices)?;
-        // The displacement of a place of the axis; neither it nor the sum overflows.
+        // The displacement of a place of the axis. Like the sum, it does not overflow.
         let step = |place: usize| layout.offset() + strides[axis] * place.cast_signed();
         let picked = indices.integers(Some(axis), sizes[axis], mode, step)?;
         let outer = (&sizes[..axis], &strides[..axis]);
@@ -87,7 +87,7 @@ impl UsmArray {
     }
 
     /// Changes the elements at the given places of all elements in row-major order. Values are taken in row-major order and
-    /// repeated as often as needed; without values nothing happens, as in NumPy. The last of several values for one element wins.
+    /// repeated as often as needed; without values the call has no effect, as in NumPy. The last of several values for one element wins.
     ///
     /// ```
     /// use usm_array::usm_core::{Runtime, UsmKind};

@@ -5,10 +5,10 @@ use super::plan::room;
 use crate::error::Result;
 use crate::layout::{Layout, SliceItem};
 
-/// What is done to elements: first the displacement in the array, then the one in the values.
+/// An operation on elements, with displacements in the array and in the values.
 pub(super) trait Mover {
     fn one(&mut self, element: isize, value: isize);
-    /// So many that follow each other on both sides.
+    /// Elements that follow each other on both sides, as many as given.
     fn run(&mut self, element: isize, value: isize, len: usize);
 }
 
@@ -85,7 +85,7 @@ pub(super) fn walk(plan: &Plan, first: isize, values: &Layout, mover: &mut impl 
 enum Rows {
     /// None, or only such of size 1.
     One,
-    /// So many elements that follow each other on both sides.
+    /// Elements that follow each other on both sides, as many as given.
     Run(usize),
     /// Rows of the last axis, and where they start.
     Strided { starts: Box<[Layout; 2]>, len: usize, steps: [isize; 2] },

@@ -14,7 +14,7 @@ const INLINE_AXES: usize = 6;
 /// let shape: Axes<usize> = [4, 3].into_iter().rev().collect();
 /// assert_eq!((shape.len(), &shape[..]), (2, &[3, 4][..]));
 /// ```
-// Views are made of clones, so a clone is what has to be short: all of the inline numbers, however many count.
+// Views are made of clones, so a clone has to be fast: it copies all inline numbers, used or not.
 #[expect(
     clippy::box_collection,
     reason = "three words fewer to copy with each array, for those of many axes one more to follow"
@@ -56,7 +56,7 @@ impl<T: Copy + Default> Axes<T> {
         }
     }
 
-    /// Has so many numbers from now on. Which they are is to be set; of those that were there some may be left.
+    /// Sets the length. The caller has to set the numbers: they may be old ones.
     #[inline]
     pub(crate) fn set_len(&mut self, len: usize) {
         if len <= INLINE_AXES {
@@ -170,7 +170,7 @@ impl<T: Copy> Clone for Axes<T> {
 }
 
 impl<T: Copy> Axes<T> {
-    // Apart, and not a whole value, so that what is inline is copied straight to where it stays.
+    // Separate parts instead of a whole value, so that the inline numbers are copied once.
     #[cold]
     #[expect(clippy::box_collection, reason = "that of the field")]
     fn heap_of(numbers: &[T]) -> Option<Box<Vec<T>>> {

@@ -7,7 +7,7 @@ impl Layout {
     /// axis of size 1 and each new leading axis gets stride 0.
     ///
     /// # Errors
-    /// - [`LayoutError::NotBroadcastable`]: an axis has neither size 1 nor the size asked for,
+    /// - [`LayoutError::NotBroadcastable`]: an axis has neither size 1 nor the requested size,
     ///   or the shape has fewer axes
     /// - [`LayoutError::TooManyAxes`], [`LayoutError::TooManyElements`]: the shape is too large
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
@@ -29,7 +29,7 @@ impl Layout {
     }
 }
 
-/// The shape that several shapes broadcast to, with NumPy's rules; without shapes that of a single element.
+/// The shape that several shapes broadcast to, with NumPy's rules. Without shapes it is `[]`.
 ///
 /// ```
 /// use usm_array::broadcast_shapes;
@@ -66,7 +66,7 @@ pub fn broadcast_shapes(shapes: &[&[usize]]) -> Result<Vec<usize>, LayoutError> 
 /// Several layouts repeated to the shape they have in common.
 ///
 /// # Errors
-/// Those of [`broadcast_shapes`] and [`Layout::broadcast_to`].
+/// The errors of [`broadcast_shapes`] and [`Layout::broadcast_to`].
 pub fn broadcast_layouts(layouts: &[&Layout]) -> Result<Vec<Layout>, LayoutError> {
     let shapes: Vec<&[usize]> = layouts.iter().map(|layout| layout.shape()).collect();
     let common = broadcast_shapes(&shapes)?;

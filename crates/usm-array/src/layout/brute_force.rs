@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{Layout, Order};
 
-/// Ten thousand cases, or as many as `PROPTEST_CASES` says.
+/// Ten thousand cases, or the number in `PROPTEST_CASES`.
 pub(crate) fn campaign() -> ProptestConfig {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
     if asked { ProptestConfig::default() } else { ProptestConfig::with_cases(10_000) }
@@ -31,7 +31,7 @@ pub(crate) fn displacements(layout: &Layout) -> Vec<i128> {
         .collect()
 }
 
-/// Fails unless each index of a view reaches the element of the source that `back` says, computed in wide integers.
+/// Fails unless each index of a view reaches the element of the source at the index from `back`, computed in wide integers.
 pub(crate) fn assert_maps(
     view: &Layout,
     source: &Layout,

@@ -40,7 +40,7 @@ impl Layout {
         Self { shape: Axes::new(), strides: Axes::new(), offset: 0 }
     }
 
-    /// Becomes the layout that [`new`](Self::new) gives with strides, where it lies; with an error it is worth nothing any more.
+    /// Sets this value to the layout of [`new`](Self::new) with strides. After an error the value is invalid.
     pub(crate) fn set_strided(
         &mut self,
         shape: &[usize],
@@ -66,7 +66,7 @@ impl Layout {
         self.offset = offset;
         self.shape.set_len(ndim);
         self.strides.set_len(ndim);
-        // Of known length, so that no index below is checked.
+        // Slices of known length, so that the compiler omits the bound checks below.
         let (sizes, strides) = (&mut self.shape[..ndim], &mut self.strides[..ndim]);
         let mut step = 1_usize;
         for k in 0..ndim {
@@ -97,7 +97,7 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Layout::new`].
+    /// The errors of [`Layout::new`].
     pub fn with_automatic_offset(
         shape: &[usize],
         strides: Option<&[isize]>,
@@ -129,7 +129,7 @@ impl Layout {
         Self::checked(self.shape.clone(), self.strides.clone(), offset)
     }
 
-    /// Establishes L1 to L3, or says which one fails.
+    /// Checks L1 to L3, and returns the one that fails.
     pub(super) fn checked(
         shape: Axes<usize>,
         strides: Axes<isize>,

@@ -11,7 +11,7 @@ pub enum LayoutError {
     /// More axes than [`MAX_NDIM`].
     #[error("shape: found {found} axes, allowed are at most {MAX_NDIM}")]
     TooManyAxes {
-        /// Number of axes asked for
+        /// Requested number of axes
         found: usize,
     },
     /// The product of the shape does not fit.
@@ -172,7 +172,7 @@ pub enum LayoutError {
         shape: Vec<usize>,
         /// The strides, in elements
         strides: Vec<isize>,
-        /// The shape asked for, as given
+        /// The requested shape, as given
         to: Vec<isize>,
     },
     /// A window larger than its axis.
@@ -184,7 +184,7 @@ pub enum LayoutError {
         axis: usize,
         /// Size of the window
         window: usize,
-        /// Size of the axis, or what earlier windows left of it
+        /// Size of the axis, or its rest after earlier windows
         size: usize,
     },
     /// Strides that leave the elements they are meant for.
@@ -194,11 +194,11 @@ pub enum LayoutError {
         allowed_elements(*span)
     )]
     OutsideSpan {
-        /// The shape asked for
+        /// The requested shape
         shape: Vec<usize>,
-        /// The strides asked for, in elements
+        /// The requested strides, in elements
         strides: Vec<isize>,
-        /// The offset asked for, in elements from index zero
+        /// The requested offset, in elements from index zero
         offset: isize,
         /// Lowest element that would be reached, counted from index zero
         min: isize,
@@ -212,7 +212,7 @@ pub enum LayoutError {
     NoLastAxis {
         /// Bytes of an element
         from_bytes: usize,
-        /// Bytes of an element asked for
+        /// Requested bytes of an element
         to_bytes: usize,
     },
     /// Elements to be taken for some of another size that do not follow each other.
@@ -227,7 +227,7 @@ pub enum LayoutError {
         stride: isize,
         /// Bytes of an element
         from_bytes: usize,
-        /// Bytes of an element asked for
+        /// Requested bytes of an element
         to_bytes: usize,
     },
     /// Elements to be taken for larger ones that are not whole numbers of them.
@@ -237,7 +237,7 @@ pub enum LayoutError {
         to_bytes / from_bytes
     )]
     NotWholeElements {
-        /// What is no multiple: size or stride
+        /// The number that is no multiple: size or stride
         what: &'static str,
         /// The axis, counted from 0
         axis: usize,
@@ -245,7 +245,7 @@ pub enum LayoutError {
         found: isize,
         /// Bytes of an element
         from_bytes: usize,
-        /// Bytes of an element asked for
+        /// Requested bytes of an element
         to_bytes: usize,
     },
     /// Shapes that do not broadcast to a common one.
@@ -271,7 +271,7 @@ pub enum LayoutError {
     NotBroadcastable {
         /// The shape of the source
         from: Vec<usize>,
-        /// The shape asked for
+        /// The requested shape
         to: Vec<usize>,
     },
 }

@@ -14,7 +14,7 @@ pub struct Extent {
 impl Extent {
     /// Number of elements from the lowest to the highest one, gaps included; at least 1.
     ///
-    /// Of extents that come from a layout this never overflows.
+    /// Never overflows for the extent of a layout.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "an extent has at least one element")]
     pub const fn len(self) -> usize {

@@ -42,7 +42,7 @@ impl Layout {
     /// The reverse along axes that exist and are not repeated.
     fn flipped(&self, axes: &[usize]) -> Self {
         if self.is_empty() {
-            // Nothing to move to, and with the offset where it is the other direction may not satisfy L3.
+            // Without elements the offset stays, and reversed strides might break L3.
             return self.clone();
         }
         let mut strides: Axes<isize> = self.strides.clone();

@@ -8,7 +8,7 @@ impl Layout {
         self.shape.iter().take(outer_ndim).product() // by L2, in which zeros count as 1
     }
 
-    /// The index of the element with a number, in row-major order, of the first axes only. There must be so many elements.
+    /// The index, along the first axes only, of the element with a number in row-major order. The number is below that of the elements.
     pub(crate) fn outer_index(&self, outer_ndim: usize, number: usize) -> Axes<usize> {
         let mut index: Axes<usize> = self.shape.iter().take(outer_ndim).map(|_| 0).collect();
         let mut rest = number;
@@ -19,7 +19,7 @@ impl Layout {
         index
     }
 
-    /// The last axes at the index with a number, in row-major order, of the first axes. There must be so many indices.
+    /// The last axes at the index of the first axes with a number in row-major order. The number is below that of the indices.
     pub(crate) fn inner(&self, outer_ndim: usize, number: usize) -> Self {
         let mut offset = self.offset;
         if !self.is_empty() {
@@ -29,7 +29,7 @@ impl Layout {
             }
         }
         let last = |axes: usize| axes.min(self.ndim());
-        // L1 to L3 hold for fewer axes at the place of an element; without elements nothing has moved.
+        // L1 to L3 hold for fewer axes at an element. Without elements the offset is unchanged.
         Self {
             shape: Axes::from(&self.shape[last(outer_ndim)..]),
             strides: Axes::from(&self.strides[last(outer_ndim)..]),

@@ -100,7 +100,7 @@ impl From<RangeFull> for SliceItem {
     }
 }
 
-/// What stands between the brackets of an index expression: a slice of [`SliceItem`], or a tuple of up to eight integers, ranges
+/// The items of an index expression: a slice of [`SliceItem`], or a tuple of up to eight integers, ranges
 /// and items.
 ///
 /// ```

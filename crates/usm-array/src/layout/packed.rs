@@ -43,7 +43,7 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// None for a layout that exists; the type is that of the constructors.
+    /// No error for an existing layout. Constructors have the same error type.
     pub fn packed(&self, order: CopyOrder) -> Result<Self, LayoutError> {
         let order = match order {
             CopyOrder::C => Order::C,

@@ -1,4 +1,4 @@
-//! Parts of a layout: the places along one axis, and any strides within what it spans
+//! Parts of a layout: the places along one axis, and any strides within its span
 
 use super::normalise::normalise_axis;
 use super::{Axes, Layout, LayoutError, Order};
@@ -13,7 +13,7 @@ impl Layout {
         let others = (0..self.ndim()).filter(|&other| other != axis);
         let shape: Axes<usize> = others.clone().map(|other| self.shape[other]).collect();
         let strides: Axes<isize> = others.map(|other| self.strides[other]).collect();
-        // Without elements there is nothing to move to.
+        // Without elements the offset stays.
         let stride = if self.is_empty() { 0 } else { self.strides[axis] };
         let start = self.offset;
         Ok((0..self.shape[axis]).map(move |i| Self {
@@ -37,7 +37,7 @@ impl Layout {
     ///
     /// # Errors
     /// - [`LayoutError::OutsideSpan`]: an element would lie below the lowest or above the highest one
-    /// - those of [`Layout::new`]
+    /// - the errors of [`Layout::new`]
     pub fn as_strided(&self, shape: &[usize], strides: &[isize], offset: isize) -> Result<Self, LayoutError> {
         let strided = Self::new(shape, Some(strides), 0, Order::C)?;
         let Some(own) = strided.extent() else {

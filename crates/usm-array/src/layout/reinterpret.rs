@@ -20,7 +20,7 @@ impl Layout {
     /// - [`LayoutError::NoLastAxis`]: no axes and another item size
     /// - [`LayoutError::LastAxisNotContiguous`]: elements along the last axis do not follow each other
     /// - [`LayoutError::NotWholeElements`]: the last axis, or a stride, is not a whole number of larger elements
-    /// - those of [`Layout::new`] for numbers that do not fit
+    /// - the errors of [`Layout::new`] for numbers that do not fit
     pub(crate) fn reinterpret(
         &self,
         from_bytes: usize,
@@ -69,7 +69,7 @@ impl Layout {
         Ok((layout, lead.unsigned_abs() * from_bytes))
     }
 
-    /// Strides in elements of which `ratio` make one of before.
+    /// Strides in new elements. `ratio` of them are one old element.
     fn scaled(&self, ratio: isize, offset: isize) -> Result<Self, LayoutError> {
         let overflow =
             || LayoutError::ExtentOverflow { shape: self.shape.to_vec(), strides: self.strides.to_vec() };

@@ -50,7 +50,7 @@ impl Layout {
     /// Whether [`Layout::reshape_view`] gives a view.
     ///
     /// # Errors
-    /// Those of [`Layout::reshape_view`].
+    /// The errors of [`Layout::reshape_view`].
     pub fn can_reshape_view(&self, shape: &[isize], order: Order) -> Result<bool, LayoutError> {
         self.reshape_view(shape, order).map(|view| view.is_some())
     }
@@ -58,7 +58,7 @@ impl Layout {
     /// The shape with the number of elements that this layout has, in which -1 is replaced.
     ///
     /// # Errors
-    /// Those of [`Layout::reshape_view`] but the last one.
+    /// The errors of [`Layout::reshape_view`] but the last one.
     pub(crate) fn resolve_shape(&self, shape: &[isize]) -> Result<Axes<usize>, LayoutError> {
         let refused = || LayoutError::ReshapeSize { size: self.size(), shape: shape.to_vec() };
         let mut known = Some(1_usize);

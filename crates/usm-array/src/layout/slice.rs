@@ -57,7 +57,7 @@ impl Layout {
     /// The offset of the view at an index of the first axis, the key that is used most.
     ///
     /// # Errors
-    /// Those of [`slice`](Self::slice).
+    /// The errors of [`slice`](Self::slice).
     #[inline]
     pub(crate) fn offset_at(&self, index: isize) -> Result<isize, LayoutError> {
         let (Some(&size), Some(&stride)) = (self.shape.first(), self.strides.first()) else {
@@ -76,7 +76,7 @@ impl Layout {
         Self { shape: self.shape.without_first(), strides: self.strides.without_first(), offset }
     }
 
-    /// Becomes the view that [`slice`](Self::slice) gives, where it lies; with an error it is worth nothing any more.
+    /// Sets this value to the view of [`slice`](Self::slice). After an error the value is invalid.
     pub(crate) fn narrow(&mut self, items: &[SliceItem]) -> Result<(), LayoutError> {
         let ndim = self.ndim();
         if *items == [SliceItem::Ellipsis, SliceItem::NewAxis] && ndim < MAX_NDIM {
@@ -92,7 +92,7 @@ impl Layout {
         if new > MAX_NDIM {
             return Err(LayoutError::TooManyAxes { found: new });
         }
-        // Without elements there is nothing to move to; the offset could leave the memory.
+        // Without elements the offset stays: a moved one could leave the memory.
         let moves = !self.is_empty();
         self.shape.make_room(new);
         self.strides.make_room(new);
@@ -111,7 +111,7 @@ impl Layout {
         self.shape.truncate(ndim);
         self.strides.truncate(ndim);
         if moves && ndim <= MAX_NDIM {
-            // L1 was just asked. L2: no size became larger, new ones are 1. L3: index zero is an element of the source, or is
+            // L1 was just checked. L2: no size became larger, new ones are 1. L3: index zero is an element of the source, or is
             // where one was before an axis became empty, and from there the strides reach elements of the source only.
             self.offset += offset;
             return Ok(());
@@ -127,7 +127,7 @@ impl SliceItem {
     }
 }
 
-/// What is wrong with the items as a whole, which is said first, or else the error at one of them, with its numbers.
+/// The error of the items as a whole, or else the first error at one item, with its numbers.
 #[cold]
 fn refusal(items: &[SliceItem], ndim: usize, error: LayoutError) -> LayoutError {
     let count = |wanted: fn(SliceItem) -> bool| items.iter().filter(|&&item| wanted(item)).count();
@@ -152,7 +152,7 @@ fn refusal(items: &[SliceItem], ndim: usize, error: LayoutError) -> LayoutError 
 struct View<'a> {
     shape: &'a mut [usize],
     strides: &'a mut [isize],
-    /// From index zero of the source; it means nothing when that has no elements.
+    /// Displacement from index zero of the source; meaningless for a source without elements.
     offset: isize,
     place: usize,
     next: usize,
@@ -162,7 +162,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// Takes so many axes whole.
+    /// Takes whole axes, as many as given.
     #[inline]
     fn keep(&mut self, count: usize) {
         if self.place < self.next {
@@ -240,7 +240,7 @@ impl View<'_> {
         self.shape.get(self.next).copied().ok_or_else(|| self.malformed())
     }
 
-    /// Stands for what [`refusal`] finds.
+    /// Marks an error that [`refusal`] describes.
     #[cold]
     fn malformed(&self) -> LayoutError {
         LayoutError::TooManyIndices { ndim: self.axis, found: self.axis + 1 }

@@ -81,7 +81,7 @@ mod tests {
         refused(&[2], None, length(1, 2));
         refused(&[2, 2], Some(&[0][..]), length(2, 1));
         refused(&[4, 1], None, LayoutError::WindowTooLarge { axis: 0, window: 4, size: 3 });
-        // The second window runs along what the first one has left of the axis.
+        // The second window runs along the rest of the axis after the first one.
         refused(&[3, 3], Some(&[1, 1]), LayoutError::WindowTooLarge { axis: 1, window: 3, size: 2 });
         refused(&[1], Some(&[2]), LayoutError::AxisOutOfBounds { argument: "axis", axis: 2, ndim: 2 });
     }

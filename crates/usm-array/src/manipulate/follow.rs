@@ -1,4 +1,4 @@
-//! Compute follows data: queue, kind and dtype of what several arrays give
+//! Compute follows data: queue, kind and dtype of the result of an operation on several arrays
 
 use usm_memory::usm_core::UsmKind;
 
@@ -29,7 +29,7 @@ pub fn coerced_kind(kinds: impl IntoIterator<Item = UsmKind>) -> Option<UsmKind>
     kinds.into_iter().max_by_key(rank)
 }
 
-/// What an operation on several arrays works on.
+/// The queue, kind and dtype of an operation on several arrays.
 pub(super) struct Followed<'a> {
     pub(super) first: &'a UsmArray,
     pub(super) kind: UsmKind,

@@ -30,7 +30,7 @@ impl UsmArray {
     /// - [`ManipulateError::NoArrays`], [`ManipulateError::QueuesDiffer`]: no arrays, or of several queues
     /// - [`ManipulateError::NdimDiffers`], [`ManipulateError::SizeDiffers`]: shapes that differ in more than the axis
     /// - [`Error::Layout`](crate::Error::Layout): no such axis, or too many elements
-    /// - those of [`UsmArray::copy`]
+    /// - the errors of [`UsmArray::copy`]
     pub fn concat(arrays: &[&Self], axis: Option<isize>) -> Result<Self> {
         let followed = Followed::data(arrays)?;
         let first = followed.first;
@@ -70,7 +70,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// Those of [`UsmArray::concat`].
+    /// The errors of [`UsmArray::concat`].
     pub fn stack(arrays: &[&Self], axis: isize) -> Result<Self> {
         let followed = Followed::data(arrays)?;
         let mut shape = followed.first.shape().to_vec();

@@ -1,12 +1,12 @@
 //! New arrays of the elements of others: joined, repeated, rolled, reshaped
 //!
 //! Results are made by copying blocks into slices of new row-major memory. Where several arrays come together, the computation
-//! follows the data: all of them have one queue, and the kind of the result is [`coerced_kind`] of theirs. What is only another
-//! view (flip, squeeze, expand_dims, unstack, broadcast_arrays, …) is with the views.
+//! follows the data: all of them have one queue, and the kind of the result is [`coerced_kind`] of theirs. Functions that only
+//! make views (flip, squeeze, expand_dims, unstack, broadcast_arrays, …) are with the views.
 //!
 //! | file | job |
 //! |---|---|
-//! | `follow.rs` | queue, kind and dtype of what several arrays give |
+//! | `follow.rs` | queue, kind and dtype of the result |
 //! | `join.rs` | concat and stack |
 //! | `tile.rs` | an array repeated as a whole |
 //! | `repeat.rs` | each element repeated |

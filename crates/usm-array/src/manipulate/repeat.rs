@@ -45,7 +45,7 @@ impl UsmArray {
     ///   one, or one for each place; no integers; negative ones
     /// - [`ManipulateError::QueuesDiffer`]: counts in an array of another queue
     /// - [`Error::Layout`](crate::Error::Layout): no such axis, or more elements than an array can have
-    /// - those of [`UsmArray::copy`]
+    /// - the errors of [`UsmArray::copy`]
     pub fn repeat(&self, repeats: Repeats<'_>, axis: Option<isize>) -> Result<Self> {
         let Some(axis) = axis else {
             return self.reshape(&[-1], Order::C, CopyMode::IfNeeded)?.repeat(repeats, Some(0));

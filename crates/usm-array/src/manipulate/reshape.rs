@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::layout::Order;
 
 impl UsmArray {
-    /// The same elements in the given order with another shape, of which one size may be -1 and follows from the others.
+    /// The same elements in the given order with another shape. One size may be -1: it follows from the others.
     ///
     /// Without a copy it is the view that [`reshape_view`](Self::reshape_view) gives. A copy is new memory of the same kind and
     /// queue, in the given order without gaps.
@@ -30,7 +30,7 @@ impl UsmArray {
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): with [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy) if a copy is needed
     ///   and not allowed; a shape of another number of elements
-    /// - those of [`UsmArray::copy`]
+    /// - the errors of [`UsmArray::copy`]
     pub fn reshape(&self, shape: &[isize], order: Order, mode: CopyMode) -> Result<Self> {
         if mode == CopyMode::Never {
             return self.reshape_view(shape, order);
@@ -58,7 +58,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// Those of [`UsmArray::copy`].
+    /// The errors of [`UsmArray::copy`].
     pub fn ravel(&self, order: Order) -> Result<Self> {
         let dense = if order == Order::C { self.is_c_contiguous() } else { self.is_f_contiguous() };
         self.reshape(&[-1], order, if dense { CopyMode::IfNeeded } else { CopyMode::Always })
@@ -67,7 +67,7 @@ impl UsmArray {
     /// A copy of all elements in the given order along one axis.
     ///
     /// # Errors
-    /// Those of [`UsmArray::copy`].
+    /// The errors of [`UsmArray::copy`].
     pub fn flatten(&self, order: Order) -> Result<Self> {
         self.reshape(&[-1], order, CopyMode::Always)
     }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::layout::{Order, SliceItem, normalise_axis};
 
 impl UsmArray {
-    /// The elements moved by shifts along axes, those that leave at one end come in again at the other. Without axes all elements are
+    /// The elements moved by shifts along axes. Elements that leave at one end come in again at the other. Without axes all elements are
     /// moved in row-major order, by the sum of the shifts.
     ///
     /// One shift goes for all axes, and one axis takes all shifts. An axis may be named several times, its shifts add up.
@@ -29,7 +29,7 @@ impl UsmArray {
     /// # Errors
     /// - [`ManipulateError::ShiftsLength`]: shifts and axes do not pair up
     /// - [`Error::Layout`](crate::Error::Layout): no such axis
-    /// - those of [`UsmArray::copy`]
+    /// - the errors of [`UsmArray::copy`]
     pub fn roll(&self, shifts: &[isize], axes: Option<&[isize]>) -> Result<Self> {
         let Some(axes) = axes else {
             let flat = self.reshape(&[-1], Order::C, CopyMode::IfNeeded)?;

@@ -24,7 +24,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): more axes or elements than an array can have
-    /// - those of [`UsmArray::copy`]
+    /// - the errors of [`UsmArray::copy`]
     pub fn tile(&self, repetitions: &[usize]) -> Result<Self> {
         let ndim = repetitions.len().max(self.ndim());
         let padded = |sizes: &[usize]| [&[1].repeat(ndim - sizes.len()), sizes].concat();
@@ -38,8 +38,8 @@ impl UsmArray {
         if result.is_empty() {
             return Ok(result);
         }
-        // Each axis of the result as one of the repetitions and one of the array. Those of size 1 are left out, so that with
-        // elements to copy there are at most 63.
+        // Each axis of the result as one of the repetitions and one of the array. Axes of size 1 are left out, so that there
+        // are at most 63 with elements to copy.
         let (mut split, mut items) = (Vec::new(), Vec::new());
         for (axis, (&size, &times)) in axes().enumerate() {
             if times > 1 {

@@ -74,7 +74,7 @@ impl Real for f16 {
     }
 }
 
-/// The text of so many digits on the other side of a number than the nearest one.
+/// The text with that number of digits on the other side of a number than the nearest one.
 fn other_neighbour(value: f64, digits: usize) -> String {
     let nearest = format!("{value:.digits$e}");
     let exponent = nearest.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
@@ -110,7 +110,7 @@ fn without_zeros(text: &str) -> String {
 pub(super) struct Places {
     /// At most so many; `None` is as many as there are.
     pub(super) most: Option<usize>,
-    /// At least so many.
+    /// At least that many.
     pub(super) least: usize,
     /// The shortest digits where these limits allow it; otherwise exactly `most`.
     pub(super) unique: bool,

@@ -3,7 +3,7 @@
 //! | file | job |
 //! |---|---|
 //! | `options.rs` | NumPy's print options |
-//! | `shown.rs` | the elements that are shown, and only those, on the host |
+//! | `shown.rs` | the shown elements, copied to the host |
 //! | `digits.rs` | decimal digits of floating-point numbers: the shortest ones, or as many as wanted |
 //! | `real.rs` | real numbers of one width each |
 //! | `words.rs` | the elements of every dtype as words of one width |
@@ -30,7 +30,7 @@ use crate::dtype::{Dtype, Element};
 use crate::error::Result;
 
 impl UsmArray {
-    /// The text of NumPy's `array_str`, which is also that of `Display`. Only the elements that are shown are copied to the host.
+    /// The text of NumPy's `array_str`, and of `Display`. Only the shown elements are copied to the host.
     ///
     /// ```
     /// use usm_array::usm_core::{Runtime, UsmKind};
@@ -59,7 +59,7 @@ impl UsmArray {
     /// and with the shape where the elements do not tell it. `Debug` is this with the name `UsmArray`.
     ///
     /// # Errors
-    /// Those of [`display`](Self::display).
+    /// The errors of [`display`](Self::display).
     pub fn repr(&self, name: &str, options: &PrintOptions) -> Result<String> {
         let indent = name.chars().count() + 1;
         let width = options.linewidth.saturating_sub(1); // the closing parenthesis
@@ -105,7 +105,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// Those of [`display`](Self::display).
+    /// The errors of [`display`](Self::display).
     pub fn array2string(
         &self,
         options: &PrintOptions,
@@ -141,7 +141,7 @@ fn tuple(shape: &[usize]) -> String {
     }
 }
 
-/// NumPy's `str`. Where the elements cannot be read, the text is the reason in angle brackets: to be told of it, use
+/// NumPy's `str`. If the elements cannot be read, the text is the reason in angle brackets. For an error instead, use
 /// [`UsmArray::display`].
 impl fmt::Display for UsmArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,7 +19,7 @@ pub enum Sign {
 pub enum FloatMode {
     /// Exactly `precision`.
     Fixed,
-    /// As many as tell the number from all others of its type.
+    /// The fewest digits that identify the number in its type.
     Unique,
     /// As many as that, but at most `precision`.
     #[default]
@@ -44,7 +44,7 @@ pub struct PrintOptions {
     pub suppress: bool,
     /// Signs of numbers that are not negative.
     pub sign: Sign,
-    /// What is no number: `nan`.
+    /// The word for no number: `nan`.
     pub nanstr: Cow<'static, str>,
     /// Infinity: `inf`.
     pub infstr: Cow<'static, str>,

@@ -67,7 +67,7 @@ impl RealFormat {
         format
     }
 
-    /// Widens the numbers to what is no number and infinities, where there are any.
+    /// Widens the numbers for `nan` and infinities among the values.
     fn make_room_for_words<R: Real>(&mut self, values: impl Iterator<Item = R> + Clone) {
         let mut others = values.filter(|value| !value.exact().is_finite()).peekable();
         if others.peek().is_none() {

@@ -1,4 +1,4 @@
-//! The elements that are shown, and only those, on the host
+//! The shown elements, copied to the host
 
 use super::PrintOptions;
 use crate::array::UsmArray;

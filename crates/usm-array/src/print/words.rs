@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// Elements that are written.
 pub(super) trait Printed: Copy {
-    /// One word for each value; without axes there is nothing to align.
+    /// One word for each value. The word of an array without axes is not aligned.
     fn words(values: &[Self], is_single: bool, options: &PrintOptions) -> Result<Vec<String>>;
 
     /// A value alone.

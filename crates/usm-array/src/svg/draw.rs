@@ -90,7 +90,7 @@ pub(super) fn draw(layout: &Layout, dtype: Dtype, capacity: usize, title: &str) 
     svg
 }
 
-/// The numbers of the layout, and what the drawing leaves out.
+/// The numbers of the layout, and a note on omitted parts.
 fn head(layout: &Layout, dtype: Dtype, capacity: usize, windows: &[(i128, i128)]) -> Vec<String> {
     let numbers = format!("shape {}, strides {}", list(layout.shape()), list(layout.strides()));
     let elements = layout.size();
@@ -111,7 +111,7 @@ fn index_text(touch: &Touch) -> String {
     touch.first.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// What stands in a cell.
+/// The text of a cell.
 fn label(touch: &Result<Option<Touch>, ()>) -> String {
     match touch {
         Ok(None) => String::new(),

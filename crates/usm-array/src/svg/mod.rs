@@ -18,17 +18,17 @@ use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::layout::Layout;
 
-/// Most cells of a drawing. Of larger memory the ends of the elements are drawn, and the element with index zero.
+/// Most cells of a drawing. The drawing of larger memory has the ends of the elements, and the element with index zero.
 pub(crate) const MAX_CELLS: usize = 240;
 
 /// A drawing of memory of `capacity` elements, as an SVG document without references to anything else.
 ///
-/// Each cell is one element of the memory. Those with an element of the layout are coloured and have its index; of several indices
-/// for one cell it has the first one and their number. Pale cells lie between elements, white ones beside them, and dashed ones
+/// Each cell is one element of the memory. A cell with an element of the layout is coloured and has its index. A cell with several
+/// indices has the first one and their number. Pale cells lie between elements, white ones beside them, and dashed ones
 /// are elements outside the memory. The cell of index zero has a thick frame; arrows lead from it along the axes with negative strides,
 /// one step each. Cells have the attributes `data-at` (the displacement), `data-index` and `data-count`.
 ///
-/// A drawing is at most a few hundred kilobytes: what is not drawn of large memory is said.
+/// A drawing has at most a few hundred kilobytes. It names the omitted parts of large memory.
 ///
 /// ```
 /// use usm_array::{Dtype, Layout, Order, layout_svg};

@@ -1,4 +1,4 @@
-//! An array as HTML: a table of what it is, and the drawing of its layout
+//! An array as HTML: a table of its properties, and the drawing of its layout
 
 use crate::array::UsmArray;
 
@@ -32,7 +32,7 @@ impl UsmArray {
             (false, false) => "not contiguous",
         };
         let writable = if self.is_writable() { "writable" } else { "read-only" };
-        // Numbers, and words of this library: nothing to escape.
+        // Numbers, and words of this library. No text needs escapes.
         let rows = [
             ("shape", tuple(&shape)),
             ("dtype", self.dtype().to_string()),

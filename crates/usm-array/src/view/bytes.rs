@@ -32,7 +32,7 @@ pub(crate) fn elements_of_mut<T: Element>(bytes: &mut [u8]) -> Option<&mut [T]> 
     (before.is_empty() && after.is_empty()).then_some(elements)
 }
 
-/// So many elements of zero bytes. The pages of a large one are touched when they are first written, by whichever thread.
+/// A vector of elements of zero bytes. The system maps the pages of a large one at the first write, by any thread.
 pub(crate) fn zeroed_vec<T: Element>(len: usize) -> Result<Vec<T>> {
     let failed = || Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) };
     let layout = std::alloc::Layout::array::<T>(len).map_err(|_| failed())?;

@@ -13,7 +13,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::NotOneElement`]: another number of elements
-    /// - those of [`UsmArray::copy_to_host_contiguous`]
+    /// - the errors of [`UsmArray::copy_to_host_contiguous`]
     pub fn item(&self) -> Result<Scalar> {
         let not_one = || Error::NotOneElement { shape: self.shape().to_vec() };
         if self.size() != 1 {

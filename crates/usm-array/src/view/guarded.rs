@@ -65,7 +65,7 @@ pub(super) enum MemoryRef<'a> {
     Write(&'a HostWrite),
 }
 
-/// What a view reads under: a guard of its own, or that of the view it is a part of.
+/// The guard of a view that reads: its own, or the guard of the view it is a part of.
 #[derive(Debug)]
 pub(super) enum Readable<'a> {
     Own(HostRead),
@@ -89,7 +89,7 @@ impl Readable<'_> {
     }
 }
 
-/// What a view writes under: a guard of its own, or that of the view it is a part of, which nobody uses meanwhile.
+/// The guard of a view that writes: its own, or the guard of the view it is a part of. That view is borrowed meanwhile.
 #[derive(Debug)]
 pub(super) enum Writable<'a> {
     Own(HostWrite),
@@ -105,7 +105,7 @@ impl Writable<'_> {
     }
 }
 
-/// Views are given to users, for whom device memory is not accessible even where host code reaches it.
+/// Refuses device memory, even where host code reaches it: users get the views.
 pub(super) fn check_accessible(array: &UsmArray) -> Result<()> {
     if array.is_host_accessible() { Ok(()) } else { Err(Error::NotHostAccessible { kind: array.kind() }) }
 }

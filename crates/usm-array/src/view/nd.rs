@@ -12,8 +12,8 @@ use usm_memory::usm_core::{Queue, UsmKind};
 impl<T: Element> ArrayView<'_, T> {
     /// The elements as a view of the crate `ndarray`, without a copy, whatever the strides.
     ///
-    /// It has references to elements, so nobody may write to the memory as long as it lives. The guard of this view keeps out
-    /// every writer that goes through buffers and arrays; it does not know of those that do not: other libraries and kernels that
+    /// It has references to elements, so no code may write to the memory as long as it lives. The guard of this view keeps out all
+    /// writers that use buffers and arrays. It does not know other writers: other libraries and kernels that
     /// were given the address. Wait for them first, as for a [`ReadGuard::as_slice`](usm_memory::ReadGuard::as_slice).
     ///
     /// ```
@@ -43,8 +43,8 @@ impl<T: Element> ArrayView<'_, T> {
 }
 
 impl<T: Element> ArrayViewMut<'_, T> {
-    /// The elements as a view of the crate `ndarray` that can write, without a copy. What [`ArrayView::as_ndarray`] says holds
-    /// for readers, too.
+    /// The elements as a view of the crate `ndarray` that can write, without a copy. The conditions of
+    /// [`ArrayView::as_ndarray`] hold for readers, too.
     ///
     /// ```
     /// # use usm_array::UsmArray;
@@ -58,8 +58,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::SharedElements`]: an element may be at two indices, of which there must not be two references. As `ndarray` asks,
-    ///   each stride has to lead past all elements that the axes with shorter ones reach.
+    /// - [`Error::SharedElements`]: an element may be at two indices, and so have two references. `ndarray` requires that each stride
+    ///   leads past all elements that axes with shorter strides reach.
     pub fn as_ndarray_mut(&mut self) -> Result<ArrayViewMutD<'_, T>> {
         let shared =
             Error::SharedElements { shape: self.shape().to_vec(), strides: self.layout().strides().to_vec() };
@@ -72,8 +72,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
         }
         let start = self.place(upward.start);
         let shape = IxDyn(self.shape()).strides(IxDyn(&upward.strides));
-        // SAFETY: as in `as_ndarray`, by W1, W2 and N1; no element is at two indices, and this view is borrowed as long as the
-        // other lives, so that nobody else reads or writes.
+        // SAFETY: by W1 and W2 there is a writable and aligned element (A2) at each index; the strides are as N1 says. No element is at
+        // two indices. The result borrows this view, so no other code reads or writes the elements.
         let mut view = unsafe { ArrayViewMutD::from_shape_ptr(shape, start) };
         upward.flipped.into_iter().for_each(|axis| view.invert_axis(Axis(axis)));
         Ok(view)
@@ -139,7 +139,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// Those of [`UsmArray::to_vec`].
+    /// The errors of [`UsmArray::to_vec`].
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
         let elements = self.to_vec::<T>()?;
         ArrayD::from_shape_vec(IxDyn(self.shape()), elements).map_err(|_| Error::LengthMismatch {
@@ -165,7 +165,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// Those of [`UsmArray::from_slice`].
+    /// The errors of [`UsmArray::from_slice`].
     pub fn from_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
         queue: &Queue,
         kind: UsmKind,

@@ -58,7 +58,7 @@ impl UsmArray {
 impl<'a, T: Element> ArrayView<'a, T> {
     /// A part of a view, with a layout that comes from that view's by the operations of [`Layout`] that reach no other elements.
     pub(super) fn part(memory: MemoryRef<'a>, layout: Layout) -> Self {
-        Self { memory: Readable::Part(memory), layout, _array: PhantomData } // R1 and R2 are those of the view
+        Self { memory: Readable::Part(memory), layout, _array: PhantomData } // R1 and R2 of the view
     }
 
     pub(super) fn memory(&self) -> MemoryRef<'_> {

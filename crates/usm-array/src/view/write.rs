@@ -31,7 +31,7 @@ use crate::layout::{Axes, Layout};
 #[derive(Debug)]
 pub struct ArrayViewMut<'a, T> {
     // W1. Holds the memory of all elements of an array of dtype `T::DTYPE`, directly or through the view that this is a part of,
-    //     which nobody uses as long as this lives.
+    //     which is borrowed as long as this lives.
     memory: Writable<'a>,
     // W2. Every displacement of the layout, counted in elements from the start of `memory`, is that of an element of that array.
     layout: Layout,
@@ -40,7 +40,7 @@ pub struct ArrayViewMut<'a, T> {
 
 impl UsmArray {
     /// Write access of host code to the elements. Clones and views of an array share its memory,
-    /// so what is checked is the memory, at run time, and not this reference.
+    /// so the check concerns the memory, at run time, and not this reference.
     ///
     /// # Errors
     /// - [`Error::DtypeMismatch`](crate::Error::DtypeMismatch): the elements are no `T`
@@ -61,10 +61,10 @@ impl UsmArray {
 }
 
 impl<T: Element> ArrayViewMut<'_, T> {
-    /// Another part of the memory, under the same guard, with a layout that comes from this view's by the operations of [`Layout`]
+    /// A view of a part of the elements, under the same guard. Its layout comes from the one of this view by operations of [`Layout`]
     /// that reach no other elements.
     pub(super) fn part(&mut self, layout: Layout) -> ArrayViewMut<'_, T> {
-        // W1 and W2 are those of this view, which is borrowed.
+        // W1 and W2 hold by those of this view, which is borrowed.
         ArrayViewMut { memory: Writable::Part(self.memory.by_ref()), layout, _array: PhantomData }
     }
 
@@ -72,7 +72,7 @@ impl<T: Element> ArrayViewMut<'_, T> {
         &self.layout
     }
 
-    /// The elements as they are, as long as nobody changes them.
+    /// A read-only view of the same elements, which borrows this one.
     ///
     /// ```
     /// # use usm_array::UsmArray;
@@ -120,18 +120,18 @@ impl<T: Element> ArrayViewMut<'_, T> {
         Ok(())
     }
 
-    /// Changes every element, in row-major order, to what the function makes of it.
+    /// Replaces each element, in row-major order, with the result of the function for it.
     pub fn map_in_place(&mut self, mut function: impl FnMut(T) -> T) {
         for offset in self.layout.offsets() {
             let place = self.place(offset);
-            // SAFETY: as in `get`.
+            // SAFETY: by W1 and W2 an element of the layout, readable under the guard, aligned by A2, and a `T` by 2 of `Element`.
             let value = unsafe { place.read() };
-            // SAFETY: as in `set`.
+            // SAFETY: by W1 and W2 an element of the layout, writable under the guard, and aligned by A2.
             unsafe { place.write(function(value)) };
         }
     }
 
-    /// Changes every element, in row-major order, to what the function makes of its index and of it.
+    /// Replaces each element, in row-major order, with the result of the function for its index and the element.
     ///
     /// ```
     /// # use usm_array::{Dtype, UsmArray};
@@ -152,9 +152,9 @@ impl<T: Element> ArrayViewMut<'_, T> {
                 return;
             };
             let place = self.place(offset);
-            // SAFETY: as in `get`.
+            // SAFETY: by W1 and W2 an element of the layout, readable under the guard, aligned by A2, and a `T` by 2 of `Element`.
             let value = unsafe { place.read() };
-            // SAFETY: as in `set`.
+            // SAFETY: by W1 and W2 an element of the layout, writable under the guard, and aligned by A2.
             unsafe { place.write(function(&index, value)) };
         }
     }

@@ -1,4 +1,4 @@
-//! Aspects: what a device can do, as a set.
+//! Aspects: the capabilities of a device, as a set.
 
 use std::fmt;
 use std::str::FromStr;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Aspects, DeviceType};
 use crate::UsmKind;
 
-/// What the cache of global memory is for, `info::global_mem_cache_type`.
+/// Use of the cache of global memory, `info::global_mem_cache_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CacheType {
@@ -40,7 +40,7 @@ pub struct VectorWidths {
     pub half: u32,
 }
 
-/// Images that kernels can use; all 0 without [`Aspects::IMAGE`], though runtimes may tell numbers without it, too.
+/// Images that kernels can use; all 0 without [`Aspects::IMAGE`], even if a runtime reports other numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ImageLimits {
     /// Most images that a kernel can read.
@@ -53,7 +53,7 @@ pub struct ImageLimits {
     pub max_3d: [usize; 3],
 }
 
-/// What is known about a device; read once for each [`Device`](crate::Device), when somebody asks.
+/// Facts about a device, read once for each [`Device`](crate::Device), on first request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
@@ -69,7 +69,7 @@ pub struct DeviceInfo {
     pub device_type: DeviceType,
     /// Third part of the filter string: position among the root devices of that backend and type. Sub-devices have none.
     pub number: Option<usize>,
-    /// What the device can do.
+    /// The capabilities of the device.
     pub aspects: Aspects,
     /// Largest single allocation, in bytes.
     pub max_alloc_bytes: u64,
@@ -79,7 +79,7 @@ pub struct DeviceInfo {
     pub global_cache_bytes: u64,
     /// Line of that cache, in bytes.
     pub global_cache_line_bytes: u32,
-    /// What that cache is for; `None` when the runtime cannot tell.
+    /// Use of that cache; `None` when the runtime does not report it.
     pub global_cache_type: Option<CacheType>,
     /// Local memory of a work-group, in bytes.
     pub local_mem_bytes: u64,
@@ -99,22 +99,21 @@ pub struct DeviceInfo {
     pub independent_sub_groups: bool,
     /// Images that kernels can use.
     pub images: ImageLimits,
-    /// How much SYCL's default selector is for the device: the highest score is the default device, and one with a negative
-    /// score never is. A host device has a low one above 0 by its type, a GPU's before a CPU's before an accelerator's.
+    /// Score of SYCL's default selector. The device with the highest score is the default device; a device with a negative score
+    /// never is. A host device has a low positive score: a GPU a higher one than a CPU, a CPU a higher one than an accelerator.
     pub default_selector_score: i32,
     /// Vectors that the device prefers.
     pub preferred_vector_widths: VectorWidths,
     /// Vectors of the device's instructions.
     pub native_vector_widths: VectorWidths,
-    /// Highest clock frequency, in MHz; 0 where the runtime does not tell.
+    /// Highest clock frequency, in MHz; 0 when the runtime does not report it.
     pub max_clock_mhz: u32,
     /// A tick of the clock of profiling times, in nanoseconds.
     pub profiling_timer_resolution_ns: usize,
 }
 
 impl DeviceInfo {
-    /// A device of that name in filter strings, of which nothing else is known: no memory, no support for anything. A backend
-    /// sets what it knows.
+    /// Facts with the parts of the filter string only: no memory, no aspects. A backend sets the others.
     #[must_use]
     pub const fn new(backend_name: &'static str, device_type: DeviceType, number: Option<usize>) -> Self {
         const NO_VECTORS: VectorWidths =
@@ -155,7 +154,7 @@ impl DeviceInfo {
     }
 
     /// `backend:device_type:number`, with `?` for the number that a sub-device does not have.
-    /// [`Device::filter_string`](crate::Device::filter_string) knows whose sub-device it is.
+    /// [`Device::filter_string`](crate::Device::filter_string) also names the parent of a sub-device.
     #[must_use]
     pub fn filter_string(&self) -> String {
         let number = self.number.map_or_else(|| "?".to_owned(), |number| number.to_string());
@@ -175,7 +174,7 @@ impl DeviceInfo {
     }
 }
 
-/// What is known about a platform.
+/// Facts about a platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlatformInfo {
@@ -190,7 +189,7 @@ pub struct PlatformInfo {
 }
 
 impl PlatformInfo {
-    /// A platform of that backend, of which nothing else is known. A backend sets what it knows.
+    /// Facts with the name of the backend only. A backend sets the others.
     #[must_use]
     pub const fn new(backend_name: &'static str) -> Self {
         Self { name: String::new(), vendor: String::new(), version: String::new(), backend_name }

@@ -1,6 +1,6 @@
-//! What capsules carry.
+//! The kinds of SYCL objects in capsules.
 
-/// Which SYCL object a foreign pointer stands for: the two that capsules carry.
+/// The type of a SYCL object behind an external pointer. Capsules carry these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignKind {
     /// A heap `sycl::context`.

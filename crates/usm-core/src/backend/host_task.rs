@@ -16,14 +16,14 @@ pub struct TaskMemory {
 
 type Run = dyn FnOnce(&[*mut u8]) -> Result<(), String> + Send;
 
-/// Host code that a queue runs: once, or never when what it was submitted to goes before.
+/// Host code that a queue runs once, or never if the backend is dropped first.
 ///
-/// It gets the native address of each [`TaskMemory`] that it was submitted with, where host code reaches the bytes while the task
-/// runs, and may say why it failed.
+/// It gets the native address of each [`TaskMemory`] of its submission. Host code reaches the bytes there while the task runs. It
+/// may return an error message.
 pub struct HostTask(Box<Run>);
 
 impl HostTask {
-    /// A task that does what `run` does.
+    /// A task that calls `run`.
     #[must_use]
     pub fn new(run: impl FnOnce(&[*mut u8]) -> Result<(), String> + Send + 'static) -> Self {
         Self(Box::new(run))
@@ -32,7 +32,7 @@ impl HostTask {
     /// Runs it. For backends.
     ///
     /// # Errors
-    /// What the task says, or what it panicked with: nothing unwinds out of here.
+    /// The result of the task, or the message of its panic. No panic leaves this function.
     pub fn run(self, addresses: &[*mut u8]) -> Result<(), String> {
         match panic::catch_unwind(AssertUnwindSafe(|| (self.0)(addresses))) {
             Ok(ended) => ended,

@@ -12,7 +12,7 @@ pub enum BackendId {
     Host,
     /// The SYCL runtime.
     Sycl,
-    /// A backend of somebody else, by its name.
+    /// A backend outside of this crate, by its name.
     Other(&'static str),
 }
 
@@ -51,18 +51,18 @@ impl fmt::Display for DeviceType {
     }
 }
 
-/// What a runtime knows about an address.
+/// A runtime's facts about an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PointerInfo {
     /// Kind of the allocation the address lies in.
     pub kind: UsmKind,
-    /// First address and length in bytes of that allocation, where the runtime tells.
+    /// First address and length in bytes of that allocation; `None` when the runtime does not report them.
     pub block: Option<(usize, usize)>,
 }
 
 impl PointerInfo {
-    /// Memory of that kind, in an allocation of which first address and length in bytes may be known.
+    /// Memory of that kind. `allocation` has the first address and the length in bytes, if known.
     #[must_use]
     pub const fn new(kind: UsmKind, block: Option<(usize, usize)>) -> Self {
         Self { kind, block }
@@ -80,7 +80,7 @@ pub struct QueueProperties {
 }
 
 impl QueueProperties {
-    /// In order, without profiling: what the library uses for itself.
+    /// In order, without profiling: the library's own choice.
     pub const IN_ORDER: Self = Self { in_order: true, profiling: false };
     /// Out of order, without profiling: SYCL's default.
     pub const OUT_OF_ORDER: Self = Self { in_order: false, profiling: false };

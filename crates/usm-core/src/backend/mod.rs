@@ -33,7 +33,7 @@ use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Resul
 /// Largest fill pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 16;
 
-/// Who implements SYCL-like memory.
+/// An implementation of SYCL-like memory.
 ///
 /// Every `Raw…` handle that a method returns carries one reference, which the caller gives back with
 /// [`release`](Self::release).
@@ -42,9 +42,9 @@ pub const MAX_PATTERN_BYTES: usize = 16;
 /// An implementation promises:
 /// 1. Handles stay valid from the call that returned them until their `release`, and can be used from any thread.
 /// 2. [`allocate`](Self::allocate) returns memory of at least the asked length that no other live allocation overlaps, valid
-///    until `free`, whatever other handles are released meanwhile, as long as its context lives.
+///    until `free` as long as its context lives, even if other handles are released.
 /// 3. [`pointer_info`](Self::pointer_info) accepts any address at all and answers for live USM of that context only.
-/// 4. When [`wait`](Self::wait) has returned, with or without an error, the operation of the event touches its operands no more.
+/// 4. After [`wait`](Self::wait) has returned, with or without an error, the operation of the event no longer touches its operands.
 /// 5. No method unwinds.
 pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// Which backend this is.
@@ -65,7 +65,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the runtime cannot list them.
     fn root_devices(&self) -> Result<Vec<RawDevice>>;
 
-    /// What is known about a device.
+    /// The facts about a device.
     ///
     /// # Safety
     /// 1. `device` is live.
@@ -77,7 +77,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the runtime cannot list them.
     fn platforms(&self) -> Result<Vec<RawPlatform>>;
 
-    /// What is known about a platform.
+    /// The facts about a platform.
     ///
     /// # Safety
     /// 1. `platform` is live.
@@ -98,7 +98,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `device` is live.
     ///
     /// # Errors
-    /// When the runtime cannot tell.
+    /// When the runtime does not report it.
     unsafe fn device_platform(&self, device: RawDevice) -> Result<RawPlatform>;
 
     /// The device that a sub-device is a part of; `None` for a root device.
@@ -107,13 +107,13 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `device` is live.
     ///
     /// # Errors
-    /// When the runtime cannot tell.
+    /// When the runtime does not report it.
     unsafe fn parent_device(&self, device: RawDevice) -> Result<Option<RawDevice>>;
 
     /// Composite devices or their components; none for a runtime that does not combine devices.
     ///
     /// # Safety
-    /// 1. The platform or device that is asked about is live.
+    /// 1. The platform or device is live.
     ///
     /// # Errors
     /// When the runtime cannot list them.
@@ -131,10 +131,10 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the device cannot be partitioned like that.
     unsafe fn sub_devices(&self, device: RawDevice, partition: &Partition) -> Result<Vec<RawDevice>>;
 
-    /// Whether host code of this process reaches USM of that kind and device as it reaches its own memory.
+    /// Whether host code of this process reaches USM of that kind and device like other memory of the process.
     ///
-    /// True for host and shared USM. For device USM it is so only where the device is a CPU whose runtime allocates in this
-    /// process; users do not get to know, since by SYCL 2020 device USM is not host-accessible.
+    /// True for host and shared USM. True for device USM only if the device is a CPU whose runtime allocates in this process. The
+    /// library does not pass this on to users: in SYCL 2020 device USM is not host-accessible.
     ///
     /// # Safety
     /// 1. `device` is live.
@@ -142,23 +142,23 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         kind.is_host_accessible()
     }
 
-    /// Whether USM of that kind and device lies in pages of this process, whoever may touch them. How large those are matters to
-    /// the device, too, where it is a processor.
+    /// Whether USM of that kind and device lies in pages of this process, accessible or not. The size of the pages then matters to
+    /// a CPU device, too.
     ///
     /// # Safety
     /// 1. `device` is live.
     unsafe fn is_in_process(&self, device: RawDevice, kind: UsmKind) -> bool {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller's promise 1.
         unsafe { self.host_reachable(device, kind) }
     }
 
-    /// Whether `device` may do that with the memory of `peer`.
+    /// Whether `device` may use the memory of `peer` in that way.
     ///
     /// # Safety
     /// 1. Both handles are live.
     unsafe fn can_access_peer(&self, device: RawDevice, peer: RawDevice, access: PeerAccess) -> bool;
 
-    /// Switches access of `device` to the memory of `peer` on or off. False when that is how it was before.
+    /// Enables or disables access of `device` to the memory of `peer`. `false` when the state was the same before.
     ///
     /// # Safety
     /// 1. Both handles are live, and `can_access_peer` says yes to [`PeerAccess::AccessSupported`].
@@ -182,10 +182,10 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. All `devices` are live.
     ///
     /// # Errors
-    /// When the runtime refuses, for instance since the devices are of different platforms.
+    /// When the runtime refuses, for instance for devices of different platforms.
     unsafe fn create_context(&self, devices: &[RawDevice]) -> Result<RawContext>;
 
-    /// A number that tells a context from every other live one: equal for all handles of it.
+    /// A number that no other live context has. All handles of a context have the same.
     ///
     /// # Safety
     /// 1. `context` is live.
@@ -206,7 +206,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. Both handles are live.
     ///
     /// # Errors
-    /// When the runtime refuses, for instance since the device is not of that context.
+    /// When the runtime refuses, for instance for a device that is not in the context.
     unsafe fn create_queue(
         &self,
         context: RawContext,
@@ -220,11 +220,11 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `queue` is live.
     ///
     /// # Errors
-    /// When the runtime cannot tell.
+    /// When the runtime does not report it.
     unsafe fn queue_parts(&self, queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)>;
 
-    /// Whether two handles of the same type name the same SYCL object. It waits for nothing: callers may hold locks that a fork
-    /// waits for.
+    /// Whether two handles of the same type name the same SYCL object. It never waits, since callers may hold locks that a
+    /// fork waits for.
     ///
     /// # Safety
     /// 1. Both handles are live.
@@ -232,7 +232,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         a == b
     }
 
-    /// What `std::hash` of SYCL gives for a platform, device, context or queue: equal for handles that are [`same`](Self::same).
+    /// The value of SYCL's `std::hash` for a platform, device, context or queue: equal for handles that are [`same`](Self::same).
     ///
     /// # Safety
     /// 1. `handle` is live.
@@ -267,7 +267,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 2. It was not freed before and no pending operation uses it.
     unsafe fn free(&self, context: RawContext, block: NonNull<u8>);
 
-    /// What the runtime knows about an address in a context; `None` when it is not USM there.
+    /// The runtime's facts about an address in a context; `None` when it is not USM there.
     ///
     /// # Safety
     /// 1. `context` is live.
@@ -279,17 +279,17 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `context` is live and `pointer_info` knows the address there.
     ///
     /// # Errors
-    /// When the runtime cannot tell.
+    /// When the runtime does not report it.
     unsafe fn pointer_device(&self, context: RawContext, address: usize) -> Result<RawDevice>;
 
-    /// Copies `len_bytes` bytes; USM of the queue's context or host memory on either side. The ranges do not overlap.
+    /// Copies `len_bytes` bytes. Either side is USM of the queue's context or host memory. The ranges do not overlap.
     ///
     /// # Safety
     /// 1. Queue and dependencies are live.
-    /// 2. Both ranges are valid for the copy, and stay so until the event ends.
+    /// 2. Both ranges are valid for the copy, and stay so until the event completes.
     ///
     /// # Errors
-    /// When the operation cannot be submitted; then nothing is touched any more when the call returns.
+    /// When the operation cannot be submitted. No part of it touches memory after the call has returned.
     unsafe fn memcpy(
         &self,
         queue: RawQueue,
@@ -303,10 +303,10 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Safety
     /// 1. Queue and dependencies are live.
-    /// 2. The range of `count * pattern.len()` bytes is USM of the queue's context, valid for writing until the event ends.
+    /// 2. The range of `count * pattern.len()` bytes is USM of the queue's context, valid for writing until the event completes.
     ///
     /// # Errors
-    /// When the operation cannot be submitted; then nothing is touched any more when the call returns.
+    /// When the operation cannot be submitted. No part of it touches memory after the call has returned.
     unsafe fn fill(
         &self,
         queue: RawQueue,
@@ -320,7 +320,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Safety
     /// 1. Queue and dependencies are live.
-    /// 2. The range is USM of the queue's context until the event ends.
+    /// 2. The range is USM of the queue's context until the event completes.
     ///
     /// # Errors
     /// When the operation cannot be submitted.
@@ -331,18 +331,18 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         _len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises. A backend that ignores hints keeps their place in the order.
+        // SAFETY: the caller's promise 1. A backend that ignores hints keeps their place in the order.
         unsafe { self.barrier(queue, dependencies) }
     }
 
-    /// Says how a range of USM will be used. What the numbers of the advice mean is up to the device; 0 takes earlier advice back.
+    /// Advises the device about the use of a range of USM. The device defines the numbers of the advice; 0 resets earlier advice.
     ///
     /// # Safety
     /// 1. Queue and dependencies are live.
-    /// 2. The range is USM of the queue's context until the event ends.
+    /// 2. The range is USM of the queue's context until the event completes.
     ///
     /// # Errors
-    /// When the operation cannot be submitted, for instance since the device does not know the advice.
+    /// When the operation cannot be submitted, for instance when the device does not know the advice.
     unsafe fn mem_advise(
         &self,
         queue: RawQueue,
@@ -351,12 +351,12 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         _advice: i32,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises. A backend that ignores hints keeps their place in the order.
+        // SAFETY: the caller's promise 1. A backend that ignores hints keeps their place in the order.
         unsafe { self.barrier(queue, dependencies) }
     }
 
-    /// An event that ends when all `events` have ended; with none, when all that was submitted to the queue before has ended.
-    /// What is submitted to the queue afterwards starts after it.
+    /// An event that completes when all `events` are complete; without `events`, when all earlier operations of the queue are
+    /// complete. Later operations of the queue start after it.
     ///
     /// # Safety
     /// 1. Queue and events are live.
@@ -372,16 +372,16 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
 
     /// Runs host code, which gets native addresses of `memory` in that order.
     ///
-    /// A task that fails or panics ends all the same, and its event with it: what depends on that runs. `wait` tells why.
+    /// A task that fails or panics is complete, too, and so is its event: dependent operations run. `wait` returns the error.
     ///
     /// # Safety
     /// 1. Queue and dependencies are live.
-    /// 2. Each range is valid for what the task does with it, and stays so until the event ends.
-    /// 3. The task uses the addresses for these ranges only, and not after it has returned. Neither the task nor the drop of what it
-    ///    owns uses an object of this backend: both may happen on one of its own threads.
+    /// 2. Each range is valid for what the task does with it, and stays so until the event completes.
+    /// 3. The task uses the addresses for these ranges only, and not after it has returned. The task, and the drop of its values, use
+    ///    no object of this backend: both may run on one of the backend's threads.
     ///
     /// # Errors
-    /// [`Error::NotSupported`]. When the task cannot be submitted; then it never runs.
+    /// [`Error::NotSupported`], or an error of the submission. The task never runs then.
     unsafe fn host_task(
         &self,
         _queue: RawQueue,
@@ -392,7 +392,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         Err(Error::NotSupported { backend: self.id(), what: "host tasks" })
     }
 
-    /// Waits until the event has ended.
+    /// Waits until the event is complete.
     ///
     /// # Safety
     /// 1. `event` is live.
@@ -416,8 +416,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// [`crate::Error::NoProfiling`] when its queue does not record times.
     unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes>;
 
-    /// The events that the operation was submitted to start after, as far as the backend still knows them: those that have ended
-    /// may be missing. Each comes with a reference of its own.
+    /// The events that the operation starts after, each with a reference of its own. Complete ones may be missing.
     ///
     /// # Safety
     /// 1. `event` is live.
@@ -426,15 +425,14 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the runtime cannot list them.
     unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>>;
 
-    // Objects of SYCL: a backend without them keeps these three.
+    // Objects of SYCL: a backend without them keeps these three defaults.
 
-    /// A handle of our own to the SYCL object behind a foreign pointer, which is copied, never consumed.
+    /// A handle of our own to the SYCL object behind an external pointer. The object is copied, never consumed.
     ///
-    /// Junk pointers are refused as far as that can be seen from outside.
+    /// Pointers to other memory are refused as far as the backend can tell.
     ///
     /// # Safety
-    /// 1. `pointer` is what its producer says it is: a live heap object of kind `kind`, or memory that is no such object in a
-    ///    way that the backend detects.
+    /// 1. `pointer` leads to a live heap object of kind `kind`, or to memory that the backend recognises as no such object.
     ///
     /// # Errors
     /// [`crate::Error::InvalidForeignHandle`], [`crate::Error::NoForeignHandle`].
@@ -455,15 +453,15 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         Err(Error::NoForeignHandle { backend: self.id(), what: kind.name() })
     }
 
-    /// Deletes what `export_foreign` gave.
+    /// Deletes an object from `export_foreign`.
     ///
     /// # Safety
     /// 1. `pointer` came from `export_foreign` with that kind and was not deleted before.
     unsafe fn delete_foreign(&self, _kind: ForeignKind, _pointer: NonNull<c_void>) {}
 
-    // Kernels: a backend without them keeps these four.
+    // Kernels: a backend without them keeps these four defaults.
 
-    /// Kernels built for `device`, blocking until they are.
+    /// Kernels for `device`. Blocks until they are built.
     ///
     /// # Safety
     /// 1. Both handles are live, and the device is one of the context.
@@ -488,13 +486,13 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
-    /// What is known about a kernel.
+    /// The facts about a kernel.
     ///
     /// # Safety
     /// 1. `kernel` and `device` are live, and the kernel was built for that device.
     ///
     /// # Errors
-    /// When the runtime cannot tell.
+    /// When the runtime does not report it.
     unsafe fn kernel_info(&self, _kernel: RawKernel, _device: RawDevice) -> Result<KernelInfo> {
         Err(no_kernels(self.id()))
     }
@@ -504,12 +502,12 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// # Safety
     /// 1. Queue, kernel and dependencies are live; the kernel was built for the queue's device in the queue's context.
     /// 2. There are as many arguments as the kernel has, each of the type it declares.
-    /// 3. What the kernel does with them is defined, and its memory stays valid until the event ends.
+    /// 3. The kernel's behaviour with these arguments is defined, and its memory stays valid until the event completes.
     /// 4. No size is 0, and a local range has as many dimensions as the global one, divides it, and has at most as many
     ///    work-items as [`KernelInfo::work_group_size`].
     ///
     /// # Errors
-    /// When the operation cannot be submitted; then nothing was touched.
+    /// When the operation cannot be submitted. No memory is touched then.
     unsafe fn submit_kernel(
         &self,
         _queue: RawQueue,

@@ -1,13 +1,13 @@
-//! How a device is parted into sub-devices, which are combined, and what peers may do with each other's memory.
+//! Partitions into sub-devices, composite devices, and access to the memory of peers.
 
 use std::fmt;
 
 use super::{RawDevice, RawPlatform};
 
-/// How a device is parted into sub-devices, SYCL 2020 `info::partition_property`.
+/// How a device is partitioned into sub-devices, SYCL 2020 `info::partition_property`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Partition {
-    /// As many sub-devices of that many compute units as fit; compute units that are left over belong to none.
+    /// As many sub-devices of that many compute units as fit. Remaining compute units belong to no sub-device.
     Equally(usize),
     /// One sub-device for each count of compute units.
     ByCounts(Vec<usize>),
@@ -25,7 +25,7 @@ impl fmt::Display for Partition {
     }
 }
 
-/// What the compute units of a sub-device share, SYCL 2020 `info::partition_affinity_domain`.
+/// The resource that the compute units of a sub-device share, SYCL 2020 `info::partition_affinity_domain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AffinityDomain {
@@ -56,7 +56,7 @@ impl fmt::Display for AffinityDomain {
     }
 }
 
-/// What a device may do with the memory of a peer, `sycl_ext_oneapi_peer_access`.
+/// A use of a peer's memory by a device, `sycl_ext_oneapi_peer_access`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerAccess {
@@ -75,12 +75,12 @@ impl fmt::Display for PeerAccess {
     }
 }
 
-/// Which devices of those that a runtime combines are asked for, the extension `sycl_ext_oneapi_composite_device`.
+/// A list of composite devices or of their components, the extension `sycl_ext_oneapi_composite_device`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Composites {
     /// The composite devices of a platform.
     OfPlatform(RawPlatform),
-    /// The components of a composite device; none of another one.
+    /// The components of a composite device; none for any other device.
     ComponentsOf(RawDevice),
     /// The composite device that the device is a component of, or none.
     WithComponent(RawDevice),

@@ -2,21 +2,20 @@
 
 use std::ops::Range;
 
-/// Blocks that C libraries copy by the one instruction `rep movsb`. Longer ones they stream, shorter ones they load and store.
+/// Lengths that C libraries copy by the instruction `rep movsb`. They stream longer blocks, and load and store shorter ones.
 const BY_INSTRUCTION: Range<usize> = 2049..1 << 20;
 
-/// A block that is not one of those.
+/// A length that C libraries copy otherwise.
 const PIECE_BYTES: usize = 2048;
 
-/// Processors compare addresses by their place in a page.
+/// Processors compare addresses modulo this length.
 const PAGE_BYTES: usize = 4096;
 
-/// Targets so many bytes behind their source, modulo pages, make that instruction wait for its own stores, byte by byte: it takes 3 to 14
-/// times as long.
+/// Distances from source to target, modulo pages, at which that instruction waits for its own stores. It takes 3 to 14 times as long.
 const NEAR: Range<usize> = 1..32;
 
-/// Copies bytes of host memory; the ranges may overlap. [`std::ptr::copy`], without a trap that allocators set: large memory of C
-/// libraries, and so of NumPy, begins 16 bytes behind a page, and USM mostly at one.
+/// Copies bytes of host memory; the ranges may overlap. This is [`std::ptr::copy`] without its slow case: a C library, and with it
+/// NumPy, places large memory 16 bytes behind a page, and USM mostly begins at a page.
 ///
 /// # Safety
 /// Invariant P2: so many bytes are readable from `src` and writable from `dst`, as for [`std::ptr::copy`].

@@ -30,7 +30,7 @@ pub struct Machine {
 /// A larger cache lies all over its processor.
 const NEAR_BYTES: usize = 64 << 20;
 
-/// What is assumed where nothing is known.
+/// The caches that are assumed where the machine describes none.
 const SMALL_MACHINE: [Cache; 3] = [
     Cache { level: 1, bytes: 32 << 10, cpus: 1 },
     Cache { level: 2, bytes: 512 << 10, cpus: 1 },
@@ -89,11 +89,11 @@ impl Machine {
         self.cached_bytes().saturating_mul(2).max(last)
     }
 
-    /// How many bytes an operation may touch to find most of them in a cache that is faster than stores past all of them.
+    /// Bytes that an operation may touch while ordinary stores into a cache are faster than stores past all caches.
     ///
-    /// A last cache that a few processors share is such a cache: one half of it, since the program has other data. The last cache of a
-    /// large processor lies all over it, and a store that waits for its line there is slower than one that needs no line. There the
-    /// second caches of all processors count: an operation on half as much again still finds most of it.
+    /// Half of the last cache counts if a few processors share it, since the program has other data, too. The last cache of a
+    /// large processor is spread over the processor: a store that waits for its line there is slower than a streaming store. On
+    /// such a processor one and a half times the second caches of all its cores count.
     fn cached_bytes(&self) -> usize {
         let near = self.caches.iter().rfind(|cache| cache.bytes <= NEAR_BYTES);
         match (near, self.caches.last()) {
@@ -190,7 +190,7 @@ fn from_processor() -> Option<Vec<Cache>> {
     None
 }
 
-/// What the registers `eax`, `ebx` and `ecx` say about a cache that holds data.
+/// The cache for data that the registers `eax`, `ebx` and `ecx` describe; `None` for other caches.
 #[cfg(target_arch = "x86_64")]
 fn cache_of_leaf([kind, shape, sets]: [u32; 3]) -> Option<Cache> {
     const INSTRUCTIONS: u32 = 2;

@@ -1,4 +1,4 @@
-//! Copies and fills of memory that host code reaches: on several threads where there is much, past the caches where there is more
+//! Copies and fills by host code: on several threads for large ranges, past the caches for ranges larger than those
 //!
 //! Thresholds follow from the caches and processors of the machine ([`Machine`]).
 //!
@@ -47,12 +47,12 @@ impl Ends {
     }
 }
 
-/// Copies bytes; the ranges may overlap, and then one thread does it.
+/// Copies `len_bytes` bytes. The ranges may overlap; one thread copies such ranges.
 ///
 /// # Safety
-/// 1. So many bytes are readable from `src`.
-/// 2. So many bytes are writable from `dst`.
-/// 3. Nobody else touches the target or writes the source meanwhile.
+/// 1. `len_bytes` bytes are readable from `src`.
+/// 2. `len_bytes` bytes are writable from `dst`.
+/// 3. No other code touches the target or writes the source during the call.
 pub unsafe fn copy(dst: *mut u8, src: *const u8, len_bytes: usize) {
     let stream = len_bytes >= Machine::this().copy_stream_bytes();
     if (threads_for(len_bytes) == 1 && !stream) || dst.addr().abs_diff(src.addr()) < len_bytes {
@@ -76,8 +76,8 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len_bytes: usize) {
 /// Repeats a pattern over `len_bytes` bytes, a multiple of its length.
 ///
 /// # Safety
-/// 1. So many bytes are writable from `dst`.
-/// 2. Nobody else touches them meanwhile.
+/// 1. `len_bytes` bytes are writable from `dst`.
+/// 2. No other code touches them during the call.
 pub unsafe fn fill(dst: *mut u8, pattern: &[u8], len_bytes: usize) {
     let Some((&first, rest)) = pattern.split_first().filter(|_| pattern.len() <= len_bytes) else { return };
     let stream = len_bytes >= Machine::this().fill_stream_bytes();
@@ -88,7 +88,7 @@ pub unsafe fn fill(dst: *mut u8, pattern: &[u8], len_bytes: usize) {
             unsafe { ends.at(start).0.write_bytes(first, part_bytes) };
         });
     }
-    // Whole patterns at the start of the range, which all others are copied from.
+    // Whole patterns at the start of the range. All others are copied from them.
     let head_bytes = (PATTERN_BYTES.min(len_bytes) / pattern.len()).max(1) * pattern.len();
     // SAFETY: P1 for the first bytes of the range; the pattern may be a view of it.
     unsafe { std::ptr::copy(pattern.as_ptr(), dst, pattern.len()) };

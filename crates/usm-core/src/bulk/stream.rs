@@ -1,4 +1,4 @@
-//! Stores past the caches, for results that are larger than those
+//! Stores past the caches, for results that are larger than the caches
 //!
 //! An ordinary store reads the line that it changes first. A streaming one of whole lines does not, which takes a third of the
 //! traffic off a large copy.
@@ -82,7 +82,7 @@ mod lines {
     pub(super) use any as avx2;
 }
 
-/// Makes what this thread has streamed visible before whatever it stores next.
+/// Makes the streaming stores of this thread visible before its later stores.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub fn fence() {
     // SAFETY: this function is there only where every processor has SSE.

@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 use super::Machine;
 use crate::fork::{self, ForkOnce, PerProcess};
 
-/// Below so many bytes one thread has done the work before another one has come, which takes some 10 µs.
+/// Below this length one thread finishes before a helper starts, which takes some 10 µs.
 const SHARED_BYTES: usize = 1 << 20;
 
 /// The share of each thread is at least so large.
 const BYTES_PER_THREAD: usize = 256 << 10;
 
-/// Parts are taken one after the other, several for each thread: threads are not equally fast.
+/// Parts per thread. Threads take parts one after the other, since they are not equally fast.
 const PARTS_PER_THREAD: usize = 8;
 
-/// A part of less is not worth the atomic operations that hand it out.
+/// The least length of a part. The atomic operations of a shorter part cost more than they gain.
 pub const MIN_PART_BYTES: usize = 64 << 10;
 
 /// A helper stays awake for so long after its work. A thread that sleeps takes as long to wake up.
@@ -70,7 +70,7 @@ pub fn threads_for(bytes: usize) -> usize {
     if bytes < SHARED_BYTES { 1 } else { num_threads().min(bytes / BYTES_PER_THREAD) }
 }
 
-/// How many parts so many bytes are cut in: one, where one thread does it all.
+/// Number of parts of `len_bytes` bytes; 1 for work by one thread.
 #[must_use]
 pub fn parts_for(bytes: usize) -> usize {
     match threads_for(bytes) {

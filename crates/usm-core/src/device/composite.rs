@@ -1,4 +1,4 @@
-//! Composite devices: what a runtime combines from several devices, the extension `sycl_ext_oneapi_composite_device`.
+//! Composite devices, which a runtime combines from several devices: the extension `sycl_ext_oneapi_composite_device`.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::backend::{Backend, Composites, RawDevice};
 use crate::{Platform, Result};
 
 impl Device {
-    /// The components of a composite device; none of another one.
+    /// The components of a composite device; none for any other device.
     ///
     /// # Errors
     /// [`crate::Error::Backend`] when the runtime cannot list them.
@@ -21,7 +21,7 @@ impl Device {
     /// The composite device that this device is a component of, if it is one.
     ///
     /// # Errors
-    /// [`crate::Error::Backend`] when the runtime cannot tell.
+    /// [`crate::Error::Backend`] when the runtime does not report it.
     pub fn composite_device(&self) -> Result<Option<Self>> {
         // SAFETY: the handle is live (H1).
         let found = unsafe { self.backend().composites(Composites::WithComponent(self.raw())) }?;

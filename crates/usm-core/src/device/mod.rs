@@ -1,4 +1,4 @@
-//! A device: who runs operations and whose memory device USM is.
+//! A device: it runs operations and has the memory of device USM.
 
 mod composite;
 mod partition;
@@ -21,11 +21,11 @@ owned_handle!(
 #[derive(Debug)]
 struct Inner {
     handle: DeviceHandle,
-    // Asking a runtime takes dozens of calls: only when somebody wants to know.
+    // Read on first request: a runtime needs dozens of calls.
     info: ForkOnce<DeviceInfo>,
     host_reaches_device: ForkOnce<bool>,
     parent: ForkOnce<Option<Device>>,
-    /// Of a sub-device, for which runtimes have no default context.
+    /// The context of a sub-device, since runtimes have no default context for it.
     own_context: ForkOnce<Context>,
 }
 
@@ -65,7 +65,7 @@ impl Device {
         self.backend().id()
     }
 
-    /// What is known about the device.
+    /// The facts about the device.
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.inner.info.get_or_init(|| {
@@ -76,9 +76,9 @@ impl Device {
 
     /// Whether host code of this library reaches USM of that kind and device without the help of a queue.
     ///
-    /// True for host and shared USM. True for device USM only where the device is a CPU whose runtime allocates it in this
-    /// process, and `USM_STRICT_DEVICE=1` is not set. By SYCL 2020 such memory is not host-accessible all the same: copies may be
-    /// faster for it, but no slice of it is given out.
+    /// True for host and shared USM. True for device USM only if the device is a CPU whose runtime allocates it in this process, and
+    /// `USM_STRICT_DEVICE=1` is not set. In SYCL 2020 such memory is not host-accessible: copies use the access for speed, but no
+    /// user gets a slice of the memory.
     #[must_use]
     pub fn host_reachable(&self, kind: UsmKind) -> bool {
         kind.is_host_accessible()
@@ -88,16 +88,16 @@ impl Device {
             })
     }
 
-    /// Whether USM of that kind and device lies in pages of this process. Unlike [`host_reachable`](Self::host_reachable) this does not
-    /// say that host code may touch it.
+    /// Whether USM of that kind and device lies in pages of this process. Unlike with [`host_reachable`](Self::host_reachable), host
+    /// code may be forbidden to touch it.
     #[must_use]
     pub fn is_in_process(&self, kind: UsmKind) -> bool {
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().is_in_process(self.raw(), kind) }
     }
 
-    /// How the device is called in messages: `backend:device_type:number`, which selects a root device again, or `sub-device of …`,
-    /// which selects nothing.
+    /// Name of the device in messages: `backend:device_type:number`, a selector of this root device, or `sub-device of …`, which is no
+    /// selector.
     #[must_use]
     pub fn filter_string(&self) -> String {
         if self.info().number.is_none()
@@ -108,7 +108,7 @@ impl Device {
         self.info().filter_string()
     }
 
-    /// The filter selector that selects this device again; `None` for a sub-device, which none does.
+    /// The filter selector of this device; `None` for a sub-device, which has none.
     #[must_use]
     pub fn filter_selector(&self) -> Option<FilterSelector> {
         FilterSelector::of(self.info())
@@ -117,7 +117,7 @@ impl Device {
     /// The device that this sub-device is a part of; `None` for a root device.
     ///
     /// # Errors
-    /// [`crate::Error::Backend`] when the runtime cannot tell.
+    /// [`crate::Error::Backend`] when the runtime does not report it.
     pub fn parent(&self) -> Result<Option<Self>> {
         if let Some(parent) = self.inner.parent.get() {
             return Ok(parent.clone());
@@ -132,7 +132,7 @@ impl Device {
     /// The platform that the device belongs to.
     ///
     /// # Errors
-    /// [`crate::Error::Backend`] when the runtime cannot tell.
+    /// [`crate::Error::Backend`] when the runtime does not report it.
     pub fn platform(&self) -> Result<Platform> {
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().device_platform(self.raw()) }?;
@@ -140,8 +140,8 @@ impl Device {
         Ok(unsafe { Platform::from_raw(Arc::clone(self.backend()), raw) })
     }
 
-    /// The default context of the device's platform. A sub-device is not in that one: it has a context of its own, which this
-    /// value and its clones share.
+    /// The default context of the device's platform. A sub-device is not in that context. It has a context of its own, which
+    /// this value and its clones share.
     ///
     /// # Errors
     /// [`crate::Error::Backend`] when the runtime has none.
@@ -165,7 +165,7 @@ impl Device {
         }
     }
 
-    /// What `std::hash` of SYCL gives: equal for equal devices, in this and in other libraries.
+    /// The value of SYCL's `std::hash`: equal for equal devices, in this and in other libraries.
     #[must_use]
     pub fn hash_value(&self) -> u64 {
         self.inner.handle.hash_value()

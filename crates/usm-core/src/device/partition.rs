@@ -1,4 +1,4 @@
-//! Sub-devices: what is asked for is checked here, since runtimes refuse without a reason.
+//! Sub-devices. Requests are checked here, since runtimes refuse without a reason.
 
 use std::sync::Arc;
 
@@ -6,13 +6,12 @@ use super::Device;
 use crate::backend::{DeviceInfo, Partition};
 use crate::{Error, Result};
 
-/// Sub-devices of sub-devices keep their parents, and go one after the other with the last of them: a chain without an end
-/// would end the stack.
+/// Longest chain of sub-devices. Each keeps its parent, so dropping the last one drops the chain recursively, on the stack.
 const MAX_DEPTH: usize = 32;
 
 impl Device {
-    /// Parts the device into sub-devices, which are new ones at each call. They have no number, and no default context other
-    /// than one of their own; their memory is the root device's. Parts can be parted again, down to 32 levels.
+    /// Partitions the device into sub-devices, which are new at each call. A sub-device has no number. It has a default context of its
+    /// own, and the memory of the root device. Sub-devices can be partitioned again, down to 32 levels.
     ///
     /// ```
     /// use usm_core::{DeviceType, HostDevice, Partition, Runtime, RuntimeOptions};
@@ -33,8 +32,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::CannotPartition`] names the device, what was asked for, and what it has; [`Error::Backend`] when the
-    /// runtime cannot tell its parents.
+    /// [`Error::CannotPartition`] names the device, the request and the limits of the device; [`Error::Backend`] when the runtime does
+    /// not report its parents.
     pub fn create_sub_devices(&self, partition: &Partition) -> Result<Vec<Self>> {
         let info = self.info();
         let refused = |reason| Error::CannotPartition {
@@ -65,7 +64,7 @@ impl Device {
     }
 }
 
-/// What the numbers alone forbid.
+/// Checks that need the numbers only.
 fn check(info: &DeviceInfo, partition: &Partition) -> Result<(), &'static str> {
     let units = usize::try_from(info.compute_units).unwrap_or(usize::MAX);
     let most = usize::try_from(info.max_sub_devices).unwrap_or(usize::MAX);
@@ -82,7 +81,7 @@ fn check(info: &DeviceInfo, partition: &Partition) -> Result<(), &'static str> {
         Partition::ByCounts(counts) => {
             (counts.len(), counts.iter().try_fold(0_usize, |sum, &count| sum.checked_add(count)))
         }
-        // How many parts there are is the runtime's business.
+        // The runtime decides on the number of parts.
         Partition::ByAffinity(_) => return Ok(()),
     };
     if used.is_none_or(|used| used > units) {

@@ -18,7 +18,8 @@ impl Device {
         unsafe { self.backend().can_access_peer(self.raw(), peer.raw(), access) }
     }
 
-    /// Lets kernels and copies on this device reach device memory of `peer`, until it is disabled. One way only.
+    /// Lets kernels and copies on this device reach device memory of `peer`, until access is disabled. The other direction is
+    /// separate.
     ///
     /// ```
     /// use usm_core::{DeviceType, HostDevice, PeerAccess, Runtime, RuntimeOptions};
@@ -35,12 +36,12 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::PeerAccess`] when the device cannot access that peer, or may already.
+    /// [`Error::PeerAccess`] when the device cannot access that peer, or access is enabled already.
     pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
         self.set_peer_access(peer, true, "it is enabled already")
     }
 
-    /// Takes [`enable_peer_access`](Self::enable_peer_access) back.
+    /// Disables the access that [`enable_peer_access`](Self::enable_peer_access) enabled.
     ///
     /// # Errors
     /// [`Error::PeerAccess`] when it was not enabled.
@@ -52,7 +53,7 @@ impl Device {
         let refused = |reason| {
             Err(Error::PeerAccess { device: self.filter_string(), peer: peer.filter_string(), reason })
         };
-        // The runtime's own functions do not tell a failure.
+        // The runtime's own functions report no failure.
         if self == peer {
             return refused("a device reaches its own memory without it");
         }

@@ -24,25 +24,25 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Name of the backend, when the filter asks for one.
+    /// Name of the backend, if the filter has one.
     #[must_use]
     pub fn backend(&self) -> Option<&'static str> {
         self.backend
     }
 
-    /// Type of the device, when the filter asks for one.
+    /// Type of the device, if the filter has one.
     #[must_use]
     pub fn device_type(&self) -> Option<DeviceType> {
         self.device_type
     }
 
-    /// Position among the devices that the other parts select, when the filter asks for one.
+    /// Position among the devices that the other parts select, if the filter has one.
     #[must_use]
     pub fn number(&self) -> Option<usize> {
         self.number
     }
 
-    /// Whether backend and type suit a device; the number is not looked at.
+    /// Whether backend and type accept a device. The number does not count.
     #[must_use]
     pub fn suits(&self, info: &DeviceInfo) -> bool {
         self.backend.is_none_or(|name| name == info.backend_name)
@@ -54,10 +54,10 @@ impl Filter {
 ///
 /// One or more filters, separated by commas. A filter is `backend:device_type:number` in this order with at least one part
 /// present, such as `opencl:cpu:0`, `gpu`, `level_zero:1` or `2`. The number counts, from 0, the devices that the other parts
-/// select. Names are in lower case; there are no blanks and no wildcards, since a part that may be anything is left out.
+/// select. Names are in lower case; there are no blanks and no wildcards: leave out a part to accept anything.
 ///
-/// All filters count alike, as the extension says: of the devices that any of them accepts, the one is taken that
-/// [`Runtime::default_device`](crate::Runtime::default_device) would prefer.
+/// The order of the filters is no preference, as in the extension: the selector chooses, among all devices that a filter accepts,
+/// the one that [`Runtime::default_device`](crate::Runtime::default_device) prefers.
 ///
 /// `host` is this library's embedded backend, which takes the place of SYCL 1.2.1's host device. `host:host` means the same. The
 /// type `custom` is an addition.
@@ -85,7 +85,7 @@ impl FilterSelector {
         &self.filters
     }
 
-    /// The selector of exactly this device; `None` for one without a number, and for a backend without a name here.
+    /// The selector of exactly this device; `None` for a device without a number, and for a backend without a name in selectors.
     pub(crate) fn of(info: &DeviceInfo) -> Option<Self> {
         let backend = BACKENDS.into_iter().find(|name| *name == info.backend_name)?;
         let number = Some(info.number?);

@@ -1,4 +1,4 @@
-//! From text to filter selectors, with errors that point at the part that is wrong.
+//! Parsing of filter selectors. Errors name the wrong part and its position.
 
 use std::str::FromStr;
 
@@ -19,7 +19,7 @@ impl FromStr for FilterSelector {
     }
 }
 
-/// Where in a filter the next part stands.
+/// The parts of a filter before the next one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Start,
@@ -29,7 +29,7 @@ enum Place {
 }
 
 impl Place {
-    /// How an error goes on about a part that has no business here.
+    /// The reason in the error about a part that is not allowed here.
     fn reason(self) -> String {
         let (backends, types) = (BACKENDS.join(", "), TYPES.map(|(name, _)| name).join(", "));
         match self {
@@ -64,7 +64,7 @@ fn parse(text: &str, mut position: usize, filter: &str) -> Result<Filter, Error>
             parsed.device_type = device_type;
             place = Place::AfterType;
         } else if part == "host" && place == Place::AfterBackend && parsed.backend == Some("host") {
-            // The extension lists `host` as a device type, too: that of the one device of this backend.
+            // The extension lists `host` as a device type, too. The one device of this backend has it.
             place = Place::AfterType;
         } else if is_number && place <= Place::AfterType {
             let number = part.parse().map_err(|_| wrong(format!("is larger than {}", usize::MAX)))?;

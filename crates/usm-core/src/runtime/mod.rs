@@ -1,4 +1,4 @@
-//! Which backends there are on this machine, their devices, and the choice of one.
+//! The backends of this machine, their devices, and the choice of a device.
 
 mod doctor;
 mod options;
@@ -25,12 +25,12 @@ static GLOBAL: ForkOnce<Runtime> = ForkOnce::new();
 
 /// The backends of a process.
 ///
-/// The host backend is always there. The SYCL runtime is searched for and loaded when somebody first asks for a device that is
-/// not a host one; a process that only uses the host backend never loads it.
+/// The host backend is always there. The SYCL runtime is searched for and loaded on the first request for a device of
+/// another backend. A process that uses only the host backend never loads it.
 ///
-/// Loading changes the environment of the process once: the OpenCL CPU driver that lies beside the SYCL runtime is appended to
-/// `OCL_ICD_FILENAMES`, without which it shows no CPU device. Do this while no other thread uses the environment, or switch it
-/// off with [`RuntimeOptions::autoconfig`] or `USM_SYCL_AUTOCONFIG=0`.
+/// Loading changes the environment of the process once: it appends the OpenCL CPU driver beside the SYCL runtime to
+/// `OCL_ICD_FILENAMES`. Otherwise the runtime shows no CPU device. Load while no other thread uses the environment, or switch
+/// this off with [`RuntimeOptions::autoconfig`] or `USM_SYCL_AUTOCONFIG=0`.
 #[derive(Debug)]
 pub struct Runtime {
     options: RuntimeOptions,
@@ -39,14 +39,14 @@ pub struct Runtime {
     host_side: HostSide,
     sycl: ForkOnce<SyclSide>,
     default_queues: ForkMutex<Vec<Queue>>,
-    /// Of the default device, once it was asked for.
+    /// The default device, from the first request on.
     default_queue: ForkOnce<Queue>,
     default_queues_from: ForkOnce<DefaultQueue>,
-    /// Held by who loads the SYCL runtime or makes a default queue, so that nobody else does meanwhile.
+    /// Held while a thread loads the SYCL runtime or makes a default queue.
     turn: PerProcess<Mutex<()>>,
 }
 
-/// Where the default queue of a device comes from, see [`Runtime::default_queues_from`].
+/// The source of default queues, see [`Runtime::default_queues_from`].
 pub type DefaultQueue = fn(&Device) -> Option<Queue>;
 
 impl Runtime {
@@ -87,7 +87,7 @@ impl Runtime {
         }
     }
 
-    /// A runtime whose devices, beside the host device, are those of `backend`: where a test backend plugs in.
+    /// A runtime with the devices of `backend` and the host device, for instance for a test backend.
     ///
     /// # Errors
     /// When the backend cannot list its devices.
@@ -98,22 +98,22 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// A number that is another one in each forked child: for what must not be used in a child of the process that made it, as locks
-    /// that another thread of the parent may have held.
+    /// A number that differs in each forked child. It marks values that a child must not use, such as locks that another thread of
+    /// the parent may have held.
     #[must_use]
     #[inline]
     pub fn fork_generation() -> u64 {
         fork::generation()
     }
 
-    /// Whether no process was forked on the way here since [`fork_generation`](Self::fork_generation) gave that number. One look.
+    /// Whether [`fork_generation`](Self::fork_generation) gave that number in this process. Reads one value.
     #[must_use]
     #[inline]
     pub fn is_fork_generation(number: u64) -> bool {
         fork::is_generation(number)
     }
 
-    /// Whether a backend belongs to the global runtime, without making that.
+    /// Whether a backend belongs to the global runtime. Does not make that runtime.
     pub(crate) fn is_global(backend: &Arc<dyn Backend>) -> bool {
         let is_it = |device: &Device| Arc::ptr_eq(device.backend(), backend);
         GLOBAL.get().is_some_and(|runtime| {
@@ -122,7 +122,7 @@ impl Runtime {
         })
     }
 
-    /// What became of each backend. Searches for the SYCL runtime if that did not happen yet.
+    /// The status of each backend. The first call may search for the SYCL runtime.
     #[must_use]
     pub fn status(&self) -> Vec<BackendStatus> {
         let names = |devices: &[Device]| devices.iter().map(Device::filter_string).collect();
@@ -156,15 +156,15 @@ impl Runtime {
     }
 
     /// Lets `source` choose the default queues, for instance those of another library in the process, which may differ from thread
-    /// to thread. It is called each time that a default queue is asked for; `None` means the runtime's own one. The first source
-    /// stays; the result says whether this is it.
+    /// to thread. The runtime calls it at each request for a default queue; `None` selects the runtime's own one. The first
+    /// source stays; the result says whether this one does.
     pub fn default_queues_from(&self, source: DefaultQueue) -> bool {
         self.default_queues_from.set(source)
     }
 
-    /// The queue to use on a device when nobody gave one: that of [`default_queues_from`](Self::default_queues_from), or else the
-    /// runtime's own: in order, in the device's default context, the same at each call. The runtime keeps its own queues, and
-    /// sub-devices that they were made for.
+    /// The queue for operations on a device without a given queue. It comes from [`default_queues_from`](Self::default_queues_from),
+    /// or else it is the runtime's own: in order, in the device's default context, the same at each call. The runtime keeps its
+    /// own queues, with their sub-devices.
     ///
     /// # Errors
     /// [`Error::Backend`] when the runtime cannot make it.
@@ -214,8 +214,8 @@ impl Runtime {
         Ok(queue)
     }
 
-    /// A queue in `context` to use on a device of it when nobody gave one: the default queue where that is of this context, else
-    /// a new one, in order.
+    /// The queue for operations on a device of `context` without a given queue: the default queue if it belongs to this context,
+    /// else a new one, in order.
     ///
     /// # Errors
     /// [`Error::DeviceNotInContext`], [`Error::Backend`] when the runtime cannot make it.
@@ -227,7 +227,7 @@ impl Runtime {
         context.create_queue(device, QueueProperties::IN_ORDER)
     }
 
-    /// The backend to which foreign SYCL handles belong.
+    /// The backend that external SYCL handles belong to.
     ///
     /// # Errors
     /// [`Error::BackendUnavailable`] when there is no SYCL runtime.

@@ -1,4 +1,4 @@
-//! What an application may say before the first device is asked for.
+//! Options of an application before its first request for a device.
 
 use std::path::PathBuf;
 
@@ -40,8 +40,8 @@ impl RuntimeOptions {
         self
     }
 
-    /// Simulated devices of the host backend in place of the one `host:cpu:0`, so that code for several devices can be tested on
-    /// any machine. There is always one: without any given, it is that one.
+    /// Simulated devices of the host backend in place of `host:cpu:0`, for tests of code for several devices on any machine. An empty
+    /// list stands for `host:cpu:0`.
     pub fn host_devices(mut self, devices: impl IntoIterator<Item = HostDevice>) -> Self {
         self.host_devices = devices.into_iter().collect();
         if self.host_devices.is_empty() {
@@ -56,7 +56,7 @@ impl RuntimeOptions {
         self
     }
 
-    /// Search here after `USM_SYCL_ROOT`; `origin` is how reports call the place.
+    /// Search here after `USM_SYCL_ROOT`; reports name the place `origin`.
     pub fn extra_root(mut self, origin: impl Into<String>, root: impl Into<PathBuf>) -> Self {
         self.extra_roots.push((origin.into(), root.into()));
         self

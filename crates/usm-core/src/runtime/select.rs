@@ -6,8 +6,8 @@ use super::Runtime;
 use crate::{Aspects, BackendId, Device, DeviceType, Error, Filter, FilterSelector, Result};
 
 impl Runtime {
-    /// The device to use when nobody asked for one: a GPU before a CPU before an accelerator, as SYCL's default selector does,
-    /// and a host device only when there is no SYCL device.
+    /// The device for code that requests none: a GPU before a CPU before an accelerator, like SYCL's default selector, and a host
+    /// device only when there is no SYCL device.
     #[must_use]
     pub fn default_device(&self) -> Device {
         self.preferred(self.devices()).unwrap_or_else(|| self.host_device().clone())
@@ -34,7 +34,7 @@ impl Runtime {
     fn select_by(&self, selector: &FilterSelector) -> Result<Device> {
         let all_are =
             |is: fn(&str) -> bool| selector.filters().iter().all(|filter| filter.backend().is_some_and(is));
-        // Who asks for the host device gets it without the SYCL runtime being loaded.
+        // A request for the host device does not load the SYCL runtime.
         let candidates = if all_are(|name| name == "host") { self.host.clone() } else { self.devices() };
         let accepted = candidates.iter().enumerate();
         let accepted =
@@ -82,7 +82,7 @@ impl Runtime {
         device.ok_or_else(|| self.no_device(format!("the aspects [{required}] without [{forbidden}]")))
     }
 
-    /// The device with the highest score, of several the first in the order of [`devices`](Self::devices). `None` refuses a
+    /// The device with the highest score. The first one in the order of [`devices`](Self::devices) wins a tie. `None` refuses a
     /// device.
     ///
     /// ```

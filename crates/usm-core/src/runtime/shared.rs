@@ -13,9 +13,9 @@ use crate::{Device, Queue, Result};
 /// The host backend of a runtime.
 #[derive(Debug)]
 pub(super) enum HostSide {
-    /// Of this copy.
+    /// The backend of this copy.
     Own(Arc<HostBackend>),
-    /// Of another one.
+    /// The backend of another copy.
     Shared(Arc<SharedHost>),
 }
 
@@ -35,17 +35,17 @@ impl HostSide {
 }
 
 impl Runtime {
-    /// A runtime whose host backend is that of another copy of this library in the process, as a Python extension needs it: memory
-    /// of both copies is the same memory then. The SYCL runtime is shared anyway.
+    /// A runtime over the host backend of another copy of this library in the process, for a Python extension: both copies then
+    /// know the same memory. All copies share the SYCL runtime anyway.
     ///
     /// # Safety
-    /// 1. As of [`SharedHost::new`].
+    /// 1. The conditions of [`SharedHost::new`].
     ///
     /// # Errors
     /// [`Error::SharedVersion`](crate::Error::SharedVersion) for a table of another version,
     /// [`Error::Backend`](crate::Error::Backend) when that backend has no device.
     pub unsafe fn with_host_table(options: RuntimeOptions, table: *const HostTable) -> Result<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise 1.
         let shared = Arc::new(unsafe { SharedHost::new(table) }?);
         let backend: Arc<dyn Backend> = Arc::clone(&shared) as _;
         let host = devices_of(&backend)?;
@@ -59,7 +59,7 @@ impl Runtime {
     /// Makes `make()` the runtime of this process, unless there is one.
     ///
     /// # Errors
-    /// That of `make`.
+    /// The error of `make`.
     pub fn init_global_with(make: impl FnOnce() -> Result<Self>) -> Result<&'static Self> {
         match GLOBAL.get() {
             Some(runtime) => Ok(runtime),
@@ -70,14 +70,14 @@ impl Runtime {
         }
     }
 
-    /// Whether the host backend is that of another copy of this library.
+    /// Whether the host backend belongs to another copy of this library.
     #[must_use]
     pub fn has_shared_host(&self) -> bool {
         matches!(self.host_side, HostSide::Shared(_))
     }
 
-    /// The table by which other copies of this library work on the host backend of this runtime; `None` where that is another
-    /// copy's already. The backend lives on as long as the process: make one table and keep it.
+    /// The table by which other copies of this library work on the host backend of this runtime; `None` where another copy
+    /// has the backend. The backend lives as long as the process: make one table and keep it.
     #[must_use]
     pub fn host_table(&self) -> Option<HostTable> {
         match &self.host_side {
@@ -100,13 +100,13 @@ impl Runtime {
     /// 1. The pointer came from a copy of this library that uses the same host backend, and its queue lives.
     ///
     /// # Errors
-    /// [`Error::Backend`](crate::Error::Backend) when the backend cannot tell what the queue consists of.
+    /// [`Error::Backend`](crate::Error::Backend) when the backend does not report the parts of the queue.
     pub unsafe fn host_queue(&self, pointer: NonNull<c_void>) -> Result<Queue> {
         let raw = RawQueue::new(pointer);
         match &self.host_side {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller's promise 1.
             HostSide::Own(backend) => unsafe { backend.retain(raw) },
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller's promise 1.
             HostSide::Shared(backend) => unsafe { backend.retain(raw) },
         }
         // SAFETY: the reference just added is given away.

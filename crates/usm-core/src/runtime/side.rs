@@ -1,4 +1,4 @@
-//! The SYCL runtime of a process: loading it once, and what is known about that.
+//! The SYCL runtime of a process: loading it once, and the status of that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ pub(super) struct SyclSide {
 }
 
 impl SyclSide {
-    /// A backend that the application brings.
+    /// A backend from the application.
     pub(super) fn plugged_in(backend: Arc<dyn Backend>) -> Result<Self> {
         let devices = devices_of(&backend)?;
         let state = BackendState::available();
@@ -37,7 +37,7 @@ impl SyclSide {
             let reason = "switched off by the application".to_owned();
             return Self::missing(reason, Vec::new(), Trouble::SwitchedOff);
         }
-        // Another thread of the parent may have been in the middle of it. Even when it was done, the child must not use it.
+        // Another thread of the parent may have been loading at the fork. A child must not use even a loaded runtime.
         let this = fork::generation();
         let loader = LOADER.compare_exchange(0, this, Ordering::Relaxed, Ordering::Relaxed);
         if loader.is_err_and(|loader| loader != this) || is_of_parent() {
@@ -62,7 +62,7 @@ pub(super) fn devices_of(backend: &Arc<dyn Backend>) -> Result<Vec<Device>> {
     Ok(backend.root_devices()?.into_iter().map(wrap).collect())
 }
 
-/// Whether this is a forked child that has the SYCL runtime from its parent, in which dpctl may have loaded it.
+/// Whether this is a forked child that inherited the SYCL runtime. dpctl may have loaded it in the parent.
 fn is_of_parent() -> bool {
     #[cfg(feature = "sycl")]
     return fork::is_forked_child() && sycl_sys::is_loaded();
@@ -79,9 +79,8 @@ fn load(_options: &RuntimeOptions) -> SyclSide {
 fn load(options: &RuntimeOptions) -> SyclSide {
     use crate::backend::sycl::SyclBackend;
 
-    // SAFETY: 1. That no other thread uses the environment meanwhile cannot be proved here: `Runtime` documents it, and
-    // SECURITY.md names it as part of the trust boundary. 2. The libraries are those that the application or the machine's owner
-    // chose to install.
+    // SAFETY: 1. The program keeps other threads from the environment meanwhile: `Runtime` documents this condition, and SECURITY.md
+    // names it as part of the trust boundary. 2. The application or the machine's owner chose the libraries.
     let loaded = match unsafe { sycl_sys::load(&options.search()) } {
         Ok(loaded) => loaded,
         Err(error) => return failed(options, &error),
@@ -133,7 +132,7 @@ fn failed(options: &RuntimeOptions, error: &sycl_sys::LoadError) -> SyclSide {
         }
         _ => None,
     });
-    // That the loader finds nothing by the bare name is the rule, not a reason.
+    // The loader usually finds nothing by the bare name, so this is no reason.
     let unusable = tried.iter().find(|tried| {
         matches!(tried.outcome, Outcome::LoadFailed(_)) && tried.origin != Origin::LoaderDefault
     });

@@ -1,11 +1,11 @@
-//! What became of a backend, as a value.
+//! The status of a backend, as a value.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::BackendId;
 
-/// A backend, what became of it, and its devices.
+/// A backend, its state, and its devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackendStatus {
@@ -21,24 +21,24 @@ pub struct BackendStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackendState {
-    /// It can.
+    /// The backend can be used.
     #[non_exhaustive]
     Available {
         /// The library it was loaded from, when it is not built in.
         library: Option<PathBuf>,
         /// The OpenCL CPU driver that was found with it.
         driver: Option<PathBuf>,
-        /// What somebody who misses a device should know.
+        /// Notes for a user who misses a device.
         notes: Vec<String>,
-        /// Every place that was tried, in order, one a line.
+        /// Each tried place, in order, one per line.
         tried: Vec<String>,
     },
-    /// It cannot.
+    /// The backend cannot be used.
     #[non_exhaustive]
     Missing {
-        /// Why, with every place that was tried and what to do.
+        /// The reason, with each tried place and a remedy.
         reason: String,
-        /// Every place that was tried, in order, one a line.
+        /// Each tried place, in order, one per line.
         tried: Vec<String>,
     },
 }

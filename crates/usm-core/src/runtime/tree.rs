@@ -1,4 +1,4 @@
-//! The device tree: platforms, their devices, and what each device has, as data and as text.
+//! The device tree: platforms, their devices, and the facts of each device, as data and as text.
 
 use std::fmt::{self, Write as _};
 
@@ -23,7 +23,7 @@ use crate::{Device, DeviceInfo, Platform, Result};
 pub struct DeviceTree {
     /// The platforms, in the order of [`Runtime::platforms`].
     pub platforms: Vec<PlatformBranch>,
-    /// The device that is used when nobody asks for one.
+    /// The device for code that requests none.
     pub default: Device,
 }
 
@@ -84,7 +84,7 @@ impl fmt::Display for DeviceTree {
     }
 }
 
-/// What a device has, a line each.
+/// The facts of a device, one per line.
 pub(super) fn facts(info: &DeviceInfo) -> Vec<String> {
     let mut memory = format!(
         "memory: {} global, {} in one allocation, {} local",

@@ -1,4 +1,4 @@
-//! Answers of a backend as data, and how a decorator makes one up that says "failed".
+//! Answers of a backend as data, and the answers of failed calls.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -9,11 +9,11 @@ use crate::backend::{
 };
 use crate::{DeviceInfo, Error, KernelInfo, PointerInfo, Result};
 
-/// What a call answered.
+/// The answer of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Nothing but that it is done.
+    /// Success without a value.
     Done,
     /// The text of the error.
     Failed(String),
@@ -23,17 +23,17 @@ pub enum Answer {
     Devices(Vec<RawDevice>),
     /// Platforms, each with a reference of its own.
     Platforms(Vec<RawPlatform>),
-    /// That there is no such object.
+    /// No such object.
     Nothing,
     /// Filter string of the device, or name of the platform, that was described.
     Described(String),
     /// Context, device and properties of a queue.
     Parts(RawContext, RawDevice, QueueProperties),
-    /// Address of a new block, or that there was no memory.
+    /// Address of a new block; `None` without memory.
     Block(Option<usize>),
-    /// What is known about an address.
+    /// The facts about an address.
     Pointer(Option<PointerInfo>),
-    /// Address of a foreign object.
+    /// Address of an external object.
     Foreign(usize),
     /// Yes or no.
     Is(bool),
@@ -45,13 +45,13 @@ pub enum Answer {
     Times(ProfilingTimes),
     /// Events, each with a reference of its own.
     Events(Vec<RawEvent>),
-    /// A kernel with a reference of its own, or that there is none.
+    /// A kernel with a reference of its own; `None` without such a kernel.
     Kernel(Option<RawKernel>),
-    /// What is known about a kernel.
+    /// The facts about a kernel.
     KernelInfo(KernelInfo),
 }
 
-/// The return type of a method: what it says, and what it is when the method fails.
+/// The return type of a method: its values as answers, and its value when the method fails.
 pub(super) trait Outcome: Sized {
     /// The outcome of a failed call; `None` for a method that cannot fail.
     fn failure(error: Error) -> Option<Self>;
@@ -59,7 +59,7 @@ pub(super) trait Outcome: Sized {
     fn answer(&self) -> Answer;
 }
 
-/// What a fallible method answers when it succeeds.
+/// The value of a fallible method that succeeds.
 pub(super) trait Success {
     fn answer(&self) -> Answer;
 }

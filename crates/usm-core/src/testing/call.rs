@@ -1,4 +1,4 @@
-//! Calls of a backend as data: which method, and the arguments that matter.
+//! Calls of a backend as data: the method and its arguments.
 
 use std::ffi::CString;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::{ExecutionRange, KernelArgument, UsmKind};
 
 macro_rules! methods {
     ($($variant:ident, $name:literal, $fallible:literal;)+) => {
-        /// A method of [`Backend`](crate::backend::Backend), each but `id`, which asks nothing of a runtime.
+        /// A method of [`Backend`](crate::backend::Backend), except `id`, which calls no runtime.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Method {
@@ -30,7 +30,7 @@ macro_rules! methods {
                 }
             }
 
-            /// Whether the method can answer that it failed.
+            /// Whether the method can return a failure.
             #[must_use]
             pub const fn is_fallible(self) -> bool {
                 match self {
@@ -102,7 +102,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// One call of a backend. Memory is named by its address; nothing here keeps anything alive.
+/// One call of a backend. Memory is named by its address. A call keeps no object alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "variants and fields have the names of `Backend`'s methods and arguments")]
 #[non_exhaustive]

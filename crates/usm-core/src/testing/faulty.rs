@@ -8,7 +8,7 @@ use super::forward::signatures::*;
 use super::{Call, Method};
 use crate::Error;
 
-/// Which call fails: a position among the fallible calls, counted from 1, of all methods or of one.
+/// The call that fails: a position among the fallible calls of all methods or of one, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     at: usize,
@@ -29,7 +29,7 @@ impl Fault {
         Self { at: n, method: None, persistent: true }
     }
 
-    /// The same, counting the calls of one method only. One that is not [fallible](Method::is_fallible) never fails.
+    /// The same, counting the calls of one method only. A method that is not [fallible](Method::is_fallible) never fails.
     #[must_use]
     pub const fn of(mut self, method: Method) -> Self {
         self.method = Some(method);
@@ -48,13 +48,12 @@ struct State {
     failures: usize,
 }
 
-/// A backend that fails where a test says, and else does what the backend below does.
+/// A backend that fails at calls that a test selects, and passes all other calls to the backend below.
 ///
-/// A call that fails does not reach the backend below, except for [`wait`](Backend::wait), which has waited when it fails. Failing
-/// calls answer [`Error::Backend`] with the method's name; `allocate` answers that there is no memory, `bundle_kernel` that
-/// there is no kernel.
+/// A failing call does not reach the backend below, except [`wait`](Backend::wait), which waits before it fails. Failing calls
+/// return [`Error::Backend`] with the method's name; `allocate` and `bundle_kernel` return `None`.
 ///
-/// Run a scenario with [`Fault::at`] 1, 2, … until [`failures`](Self::failures) stays 0: then it has passed.
+/// Run a scenario with [`Fault::at`] 1, 2, … until [`failures`](Self::failures) stays 0. All its calls have failed once then.
 #[derive(Debug)]
 pub struct FaultyBackend {
     inner: Arc<dyn Backend>,
@@ -62,13 +61,13 @@ pub struct FaultyBackend {
 }
 
 impl FaultyBackend {
-    /// Nothing fails until [`arm`](Self::arm).
+    /// No call fails before [`arm`](Self::arm).
     #[must_use]
     pub fn new(inner: Arc<dyn Backend>) -> Self {
         Self { inner, state: Mutex::default() }
     }
 
-    /// Lets a call fail, instead of what was armed before. All counts start again.
+    /// Lets a call fail, in place of the armed one. All counts start again.
     pub fn arm(&self, fault: Fault) {
         *self.state() = State { fault: Some(fault), ..State::default() };
     }
@@ -78,26 +77,26 @@ impl FaultyBackend {
         self.state().fault = None;
     }
 
-    /// How many fallible calls there were since the last [`arm`](Self::arm), with those that were made to fail.
+    /// Number of fallible calls since the last [`arm`](Self::arm), the failed ones included.
     #[must_use]
     pub fn calls(&self) -> usize {
         self.state().calls.values().sum()
     }
 
-    /// How many of these calls were of one method.
+    /// Number of these calls that were calls of one method.
     #[must_use]
     pub fn calls_of(&self, method: Method) -> usize {
         self.state().calls.get(&method).copied().unwrap_or(0)
     }
 
-    /// How many calls were made to fail since the last [`arm`](Self::arm).
+    /// Number of calls that failed by this backend since the last [`arm`](Self::arm).
     #[must_use]
     pub fn failures(&self) -> usize {
         self.state().failures
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing is half done while the lock is held.
+        // The state is whole at any panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -126,7 +125,7 @@ impl FaultyBackend {
         let error = Error::Backend { backend: self.inner.id(), call: method.name() };
         match R::failure(error) {
             Some(failure) if method == Method::Wait => {
-                // Promise 4 holds for a wait that fails, too.
+                // Promise 4 holds for a failing wait, too.
                 drop(run());
                 failure
             }

@@ -1,4 +1,4 @@
-//! Forking again and again while other threads are at work, to show that no child hangs.
+//! Repeated forks beside busy threads, to show that no child hangs.
 
 use std::env;
 use std::hint;
@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Looks at a child before it counts as hung, all but the first ones a millisecond apart. Counted and not timed: a machine that
-/// stops everything for a while stops the count, too.
+/// Number of checks before a child counts as hung, one per millisecond after the first ones. A count stops on a machine that stops
+/// all programs for a while; a clock would not.
 const LOOKS: usize = 30_000;
-/// Looks without a pause.
+/// Checks without a pause.
 const QUICK_LOOKS: usize = 200;
 
-/// How many children a test forks beside one kind of activity: `default`, unless the variable `USM_TEST_FORKS` says a number.
+/// Number of children that a test forks beside one kind of activity: `USM_TEST_FORKS` in the environment, or `default`.
 #[must_use]
 pub fn number(default: usize) -> usize {
     env::var("USM_TEST_FORKS").ok().and_then(|number| number.parse().ok()).unwrap_or(default)
 }
 
-/// Forks `forks` children, one after the other, while threads of their own run each of `busy` over and over. Each child runs `child`,
-/// which says whether all was well, and ends without handlers.
+/// Forks `forks` children, one after the other, while one thread per function of `busy` runs it over and over. Each child runs
+/// `child`, which returns `true` on success, and exits without handlers.
 ///
 /// # Errors
-/// Which child failed or hung. A child that hangs is killed.
+/// The first child that failed or hung. A hanging child is killed.
 pub fn fork_beside(
     forks: usize,
     busy: &[&(dyn Fn() + Sync)],
@@ -51,13 +51,13 @@ pub fn fork_beside(
 /// Forks one child and waits for its end.
 ///
 /// # Errors
-/// How it ended, when not well.
+/// The status of a child that failed.
 pub fn one(child: &dyn Fn() -> bool) -> Result<(), String> {
-    // SAFETY: the child runs what this library promises to work in a child, and ends without handlers.
+    // SAFETY: the child only calls functions that this library supports in a child, and exits without handlers.
     match unsafe { libc::fork() } {
         0 => {
             let is_well = catch_unwind(AssertUnwindSafe(child)).unwrap_or_else(|payload| {
-                // Test runners keep what macros print, and the child has no more time to show it.
+                // Test runners capture the output of macros, and the child exits before it is shown.
                 let text = payload.downcast_ref::<String>().cloned();
                 let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
                 let _ = writeln!(io::stderr(), "in a forked child: {}", text.unwrap_or_default());

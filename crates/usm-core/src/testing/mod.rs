@@ -2,12 +2,12 @@
 //!
 //! | decorator | for |
 //! |---|---|
-//! | [`FaultyBackend`] | failing call 1, 2, … of a scenario: every error path is walked, and must leave nothing behind |
-//! | [`DelayedBackend`] | operations that end late and in another order: memory that goes away too early shows |
-//! | [`RecordingBackend`] | which calls were made, with what, in which order |
+//! | [`FaultyBackend`] | failing call 1, 2, … of a scenario, so that each error path runs and its leaks show |
+//! | [`DelayedBackend`] | operations that complete late and in another order, so that memory that is freed too early shows |
+//! | [`RecordingBackend`] | a list of all calls with their arguments, in order |
 //!
-//! Host code takes no short cut to device memory behind them ([`Device::host_reachable`](crate::Device::host_reachable) is false), so
-//! that every operation on it passes through.
+//! Behind a decorator host code does not reach device memory ([`Device::host_reachable`](crate::Device::host_reachable) is false), so
+//! that each operation on it is a call of the decorator.
 //!
 //! [`forks`] forks children beside busy threads. [`queues()`] finds the queues to test on.
 //!

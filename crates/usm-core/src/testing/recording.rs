@@ -1,4 +1,4 @@
-//! A backend that writes down every call.
+//! A backend that records every call.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ use crate::backend::Aspects;
 pub struct Record {
     /// The call.
     pub call: Call,
-    /// What it answered.
+    /// The answer.
     pub answer: Answer,
 }
 
-/// A backend that does what the one below does and records each call, in the order in which they returned.
+/// A backend that passes each call to the backend below and records it, in the order of the returns.
 ///
-/// `Display` lists the calls, one a line. Handles are numbered there as they first appear (a runtime may use the value of
-/// a released handle again, which keeps its number); memory has its address.
+/// `Display` lists the calls, one per line. It numbers handles in the order of their first appearance (a runtime may reuse the
+/// value of a released handle, which keeps its number), and names memory by its address.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -53,7 +53,7 @@ pub struct RecordingBackend {
     observer: Observer,
 }
 
-/// What runs after each call.
+/// A function that runs after each call.
 struct Observer(Box<dyn Fn(&Call) + Send + Sync>);
 
 impl fmt::Debug for Observer {
@@ -75,20 +75,20 @@ impl RecordingBackend {
         }
     }
 
-    /// The same, with `observer` run after each call, on its thread, before the caller gets the answer. A test that holds a
-    /// thread there makes a schedule of its own.
+    /// The same, with `observer` run after each call, on its thread, before the caller gets the answer. A test can hold a thread there
+    /// to make a schedule of its own.
     #[must_use]
     pub fn with_observer(self, observer: impl Fn(&Call) + Send + Sync + 'static) -> Self {
         Self { observer: Observer(Box::new(observer)), ..self }
     }
 
-    /// The same, as if `inner` ran no host tasks: what is built on queues then has to do without.
+    /// The same, as if `inner` ran no host tasks, for tests of code that has to do without.
     #[must_use]
     pub fn without_host_tasks(self) -> Self {
         Self { hides_host_tasks: true, ..self }
     }
 
-    /// The same, as if the devices of `inner` had none of these aspects.
+    /// The same, as if the devices of `inner` had none of the `aspects`.
     #[must_use]
     pub fn without_aspects(self, aspects: Aspects) -> Self {
         Self { hidden_aspects: aspects, ..self }
@@ -100,19 +100,19 @@ impl RecordingBackend {
         self.lock().clone()
     }
 
-    /// How many calls of a method there were so far.
+    /// Number of calls of a method so far.
     #[must_use]
     pub fn count(&self, method: Method) -> usize {
         self.lock().iter().filter(|record| record.call.method() == method).count()
     }
 
-    /// Forgets all calls so far.
+    /// Removes all calls so far.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Record>> {
-        // Nothing is half done while the lock is held.
+        // The records are whole at any panic.
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -131,14 +131,13 @@ impl fmt::Display for RecordingBackend {
     }
 }
 
-// SAFETY: every call goes to `inner` and every answer comes from it unchanged, so that its promises hold here, but for aspects that
-// are missing, of which nothing is promised; a record
-// holds no reference and frees nothing, and writing it down does not panic (promise 5).
+// SAFETY: promises 1 to 4: every call goes to `inner`, and every answer comes from it unchanged, except for hidden aspects, about which
+// there is no promise. A record holds no reference and frees nothing. Promise 5: no record panics.
 unsafe impl Backend for RecordingBackend {
     forward!(most);
 
     unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller's promise 1.
         let mut info = self.around(Call::DeviceInfo { device }, || unsafe { self.inner.device_info(device) });
         info.aspects.remove(self.hidden_aspects);
         info

@@ -20,8 +20,8 @@ struct KeptBytes {
     count: usize,
 }
 
-// SAFETY: 1. the buffer is held as long as this lives (P1, P2, Q1). 2. That no other code writes it meanwhile is up to the
-// Python program, as for every consumer of the buffer protocol.
+// SAFETY: 1. The buffer is held as long as this lives (P1, P2, Q1). 2. The Python program has to keep other code from writing the
+// bytes, as for every consumer of the buffer protocol.
 unsafe impl HostMemory for KeptBytes {
     fn start(&self) -> *const u8 {
         self.bytes.start().cast_const()
@@ -32,10 +32,11 @@ unsafe impl HostMemory for KeptBytes {
     }
 }
 
-/// As `KeptBytes`, of a buffer that said it is writable.
+/// As `KeptBytes`. Invariant Q2: the buffer said that it is writable.
 struct KeptTarget(KeptBytes);
 
-// SAFETY: as for `KeptBytes`.
+// SAFETY: 1. The buffer is held as long as this lives (P1, P2, Q1). 2. The Python program has to keep other code from the bytes, as for
+// every consumer of the buffer protocol.
 unsafe impl HostMemory for KeptTarget {
     fn start(&self) -> *const u8 {
         self.0.start()
@@ -46,7 +47,7 @@ unsafe impl HostMemory for KeptTarget {
     }
 }
 
-// SAFETY: 1. the buffer said that it is writable. 2. As for `KeptBytes`.
+// SAFETY: 1. The buffer is writable (Q2). 2. The Python program has to keep other code from the bytes.
 unsafe impl HostMemoryMut for KeptTarget {
     fn start_mut(&mut self) -> *mut u8 {
         self.0.bytes.start()
@@ -89,7 +90,7 @@ fn kept(name: &str, bytes: HostBytes, count: usize, other: &UsmBuffer) -> PyResu
     Ok(KeptBytes { bytes, count })
 }
 
-/// Submits a transfer that comes after the events that were asked for, and in an in-order queue after all before it.
+/// Submits a transfer after the given events, and in an in-order queue after all earlier operations.
 fn submit<H: Send + 'static>(
     py: Python<'_>,
     queue: &Queue,

@@ -1,4 +1,4 @@
-//! The capsules "SyclContextRef" and "SyclQueueRef": what other SYCL libraries for Python exchange.
+//! The capsules "SyclContextRef" and "SyclQueueRef", which SYCL libraries for Python exchange.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;

@@ -1,7 +1,7 @@
 //! Our queues, contexts and devices as dpctl's, for programs that have imported it, and dpctl's as ours.
 //!
 //! Three classes of objects stand for a queue: ours, dpctl's, and the joint class, which is a subclass of dpctl's with an object of
-//! ours inside (`usm._dpctl`). What the program gave comes back: a queue keeps the object of dpctl that it came from.
+//! ours inside (`usm._dpctl`). A program gets its own objects back: a queue keeps the object of dpctl that it came from.
 
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -44,13 +44,13 @@ impl Classes {
     }
 }
 
-/// What this package uses of dpctl.
+/// The parts of dpctl that this package uses.
 struct Dpctl {
     queue: Classes,
     context: Classes,
     device: Classes,
     cached_queue: Py<PyAny>,
-    /// Of the process that imported it. dpctl itself does not know of forks.
+    /// Generation of the process that imported it. dpctl itself ignores forks.
     fork_generation: u64,
 }
 
@@ -80,7 +80,7 @@ fn dpctl(py: Python<'_>) -> PyResult<Option<&'static Dpctl>> {
 /// The Python objects that stand for a queue, kept with it.
 #[derive(Default)]
 struct Objects {
-    /// Of dpctl's own class, which refers to nothing of ours: no cycle.
+    /// An object of dpctl's own class. It has no reference to ours, so there is no cycle.
     given: Option<Py<PyAny>>,
     /// A weak reference to an object of the joint class, which owns the queue.
     made: Mutex<Option<Py<PyWeakrefReference>>>,
@@ -122,7 +122,7 @@ pub(crate) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<
     Ok(made)
 }
 
-/// The context of a queue as a Python object: that of the queue that the program gave, or as [`context_object`].
+/// The context of a queue as a Python object: the one of the program's own queue, or like [`context_object`].
 pub(crate) fn queue_context<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
     match queue.attached::<Objects>().and_then(|objects| objects.given.as_ref()) {
         Some(given) => given.bind(py).getattr(intern!(py, "sycl_context")),
@@ -130,7 +130,7 @@ pub(crate) fn queue_context<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bou
     }
 }
 
-/// The device of a queue as a Python object: that of the queue that the program gave, or as [`device_object`].
+/// The device of a queue as a Python object: the one of the program's own queue, or like [`device_object`].
 pub(crate) fn queue_device<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
     match queue.attached::<Objects>().and_then(|objects| objects.given.as_ref()) {
         Some(given) => given.bind(py).getattr(intern!(py, "sycl_device")),
@@ -158,7 +158,7 @@ pub(crate) fn own_context_object<'py>(py: Python<'py>, context: &Context) -> PyR
 
 /// A device as a Python object: one of the joint class; one of ours without dpctl.
 pub(crate) fn device_object<'py>(py: Python<'py>, device: &Device) -> PyResult<Bound<'py, PyAny>> {
-    /// Those of root devices, which stay as long as the process anyway.
+    /// Objects of root devices, which stay as long as the process anyway.
     static ROOTS: Mutex<Vec<(Device, Py<PyAny>)>> = Mutex::new(Vec::new());
     let dpctl = if device.backend_id() == BackendId::Sycl { dpctl(py)? } else { None };
     let ours = || Bound::new(py, SyclDevice::from_device(device.clone()));
@@ -211,7 +211,7 @@ pub(crate) fn own_device(object: &Bound<'_, PyAny>) -> PyResult<Option<Device>> 
     own(object, |dpctl| &dpctl.device, |device: &SyclDevice| device.device().clone())
 }
 
-/// What an object of our class, or the one inside of an object of the joint class, stands for; `None` for other objects.
+/// The value inside of an object of our class or of the joint class; `None` for other objects.
 fn own<T: PyClass<Frozen = True> + Sync, R>(
     object: &Bound<'_, PyAny>,
     classes: fn(&Dpctl) -> &Classes,
@@ -245,7 +245,7 @@ fn is_theirs(object: &Bound<'_, PyAny>, classes: fn(&Dpctl) -> &Classes) -> PyRe
     dpctl(py)?.map_or(Ok(false), |dpctl| object.is_instance(classes(dpctl).theirs.bind(py)))
 }
 
-/// The default queues of dpctl that were asked for. dpctl has one for each root device of a process, which stays the same.
+/// The requested default queues of dpctl. dpctl has one for each root device of a process, always the same.
 static DEFAULTS: ForkMutex<Vec<(Device, Queue)>> = ForkMutex::new(Vec::new());
 
 /// What [`default_queue`] has found before, without Python.
@@ -261,7 +261,7 @@ pub(super) fn default_queue(py: Python<'_>, runtime: &Runtime, device: &Device) 
     let Some(dpctl) = dpctl(py)?.filter(|dpctl| Runtime::is_fork_generation(dpctl.fork_generation)) else {
         return Ok(None);
     };
-    // In a forked child there is no context either: the runtime tells that of its own queue.
+    // A forked child has no context either. The runtime's own queue reports the error.
     if device.parent().or_raise()?.is_some() || device.default_context().is_err() {
         return Ok(None);
     }
@@ -281,7 +281,7 @@ pub(super) fn default_queue(py: Python<'_>, runtime: &Runtime, device: &Device) 
     Ok(Some(queue))
 }
 
-/// A queue of dpctl and what it is here.
+/// A queue of dpctl with our queue for it.
 struct Pair {
     theirs: Py<PyAny>,
     ours: Queue,

@@ -33,13 +33,13 @@ use crate::number::sequence;
 pub struct SyclEvent {
     /// Whose end is the end of the operation.
     events: Vec<Event>,
-    /// What a following operation comes after.
+    /// The order for a following operation.
     dependencies: Vec<Dependency>,
     flight: Option<Arc<Flight>>,
 }
 
 impl SyclEvent {
-    /// Wraps an event, which knows nothing of its operands: whoever has submitted it keeps them.
+    /// Wraps an event without its operands. The submitter keeps them.
     #[must_use]
     pub fn from_event(event: Event) -> Self {
         Self::after(event, Vec::new())
@@ -72,7 +72,7 @@ impl SyclEvent {
         let waited = interrupt::wait_all(py, &self.events);
         let finished = py.detach(|| {
             if !self.events.iter().all(Event::is_complete) {
-                return Ok(()); // a signal: the operation goes on, and keeps what it needs
+                return Ok(()); // a signal: the operation goes on, and keeps its operands
             }
             let finished = self.flight.as_ref().map_or(Ok(()), |flight| flight.finish());
             flight::sweep();

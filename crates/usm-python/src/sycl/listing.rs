@@ -1,4 +1,4 @@
-//! What the printing functions print about platforms and devices.
+//! The texts of the printing functions about platforms and devices.
 
 use std::fmt::Write as _;
 

@@ -10,7 +10,7 @@ use super::dpctl;
 use super::runtime;
 use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, SyclDeviceCreationError, type_name};
 
-/// What an argument that says where something is to happen stands for.
+/// The meaning of an argument that selects a device, a context or a queue.
 pub(crate) enum Target {
     /// A device alone.
     Device(Device),
@@ -180,7 +180,7 @@ pub(crate) fn pickled_queue(device: &Bound<'_, PyString>, instead: &str) -> PyRe
     })
 }
 
-/// The queue that the argument `name` asks for; the default queue when there is none.
+/// The queue that the argument `name` selects; the default queue without an argument.
 pub(crate) fn queue_argument(
     py: Python<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! What the committed modules were built from: a text file of hashes beside them, and the test that it is true.
+//! The sources of the committed modules: a text file of hashes beside them, and the test that it is true.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ use crate::python::KERNELS;
 /// The file's name.
 pub(super) const MANIFEST: &str = "modules.txt";
 
-/// The hash of all that goes into a module, and that of the module, by file name.
+/// The hash of all sources of a module, and the hash of the module, by file name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
     modules: BTreeMap<String, (u64, u64)>,
@@ -18,7 +18,7 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// That of the files in the folder as they are now.
+    /// The manifest of the files that are in the folder now.
     pub(super) fn of(folder: &Path) -> io::Result<Self> {
         let source = std::fs::read(folder.join(SOURCE))?;
         let mut manifest = Self { modules: BTreeMap::new(), len_bytes: 0 };
@@ -50,7 +50,7 @@ impl Manifest {
     }
 }
 
-/// FNV-1a of 64 bits: it tells that something changed, not that nobody wanted it to.
+/// FNV-1a of 64 bits. It shows accidental changes, and is no protection against an attacker.
 fn hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()

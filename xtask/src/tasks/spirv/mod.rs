@@ -16,7 +16,7 @@ use modules::{FLAGS, SOURCE, all};
 /// Where sources and modules are.
 const FOLDER: &str = "crates/usm-array/kernels";
 
-/// Builds all modules, validates them and notes what they were built from. Nothing is written when one of them is wrong.
+/// Builds all modules, validates them, and writes them with the hashes of their sources. One wrong module prevents all writes.
 pub(crate) fn run(project: &Project) -> Outcome<()> {
     let shell = project.shell();
     let folder = project.root().join(FOLDER);

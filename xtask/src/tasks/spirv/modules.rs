@@ -16,7 +16,7 @@ const JOBS: [(&str, Option<&str>); 2] = [("copy", None), ("fill", Some("-DFILL")
 
 const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// For every module. SPIR-V 1.0 is what every OpenCL driver with SPIR-V takes.
+/// For every module. All OpenCL drivers with SPIR-V accept SPIR-V 1.0.
 pub(super) const FLAGS: [&str; 10] = [
     "--target=spirv64v1.0",
     "-x",

@@ -55,7 +55,7 @@ impl UsmArray {
     /// As [`slice`](Self::slice), in a box, where the view is made and stays: for objects that hold arrays, which are moved often.
     ///
     /// # Errors
-    /// Those of [`slice`](Self::slice).
+    /// The errors of [`slice`](Self::slice).
     pub fn slice_boxed(&self, items: &[SliceItem]) -> Result<Box<Self>> {
         if let &[SliceItem::Index(index)] = items {
             let offset = self.layout.offset_at(index)?;
@@ -89,12 +89,12 @@ impl UsmArray {
         Box::write(place, Self { buffer, dtype: *dtype, layout, origin: *origin })
     }
 
-    /// Becomes the view, for which A1 to A4 hold as in `view_of`; with an error it is worth nothing any more.
+    /// Sets this value to the view, for which A1 to A4 hold as in `view_of`. After an error the value is invalid.
     fn narrow(&mut self, items: &[SliceItem]) -> Result<()> {
         Ok(self.layout.narrow(items)?)
     }
 
-    /// The same array, through which nothing can be written, nor through its buffer or any view.
+    /// The same array, read-only, like its buffer and all its views.
     #[must_use]
     pub fn read_only(&self) -> Self {
         Self {

@@ -9,7 +9,7 @@ impl UsmArray {
     /// The real parts of complex numbers; of other numbers the array itself.
     ///
     /// # Errors
-    /// - those of [`UsmArray::from_parts`] for arrays without elements and with extreme strides
+    /// - the errors of [`UsmArray::from_parts`] for arrays without elements and with extreme strides
     pub fn real(&self) -> Result<Self> {
         match part_dtype(self.dtype) {
             Some(dtype) => self.in_dtype(dtype, self.layout.part(false)?, 0),
@@ -21,7 +21,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::NotComplex`]: the elements are no complex numbers, so that there is no memory to view
-    /// - those of [`UsmArray::real`]
+    /// - the errors of [`UsmArray::real`]
     pub fn imag(&self) -> Result<Self> {
         let dtype = part_dtype(self.dtype).ok_or(Error::NotComplex { found: self.dtype })?;
         self.in_dtype(dtype, self.layout.part(true)?, 0)
@@ -53,13 +53,13 @@ impl UsmArray {
         self.in_dtype(dtype, layout, lead_bytes)
     }
 
-    /// An array over the same bytes, of a buffer that starts so many bytes later. All bounds are proved again.
+    /// An array over the same bytes, with a buffer that starts `lead_bytes` later. All bounds are proved again.
     fn in_dtype(&self, dtype: Dtype, layout: Layout, lead_bytes: usize) -> Result<Self> {
         let buffer = match lead_bytes {
             0 => self.buffer.clone(),
             lead => self.buffer.sub_buffer(lead, self.buffer.len_bytes() - lead)?, // at most up to an element, by A1
         };
-        // The published address stays if it is a whole number of the new elements away, else it is that of the buffer.
+        // The published address stays if it is a whole number of new elements away, else it becomes the start of the buffer.
         let itemsize = dtype.itemsize_bytes().cast_signed();
         let origin_bytes = self
             .origin

@@ -23,7 +23,7 @@ pub enum Overlap {
 }
 
 impl Overlap {
-    /// True unless it is certain that nothing is shared.
+    /// False only if the layouts certainly share no element.
     #[must_use]
     pub fn is_possible(self) -> bool {
         self != Self::No
@@ -117,7 +117,7 @@ impl Layout {
     ///
     /// let windows = Layout::contiguous(&[6], Order::C)?.sliding_window_view(&[3], None)?;
     /// assert_eq!(windows.internal_overlap(usize::MAX), Overlap::Yes);
-    /// // Strides that look as if they could meet, but do not.
+    /// // Strides with common multiples that the layouts do not reach.
     /// let layout = Layout::new(&[3, 2], Some(&[2, 3]), 0, Order::C)?;
     /// assert_eq!(layout.internal_overlap(usize::MAX), Overlap::No);
     /// # Ok::<(), usm_array::LayoutError>(())

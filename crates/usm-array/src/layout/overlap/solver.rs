@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use super::Overlap;
 use crate::layout::Axes;
 
-/// One unknown and what it is multiplied by.
+/// One unknown with its factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) step: u128,
@@ -23,7 +23,7 @@ pub(super) struct Problem {
     target: i128,
 }
 
-/// What the terms from one on can reach.
+/// The sums that the terms from one on can reach.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
     /// The largest sum
@@ -73,7 +73,7 @@ impl Rest {
     /// The rest with one term more in front.
     fn with(self, term: Term) -> Self {
         let (divisor, inverse) = gcd_and_inverse(term.step, self.divisor);
-        // The steps of the term must leave no gap between what the rest reaches around each of them.
+        // The ranges that the rest reaches around each step of the term must leave no gap.
         let is_complete = self.is_complete
             && match self.divisor {
                 0 => true,
@@ -89,8 +89,8 @@ impl Rest {
     }
 }
 
-/// Looks for a solution with the terms that are left. `rests` has one entry more than there are terms: what is reached from
-/// each of them on, and at last nothing.
+/// Looks for a solution with the remaining terms. `rests` has the sums that are reached from each term on, and a last entry
+/// without terms.
 fn search(terms: &[Term], rests: &[Rest], target: u128, work: &mut usize) -> Overlap {
     let [rest, behind @ ..] = rests else { return Overlap::No };
     if target > rest.reach || (rest.divisor == 0 && target != 0) {
@@ -103,7 +103,7 @@ fn search(terms: &[Term], rests: &[Rest], target: u128, work: &mut usize) -> Ove
     if rest.is_complete {
         return Overlap::Yes;
     }
-    // Values that leave something between 0 and what the rest reaches.
+    // Values with a remainder between 0 and the highest sum of the rest.
     let lowest = target.saturating_sub(next.reach).div_ceil(term.step);
     let highest = (target / term.step).min(term.most);
     // The first of them in the right class.
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_limit_gives_up_and_none_is_exact() {
-        // A knapsack of steps that are nearly equal, without a pattern: neither range nor divisor help.
+        // A knapsack of nearly equal steps without a pattern, where range and divisor exclude no value.
         let steps: Vec<(u128, u128)> = (0..14).map(|k| ((1 << 30) + k * k * k * 7919 + 14 * k, 1)).collect();
         let target = 1 + steps.iter().step_by(2).map(|&(step, _)| step.cast_signed()).sum::<i128>();
         assert_eq!(solve(&steps, target, 3), Overlap::Maybe);
@@ -207,7 +207,7 @@ mod tests {
             }
             let expected = if sums.contains(&target) { Overlap::Yes } else { Overlap::No };
             prop_assert_eq!(solve(&terms, target, usize::MAX), expected);
-            // A limit may give up, but never says something wrong.
+            // A search may stop at its limit. Its answer is never wrong.
             let limited = solve(&terms, target, 1);
             prop_assert!(limited == expected || limited == Overlap::Maybe);
         }

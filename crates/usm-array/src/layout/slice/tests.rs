@@ -126,7 +126,7 @@ fn refusals_carry_the_numbers() {
     // At once, and with all numbers.
     let many = vec![NewAxis; 1 << 20];
     assert_eq!(layout.slice(&many), Err(LayoutError::TooManyAxes { found: (1 << 20) + 2 }));
-    // What is wrong with all of the items goes before what is wrong with one.
+    // An error of the items as a whole comes before an error of one item.
     let all = LayoutError::TooManyIndices { ndim: 2, found: 3 };
     assert_eq!(layout.slice(&[Index(9), Index(0), Index(0)]), Err(all));
     let all = LayoutError::RepeatedEllipsis { found: 2 };

@@ -1,9 +1,9 @@
 //! Errors that the runtime reports after the call that caused them.
 //!
-//! The C interface's handler gets a code and nothing that tells the queue. The runtime calls it on the thread that waits, for the
-//! queue that is waited for: so an error that arrives during a wait is that wait's. Errors that arrive otherwise (a queue ends
-//! with errors pending, another library waits for a queue of ours) are kept for the whole process and the next wait on any
-//! queue reports them. It is an error that somebody must see; better on the wrong queue than on none.
+//! The C interface's handler gets a code without the queue. The runtime calls it on the thread that waits, for the queue of the
+//! wait. So an error that arrives during a wait belongs to that wait. Other errors (a queue is dropped with errors pending,
+//! another library waits for a queue of ours) are kept for the whole process, and the next wait on any queue reports them: an
+//! error on the wrong queue is better than a lost one.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -30,7 +30,7 @@ thread_local! {
 
 /// Given to every queue and context. Must not unwind: it is called from C++.
 pub(super) unsafe extern "C" fn handler(code: c_int) {
-    // A thread that ends has no locals any more, and does not wait either.
+    // An ending thread has no thread-local values, and does not wait.
     let here = HERE.try_with(Cell::get).unwrap_or(Here::Idle);
     match here {
         Here::Idle => LAST.store(i64::from(code), Ordering::Release),
@@ -39,7 +39,7 @@ pub(super) unsafe extern "C" fn handler(code: c_int) {
     }
 }
 
-/// Runs a wait of this thread and reports the error that arrived meanwhile, or one that nobody has seen yet.
+/// Runs a wait of this thread. Reports the error that arrived during the wait, or an earlier unreported one.
 pub(super) fn during(wait: impl FnOnce()) -> Result<()> {
     HERE.set(Here::Waiting);
     wait();
@@ -53,7 +53,7 @@ fn error(code: i32) -> Error {
     Error::Asynchronous { code, meaning: meaning(code) }
 }
 
-/// Takes the error that arrived while nobody waited.
+/// Takes the error that arrived outside of waits.
 pub(super) fn take() -> Result<()> {
     // A plain load first: waits are frequent and errors are not.
     if LAST.load(Ordering::Acquire) == NONE {

@@ -29,7 +29,7 @@ impl SyclBackend {
         some(vector, "DeviceVector_CreateFromArray")?;
         // SAFETY: a live vector; the handler is a function that does not unwind.
         let context = unsafe { (api.DPCTLContext_CreateFromDevices)(vector, HANDLER, 0) };
-        // SAFETY: ours, and used no more.
+        // SAFETY: our own handle, without a later use.
         unsafe { (api.DPCTLDeviceVector_Delete)(vector) };
         some(context, "Context_CreateFromDevices").map(RawContext::new)
     }

@@ -1,4 +1,4 @@
-//! Lists of devices: root devices, parts of a device, and what a device is a part of.
+//! Lists of devices: root devices, sub-devices, composite devices, and parents.
 
 use std::ptr::NonNull;
 
@@ -33,14 +33,14 @@ impl SyclBackend {
             NonNull::new(device.cast()).map(RawDevice::new)
         });
         let devices: Vec<_> = devices.collect();
-        // SAFETY: ours, and used no more; the devices taken out are copies.
+        // SAFETY: our own handle, without a later use; the devices taken out are copies.
         unsafe { (api.DPCTLDeviceVector_Delete)(vector) };
         if devices.len() == len {
             return Ok(devices);
         }
-        // A list that lacks a device would pass for the whole one.
+        // An incomplete list would look like a complete one.
         for device in devices {
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Device(device)) };
         }
         Err(Self::failed("DeviceVector_GetAt"))
@@ -64,19 +64,19 @@ impl SyclBackend {
     ) -> Result<Vec<RawDevice>> {
         let (vector, call) = match partition {
             Partition::Equally(units) => {
-                // SAFETY: the caller's promise 1; a live device tells how it can be partitioned, so nothing is thrown.
+                // SAFETY: the caller's promise 1; a live device reports its partitions, so the call does not throw.
                 let vector = unsafe { (api.DPCTLDevice_CreateSubDevicesEqually)(device, *units) };
                 (vector, "Device_CreateSubDevicesEqually")
             }
             Partition::ByCounts(counts) => {
                 let call = "Device_CreateSubDevicesByCounts";
                 let mut counts = counts.clone();
-                // The C++ code reads the first count without asking.
+                // The C++ code reads the first count unconditionally.
                 if counts.is_empty() {
                     return Err(Self::failed(call));
                 }
                 let (first, len) = (counts.as_mut_ptr(), counts.len());
-                // SAFETY: as above; the array lives through the call and has an element.
+                // SAFETY: the caller's promise 1; the array lives through the call and has an element.
                 (unsafe { (api.DPCTLDevice_CreateSubDevicesByCounts)(device, first, len) }, call)
             }
             Partition::ByAffinity(domain) => {
@@ -88,7 +88,7 @@ impl SyclBackend {
                     AffinityDomain::L1Cache => DPCTLPartitionAffinityDomainType::L1_CACHE,
                     AffinityDomain::NextPartitionable => DPCTLPartitionAffinityDomainType::NEXT_PARTITIONABLE,
                 };
-                // SAFETY: as above.
+                // SAFETY: the caller's promise 1.
                 let vector = unsafe { (api.DPCTLDevice_CreateSubDevicesByAffinity)(device, domain) };
                 (vector, "Device_CreateSubDevicesByAffinity")
             }
@@ -101,10 +101,10 @@ impl SyclBackend {
         Ok(parts)
     }
 
-    /// Libraries that lack the functions know no composite devices.
+    /// A library without the functions knows no composite devices.
     ///
     /// # Safety
-    /// 1. The platform or device that is asked about is live.
+    /// 1. The platform or device is live.
     pub(super) unsafe fn list_composites(&self, api: &Api, asked: Composites) -> Result<Vec<RawDevice>> {
         let (vector, call) = match asked {
             Composites::OfPlatform(platform) => {

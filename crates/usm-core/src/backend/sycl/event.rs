@@ -9,7 +9,7 @@ use super::{SyclBackend, async_errors};
 use crate::backend::{EventStatus, ProfilingTimes, RawEvent};
 use crate::{Error, Result};
 
-/// Waits until the operation is over, whatever became of it, and then tells.
+/// Waits until the operation is complete, and returns its error.
 ///
 /// # Safety
 /// 1. `event` is live.
@@ -20,12 +20,11 @@ pub(super) unsafe fn wait(api: &Api, event: DPCTLSyclEventRef) -> Result<()> {
         Next::Return => return async_errors::take(),
     };
     let reported = async_errors::during(|| {
-        // Plain `Event_Wait` would leave asynchronous errors in the queue.
+        // `Event_Wait` alone would leave asynchronous errors in the queue.
         // SAFETY: the caller's promise 1.
         unsafe { (api.DPCTLEvent_WaitAndThrow)(event) };
     });
-    // The interface swallows the exception of a wait that failed, and the operands must not be let go before the operation is
-    // over.
+    // The interface swallows the exception of a failed wait. The operands must stay until completion.
     let status = loop {
         // SAFETY: the caller's promise 1.
         let status = unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) };
@@ -91,14 +90,14 @@ pub(super) unsafe fn dependencies(api: &Api, event: DPCTLSyclEventRef) -> Result
         NonNull::new(event.cast()).map(RawEvent::new)
     });
     let events: Vec<_> = events.collect();
-    // SAFETY: ours, and used no more; the events taken out are copies.
+    // SAFETY: our own handle, without a later use; the events taken out are copies.
     unsafe { (api.DPCTLEventVector_Delete)(vector) };
     if events.len() == len {
         return Ok(events);
     }
-    // A list that lacks an event would pass for the whole one.
+    // An incomplete list would look like a complete one.
     for event in events {
-        // SAFETY: ours, and used no more.
+        // SAFETY: our own handle, without a later use.
         unsafe { (api.DPCTLEvent_Delete)(event.as_ptr().cast()) };
     }
     Err(SyclBackend::failed("EventVector_GetAt"))

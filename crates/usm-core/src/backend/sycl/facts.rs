@@ -41,7 +41,7 @@ const ASPECTS: [(Aspects, DPCTLSyclAspectType); 22] = [
     (Aspects::IS_COMPOSITE, DPCTLSyclAspectType::IS_COMPOSITE),
 ];
 
-/// A device or platform of which facts are asked.
+/// A device or platform with the functions that report its facts.
 ///
 /// Invariant F1: `object` is live as long as this value is used.
 struct Asked<'a, T> {
@@ -50,15 +50,15 @@ struct Asked<'a, T> {
 }
 
 impl<T: Copy> Asked<'_, T> {
-    /// A number or a code. No call of this file throws for a live object, unless its driver breaks the rules of its own
-    /// standard; then the process ends.
+    /// A number or a code. No call of this file throws for a live object, unless the driver violates its own standard. Such an
+    /// exception ends the process.
     fn guarded<R>(&self, get: unsafe extern "C" fn(T) -> R) -> R {
         // SAFETY: F1.
         unsafe { get(self.object) }
     }
 
     fn unguarded<R>(&self, get: unsafe extern "C-unwind" fn(T) -> R) -> R {
-        // SAFETY: F1; for what a driver must know of its device, C++ does not throw.
+        // SAFETY: F1; C++ does not throw for facts that a driver must report about its device.
         unsafe { get(self.object) }
     }
 
@@ -80,11 +80,11 @@ pub(super) unsafe fn is_in_process(api: &Api, device: DPCTLSyclDeviceRef) -> boo
         && asked.guarded(api.DPCTLDevice_GetBackend) == DPCTLSyclBackendType::OPENCL
 }
 
-/// Whether the device's driver answers all questions about the sub-groups of a kernel.
+/// Whether the device's driver reports all facts about the sub-groups of a kernel.
 ///
-/// For a question that a driver refuses, the C interface throws, which ends the process. No other question tells which ones a driver
-/// answers: PoCL 6 has the extension `cl_intel_required_subgroup_size` and refuses the kernel's size; older releases abort. Intel, who
-/// defined the questions, answers all of them.
+/// The C interface throws, and so ends the process, if a driver refuses a request. No other fact says which requests a driver
+/// supports: PoCL 6 has the extension `cl_intel_required_subgroup_size` and refuses the kernel's size; older releases abort. The
+/// drivers of Intel, which defined the requests, support all of them.
 ///
 /// # Safety
 /// 1. `device` is live.
@@ -198,7 +198,7 @@ unsafe fn default_selector_score(api: &Api, device: DPCTLSyclDeviceRef) -> i32 {
     }
     // SAFETY: both are live: the selector as just made, the device by the caller's promise 1.
     let score = unsafe { (api.DPCTLDeviceSelector_Score)(selector, device) };
-    // SAFETY: ours, and used no more.
+    // SAFETY: our own handle, without a later use.
     unsafe { (api.DPCTLDeviceSelector_Delete)(selector) };
     score
 }

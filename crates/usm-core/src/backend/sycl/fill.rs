@@ -51,22 +51,22 @@ unsafe fn native(
     let dst = dst.cast();
     let word = |bytes: [u8; 8]| u64::from_ne_bytes(bytes);
     Some(match *pattern {
-        // SAFETY: the caller's promises.
+        // SAFETY: promises 1 and 2.
         [value] => unsafe { (api.DPCTLQueue_Memset)(queue, dst, value, count) },
         [a, b] => {
-            // SAFETY: the caller's promises.
+            // SAFETY: promises 1 and 2.
             unsafe { (api.DPCTLQueue_Fill16)(queue, dst, u16::from_ne_bytes([a, b]), count) }
         }
         [a, b, c, d] => {
-            // SAFETY: the caller's promises.
+            // SAFETY: promises 1 and 2.
             unsafe { (api.DPCTLQueue_Fill32)(queue, dst, u32::from_ne_bytes([a, b, c, d]), count) }
         }
         _ => match pattern.as_chunks() {
-            // SAFETY: the caller's promises.
+            // SAFETY: promises 1 and 2.
             ([one], []) => unsafe { (api.DPCTLQueue_Fill64)(queue, dst, word(*one), count) },
             ([low, high], []) => {
                 let mut words = [word(*low), word(*high)];
-                // SAFETY: the caller's promises; the two words are read during the call.
+                // SAFETY: promises 1 and 2; the call reads the two words before it returns.
                 unsafe { (api.DPCTLQueue_Fill128)(queue, dst, words.as_mut_ptr(), count) }
             }
             _ => return None,
@@ -81,7 +81,7 @@ struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// Waits for all: what failed half way must not write any more when the call returns.
+    /// Waits for all operations: a chain that failed half way must not write after the call has returned.
     fn wait(&self) {
         for event in &self.submitted {
             // SAFETY: a live event of ours. The failure that led here is what the caller gets to see.
@@ -97,7 +97,7 @@ impl Chain<'_> {
 
     fn release(&mut self) {
         for event in self.submitted.drain(..) {
-            // SAFETY: ours, and used no more; the operation goes on without its handle.
+            // SAFETY: our own handle, without a later use; the operation goes on without its handle.
             unsafe { (self.api.DPCTLEvent_Delete)(event.as_ptr().cast()) };
         }
     }

@@ -1,15 +1,15 @@
-//! Telling a SYCL object from junk before C++ code follows a pointer that came in a capsule.
+//! A check that a pointer from a capsule leads to a SYCL object, before C++ code follows it.
 //!
-//! In DPC++ a `sycl::queue` or `sycl::context` is a `std::shared_ptr`: two words, of which the second points to a control block
-//! that starts with a virtual table pointer and two reference counts (libstdc++'s `_Sp_counted_base`). The table is the same for
-//! every object of a type, so the one of an object of our own identifies the type. Memory is read through the kernel, which
-//! answers with an error where a load would fault.
+//! In DPC++ a `sycl::queue` or `sycl::context` is a `std::shared_ptr`: two words. The second one points to a control block
+//! that starts with a virtual table pointer and two reference counts (libstdc++'s `_Sp_counted_base`). All objects of a type
+//! have the same table, so the table of an object of our own identifies the type. Reads go through the operating system, which
+//! returns an error where a load would fault.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 const WORD: usize = size_of::<usize>();
-/// Far above any count of live copies, far below what text or addresses look like as a count.
+/// Far above any count of live copies, and far below text or addresses that are read as a count.
 const MAX_COUNT: u32 = 1 << 24;
 
 /// Reads this process's memory without ever faulting.
@@ -43,13 +43,13 @@ impl Probe {
         self.words::<1>(address).is_some()
     }
 
-    /// Address of the virtual table behind a `std::shared_ptr` at `address`, or `None` when there is no such thing.
+    /// Address of the virtual table behind a `std::shared_ptr` at `address`, or `None` when there is none.
     pub(super) fn shared_ptr_type(&self, address: usize) -> Option<usize> {
         let [object, control] = self.words(address)?;
         let [table, counts] = self.words(control)?;
         self.words::<1>(object)?;
         self.words::<1>(table)?;
-        // Two 32-bit counts, uses and weak references; a live object has one of each at least.
+        // Two 32-bit counts, of uses and of weak references. Both are at least 1 for a live object.
         let bytes = counts.to_ne_bytes();
         let (uses, weak) = bytes.split_at(WORD / 2);
         let plausible = |half: &[u8]| {

@@ -1,4 +1,4 @@
-//! Which foreign pointers are SYCL objects of this runtime, judged by objects of our own.
+//! Recognition of external SYCL objects of this runtime, by comparison with objects of our own.
 
 use std::ffi::c_void;
 
@@ -15,7 +15,7 @@ pub(super) struct ForeignTypes {
 }
 
 impl SyclBackend {
-    /// The types of foreign objects; learned once, since making a queue takes a while. A failure is not kept.
+    /// The types of external objects. They are learned once, since making a queue takes a while. A failure is not kept.
     fn types(&self, probe: &Probe) -> Result<&ForeignTypes> {
         match self.types.get() {
             Some(types) => Ok(types),
@@ -38,21 +38,21 @@ impl SyclBackend {
                 queue: queue.as_ref().ok().and_then(|queue| probe.shared_ptr_type(queue.as_ptr().addr())),
             };
             if let Ok(queue) = queue {
-                // SAFETY: ours, and used no more.
+                // SAFETY: our own handle, without a later use.
                 unsafe { self.release(RawHandle::Queue(queue)) };
             }
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Context(context)) };
             Ok(types)
         });
         for device in devices {
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Device(device)) };
         }
         learned.unwrap_or(Err(Self::failed("no device to make a queue on")))
     }
 
-    /// Refuses what cannot be a SYCL object of that kind.
+    /// Refuses a pointer that leads to no SYCL object of that kind.
     pub(super) fn check_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<()> {
         let invalid = |reason| Err(Error::InvalidForeignHandle { what: kind.name(), reason });
         let address = pointer.addr();
@@ -71,7 +71,7 @@ impl SyclBackend {
             ForeignKind::Context => types.context,
             ForeignKind::Queue => types.queue,
         };
-        // Without an object of our own that looks as expected nothing can be said, and so nothing is accepted.
+        // Without a recognised object of our own no pointer is accepted.
         if expected.is_some() && probe.shared_ptr_type(address) == expected {
             return Ok(());
         }

@@ -56,7 +56,8 @@ pub(super) unsafe fn create_bundle(
             }
         }
         KernelCode::OpenclC(source) => {
-            // SAFETY: as above; both texts end with 0.
+            // SAFETY: the handles are live and belong together (promise 1), for which the call does not throw. Both texts end with 0 and
+            // live through the call.
             unsafe {
                 (api.DPCTLKernelBundle_CreateFromOCLSource)(
                     context,
@@ -185,7 +186,8 @@ pub(super) unsafe fn submit(
         }
         Some(local) => {
             let local = local.sizes().as_ptr();
-            // SAFETY: as above; both ranges have as many sizes.
+            // SAFETY: the handles are live; the arrays have the lengths given and live through the call, which copies what the
+            // pointers point to. Both ranges have `dimensions` sizes. The rest is the caller's promise 1.
             unsafe {
                 (api.DPCTLQueue_SubmitNDRange)(
                     kernel,

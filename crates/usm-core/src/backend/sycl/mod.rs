@@ -49,20 +49,20 @@ pub struct SyclBackend {
     runtime: Runtime,
     /// Virtual tables that identify a context and a queue, learned from objects of our own.
     types: OnceLock<ForeignTypes>,
-    /// Each device with a peer whose memory it may reach, since we enabled it.
+    /// Pairs of a device and a peer whose memory we let it reach.
     ///
     /// Invariant S2: live handles of our own, deleted when they leave the list.
     peers: Mutex<Vec<[RawDevice; 2]>>,
     frees: OneFrees,
-    /// Whether device USM is left to queues even where host code reaches it.
+    /// Leaves device USM to queues, even where host code reaches it.
     strict_device: bool,
 }
 
 impl SyclBackend {
     /// A backend over a loaded table.
     ///
-    /// Device USM of a CPU whose runtime allocates in this process is copied and filled by host code, unless the environment
-    /// says `USM_STRICT_DEVICE=1`: then by queues and kernels, as that of other devices.
+    /// Host code copies and fills device USM of a CPU whose runtime allocates in this process. With `USM_STRICT_DEVICE=1` in the
+    /// environment queues and kernels do, as on other devices.
     #[must_use]
     pub fn new(api: Api) -> Self {
         let strict_device = env::var_os(STRICT_DEVICE).is_some_and(|value| value == "1");
@@ -70,7 +70,7 @@ impl SyclBackend {
         Self { runtime: Runtime::new(api), types, peers, frees: OneFrees::new(), strict_device }
     }
 
-    /// Version of the DPC++ compiler that the library was built with; empty where it does not tell.
+    /// Version of the DPC++ compiler that the library was built with; empty if the library does not report it.
     #[must_use]
     pub fn version(&self) -> String {
         facts::version(&self.runtime.look())
@@ -269,7 +269,7 @@ unsafe impl Backend for SyclBackend {
         // SAFETY: the handle is live.
         let device = unsafe { (api.DPCTLQueue_GetDevice)(queue(raw)) };
         let device = some(device, "Queue_GetDevice").map(RawDevice::new).inspect_err(|_| {
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Context(context)) };
         })?;
         // SAFETY: the handle is live.
@@ -291,11 +291,11 @@ unsafe impl Backend for SyclBackend {
                 unsafe { (api.DPCTLDevice_AreEq)(device(a), device(b)) }
             }
             (RawHandle::Context(a), RawHandle::Context(b)) => {
-                // SAFETY: as above.
+                // SAFETY: both handles are live (promise 1), for which the call does not throw.
                 unsafe { (api.DPCTLContext_AreEq)(context(a), context(b)) }
             }
             (RawHandle::Queue(a), RawHandle::Queue(b)) => {
-                // SAFETY: as above.
+                // SAFETY: both handles are live (promise 1), for which the call does not throw.
                 unsafe { (api.DPCTLQueue_AreEq)(queue(a), queue(b)) }
             }
             (a, b) => a == b,
@@ -307,11 +307,11 @@ unsafe impl Backend for SyclBackend {
         let hash = match handle {
             // SAFETY: the handle is live, for which the call does not throw.
             RawHandle::Platform(raw) => unsafe { (api.DPCTLPlatform_Hash)(platform(raw)) },
-            // SAFETY: as above.
+            // SAFETY: the handle is live (promise 1), for which the call does not throw.
             RawHandle::Device(raw) => unsafe { (api.DPCTLDevice_Hash)(device(raw)) },
-            // SAFETY: as above.
+            // SAFETY: the handle is live (promise 1), for which the call does not throw.
             RawHandle::Context(raw) => unsafe { (api.DPCTLContext_Hash)(context(raw)) },
-            // SAFETY: as above.
+            // SAFETY: the handle is live (promise 1), for which the call does not throw.
             RawHandle::Queue(raw) => unsafe { (api.DPCTLQueue_Hash)(queue(raw)) },
             other => return other.address(),
         };
@@ -321,19 +321,19 @@ unsafe impl Backend for SyclBackend {
     unsafe fn release(&self, handle: RawHandle) {
         let Ok(api) = self.runtime.enter() else { return };
         match handle {
-            // SAFETY: the caller's own heap copy, for which the call does not throw.
+            // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
             RawHandle::Platform(raw) => unsafe { (api.DPCTLPlatform_Delete)(platform(raw)) },
-            // SAFETY: as above.
+            // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
             RawHandle::Device(raw) => unsafe { (api.DPCTLDevice_Delete)(device(raw)) },
-            // SAFETY: as above.
+            // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
             RawHandle::Context(raw) => unsafe { (api.DPCTLContext_Delete)(context(raw)) },
-            // SAFETY: as above.
+            // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
             RawHandle::Queue(raw) => unsafe { (api.DPCTLQueue_Delete)(queue(raw)) },
-            // SAFETY: as above.
+            // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
             RawHandle::Event(raw) => unsafe { (api.DPCTLEvent_Delete)(event(raw)) },
-            // SAFETY: as above.
+            // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
             RawHandle::Bundle(raw) => unsafe { kernel::release_bundle(&api, raw) },
-            // SAFETY: as above.
+            // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
             RawHandle::Kernel(raw) => unsafe { kernel::release(&api, raw) },
         }
     }
@@ -353,7 +353,7 @@ unsafe impl Backend for SyclBackend {
             (UsmKind::Device, 0) => unsafe { (api.DPCTLmalloc_device)(len_bytes, queue) },
             // SAFETY: the queue is live.
             (UsmKind::Shared, 0) => unsafe { (api.DPCTLmalloc_shared)(len_bytes, queue) },
-            // SAFETY: as for `malloc_host`.
+            // SAFETY: the queue is live; that the device has the aspect was checked, so the call does not throw.
             (UsmKind::Host, align) => unsafe { (api.DPCTLaligned_alloc_host)(align, len_bytes, queue) },
             // SAFETY: the queue is live.
             (UsmKind::Device, align) => unsafe { (api.DPCTLaligned_alloc_device)(align, len_bytes, queue) },
@@ -366,7 +366,7 @@ unsafe impl Backend for SyclBackend {
     unsafe fn free(&self, raw: RawContext, block: NonNull<u8>) {
         let Ok(api) = self.runtime.enter() else { return };
         let _alone = self.frees.free();
-        // SAFETY: a live block of this context (the caller's promise), for which the call does not throw.
+        // SAFETY: a live block of this context (promises 1 and 2), for which the call does not throw.
         unsafe { (api.DPCTLfree_with_context)(block.as_ptr().cast(), context(raw)) };
     }
 
@@ -404,7 +404,7 @@ unsafe impl Backend for SyclBackend {
     ) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
         let _submitting = self.frees.submit();
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 and 2 of `memcpy`.
         unsafe { submit::memcpy(&api, queue(raw), dst, src, len_bytes, dependencies) }
     }
 
@@ -418,7 +418,7 @@ unsafe impl Backend for SyclBackend {
     ) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
         let _submitting = self.frees.submit();
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 and 2 of `fill`.
         unsafe { fill::fill(&api, queue(raw), dst, pattern, count, dependencies) }
     }
 
@@ -431,7 +431,7 @@ unsafe impl Backend for SyclBackend {
     ) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
         let _submitting = self.frees.submit();
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 and 2 of `prefetch`.
         unsafe { submit::prefetch(&api, queue(raw), address, len_bytes, dependencies) }
     }
 
@@ -445,14 +445,14 @@ unsafe impl Backend for SyclBackend {
     ) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
         let _submitting = self.frees.submit();
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 and 2 of `mem_advise`.
         unsafe { submit::mem_advise(&api, queue(raw), address, len_bytes, advice, dependencies) }
     }
 
     unsafe fn barrier(&self, raw: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
         let api = self.runtime.enter()?;
         let _submitting = self.frees.submit();
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promise 1 of `barrier`.
         unsafe { submit::barrier(&api, queue(raw), events) }
     }
 
@@ -490,12 +490,12 @@ unsafe impl Backend for SyclBackend {
         self.check_foreign(kind, pointer)?;
         match kind {
             ForeignKind::Context => {
-                // SAFETY: a live context (the caller's promise, checked as far as can be); copied, not consumed.
+                // SAFETY: a live context (promise 1, checked as far as possible); copied, not consumed.
                 let copy = unsafe { (api.DPCTLContext_Copy)(pointer.cast()) };
                 some(copy, "Context_Copy").map(|copy| RawHandle::Context(RawContext::new(copy)))
             }
             ForeignKind::Queue => {
-                // SAFETY: a live queue (the caller's promise, checked as far as can be); copied, not consumed.
+                // SAFETY: a live queue (promise 1, checked as far as possible); copied, not consumed.
                 let copy = unsafe { (api.DPCTLQueue_Copy)(pointer.cast()) };
                 some(copy, "Queue_Copy").map(|copy| RawHandle::Queue(RawQueue::new(copy)))
             }
@@ -522,9 +522,9 @@ unsafe impl Backend for SyclBackend {
     unsafe fn delete_foreign(&self, kind: ForeignKind, pointer: NonNull<c_void>) {
         let Ok(api) = self.runtime.enter() else { return };
         match kind {
-            // SAFETY: from `export_foreign`, deleted once (the caller's promise).
+            // SAFETY: from `export_foreign`, deleted once (promise 1).
             ForeignKind::Context => unsafe { (api.DPCTLContext_Delete)(pointer.as_ptr().cast()) },
-            // SAFETY: as above.
+            // SAFETY: from `export_foreign`, deleted once (promise 1).
             ForeignKind::Queue => unsafe { (api.DPCTLQueue_Delete)(pointer.as_ptr().cast()) },
         }
     }

@@ -1,8 +1,9 @@
 //! Freeing memory while no operation is submitted, where a driver needs it.
 //!
-//! To free memory, PoCL 6 waits for the newest command of each queue of the context. It finds a command there that another thread is
-//! about to submit and that nobody can wait for yet, and the process crashes. So where an OpenCL driver is not Intel's, operations are
-//! submitted side by side, and memory is freed while none is. Operations that other libraries submit are not seen here.
+//! PoCL 6 waits for the newest command of each queue of the context before it frees memory. It may find a command that another
+//! thread is about to submit, for which no wait is possible yet, and the process crashes. So with an OpenCL driver that is not
+//! Intel's, submissions may overlap each other, but no submission overlaps a free. The lock does not cover operations that other
+//! libraries submit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

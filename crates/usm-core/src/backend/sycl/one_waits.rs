@@ -1,9 +1,9 @@
 //! Waiting inside the OpenCL driver, one thread at a time.
 //!
-//! A thread that waits inside Intel's CPU driver works off tasks of the driver meanwhile. When two threads do so, one may take up
-//! the other's wait on top of the very task that this wait is for, and neither ever returns. So one thread of the process waits inside
-//! the driver, and the others look at their events until they are over or it is their turn. Events that are over are not waited for
-//! any more, since the driver may work off tasks even then.
+//! A thread that waits inside Intel's CPU driver runs tasks of the driver meanwhile. With two such threads, one may start the
+//! other's wait on top of the task that this wait is for, and neither ever returns. So one thread of the process waits inside the
+//! driver. The others poll their events until these are complete or the driver is free. The library does not wait for complete
+//! events, since the driver may run tasks even then.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -46,13 +46,13 @@ impl Drop for Turn {
     }
 }
 
-/// Looks without a pause before the thread sleeps between them: a small copy is over within a few.
+/// Polls without a pause before the thread sleeps between polls. A small copy completes within a few polls.
 const LOOKS: u32 = 64;
-/// Doubled at each look, up to the longest.
+/// The pause doubles at each poll, up to the longest.
 const SHORTEST: Duration = Duration::from_micros(10);
 const LONGEST: Duration = Duration::from_micros(500);
 
-/// What is left to do for a wait.
+/// The next step of a wait.
 pub(super) enum Next {
     /// To wait inside the driver, in this turn if it takes turns.
     Wait(Option<Turn>),

@@ -1,4 +1,4 @@
-//! Peer access. The C functions do not tell a failure, so what is enabled is written down here.
+//! Peer access. The C functions report no failure, so this module records the enabled pairs.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -25,7 +25,7 @@ impl SyclBackend {
         unsafe { (api.DPCTLDevice_CanAccessPeer)(device, peer, access) }
     }
 
-    /// Switches access on or off; false when that is how it was before.
+    /// Enables or disables access; `false` when the state was the same before.
     ///
     /// # Safety
     /// 1. Both devices are live, and access is supported.
@@ -38,7 +38,7 @@ impl SyclBackend {
     ) -> Result<bool> {
         let mut pairs = self.peers();
         let same = |a: RawDevice, b: RawDevice| {
-            // SAFETY: the caller's handles and those of S2 are live.
+            // SAFETY: the caller's handles (promise 1) and the handles of S2 are live.
             unsafe { self.same(RawHandle::Device(a), RawHandle::Device(b)) }
         };
         let before = pairs.iter().position(|pair| same(pair[0], on) && same(pair[1], peer));
@@ -67,7 +67,7 @@ impl SyclBackend {
     }
 
     fn peers(&self) -> MutexGuard<'_, Vec<[RawDevice; 2]>> {
-        // Nothing is half done while the lock is held.
+        // The list is whole wherever a panic may happen.
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -80,7 +80,7 @@ impl SyclBackend {
         // SAFETY: the caller's promise 1.
         let peer = unsafe { (api.DPCTLDevice_Copy)(device(peer)) };
         let peer = some(peer, "Device_Copy").map(RawDevice::new).inspect_err(|_| {
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Device(on)) };
         })?;
         Ok([on, peer])

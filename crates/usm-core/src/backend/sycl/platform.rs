@@ -23,14 +23,14 @@ impl SyclBackend {
             NonNull::new(platform.cast()).map(RawPlatform::new)
         });
         let platforms: Vec<_> = platforms.collect();
-        // SAFETY: ours, and used no more; the platforms taken out are copies.
+        // SAFETY: our own handle, without a later use; the platforms taken out are copies.
         unsafe { (api.DPCTLPlatformVector_Delete)(vector) };
         if platforms.len() == len {
             return Ok(platforms);
         }
-        // A list that lacks a platform would pass for the whole one.
+        // An incomplete list would look like a complete one.
         for platform in platforms {
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.release(RawHandle::Platform(platform)) };
         }
         Err(Self::failed("PlatformVector_GetAt"))

@@ -1,11 +1,13 @@
-//! Entering the SYCL runtime, which a process can do neither after a `fork` nor at its end.
+//! The entry guard of the SYCL runtime: a process enters neither after a `fork` nor at its end.
 //!
-//! A forked child has no threads of the runtime, and maybe locks that nobody opens. At the end of a process the runtime takes itself
-//! down while other threads may be inside of it, which crashes them. So calls are counted, and before the runtime goes down no more
-//! calls are let in and those that are inside are waited for. The C library runs destructors of the ending thread's own variables
-//! first, then handlers from the youngest to the oldest, where the runtime and its drivers have theirs. The first is early enough for
-//! all of them, but happens only where the thread has such a variable: the main thread, if it was ever inside. The second is for the
-//! others, and too late for what a driver sets up in a call that is still under way, as the first use of its compiler.
+//! A forked child has no threads of the runtime, and perhaps locked locks. At the end of a process the runtime shuts down while
+//! other threads may be inside of it, and they crash. So this module counts the calls. Before the shutdown it lets no more calls in,
+//! and waits for the calls inside. It acts at two moments, in the order of the C library:
+//!
+//! 1. The destructors of the ending thread's own variables run first. They are early enough for all cases, but the thread has such a
+//!    variable only if it was ever inside.
+//! 2. Exit handlers run from the youngest to the oldest, those of the runtime and its drivers among them. They are too late for the
+//!    handlers of libraries that a driver loads in a call under way, such as the first use of its compiler.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -19,39 +21,39 @@ use sycl_sys::Api;
 
 use crate::{Error, Result, fork};
 
-/// How long the end of the process waits for calls that are inside. A kernel can run for ever.
+/// The longest wait for calls inside at the end of the process. A kernel can run for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Calls that are inside of the runtime, of all backends of this copy of the library.
+/// Number of calls inside the runtime, for all backends of this copy of the library.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
-/// Whether the process ends, so that no more calls are let in.
+/// Set when the process ends. No more calls are let in then.
 static ENDING: AtomicBool = AtomicBool::new(false);
 /// The thread that ends the process.
 static ENDER: AtomicU64 = AtomicU64::new(0);
-/// Of the process that has the threads which [`INSIDE`] counts.
+/// Number of the process whose threads [`INSIDE`] counts.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// The functions of the runtime, in the process that loaded it.
 #[derive(Debug)]
 pub(super) struct Runtime {
     api: Api,
-    /// Of the process that loaded it.
+    /// Generation of the process that loaded the runtime.
     generation: u64,
 }
 
 /// The functions of the runtime for one call into it, which ends with this value.
 pub(super) struct Inside<'a>(&'a Api);
 
-/// What has been loaded when [`Runtime::wait_at_exit`] is called: each brings libraries with handlers of their own.
+/// The part that is loaded before a call of [`Runtime::wait_at_exit`]. Each part brings libraries with handlers of their own.
 #[derive(Clone, Copy)]
 pub(super) enum Loaded {
     /// The table of functions and the libraries that it needs.
     Table,
     /// The drivers of the devices.
     Devices,
-    /// What a queue works with.
+    /// The libraries of a queue.
     Queue,
     /// The compiler of a device.
     Kernels,
@@ -89,8 +91,8 @@ impl Runtime {
         Ok(inside)
     }
 
-    /// Counts the caller in to wait for work that uses its memory. At the end of the process it waits for ever, since the work goes on,
-    /// unless it is the thread that ends the process.
+    /// Counts the caller in for a wait for work on its memory. At the end of the process the call never returns, since the work goes
+    /// on, unless the caller is the thread that ends the process.
     pub(super) fn enter_to_wait(&self) -> Result<Inside<'_>> {
         loop {
             match self.enter() {
@@ -100,12 +102,13 @@ impl Runtime {
         }
     }
 
-    /// Counts the caller in, for questions that a live object answers in a forked child too.
+    /// Counts the caller in, for facts that a live object has in a forked child, too.
     pub(super) fn look(&self) -> Inside<'_> {
         Inside::of(&self.api)
     }
 
-    /// Has the end of the process wait for calls. What is loaded later goes down earlier, so this is called after each such step.
+    /// Makes the end of the process wait for calls. Libraries that are loaded later shut down earlier, so the backend calls this after
+    /// each load.
     pub(super) fn wait_at_exit(&self, loaded: Loaded) {
         static STEPS: [Once; 4] = [const { Once::new() }; 4];
         STEPS[loaded as usize].call_once(|| {
@@ -119,7 +122,7 @@ impl Runtime {
 
 impl<'a> Inside<'a> {
     fn of(api: &'a Api) -> Self {
-        // Sequentially consistent, as is the handler: either it sees the caller or the caller sees it.
+        // Sequentially consistent on both sides: the handler sees the caller, or the caller sees the handler.
         INSIDE.fetch_add(1, Ordering::SeqCst);
         Self(api)
     }
@@ -143,15 +146,15 @@ fn is_ender() -> bool {
     ENDER.load(Ordering::SeqCst) == this_thread()
 }
 
-/// The library's own number, as the standard library's may be gone when handlers run.
+/// Identity of the thread, without the standard library's thread-local values, which may be gone when handlers run.
 fn this_thread() -> u64 {
     // SAFETY: takes nothing and cannot fail.
     unsafe { libc::pthread_self() }
 }
 
-/// Lets no more calls in and waits for those that are inside.
+/// Lets no more calls in, and waits for the calls inside.
 extern "C" fn close() {
-    // The threads that a forked child's number counts are the parent's.
+    // In a forked child the number counts threads of the parent.
     let is_forked = fork::generation() != GENERATION.load(Ordering::Relaxed);
     if is_forked || ENDING.load(Ordering::SeqCst) {
         return;
@@ -164,7 +167,7 @@ extern "C" fn close() {
     }
 }
 
-/// A variable of each thread that was inside: that of the main thread goes when the process ends, before all handlers.
+/// A variable of each thread that was inside. The destructor on the main thread runs at the end of the process, before all handlers.
 struct AtEnd;
 
 thread_local! {
@@ -175,7 +178,7 @@ impl Drop for AtEnd {
     fn drop(&mut self) {
         // SAFETY: takes nothing and cannot fail.
         let thread = unsafe { libc::gettid() };
-        // Of the main thread it is that of the process.
+        // The main thread's number is the number of the process.
         if u32::try_from(thread) == Ok(process::id()) {
             close();
         }

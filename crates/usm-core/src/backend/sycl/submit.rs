@@ -18,12 +18,12 @@ pub(super) fn submitted(event: DPCTLSyclEventRef, call: &'static str) -> Result<
     NonNull::new(event.cast()).map(RawEvent::new).ok_or_else(|| SyclBackend::failed(call))
 }
 
-/// The OpenCL CPU runtime cuts a copy into equal pieces and finds only tiny ones for lengths that are no multiple of this: such a
-/// copy takes 2 to 40 times as long.
+/// The OpenCL CPU runtime cuts a copy into equal pieces. For lengths that are no multiple of this the pieces are tiny, and the copy
+/// takes 2 to 40 times as long.
 const EVEN_BYTES: usize = 64;
-/// From this length on the rest is copied by an operation of its own. It takes 4 µs on an in-order queue.
+/// From this length on a second operation copies the rest. It takes 4 µs on an in-order queue.
 const SPLIT_BYTES: usize = 16 * 1024;
-/// The same on an out-of-order queue, where an operation that depends on another takes 90 µs.
+/// The same length on an out-of-order queue, where a dependent operation takes 90 µs.
 const SPLIT_OUT_OF_ORDER_BYTES: usize = 1024 * 1024;
 
 /// # Safety
@@ -52,11 +52,11 @@ pub(super) unsafe fn memcpy(
     // SAFETY: the caller's promise 1, for the rest of the ranges; the event is live.
     let last = unsafe { memcpy_once(api, queue, dst, src, rest, &[first]) };
     if last.is_err() {
-        // What was submitted must not touch the ranges when the call has returned. The failure itself is what the caller sees.
+        // The first part must not touch the ranges after the call has returned. The caller gets the error of the second part.
         // SAFETY: a live event of ours.
         let _ = unsafe { event::wait(api, first.as_ptr().cast()) };
     }
-    // SAFETY: ours, and used no more; the operation goes on without its handle.
+    // SAFETY: our own handle, without a later use; the operation goes on without its handle.
     unsafe { (api.DPCTLEvent_Delete)(first.as_ptr().cast()) };
     last
 }
@@ -133,7 +133,7 @@ pub(super) unsafe fn barrier(api: &Api, queue: DPCTLSyclQueueRef, events: &[RawE
     submitted(event, "Queue_SubmitBarrierForEvents")
 }
 
-/// Orders what follows on the queue after events, for the calls of the C interface that take none.
+/// Orders later operations of the queue after events, for calls of the C interface without dependencies.
 ///
 /// # Safety
 /// 1. As for [`barrier`].

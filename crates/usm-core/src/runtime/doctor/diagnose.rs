@@ -1,4 +1,4 @@
-//! From what was found to what is wrong and what to do about it.
+//! The problems of a machine and their remedies, from the results of the search.
 
 use super::SyclLibrary;
 use super::environment::{ALLOW_LIST, AUTOCONFIG, DRIVERS, SELECTOR, Variable, value};
@@ -9,28 +9,28 @@ const INSTALL: &str = "run `pip install dpctl intel-opencl-rt` in a virtual envi
 const INSTALL_DRIVER: &str =
     "run `pip install intel-opencl-rt` in the environment of dpctl, which adds the CPU device";
 
-/// What kept the SYCL runtime from being loaded.
+/// The reason why the SYCL runtime is not loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only a search can fail"))]
 pub(in crate::runtime) enum Trouble {
-    /// Nothing.
+    /// It is loaded.
     None,
     /// The feature is off.
     #[cfg_attr(feature = "sycl", allow(dead_code, reason = "this build has it"))]
     NotBuilt,
-    /// The application does not want it.
+    /// The application excludes it.
     SwitchedOff,
-    /// It is nowhere.
+    /// The search found none.
     NotFound,
     /// A library is there without the runtime it needs.
     Incomplete { library: String, needs: String },
-    /// Another one is loaded already.
+    /// The process has loaded another one.
     SecondRuntime(String),
-    /// One is there that cannot be used.
+    /// The library that was found cannot be used.
     Unusable(String),
 }
 
-/// What is wrong, in one word.
+/// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProblemKind {
@@ -52,23 +52,23 @@ pub enum ProblemKind {
     DriverRegisteredLate,
     /// An environment variable hides all devices.
     SelectorHidesDevices,
-    /// The runtime shows no device for none of the reasons above.
+    /// The runtime shows no device for another reason.
     NoDevice,
 }
 
-/// Something that is wrong, and what to do about it.
+/// A problem and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// In one word.
+    /// The kind.
     pub kind: ProblemKind,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
-/// All problems, the most likely cause first. `devices` are those of the SYCL runtime.
+/// All problems, the most likely cause first. `devices` are the devices of the SYCL runtime.
 pub(super) fn diagnose(
     trouble: &Trouble,
     library: Option<&SyclLibrary>,

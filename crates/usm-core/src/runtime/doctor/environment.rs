@@ -1,8 +1,8 @@
-//! The environment variables that decide which devices are seen.
+//! The environment variables that select and hide devices.
 
 use std::ffi::OsString;
 
-/// An environment variable that matters.
+/// An environment variable that changes the devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Variable {
@@ -10,7 +10,7 @@ pub struct Variable {
     pub name: &'static str,
     /// Its value; `None` when it is not set.
     pub value: Option<String>,
-    /// What it decides.
+    /// Its effect.
     pub decides: &'static str,
 }
 

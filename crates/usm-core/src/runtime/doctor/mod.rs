@@ -1,4 +1,4 @@
-//! The doctor: what was searched, found and set, which devices there are, and what to do about what is missing; as data.
+//! The doctor: searched places, results, environment, devices, problems and remedies, as data.
 
 mod diagnose;
 mod environment;
@@ -17,11 +17,11 @@ use crate::{BackendId, BackendStatus, DeviceInfo};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchedPlace {
-    /// Who named the place: an environment variable, the application, the dynamic loader.
+    /// The origin of the place: an environment variable, the application, the dynamic loader.
     pub origin: String,
     /// The place.
     pub path: PathBuf,
-    /// What was found there, in words.
+    /// The result, in words.
     pub outcome: String,
     /// Whether the library in use came from here.
     pub in_use: bool,
@@ -39,7 +39,7 @@ impl fmt::Display for SearchedPlace {
 pub struct SyclLibrary {
     /// The interface library.
     pub path: PathBuf,
-    /// Version of the DPC++ compiler that it was built with; empty where it does not tell.
+    /// Version of the DPC++ compiler that it was built with; empty if the library does not report it.
     pub version: String,
     /// The OpenCL CPU driver of the same installation, if it has one.
     pub driver: Option<PathBuf>,
@@ -53,34 +53,34 @@ pub struct SyclLibrary {
 pub struct ReportedDevice {
     /// `backend:device_type:number`.
     pub filter_string: String,
-    /// Whether it is used when nobody asks for a device.
+    /// Whether it is the default device.
     pub is_default: bool,
-    /// What is known about it.
+    /// Its facts.
     pub info: DeviceInfo,
 }
 
-/// What the [doctor](Runtime::doctor) found. `Display` prints it for a terminal.
+/// The report of the [doctor](Runtime::doctor). `Display` prints it for a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DoctorReport {
     /// Version of this crate.
     pub version: &'static str,
-    /// What became of each backend.
+    /// The state of each backend.
     pub backends: Vec<BackendStatus>,
     /// The SYCL runtime, if there is one.
     pub sycl: Option<SyclLibrary>,
-    /// Where it was searched for, in order.
+    /// The searched places, in order.
     pub places: Vec<SearchedPlace>,
     /// The environment variables that matter, set or not.
     pub environment: Vec<Variable>,
     /// All root devices.
     pub devices: Vec<ReportedDevice>,
-    /// What is wrong, each with what to do about it.
+    /// Problems, each with its remedy.
     pub problems: Vec<Problem>,
 }
 
 impl Runtime {
-    /// Examines this machine: searches for the SYCL runtime if that did not happen yet, and tells what is wrong and what to do.
+    /// Examines this machine, and returns its problems and their remedies. The first call may search for the SYCL runtime.
     ///
     /// ```
     /// use usm_core::{ProblemKind, Runtime, RuntimeOptions};
@@ -120,7 +120,7 @@ impl Runtime {
 }
 
 impl DoctorReport {
-    /// What became of a backend.
+    /// The state of a backend.
     #[must_use]
     pub fn backend(&self, id: BackendId) -> Option<&BackendStatus> {
         self.backends.iter().find(|status| status.backend == id)

@@ -1,4 +1,4 @@
-//! A backend whose operations end late and out of order.
+//! A backend whose operations complete late and out of order.
 
 mod random;
 mod schedule;
@@ -14,27 +14,27 @@ use super::Call;
 use super::forward::signatures::*;
 use crate::Error;
 
-/// Calls that an operation is held back at most, unless told otherwise.
+/// Default of the most calls that an operation is held back.
 const MAX_DELAY_CALLS: usize = 16;
 
-/// A backend that holds operations back and runs them later, in a random order that the seed decides.
+/// A backend that holds operations back and runs them later, in a random order that depends on the seed.
 ///
-/// - `memcpy`, `fill`, `prefetch`, `mem_advise`, `barrier`, `host_task` and `submit_kernel` only note what is to do. An operation runs
-///   after its dependencies; on an in-order queue
-///   after all that was submitted to it before; a barrier after all of its queue, and before what follows it there.
-/// - It runs when somebody waits for it (operations that nobody waits for may run before it), at the latest after a random
-///   number of other calls of the backend, at [`flush`](Self::flush), and when the backend is dropped.
-/// - Running ends it: [`event_status`](Backend::event_status) tells the truth. Its errors come out of the first `wait`.
-/// - Memory freed while an operation that uses it is held back is a fault, which [`faults`](Self::faults) tells; the
-///   operation is given up, since it could do harm.
+/// - `memcpy`, `fill`, `prefetch`, `mem_advise`, `barrier`, `host_task` and `submit_kernel` only record the work. An operation
+///   runs after its dependencies. On an in-order queue it also runs after all earlier operations. A barrier runs after all earlier
+///   operations of its queue, and before all later ones.
+/// - An operation runs at a wait for it, where other operations may run first. Without a wait it runs after a random number of other
+///   calls of the backend, at [`flush`](Self::flush), or when the backend is dropped.
+/// - An operation that has run is complete, as [`event_status`](Backend::event_status) reports. The first `wait` returns its error.
+/// - Memory freed while an operation that uses it is held back is a fault. [`faults`](Self::faults) lists it. The operation never
+///   runs, since it could do harm.
 ///
-/// Host memory, and USM that others allocated, is out of sight: of such operands only the owner knows when they end. So is
-/// memory that a kernel reaches otherwise than by an address inside of its block, given as an argument.
-/// Work that foreign libraries submit to a queue is not ordered after operations that are held back.
+/// The backend does not watch host memory, USM that others allocated, and memory that a kernel reaches otherwise than by an address
+/// inside of its block, given as an argument.
+/// Work that other libraries submit to a queue is not ordered after operations that are held back.
 #[derive(Debug)]
 pub struct DelayedBackend {
     inner: Arc<dyn Backend>,
-    /// Invariant D2: operations run under this lock, so that one not in the schedule has ended.
+    /// Invariant D2: operations run under this lock. An operation outside of the schedule is complete.
     schedule: Mutex<Schedule>,
 }
 
@@ -52,7 +52,7 @@ impl DelayedBackend {
         self
     }
 
-    /// How many operations are held back now.
+    /// Number of operations that are held back now.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.lock().pending()
@@ -74,7 +74,7 @@ impl DelayedBackend {
     }
 
     fn lock(&self) -> MutexGuard<'_, Schedule> {
-        // Nothing that can panic runs while the lock is held half done.
+        // The schedule is whole wherever a panic may happen.
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -82,32 +82,32 @@ impl DelayedBackend {
         Error::Backend { backend: self.inner.id(), call }
     }
 
-    /// Runs one operation and waits for its end.
+    /// Runs one operation and waits for its completion.
     fn run(&self, schedule: &mut Schedule, operation: Operation) {
         let queue = operation.queue;
         let submitted = match operation.work {
             Work::Memcpy { dst, src, len_bytes } => {
                 let dst = ptr::with_exposed_provenance_mut(dst);
                 let src = ptr::with_exposed_provenance(src);
-                // SAFETY: the queue is live, for its release waits for its operations (D1); the ranges are valid until the
-                // event ends, as the submitter promised, and it has not ended yet; dependencies have ended (D2).
+                // SAFETY: the queue is live: its release waits for its operations (D1). The ranges are valid: the submitter promised
+                // them until completion (promise 2). Dependencies are complete (D2).
                 unsafe { self.inner.memcpy(queue, dst, src, len_bytes, &[]) }
             }
             Work::Fill { dst, pattern, count } => {
                 let dst = ptr::with_exposed_provenance_mut(dst);
-                // SAFETY: as above.
+                // SAFETY: the queue is live (D1), the range valid until completion (promise 2), dependencies complete (D2).
                 unsafe { self.inner.fill(queue, dst, &pattern, count, &[]) }
             }
-            // SAFETY: the queue is live, and the range USM until the event ends, as above.
+            // SAFETY: the queue is live (D1), the range USM until completion (promise 2), dependencies complete (D2).
             Work::Prefetch { address, len_bytes } => unsafe {
                 self.inner.prefetch(queue, address, len_bytes, &[])
             },
-            // SAFETY: as above.
+            // SAFETY: the queue is live (D1), the range USM until completion (promise 2), dependencies complete (D2).
             Work::MemAdvise { address, len_bytes, advice } => unsafe {
                 self.inner.mem_advise(queue, address, len_bytes, advice, &[])
             },
             Work::Kernel { kernel, arguments, range } => {
-                // SAFETY: queue and kernel are live, as above; the rest is what the submitter promised.
+                // SAFETY: queue and kernel are live (D1), dependencies complete (D2); the rest are promises 1 to 3 of the submitter.
                 unsafe { self.inner.submit_kernel(queue, kernel, &arguments, &range, &[]) }
             }
             Work::Task { memory, task } => {
@@ -116,20 +116,20 @@ impl DelayedBackend {
                     len_bytes: range.len(),
                 };
                 let memory: Vec<_> = memory.into_iter().map(range).collect();
-                // SAFETY: as above; what the task does is what the submitter promised.
+                // SAFETY: the queue is live (D1), dependencies complete (D2); the rest are promises 2 and 3 of the submitter.
                 unsafe { self.inner.host_task(queue, &memory, task, &[]) }
             }
-            // SAFETY: the queue is live, as above.
+            // SAFETY: the queue is live (D1).
             Work::Barrier { .. } => unsafe { self.inner.barrier(queue, &[]) },
         };
         let ended = submitted.and_then(|event| {
             // SAFETY: a fresh event of `inner`.
             let ended = unsafe { self.inner.wait(event) };
             if operation.profiling {
-                // SAFETY: as above.
+                // SAFETY: a fresh event of `inner`.
                 schedule.keep_times(operation.number, unsafe { self.inner.event_times(event) });
             }
-            // SAFETY: ours, and used no more.
+            // SAFETY: our own handle, without a later use.
             unsafe { self.inner.release(RawHandle::Event(event)) };
             ended
         });
@@ -138,7 +138,7 @@ impl DelayedBackend {
         }
     }
 
-    /// Runs operations, in any order that is allowed, until one has ended.
+    /// Runs operations, in any allowed order, until one is complete.
     fn run_until(&self, schedule: &mut Schedule, number: usize) {
         while schedule.is_pending(number) {
             let Some(operation) = schedule.take_any() else { break };
@@ -154,7 +154,7 @@ impl DelayedBackend {
         }
     }
 
-    /// Time passes by calls.
+    /// Counts a call. Delays are counted in calls.
     fn tick(&self) {
         let mut schedule = self.lock();
         for number in schedule.tick() {
@@ -168,14 +168,14 @@ impl DelayedBackend {
     }
 
     /// # Safety
-    /// 1. As for the method of [`Backend`] that does this work.
+    /// 1. The conditions of the method of [`Backend`] that does this work.
     unsafe fn submit(&self, queue: RawQueue, work: Work, dependencies: &[RawEvent]) -> Result<RawEvent> {
         self.tick();
         // SAFETY: the queue is live.
         let (context, device, properties) = unsafe { self.inner.queue_parts(queue) }?;
-        // SAFETY: ours, and used no more.
+        // SAFETY: our own handle, without a later use.
         unsafe { self.inner.release(RawHandle::Context(context)) };
-        // SAFETY: ours, and used no more.
+        // SAFETY: our own handle, without a later use.
         unsafe { self.inner.release(RawHandle::Device(device)) };
         let is_same = |other| {
             // SAFETY: both are live: the caller's, and one with pending operations (D1).
@@ -187,12 +187,12 @@ impl DelayedBackend {
     }
 }
 
-/// The handle that an event's number is.
+/// The handle of the event with that number.
 fn handle(number: NonZeroUsize) -> RawEvent {
     RawEvent::new(NonNull::without_provenance(number))
 }
 
-/// The number that an event's handle is.
+/// The number of the event with that handle.
 fn number(event: RawEvent) -> usize {
     event.as_ptr().addr()
 }
@@ -204,8 +204,8 @@ impl Drop for DelayedBackend {
 }
 
 // SAFETY: 1. An event's handle is a number that is never given out twice, good on any thread; other handles are `inner`'s,
-// and a queue's or kernel's is released when its last operation has ended (D1). 2. and 3. are `inner`'s promises. 4. `wait` returns when
-// the operation has run, and `inner` has waited for it, or when it was given up and will never run (D2). 5. Nothing panics.
+// and a queue or kernel is released when its last operation is complete (D1). 2. and 3. are `inner`'s promises. 4. `wait` returns when
+// the operation has run and `inner` has waited for it, or when the operation was given up and will never run (D2). 5. Nothing panics.
 unsafe impl Backend for DelayedBackend {
     forward!(
         id,
@@ -247,14 +247,14 @@ unsafe impl Backend for DelayedBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         let work = Work::Kernel { kernel, arguments: arguments.to_vec(), range: *range };
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 to 3 of `submit_kernel`.
         unsafe { self.submit(queue, work, dependencies) }
     }
 
     unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
         self.tick();
         match (a, b) {
-            // Our own numbers, of which `inner` knows nothing.
+            // Our own numbers, which `inner` does not know.
             (RawHandle::Event(a), RawHandle::Event(b)) => a == b,
             (RawHandle::Event(_), _) | (_, RawHandle::Event(_)) => false,
             // SAFETY: both are live handles of `inner`.
@@ -297,18 +297,18 @@ unsafe impl Backend for DelayedBackend {
         align_bytes: usize,
     ) -> Option<NonNull<u8>> {
         self.tick();
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 and 2 of `allocate`.
         let block = unsafe { self.inner.allocate(queue, kind, len_bytes, align_bytes) }?;
         self.lock().add_block(block.addr().get(), len_bytes);
         Some(block)
     }
 
-    // No time passes before the check: it would let operations end that have not.
+    // The call is not counted before the check, since counting would let pending operations complete.
     unsafe fn free(&self, context: RawContext, block: NonNull<u8>) {
         let mut schedule = self.lock();
         schedule.remove_block(block.addr().get(), |method| self.failed(method.name()));
         self.release_idle(&mut schedule);
-        // SAFETY: the caller's promises are the same, and what broke the second has just been given up.
+        // SAFETY: promises 1 and 2 of `free`: pending operations on the block have just been given up.
         unsafe { self.inner.free(context, block) };
     }
 
@@ -321,7 +321,7 @@ unsafe impl Backend for DelayedBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         let (dst, src) = (dst.expose_provenance(), src.expose_provenance());
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 and 2 of `memcpy`.
         unsafe { self.submit(queue, Work::Memcpy { dst, src, len_bytes }, dependencies) }
     }
 
@@ -334,7 +334,7 @@ unsafe impl Backend for DelayedBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         let work = Work::Fill { dst: dst.expose_provenance(), pattern: pattern.to_vec(), count };
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 and 2 of `fill`.
         unsafe { self.submit(queue, work, dependencies) }
     }
 
@@ -345,7 +345,7 @@ unsafe impl Backend for DelayedBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 and 2 of `prefetch`.
         unsafe { self.submit(queue, Work::Prefetch { address, len_bytes }, dependencies) }
     }
 
@@ -357,12 +357,12 @@ unsafe impl Backend for DelayedBackend {
         advice: i32,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 and 2 of `mem_advise`.
         unsafe { self.submit(queue, Work::MemAdvise { address, len_bytes, advice }, dependencies) }
     }
 
     unsafe fn barrier(&self, queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promise 1 of `barrier`.
         unsafe { self.submit(queue, Work::Barrier { of_events: !events.is_empty() }, events) }
     }
 
@@ -374,7 +374,7 @@ unsafe impl Backend for DelayedBackend {
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
         if !self.inner.runs_host_tasks() {
-            // SAFETY: the caller's promises are the same.
+            // SAFETY: promises 1 to 3 of `host_task`.
             return unsafe { self.inner.host_task(queue, memory, task, dependencies) }; // it says why not
         }
         let range = |range: &TaskMemory| {
@@ -382,7 +382,7 @@ unsafe impl Backend for DelayedBackend {
             start..start + range.len_bytes
         };
         let memory = memory.iter().map(range).collect();
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: promises 1 to 3 of `host_task`.
         unsafe { self.submit(queue, Work::Task { memory, task }, dependencies) }
     }
 

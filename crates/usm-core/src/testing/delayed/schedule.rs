@@ -1,4 +1,4 @@
-//! Which operations are held back, what each has to wait for, and in which order they run: data, no memory touched.
+//! The schedule: operations that are held back, their dependencies, and their order. It touches no memory.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -10,11 +10,11 @@ use crate::backend::{HostTask, ProfilingTimes, QueueProperties, RawHandle, RawKe
 use crate::testing::Method;
 use crate::{Error, ExecutionRange, KernelArgument, Result};
 
-/// Memory was freed while an operation that uses it had not ended.
+/// Memory was freed while an operation that uses it was pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrematureFree {
-    /// The operation, which was given up: it never runs, and waiting for it is an error.
+    /// The operation. It never runs, and a wait for it returns an error.
     pub operation: Method,
     /// Address of the freed block.
     pub block: usize,
@@ -22,7 +22,7 @@ pub struct PrematureFree {
     pub len_bytes: usize,
 }
 
-/// What an operation does.
+/// The work of an operation.
 #[derive(Debug)]
 pub(super) enum Work {
     Memcpy {
@@ -84,7 +84,7 @@ impl Work {
             }
             Self::Task { memory, .. } => memory.iter().any(|range| overlaps(range.start, range.len())),
             Self::Barrier { .. } => false,
-            // How far a kernel goes from its pointers is not known: what they point into counts.
+            // The reach of a kernel from its pointers is unknown, so the whole blocks count.
             Self::Kernel { arguments, .. } => {
                 arguments.iter().filter_map(KernelArgument::address).any(|address| block.contains(&address))
             }
@@ -92,26 +92,26 @@ impl Work {
     }
 }
 
-/// An operation that has been submitted and not run. It needs its queue and, where it runs one, its kernel.
+/// A submitted operation that has not run. It needs its queue, and its kernel if it has one.
 #[derive(Debug)]
 pub(super) struct Operation {
     /// Also the value of its event's handle.
     pub(super) number: usize,
     pub(super) queue: RawQueue,
     pub(super) work: Work,
-    /// Numbers of operations that run before, as far as they are still held back.
+    /// Numbers of the held-back operations that run before.
     after: Vec<usize>,
-    /// Calls of the backend until it runs at the latest.
+    /// Most calls of the backend until it runs.
     delay: usize,
     /// Whether the queue records times.
     pub(super) profiling: bool,
 }
 
-/// What is known about a live event.
+/// The state of a live event.
 #[derive(Debug, Default)]
 struct State {
     handles: usize,
-    /// What waiting for it gives, once.
+    /// The result of the first wait for it.
     error: Option<Error>,
     times: Option<ProfilingTimes>,
 }
@@ -126,7 +126,7 @@ impl Operation {
     }
 }
 
-/// All that a delayed backend remembers.
+/// The state of a delayed backend.
 #[derive(Debug)]
 pub(super) struct Schedule {
     random: Random,
@@ -180,7 +180,7 @@ impl Schedule {
     ) -> NonZeroUsize {
         let is_barrier = |work: &Work| matches!(work, Work::Barrier { .. });
         let mut after: Vec<_> = dependencies.into_iter().collect();
-        // In order: after all of this queue. A barrier without events, too, and what comes after a barrier is after it.
+        // An in-order operation runs after all earlier ones of its queue, like a barrier without events. Later ones follow a barrier.
         let waits_for_all = properties.in_order || matches!(work, Work::Barrier { of_events: false });
         let before = self.pending.iter().filter(|operation| {
             (waits_for_all || is_barrier(&operation.work)) && is_same_queue(operation.queue)
@@ -199,7 +199,7 @@ impl Schedule {
         self.pending.iter().any(|operation| operation.number == number)
     }
 
-    /// Takes out one of the operations that could run now, at random; `None` when nothing is held back.
+    /// Takes out one of the operations that could run now, at random; `None` when no operation is held back.
     pub(super) fn take_any(&mut self) -> Option<Operation> {
         let ready: Vec<_> = (0..self.pending.len())
             .filter(|&index| !self.pending[index].after.iter().any(|&number| self.is_pending(number)))
@@ -208,7 +208,7 @@ impl Schedule {
         Some(self.pending.remove(index))
     }
 
-    /// One call of the backend has passed: the first operation whose delay is over, if there is one.
+    /// Counts one call of the backend. Returns the first operation whose delay is over, if there is one.
     pub(super) fn tick(&mut self) -> Vec<usize> {
         for operation in &mut self.pending {
             operation.delay = operation.delay.saturating_sub(1);
@@ -220,7 +220,7 @@ impl Schedule {
             .collect()
     }
 
-    /// Keeps the error for whoever waits for the event, if its handle is still live.
+    /// Keeps the error for a wait for the event, if its handle is still live.
     pub(super) fn fail(&mut self, number: usize, error: Error) {
         if let Some(event) = self.events.get_mut(&number) {
             event.error = Some(error);
@@ -266,7 +266,7 @@ impl Schedule {
         self.blocks.insert(address, len_bytes);
     }
 
-    /// A block is about to be freed: operations that use it are given up, each a fault.
+    /// Gives up the operations that use a block that is about to be freed. Each is a fault.
     pub(super) fn remove_block(&mut self, address: usize, mut error: impl FnMut(Method) -> Error) {
         let len_bytes = self.blocks.remove(&address).unwrap_or(1);
         let block = address..address.saturating_add(len_bytes);
