@@ -85,17 +85,20 @@ trait Join: Send + Sync {
     fn join(self: Arc<Self>, helper: usize);
 }
 
+/// Where a helper gets its work.
+type Helper = Sender<Arc<dyn Join>>;
+
 /// Each helper is a thread with a channel of its own, so that a helper does the same part of one copy after the other: the
 /// memory is in the cache of its processor. They start with the first work for several threads and stay as long as the process.
-fn helpers() -> &'static [Sender<Arc<dyn Join>>] {
+fn helpers() -> &'static [Helper] {
     // A forked child has none of the threads.
-    static HELPERS: PerProcess<OnceLock<Vec<Sender<Arc<dyn Join>>>>> = PerProcess::new(OnceLock::new());
+    static HELPERS: PerProcess<OnceLock<Vec<Helper>>> = PerProcess::new(OnceLock::new());
     HELPERS.get().get_or_init(|| (0..all_threads() - 1).map_while(start_helper).collect())
 }
 
 /// `None` where the system has no more threads.
-fn start_helper(number: usize) -> Option<Sender<Arc<dyn Join>>> {
-    let (sender, receiver) = channel::<Arc<dyn Join>>();
+fn start_helper(number: usize) -> Option<Helper> {
+    let (sender, receiver): (Helper, _) = channel();
     let serve = move || {
         while let Ok(work) = next_work(&receiver) {
             // The panic has been reported, and the calling thread panics, too.
