@@ -16,7 +16,7 @@ PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 VIEWS = {
     "whole": lambda a: a,
     "transposed": lambda a: a.T,
-    "turned": lambda a: a.mT,
+    "matrix-transposed": lambda a: a.mT,
     "reversed": lambda a: a[::-1],
     "gaps": lambda a: a[:, ::2],
     "one axis": lambda a: a[1, :, 2],
@@ -46,7 +46,7 @@ def test_every_protocol_and_layout(array, usm_type, protocol, view):
     a = VIEWS[view](cube(array, usm_type))
     back = pickle.loads(pickle.dumps(a, protocol))
     check(back, a)
-    assert back.flags.forc or view == "turned"
+    assert back.flags.forc or view == "matrix-transposed"
     # The order of the axes in memory.
     if a.size:
         long = [k for k, n in enumerate(a.shape) if n > 1]
@@ -82,7 +82,7 @@ def test_elements_beside_the_pickle(array, usm_type, view):
     assert len(small) < 250 and len(buffers) == 1
     with buffers[0].raw() as raw:
         assert raw.nbytes == a.nbytes
-        if usm_type != "device" and view in ("whole", "transposed", "turned"):
+        if usm_type != "device" and view in ("whole", "transposed", "matrix-transposed"):
             raw[:4] = b"\7\0\0\0"
             assert a[0, 0, 0].item() == 7, "no copy was made"
     check(pickle.loads(small, buffers=buffers), a)

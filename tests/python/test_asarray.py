@@ -315,7 +315,7 @@ def test_wrong_arguments(queue):
             ut.asarray([1, 2], **keywords)
 
 
-def test_errors_of_foreign_code_come_through(queue):
+def test_errors_of_external_code_come_through(queue):
     class Broken:
         @property
         def __sycl_usm_array_interface__(self):

@@ -17,7 +17,7 @@ from support.dlpack import (
     VERSIONED,
     CapsuleExporter,
     Exporter,
-    Foreign,
+    External,
     OldExporter,
     places,
     tensor_in,
@@ -253,12 +253,12 @@ def test_what_others_have_added_is_not_ours(host_accessible, host_queue, sycl_qu
 
         def __dlpack__(self, **keywords):
             if keywords.get("dl_device") is None:
-                tensor, _ = tensor_in(capsule := foreign.__dlpack__(max_version=(1, 0)))
+                tensor, _ = tensor_in(capsule := external.__dlpack__(max_version=(1, 0)))
                 tensor.device_type = EXT_DEV[0]
                 return capsule
             return super().__dlpack__(**keywords)
 
-    foreign = Foreign(VERSIONED).exporter()
+    external = External(VERSIONED).exporter()
     a = Added(ut.asarray([5, 6], "i4", usm_type=host_accessible, sycl_queue=host_queue))
     with pytest.raises(ValueError, match="is not USM"):
         ut.from_dlpack(a)
@@ -296,17 +296,17 @@ def test_to_another_queue(small, host_queue):
             ut.from_dlpack(small, device="host", copy=False)
 
 
-def test_foreign_host_memory_is_copied(queue):
+def test_external_host_memory_is_copied(queue):
     for form in (LEGACY, VERSIONED):
-        foreign = Foreign(form)
-        b = ut.from_dlpack(foreign.exporter(), device=queue)
+        external = External(form)
+        b = ut.from_dlpack(external.exporter(), device=queue)
         assert (b.tolist(), b.usm_type, b.sycl_queue, b.dtype) == ([5, 6], "device", queue, "int32")
-        assert foreign.deleted == 1 and b.flags.writable
-        foreign = Foreign(form)
-        assert ut.from_dlpack(foreign.exporter(), device=CPU).usm_type == "host"
+        assert external.deleted == 1 and b.flags.writable
+        external = External(form)
+        assert ut.from_dlpack(external.exporter(), device=CPU).usm_type == "host"
         with pytest.raises(BufferError, match="no USM"):
-            ut.from_dlpack(foreign.exporter(), copy=False)
-        assert foreign.deleted == 2
+            ut.from_dlpack(external.exporter(), copy=False)
+        assert external.deleted == 2
 
 
 def test_memory_of_other_devices_comes_by_the_host(queue):

@@ -9,7 +9,7 @@ import usm
 import usm.tensor as ut
 
 from support import capsules
-from support.dlpack import DLTensor, Foreign, ManagedVersioned, places
+from support.dlpack import DLTensor, External, ManagedVersioned, places
 from support.interface import Producer, settled
 from support.layouts import STRIDED, strided_array
 
@@ -30,7 +30,7 @@ class Api(ctypes.Structure):
         ),
         ("from_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))),
         ("to_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))),
-        ("lend", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))),
+        ("borrow", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))),
         (
             "current_stream",
             ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)),
@@ -59,7 +59,7 @@ def array(queue, usm_type):
 
 def test_the_table(api):
     assert (api.major, api.minor, api.prev_api) == (1, 3, None)
-    for name in ("allocate", "from_object", "to_object", "lend", "current_stream"):
+    for name in ("allocate", "from_object", "to_object", "borrow", "current_stream"):
         assert ctypes.cast(getattr(api, name), ctypes.c_void_p).value
     assert ut.usm_ndarray.__dlpack_c_exchange_api__ is ut.asarray(1).__dlpack_c_exchange_api__
 
@@ -92,27 +92,27 @@ def test_a_tensor_that_is_deleted(api, queue, usm_type, at_start):
     assert settled() == at_start
 
 
-def test_foreign_tensors(api):
-    foreign = Foreign()
+def test_external_tensors(api):
+    external = External()
     result = ctypes.py_object()
-    assert api.to_object(ctypes.addressof(foreign.managed), ctypes.byref(result)) == 0
-    assert result.value.tolist() == [5, 6] and foreign.deleted == 1
+    assert api.to_object(ctypes.addressof(external.managed), ctypes.byref(result)) == 0
+    assert result.value.tolist() == [5, 6] and external.deleted == 1
     ctypes.pythonapi.Py_DecRef(result)
-    foreign = Foreign()
-    foreign.tensor.code = 99
+    external = External()
+    external.tensor.code = 99
     with pytest.raises(ValueError, match="^code"):
-        api.to_object(ctypes.addressof(foreign.managed), ctypes.byref(ctypes.py_object()))
+        api.to_object(ctypes.addressof(external.managed), ctypes.byref(ctypes.py_object()))
     # A tensor that is refused was given away all the same.
-    assert foreign.deleted == 1
+    assert external.deleted == 1
     with pytest.raises(TypeError, match="null"):
         api.to_object(None, ctypes.byref(ctypes.py_object()))
 
 
 @pytest.mark.parametrize("name", STRIDED)
-def test_lent_tensors(api, allocate, usm_type, name):
+def test_borrowed_tensors(api, allocate, usm_type, name):
     a, _ = strided_array(allocate, usm_type, name)
     tensor = DLTensor()
-    assert api.lend(a, ctypes.byref(tensor)) == 0
+    assert api.borrow(a, ctypes.byref(tensor)) == 0
     assert not a.size or tensor.data + tensor.byte_offset == a._pointer
     # Without elements, memory that is no host memory still tells its kind by an address.
     assert bool(tensor.data) == (bool(a.size) or tensor.device_type != 1)
@@ -125,12 +125,12 @@ def test_what_cannot_be_handed_out(api, queue, usm_type):
     a = array(queue, usm_type)
     frozen = ut.asarray(Producer({**a.__sycl_usm_array_interface__, "data": (a._pointer, True)}, a))
     with pytest.raises(BufferError, match="read-only"):
-        api.lend(frozen, ctypes.byref(DLTensor()))
+        api.borrow(frozen, ctypes.byref(DLTensor()))
     out = ctypes.c_void_p()
     assert api.from_object(frozen, ctypes.byref(out)) == 0
     assert ManagedVersioned.from_address(out.value).flags == 1
     delete(out.value)
-    for function, target in ((api.lend, DLTensor()), (api.from_object, ctypes.c_void_p())):
+    for function, target in ((api.borrow, DLTensor()), (api.from_object, ctypes.c_void_p())):
         for wrong in (None, 3, [1], memoryview(b"a")):
             with pytest.raises(TypeError, match="usm_ndarray"):
                 function(wrong, ctypes.byref(target))
@@ -141,7 +141,7 @@ def test_memory_that_dlpack_has_no_device_for(api, sycl_queue):
         pytest.skip("the device has no parts")
     part = sycl_queue.sycl_device.create_sub_devices(partition=1)[0]
     nowhere = ut.asarray([1], usm_type="device", sycl_queue=usm.SyclQueue(part))
-    for function, target in ((api.lend, DLTensor()), (api.from_object, ctypes.c_void_p())):
+    for function, target in ((api.borrow, DLTensor()), (api.from_object, ctypes.c_void_p())):
         with pytest.raises(BufferError, match="__sycl_usm_array_interface__"):
             function(nowhere, ctypes.byref(target))
 

@@ -9,18 +9,18 @@ import usm
 import usm.tensor as ut
 
 from support import capsules
-from support.dlpack import CPU, LEGACY, VERSIONED, CapsuleExporter, Foreign
+from support.dlpack import CPU, LEGACY, VERSIONED, CapsuleExporter, External
 
 
 @pytest.mark.parametrize(
     "name", [None, b"", b"dltensor_", b"DLTENSOR", b"used_dltensor", b"used_dltensor_versioned", b"SyclQueueRef"]
 )
 def test_capsules_of_other_names(name):
-    foreign = Foreign()
-    capsule = capsules.make(ctypes.addressof(foreign.managed), name)
+    external = External()
+    capsule = capsules.make(ctypes.addressof(external.managed), name)
     with pytest.raises(ValueError, match="__dlpack__: found a capsule named"):
         ut.from_dlpack(CapsuleExporter(lambda: capsule))
-    assert capsules.name_of(capsule) == name and foreign.deleted == 0
+    assert capsules.name_of(capsule) == name and external.deleted == 0
 
 
 def test_what_is_no_capsule():
@@ -31,14 +31,14 @@ def test_what_is_no_capsule():
 
 @pytest.mark.parametrize("form", [LEGACY, VERSIONED])
 def test_a_capsule_is_taken_once(form):
-    foreign = Foreign(form)
-    capsule = foreign.capsule()
+    external = External(form)
+    capsule = external.capsule()
     assert ut.from_dlpack(CapsuleExporter(lambda: capsule)).tolist() == [5, 6]
-    assert foreign.deleted == 1
+    assert external.deleted == 1
     for _ in range(2):
         with pytest.raises(ValueError, match="somebody has taken"):
             ut.from_dlpack(CapsuleExporter(lambda: capsule))
-    assert foreign.deleted == 1
+    assert external.deleted == 1
 
 
 def test_our_own_capsule_is_taken_once(queue, host_accessible):
@@ -62,20 +62,20 @@ def test_pointers_that_no_struct_has():
 
 
 def spoil_tensor(**fields):
-    def spoil(foreign):
+    def spoil(external):
         for name, value in fields.items():
-            setattr(foreign.tensor, name, value)
+            setattr(external.tensor, name, value)
 
     return spoil
 
 
 def shape(*sizes):
-    def spoil(foreign):
-        foreign.shape = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
-        foreign.strides = (ctypes.c_int64 * max(len(sizes), 1))(*[1] * len(sizes))
-        foreign.tensor.shape = ctypes.cast(foreign.shape, ctypes.POINTER(ctypes.c_int64))
-        foreign.tensor.strides = ctypes.cast(foreign.strides, ctypes.POINTER(ctypes.c_int64))
-        foreign.tensor.ndim = len(sizes)
+    def spoil(external):
+        external.shape = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
+        external.strides = (ctypes.c_int64 * max(len(sizes), 1))(*[1] * len(sizes))
+        external.tensor.shape = ctypes.cast(external.shape, ctypes.POINTER(ctypes.c_int64))
+        external.tensor.strides = ctypes.cast(external.strides, ctypes.POINTER(ctypes.c_int64))
+        external.tensor.ndim = len(sizes)
 
     return spoil
 
@@ -106,60 +106,60 @@ SPOILED = {
 @pytest.mark.parametrize("case", SPOILED)
 def test_spoiled_fields(case, form):
     spoil, field = SPOILED[case]
-    foreign = Foreign(form)
-    spoil(foreign)
+    external = External(form)
+    spoil(external)
     before = usm.live_allocations()
     with pytest.raises((ValueError, BufferError), match=f"^({field})"):
-        ut.from_dlpack(foreign.exporter())
-    assert foreign.deleted == 1
+        ut.from_dlpack(external.exporter())
+    assert external.deleted == 1
     assert usm.live_allocations() == before
-    foreign = Foreign(form)
-    spoil(foreign)
+    external = External(form)
+    spoil(external)
     with pytest.raises((ValueError, TypeError)):
-        ut.asarray(foreign.exporter())
-    assert foreign.deleted == 1
+        ut.asarray(external.exporter())
+    assert external.deleted == 1
 
 
 def test_other_major_versions():
-    foreign = Foreign()
-    foreign.managed.major = 2
+    external = External()
+    external.managed.major = 2
     # Of another version nothing else may be looked at.
-    foreign.tensor.shape = ctypes.cast(8, ctypes.POINTER(ctypes.c_int64))
+    external.tensor.shape = ctypes.cast(8, ctypes.POINTER(ctypes.c_int64))
     with pytest.raises(ValueError, match="^version: found 2.0"):
-        ut.from_dlpack(foreign.exporter())
-    assert foreign.deleted == 1
+        ut.from_dlpack(external.exporter())
+    assert external.deleted == 1
 
 
 def test_tensors_without_a_deleter():
     for form in (LEGACY, VERSIONED):
-        foreign = Foreign(form)
-        foreign.managed.deleter = None
-        assert ut.from_dlpack(foreign.exporter()).tolist() == [5, 6]
+        external = External(form)
+        external.managed.deleter = None
+        assert ut.from_dlpack(external.exporter()).tolist() == [5, 6]
 
 
 def test_no_strides_are_row_major_and_empty_tensors_have_no_data():
-    foreign = Foreign()
-    foreign.tensor.strides = ctypes.POINTER(ctypes.c_int64)()
-    assert ut.from_dlpack(foreign.exporter()).tolist() == [5, 6]
-    foreign = Foreign()
-    shape(0, 3)(foreign)
-    foreign.tensor.data = 0
-    empty = ut.from_dlpack(foreign.exporter())
-    assert empty.shape == (0, 3) and foreign.deleted == 1
+    external = External()
+    external.tensor.strides = ctypes.POINTER(ctypes.c_int64)()
+    assert ut.from_dlpack(external.exporter()).tolist() == [5, 6]
+    external = External()
+    shape(0, 3)(external)
+    external.tensor.data = 0
+    empty = ut.from_dlpack(external.exporter())
+    assert empty.shape == (0, 3) and external.deleted == 1
 
 
 def test_memory_that_is_no_usm_as_kdloneapi(sycl_queue):
-    foreign = Foreign()
-    foreign.tensor.device_type = 14
+    external = External()
+    external.tensor.device_type = 14
     with pytest.raises(ValueError, match="^data"):
-        ut.from_dlpack(CapsuleExporter(foreign.capsule, (14, 0)))
-    assert foreign.deleted == 1
+        ut.from_dlpack(CapsuleExporter(external.capsule, (14, 0)))
+    assert external.deleted == 1
 
 
 def test_the_tensor_counts_not_the_method(sycl_queue):
     """A producer that says another device than its tensor has."""
-    foreign = Foreign()
-    assert ut.from_dlpack(CapsuleExporter(foreign.capsule, (14, 0))).tolist() == [5, 6]
+    external = External()
+    assert ut.from_dlpack(CapsuleExporter(external.capsule, (14, 0))).tolist() == [5, 6]
 
 
 def test_devices_that_are_no_pairs():
@@ -170,13 +170,13 @@ def test_devices_that_are_no_pairs():
         ((1,), ValueError),
         ((1, 2, 3), ValueError),
     ):
-        foreign = Foreign()
+        external = External()
         with pytest.raises(error, match="^__dlpack_device__"):
-            ut.from_dlpack(CapsuleExporter(foreign.capsule, device))
-        assert foreign.deleted == 0
+            ut.from_dlpack(CapsuleExporter(external.capsule, device))
+        assert external.deleted == 0
     for device in (("a", 0), (1, None), (2**40, 0)):
         with pytest.raises((TypeError, ValueError), match=r"^__dlpack_device__"):
-            ut.from_dlpack(CapsuleExporter(Foreign().capsule, device))
+            ut.from_dlpack(CapsuleExporter(External().capsule, device))
 
 
 def test_objects_without_both_methods():
@@ -184,7 +184,7 @@ def test_objects_without_both_methods():
         def __dlpack__(self):
             raise AssertionError("not called")
 
-    for wrong in (object(), None, 3, [1], "text", Half(), Foreign().capsule()):
+    for wrong in (object(), None, 3, [1], "text", Half(), External().capsule()):
         with pytest.raises(TypeError, match="^x: found"):
             ut.from_dlpack(wrong)
 

@@ -185,7 +185,7 @@ def test_a_capsule_that_dpctl_used_is_refused(dpctl, theirs, form):
 
 
 @pytest.mark.parametrize("form", ["sycl_queue", "sycl_context"])
-def test_our_capsules_in_a_foreign_dict(dpctl, ours, form):
+def test_our_capsules_in_an_external_dict(dpctl, ours, form):
     capsule = getattr(ours, form)._get_capsule()
     assert dpctl.memory.as_usm_memory(changed(ours, syclobj=capsule))._pointer == ours._pointer
 

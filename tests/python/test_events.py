@@ -109,7 +109,7 @@ def test_an_in_order_queue_needs_no_events(queue, allocate):
 def test_a_conflict_is_an_error_not_a_race(queue, allocate):
     memory = allocate("device", LARGE)
     event = queue.memset_async(memory, 1)
-    # Either still under way, which is told, or ended, which allows it.
+    # Either still under way, which is told, or complete, which allows it.
     try:
         queue.memset_async(memory, 2).wait()
     except BufferError:

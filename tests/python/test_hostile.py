@@ -89,7 +89,7 @@ def test_integers_with_strange_names():
         um.MemoryUSMHost(Index("text"), queue="host:cpu:0")
 
 
-def test_errors_of_foreign_code_pass_through():
+def test_errors_of_external_code_pass_through():
     def refuse():
         raise KeyError("mine")
 

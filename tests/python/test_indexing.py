@@ -75,9 +75,9 @@ def test_views_match_the_model(cube, key):
 @pytest.mark.parametrize("key", KEYS, ids=repr)
 def test_views_of_a_reversed_transposed_array(cube, key):
     a, model = cube
-    turned, expected = a.T[::-1, :, ::-1], model.transposed()[::-1, :, ::-1]
-    assert turned.tolist() == expected.tolist()
-    assert turned[key].tolist() == expected[key].tolist()
+    reversed_view, expected = a.T[::-1, :, ::-1], model.transposed()[::-1, :, ::-1]
+    assert reversed_view.tolist() == expected.tolist()
+    assert reversed_view[key].tolist() == expected[key].tolist()
 
 
 @pytest.mark.parametrize("key", KEYS, ids=repr)

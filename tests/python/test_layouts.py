@@ -64,7 +64,7 @@ def test_strided_arrays_round_trip_through_the_dict(allocate, usm_type, strided)
     assert reimported(b).__sycl_usm_array_interface__ == interface
 
 
-def test_foreign_dicts_of_every_layout(allocate, usm_type, strided):
+def test_external_dicts_of_every_layout(allocate, usm_type, strided):
     """The dict written by hand, not by our own export."""
     shape, strides, offset = strided
     flat = counting("int16", 60)

@@ -113,7 +113,7 @@ def keep_busy(like):
 dpt.tan(dpt.ones(1, dtype="f8")).sycl_queue.wait()
 """
 PENDING = {
-    # The pool is gone: the memory goes back to the runtime, which must not happen before the work has ended.
+    # The pool is gone: the memory goes back to the runtime, which must not happen before the work is complete.
     "memory of a closed pool": """
 pool = um.use_pool(queue)
 ours = ut.zeros(1000, "i8", usm_type={usm_type!r}, sycl_queue=queue)
@@ -122,7 +122,7 @@ pool.close()
 keep_busy(theirs)
 del theirs, ours
 """,
-    "a pool with parked memory": """
+    "a pool with deferred frees": """
 pool = um.use_pool(queue)
 ours = ut.zeros(1000, "i8", usm_type={usm_type!r}, sycl_queue=queue)
 theirs = dpt.asarray(ours)

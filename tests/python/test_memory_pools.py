@@ -178,7 +178,7 @@ def test_dpctl_takes_memory_of_a_pool(dpctl, sycl_queue, usm_type):
         ours[:32].memset(4)
         assert memory.tobytes() == b"\x04" * 32 + b"\x03" * 32
         del memory, theirs, ours
-        # What others got to know is handed out again when their work has ended.
+        # What others got to know is handed out again when their work is complete.
         assert pool.trim() > 0
         assert pool.stats()["current_count"] == 0
 
@@ -245,7 +245,7 @@ def test_the_environment_switches_the_default_pool_off():
 
 
 def test_a_borrow_reaches_no_further_than_the_block(allocate, usm_type):
-    """Neighbours in a pool are as far apart as allocations of the runtime."""
+    """Adjacent blocks of a pool are as far apart as allocations of the runtime."""
     memories = [allocate(usm_type, 100) for _ in range(3)]
     assert um.as_usm_memory(changed(memories[1])).nbytes == 100
     for shape in ((101,), (164,), (1000,)):

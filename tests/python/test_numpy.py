@@ -78,7 +78,7 @@ def test_asnumpy_frees_its_copies(array, numpy, usm_type):
 
 
 # A table whose first function says that it is of another ABI, and whose others must not be called.
-FOREIGN_TABLE = """
+EXTERNAL_TABLE = """
 import ctypes
 version = ctypes.CFUNCTYPE(ctypes.c_uint)(lambda: 0x03000000)
 table = (ctypes.c_void_p * 100)(ctypes.cast(version, ctypes.c_void_p).value, *[16] * 99)
@@ -108,7 +108,7 @@ assert len(calls) == {calls}, calls
         "del numpy._core._multiarray_umath._ARRAY_API",
         "numpy._core._multiarray_umath._ARRAY_API = 3",
         "import datetime; numpy._core._multiarray_umath._ARRAY_API = datetime.datetime_CAPI",
-        FOREIGN_TABLE,
+        EXTERNAL_TABLE,
         "import sys; sys.modules['numpy._core._multiarray_umath'] = sys.modules['numpy.core._multiarray_umath'] = None",
     ],
 )

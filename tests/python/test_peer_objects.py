@@ -329,7 +329,7 @@ def test_threads_of_dpctl_have_one_default_queue(dpctl):
 
 
 def test_operations_on_their_out_of_order_queue_are_in_order(dpt, usm_type):
-    """Their work is pending when ours begins, and ours has ended when theirs begins."""
+    """Their work is pending when ours begins, and ours is complete when theirs begins."""
     size = 300_000
     theirs = dpt.zeros(size, dtype="i8", usm_type=usm_type)
     ours = ut.asarray(theirs)

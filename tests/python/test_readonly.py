@@ -105,7 +105,7 @@ def test_copies_are_writable(frozen, usm_type):
     assert copy.tolist() == [[0] * 4] * 3
 
 
-def test_a_claim_of_our_own_memory_under_a_foreign_name(allocate, usm_type):
+def test_a_claim_of_our_own_memory_under_an_external_name(allocate, usm_type):
     """Only objects of dpctl.memory do not mean it; a class that is merely called so is taken at its word."""
     memory = allocate(usm_type, 16)
     impostor = type("MemoryUSMShared", (Producer,), {"__module__": "elsewhere"})

@@ -59,7 +59,7 @@ keep = [array(1000), array(1 << 20)]
 keep[0][...] = 5
 for round in range(20):
     if round % 2:
-        # Work of the parent that has not ended.
+        # Work of the parent that is not complete.
         pending = [QUEUE.memset_async(keep[1], 1) for _ in range(20)]
     child(host_works)
     QUEUE.wait()

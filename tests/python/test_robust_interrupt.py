@@ -119,7 +119,7 @@ def test_waiting_for_pending_work(backend, known, monkeypatch):
             + PENDING
             + f"""
 def renew():
-    # What was interrupted keeps its memory until the work has ended.
+    # What was interrupted keeps its memory until the work is complete.
     global a, b, indices, shared, own, other
     a, b, indices = array(8), array(8), array(2, "i8")
     shared = array(8, "f8", "shared")

@@ -6,7 +6,7 @@ from support import children
 
 BACKENDS = pytest.mark.parametrize("backend", ["host", "sycl"])
 
-KEEPERS = {
+LIVE_OBJECTS = {
     "module globals": "keep = [array(10), array(10)[::2], um.MemoryUSMShared(64, queue=QUEUE)]",
     "a cycle with __del__": """
         class Node:
@@ -43,7 +43,7 @@ KEEPERS = {
         told = []
         r = weakref.ref(a, lambda _: told.append(1)); weakref.finalize(a, told.append, 2)
     """,
-    "a pool and what it lent": """
+    "a pool and its blocks": """
         pool = um.use_pool(DEVICE)
         a = array(100); b = um.MemoryUSMDevice(64, queue=QUEUE)
     """,
@@ -74,9 +74,9 @@ KEEPERS = {
 
 
 @BACKENDS
-@pytest.mark.parametrize("keeper", KEEPERS)
-def test_alive_at_the_end(backend, keeper):
-    children.run(backend, children.textwrap.dedent(KEEPERS[keeper]))
+@pytest.mark.parametrize("name", LIVE_OBJECTS)
+def test_alive_at_the_end(backend, name):
+    children.run(backend, children.textwrap.dedent(LIVE_OBJECTS[name]))
 
 
 @BACKENDS
@@ -135,7 +135,7 @@ def test_threads_at_the_end(backend, daemon, round):
     "work", ["ut.asnumpy(a)", "a.dtype", "um.as_usm_memory(slow)", "ut.empty(slow)", "ut.from_dlpack(slow)"]
 )
 def test_a_daemon_thread_in_python_code_that_we_call(backend, work):
-    """The first use imports NumPy, and foreign objects have methods: the interpreter must not end under them."""
+    """The first use imports NumPy, and external objects have methods: the interpreter must not end under them."""
     children.run(
         backend,
         f"""

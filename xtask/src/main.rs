@@ -52,7 +52,7 @@ enum Task {
     Dist,
     /// Build the documentation, warnings are errors
     Docs,
-    /// Compare with neighbours and limits; writes target/bench/report.html, report.json and summary.md
+    /// Compare with peers and limits; writes target/bench/report.html, report.json and summary.md
     Bench(tasks::bench::Options),
     /// Build the kernels of usm-array: OpenCL C to SPIR-V modules, which are committed
     Spirv,

@@ -21,9 +21,9 @@ mod control;
 mod devices;
 mod exports;
 mod kernels;
-mod place;
+mod path;
 mod state;
 
 pub use control::{Control, Loopback};
-pub use place::library_path;
+pub use path::library_path;
 pub use state::{Alignment, Kind};

@@ -195,7 +195,7 @@ fn use_memory(api: &Api) {
     assert!(!copied.is_null());
     call!(api, DPCTLEvent_WaitAndThrow, copied);
     assert_eq!(call!(api, DPCTLEvent_GetCommandExecutionStatus, copied), DPCTLSyclEventStatusType::COMPLETE);
-    // SAFETY: shared memory of 64 bytes, written by the copy that has ended; the allocator aligns it for u64.
+    // SAFETY: shared memory of 64 bytes, written by the copy that is complete; the allocator aligns it for u64.
     let words = unsafe { std::slice::from_raw_parts(target.cast::<u64>(), 8) };
     assert_eq!(words, value.repeat(4));
 
@@ -273,7 +273,7 @@ fn run_kernel(api: &Api) {
     );
     assert!(!event.is_null());
     call!(api, DPCTLEvent_WaitAndThrow, event);
-    // SAFETY: shared memory of eight numbers, aligned by the allocator, written by the kernel that has ended.
+    // SAFETY: shared memory of eight numbers, aligned by the allocator, written by the kernel that is complete.
     assert_eq!(unsafe { std::slice::from_raw_parts(memory.cast::<i32>(), 8) }, [42; 8]);
 
     for event in [filled, event] {

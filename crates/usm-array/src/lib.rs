@@ -41,12 +41,12 @@
 //! | `broadcast_to`, `broadcast_shapes`, `sliding_window_view` | [`UsmArray::broadcast_to`], [`broadcast_shapes`], [`UsmArray::sliding_window_view`]: read-only views |
 //! | `as_strided` | [`UsmArray::as_strided`], within its bounds |
 //! | `shares_memory`, `may_share_memory` | [`UsmArray::shares_memory`] with a limit of work, an [`Overlap`] |
-//! | `zeros`, `full`, `arange`, `linspace`, `eye`; `zeros_like` | [`CreateOptions`]; [`LikeOptions`]; from typed values [`UsmArray::from_slice`] and its neighbours |
+//! | `zeros`, `full`, `arange`, `linspace`, `eye`; `zeros_like` | [`CreateOptions`]; [`LikeOptions`]; from typed values [`UsmArray::from_slice`] and related functions |
 //! | `ndarray(shape, buffer=, strides=)` | [`UsmArray::builder`], [`UsmArray::from_parts`] |
-//! | `concat`, `stack`, `tile`, `repeat`, `roll`, `meshgrid`, `tril` | [`UsmArray::concat`] and its neighbours |
-//! | `==`, `isnan`, `logical_and`, `all`, `sum`, `min`, `allclose` | [`UsmArray::equal`] and its neighbours, with a [`Tolerance`] |
+//! | `concat`, `stack`, `tile`, `repeat`, `roll`, `meshgrid`, `tril` | [`UsmArray::concat`] and related functions |
+//! | `==`, `isnan`, `logical_and`, `all`, `sum`, `min`, `allclose` | [`UsmArray::equal`] and related functions, with a [`Tolerance`] |
 //! | `result_type`, `can_cast`, `isdtype`, `finfo`, `iinfo` | functions of the same names |
-//! | `tolist`, `tobytes`, `nditer` | [`UsmArray::to_vec`], [`UsmArray::to_bytes`]; [`ArrayView::iter`] and its neighbours |
+//! | `tolist`, `tobytes`, `nditer` | [`UsmArray::to_vec`], [`UsmArray::to_bytes`]; [`ArrayView::iter`] and related functions |
 //! | `str(a)`, `repr(a)`, `printoptions` | [`UsmArray::display`], [`UsmArray::repr`], [`PrintOptions`] |
 //! | `__dlpack__`, `from_dlpack`; an interface dictionary | [`dlpack`]; [`UsmArrayInterface`] |
 //!

@@ -78,7 +78,7 @@ fn every_pair_of_dtypes_on_every_kind_of_memory() {
 }
 
 #[test]
-fn foreign_booleans_become_zero_or_one_when_cast() {
+fn external_booleans_become_zero_or_one_when_cast() {
     for (queue, kind) in places() {
         let bytes = UsmArray::from_slice(&queue, kind, &[4], &[0_u8, 1, 2, 255]).unwrap();
         let layout = Layout::contiguous(&[4], Order::C).unwrap();

@@ -10,12 +10,12 @@ use usm_array::usm_memory::UsmBuffer;
 use usm_array::{BufferSource, Dtype, Element, Layout, Order, SliceItem, UsmArray};
 
 /// A place of a figure: the index of the element there, or a place that belongs to no element.
-type Place = Option<&'static [usize]>;
+type Cell = Option<&'static [usize]>;
 
-const GAP: Place = None;
+const GAP: Cell = None;
 const GAP_BYTE: u8 = 0xA5;
 
-const fn a(index: &'static [usize]) -> Place {
+const fn a(index: &'static [usize]) -> Cell {
     Some(index)
 }
 
@@ -26,7 +26,7 @@ fn item(index: &[usize]) -> Vec<SliceItem> {
 /// Writes each element through its index and compares the whole buffer with the figure, then
 /// changes the buffer and compares what the indices read.
 #[track_caller]
-fn matches_figure<T: Element>(array: &UsmArray, buf_flat: &[Place], value: impl Fn(usize) -> T) {
+fn matches_figure<T: Element>(array: &UsmArray, buf_flat: &[Cell], value: impl Fn(usize) -> T) {
     let buffer = array.buffer();
     let len_bytes = buf_flat.len() * size_of::<T>();
     assert_eq!(buffer.len_bytes(), len_bytes, "elements of the buffer");

@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
-#[path = "common/foreign.rs"]
-mod foreign;
+#[path = "common/external.rs"]
+mod external;
 
 use std::thread;
 
 use common::{KINDS, layouts, places, queues};
-use foreign::{Deleted, Foreign};
+use external::{Deleted, External};
 use proptest::prelude::*;
 use usm_array::dlpack::{
     DLDevice, DLDeviceType, DLTensor, DlpackError, DlpackExport, DlpackImport, FLAG_IS_COPIED,
@@ -214,16 +214,16 @@ fn other_devices_are_refused_with_their_names() {
     assert!(export(14, -1).contains("device_id: found -1"));
 }
 
-/// Makes exported tensors count: the array is over a foreign tensor, whose deleter runs when all is gone.
+/// Makes exported tensors count: the array is over an external tensor, whose deleter runs when all is gone.
 fn counted(queue: &Queue, numbers: &mut [i32]) -> (UsmArray, Deleted) {
     let deleted = Deleted::default();
     let memory = UsmArray::from_slice(queue, UsmKind::Shared, &[numbers.len()], numbers).unwrap();
-    let foreign = Foreign::cpu(
+    let external = External::cpu(
         std::ptr::with_exposed_provenance(memory.address()),
         Dtype::I32,
         &[numbers.len() as i64],
     );
-    let array = import(foreign.versioned(&deleted), &options(queue)).unwrap();
+    let array = import(external.versioned(&deleted), &options(queue)).unwrap();
     std::mem::forget(memory); // the array is borrowed from it; a few bytes per test
     (array, deleted)
 }
@@ -291,11 +291,11 @@ fn plain_host_memory_is_copied_in_any_layout() {
             (vec![], Some(vec![]), 7),
         ] {
             let deleted = Deleted::default();
-            let mut foreign = Foreign::cpu(numbers.as_ptr().cast(), Dtype::U16, &shape);
-            foreign.strides.clone_from(&strides);
-            foreign.tensor.byte_offset = 2 * first;
+            let mut external = External::cpu(numbers.as_ptr().cast(), Dtype::U16, &shape);
+            external.strides.clone_from(&strides);
+            external.tensor.byte_offset = 2 * first;
             let array =
-                import(foreign.versioned(&deleted), &DlpackImport { kind, ..options(&queue) }).unwrap();
+                import(external.versioned(&deleted), &DlpackImport { kind, ..options(&queue) }).unwrap();
             assert_eq!(deleted.count(), 1, "nothing of the producer is kept after a copy");
             assert_eq!((array.kind(), array.is_writable()), (kind, true));
             let sizes: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
@@ -314,7 +314,7 @@ fn copies_are_made_exactly_as_asked() {
         let never = DlpackImport { copy: CopyMode::Never, kind, ..options(&queue) };
         let always = DlpackImport { copy: CopyMode::Always, ..never };
         let deleted = Deleted::default();
-        let plain = || Foreign::cpu(host.as_ptr().cast(), Dtype::F32, &[2]).legacy(&deleted);
+        let plain = || External::cpu(host.as_ptr().cast(), Dtype::F32, &[2]).legacy(&deleted);
         let refused = import(plain(), &never).unwrap_err();
         assert!(matches!(refused, Error::Dlpack(DlpackError::NotUsm { .. })), "{refused}");
         assert!(import(plain(), &always).unwrap().is_writable());
@@ -358,21 +358,21 @@ fn exporting_while_somebody_writes_is_refused_for_the_cpu() {
 }
 
 #[test]
-fn lent_tensors_point_into_the_array() {
+fn borrowed_tensors_point_into_the_array() {
     let runtime = Runtime::global();
     for (queue, kind) in places() {
         let layout = Layout::new(&[2, 3], Some(&[-3, 1]), 3, Order::C).unwrap();
         let array = array_of(&queue, kind, Dtype::I16, &layout);
         let device = expected_device(&queue, kind);
-        let lent = array.lend_dlpack(runtime).unwrap();
-        assert_eq!((lent.device, lent.ndim), (device, 2));
-        assert_eq!(lent.data.addr() + lent.byte_offset as usize, array.address());
+        let borrowed = array.borrow_dlpack(runtime).unwrap();
+        assert_eq!((borrowed.device, borrowed.ndim), (device, 2));
+        assert_eq!(borrowed.data.addr() + borrowed.byte_offset as usize, array.address());
         // SAFETY: as many numbers as axes, of an array that lives.
-        let shape = unsafe { std::slice::from_raw_parts(lent.shape, 2) };
+        let shape = unsafe { std::slice::from_raw_parts(borrowed.shape, 2) };
         // SAFETY: as above.
-        let strides = unsafe { std::slice::from_raw_parts(lent.strides, 2) };
+        let strides = unsafe { std::slice::from_raw_parts(borrowed.strides, 2) };
         assert_eq!((shape, strides), (&[2, 3][..], &[-3, 1][..]));
-        let frozen = array.read_only().lend_dlpack(runtime).unwrap_err();
+        let frozen = array.read_only().borrow_dlpack(runtime).unwrap_err();
         assert!(matches!(frozen, Error::Dlpack(DlpackError::ReadOnly)));
     }
 }
@@ -386,7 +386,7 @@ fn new_tensors_are_like_their_prototype() {
     }
     for device in devices {
         for shape in [vec![], vec![2, 0], vec![3, 5]] {
-            let mut prototype = Foreign::cpu(std::ptr::null(), Dtype::C64, &shape).tensor;
+            let mut prototype = External::cpu(std::ptr::null(), Dtype::C64, &shape).tensor;
             prototype.device = device;
             let mut sizes = shape.clone();
             prototype.shape = sizes.as_mut_ptr();
@@ -410,7 +410,7 @@ fn new_tensors_are_like_their_prototype() {
         let prototype = DLTensor {
             shape: negative.as_mut_ptr(),
             device,
-            ..Foreign::cpu(std::ptr::null(), Dtype::U8, &[1]).tensor
+            ..External::cpu(std::ptr::null(), Dtype::U8, &[1]).tensor
         };
         // SAFETY: one size, one axis.
         assert!(unsafe { UsmArray::allocate_dlpack(&prototype, runtime) }.is_err());

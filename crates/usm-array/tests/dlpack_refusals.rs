@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
-#[path = "common/foreign.rs"]
-mod foreign;
+#[path = "common/external.rs"]
+mod external;
 
 use std::sync::LazyLock;
 
 use common::queues;
-use foreign::{Deleted, Foreign};
+use external::{Deleted, External};
 use proptest::prelude::*;
 use usm_array::dlpack::{DLDataTypeCode, DLDeviceType, DlpackError, DlpackImport, ManagedTensor};
 use usm_array::usm_core::UsmKind;
@@ -23,11 +23,11 @@ fn import(tensor: ManagedTensor, options: &DlpackImport<'_>) -> usm_array::Resul
     unsafe { UsmArray::from_dlpack(tensor, options) }
 }
 
-fn good() -> Foreign {
-    Foreign::cpu(MEMORY.as_ptr().cast(), Dtype::U64, &[2, 3])
+fn good() -> External {
+    External::cpu(MEMORY.as_ptr().cast(), Dtype::U64, &[2, 3])
 }
 
-type Spoil = fn(&mut Foreign);
+type Spoil = fn(&mut External);
 
 #[test]
 fn each_spoiled_field_is_refused_by_its_name() {
@@ -116,14 +116,14 @@ fn each_spoiled_field_is_refused_by_its_name() {
             let options = DlpackImport { queue: Some(&queue), copy, ..Default::default() };
             for (index, (message, spoil)) in cases.iter().enumerate() {
                 let deleted = Deleted::default();
-                let mut foreign = good();
-                spoil(&mut foreign);
+                let mut external = good();
+                spoil(&mut external);
                 let versions_only = message.starts_with("version");
-                let refused = import(foreign.clone().versioned(&deleted), &options).unwrap_err();
+                let refused = import(external.clone().versioned(&deleted), &options).unwrap_err();
                 assert!(refused.to_string().starts_with(message), "case {index}: {refused}");
                 assert_eq!(deleted.count(), 1, "case {index}");
                 if !versions_only {
-                    let refused = import(foreign.legacy(&deleted), &options).unwrap_err();
+                    let refused = import(external.legacy(&deleted), &options).unwrap_err();
                     assert!(refused.to_string().starts_with(message), "case {index}, legacy: {refused}");
                     assert_eq!(deleted.count(), 2, "case {index}, legacy");
                 }
@@ -151,10 +151,10 @@ fn what_is_unusual_but_right_is_taken() {
         let options = DlpackImport { queue: Some(&queue), kind: UsmKind::Host, ..Default::default() };
         for (index, (shape, spoil)) in cases.iter().enumerate() {
             let deleted = Deleted::default();
-            let mut foreign = good();
-            spoil(&mut foreign);
-            let has_deleter = foreign.has_deleter;
-            let array = import(foreign.versioned(&deleted), &options).unwrap();
+            let mut external = good();
+            spoil(&mut external);
+            let has_deleter = external.has_deleter;
+            let array = import(external.versioned(&deleted), &options).unwrap();
             assert_eq!(array.shape(), *shape, "case {index}");
             drop(array);
             assert_eq!(deleted.count(), usize::from(has_deleter), "case {index}");
@@ -167,9 +167,9 @@ fn one_api_tensors_of_no_usm_are_refused() {
     for queue in queues() {
         let options = DlpackImport { queue: Some(&queue), ..Default::default() };
         let deleted = Deleted::default();
-        let mut foreign = good();
-        foreign.tensor.device.device_type = DLDeviceType::ONE_API;
-        let refused = import(foreign.versioned(&deleted), &options).unwrap_err();
+        let mut external = good();
+        external.tensor.device.device_type = DLDeviceType::ONE_API;
+        let refused = import(external.versioned(&deleted), &options).unwrap_err();
         // Without SYCL there is no such device; with it, the memory is none of its.
         let expected = matches!(
             refused,
@@ -188,8 +188,8 @@ fn memory_that_is_usm_at_its_start_only_is_refused() {
         let usm = UsmArray::zeros(&queue, UsmKind::Shared, &[4], Dtype::U64).unwrap();
         let deleted = Deleted::default();
         let start = std::ptr::with_exposed_provenance(usm.address());
-        let foreign = Foreign::cpu(start, Dtype::U64, &[1 << 40]);
-        let refused = import(foreign.versioned(&deleted), &options).unwrap_err();
+        let external = External::cpu(start, Dtype::U64, &[1 << 40]);
+        let refused = import(external.versioned(&deleted), &options).unwrap_err();
         assert!(matches!(refused, usm_array::Error::NotImportable(_)), "{refused}");
         assert_eq!(deleted.count(), 1);
     }
@@ -219,33 +219,33 @@ proptest! {
         is_legacy: bool,
     ) {
         let (shape, strides): (Vec<i64>, Vec<i64>) = axes.into_iter().unzip();
-        let mut foreign = Foreign::cpu(MEMORY.as_ptr().cast(), Dtype::U8, &shape);
-        foreign.strides = has_strides.then_some(strides);
-        foreign.tensor.ndim += ndim_off;
-        foreign.tensor.dtype.code = DLDataTypeCode(code);
-        foreign.tensor.dtype.bits = bits;
-        foreign.tensor.dtype.lanes = lanes;
-        foreign.tensor.device.device_type = DLDeviceType(device_type);
-        foreign.tensor.device.device_id = device_id;
-        foreign.tensor.byte_offset = byte_offset;
-        (foreign.flags, foreign.major) = (flags, major);
+        let mut external = External::cpu(MEMORY.as_ptr().cast(), Dtype::U8, &shape);
+        external.strides = has_strides.then_some(strides);
+        external.tensor.ndim += ndim_off;
+        external.tensor.dtype.code = DLDataTypeCode(code);
+        external.tensor.dtype.bits = bits;
+        external.tensor.dtype.lanes = lanes;
+        external.tensor.device.device_type = DLDeviceType(device_type);
+        external.tensor.device.device_id = device_id;
+        external.tensor.byte_offset = byte_offset;
+        (external.flags, external.major) = (flags, major);
         if null {
-            foreign.tensor.data = std::ptr::null_mut();
+            external.tensor.data = std::ptr::null_mut();
         }
         // Only tensors within `MEMORY` may be copied from; others must be refused without a look at their memory. Axes without a
         // stride make a copy as large as they like.
-        let copy = if is_inside(&foreign) && elements(&foreign) <= 1 << 16 { CopyMode::IfNeeded } else { CopyMode::Never };
+        let copy = if is_inside(&external) && elements(&external) <= 1 << 16 { CopyMode::IfNeeded } else { CopyMode::Never };
         for queue in queues() {
             let deleted = Deleted::default();
             let options = DlpackImport { queue: Some(&queue), kind: UsmKind::Shared, copy, ..Default::default() };
-            let tensor = foreign.clone();
+            let tensor = external.clone();
             let tensor = if is_legacy { tensor.legacy(&deleted) } else { tensor.versioned(&deleted) };
             let imported = import(tensor, &options);
             let is_wrong_version = !is_legacy && major != 1;
             prop_assert!(!is_wrong_version || imported.is_err());
             if let Ok(array) = &imported {
                 prop_assert!(array.to_bytes().is_ok());
-                prop_assert_eq!(array.ndim() as i32, foreign.tensor.ndim);
+                prop_assert_eq!(array.ndim() as i32, external.tensor.ndim);
             }
             drop(imported);
             prop_assert_eq!(deleted.count(), 1);
@@ -254,27 +254,28 @@ proptest! {
 }
 
 /// The axes that the tensor says it has.
-fn said_shape(foreign: &Foreign) -> &[i64] {
-    let ndim = usize::try_from(foreign.tensor.ndim).unwrap_or(0);
-    &foreign.shape[..ndim.min(foreign.shape.len())]
+fn said_shape(external: &External) -> &[i64] {
+    let ndim = usize::try_from(external.tensor.ndim).unwrap_or(0);
+    &external.shape[..ndim.min(external.shape.len())]
 }
 
-fn elements(foreign: &Foreign) -> i128 {
-    said_shape(foreign).iter().fold(1, |elements, &n| i128::from(n).max(0).saturating_mul(elements))
+fn elements(external: &External) -> i128 {
+    said_shape(external).iter().fold(1, |elements, &n| i128::from(n).max(0).saturating_mul(elements))
 }
 
 /// Whether the tensor certainly lies within `MEMORY`, in 128-bit arithmetic.
-fn is_inside(foreign: &Foreign) -> bool {
+fn is_inside(external: &External) -> bool {
     let len_bytes = 8 * MEMORY.len() as i128;
-    let itemsize = i128::from(foreign.tensor.dtype.bits) / 8;
-    let shape = said_shape(foreign);
+    let itemsize = i128::from(external.tensor.dtype.bits) / 8;
+    let shape = said_shape(external);
     let mut contiguous = vec![1_i128; shape.len()];
     for axis in (1..shape.len()).rev() {
         contiguous[axis - 1] = contiguous[axis].saturating_mul(i128::from(shape[axis]).max(1));
     }
-    let (mut min, mut max) = (i128::from(foreign.tensor.byte_offset), i128::from(foreign.tensor.byte_offset));
+    let (mut min, mut max) =
+        (i128::from(external.tensor.byte_offset), i128::from(external.tensor.byte_offset));
     for (axis, &n) in shape.iter().enumerate() {
-        let stride = foreign.strides.as_ref().map_or(contiguous[axis], |strides| i128::from(strides[axis]));
+        let stride = external.strides.as_ref().map_or(contiguous[axis], |strides| i128::from(strides[axis]));
         let reach = (i128::from(n) - 1).max(0).saturating_mul(stride).saturating_mul(itemsize);
         (min, max) = (min.saturating_add(reach.min(0)), max.saturating_add(reach.max(0)));
     }

@@ -1,4 +1,4 @@
-//! Copies of guarded memory are one task of a queue each, and the same bytes as anywhere else
+//! Copies of protected memory are one task of a queue each, and the same bytes as anywhere else
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -48,19 +48,19 @@ fn every_strided_copy_is_one_task_and_gives_the_bits_of_shared_memory() {
             UsmArray::empty(&queue, source.kind(), shape, dtype).unwrap()
         };
         let [rows, columns] = shape;
-        let turned = [columns, rows];
+        let transposed = [columns, rows];
         check("transposed", &|a| {
-            let to = new(a, &turned, Dtype::F64);
+            let to = new(a, &transposed, Dtype::F64);
             to.assign(&a.transpose()).unwrap();
             to
         });
         check("cast", &|a| {
-            let to = new(a, &turned, Dtype::I16);
+            let to = new(a, &transposed, Dtype::I16);
             to.assign_cast(&a.transpose(), Casting::Unsafe).unwrap();
             to
         });
         check("from shared memory", &|a| {
-            let to = new(a, &turned, Dtype::F64);
+            let to = new(a, &transposed, Dtype::F64);
             let source = counting(&queue, UsmKind::Shared, &shape).transpose();
             to.assign(&source).unwrap();
             if a.kind() == UsmKind::Shared { to } else { to.clone() }
@@ -146,15 +146,15 @@ fn refusals_come_before_the_task_and_failures_leave_all_usable() {
 }
 
 #[test]
-fn late_tasks_have_ended_when_the_copy_returns() {
+fn late_tasks_are_complete_when_the_copy_returns() {
     for seed in 0..20 {
         let delayed = Arc::new(DelayedBackend::new(Arc::new(HostBackend::new()), seed));
         let queue = queue_over(delayed.clone());
         let source = counting(&queue, UsmKind::Device, &[40, 50]);
-        let turned = source.transpose().copy().unwrap();
+        let transposed = source.transpose().copy().unwrap();
         assert_eq!(delayed.pending(), 0);
-        assert_eq!(bits(&turned), bits(&source.transpose()));
-        drop((source, turned));
+        assert_eq!(bits(&transposed), bits(&source.transpose()));
+        drop((source, transposed));
         assert_eq!(delayed.faults(), []);
     }
 }
@@ -169,8 +169,8 @@ fn copies_from_all_threads_of_rayon_at_once() {
         rayon::scope(|scope| {
             for array in &arrays {
                 scope.spawn(|_| {
-                    let turned = array.transpose().copy().unwrap();
-                    assert!(turned.to_vec::<f64>().unwrap() == expected);
+                    let transposed = array.transpose().copy().unwrap();
+                    assert!(transposed.to_vec::<f64>().unwrap() == expected);
                 });
             }
         });

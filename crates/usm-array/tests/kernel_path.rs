@@ -37,10 +37,10 @@ fn large_ones_are_one_kernel_and_small_ones_none() {
     for (rows, columns, kernels) in [(701, 811, 1), (7, 11, 0)] {
         let (values, array) = numbers(&queue, rows, columns);
         recording.clear();
-        let turned = array.transpose().copy().unwrap();
+        let transposed = array.transpose().copy().unwrap();
         let expected: Vec<u32> =
             (0..columns).flat_map(|c| (0..rows).map(move |r| r * columns + c)).map(|i| values[i]).collect();
-        assert_eq!(turned.to_vec::<u32>().unwrap(), expected);
+        assert_eq!(transposed.to_vec::<u32>().unwrap(), expected);
         assert_eq!(recording.count(Method::SubmitKernel), kernels, "{rows} × {columns}");
 
         let every_other = array.slice(&[SliceItem::FULL, BACKWARDS]).unwrap();
@@ -77,8 +77,8 @@ fn sources_of_another_context_take_the_other_way() {
     let other = usm_array::usm_core::Context::new(std::slice::from_ref(queue.device())).unwrap();
     let there = other.create_queue(queue.device(), queue.properties()).unwrap();
     recording.clear();
-    let turned = UsmArray::empty(&there, UsmKind::Device, &[600, 600], Dtype::U32).unwrap();
-    turned.assign(&array.transpose()).unwrap();
+    let transposed = UsmArray::empty(&there, UsmKind::Device, &[600, 600], Dtype::U32).unwrap();
+    transposed.assign(&array.transpose()).unwrap();
     assert_eq!(recording.count(Method::SubmitKernel), 0);
-    assert_eq!(turned.transpose().to_vec::<u32>().unwrap(), values);
+    assert_eq!(transposed.transpose().to_vec::<u32>().unwrap(), values);
 }

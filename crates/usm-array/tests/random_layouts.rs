@@ -13,7 +13,7 @@ use common::{campaign, displacements, injective_layouts, places};
 use proptest::prelude::*;
 use usm_array::{Casting, Dtype, Layout, Order, Overlap, Scalar, SliceItem, UsmArray};
 
-/// Room for the largest layout of the largest elements, and for what must stay as it is around it.
+/// Bytes for the largest layout of the largest elements, and for what must stay as it is around it.
 const MEMORY_BYTES: usize = 16 << 10;
 
 /// Three blocks of bytes in each place: tests that run at the same time use different ones.

@@ -12,7 +12,7 @@ use usm_array::usm_core::testing::{Method, RecordingBackend};
 use usm_array::usm_core::{Aspects, BackendId, Context, Partition, Queue, QueueProperties, Runtime, UsmKind};
 use usm_array::{Casting, CopyMode, Dtype, Layout, Order, SliceItem, UsmArray};
 
-/// Also guarded memory that only copies of a queue reach, as that of a GPU without kernels.
+/// Also protected memory that only copies of a queue reach, as that of a GPU without kernels.
 fn places() -> Vec<(Queue, UsmKind)> {
     let backend = RecordingBackend::new(Arc::new(HostBackend::new())).without_host_tasks();
     let runtime = Runtime::with_backend(Arc::new(backend)).unwrap();

@@ -170,19 +170,19 @@ fn apply(array: &UsmArray, expected: &Expected, step: Step) -> Option<(UsmArray,
             if axis == other {
                 return None;
             }
-            let mut turned = expected.clone();
+            let mut rotated = expected.clone();
             for _ in 0..signed.rem_euclid(4) {
-                let mut shape = turned.shape.clone();
+                let mut shape = rotated.shape.clone();
                 shape.swap(axis, other);
                 // One quarter: result[i, j] is source[j, n - 1 - i].
-                let last = turned.shape[other];
-                turned = turned.remap(shape, |index| {
+                let last = rotated.shape[other];
+                rotated = rotated.remap(shape, |index| {
                     let mut source = index.to_vec();
                     (source[axis], source[other]) = (index[other], last - 1 - index[axis]);
                     source
                 });
             }
-            (array.rot90(signed, [negative(axis), negative(other)]).unwrap(), turned)
+            (array.rot90(signed, [negative(axis), negative(other)]).unwrap(), rotated)
         }
         10 => {
             // One axis in two, or two in one, wherever it goes without a copy.

@@ -205,8 +205,8 @@ fn another_queue_of_the_context_and_no_other() {
         let there = array.on_queue(&other).unwrap();
         assert!(*there.queue() == other && there.address() == array.address() && !there.is_writable());
         assert_eq!(there.to_vec::<u8>().unwrap(), [1, 2]);
-        let foreign = Context::new(&[queue.device().clone()]).unwrap();
-        let foreign = foreign.create_queue(queue.device(), Default::default()).unwrap();
-        assert!(matches!(array.on_queue(&foreign), Err(Error::Memory(_))));
+        let elsewhere = Context::new(&[queue.device().clone()]).unwrap();
+        let elsewhere = elsewhere.create_queue(queue.device(), Default::default()).unwrap();
+        assert!(matches!(array.on_queue(&elsewhere), Err(Error::Memory(_))));
     }
 }

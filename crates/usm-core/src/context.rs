@@ -7,9 +7,9 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::backend::{Backend, ForeignKind, RawContext, RawHandle};
+use crate::backend::{Backend, ExternalKind, RawContext, RawHandle};
 use crate::fork::ForkOnce;
-use crate::queue::ForeignHandle;
+use crate::queue::ExternalHandle;
 use crate::{BackendId, Device, Error, PointerInfo, Queue, QueueProperties, Result, Runtime};
 
 owned_handle!(
@@ -71,22 +71,22 @@ impl Context {
     ///    not look like a context, are refused. A freed context looks like a live one.
     ///
     /// # Errors
-    /// [`Error::InvalidForeignHandle`], [`Error::NoForeignHandle`] from a backend without SYCL objects.
-    pub unsafe fn from_foreign(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
+    /// [`Error::InvalidExternalHandle`], [`Error::NoExternalHandle`] from a backend without SYCL objects.
+    pub unsafe fn from_external(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
         // SAFETY: the caller's promise 1.
-        match unsafe { backend.import_foreign(ForeignKind::Context, pointer) }? {
+        match unsafe { backend.import_external(ExternalKind::Context, pointer) }? {
             // SAFETY: a fresh handle of this backend.
             RawHandle::Context(raw) => Ok(unsafe { Self::from_raw(Arc::clone(backend), raw) }),
-            _ => Err(Error::Backend { backend: backend.id(), call: "import_foreign" }),
+            _ => Err(Error::Backend { backend: backend.id(), call: "import_external" }),
         }
     }
 
     /// A heap `sycl::context` of its own for another SYCL library.
     ///
     /// # Errors
-    /// [`Error::NoForeignHandle`] from a backend without SYCL objects.
-    pub fn to_foreign(&self) -> Result<ForeignHandle> {
-        ForeignHandle::new(self.backend(), RawHandle::Context(self.raw()))
+    /// [`Error::NoExternalHandle`] from a backend without SYCL objects.
+    pub fn to_external(&self) -> Result<ExternalHandle> {
+        ExternalHandle::new(self.backend(), RawHandle::Context(self.raw()))
     }
 
     pub(crate) fn raw(&self) -> RawContext {

@@ -94,7 +94,7 @@ pub enum Error {
         "{operation}: the memory at {address:#x} belongs to context {memory_context}, the queue to context \
          {queue_context}; a queue takes USM of its own context, and copies memory that host code reaches"
     )]
-    ForeignContext {
+    OtherContext {
         /// The requested operation.
         operation: &'static str,
         /// First address.
@@ -196,7 +196,7 @@ pub enum Error {
     },
     /// An external handle that is not of the stated kind.
     #[error("{what}: {reason}")]
-    InvalidForeignHandle {
+    InvalidExternalHandle {
         /// The expected kind of handle.
         what: &'static str,
         /// A description of the pointer's target.
@@ -204,7 +204,7 @@ pub enum Error {
     },
     /// The backend has no SYCL objects for other libraries.
     #[error("the {backend} backend has no SYCL {what} to hand out; only objects of a SYCL backend have one")]
-    NoForeignHandle {
+    NoExternalHandle {
         /// The backend.
         backend: BackendId,
         /// The requested kind of handle.

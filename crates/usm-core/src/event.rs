@@ -25,7 +25,7 @@ pub struct Event {
 struct Inner {
     handle: EventHandle,
     /// Set when a wait or a status request found the operation complete. Later requests do not call the runtime.
-    has_ended: AtomicBool,
+    is_complete: AtomicBool,
 }
 
 impl Event {
@@ -34,7 +34,7 @@ impl Event {
     pub(crate) unsafe fn from_raw(context: &Context, raw: RawEvent) -> Self {
         // SAFETY: the caller's promise 1.
         let handle = unsafe { EventHandle::from_raw(Arc::clone(context.backend()), raw) };
-        let inner = Inner { handle, has_ended: AtomicBool::new(false) };
+        let inner = Inner { handle, is_complete: AtomicBool::new(false) };
         Self { inner: Arc::new(inner), context: context.clone() }
     }
 
@@ -52,7 +52,7 @@ impl Event {
         self.inner.handle.backend()
     }
 
-    /// Waits until the operation has ended. The operation no longer uses its operands then, even after an error.
+    /// Waits until the operation is complete. The operation no longer uses its operands then, even after an error.
     ///
     /// # Errors
     /// [`crate::Error::Asynchronous`], [`crate::Error::Backend`]; [`crate::Error::Forked`] in a process that was forked while
@@ -60,7 +60,7 @@ impl Event {
     pub fn wait(&self) -> Result<()> {
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().wait(self.raw()) }?;
-        self.inner.has_ended.store(true, Ordering::Release);
+        self.inner.is_complete.store(true, Ordering::Release);
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl Event {
         events.into_iter().map(Self::wait).fold(Ok(()), Result::and)
     }
 
-    /// Whether the operation has ended, well or not.
+    /// Whether the operation is complete, well or not.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         matches!(self.status(), EventStatus::Complete | EventStatus::Failed)
@@ -81,18 +81,18 @@ impl Event {
     /// How far the operation is.
     #[must_use]
     pub fn status(&self) -> EventStatus {
-        if self.inner.has_ended.load(Ordering::Acquire) {
+        if self.inner.is_complete.load(Ordering::Acquire) {
             return EventStatus::Complete;
         }
         // SAFETY: the handle is live (H1).
         let status = unsafe { self.backend().event_status(self.raw()) };
         if status == EventStatus::Complete {
-            self.inner.has_ended.store(true, Ordering::Release);
+            self.inner.is_complete.store(true, Ordering::Release);
         }
         status
     }
 
-    /// When the operation was submitted, started and ended. Waits for its end.
+    /// When the operation was submitted, started and completed. Waits for its completion.
     ///
     /// # Errors
     /// [`crate::Error::NoProfiling`] unless the queue was made with [`crate::QueueProperties::with_profiling`].

@@ -1,6 +1,6 @@
 //! SYCL devices, contexts, queues, events and unified shared memory (USM), allocated and freed per kind.
 //!
-//! Two backends stand behind one seam ([`backend::Backend`]): the real SYCL runtime, found and loaded at run time
+//! Two backends implement one trait ([`backend::Backend`]): the real SYCL runtime, found and loaded at run time
 //! (feature `sycl`, on by default), and an embedded host backend that needs nothing. Which of them exist, and why one is
 //! missing, is a value: [`Runtime::status`]. Backends that fail, delay or record calls, for tests, come with the
 //! feature `testing`.
@@ -30,7 +30,7 @@
 //! | `kernel`, `info::kernel_device_specific` | [`Kernel`], [`KernelInfo`] |
 //! | `range`, `nd_range` | [`Range`], [`NdRange`]; either: [`ExecutionRange`] |
 //! | `handler::set_arg`, `local_accessor`, `parallel_for` | [`KernelArgument`], [`Queue::submit_kernel`] |
-//! | an object of another library | [`ForeignHandle`], [`Queue::from_foreign`], [`Context::from_foreign`] |
+//! | an object of another library | [`ExternalHandle`], [`Queue::from_external`], [`Context::from_external`] |
 //!
 //! ```
 //! use usm_core::{Runtime, UsmKind};
@@ -87,7 +87,7 @@ pub use kernel::{
 pub use kind::UsmKind;
 pub use live::{LiveAllocations, live_allocations};
 pub use platform::Platform;
-pub use queue::{ForeignHandle, Queue};
+pub use queue::{ExternalHandle, Queue};
 pub use runtime::{
     BackendState, BackendStatus, DefaultQueue, DeviceTree, PlatformBranch, Runtime, RuntimeOptions,
 };

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use crate::backend::{
-    Backend, ForeignKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
+    Backend, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
 use crate::fork::{ForkOnce, PerProcess, is_forked_child};
 use crate::{Allocation, BackendId, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
@@ -102,11 +102,11 @@ impl Queue {
     ///    look like a queue, are refused. A freed queue looks like a live one.
     ///
     /// # Errors
-    /// [`Error::InvalidForeignHandle`], [`Error::NoForeignHandle`] from a backend without SYCL objects.
-    pub unsafe fn from_foreign(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
+    /// [`Error::InvalidExternalHandle`], [`Error::NoExternalHandle`] from a backend without SYCL objects.
+    pub unsafe fn from_external(backend: &Arc<dyn Backend>, pointer: *mut c_void) -> Result<Self> {
         // SAFETY: the caller's promise 1.
-        let RawHandle::Queue(raw) = unsafe { backend.import_foreign(ForeignKind::Queue, pointer) }? else {
-            return Err(Error::Backend { backend: backend.id(), call: "import_foreign" });
+        let RawHandle::Queue(raw) = unsafe { backend.import_external(ExternalKind::Queue, pointer) }? else {
+            return Err(Error::Backend { backend: backend.id(), call: "import_external" });
         };
         // SAFETY: a fresh handle of this backend.
         unsafe { Self::from_raw(backend, raw) }
@@ -129,9 +129,9 @@ impl Queue {
     /// A heap `sycl::queue` of its own for another SYCL library.
     ///
     /// # Errors
-    /// [`Error::NoForeignHandle`] from a backend without SYCL objects.
-    pub fn to_foreign(&self) -> Result<ForeignHandle> {
-        ForeignHandle::new(self.backend(), RawHandle::Queue(self.raw_for_others()))
+    /// [`Error::NoExternalHandle`] from a backend without SYCL objects.
+    pub fn to_external(&self) -> Result<ExternalHandle> {
+        ExternalHandle::new(self.backend(), RawHandle::Queue(self.raw_for_others()))
     }
 
     /// The handle for code that may submit by other means than this value.
@@ -328,10 +328,10 @@ impl Queue {
     /// host USM there, like the copies of `usm-memory`.
     ///
     /// # Safety
-    /// 1. Both ranges are valid for the copy, do not overlap, and stay valid and unshared until the event has ended.
+    /// 1. Both ranges are valid for the copy, do not overlap, and stay valid and unshared until the event is complete.
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::ForeignContext`] and [`Error::Backend`] when the copy cannot be submitted. No submitted
+    /// [`Error::Unreachable`], [`Error::OtherContext`] and [`Error::Backend`] when the copy cannot be submitted. No submitted
     /// part touches the ranges any more.
     pub unsafe fn memcpy(
         &self,
@@ -352,10 +352,10 @@ impl Queue {
     /// Other patterns take several copies, each of all bytes that were written before.
     ///
     /// # Safety
-    /// 1. The range is USM of this context, and stays valid and unshared until the event has ended.
+    /// 1. The range is USM of this context, and stays valid and unshared until the event is complete.
     ///
     /// # Errors
-    /// [`Error::PatternLength`]; [`Error::Unreachable`], [`Error::ForeignContext`] and [`Error::Backend`] when the operation cannot
+    /// [`Error::PatternLength`]; [`Error::Unreachable`], [`Error::OtherContext`] and [`Error::Backend`] when the operation cannot
     /// be submitted. A part of the range may have been written; no more follows.
     pub unsafe fn fill(
         &self,
@@ -394,7 +394,7 @@ impl Queue {
     /// Hints that the queue's device will soon use `len_bytes` bytes of USM. Only shared USM moves.
     ///
     /// # Safety
-    /// 1. The allocation stays until the event has ended.
+    /// 1. The allocation stays until the event is complete.
     ///
     /// # Errors
     /// [`Error::Unreachable`] when an end of the range is not USM of this context; [`Error::Backend`].
@@ -410,7 +410,7 @@ impl Queue {
     /// earlier advice.
     ///
     /// # Safety
-    /// 1. The allocation stays until the event has ended.
+    /// 1. The allocation stays until the event is complete.
     ///
     /// # Errors
     /// [`Error::Unreachable`] when an end of the range is not USM of this context; [`Error::Backend`], for instance when
@@ -454,13 +454,13 @@ impl Queue {
     /// dependent operations run, and a wait for its event returns [`Error::HostTask`].
     ///
     /// # Safety
-    /// 1. Each range is valid for what the task does with it, and stays valid and, where the task writes, unshared until the event has
-    ///    ended.
+    /// 1. Each range is valid for what the task does with it, and stays valid and, where the task writes, unshared until the event is
+    ///    complete.
     /// 2. The task uses the addresses for these ranges only, and not after it has returned.
     /// 3. The task, and the drop of its values, use no object of the queue's backend and drop no last handle of one.
     ///
     /// # Errors
-    /// [`Error::NotSupported`] where the backend cannot do this; [`Error::Unreachable`], [`Error::ForeignContext`] and
+    /// [`Error::NotSupported`] where the backend cannot do this; [`Error::Unreachable`], [`Error::OtherContext`] and
     /// [`Error::Backend`] when the task cannot be submitted. Then it never runs.
     pub unsafe fn host_task(
         &self,
@@ -474,7 +474,7 @@ impl Queue {
         })
     }
 
-    /// An event that ends when all `events` have ended; with none, when all that was submitted to this queue before has ended.
+    /// An event that completes when all `events` are complete; with none, when all that was submitted to this queue before is complete.
     /// Later operations of this queue start after it.
     ///
     /// # Errors
@@ -502,7 +502,7 @@ impl Queue {
         }
     }
 
-    /// Waits until all that was submitted before has ended.
+    /// Waits until all that was submitted before is complete.
     ///
     /// # Errors
     /// [`Error::Asynchronous`], [`Error::Backend`].
@@ -615,26 +615,26 @@ impl fmt::Display for Queue {
 
 /// A heap SYCL object for another library, deleted when this is dropped. Capsules carry its pointer.
 #[derive(Debug)]
-pub struct ForeignHandle {
+pub struct ExternalHandle {
     backend: Arc<dyn Backend>,
-    kind: ForeignKind,
-    /// Invariant E1: from `backend.export_foreign`, of `kind`, not deleted.
+    kind: ExternalKind,
+    /// Invariant E1: from `backend.export_external`, of `kind`, not deleted.
     pointer: NonNull<c_void>,
 }
 
 // SAFETY: E1: a heap SYCL object, which any thread may use and delete (the backend's promise 1).
-unsafe impl Send for ForeignHandle {}
+unsafe impl Send for ExternalHandle {}
 // SAFETY: F1; shared access only reads the pointer value.
-unsafe impl Sync for ForeignHandle {}
+unsafe impl Sync for ExternalHandle {}
 
-impl ForeignHandle {
+impl ExternalHandle {
     pub(crate) fn new(backend: &Arc<dyn Backend>, handle: RawHandle) -> Result<Self> {
         let kind = match handle {
-            RawHandle::Context(_) => ForeignKind::Context,
-            _ => ForeignKind::Queue,
+            RawHandle::Context(_) => ExternalKind::Context,
+            _ => ExternalKind::Queue,
         };
         // SAFETY: callers pass the live handle (H1) of an object they borrow.
-        let pointer = unsafe { backend.export_foreign(handle) }?;
+        let pointer = unsafe { backend.export_external(handle) }?;
         Ok(Self { backend: Arc::clone(backend), kind, pointer })
     }
 
@@ -645,9 +645,9 @@ impl ForeignHandle {
     }
 }
 
-impl Drop for ForeignHandle {
+impl Drop for ExternalHandle {
     fn drop(&mut self) {
         // SAFETY: E1; this is its only deletion.
-        unsafe { self.backend.delete_foreign(self.kind, self.pointer) };
+        unsafe { self.backend.delete_external(self.kind, self.pointer) };
     }
 }

@@ -26,10 +26,10 @@ fn the_next_wait_reports_what_the_handler_got() {
 
     // An error that arrives in one thread's wait is that wait's, not that of another thread.
     assert!(loopback.raise_async(3));
-    let (other, ended) = (queue.clone(), event.clone());
+    let (other, complete) = (queue.clone(), event.clone());
     let there = std::thread::spawn(move || other.wait()).join().unwrap();
     assert!(matches!(there, Err(Error::Asynchronous { code: 3, .. })), "{there:?}");
-    ended.wait().unwrap();
+    complete.wait().unwrap();
 
     assert!(loopback.raise_async(-30));
     let error = queue.wait().unwrap_err();

@@ -129,9 +129,9 @@ fn queues_know_when_they_have_no_work() {
         queue.barrier(&[after]).unwrap().wait().unwrap();
         assert_eq!(queue.is_surely_idle(), properties.in_order, "{context}");
         others.wait().unwrap();
-        // With the queue in foreign hands anything may be before the next operation, also when they have given it back.
+        // With the queue known to others anything may be before the next operation, also when they have given it back.
         queue.wait().unwrap();
-        if queue.to_foreign().is_ok() {
+        if queue.to_external().is_ok() {
             assert!(!queue.is_surely_idle(), "{context}");
         }
     }
@@ -364,7 +364,7 @@ fn fill_by(kernel: &Kernel, queue: &Queue, block: &Allocation, value: u32, after
 }
 
 #[test]
-fn delayed_kernels_take_their_turn_and_need_no_handles() {
+fn delayed_kernels_keep_the_order_and_need_no_handles() {
     for base in bases::all() {
         for seed in 0..10 {
             let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), seed).with_max_delay(1 << 40));

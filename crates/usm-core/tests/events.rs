@@ -115,7 +115,7 @@ fn events_know_their_times_and_dependencies() {
         let first = unsafe { queue.memset(start, 1, 1 << 20, &[]) }.unwrap();
         // SAFETY: as above.
         let second = unsafe { queue.memset(start, 2, 1 << 20, from_ref(&first)) }.unwrap();
-        assert!(second.dependencies().unwrap().len() <= 1, "those that have ended may be missing");
+        assert!(second.dependencies().unwrap().len() <= 1, "those that are complete may be missing");
         Event::wait_all([&first, &second]).unwrap();
         let times = [first.profiling_times(), second.profiling_times()];
         if !queue.properties().profiling {

@@ -20,7 +20,7 @@ fn memset(queue: &Queue, address: *mut u8, value: u8, len: usize, after: &[Event
     unsafe { queue.memset(address, value, len, after) }.unwrap()
 }
 
-/// What a child can do with the objects of its parent, of which `pending` may not have ended.
+/// What a child can do with the objects of its parent, of which `pending` may be incomplete.
 fn in_child(runtime: &Runtime, queue: &Queue, pending: &[Event]) {
     for event in pending {
         match event.wait() {

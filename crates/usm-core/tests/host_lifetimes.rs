@@ -39,7 +39,7 @@ fn memory_of_another_context_is_refused_by_name() {
         }
         for refused in refused {
             let error = refused.unwrap_err();
-            assert!(matches!(error, Error::ForeignContext { .. }), "{error}");
+            assert!(matches!(error, Error::OtherContext { .. }), "{error}");
             let text = error.to_string();
             assert!(text.contains("of host:gpu:0;") && text.contains("of host:gpu:1,"), "{text}");
         }

@@ -86,7 +86,7 @@ fn barriers_hold_back_what_comes_later() {
     let (queue, other) = (queue(&runtime, OUT_OF_ORDER), queue(&runtime, OUT_OF_ORDER));
     let blocks: Vec<_> = (0..4).map(|_| queue.allocate(UsmKind::Device, 1 << 14).unwrap()).collect();
     for round in 1..200_u8 {
-        // After all of the queue, twice; everything before it has ended when the barrier has.
+        // After all of the queue, twice; everything before it is complete when the barrier is.
         let filled: Vec<_> = blocks[..3].iter().map(|block| memset(&queue, block, round, &[])).collect();
         queue.barrier(&[]).unwrap();
         let copied = copy(&queue, &blocks[3], &blocks[round as usize % 3], &[]);
@@ -139,12 +139,12 @@ fn status_goes_from_submitted_over_running_to_complete() {
         let second = memset(&queue, &block, 2, from_ref(&first));
         seen[0] |= second.status() == EventStatus::Submitted;
         let dependencies = second.dependencies().unwrap();
-        // Whatever has ended may be missing.
+        // Complete operations may be missing.
         assert!(dependencies.len() == 1 || first.is_complete());
         assert!(comes_true(|| {
             let (before, after) = (first.status(), second.status());
             seen[1] |= before == EventStatus::Running;
-            // `first` is asked before `second`: it may have ended in between, but not be behind.
+            // `first` is asked before `second`: it may be complete by then, but not be behind.
             after == EventStatus::Submitted || first.is_complete()
         }));
         assert!(comes_true(|| {
@@ -161,7 +161,7 @@ fn dependencies_are_the_direct_ones() {
     let runtime = runtime();
     let (queue, ordered) = (queue(&runtime, OUT_OF_ORDER), queue(&runtime, IN_ORDER));
     let block = queue.allocate(UsmKind::Device, LARGE).unwrap();
-    // They take milliseconds each; a try in which the first one has ended meanwhile says nothing.
+    // They take milliseconds each; a try in which the first one completes meanwhile proves nothing.
     let told = (0..100).any(|_| {
         let first = memset(&queue, &block, 1, &[]);
         let second = memset(&queue, &block, 2, from_ref(&first));

@@ -47,7 +47,7 @@ fn add(queue: &Queue, memory: TaskMemory, number: u8, after: &[Event]) -> Event 
         }
         Ok(())
     });
-    // SAFETY: tests keep the memory until the event has ended.
+    // SAFETY: tests keep the memory until the event is complete.
     unsafe { queue.host_task(&[memory], task, after) }.unwrap()
 }
 
@@ -174,7 +174,7 @@ fn tasks_run_though_nobody_keeps_their_event() {
 }
 
 #[test]
-fn memory_freed_under_a_task_stays_until_it_has_ended() {
+fn memory_freed_under_a_task_stays_until_it_is_complete() {
     let queue = queue_of(&runtime(), QueueProperties::OUT_OF_ORDER);
     let block = queue.allocate(UsmKind::Device, 4096).unwrap();
     set(&queue, &block, 5).wait().unwrap();
@@ -216,10 +216,12 @@ fn memory_that_tasks_do_not_reach_is_refused_and_the_task_dropped() {
     let elsewhere = context.create_queue(device, QueueProperties::IN_ORDER).unwrap();
     let [ours, theirs] = [&queue, &elsewhere].map(|queue| queue.allocate(UsmKind::Device, 4096).unwrap());
     let too_long = TaskMemory { len_bytes: 4097, ..all_of(&ours) };
-    let guarded = TaskMemory { start: ours.as_ptr().as_ptr().wrapping_add(1 << 30), len_bytes: 1 };
-    for (memory, reason) in
-        [(all_of(&theirs), "belongs to context"), (too_long, "4097 bytes at"), (guarded, "are not reachable")]
-    {
+    let protected = TaskMemory { start: ours.as_ptr().as_ptr().wrapping_add(1 << 30), len_bytes: 1 };
+    for (memory, reason) in [
+        (all_of(&theirs), "belongs to context"),
+        (too_long, "4097 bytes at"),
+        (protected, "are not reachable"),
+    ] {
         let (task, kept) = never();
         // SAFETY: refused.
         let refused = unsafe { queue.host_task(&[all_of(&ours), memory], task, &[]) };

@@ -151,10 +151,10 @@ fn handles_that_are_not_sycl_objects_are_refused() {
         let backend = runtime.sycl_backend().unwrap();
         let queue = runtime.default_queue(&runtime.default_device()).unwrap();
         // The loopback's handles are numbers, not addresses: just what a junk pointer is like.
-        let handle = queue.to_foreign().unwrap();
+        let handle = queue.to_external().unwrap();
         // SAFETY: no SYCL object, which the call detects.
-        let refused = unsafe { usm_core::Queue::from_foreign(backend, handle.as_ptr().as_ptr()) };
-        assert!(matches!(refused, Err(Error::InvalidForeignHandle { what: "queue", .. })));
+        let refused = unsafe { usm_core::Queue::from_external(backend, handle.as_ptr().as_ptr()) };
+        assert!(matches!(refused, Err(Error::InvalidExternalHandle { what: "queue", .. })));
     });
 }
 

@@ -61,8 +61,8 @@ fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
     let _ = Context::new(&devices);
     let queue = context.create_queue(&device, QueueProperties::OUT_OF_ORDER.with_profiling(true))?;
     runtime.default_queue(&device)?;
-    queue.to_foreign()?;
-    context.to_foreign()?;
+    queue.to_external()?;
+    context.to_external()?;
     copy_in_two_parts(&runtime.default_queue(&device)?)?;
     for kind in UsmKind::ALL {
         let a = queue.allocate(kind, 64)?;

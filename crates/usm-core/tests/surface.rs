@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use usm_core::backend::host::HostBackend;
-use usm_core::backend::{AffinityDomain, Backend, ForeignKind, PeerAccess};
+use usm_core::backend::{AffinityDomain, Backend, ExternalKind, PeerAccess};
 use usm_core::{
     BackendId, BackendState, CacheType, Context, DeviceType, Error, EventStatus, FilterSelector,
     KernelArgument, KernelInfo, NdRange, PointerInfo, Queue, Range, Runtime, RuntimeOptions, UsmKind,
@@ -58,17 +58,17 @@ fn ranges_and_arguments_show_what_they_hold() {
 }
 
 #[test]
-fn the_host_backend_has_no_foreign_objects() {
+fn the_host_backend_has_no_external_objects() {
     let backend: Arc<dyn Backend> = Arc::new(HostBackend::default());
-    for kind in [ForeignKind::Context, ForeignKind::Queue] {
+    for kind in [ExternalKind::Context, ExternalKind::Queue] {
         let nowhere = std::ptr::dangling_mut();
         let error = match kind {
             // SAFETY: refused without a look at the pointer.
-            ForeignKind::Context => unsafe { Context::from_foreign(&backend, nowhere) }.unwrap_err(),
+            ExternalKind::Context => unsafe { Context::from_external(&backend, nowhere) }.unwrap_err(),
             // SAFETY: as above.
-            ForeignKind::Queue => unsafe { Queue::from_foreign(&backend, nowhere) }.unwrap_err(),
+            ExternalKind::Queue => unsafe { Queue::from_external(&backend, nowhere) }.unwrap_err(),
         };
-        assert!(matches!(error, Error::NoForeignHandle { what, .. } if what == kind.name()), "{error}");
+        assert!(matches!(error, Error::NoExternalHandle { what, .. } if what == kind.name()), "{error}");
     }
 }
 

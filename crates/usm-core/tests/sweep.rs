@@ -228,19 +228,19 @@ const SCENARIOS: &[Scenario] = &[
         Ok(())
     }),
     ("queue and context for others, and the parts of a queue of others", |stage| {
-        let queue = match stage.queue.to_foreign() {
+        let queue = match stage.queue.to_external() {
             // The host backend has nothing to hand out, at any call.
-            Err(Error::NoForeignHandle { .. }) => return Ok(()),
+            Err(Error::NoExternalHandle { .. }) => return Ok(()),
             queue => queue?,
         };
-        let context = stage.context.to_foreign()?;
+        let context = stage.context.to_external()?;
         // SAFETY: a live heap queue; one of the loopback library is no address, which the call detects.
-        match unsafe { Queue::from_foreign(&stage.backend, queue.as_ptr().as_ptr()) } {
-            Err(Error::InvalidForeignHandle { .. }) => Ok(()),
+        match unsafe { Queue::from_external(&stage.backend, queue.as_ptr().as_ptr()) } {
+            Err(Error::InvalidExternalHandle { .. }) => Ok(()),
             imported => {
                 assert_eq!(imported?, stage.queue);
                 // SAFETY: a live heap context.
-                let imported = unsafe { Context::from_foreign(&stage.backend, context.as_ptr().as_ptr()) }?;
+                let imported = unsafe { Context::from_external(&stage.backend, context.as_ptr().as_ptr()) }?;
                 assert_eq!(imported, stage.context);
                 Ok(())
             }
@@ -275,7 +275,7 @@ fn sub_devices(stage: &Stage) -> Result<()> {
     pending.wait()
 }
 
-/// References to handles, blocks and foreign objects that were given out and did not come back.
+/// References to handles, blocks and external objects that were given out and did not come back.
 fn outstanding(records: &[Record]) -> [isize; 3] {
     let mut counts = [0; 3];
     for record in records {
@@ -286,13 +286,13 @@ fn outstanding(records: &[Record]) -> [isize; 3] {
             Answer::Platforms(platforms) => counts[0] += isize::try_from(platforms.len()).unwrap(),
             Answer::Parts(..) => counts[0] += 2,
             Answer::Block(Some(_)) => counts[1] += 1,
-            Answer::Foreign(_) => counts[2] += 1,
+            Answer::External(_) => counts[2] += 1,
             _ => {}
         }
         match record.call {
             Call::Release { .. } => counts[0] -= 1,
             Call::Free { .. } => counts[1] -= 1,
-            Call::DeleteForeign { .. } => counts[2] -= 1,
+            Call::DeleteExternal { .. } => counts[2] -= 1,
             _ => {}
         }
     }
@@ -361,6 +361,6 @@ fn every_failure_is_an_error_that_leaves_nothing_behind() {
             }
             assert!(failed.contains(&1), "{name} has nothing that could fail");
         }
-        assert!(faulty.calls_of(Method::ExportForeign) > 0, "the last scenario");
+        assert!(faulty.calls_of(Method::ExportExternal) > 0, "the last scenario");
     }
 }

@@ -1,6 +1,6 @@
 //! Buffers of SYCL unified shared memory: owned or borrowed, bound to their context, cut into parts without a copy.
 //!
-//! A [`UsmBuffer`] is a byte range of an allocation. Clones and sub-buffers share the memory, which is freed (or the foreign
+//! A [`UsmBuffer`] is a byte range of an allocation. Clones and sub-buffers share the memory, which is freed (or the external
 //! owner let go) with the last of them, in the context it came from. Access goes through run-time borrow guards: a conflict is
 //! an `Err`, never a wait.
 //!

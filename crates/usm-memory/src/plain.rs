@@ -62,7 +62,7 @@ pub(crate) fn zeroed<T: Plain>(len: usize) -> Result<Vec<T>> {
     Ok(elements)
 }
 
-/// Makes room for `additional` more elements; none is an error like any other.
+/// Reserves capacity for `additional` more elements. A failure is an error like any other.
 pub(crate) fn reserve<T>(elements: &mut Vec<T>, additional: usize) -> Result<()> {
     let len_bytes = additional.saturating_mul(size_of::<T>());
     elements.try_reserve(additional).map_err(|_| Error::OutOfHostMemory { len_bytes })

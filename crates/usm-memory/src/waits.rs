@@ -9,7 +9,7 @@ type Wait = fn(&Event) -> Result<()>;
 
 static WAIT: ForkOnce<Wait> = ForkOnce::new();
 
-/// Lets guards wait for foreign work, and small blocking copies for their turn, through `wait` in place of [`Event::wait`]. The first call of the process counts; `false` for
+/// Lets guards wait for external work, and small blocking copies for earlier work on their queue, through `wait` in place of [`Event::wait`]. The first call of the process counts; `false` for
 /// later ones.
 ///
 /// This is for programs in which the user may break off a wait: `wait` then returns [`Error::Interrupted`](crate::Error::Interrupted), and no guard is given.
@@ -32,7 +32,7 @@ pub fn wait_for_others_with(wait: Wait) -> bool {
 
 /// Lets what is submitted next start at once where waits can be broken off, since the operation cannot when it uses memory that the
 /// caller owns. Only in-order queues let it wait for all that was submitted before.
-pub(crate) fn for_turn(queue: &Queue) -> Result<()> {
+pub(crate) fn before_submit(queue: &Queue) -> Result<()> {
     if WAIT.get().is_none() || !queue.properties().in_order || queue.is_surely_idle() {
         return Ok(());
     }

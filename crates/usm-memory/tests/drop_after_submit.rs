@@ -1,4 +1,4 @@
-//! Everything is dropped right after the submit, in any order, and no memory is freed before the operations on it have ended.
+//! Everything is dropped right after the submit, in any order, and no memory is freed before the operations on it are complete.
 //! One test alone in its process, since the counter of live allocations is global.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// A buffer and what it must hold once all transfers have ended.
+/// A buffer and what it must hold once all transfers are complete.
 struct Known {
     buffer: UsmBuffer,
     content: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Callbacks of users that panic: memory goes back all the same, and not before the work on it has ended.
+//! Callbacks of users that panic: memory goes back all the same, and not before the work on it is complete.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -34,7 +34,7 @@ fn pending_work_is_waited_for_although_a_callback_panics() {
             .unwrap(),
         };
         drop(memory);
-        // SAFETY: the memory is kept until the operation has ended, which is what is tested.
+        // SAFETY: the memory is kept until the operation is complete, which is what is tested.
         unsafe { queue.memset(ptr::with_exposed_provenance_mut(buffer.address()), 1, LEN, &[]) }.unwrap();
         buffer.release_on(&queue).unwrap();
         buffer.before_release(|| panic!("before"));

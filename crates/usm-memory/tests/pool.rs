@@ -165,7 +165,7 @@ fn contexts_and_kinds_do_not_share_and_queues_do() {
 
 /// Blocks come back with the queue that their slab was made for, though the thread has used others since.
 #[test]
-fn blocks_of_a_queue_that_was_not_used_for_long_are_kept_and_lent() {
+fn blocks_of_a_queue_that_was_not_used_for_long_are_kept_and_allocated() {
     each(|queue, kind| {
         let (_, pool) = pool(PoolOptions::new());
         let first = allocate(&pool, queue, kind, 64);
@@ -207,7 +207,7 @@ fn published_blocks_are_taken_last() {
 }
 
 #[test]
-fn work_of_others_has_ended_before_anybody_looks_at_the_memory() {
+fn work_of_others_is_complete_before_anybody_looks_at_the_memory() {
     const LEN: usize = 32 << 20;
     each(|queue, kind| {
         let (_, pool) = pool(PoolOptions::new());
@@ -216,7 +216,7 @@ fn work_of_others_has_ended_before_anybody_looks_at_the_memory() {
         let start = std::ptr::with_exposed_provenance_mut(buffer.address());
         let mut last = None;
         for value in 0..8 {
-            // SAFETY: the block of the pool, which nobody else touches and the pool keeps until the work has ended.
+            // SAFETY: the block of the pool, which nobody else touches and the pool keeps until the work is complete.
             last = Some(unsafe { queue.memset(start, value, LEN, last.as_slice()) }.unwrap());
         }
         drop(buffer);

@@ -14,7 +14,7 @@ use usm_memory::{MemoryResource, UsmBuffer};
 
 const LEN: usize = 1 << 20;
 
-/// A pool over a backend whose operations do not end before somebody waits.
+/// A pool over a backend whose operations do not complete before somebody waits.
 struct Held {
     backend: Arc<DelayedBackend>,
     pool: PoolResource,
@@ -47,7 +47,7 @@ fn queue(context: &Context, properties: QueueProperties) -> Queue {
 /// Submits work on a buffer and lets it go.
 fn work_and_release(buffer: &UsmBuffer, queue: &Queue, value: u8) -> Event {
     let start = ptr::with_exposed_provenance_mut(buffer.address());
-    // SAFETY: the pool keeps the memory until the work has ended, and nobody looks at it without a guard.
+    // SAFETY: the pool keeps the memory until the work is complete, and nobody looks at it without a guard.
     let event = unsafe { queue.memset(start, value, buffer.len_bytes(), &[]) }.unwrap();
     buffer.release_on(queue).unwrap();
     event
@@ -75,7 +75,7 @@ fn the_same_in_order_queue_goes_on_at_once_and_guards_wait() {
 }
 
 #[test]
-fn other_queues_grow_until_the_event_has_ended() {
+fn other_queues_grow_until_the_event_is_complete() {
     for properties in [QueueProperties::IN_ORDER, QueueProperties::OUT_OF_ORDER] {
         let held = Held::new(PoolOptions::new(), usize::MAX);
         let other = queue(&held.context, properties);
@@ -113,7 +113,7 @@ fn an_out_of_order_queue_waits_for_its_own_work_too() {
 }
 
 #[test]
-fn without_room_to_grow_the_pool_waits() {
+fn without_memory_to_grow_the_pool_waits() {
     let held = Held::new(PoolOptions::new(), LEN);
     let other = queue(&held.context, QueueProperties::OUT_OF_ORDER);
     let first = held.allocate(&held.queue);
@@ -262,7 +262,7 @@ fn random_schedules_free_and_hand_out_nothing_too_early() {
             let len = [3000, 9000][random(2)];
             let buffer = UsmBuffer::allocate_in(&pool, queue, UsmKind::ALL[random(3)], len).unwrap();
             match random(4) {
-                // Ours alone now: what others had pending on it has ended.
+                // Ours alone now: what others had pending on it is complete.
                 0 => {
                     buffer.fill(&[step]).unwrap();
                     assert_eq!(buffer.to_vec().unwrap(), vec![step; len]);
@@ -294,7 +294,7 @@ fn work_in_order_gives_its_own_results_on_every_backend() {
                 work_and_release(&scratch, &queue, value);
                 let target = result.address() + usize::from(value);
                 let (dst, src) = (ptr::with_exposed_provenance_mut(target), scratch.address() + LEN - 1);
-                // SAFETY: both are kept until the copies have ended; nobody looks at them meanwhile.
+                // SAFETY: both are kept until the copies are complete; nobody looks at them meanwhile.
                 let copy = unsafe { queue.memcpy(dst, ptr::with_exposed_provenance(src), 1, &[]) };
                 copies.push(copy.unwrap());
             }

@@ -20,7 +20,7 @@ fn used_and_peak(pool: &PoolResource) -> (usize, usize) {
 }
 
 #[test]
-fn trimming_waits_for_blocks_whose_neighbours_threads_keep() {
+fn trimming_waits_for_blocks_whose_adjacent_blocks_threads_keep() {
     each(|queue, kind| {
         let (_, pool) = pool(PoolOptions::new());
         drop(allocate(&pool, queue, kind, 64));
@@ -84,29 +84,29 @@ fn statistics_are_exact_after_each_step() {
 fn peaks_of_several_threads_are_exact() {
     let queue = common::host_queue();
     let (_, pool) = pool(PoolOptions::new());
-    let turns = Barrier::new(2);
+    let steps = Barrier::new(2);
     thread::scope(|scope| {
         for number in 0..2_usize {
-            let (pool, queue, turns) = (&pool, &queue, &turns);
+            let (pool, queue, steps) = (&pool, &queue, &steps);
             scope.spawn(move || {
                 for round in 1..50 {
                     // One after the other: never more than one buffer at a time, until both have one.
-                    for turn in 0..2 {
-                        turns.wait();
-                        if turn == number {
+                    for step in 0..2 {
+                        steps.wait();
+                        if step == number {
                             (0..5).for_each(|_| drop(allocate(pool, queue, UsmKind::Shared, 64 * round)));
                         }
                     }
-                    turns.wait();
+                    steps.wait();
                     let most = if round == 1 { 64 } else { 2 * 64 * (round - 1) };
                     assert_eq!(used_and_peak(pool), (0, most.max(64 * round)));
-                    turns.wait();
+                    steps.wait();
                     let mine = allocate(pool, queue, UsmKind::Shared, 64 * round);
-                    turns.wait();
+                    steps.wait();
                     assert_eq!(used_and_peak(pool), (128 * round, 128 * round));
-                    turns.wait();
+                    steps.wait();
                     drop(mine);
-                    turns.wait();
+                    steps.wait();
                 }
             });
         }
@@ -183,7 +183,7 @@ fn a_pool_takes_from_threads_before_it_grows_or_fails() {
             assert!(addresses.contains(&one.address()));
             assert_eq!(limited.used_bytes(), 2 << 20);
             drop(one);
-            // Another size: only memory of the thread makes room.
+            // Another size: only slots that the thread cached can be released.
             drop(allocate(pool, queue, kind, 2 << 20));
             drop(end);
         });

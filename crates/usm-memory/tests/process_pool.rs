@@ -98,7 +98,7 @@ fn it_can_be_switched_off_and_replaced() {
 }
 
 #[test]
-fn what_is_lent_counts_and_slabs_do_not() {
+fn allocated_slots_count_and_slabs_do_not() {
     let _alone = alone();
     common::each(|queue, kind| {
         let LiveAllocations { count, bytes } = live_allocations();

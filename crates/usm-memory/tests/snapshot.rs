@@ -168,8 +168,8 @@ fn memory_that_is_leased_as_a_whole_is_a_bar_of_its_own() {
         let timeline = recording.finish();
         let bars = timeline.bars().iter().filter(|bar| bar.tag.as_deref() == Some("leased as a whole"));
         let bars: Vec<_> = bars.map(|bar| (bar.len_bytes, bar.start.unwrap(), bar.end.unwrap())).collect();
-        let [(1000, start, end), (1000, lent, returned)] = bars[..] else { panic!("{bars:?}") };
-        assert!(start <= lent && lent <= returned && returned <= end, "{bars:?}");
+        let [(1000, start, end), (1000, leased, returned)] = bars[..] else { panic!("{bars:?}") };
+        assert!(start <= leased && leased <= returned && returned <= end, "{bars:?}");
         assert_eq!(timeline.peak_bytes(kind), 2000);
     });
 }

@@ -38,15 +38,15 @@ fn a_lease_gives_the_memory_and_its_pending_queue_back() {
             let back = Arc::new(Mutex::new(None));
             let memory = UsmBuffer::allocate(queue, kind, 8).unwrap();
             let keep = Arc::clone(&back);
-            let lent = UsmBuffer::lease(memory.clone(), queue, move |returned| {
+            let leased = UsmBuffer::lease(memory.clone(), queue, move |returned| {
                 *keep.lock().unwrap() = Some(returned.into_parts());
             })
             .unwrap();
-            assert!(format!("{lent:?} {:?}", lent.ownership()).contains("Leased"));
+            assert!(format!("{leased:?} {:?}", leased.ownership()).contains("Leased"));
             if publish {
-                lent.publish().unwrap();
+                leased.publish().unwrap();
             }
-            drop(lent);
+            drop(leased);
             let (returned, pending) = back.lock().unwrap().take().unwrap();
             assert!(returned.same_allocation(&memory));
             assert_eq!(pending.as_ref(), publish.then_some(queue));

@@ -201,7 +201,7 @@ fn work_of_others_is_ordered_by_events() {
         let elsewhere = queue_over(delayed.clone());
         let (a, b) =
             (buffer(&queue, UsmKind::Shared, &[1; 64]), buffer(&elsewhere, UsmKind::Device, &[2; 64]));
-        // What foreign code would submit: the event is all that the transfer knows.
+        // What external code would submit: the event is all that the transfer knows.
         // SAFETY: within the buffer, waited for before it goes, and nothing borrows it meanwhile.
         let kernel: Event = unsafe { queue.memset(a.address() as *mut u8, 5, 64, &[]) }.unwrap();
         let empty = a.sub_buffer(0, 0).unwrap().fill_async(&[0], &[kernel.clone().into()]).unwrap();
@@ -245,7 +245,7 @@ fn guards_of_published_memory_wait_unless_its_queue_is_surely_idle() {
             assert_eq!((delayed.pending(), waits(memory), delayed.pending()), (1, 1, 0));
             assert_eq!((memory.to_vec().unwrap(), waits(memory)), (vec![5; 8], 0));
             // From now on others may submit to it.
-            if queue.to_foreign().is_ok() {
+            if queue.to_external().is_ok() {
                 assert_eq!((waits(memory), waits(memory)), (1, 1));
             }
         }
@@ -267,7 +267,7 @@ fn a_few_bytes_of_published_memory_are_read_without_a_wait_unless_others_have_it
             (bytes, recording.count(Method::Barrier), recording.count(Method::Wait))
         };
         assert_eq!(read(), ([7; 8], 0, 0));
-        if queue.to_foreign().is_ok() {
+        if queue.to_external().is_ok() {
             assert_eq!(read(), ([7; 8], 1, 1));
         }
     }

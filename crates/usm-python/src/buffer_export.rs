@@ -34,7 +34,7 @@ pub(crate) unsafe fn fill(
     // SAFETY: the caller's promise 1.
     unsafe { (*view).obj = ptr::null_mut() };
     let details = details(array, flags)?;
-    // The consumer reads at once: work that others have pending on the memory must have ended.
+    // The consumer reads at once: work that others have pending on the memory must be complete.
     owner.py().detach(|| array.buffer().read_range(array.byte_range())).or_raise()?;
     let wants = |flag: c_int| flags & flag == flag;
     let details = Box::new(details);

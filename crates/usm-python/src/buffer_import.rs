@@ -188,7 +188,7 @@ impl HostBytes {
     /// Runs `job`, which is a pass that writes `target`, on the bytes, with other Python threads running meanwhile; a long one on a
     /// thread of its own, which keeps the bytes when Ctrl-C ends the waiting. Bytes that are a view of the target itself are copied
     /// first: Rust's slices must not change under their reader.
-    pub(crate) fn lend<T: Send + 'static>(
+    pub(crate) fn run_job<T: Send + 'static>(
         self,
         py: Python<'_>,
         target: &UsmBuffer,
@@ -206,8 +206,8 @@ impl HostBytes {
         Ok(interrupt::detach_unless_small(py, len_bytes, is_near, || job(self.bytes())))
     }
 
-    /// As `lend`, for a pass that reads `source` and writes the bytes, which are writable.
-    pub(crate) fn lend_mut<T: Send + 'static>(
+    /// As `run_job`, for a pass that reads `source` and writes the bytes, which are writable.
+    pub(crate) fn run_job_mut<T: Send + 'static>(
         mut self,
         py: Python<'_>,
         source: &UsmBuffer,

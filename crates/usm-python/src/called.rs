@@ -51,7 +51,7 @@ impl Drop for Call {
     }
 }
 
-/// Runs code that calls Python for an import or a method of a foreign object.
+/// Runs code that calls Python for an import or a method of an external object.
 pub(crate) fn python<T>(py: Python<'_>, call: impl FnOnce() -> T) -> T {
     // Both happen with the interpreter held, as does what `wait_for_calls` looks at.
     let state = STATE.get();

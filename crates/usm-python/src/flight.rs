@@ -10,16 +10,16 @@ use usm_array::usm_core::fork::{ForkMutex, PerProcess};
 use usm_array::usm_core::{Error as CoreError, Event, Queue};
 use usm_array::usm_memory::{Dependency, Error, Result, Transfer};
 
-/// All that were not found ended yet, in the order of their submission.
+/// The transfers that were not found complete yet, in the order of their submission.
 static FLIGHTS: ForkMutex<Vec<Arc<Flight>>> = ForkMutex::new(Vec::new());
 
 type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
 
 enum State {
-    /// Ends the transfer and lets its operands go.
+    /// Waits for the transfer and releases its operands.
     Flying(Finish),
     /// What became of it, until somebody asked.
-    Ended(Result<()>),
+    Complete(Result<()>),
 }
 
 /// The events of all operations that may be under way.
@@ -34,11 +34,11 @@ pub(crate) struct Flight {
     dependency: Dependency,
     state: ForkMutex<State>,
     /// Held by who lets the operands go, so that others who want that wait for it.
-    turn: PerProcess<Mutex<()>>,
+    finish_lock: PerProcess<Mutex<()>>,
 }
 
 impl Flight {
-    /// Keeps a transfer until it has ended.
+    /// Keeps a transfer until it is complete.
     pub(crate) fn launch<H: Send + 'static>(
         py: Python<'_>,
         queue: &Queue,
@@ -46,8 +46,8 @@ impl Flight {
     ) -> Arc<Self> {
         let (events, dependency) = (transfer.events().to_vec(), transfer.dependency());
         let finish: Finish = Box::new(move || transfer.wait().map(drop));
-        let (state, turn) = (ForkMutex::new(State::Flying(finish)), PerProcess::default());
-        let flight = Arc::new(Self { queue: queue.clone(), events, dependency, state, turn });
+        let (state, finish_lock) = (ForkMutex::new(State::Flying(finish)), PerProcess::default());
+        let flight = Arc::new(Self { queue: queue.clone(), events, dependency, state, finish_lock });
         py.detach(|| FLIGHTS.lock().push(Arc::clone(&flight)));
         flight
     }
@@ -66,29 +66,29 @@ impl Flight {
 
     /// Lets the operands go, which waits for the operation. Its error comes out once.
     pub(crate) fn finish(&self) -> Result<()> {
-        let _turn = self.turn();
+        let _lock = self.finish_lock();
         match self.take() {
             State::Flying(finish) => finish(),
-            State::Ended(result) => result,
+            State::Complete(result) => result,
         }
     }
 
     /// As `finish`, but keeps the error.
     fn land(&self) {
-        let _turn = self.turn();
-        let ended = match self.take() {
-            State::Flying(finish) => State::Ended(finish()),
-            ended @ State::Ended(_) => ended,
+        let _lock = self.finish_lock();
+        let complete = match self.take() {
+            State::Flying(finish) => State::Complete(finish()),
+            complete @ State::Complete(_) => complete,
         };
-        *self.state.lock() = ended;
+        *self.state.lock() = complete;
     }
 
     fn take(&self) -> State {
-        mem::replace(&mut *self.state.lock(), State::Ended(Ok(())))
+        mem::replace(&mut *self.state.lock(), State::Complete(Ok(())))
     }
 
-    fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.get().lock().unwrap_or_else(PoisonError::into_inner)
+    fn finish_lock(&self) -> MutexGuard<'_, ()> {
+        self.finish_lock.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -102,24 +102,24 @@ pub(crate) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependenc
     })
 }
 
-/// Lets the operands of all operations go that have ended.
+/// Releases the operands of all complete operations.
 pub(crate) fn sweep() {
-    let mut ended = FLIGHTS.lock().clone();
-    ended.retain(|flight| flight.is_complete());
-    if ended.is_empty() {
+    let mut complete = FLIGHTS.lock().clone();
+    complete.retain(|flight| flight.is_complete());
+    if complete.is_empty() {
         return;
     }
     // Still in the list: whoever else sweeps waits for the same locks, and returns when the operands are gone.
-    ended.iter().for_each(|flight| flight.land());
-    FLIGHTS.lock().retain(|flight| !ended.iter().any(|other| Arc::ptr_eq(flight, other)));
+    complete.iter().for_each(|flight| flight.land());
+    FLIGHTS.lock().retain(|flight| !complete.iter().any(|other| Arc::ptr_eq(flight, other)));
 }
 
-/// After a wait for the queue: its operations have ended. The first of their errors comes out.
+/// After a wait for the queue: its operations are complete. The first of their errors comes out.
 pub(crate) fn settle(queue: &Queue) -> Result<()> {
     let flights: Vec<_> = FLIGHTS.lock().iter().filter(|flight| flight.queue == *queue).cloned().collect();
     sweep();
-    let ended = flights.iter().filter(|flight| flight.is_complete());
-    ended.map(|flight| flight.finish()).filter(|result| !is_of_parent(result)).fold(Ok(()), Result::and)
+    let complete = flights.iter().filter(|flight| flight.is_complete());
+    complete.map(|flight| flight.finish()).filter(|result| !is_of_parent(result)).fold(Ok(()), Result::and)
 }
 
 /// Whether a forked child has asked for an operation that was pending in its parent. To wait for the queue is no such question.

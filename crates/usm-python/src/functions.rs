@@ -47,7 +47,7 @@ pub(crate) fn backends(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 
 /// live_allocations()
 ///
-/// What is alive in this process, as a dict: `count` allocations of our own and their `bytes`, and how many ranges of foreign
+/// What is alive in this process, as a dict: `count` allocations of our own and their `bytes`, and how many ranges of external
 /// memory are `borrowed`.
 ///
 /// >>> import usm

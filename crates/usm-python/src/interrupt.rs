@@ -15,7 +15,7 @@ use crate::called;
 use crate::errors::{self, OrRaise, UsmError};
 use crate::flight::events_under_way;
 
-/// Operations that end within this time are waited for without another thread.
+/// Operations that complete within this time are waited for without another thread.
 const SHORT: Duration = Duration::from_micros(200);
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
@@ -103,28 +103,28 @@ pub(crate) fn run<T: Send + 'static>(
     if !is_long(work_bytes) {
         return Ok(py.detach(job));
     }
-    // Says whether the job has ended, or nobody waits for it any more.
+    // Says whether the job is complete, or nobody waits for it any more.
     let state = Arc::new(AtomicU8::new(UNDER_WAY));
     let theirs = Arc::clone(&state);
     let job = move || {
         let result = job();
-        if theirs.swap(ENDED, Ordering::AcqRel) == BROKEN_OFF {
+        if theirs.swap(COMPLETE, Ordering::AcqRel) == BROKEN_OFF {
             LEFT_ALONE.get().fetch_sub(1, Ordering::Release);
         }
         result
     };
     let process = Runtime::fork_generation();
     match elsewhere(job) {
-        Ok(result) => received(py, result)
-            .inspect_err(|_| leave_alone(&state, process))?
-            .ok_or_else(|| UsmError::new_err("an operation ended without a result; this is a bug of usm")),
+        Ok(result) => received(py, result).inspect_err(|_| leave_alone(&state, process))?.ok_or_else(|| {
+            UsmError::new_err("an operation completed without a result; this is a bug of usm")
+        }),
         Err(job) => Ok(py.detach(job)),
     }
 }
 
 /// States of a job.
 const UNDER_WAY: u8 = 0;
-const ENDED: u8 = 1;
+const COMPLETE: u8 = 1;
 const BROKEN_OFF: u8 = 2;
 
 /// Jobs that go on although nobody waits for them any more.
@@ -142,7 +142,7 @@ fn leave_alone(state: &AtomicU8, process: u64) {
     }
 }
 
-/// Waits until the jobs that Ctrl-C has broken off have ended; once more it ends the waiting.
+/// Waits until the jobs that Ctrl-C has broken off are complete; once more it ends the waiting.
 pub(crate) fn wait_for_broken_off(py: Python<'_>) -> PyResult<()> {
     while LEFT_ALONE.get().load(Ordering::Acquire) > 0 {
         py.detach(|| thread::sleep(Duration::from_millis(1)));
@@ -221,7 +221,7 @@ fn received<T: Send>(py: Python<'_>, mut result: Receiver<T>) -> PyResult<Option
     }
 }
 
-/// Waits until all events have ended, also after an error, with other Python threads running meanwhile. An exception of a signal
+/// Waits until all events are complete, also after an error, with other Python threads running meanwhile. An exception of a signal
 /// handler ends the waiting; the operations go on.
 pub(crate) fn wait_all(py: Python<'_>, events: &[Event]) -> PyResult<()> {
     let wait = || Event::wait_all(events);
@@ -230,11 +230,11 @@ pub(crate) fn wait_all(py: Python<'_>, events: &[Event]) -> PyResult<()> {
     }
     // A wait of the runtime cannot be ended, and nothing else gets the errors: another thread does it.
     let theirs = events.to_vec();
-    let ended = match elsewhere(move || Event::wait_all(&theirs)) {
+    let result = match elsewhere(move || Event::wait_all(&theirs)) {
         Ok(result) => received(py, result)?,
         Err(_) => None,
     };
-    ended.unwrap_or_else(|| py.detach(wait)).or_raise()
+    result.unwrap_or_else(|| py.detach(wait)).or_raise()
 }
 
 /// How guards wait for work that others have submitted: `wait_for_others_with`.
@@ -247,7 +247,7 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
     let Ok(result) = elsewhere(move || theirs.wait()) else { return Ok(event.wait()?) };
     // Guards are taken by threads that have given the interpreter up, which signal handlers need.
     match Python::try_attach(|py| received(py, result)) {
-        Some(Ok(Some(ended))) => Ok(ended?),
+        Some(Ok(Some(result))) => Ok(result?),
         Some(Err(error)) => {
             errors::set_raised(error);
             Err(usm_memory::Error::Interrupted)

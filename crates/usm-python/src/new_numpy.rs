@@ -1,4 +1,4 @@
-//! New NumPy arrays, made and found by NumPy's own C interface: `numpy.empty` and the buffer that its result lends take longer than a
+//! New NumPy arrays, made and found by NumPy's own C interface: `numpy.empty` and the buffer of its result take longer than a
 //! small copy.
 //!
 //! Source: the NumPy reference, "NumPy C-API": the numbers of the functions in the table and of the types are those of its headers,

@@ -27,7 +27,7 @@ where
             return error; // raised by the object's own code
         }
         let shown = object.str().map_or_else(|_| "an integer".to_owned(), |text| text.to_string());
-        // Text of a foreign `__str__`, of any length and in any script.
+        // Text of an external `__str__`, of any length and in any script.
         let mut short: String = shown.chars().take(MAX_SHOWN).collect();
         if short.len() < shown.len() {
             short.push('…');

@@ -105,7 +105,7 @@ class ManagedVersioned(ctypes.Structure):
     ]
 
 
-class Foreign:
+class External:
     """A tensor of two 32-bit integers in plain host memory; tests spoil its fields. `deleted` counts its deleter."""
 
     def __init__(self, name: bytes = VERSIONED) -> None:

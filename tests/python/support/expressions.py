@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 import usm.tensor as ut
 
-from .pairs import Place, elements, places, seeds
+from .pairs import MemoryPlace, elements, places, seeds
 
 
 @dataclass(frozen=True)
 class Watched:
     """The same view of the same elements, ours and NumPy's, and the arrays that have all bytes of their memory."""
 
-    place: Place
+    place: MemoryPlace
     ours: ut.usm_ndarray
     theirs: Any
     all_ours: ut.usm_ndarray

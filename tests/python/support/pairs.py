@@ -23,7 +23,7 @@ SPECIAL = [np.nan, np.inf, -np.inf, -0.0]
 
 
 @dataclass(frozen=True)
-class Place:
+class MemoryPlace:
     queue: usm.SyclQueue
     usm_type: str
 
@@ -37,7 +37,7 @@ class Place:
         return f"{self.usm_type} memory on {self.queue.sycl_device.filter_string}"
 
 
-def _places() -> list[Place]:
+def _places() -> list[MemoryPlace]:
     devices = ["host:cpu:0"]
     if not requirements.NO_SYCL:
         found = [device.filter_string for device in usm.get_devices() if device.backend != "host"]
@@ -45,7 +45,7 @@ def _places() -> list[Place]:
             raise RuntimeError("a SYCL device is required here and missing")
         devices += found[:1]
     queues = [usm.SyclQueue(device) for device in devices]
-    return [Place(queue, kind) for queue in queues for kind in ("host", "shared", "device")]
+    return [MemoryPlace(queue, kind) for queue in queues for kind in ("host", "shared", "device")]
 
 
 PLACES = _places()

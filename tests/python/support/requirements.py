@@ -1,7 +1,7 @@
 """Requirements of the tests, from environment variables, with a skip or a failure for each missing one.
 
 ``USM_REQUIRE_SYCL=1``: a missing SYCL device, dpctl or NumPy is a failure.
-``USM_REQUIRE_PEERS=1``: a missing neighbour (dpnp, scikit-learn-intelex, JAX, …) is a failure too.
+``USM_REQUIRE_PEERS=1``: a missing peer (dpnp, scikit-learn-intelex, JAX, …) is a failure too.
 ``USM_REQUIRE_ALL_PEERS=1``: so is a missing PyTorch.
 ``USM_TEST_NO_SYCL=1``: use the host backend only.
 """

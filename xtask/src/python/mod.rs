@@ -1,7 +1,7 @@
 //! Python: venvs, and the lists of their packages.
 
+mod installation;
 mod requirements;
-mod stamp;
 mod venv;
 
 pub(crate) use requirements::{

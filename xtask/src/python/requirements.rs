@@ -3,7 +3,7 @@
 /// A SYCL device on any x86-64 machine: the extras `sycl-cpu` and `numpy`.
 pub(crate) const SYCL: &[&str] = &["dpctl>=0.22", "intel-opencl-rt", "numpy"];
 
-/// The neighbours that the exchange is tested with. scikit-learn-intelex works on SYCL devices with its second package only.
+/// The peers that the exchange is tested with. scikit-learn-intelex works on SYCL devices with its second package only.
 pub(crate) const PEERS: &[&str] = &[
     "dpnp>=0.20",
     "array-api-strict>=2.6",
@@ -13,10 +13,10 @@ pub(crate) const PEERS: &[&str] = &[
     "scikit-learn-intelex-gpu>=2026",
 ];
 
-/// The neighbour that speed is compared with; its package has the former `dpctl.tensor`.
+/// The peer that speed is compared with; its package has the former `dpctl.tensor`.
 pub(crate) const COMPARED: &[&str] = &["dpnp>=0.20"];
 
-/// The neighbours whose packages are large: that of PyTorch brings CUDA along, several gigabytes.
+/// The peers whose packages are large: that of PyTorch brings CUDA along, several gigabytes.
 pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 
 /// The test runner, its distribution over processes, and the maker of random examples.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use xshell::Cmd;
 
-use super::stamp::{Installed, Stamp, parse_installed};
+use super::installation::{InstallRecord, Installed, parse_installed};
 use crate::failure::Outcome;
 use crate::project::{Interpreter, Project, quietly};
 use crate::report::say;
@@ -18,8 +18,8 @@ for d in distributions():
 
 /// The Python it was made from; written last, so a half-made venv has none and is remade.
 const ORIGIN: &str = "usm-origin.txt";
-/// The [`Stamp`].
-const STAMP: &str = "usm-requirements.txt";
+/// The [`InstallRecord`].
+const RECORD: &str = "usm-requirements.txt";
 /// A copy of the wheel that was installed last.
 const WHEEL: &str = "usm-installed.whl";
 
@@ -96,18 +96,18 @@ impl<'p> Venv<'p> {
     }
 
     fn require_with(&self, requirements: &[&str], options: &[&str]) -> Outcome<()> {
-        let stamp = Stamp::parse(&self.note(STAMP));
-        if stamp.satisfies(requirements, &self.installed()?) {
+        let record = InstallRecord::parse(&self.note(RECORD));
+        if record.satisfies(requirements, &self.installed()?) {
             return Ok(());
         }
         say(&format!("installing {} (once)", requirements.join(", ")));
-        let wanted = stamp.with(requirements);
+        let wanted = record.with(requirements);
         quietly(self.pip_install().args(options).args(&wanted))?;
         let mut installed = self.installed()?;
         // Our wheel comes and goes by itself, see `install_wheel`.
         installed.remove("usm");
-        let stamp = Stamp::new(wanted, installed).render();
-        Ok(self.project.shell().write_file(self.dir.join(STAMP), stamp)?)
+        let record = InstallRecord::new(wanted, installed).render();
+        Ok(self.project.shell().write_file(self.dir.join(RECORD), record)?)
     }
 
     /// Installs the wheel unless exactly this one is installed.

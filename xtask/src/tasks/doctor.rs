@@ -21,7 +21,7 @@ print(', '.join(f'{n} {found[n]}' for n in ('usm', 'dpctl', 'intel-opencl-rt') i
 
 /// A Python in which programs may run here.
 #[derive(Debug)]
-struct Place {
+struct Installation {
     python: PathBuf,
     dir: PathBuf,
     /// Why it is looked into
@@ -32,7 +32,7 @@ struct Place {
     packages: String,
 }
 
-impl Place {
+impl Installation {
     fn ask(project: &Project, python: &Path, why: &'static str) -> Outcome<Self> {
         let answer = quietly(project.command(python).args(["-I", "-c", QUESTION]))?;
         let mut lines = answer.lines();
@@ -51,44 +51,50 @@ impl Place {
 /// A machine without SYCL is a finding, not a failure of this command.
 pub(crate) fn run(project: &Project) -> Outcome<()> {
     let active = active(project, env::var_os("VIRTUAL_ENV").map(PathBuf::from));
-    let mut places = Vec::new();
+    let mut installations = Vec::new();
     for (name, why) in [("venv", "made by `cargo xtask test`"), ("venv-demo", "made by `cargo xtask demo`")] {
         if let Some(venv) = Venv::existing(project, name).filter(Venv::has_wheel) {
-            places.push(Place::ask(project, &venv.executable(), why)?);
+            installations.push(Installation::ask(project, &venv.executable(), why)?);
         }
     }
     match active {
         Ok(active) => {
-            places.retain(|place| place.dir != active.dir);
-            places.insert(0, active);
+            installations.retain(|installation| installation.dir != active.dir);
+            installations.insert(0, active);
         }
         Err(reason) => say(&format!("{reason}\n")),
     }
-    rust(project, places.iter().find(|place| place.is_venv))?;
-    for place in &places {
-        say(&format!("\n== Python in {}", place.name()));
-        if place.has_wheel {
-            openly(project.command(&place.python).args(["-P", "-m", "usm"]).quiet().ignore_status())?;
+    rust(project, installations.iter().find(|installation| installation.is_venv))?;
+    for installation in &installations {
+        say(&format!("\n== Python in {}", installation.name()));
+        if installation.has_wheel {
+            openly(project.command(&installation.python).args(["-P", "-m", "usm"]).quiet().ignore_status())?;
         } else {
-            say(&format!("of usm, dpctl and intel-opencl-rt it has: {}", place.packages));
+            say(&format!("of usm, dpctl and intel-opencl-rt it has: {}", installation.packages));
             say("`cargo xtask dist` builds the wheel of usm into target/wheels, which pip installs there");
         }
     }
-    if !places.iter().any(|place| place.has_wheel) {
+    if !installations.iter().any(|installation| installation.has_wheel) {
         say("\nNo venv with usm yet: `cargo xtask demo --sycl` makes one, with SYCL in it.");
     }
     Ok(())
 }
 
 /// The Python that the caller's shell would start: the one of the active venv, else the first one on PATH.
-fn active(project: &Project, virtual_env: Option<PathBuf>) -> Outcome<Place> {
+fn active(project: &Project, virtual_env: Option<PathBuf>) -> Outcome<Installation> {
     match virtual_env.filter(|dir| !dir.as_os_str().is_empty()) {
-        Some(dir) => Place::ask(project, &dir.join("bin").join("python"), "active: VIRTUAL_ENV names it"),
-        None => Place::ask(project, project.interpreter()?.executable(), "the first fitting Python on PATH"),
+        Some(dir) => {
+            Installation::ask(project, &dir.join("bin").join("python"), "active: VIRTUAL_ENV names it")
+        }
+        None => Installation::ask(
+            project,
+            project.interpreter()?.executable(),
+            "the first fitting Python on PATH",
+        ),
     }
 }
 
-fn rust(project: &Project, venv: Option<&Place>) -> Outcome<()> {
+fn rust(project: &Project, venv: Option<&Installation>) -> Outcome<()> {
     let cargo = |verb| project.cargo().args([verb, "--quiet", "-p", "sycl-sys", "--example", "locate"]);
     quietly(cargo("build"))?;
     let locate = cargo("run").quiet().ignore_status();
@@ -115,19 +121,22 @@ mod tests {
         let python = project.interpreter().unwrap().executable();
         quietly(project.command(python).args(["-I", "-m", "venv", "--without-pip", "--clear"]).arg(&dir))
             .unwrap();
-        let place = active(&project, Some(dir.clone())).unwrap();
-        assert_eq!(place.dir.canonicalize().unwrap(), dir.canonicalize().unwrap());
-        assert!(place.is_venv && !place.has_wheel && place.packages == "none of them", "{place:?}");
-        assert!(place.name().contains("doctor-venv (active: VIRTUAL_ENV names it)"));
+        let installation = active(&project, Some(dir.clone())).unwrap();
+        assert_eq!(installation.dir.canonicalize().unwrap(), dir.canonicalize().unwrap());
+        assert!(
+            installation.is_venv && !installation.has_wheel && installation.packages == "none of them",
+            "{installation:?}"
+        );
+        assert!(installation.name().contains("doctor-venv (active: VIRTUAL_ENV names it)"));
     }
 
     #[test]
     fn without_one_it_is_the_python_on_path() {
         let project = Project::open(None).unwrap();
         for none in [None, Some(PathBuf::new())] {
-            let place = active(&project, none).unwrap();
-            assert_eq!(place.python, project.interpreter().unwrap().executable());
-            assert!(place.name().contains("on PATH"), "{place:?}");
+            let installation = active(&project, none).unwrap();
+            assert_eq!(installation.python, project.interpreter().unwrap().executable());
+            assert!(installation.name().contains("on PATH"), "{installation:?}");
         }
     }
 

@@ -152,7 +152,7 @@ Requires-Dist: in the readme, which is not the header
     }
 
     #[test]
-    fn size_dependencies_and_foreign_files_are_limited() {
+    fn size_dependencies_and_unexpected_files_are_limited() {
         let cases = [
             (MAX_WHEEL_BYTES + 1, LISTING.to_owned(), "3000001 bytes"),
             (9, LISTING.replace(" ; extra == 'numpy'", ""), "requires a distribution"),

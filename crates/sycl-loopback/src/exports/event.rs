@@ -1,4 +1,4 @@
-//! Events: every command has ended when its event exists.
+//! Events: every command is complete when its event exists.
 
 use super::export;
 use crate::devices::OPENCL;

@@ -27,12 +27,12 @@ pub(super) fn check(
         // Ordinary memory of the host.
         return Some(());
     };
-    let room = block.size_bytes - (pointer.addr() - start);
+    let available = block.size_bytes - (pointer.addr() - start);
     let reachable = block.usm_type != DEVICE || block.context == queue.context.identity;
-    state.expect(count_bytes <= room && reachable)
+    state.expect(count_bytes <= available && reachable)
 }
 
-/// The event of a command that has ended, and that started after events with these times.
+/// The event of a command that is complete, and that started after events with these times.
 pub(super) fn done(state: &mut State, queue: &Queue, after: Vec<[u64; 3]>) -> Handle {
     let times = if queue::records_times(queue) { [state.tick(), state.tick(), state.tick()] } else { [0; 3] };
     state.create(Object::Event(Event { times, after }))

@@ -147,8 +147,8 @@ impl Attempt {
             runtime::SUPPORT.iter().filter_map(|name| runtime::first_file(&candidate.lib_dirs, name));
         // The library finds a runtime of its own installation by itself; another one has to be there beforehand.
         let own = locate::lib_dirs_of(&candidate.library);
-        let foreign = candidate.runtime.clone().filter(|file| !own.iter().any(|dir| file.starts_with(dir)));
-        for file in support.chain(foreign) {
+        let theirs = candidate.runtime.clone().filter(|file| !own.iter().any(|dir| file.starts_with(dir)));
+        for file in support.chain(theirs) {
             // SAFETY: condition 2 of `load`.
             if let Err(reason) = unsafe { dl::open(&file) } {
                 self.notes.push(format!("cannot preload {}: {reason}", file.display()));

@@ -13,9 +13,9 @@
 //! `dpctl` package, or the library file itself. oneAPI has no interface library, but its runtime and its drivers
 //! complete an interface library found elsewhere.
 
+mod candidate;
 mod layout;
 mod options;
-mod place;
 pub(crate) mod report;
 pub(crate) mod runtime;
 
@@ -23,10 +23,10 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+pub use candidate::{Candidate, Origin, Outcome, Tried};
 pub use layout::LIBRARY;
 pub(crate) use layout::lib_dirs_of;
 pub use options::SearchOptions;
-pub use place::{Candidate, Origin, Outcome, Tried};
 
 /// The result of a search; [`Display`](std::fmt::Display) prints the whole report, a place a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::interface::ValidInterface;
 
 impl UsmArray {
-    /// An array over foreign memory that `owner` keeps alive, as its interface describes it.
+    /// An array over external memory that `owner` keeps alive, as its interface describes it.
     ///
     /// The runtime must know both ends of the elements as USM of one kind in the context of `queue`. A producer that publishes
     /// the start of its allocation and an offset gets a buffer from there, so that the offset keeps its meaning.

@@ -94,9 +94,9 @@ unsafe fn produce_part<T: Element, F: Fn(usize, &mut [T]), const BYTES: usize>(
     // The same function twice: what it does is inlined and compiled for the registers that there are.
     let compute: unsafe fn(&F, usize, &mut [T]) = if has_avx2() { compute_avx2 } else { compute_any };
     let mut block = Block([0; BYTES]);
-    let room: &mut [T] = elements_of_mut(&mut block.0).unwrap_or_default(); // whole and aligned
+    let buffer: &mut [T] = elements_of_mut(&mut block.0).unwrap_or_default(); // whole and aligned
     for start in part.clone().step_by(BYTES / itemsize) {
-        let elements = &mut room[..(part.end - start).min(BYTES / itemsize)];
+        let elements = &mut buffer[..(part.end - start).min(BYTES / itemsize)];
         // SAFETY: AVX2 is used where there is AVX2.
         unsafe { compute(fill, start, elements) };
         let (to, bytes) = (target.at(start * itemsize), bytes_of(elements));

@@ -55,7 +55,7 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             let (to, from) = lock(to, from)?;
             let kernels = StridedKernels::global();
             // SAFETY: 1. Elements of the target, none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
-            // and nobody else uses them (K1) until the wait below has ended.
+            // and nobody else uses them (K1) until the wait below has returned.
             wait(unsafe { kernels.copy(queue, &plan, itemsize, to.start, from.start, &[]) })
         }
         Executor::Packed(queue, pieces) => {
@@ -117,7 +117,7 @@ unsafe fn through_host(plan: &CopyPlan, cast: Cast, to: Place<'_>, from: Place<'
     let (pack, unpack) = plan.through_packed(Side::Target);
     let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
     let packed = Place::Host(elements.as_mut_ptr());
-    // SAFETY: promise 2; the packed elements are as many as there is room for, in memory of our own.
+    // SAFETY: promise 2; the memory holds all packed elements, and is our own.
     unsafe { execute(pack, Cast::new(cast.src, cast.src), packed, from) }?;
     // SAFETY: promise 1, and as above.
     unsafe { execute(unpack, cast, to, packed) }

@@ -89,7 +89,7 @@ impl UsmArray {
                 let to = lock_target(self)?;
                 let kernels = StridedKernels::global();
                 // SAFETY: elements of the array (P1), none of them visited twice, where the queue reaches them, as was just seen; nobody
-                // else uses them (K1) until the wait below has ended.
+                // else uses them (K1) until the wait below has returned.
                 return wait(unsafe { kernels.fill(self.queue(), &plan, element, to.start, &[]) });
             }
         }

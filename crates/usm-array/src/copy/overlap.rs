@@ -78,7 +78,7 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan, cast
     for part in &shared {
         let (pack, unpack) = part.through_packed(Side::Target);
         let mut elements = zeroed_vec::<u8>(pack.size() * cast.src.itemsize_bytes())?;
-        // SAFETY: elements of the source (P1, B1), into memory of our own that has room for them.
+        // SAFETY: elements of the source (P1, B1), into memory of our own that holds them.
         unsafe { execute(pack, Cast::new(cast.src, cast.src), elements.as_mut_ptr(), src) };
         packed.push((unpack, elements));
     }

@@ -56,9 +56,9 @@ impl<'a> Place<'a> {
     }
 
     /// Waits for the turn of what is submitted to the queue of device memory.
-    fn wait_for_turn(self) -> Result<()> {
+    fn wait_before_submit(self) -> Result<()> {
         match self {
-            Self::Array(array) if !array.is_host_reachable() => Ok(array.buffer().wait_for_turn()?),
+            Self::Array(array) if !array.is_host_reachable() => Ok(array.buffer().wait_before_submit()?),
             _ => Ok(()),
         }
     }
@@ -108,8 +108,8 @@ enum Guard {
 
 /// Guards over both sides, or none. They wait before they have any.
 pub(super) fn lock<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Locked<'a>)> {
-    from.wait_for_turn()?;
-    to.wait_for_turn()?;
+    from.wait_before_submit()?;
+    to.wait_before_submit()?;
     let from = from.lock(Side::Source)?;
     Ok((to.lock(Side::Target)?, from))
 }
@@ -117,7 +117,7 @@ pub(super) fn lock<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Lo
 /// A guard over an array that is written.
 pub(super) fn lock_target(target: &UsmArray) -> Result<Locked<'_>> {
     let place = Place::Array(target);
-    place.wait_for_turn()?;
+    place.wait_before_submit()?;
     place.lock(Side::Target)
 }
 
@@ -144,7 +144,7 @@ pub(super) fn addresses(array: &UsmArray) -> Range<usize> {
     start + range.start..start + range.end // inside the buffer, by A1
 }
 
-/// True when two ranges of addresses have a byte in common. Addresses tell, and not buffers: the same foreign memory may be
+/// True when two ranges of addresses have a byte in common. Addresses tell, and not buffers: the same external memory may be
 /// borrowed twice.
 pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end

@@ -24,11 +24,11 @@ pub(super) unsafe fn execute(
     let task = HostTask::new(move |addresses| {
         let &[dst, src] = addresses else { return Err("it needs two addresses".to_owned()) };
         let (dst, src) = (dst.wrapping_offset(-to_lowest), src.wrapping_offset(-from_lowest));
-        // SAFETY: the caller's promises hold until the task has ended, at addresses that are moved as a whole.
+        // SAFETY: the caller's promises hold until the task is complete, at addresses that are moved as a whole.
         unsafe { host::execute(plan, cast, dst, src) };
         Ok(())
     });
-    // SAFETY: 1. Valid and unshared by the caller's promises until the wait below has ended. 2. The task touches elements of the plan, all
+    // SAFETY: 1. Valid and unshared by the caller's promises until the wait below has returned. 2. The task touches elements of the plan, all
     // of which the two ranges span. 3. It owns numbers.
     let event = unsafe { queue.host_task(&[to, from], task, &[]) }.map_err(usm_memory::Error::from)?;
     Ok(event.wait().map_err(usm_memory::Error::from)?)

@@ -1,4 +1,4 @@
-//! Every check on the fields of a foreign tensor, before any of them is trusted
+//! Every check on the fields of an external tensor, before any of them is trusted
 
 use std::slice;
 

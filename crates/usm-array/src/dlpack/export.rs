@@ -112,7 +112,7 @@ impl UsmArray {
     ///   [`DlpackError::ReadOnly`]: the struct cannot say so
     /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing, or the runtime failed
     #[cfg(target_pointer_width = "64")]
-    pub fn lend_dlpack(&self, runtime: &Runtime) -> Result<DLTensor> {
+    pub fn borrow_dlpack(&self, runtime: &Runtime) -> Result<DLTensor> {
         let device = self.dlpack_device(runtime)?;
         if !self.is_writable() {
             return Err(DlpackError::ReadOnly.into());
@@ -250,7 +250,7 @@ unsafe extern "C" fn delete<T>(managed: *mut T) {
     }
     // SAFETY: promise 1: a leaked box of this type, whose first field `managed` is.
     let exported = unsafe { Box::from_raw(managed.cast::<Exported<T>>()) };
-    // A foreign owner of borrowed memory may end with it, and could panic.
+    // An external owner of borrowed memory may end with it, and could panic.
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(exported))) {
         mem::forget(payload);
     }

@@ -65,26 +65,26 @@ impl UsmArray {
         let valid = match unsafe { describe(&fields, read_only) }? {
             Described::Full(valid) => valid,
             Described::Empty { shape, dtype } => {
-                let (queue, kind) = home_of_nothing(&fields, options)?;
+                let (queue, kind) = queue_for_empty(&fields, options)?;
                 let array = Self::empty(&queue, kind, &shape, dtype)?;
                 return Ok(if read_only { array.read_only() } else { array });
             }
         };
-        let Some(home) = home(&fields, &valid, options)? else {
+        let Some(source) = queue_of_memory(&fields, &valid, options)? else {
             // SAFETY: the caller's promises 1 and 2: the span is readable, and no code writes it meanwhile.
             return unsafe { copy_host_memory(&valid, options) }; // the tensor ends here
         };
-        let is_there = options.queue.is_none_or(|wanted| wanted.context() == home.context());
+        let is_there = options.queue.is_none_or(|wanted| wanted.context() == source.context());
         if !is_there && options.copy == CopyMode::Never {
             let wanted = options.queue.map_or_else(String::new, |queue| queue.context().to_string());
-            let found = home.context().to_string();
-            let kind = home.context().pointer_info(valid.span().start_address).map(|info| info.kind);
+            let found = source.context().to_string();
+            let kind = source.context().pointer_info(valid.span().start_address).map(|info| info.kind);
             return Err(DlpackError::CopyNeeded { kind: kind.unwrap_or(options.kind), found, wanted }.into());
         }
-        let wanted = options.queue.unwrap_or(&home);
-        let home = if is_there { wanted } else { &home };
+        let wanted = options.queue.unwrap_or(&source);
+        let source = if is_there { wanted } else { &source };
         // SAFETY: the caller's promises 1 and 2, the tensor being the owner.
-        let array = unsafe { Self::import(&valid, home, Arc::new(tensor)) }?;
+        let array = unsafe { Self::import(&valid, source, Arc::new(tensor)) }?;
         if is_there && options.copy != CopyMode::Always {
             return Ok(array);
         }
@@ -101,7 +101,11 @@ fn check_device(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<()> {
 }
 
 /// A queue of the context that the memory is in, or `None` for host memory that is no USM.
-fn home(tensor: &DLTensor, valid: &ValidInterface, options: &DlpackImport<'_>) -> Result<Option<Queue>> {
+fn queue_of_memory(
+    tensor: &DLTensor,
+    valid: &ValidInterface,
+    options: &DlpackImport<'_>,
+) -> Result<Option<Queue>> {
     let default = |device| options.runtime.default_queue(device).map_err(usm_memory::Error::from);
     if tensor.device != CPU {
         return Ok(Some(default(&device_with_number(options.runtime, tensor.device)?)?));
@@ -132,15 +136,15 @@ fn home(tensor: &DLTensor, valid: &ValidInterface, options: &DlpackImport<'_>) -
 }
 
 /// The queue and kind of an array without elements.
-fn home_of_nothing(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<(Queue, UsmKind)> {
+fn queue_for_empty(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<(Queue, UsmKind)> {
     let device = match tensor.device {
         CPU => options.runtime.default_device(),
         numbered => device_with_number(options.runtime, numbered)?,
     };
-    let home = options.runtime.default_queue(&device).map_err(usm_memory::Error::from)?;
-    let known = home.context().pointer_info(tensor.data.addr());
+    let source = options.runtime.default_queue(&device).map_err(usm_memory::Error::from)?;
+    let known = source.context().pointer_info(tensor.data.addr());
     let kind = known.map_or(options.kind, |info| info.kind);
-    Ok((options.queue.cloned().unwrap_or(home), kind))
+    Ok((options.queue.cloned().unwrap_or(source), kind))
 }
 
 /// The elements of host memory that is no USM, copied.

@@ -25,7 +25,7 @@
 //! | `device.rs` | which device an array is on, in the numbers of DLPack |
 //! | `export.rs` | an array as a tensor |
 //! | `allocate.rs` | a new tensor like another one |
-//! | `describe.rs` | every check on the fields of a foreign tensor |
+//! | `describe.rs` | every check on the fields of an external tensor |
 //! | `import.rs` | a tensor as an array |
 //!
 //! The C structs are in the module `abi` below, the refusals in `error/dlpack.rs`.

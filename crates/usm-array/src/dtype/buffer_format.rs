@@ -33,7 +33,7 @@ impl Dtype {
     /// or the native byte order they are the standard ones (`l` is 4 bytes).
     ///
     /// # Errors
-    /// - [`DtypeError::ForeignByteOrder`]: the prefix is the other byte order
+    /// - [`DtypeError::NonNativeByteOrder`]: the prefix is the other byte order
     /// - [`DtypeError::UnsupportedFormat`]: anything that is not one supported number
     pub fn from_buffer_format(format: &str) -> Result<Self, DtypeError> {
         let (body, native_sizes) = match format.chars().next() {
@@ -43,7 +43,7 @@ impl Dtype {
                 // '!' is network order: the same bytes as '>'.
                 let order_of_bytes = if order == '!' { '>' } else { order };
                 if order_of_bytes != native_order() {
-                    return Err(DtypeError::ForeignByteOrder { found: format.to_owned(), order });
+                    return Err(DtypeError::NonNativeByteOrder { found: format.to_owned(), order });
                 }
                 (format.get(1..).unwrap_or_default(), false)
             }
@@ -127,7 +127,7 @@ mod tests {
             let error = Dtype::from_buffer_format(text).expect_err(text).to_string();
             assert!(error.contains(&format!("{text:?}")), "{error}");
         }
-        let foreign = if native_order() == '<' { ">f" } else { "<f" };
-        assert!(matches!(Dtype::from_buffer_format(foreign), Err(DtypeError::ForeignByteOrder { .. })));
+        let swapped = if native_order() == '<' { ">f" } else { "<f" };
+        assert!(matches!(Dtype::from_buffer_format(swapped), Err(DtypeError::NonNativeByteOrder { .. })));
     }
 }

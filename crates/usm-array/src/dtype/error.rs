@@ -34,7 +34,7 @@ pub enum DtypeError {
         order_name(*order),
         native_order()
     )]
-    ForeignByteOrder {
+    NonNativeByteOrder {
         /// The text as given
         found: String,
         /// Its byte order character

@@ -6,7 +6,7 @@
 //! | `typestr.rs` | typestrs of the array interface (`"|f8"`) |
 //! | `buffer_format.rs` | format characters of the Python buffer protocol (`"d"`) |
 //! | `element.rs` | which Rust type stands for which dtype |
-//! | `bool8.rs` | a boolean that survives any foreign byte |
+//! | `bool8.rs` | a boolean for memory that may hold any byte |
 //! | `dispatch.rs` | from a dtype known at run time to a Rust type |
 //! | `rounding.rs` | numbers of 64 bits as numbers of 16 bits |
 //! | `promotion.rs` | which dtype holds the values of several others |

@@ -91,6 +91,6 @@ mod tests {
         assert!(matches!("float128".parse::<Dtype>(), Err(DtypeError::UnknownName { .. })));
         assert!(matches!("".parse::<Dtype>(), Err(DtypeError::UnknownName { .. })));
         assert!(matches!("M8".parse::<Dtype>(), Err(DtypeError::UnsupportedKind { kind: 'M', .. })));
-        assert!(matches!(">f8".parse::<Dtype>(), Err(DtypeError::ForeignByteOrder { order: '>', .. })));
+        assert!(matches!(">f8".parse::<Dtype>(), Err(DtypeError::NonNativeByteOrder { order: '>', .. })));
     }
 }

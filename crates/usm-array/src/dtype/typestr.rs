@@ -9,7 +9,7 @@ use super::{Dtype, DtypeError};
 impl Dtype {
     /// The typestr, always with `|`: `"|b1"`, `"|f4"`, `"|c16"`.
     ///
-    /// The neighbours on this protocol write `|` for every size, so an array that goes through
+    /// Other libraries on this protocol write `|` for every size, so an array that goes through
     /// one of them and back keeps an equal dictionary.
     ///
     /// ```
@@ -42,7 +42,7 @@ impl Dtype {
     /// is another spelling of `"b1"`.
     ///
     /// # Errors
-    /// - [`DtypeError::ForeignByteOrder`]: the other byte order
+    /// - [`DtypeError::NonNativeByteOrder`]: the other byte order
     /// - [`DtypeError::UnsupportedKind`]: not boolean, integer, floating or complex
     /// - [`DtypeError::UnsupportedSize`]: no such size of that kind here
     /// - [`DtypeError::MalformedTypestr`]: not a typestr at all
@@ -84,7 +84,7 @@ fn refusal(typestr: &str) -> DtypeError {
     let body = match typestr.chars().next() {
         Some(order @ ('|' | '=' | '<' | '>' | '!')) => {
             if !matches!(order, '|' | '=') && order != native_order() {
-                return DtypeError::ForeignByteOrder { found: found(), order };
+                return DtypeError::NonNativeByteOrder { found: found(), order };
             }
             typestr.get(1..).unwrap_or_default()
         }

@@ -1,4 +1,4 @@
-//! Why a tensor is refused; every message about a foreign tensor starts with the field it is about
+//! Why a tensor is refused; every message about an external tensor starts with the field it is about
 
 use thiserror::Error;
 use usm_memory::usm_core::UsmKind;

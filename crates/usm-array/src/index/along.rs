@@ -1,6 +1,6 @@
 //! take_along_axis and put_along_axis: one index for each element of the result
 
-use super::plan::room;
+use super::plan::with_capacity;
 use super::read::integer_array;
 use super::{Index, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
@@ -94,7 +94,7 @@ impl UsmArray {
         let shape = broadcast_shapes(&[&indices.shape, &sizes])?;
         let others = Layout::new(&sizes, Some(&strides), layout.offset(), Order::C)?.broadcast_to(&shape)?;
         let places = Layout::contiguous(&indices.shape, Order::C)?.broadcast_to(&shape)?;
-        let mut picked = room(shape.iter().product())?;
+        let mut picked = with_capacity(shape.iter().product())?;
         let pairs = others.offsets().zip(places.offsets());
         picked.extend(pairs.map(|(other, place)| other + steps[place.cast_unsigned()]));
         Ok(Plan::of_places(&shape, picked)?)

@@ -1,6 +1,6 @@
 //! Where elements are not zero
 
-use super::plan::room;
+use super::plan::with_capacity;
 use super::read::{HostElements, unravel};
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
@@ -34,7 +34,7 @@ impl UsmArray {
         }
         let indices = self.nonzero_indices()?;
         let count = indices.len() / self.ndim();
-        let mut along: Vec<i64> = room(count)?;
+        let mut along: Vec<i64> = with_capacity(count)?;
         let axis = |axis| {
             along.clear();
             along.extend(indices.iter().skip(axis).step_by(self.ndim()));
@@ -72,7 +72,7 @@ impl UsmArray {
     fn nonzero_indices(&self) -> Result<Vec<i64>> {
         let truth = HostElements::truth(self)?;
         let bytes = truth.bytes()?;
-        let mut indices = room(count(bytes).saturating_mul(self.ndim()))?;
+        let mut indices = with_capacity(count(bytes).saturating_mul(self.ndim()))?;
         let Some((&len, outer)) = self.shape().split_last().filter(|_| !self.is_empty()) else {
             return Ok(indices);
         };
@@ -90,7 +90,7 @@ impl UsmArray {
 pub(super) fn true_places(condition: &UsmArray) -> Result<Vec<usize>> {
     let truth = HostElements::truth(condition)?;
     let bytes = truth.bytes()?;
-    let mut places = room(count(bytes))?;
+    let mut places = with_capacity(count(bytes))?;
     places.extend(bytes.iter().enumerate().filter(|&(_, &byte)| byte != 0).map(|(place, _)| place));
     Ok(places)
 }

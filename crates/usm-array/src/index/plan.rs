@@ -71,8 +71,8 @@ impl Plan {
     }
 }
 
-/// Room for so many numbers.
-pub(super) fn room<T>(len: usize) -> Result<Vec<T>> {
+/// An empty vector with capacity for `len` numbers.
+pub(super) fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
     let mut numbers = Vec::new();
     let failed = |_| Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) };
     numbers.try_reserve_exact(len).map_err(failed)?;

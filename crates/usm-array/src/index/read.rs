@@ -2,7 +2,7 @@
 
 use usm_memory::ReadGuard;
 
-use super::plan::room;
+use super::plan::with_capacity;
 use super::{Index, IndexMode};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
@@ -75,7 +75,7 @@ impl<'a> IndexArray<'a> {
             }
             Index::Mask { values, shape } => {
                 let shape = shape.map_or_else(|| vec![values.len()], <[usize]>::to_vec);
-                let mut bytes = room(values.len())?;
+                let mut bytes = with_capacity(values.len())?;
                 bytes.extend(values.iter().map(|&value| u8::from(value)));
                 (values.len(), shape, Dtype::Bool, HostElements::Copied(bytes))
             }
@@ -107,7 +107,7 @@ impl<'a> IndexArray<'a> {
         macro_rules! steps {
             ($type:ty) => {{
                 let (elements, _) = bytes.as_chunks::<{ size_of::<$type>() }>();
-                let mut steps = room(elements.len())?;
+                let mut steps = with_capacity(elements.len())?;
                 for (position, &element) in elements.iter().enumerate() {
                     let index = i128::from(<$type>::from_ne_bytes(element));
                     let place = mode.place(index, size).ok_or_else(|| refused(position, index))?;
@@ -132,7 +132,7 @@ impl<'a> IndexArray<'a> {
     /// The displacements of a layout of this mask's shape where the mask is true.
     pub(super) fn masked(&self, layout: &Layout) -> Result<Vec<isize>> {
         let bytes = self.elements.bytes()?;
-        let mut steps = room(bytes.iter().filter(|&&byte| byte != 0).count())?;
+        let mut steps = with_capacity(bytes.iter().filter(|&&byte| byte != 0).count())?;
         let mut row = |start: isize, step: isize, row: &[u8]| {
             let places = row.iter().enumerate().filter(|&(_, &byte)| byte != 0);
             steps.extend(places.map(|(i, _)| start + step * i.cast_signed()));

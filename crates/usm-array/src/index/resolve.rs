@@ -150,7 +150,7 @@ impl<'a> Picker<'a> {
         let rest = self.layout.slice(&self.items)?;
         let shapes: Vec<&[usize]> = self.picks.iter().map(|(shape, _)| &shape[..]).collect();
         let shape = broadcast_shapes(&shapes)?;
-        let mut picked = super::plan::room(shape.iter().product())?;
+        let mut picked = super::plan::with_capacity(shape.iter().product())?;
         picked.resize(shape.iter().product(), rest.offset());
         for (of, steps) in &self.picks {
             if *of == shape {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use usm_memory::{ReadGuard, WriteGuard};
 
 use super::Plan;
-use super::plan::room;
+use super::plan::with_capacity;
 use crate::array::UsmArray;
 use crate::error::Result;
 use crate::view::zeroed_vec;
@@ -26,7 +26,7 @@ impl Pieces {
         };
         let chunk = CHUNK_BYTES / itemsize_bytes;
         let chunks = span.len().div_ceil(chunk);
-        let mut needed: Vec<bool> = room(chunks)?;
+        let mut needed: Vec<bool> = with_capacity(chunks)?;
         needed.resize(chunks, false);
         for picked in &plan.picked {
             // An element of the array, by Q1: not below the lowest of the plan.
@@ -49,13 +49,13 @@ impl Pieces {
     pub(super) fn side_by_side(&self, plan: &Plan) -> Result<Plan> {
         let inner = plan.inner.extent().map_or(0, |extent| extent.min);
         let lowest = plan.outer.extent().map_or(0, |extent| extent.min) + inner;
-        let mut before = room(self.0.len())?;
+        let mut before = with_capacity(self.0.len())?;
         let mut len = 0;
         for piece in &self.0 {
             before.push(piece.start.cast_signed() - len);
             len += piece.len().cast_signed();
         }
-        let mut picked = room(plan.picked.len())?;
+        let mut picked = with_capacity(plan.picked.len())?;
         picked.extend(plan.picked.iter().map(|&place| {
             let first = (place + lowest).cast_unsigned();
             let piece = self.0.partition_point(|piece| piece.start <= first);
@@ -64,7 +64,7 @@ impl Pieces {
         Ok(plan.with_picked(picked))
     }
 
-    /// Room for all pieces, side by side.
+    /// A zeroed buffer for all pieces, side by side.
     fn side_by_side_bytes(&self, itemsize_bytes: usize) -> Result<Vec<u8>> {
         zeroed_vec(self.0.iter().map(Range::len).sum::<usize>() * itemsize_bytes)
     }

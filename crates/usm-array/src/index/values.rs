@@ -1,6 +1,6 @@
 //! What is assigned: cast to the target's dtype, then broadcast or repeated
 
-use super::plan::room;
+use super::plan::with_capacity;
 use super::read::HostElements;
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
@@ -48,7 +48,7 @@ impl Values {
             size => {
                 if size < count {
                     let len_bytes = count * target.itemsize_bytes();
-                    let mut repeated = room(len_bytes)?;
+                    let mut repeated = with_capacity(len_bytes)?;
                     repeated.extend(elements.bytes()?.iter().cycle().take(len_bytes));
                     elements = HostElements::Copied(repeated);
                 }

@@ -1,7 +1,7 @@
 //! The order in which a plan is carried out: row-major in the result, single elements or runs of them
 
 use super::Plan;
-use super::plan::room;
+use super::plan::with_capacity;
 use crate::error::Result;
 use crate::layout::{Layout, SliceItem};
 
@@ -61,7 +61,7 @@ pub(super) fn walk(plan: &Plan, first: isize, values: &Layout, mover: &mut impl 
     let uniform = uniform_step(&picked);
     let mut places = Vec::new();
     if uniform.is_none() {
-        places = room(picked.size())?;
+        places = with_capacity(picked.size())?;
         places.extend(picked.offsets());
     }
     for (element, value) in plan.outer.offsets().zip(outer.offsets()) {

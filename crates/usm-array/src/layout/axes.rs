@@ -46,9 +46,9 @@ impl<T: Copy + Default> Axes<T> {
         }
     }
 
-    /// Makes room for so many numbers before all others.
+    /// Inserts `count` zeros before all other numbers.
     #[inline]
-    pub(crate) fn make_room(&mut self, count: usize) {
+    pub(crate) fn prepend_default(&mut self, count: usize) {
         if count > 0 {
             let len = self.len();
             (0..count).for_each(|_| self.push(T::default()));
@@ -211,11 +211,11 @@ mod tests {
     fn axes_come_first_and_go_last() {
         for count in 0..=INLINE_AXES + 2 {
             let values: Vec<usize> = (1..=count).collect();
-            for room in 0..=INLINE_AXES + 2 {
+            for added in 0..=INLINE_AXES + 2 {
                 let mut axes = Axes::from(&values[..]);
-                axes.make_room(room);
-                assert_eq!(axes[room..], values);
-                assert_eq!(axes.len(), room + count);
+                axes.prepend_default(added);
+                assert_eq!(axes[added..], values);
+                assert_eq!(axes.len(), added + count);
                 for len in 0..=axes.len() + 1 {
                     let mut fewer = axes.clone();
                     fewer.truncate(len);

@@ -1,4 +1,4 @@
-//! The one door through which every layout is made and checked
+//! The constructor that makes and checks every layout
 
 use super::{Axes, Layout, LayoutError, MAX_NDIM, Order};
 

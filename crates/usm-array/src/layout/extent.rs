@@ -63,7 +63,7 @@ impl Layout {
     /// Number of elements the memory must have to hold every element, at least 1, so that an
     /// empty array has an address too.
     ///
-    /// Elements below the start of the memory are not counted: no length makes room for them.
+    /// Elements below the start of the memory are not counted: no length covers them.
     ///
     /// ```
     /// use usm_array::{Layout, Order};

@@ -1,4 +1,4 @@
-//! Axes in the other direction, and quarter turns
+//! Axes in the other direction, and rotations by quarters
 
 use super::normalise::normalise_axes;
 use super::{Axes, Layout, LayoutError};
@@ -16,7 +16,7 @@ impl Layout {
         Ok(self.flipped(&axes))
     }
 
-    /// Turned by `k` quarters, from the first towards the second of two axes; negative ones turn back.
+    /// Rotated by `k` quarters, from the first towards the second of two axes; a negative `k` rotates back.
     ///
     /// ```
     /// use usm_array::{Layout, Order};
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quarter_turns_are_those_of_numpy() {
+    fn rotations_are_those_of_numpy() {
         // Written down from NumPy: numpy.rot90(numpy.arange(6).reshape(2, 3), k).
         let layout = Layout::contiguous(&[2, 3], Order::C).expect("small");
         for (k, shape, elements) in [
@@ -75,10 +75,10 @@ mod tests {
             (2, [2, 3], [5, 4, 3, 2, 1, 0]),
             (-1, [3, 2], [3, 0, 4, 1, 5, 2]),
         ] {
-            let turned = layout.rot90(k, [0, 1]).expect("a matrix");
-            assert_eq!(turned.shape(), shape, "{k}");
-            assert_eq!(turned.offsets().collect::<Vec<_>>(), elements, "{k}");
-            assert_eq!(layout.rot90(k + 4, [0, 1]).expect("a matrix"), turned);
+            let rotated = layout.rot90(k, [0, 1]).expect("a matrix");
+            assert_eq!(rotated.shape(), shape, "{k}");
+            assert_eq!(rotated.offsets().collect::<Vec<_>>(), elements, "{k}");
+            assert_eq!(layout.rot90(k + 4, [0, 1]).expect("a matrix"), rotated);
         }
         assert!(matches!(layout.rot90(1, [0, -2]), Err(LayoutError::RepeatedAxis { argument: "axes", .. })));
         assert!(matches!(layout.rot90(1, [0, 2]), Err(LayoutError::AxisOutOfBounds { axis: 2, .. })));
@@ -108,16 +108,16 @@ mod tests {
         ) {
             let flipped = layout.flip(Some(&axes)).expect("axes");
             let back = |index: &[usize]| {
-                let turn = |(axis, &i): (usize, &usize)| {
+                let rotate = |(axis, &i): (usize, &usize)| {
                     if axes.contains(&axis.cast_signed()) { layout.shape()[axis] - 1 - i } else { i }
                 };
-                index.iter().enumerate().map(turn).collect()
+                index.iter().enumerate().map(rotate).collect()
             };
             assert_maps(&flipped, &layout, back)?;
             prop_assert_eq!(flipped.flip(Some(&axes)), Ok(layout.clone()));
             if let [first, .., last] = axes[..] {
-                let turned = (0..k.rem_euclid(4)).try_fold(layout.clone(), |l, _| l.rot90(1, [first, last]));
-                prop_assert_eq!(layout.rot90(k, [first, last]), turned);
+                let rotated = (0..k.rem_euclid(4)).try_fold(layout.clone(), |l, _| l.rot90(1, [first, last]));
+                prop_assert_eq!(layout.rot90(k, [first, last]), rotated);
             }
         }
     }

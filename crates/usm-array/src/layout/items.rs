@@ -6,25 +6,25 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 
 use super::SliceItem;
 
-/// An integer as a place along an axis. Integers that no axis reaches stay out of its bounds.
-trait Place {
-    fn place(self) -> isize;
+/// An integer as an index along an axis. Integers that no axis reaches stay out of its bounds.
+trait AxisIndex {
+    fn saturated(self) -> isize;
 }
 
-impl Place for isize {
-    fn place(self) -> isize {
+impl AxisIndex for isize {
+    fn saturated(self) -> isize {
         self
     }
 }
 
-impl Place for i32 {
-    fn place(self) -> isize {
+impl AxisIndex for i32 {
+    fn saturated(self) -> isize {
         isize::try_from(self).unwrap_or(if self < 0 { isize::MIN } else { isize::MAX })
     }
 }
 
-impl Place for usize {
-    fn place(self) -> isize {
+impl AxisIndex for usize {
+    fn saturated(self) -> isize {
         isize::try_from(self).unwrap_or(isize::MAX)
     }
 }
@@ -42,13 +42,13 @@ impl SliceItem {
         Self::Slice { start: None, stop: None, step }
     }
 
-    fn range(start: Option<impl Place>, stop: Option<impl Place>) -> Self {
-        Self::Slice { start: start.map(Place::place), stop: stop.map(Place::place), step: 1 }
+    fn range(start: Option<impl AxisIndex>, stop: Option<impl AxisIndex>) -> Self {
+        Self::Slice { start: start.map(AxisIndex::saturated), stop: stop.map(AxisIndex::saturated), step: 1 }
     }
 
     /// Up to and with `last`. Behind the last element, -1, there is the end, which has no number.
-    fn up_to(start: Option<impl Place>, last: impl Place) -> Self {
-        let stop = last.place().checked_add(1).filter(|&stop| stop != 0);
+    fn up_to(start: Option<impl AxisIndex>, last: impl AxisIndex) -> Self {
+        let stop = last.saturated().checked_add(1).filter(|&stop| stop != 0);
         Self::range(start, stop)
     }
 }
@@ -57,7 +57,7 @@ macro_rules! items_of {
     ($($integer:ty)*) => {$(
         impl From<$integer> for SliceItem {
             fn from(index: $integer) -> Self {
-                Self::Index(index.place())
+                Self::Index(index.saturated())
             }
         }
 

@@ -5,7 +5,7 @@
 //! | file | job |
 //! |---|---|
 //! | `axes.rs` | per-axis numbers, without allocation for up to six axes |
-//! | `construct.rs` | the one door through which every layout is made and checked |
+//! | `construct.rs` | the constructor that makes and checks every layout |
 //! | `extent.rs` | lowest and highest element, required length |
 //! | `contiguity.rs` | C and F contiguity as NumPy defines them |
 //! | `normalise.rs` | negative axes, axes that are not there |

@@ -83,7 +83,7 @@ mod tests {
             for order in [CopyOrder::C, CopyOrder::F, CopyOrder::Any, CopyOrder::Keep] {
                 let packed = layout.packed(order).unwrap();
                 prop_assert_eq!(packed.shape(), layout.shape());
-                prop_assert_eq!(packed.required_len(), layout.size().max(1)); // nothing has the room of one element
+                prop_assert_eq!(packed.required_len(), layout.size().max(1)); // an empty layout needs one element
                 prop_assert!(order.is_of(&packed));
                 // Strides of axes of size 1 do not matter.
                 prop_assert!(packed.packed(order).unwrap().offsets().eq(packed.offsets()));

@@ -94,8 +94,8 @@ impl Layout {
         }
         // Without elements the offset stays: a moved one could leave the memory.
         let moves = !self.is_empty();
-        self.shape.make_room(new);
-        self.strides.make_room(new);
+        self.shape.prepend_default(new);
+        self.strides.prepend_default(new);
         let (shape, strides) = (&mut *self.shape, &mut *self.strides);
         let mut view = View { shape, strides, offset: 0, place: 0, next: new, axis: 0, had_ellipsis: false };
         for (i, &item) in items.iter().enumerate() {
@@ -148,7 +148,7 @@ fn refusal(items: &[SliceItem], ndim: usize, error: LayoutError) -> LayoutError 
 }
 
 /// The view as far as the items were looked at: its axes before `place` are done, and those of the source from `next` on are still as
-/// they are there. Between them there is room for the new axes to come.
+/// they are there. Between them lies free capacity for the new axes.
 struct View<'a> {
     shape: &'a mut [usize],
     strides: &'a mut [isize],
@@ -226,7 +226,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Uses a part of the room.
+    /// Uses a part of the free capacity.
     #[inline]
     fn new_axis(&mut self) {
         self.shape[self.place] = 1;

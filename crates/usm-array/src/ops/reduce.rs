@@ -93,8 +93,8 @@ pub(super) fn reduce<R: Reduction>(array: &UsmArray, reduced: &Reduced) -> Resul
     for_each_block(ordered.shape(), limit, |items, len| {
         let mut elements = source.block(items, len)?;
         // A block ends one result, makes some, and begins another; each of them may be missing.
-        let ended = (folded + len) / reduced.count;
-        sink.next(ended, |results| {
+        let finished = (folded + len) / reduced.count;
+        sink.next(finished, |results| {
             for result in results {
                 let (rest, next) = elements.split_at(reduced.count - folded);
                 state.fold(rest);

@@ -82,7 +82,7 @@ impl<T: Element> Source<T> {
     }
 }
 
-/// Room for so many elements, all of them equal if one is given.
+/// Grows the block to so many elements, all of them equal if one is given.
 fn grow<T: Element>(block: &mut Vec<T>, len: usize, element: Option<T>) -> Result<()> {
     if block.len() < len {
         *block = zeroed_vec(len)?;

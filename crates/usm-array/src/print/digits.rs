@@ -1,4 +1,4 @@
-//! Decimal digits of floating-point numbers: the shortest ones that tell a number from its neighbours, or as many as wanted
+//! Decimal digits of floating-point numbers: the shortest ones that tell a number from the adjacent ones, or as many as wanted
 //!
 //! Rust finds both, but of two shortest texts that are equally near it does not take the even one, as NumPy does, and it does not
 //! write binary16.
@@ -69,13 +69,14 @@ impl Real for f16 {
         let value = self.exact().abs();
         let is_good = |text: &String| text.parse().is_ok_and(|parsed| Self::nearest(parsed) == value);
         // Five digits are enough for binary16. Below a power of two the nearest text may be another number's.
-        let texts = (0..5).flat_map(|digits| [format!("{value:.digits$e}"), other_neighbour(value, digits)]);
+        let texts =
+            (0..5).flat_map(|digits| [format!("{value:.digits$e}"), text_on_other_side(value, digits)]);
         without_zeros(&texts.into_iter().find(is_good).unwrap_or_else(|| format!("{value:e}")))
     }
 }
 
 /// The text with that number of digits on the other side of a number than the nearest one.
-fn other_neighbour(value: f64, digits: usize) -> String {
+fn text_on_other_side(value: f64, digits: usize) -> String {
     let nearest = format!("{value:.digits$e}");
     let exponent = nearest.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
     let step = 10_f64.powi(exponent - digits as i32); // at most four digits

@@ -66,7 +66,7 @@ impl Writer<'_> {
 
     /// Writes the last axis, with breaks where a word would not fit.
     fn row(&mut self, leading: usize, is_cut: bool, trailing: usize, indent: usize, width: isize) {
-        // Room for what follows a word: the separator or a bracket.
+        // Columns for the text after a word: the separator or a bracket.
         let last_column = width - self.separator.trim_end().len().max(1).cast_signed();
         let mut column = indent;
         let entries = leading + usize::from(is_cut) + trailing;

@@ -63,12 +63,12 @@ impl RealFormat {
         if sign == Sign::Space && !any_negative {
             format.before_point += 1;
         }
-        format.make_room_for_words(values);
+        format.widen_for_words(values);
         format
     }
 
     /// Widens the numbers for `nan` and infinities among the values.
-    fn make_room_for_words<R: Real>(&mut self, values: impl Iterator<Item = R> + Clone) {
+    fn widen_for_words<R: Real>(&mut self, values: impl Iterator<Item = R> + Clone) {
         let mut others = values.filter(|value| !value.exact().is_finite()).peekable();
         if others.peek().is_none() {
             return;

@@ -11,7 +11,7 @@ use crate::layout::Layout;
 const CELL_HEIGHT: usize = 30;
 const ROW_HEIGHT: usize = 62;
 const MARGIN: usize = 16;
-/// Room for the title and the numbers of the layout.
+/// Height of the title and the numbers of the layout, in pixels.
 const HEAD_HEIGHT: usize = 84;
 const MAX_LABEL: usize = 16;
 

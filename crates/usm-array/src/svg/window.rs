@@ -25,7 +25,7 @@ pub(super) fn windows(layout: &Layout, capacity: usize) -> Vec<(i128, i128)> {
         return vec![all];
     }
     let zero = layout.offset() as i128;
-    // Where there is room, a little of what is beside the elements.
+    // Some elements beside the touched ones, where the memory has them.
     let around = |first: i128, last: i128| (first.max(all.0), last.min(all.1));
     let mut parts = vec![
         around(min - SIDE_CELLS, min + END_CELLS - SIDE_CELLS - 1),

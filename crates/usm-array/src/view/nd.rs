@@ -80,14 +80,14 @@ impl<T: Element> ArrayViewMut<'_, T> {
     }
 }
 
-/// A layout with its axes turned upwards.
+/// A layout with all strides positive.
 struct Upward {
     /// Displacement of the lowest element
     start: isize,
     // N1. Not negative; 1 for an axis with one index, 0 for all if there are no elements. All others lead from the lowest
     //     element to elements of the layout.
     strides: Vec<usize>,
-    /// The axes that were turned
+    /// The axes that were reversed
     flipped: Vec<usize>,
 }
 

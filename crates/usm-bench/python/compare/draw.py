@@ -53,7 +53,7 @@ def shares(verdicts: Iterable[Verdict]) -> str:
 
 
 def within(values: list[float]) -> tuple[float, float]:
-    """Ends of a scale that has all values and some room around 1."""
+    """Ends of a scale that has all values and some space around 1."""
     return max(TICKS[0], min([0.5, *values])) / 1.1, min(TICKS[-1], max([2.0, *values])) * 1.1
 
 

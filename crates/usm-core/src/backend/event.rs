@@ -10,9 +10,9 @@ pub enum EventStatus {
     Submitted,
     /// It runs.
     Running,
-    /// It has ended. The host backend says so of tasks that failed, too.
+    /// It is complete. The host backend reports failed tasks as complete, too.
     Complete,
-    /// It has ended with an error, which a wait for it returns.
+    /// It failed. A wait for it returns the error.
     Failed,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for EventStatus {
     }
 }
 
-/// When an operation was submitted, started and ended, in nanoseconds of the device's own clock, `sycl::info::event_profiling`.
+/// When an operation was submitted, started and completed, in nanoseconds of the device's own clock, `sycl::info::event_profiling`.
 ///
 /// Only differences between times of one device have a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -35,7 +35,7 @@ impl HostTask {
     /// The result of the task, or the message of its panic. No panic leaves this function.
     pub fn run(self, addresses: &[*mut u8]) -> Result<(), String> {
         match panic::catch_unwind(AssertUnwindSafe(|| (self.0)(addresses))) {
-            Ok(ended) => ended,
+            Ok(result) => result,
             Err(payload) => {
                 let reason = format!("it panicked: {}", message(&*payload));
                 // Dropping it may panic, too.

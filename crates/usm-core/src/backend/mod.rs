@@ -1,12 +1,12 @@
-//! The seam: what a backend must provide, on opaque raw handles, and nothing more.
+//! The backend trait: what a backend must provide, on opaque raw handles, and nothing more.
 //!
 //! A backend does minimal checking; the safe types above ([`crate::Device`], [`crate::Context`], [`crate::Queue`],
-//! [`crate::Event`], [`crate::Allocation`]) check everything once. Calls are coarse: element access never crosses the seam.
+//! [`crate::Event`], [`crate::Allocation`]) check everything once. Calls are coarse: element access never crosses the trait.
 
 mod aspects;
 mod device_info;
 mod event;
-mod foreign_kind;
+mod external_kind;
 pub mod host;
 mod host_task;
 mod info;
@@ -22,7 +22,7 @@ use std::ptr::NonNull;
 pub use aspects::Aspects;
 pub use device_info::{CacheType, DeviceInfo, ImageLimits, PlatformInfo, VectorWidths};
 pub use event::{EventStatus, ProfilingTimes};
-pub use foreign_kind::ForeignKind;
+pub use external_kind::ExternalKind;
 pub use host_task::{HostTask, TaskMemory};
 pub use info::{BackendId, DeviceType, PointerInfo, QueueProperties};
 pub use partition::{AffinityDomain, Composites, Partition, PeerAccess};
@@ -407,7 +407,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `event` is live.
     unsafe fn event_status(&self, event: RawEvent) -> EventStatus;
 
-    /// When the operation was submitted, started and ended. Waits for its end.
+    /// When the operation was submitted, started and completed. Waits for its completion.
     ///
     /// # Safety
     /// 1. `event` is live.
@@ -435,29 +435,29 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `pointer` leads to a live heap object of kind `kind`, or to memory that the backend recognises as no such object.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidForeignHandle`], [`crate::Error::NoForeignHandle`].
-    unsafe fn import_foreign(&self, kind: ForeignKind, _pointer: *mut c_void) -> Result<RawHandle> {
-        Err(Error::NoForeignHandle { backend: self.id(), what: kind.name() })
+    /// [`crate::Error::InvalidExternalHandle`], [`crate::Error::NoExternalHandle`].
+    unsafe fn import_external(&self, kind: ExternalKind, _pointer: *mut c_void) -> Result<RawHandle> {
+        Err(Error::NoExternalHandle { backend: self.id(), what: kind.name() })
     }
 
-    /// A heap copy of a context or queue, for a consumer that frees it with [`delete_foreign`](Self::delete_foreign).
+    /// A heap copy of a context or queue, for a consumer that frees it with [`delete_external`](Self::delete_external).
     ///
     /// # Safety
     /// 1. `handle` is live.
     ///
     /// # Errors
-    /// [`crate::Error::NoForeignHandle`] where the backend has no SYCL objects.
-    unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
+    /// [`crate::Error::NoExternalHandle`] where the backend has no SYCL objects.
+    unsafe fn export_external(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
         let is_context = matches!(handle, RawHandle::Context(_));
-        let kind = if is_context { ForeignKind::Context } else { ForeignKind::Queue };
-        Err(Error::NoForeignHandle { backend: self.id(), what: kind.name() })
+        let kind = if is_context { ExternalKind::Context } else { ExternalKind::Queue };
+        Err(Error::NoExternalHandle { backend: self.id(), what: kind.name() })
     }
 
-    /// Deletes an object from `export_foreign`.
+    /// Deletes an object from `export_external`.
     ///
     /// # Safety
-    /// 1. `pointer` came from `export_foreign` with that kind and was not deleted before.
-    unsafe fn delete_foreign(&self, _kind: ForeignKind, _pointer: NonNull<c_void>) {}
+    /// 1. `pointer` came from `export_external` with that kind and was not deleted before.
+    unsafe fn delete_external(&self, _kind: ExternalKind, _pointer: NonNull<c_void>) {}
 
     // Kernels: a backend without them keeps these four defaults.
 

@@ -21,14 +21,14 @@ impl FromStr for FilterSelector {
 
 /// The parts of a filter before the next one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum Part {
     Start,
     AfterBackend,
     AfterType,
     AfterNumber,
 }
 
-impl Place {
+impl Part {
     /// The reason in the error about a part that is not allowed here.
     fn reason(self) -> String {
         let (backends, types) = (BACKENDS.join(", "), TYPES.map(|(name, _)| name).join(", "));
@@ -50,31 +50,31 @@ impl Place {
 /// Parses `filter`, which starts at `position` in `text`.
 fn parse(text: &str, mut position: usize, filter: &str) -> Result<Filter, Error> {
     let mut parsed = Filter { backend: None, device_type: None, number: None };
-    let mut place = Place::Start;
+    let mut part_before = Part::Start;
     for part in filter.split(':') {
         let wrong =
             |reason| Error::InvalidFilter { found: text.to_owned(), part: part.to_owned(), position, reason };
         let backend = BACKENDS.into_iter().find(|name| *name == part);
         let device_type = TYPES.into_iter().find(|(name, _)| *name == part).map(|(_, ty)| ty);
         let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        if backend.is_some() && place == Place::Start {
+        if backend.is_some() && part_before == Part::Start {
             parsed.backend = backend;
-            place = Place::AfterBackend;
-        } else if device_type.is_some() && place <= Place::AfterBackend {
+            part_before = Part::AfterBackend;
+        } else if device_type.is_some() && part_before <= Part::AfterBackend {
             parsed.device_type = device_type;
-            place = Place::AfterType;
-        } else if part == "host" && place == Place::AfterBackend && parsed.backend == Some("host") {
+            part_before = Part::AfterType;
+        } else if part == "host" && part_before == Part::AfterBackend && parsed.backend == Some("host") {
             // The extension lists `host` as a device type, too. The one device of this backend has it.
-            place = Place::AfterType;
-        } else if is_number && place <= Place::AfterType {
+            part_before = Part::AfterType;
+        } else if is_number && part_before <= Part::AfterType {
             let number = part.parse().map_err(|_| wrong(format!("is larger than {}", usize::MAX)))?;
             parsed.number = Some(number);
-            place = Place::AfterNumber;
+            part_before = Part::AfterNumber;
         } else {
             let lower = part.to_ascii_lowercase();
             let known = BACKENDS.iter().chain(TYPES.iter().map(|(name, _)| name)).any(|name| **name == lower);
             let case = if known && lower != part { "; names are in lower case" } else { "" };
-            return Err(wrong(place.reason() + case));
+            return Err(wrong(part_before.reason() + case));
         }
         position += part.len() + 1;
     }

@@ -99,7 +99,7 @@ pub struct KernelBundle {
 
 impl KernelBundle {
     /// Builds a SPIR-V module for a device of the context. `options` are those of `clBuildProgram`, or of Level Zero's modules;
-    /// empty for none. The call blocks until the build has ended.
+    /// empty for none. The call blocks until the build is complete.
     ///
     /// # Safety
     /// 1. `module` is valid SPIR-V for OpenCL, as `spirv-val` finds it. Drivers crash on other modules; only what can be seen
@@ -124,7 +124,7 @@ impl KernelBundle {
     }
 
     /// Builds OpenCL C source for a device of the context. `options` are those of `clBuildProgram`, empty for none; without
-    /// `-cl-std=CL3.0` or the like the language is OpenCL C 1.2. The call blocks until the build has ended.
+    /// `-cl-std=CL3.0` or the like the language is OpenCL C 1.2. The call blocks until the build is complete.
     ///
     /// # Errors
     /// - [`Error::NulByte`]: a byte of 0 in `source` or `options`.

@@ -6,14 +6,14 @@ use crate::{Error, Event, Queue, Result};
 impl Queue {
     /// Runs a kernel over a range or an [nd-range](crate::NdRange), after the `dependencies`.
     ///
-    /// The arguments are taken by value. What their pointers point to must last until the event has ended; kernel and bundle
+    /// The arguments are taken by value. What their pointers point to must last until the event is complete; kernel and bundle
     /// need not.
     ///
     /// # Safety
     /// 1. Each argument is what the kernel declares at its position: a number of that type, a pointer to USM that the kernel
     ///    may use as it does, local memory of the length it uses.
-    /// 2. All memory that the kernel reads or writes for any work-item of the range is valid for that until the event has
-    ///    ended, and unshared as far as the kernel does not synchronise its accesses.
+    /// 2. All memory that the kernel reads or writes for any work-item of the range is valid for that until the event is
+    ///    complete, and unshared as far as the kernel does not synchronise its accesses.
     /// 3. What the kernel does is defined: no race between its work-items, no access outside of its operands, an end.
     ///
     /// # Errors

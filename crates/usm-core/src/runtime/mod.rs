@@ -43,7 +43,7 @@ pub struct Runtime {
     default_queue: ForkOnce<Queue>,
     default_queues_from: ForkOnce<DefaultQueue>,
     /// Held while a thread loads the SYCL runtime or makes a default queue.
-    turn: PerProcess<Mutex<()>>,
+    setup_lock: PerProcess<Mutex<()>>,
 }
 
 /// The source of default queues, see [`Runtime::default_queues_from`].
@@ -83,7 +83,7 @@ impl Runtime {
             default_queues: ForkMutex::default(),
             default_queue: ForkOnce::new(),
             default_queues_from: ForkOnce::new(),
-            turn: PerProcess::default(),
+            setup_lock: PerProcess::default(),
         }
     }
 
@@ -204,7 +204,7 @@ impl Runtime {
         if let Some(queue) = known() {
             return Ok(queue);
         }
-        let _turn = self.turn();
+        let _lock = self.setup_lock();
         if let Some(queue) = known() {
             return Ok(queue);
         }
@@ -243,11 +243,11 @@ impl Runtime {
         if let Some(sycl) = self.sycl.get() {
             return sycl;
         }
-        let _turn = self.turn();
+        let _lock = self.setup_lock();
         self.sycl.get_or_init(|| SyclSide::load(&self.options))
     }
 
-    fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.get().lock().unwrap_or_else(PoisonError::into_inner)
+    fn setup_lock(&self) -> MutexGuard<'_, ()> {
+        self.setup_lock.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

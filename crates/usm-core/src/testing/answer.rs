@@ -34,7 +34,7 @@ pub enum Answer {
     /// The facts about an address.
     Pointer(Option<PointerInfo>),
     /// Address of an external object.
-    Foreign(usize),
+    External(usize),
     /// Yes or no.
     Is(bool),
     /// A number.
@@ -147,7 +147,7 @@ success!(
     RawHandle: &handle => Answer::Handle(handle);
     (RawContext, RawDevice, QueueProperties): &(context, device, properties) =>
         Answer::Parts(context, device, properties);
-    NonNull<c_void>: pointer => Answer::Foreign(pointer.addr().get());
+    NonNull<c_void>: pointer => Answer::External(pointer.addr().get());
     RawBundle: &bundle => Answer::Handle(RawHandle::Bundle(bundle));
     KernelInfo: &info => Answer::KernelInfo(info);
 

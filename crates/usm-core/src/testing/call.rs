@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::fmt;
 
 use crate::backend::{
-    Composites, ForeignKind, Partition, PeerAccess, QueueProperties, RawBundle, RawContext, RawDevice,
+    Composites, ExternalKind, Partition, PeerAccess, QueueProperties, RawBundle, RawContext, RawDevice,
     RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue,
 };
 use crate::{ExecutionRange, KernelArgument, UsmKind};
@@ -77,9 +77,9 @@ methods!(
     EventStatus, "event_status", false;
     EventTimes, "event_times", true;
     EventDependencies, "event_dependencies", true;
-    ImportForeign, "import_foreign", true;
-    ExportForeign, "export_foreign", true;
-    DeleteForeign, "delete_foreign", false;
+    ImportExternal, "import_external", true;
+    ExportExternal, "export_external", true;
+    DeleteExternal, "delete_external", false;
     CreateBundle, "create_bundle", true;
     BundleKernel, "bundle_kernel", true;
     KernelInfo, "kernel_info", true;
@@ -135,9 +135,9 @@ pub enum Call {
     EventStatus { event: RawEvent },
     EventTimes { event: RawEvent },
     EventDependencies { event: RawEvent },
-    ImportForeign { kind: ForeignKind, pointer: usize },
-    ExportForeign { handle: RawHandle },
-    DeleteForeign { kind: ForeignKind, pointer: usize },
+    ImportExternal { kind: ExternalKind, pointer: usize },
+    ExportExternal { handle: RawHandle },
+    DeleteExternal { kind: ExternalKind, pointer: usize },
     CreateBundle {
         context: RawContext, device: RawDevice, language: &'static str, code: Vec<u8>, options: CString,
     },

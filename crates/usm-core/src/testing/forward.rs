@@ -6,7 +6,7 @@ pub(super) mod signatures {
     pub(in crate::testing) use std::ptr::NonNull;
 
     pub(in crate::testing) use crate::backend::{
-        Backend, BackendId, Composites, DeviceInfo, EventStatus, ForeignKind, HostTask, Partition,
+        Backend, BackendId, Composites, DeviceInfo, EventStatus, ExternalKind, HostTask, Partition,
         PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext,
         RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue, TaskMemory,
     };
@@ -27,8 +27,8 @@ macro_rules! forward {
         forward!(
             id, root_devices, default_context, create_context, context_id, context_devices, create_queue,
             queue_parts, same, hash, release, allocate, free, pointer_info, pointer_device, memcpy, fill, prefetch,
-            mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_foreign,
-            export_foreign, delete_foreign, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,
+            mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_external,
+            export_external, delete_external, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,
             platform_info, platform_devices, device_platform, composites, parent_device, sub_devices, can_access_peer,
             set_peer_access, host_reachable, host_task,
         );
@@ -157,18 +157,18 @@ macro_rules! forward {
     (@ event_dependencies) => {
         forward!(@ event_dependencies(event: RawEvent) -> Result<Vec<RawEvent>>, EventDependencies { event });
     };
-    (@ import_foreign) => {
-        forward!(@ import_foreign(kind: ForeignKind, pointer: *mut c_void)
+    (@ import_external) => {
+        forward!(@ import_external(kind: ExternalKind, pointer: *mut c_void)
             -> Result<RawHandle>,
-            ImportForeign { kind, pointer: pointer.addr() });
+            ImportExternal { kind, pointer: pointer.addr() });
     };
-    (@ export_foreign) => {
-        forward!(@ export_foreign(handle: RawHandle) -> Result<NonNull<c_void>>,
-            ExportForeign { handle });
+    (@ export_external) => {
+        forward!(@ export_external(handle: RawHandle) -> Result<NonNull<c_void>>,
+            ExportExternal { handle });
     };
-    (@ delete_foreign) => {
-        forward!(@ delete_foreign(kind: ForeignKind, pointer: NonNull<c_void>) -> (),
-            DeleteForeign { kind, pointer: pointer.addr().get() });
+    (@ delete_external) => {
+        forward!(@ delete_external(kind: ExternalKind, pointer: NonNull<c_void>) -> (),
+            DeleteExternal { kind, pointer: pointer.addr().get() });
     };
     (@ create_bundle) => {
         forward!(@ create_bundle(

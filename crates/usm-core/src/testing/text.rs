@@ -60,7 +60,7 @@ impl Names {
                 format!("{queue}, {address:#x}, {len_bytes} bytes, advice {advice}, after {after}")
             }
             Call::Same { a, b } => format!("{}, {}", self.name(*a), self.name(*b)),
-            Call::Hash { handle } | Call::Release { handle } | Call::ExportForeign { handle } => {
+            Call::Hash { handle } | Call::Release { handle } | Call::ExportExternal { handle } => {
                 self.name(*handle)
             }
             Call::Allocate { queue, kind, len_bytes, align_bytes } => {
@@ -89,7 +89,7 @@ impl Names {
             | Call::EventStatus { event }
             | Call::EventTimes { event }
             | Call::EventDependencies { event } => self.name(Event(*event)),
-            Call::ImportForeign { kind, pointer } | Call::DeleteForeign { kind, pointer } => {
+            Call::ImportExternal { kind, pointer } | Call::DeleteExternal { kind, pointer } => {
                 format!("{}, {pointer:#x}", kind.name())
             }
             Call::CreateBundle { context, device, language, code, options } => {
@@ -147,7 +147,7 @@ impl Names {
                     self.name(RawHandle::Device(*device))
                 )
             }
-            Answer::Block(Some(address)) | Answer::Foreign(address) => format!("{address:#x}"),
+            Answer::Block(Some(address)) | Answer::External(address) => format!("{address:#x}"),
             Answer::Block(None) => "no memory".to_owned(),
             Answer::Pointer(Some(info)) => info.kind.to_string(),
             Answer::Pointer(None) => "no USM".to_owned(),

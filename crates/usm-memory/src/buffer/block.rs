@@ -23,7 +23,7 @@ use crate::{Result, drops, waits};
 pub enum Ownership {
     /// We do, with the last buffer.
     Owned(Allocation),
-    /// A foreign owner, which is kept alive until the last buffer is gone.
+    /// An external owner, which is kept alive until the last buffer is gone.
     Borrowed(Arc<dyn Any + Send + Sync>),
     /// A memory resource does, which gets the memory back with the last buffer.
     Leased(Lease),
@@ -49,7 +49,7 @@ impl fmt::Debug for Ownership {
     }
 }
 
-/// Foreign code may have work pending on the queue that uses the memory. It keeps the buffer as long as it has.
+/// External code may have work pending on the queue that uses the memory. It keeps the buffer as long as it has.
 const PUBLISHED: u8 = 1;
 /// Work submitted before the slot was allocated may still use the memory. The first wait clears it: no more of it comes.
 pub(super) const INHERITED: u8 = 2;
@@ -253,7 +253,7 @@ impl Block {
         }
     }
 
-    /// Waits for work of earlier owners of the memory, of which foreign code cannot know. An error where a forked child does not have
+    /// Waits for work of earlier owners of the memory, of which external code cannot know. An error where a forked child does not have
     /// the memory.
     pub(crate) fn publish(&self) -> Result<()> {
         self.queue().check_mapped(self.kind)?;
@@ -266,7 +266,7 @@ impl Block {
         Ok(())
     }
 
-    /// What was submitted to `queue`, of the same context, so far may use the memory until it has ended, even when all buffers
+    /// What was submitted to `queue`, of the same context, so far may use the memory until it is complete, even when all buffers
     /// are gone by then. May wait for that queue.
     pub(crate) fn release_on(&self, queue: &Queue) -> Result<()> {
         if !same_queue(queue, self.queue()) {
@@ -297,7 +297,7 @@ impl Block {
             }
     }
 
-    /// Waits for what others may have submitted to the queue. Our own operations have ended when they return. An error where a forked
+    /// Waits for what others may have submitted to the queue. Our own operations are synchronous. An error where a forked
     /// child does not have the memory.
     pub(crate) fn wait_for_others(&self) -> Result<()> {
         self.queue().check_mapped(self.kind)?;
@@ -311,10 +311,10 @@ impl Block {
         }
     }
 
-    /// Waits for the turn of an operation on a queue, as a guard of the memory has already done for foreign work.
-    pub(crate) fn wait_for_turn(&self, queue: &Queue) -> Result<()> {
+    /// Waits until an operation on a queue can start at once, as a guard of the memory has already done for external work.
+    pub(crate) fn wait_before_submit(&self, queue: &Queue) -> Result<()> {
         let has_waited = self.pending() != 0 && same_queue(queue, self.queue());
-        if has_waited { Ok(()) } else { waits::for_turn(queue) }
+        if has_waited { Ok(()) } else { waits::before_submit(queue) }
     }
 
     /// The pointer to a byte of the block, or one past its end.

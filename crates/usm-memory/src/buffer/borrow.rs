@@ -1,4 +1,4 @@
-//! Taking foreign memory on trust, after asking the runtime about both of its ends.
+//! Taking external memory on trust, after asking the runtime about both of its ends.
 
 use std::any::Any;
 use std::ptr::{self, NonNull};
@@ -11,7 +11,7 @@ use crate::snapshot::{PooledAddress, pooled_address};
 use crate::{Error, Result};
 
 impl UsmBuffer {
-    /// Borrows `len_bytes` bytes of foreign USM at `address`, which `owner` keeps alive.
+    /// Borrows `len_bytes` bytes of external USM at `address`, which `owner` keeps alive.
     ///
     /// The runtime must know the first and the last byte as USM of one kind in the queue's context; where it tells the bounds of
     /// the allocation, the range must lie within. A range of no bytes must still start in known memory.

@@ -163,7 +163,7 @@ impl UsmBuffer {
         self.block().with_hooks(|hooks| hooks.after.push(Box::new(hook)));
     }
 
-    /// Lets the memory go back in the order of a queue: what was submitted to `queue` so far may use it until it has ended,
+    /// Lets the memory go back in the order of a queue: what was submitted to `queue` so far may use it until it is complete,
     /// although all buffers may be gone by then. RMM calls this `deallocate_async`.
     ///
     /// A pool hands such memory out again at once to who allocates with the same in-order queue, and to others after its event.
@@ -182,7 +182,7 @@ impl UsmBuffer {
     /// let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
     /// let buffer = UsmBuffer::allocate_in(&pool, &queue, UsmKind::Device, 1 << 20)?;
     /// let (address, start) = (buffer.address(), std::ptr::with_exposed_provenance_mut(buffer.address()));
-    /// // SAFETY: the pool keeps the memory until the operation has ended.
+    /// // SAFETY: the pool keeps the memory until the operation is complete.
     /// unsafe { queue.memset(start, 1, 1 << 20, &[])? };
     /// buffer.release_on(&queue)?;
     /// drop(buffer); // does not wait

@@ -1,10 +1,10 @@
-//! How many foreign owners are kept alive.
+//! How many external owners are kept alive.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static BORROWS: AtomicUsize = AtomicUsize::new(0);
 
-/// Number of borrowed memory ranges in this process whose foreign owner is still kept alive.
+/// Number of borrowed memory ranges in this process whose external owner is still kept alive.
 ///
 /// Owned memory is counted by [`live_allocations`](crate::live_allocations).
 #[must_use]

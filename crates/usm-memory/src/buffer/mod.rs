@@ -37,7 +37,7 @@ const LARGE_BYTES: usize = 2 * Allocation::HUGE_PAGE_BYTES;
 
 /// A byte range of one USM allocation, owned or borrowed.
 ///
-/// Clones and sub-buffers share the memory and keep it, its context and its foreign owner alive.
+/// Clones and sub-buffers share the memory and keep it, its context and its external owner alive.
 #[derive(Clone, Debug)]
 pub struct UsmBuffer {
     block: BlockRef,
@@ -145,8 +145,8 @@ impl UsmBuffer {
     ///
     /// # Errors
     /// [`Error::Interrupted`], [`Error::Core`].
-    pub fn wait_for_turn(&self) -> Result<()> {
-        self.block.wait_for_turn(self.queue())
+    pub fn wait_before_submit(&self) -> Result<()> {
+        self.block.wait_before_submit(self.queue())
     }
 
     /// The context the memory is bound to.
@@ -166,11 +166,11 @@ impl UsmBuffer {
     #[must_use]
     pub fn is_reachable_by(&self, queue: &Queue) -> bool {
         self.context() == queue.context()
-            && (self.kind() == UsmKind::Host || self.home_device() == queue.device())
+            && (self.kind() == UsmKind::Host || self.memory_device() == queue.device())
     }
 
     /// The device that the memory was allocated on, or borrowed with, whatever queue transfers are submitted to.
-    pub(crate) fn home_device(&self) -> &Device {
+    pub(crate) fn memory_device(&self) -> &Device {
         self.block.queue().device()
     }
 
@@ -180,7 +180,7 @@ impl UsmBuffer {
         self.block.ownership()
     }
 
-    /// Whether both are parts of one allocation, or of one borrow of foreign memory.
+    /// Whether both are parts of one allocation, or of one borrow of external memory.
     #[must_use]
     pub fn same_allocation(&self, other: &Self) -> bool {
         self.block.ptr_eq(&other.block)
@@ -198,7 +198,7 @@ impl UsmBuffer {
         self.block.num_holders()
     }
 
-    /// Says that foreign code gets to know the memory and may submit work on it to the queue: from now on every access waits
+    /// Says that external code gets to know the memory and may submit work on it to the queue: from now on every access waits
     /// for the queue first, unless nobody else has that and it is idle. Borrowed memory is like that from the start.
     ///
     /// Memory that a pool has handed out in the order of its queue is waited for here.

@@ -39,7 +39,7 @@ struct Borrow {
 }
 
 impl Borrow {
-    /// Enters the table, then waits for foreign work on the memory; leaves the table again when that failed.
+    /// Enters the table, then waits for external work on the memory; leaves the table again when that failed.
     fn new(block: &BlockRef, range: Range<usize>, writes: bool, after: &[u64]) -> Result<Self> {
         let id = borrows().acquire(addresses(block, &range), writes, after)?;
         Self { block: block.clone(), range, id }.settled()
@@ -228,7 +228,7 @@ impl UsmBuffer {
     }
 }
 
-/// Takes out of a list of borrows those that have ended.
+/// Takes the released borrows out of a list.
 pub(crate) fn retain_held(ids: &mut Vec<u64>) {
     if !ids.is_empty() {
         BORROWS.retain_held(ids);

@@ -1,7 +1,7 @@
 //! The table of the addresses that are borrowed at the moment, one for the process.
 //!
-//! It goes by addresses and not by buffers: the same foreign memory may be borrowed twice, and memory of our own may come back
-//! through the interface as if it were foreign.
+//! It goes by addresses and not by buffers: the same external memory may be borrowed twice, and memory of our own may come back
+//! through the interface as if it were external.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};

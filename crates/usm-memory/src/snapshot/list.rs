@@ -41,7 +41,7 @@ pub struct Totals {
     pub count: usize,
     /// Bytes that buffers of this process own.
     pub owned_bytes: usize,
-    /// Bytes of foreign owners.
+    /// Bytes of external owners.
     pub borrowed_bytes: usize,
     /// Bytes that memory resources have handed out, parts of the others.
     pub leased_bytes: usize,

@@ -35,7 +35,7 @@ const MAX_BARS: usize = 2000;
 pub enum Holder {
     /// A buffer does: memory of the runtime.
     Owned,
-    /// A foreign owner does.
+    /// An external owner does.
     Borrowed,
     /// A memory resource does: part of memory that is owned or borrowed by the resource, and listed, too.
     Leased,

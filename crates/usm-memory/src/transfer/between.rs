@@ -21,7 +21,7 @@ impl UsmBuffer {
     /// As [`copy_from`](Self::copy_from), but returns when the copy is submitted, to be done after the dependencies.
     ///
     /// Across contexts and backends, whose events do not order each other, the calling thread waits for the chunks that are not the
-    /// last, and for dependencies of another context. It waits, too, for what foreign code may have submitted on published memory.
+    /// last, and for dependencies of another context. It waits, too, for what external code may have submitted on published memory.
     ///
     /// # Errors
     /// As [`copy_from`](Self::copy_from).
@@ -71,8 +71,8 @@ impl UsmBuffer {
             // SAFETY: the guards hold what the shape needs (S1); the queue reaches both, which do not overlap.
             return unsafe { memcpy(self.block(), queue, to, from, shape.len_bytes()) };
         }
-        src.wait_for_turn()?;
-        self.wait_for_turn()?;
+        src.wait_before_submit()?;
+        self.wait_before_submit()?;
         let flight = Flight::new(Dependency::default(), Some(writing), Some(reading));
         self.submit(src, shape, flight, (to, from))?.wait()
     }

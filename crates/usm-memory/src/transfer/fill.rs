@@ -45,14 +45,14 @@ impl UsmBuffer {
     /// Fills with a pattern of any length but 0 that divides the buffer's.
     pub(crate) fn fill_any(&self, pattern: &[u8]) -> Result<()> {
         if !self.is_host_reachable() && !is_queue_pattern(pattern) {
-            self.wait_for_turn()?;
+            self.wait_before_submit()?;
             return self.fill_any_async(pattern, &[])?.wait();
         }
         let guard = self.write_range(0..self.len_bytes())?;
         if !self.is_host_reachable() {
             let count = self.len_bytes() / pattern.len();
             if count > 0 {
-                self.wait_for_turn()?;
+                self.wait_before_submit()?;
                 // SAFETY: the guard's range is ours, and the wait ends the operation before the guard does.
                 unsafe { self.queue().fill(guard.as_mut_ptr(), pattern, count, &[]) }?.wait()?;
             }
@@ -97,7 +97,7 @@ fn is_queue_pattern(pattern: &[u8]) -> bool {
     (1..=MAX_PATTERN_BYTES).contains(&pattern.len())
 }
 
-/// Some repetitions of the pattern, at least one, not many more than there is room for.
+/// Some repetitions of the pattern, at least one, not many more than fit.
 fn repeat(pattern: &[u8], len_bytes: usize) -> Vec<u8> {
     pattern.repeat(repetitions(pattern, len_bytes))
 }

@@ -1,4 +1,4 @@
-//! Operations under way and all that they use, which goes when they have ended.
+//! Operations under way and all that they use, which goes when they are complete.
 
 use std::slice;
 
@@ -39,7 +39,7 @@ impl Flight {
     ///
     /// # Safety
     /// 1. Both ranges are valid for the copy, do not overlap, and stay so until this value is dropped.
-    /// 2. Who else may touch them has ended before `after` does. `after` covers all operations submitted here before and
+    /// 2. Other work on them is complete before `after` is. `after` covers all operations submitted here before and
     ///    [`Self::after`], by itself or by the order of the queue.
     pub(super) unsafe fn memcpy(
         &mut self,
@@ -100,7 +100,7 @@ impl Flight {
         Ok(())
     }
 
-    /// The events after which everything has ended: the last one, or what a transfer of nothing comes after.
+    /// The events after which everything is complete: the last one, or what a transfer of nothing comes after.
     pub(super) fn last(&self) -> &[Event] {
         self.events.last().map_or(&self.after.events, slice::from_ref)
     }
@@ -128,7 +128,7 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        // Nobody is left to tell the error. The operations have ended in any case, and the fields go after this.
+        // Nobody is left to tell the error. The operations are complete in any case, and the fields go after this.
         if !self.events.is_empty() {
             let _ = drops::wait(|| self.wait());
         }

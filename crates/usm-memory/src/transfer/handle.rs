@@ -8,9 +8,9 @@ use super::flight::Flight;
 use crate::{Error, Result};
 
 /// A transfer under way. It owns its operands: the memory stays alive and borrowed, and a host vector `H` is kept, until the
-/// transfer has ended.
+/// transfer is complete.
 ///
-/// [`wait`](Self::wait) tells how it ended. Dropping waits too, and the error is lost. After an error the content of the
+/// [`wait`](Self::wait) returns its result. Dropping waits too, and the error is lost. After an error the content of the
 /// destination is undefined. Forgetting the value ([`std::mem::forget`]) frees nothing and leaves the bytes borrowed for ever.
 ///
 /// ```
@@ -36,7 +36,7 @@ use crate::{Error, Result};
 pub struct Transfer<H = ()> {
     /// First of the fields, since dropping it waits for whoever uses the vector.
     flight: Flight,
-    /// Invariant X1: nothing reads or writes it before the flight has ended.
+    /// Invariant X1: nothing reads or writes it before the flight is complete.
     host: H,
 }
 
@@ -54,13 +54,13 @@ impl<H> Transfer<H> {
         Ok(self.host)
     }
 
-    /// Whether the transfer has ended, without waiting.
+    /// Whether the transfer is complete, without waiting.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.flight.is_complete()
     }
 
-    /// The events after which the transfer has ended: what a kernel that uses the bytes must depend on. One at most, or the
+    /// The events after which the transfer is complete: what a kernel that uses the bytes must depend on. One at most, or the
     /// dependencies of a transfer of no bytes.
     #[must_use]
     pub fn events(&self) -> &[Event] {
@@ -87,7 +87,7 @@ impl<H> fmt::Debug for Transfer<H> {
 #[derive(Clone, Debug, Default)]
 pub struct Dependency {
     pub(super) events: Vec<Event>,
-    /// Invariant O1: borrows of transfers that have ended when the events have.
+    /// Invariant O1: borrows of transfers that are complete when the events are.
     pub(super) borrows: Vec<u64>,
 }
 

@@ -29,7 +29,7 @@ use crate::buffer::Block;
 /// 1. Both ranges are valid for the copy and do not overlap; neither is borrowed by somebody else meanwhile.
 unsafe fn memcpy(block: &Block, queue: &Queue, dst: *mut u8, src: *const u8, len_bytes: usize) -> Result<()> {
     if len_bytes > 0 {
-        block.wait_for_turn(queue)?;
+        block.wait_before_submit(queue)?;
         // SAFETY: G1 for the guarded range, and promise 1 for the other; the wait below ends the operation before they can go away.
         unsafe { queue.memcpy(dst, src, len_bytes, &[]) }?.wait()?;
     }

@@ -53,7 +53,7 @@ impl UsmBuffer {
             unsafe { copy(to, from, shape, shape.order(to.addr(), from.addr())) };
             return Ok(());
         }
-        self.wait_for_turn()?;
+        self.wait_before_submit()?;
         let route = Route::Direct(self.queue());
         // SAFETY: 1. S1 for all pieces (1), and F1: `flight` ends before this returns. 2. The guard admits nobody. 3. Host memory is no
         // device memory, so that nothing overlaps.

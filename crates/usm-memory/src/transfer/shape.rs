@@ -13,13 +13,13 @@ use crate::{Error, Result};
 /// # fn main() -> usm_memory::Result<()> {
 /// # let runtime = Runtime::global();
 /// # let queue = runtime.default_queue(runtime.host_device())?;
-/// let picture = UsmBuffer::allocate(&queue, UsmKind::Device, 12)?; // 3 rows of 4 bytes
-/// picture.fill(b".")?;
+/// let image = UsmBuffer::allocate(&queue, UsmKind::Device, 12)?; // 3 rows of 4 bytes
+/// image.fill(b".")?;
 /// let mut square = Copy2d::packed(2, 2); // 2 rows of 2 bytes, without gaps on both sides
 /// square.dst_offset_bytes = 1;
 /// square.dst_pitch_bytes = 4;
-/// picture.copy_2d_from_host(b"abcd", square)?;
-/// assert_eq!(picture.to_vec()?, b".ab..cd.....");
+/// image.copy_2d_from_host(b"abcd", square)?;
+/// assert_eq!(image.to_vec()?, b".ab..cd.....");
 /// # Ok(())
 /// # }
 /// ```
@@ -125,7 +125,7 @@ pub(super) struct Placed {
 
 impl Placed {
     /// The other way round, for rows of the same pitch.
-    pub(super) fn turned(self) -> Self {
+    pub(super) fn reversed(self) -> Self {
         Self { dst: self.src, src: self.dst, shape: self.shape }
     }
 }

@@ -49,7 +49,7 @@ impl<'a> Route<'a> {
 /// Not between devices of OpenCL: there the SYCL runtime copies through memory of its own, which it frees in a callback of the
 /// driver before the second half has read it. The driver then waits for itself, for ever.
 fn copies_at_once(dst: &UsmBuffer, src: &UsmBuffer) -> bool {
-    let (to, from) = (dst.home_device(), src.home_device());
+    let (to, from) = (dst.memory_device(), src.memory_device());
     to.info().backend_name != "opencl"
         || [dst, src].iter().any(|buffer| buffer.kind() == UsmKind::Host)
         || to == from
@@ -59,7 +59,7 @@ fn copies_at_once(dst: &UsmBuffer, src: &UsmBuffer) -> bool {
 ///
 /// # Safety
 /// 1. All pieces of `shape` are valid at `dst` and `src`, and stay so until `flight` is dropped; the queues of `route` reach them.
-/// 2. Who else may touch them has ended when [`Flight::after`] has.
+/// 2. Other work on them is complete when [`Flight::after`] is.
 /// 3. `order` is what [`Shape::order`] says about them; anything but [`Order::Any`] comes with [`Route::Staged`].
 pub(super) unsafe fn copy(
     flight: &mut Flight,
@@ -126,8 +126,8 @@ unsafe fn pipeline(
         let mut used_bytes = 0;
         for piece in &batch {
             let (to, from) = (slot.wrapping_add(used_bytes), src.wrapping_add(piece.src_bytes));
-            // SAFETY: a piece of the source (S1) and room of the batch in its half of the staging memory, which `flight`
-            // keeps; whoever wrote from there has ended when `after` has, as has every read before.
+            // SAFETY: a piece of the source (S1) and the range of the batch in its half of the staging memory, which `flight`
+            // keeps; other writes from there are complete when `after` is, as is every read before.
             after = vec![unsafe { flight.memcpy(read, to, from, piece.len_bytes, &after) }?];
             used_bytes += piece.len_bytes;
         }
@@ -136,7 +136,7 @@ unsafe fn pipeline(
         used_bytes = 0;
         for piece in &batch {
             let (to, from) = (dst.wrapping_add(piece.dst_bytes), slot.wrapping_add(used_bytes));
-            // SAFETY: a piece of the target (S1) and what was read into its half of the staging memory. All that was read before, which may overlap, has been read when `after` has ended;
+            // SAFETY: a piece of the target (S1) and what was read into its half of the staging memory. All that was read before, which may overlap, has been read when `after` is complete;
             // what is read later does not overlap, because of the order (promise 3).
             after = vec![unsafe { flight.memcpy(write, to, from, piece.len_bytes, &after) }?];
             used_bytes += piece.len_bytes;

@@ -35,7 +35,7 @@ impl UsmBuffer {
         offset_bytes: usize,
         after: &[Dependency],
     ) -> Result<Transfer<Vec<u8>>, Refused<Vec<u8>>> {
-        self.download(bytes, |len_bytes| self.at(offset_bytes, len_bytes).map(Placed::turned), after)
+        self.download(bytes, |len_bytes| self.at(offset_bytes, len_bytes).map(Placed::reversed), after)
     }
 
     /// Submits a copy of the whole content to a new vector, to be done after the dependencies.
@@ -97,7 +97,7 @@ impl UsmBuffer {
         offset_bytes: usize,
         after: &[Dependency],
     ) -> Result<Transfer<H>, Refused<H>> {
-        self.download(host, |len_bytes| self.at(offset_bytes, len_bytes).map(Placed::turned), after)
+        self.download(host, |len_bytes| self.at(offset_bytes, len_bytes).map(Placed::reversed), after)
     }
 
     /// `len_bytes` bytes of the host and as many at an offset of this buffer.

@@ -86,7 +86,7 @@ class SyclTimer:
 
     @property
     def dt(self) -> HostDeviceDuration:
-        """The sum of the times of all blocks, a pair ``(host_dt, device_dt)``. Waits for the end of their work.
+        """The sum of the times of all blocks, a pair ``(host_dt, device_dt)``. Waits for the completion of their work.
 
         >>> import usm
         >>> usm.SyclTimer().dt.device_dt

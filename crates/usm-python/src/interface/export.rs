@@ -42,7 +42,7 @@ fn entries<'py>(py: Python<'py>, found: &InterfaceRef<'_>, queue: &Queue) -> PyR
     Ok(dict)
 }
 
-/// A dictionary with the entries that are the same for nearly all, and room for the others: a copy takes less than as many insertions.
+/// A dictionary with the entries that are the same for nearly all, and capacity for the others: a copy takes less than as many insertions.
 fn template(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     static TEMPLATE: ForkOnce<Py<PyDict>> = ForkOnce::new();
     let make = || {

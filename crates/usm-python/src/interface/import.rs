@@ -18,7 +18,7 @@ use crate::errors::{ToPyErr, type_name};
 use crate::imported;
 use crate::objects::Memory;
 use crate::objects::UsmNdarray;
-use crate::sycl::{place_of, queue_for};
+use crate::sycl::{queue_for, queue_or_context};
 
 /// What keeps imported memory alive: the producer, and its buffer where the address came from that.
 ///
@@ -138,7 +138,7 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
         check_span(&valid, buffer)?;
     }
     let start = valid.span().start_address;
-    let queue = queue_for(py, place_of("syclobj", &entries.syclobj)?, start)?.ok_or_else(|| {
+    let queue = queue_for(py, queue_or_context("syclobj", &entries.syclobj)?, start)?.ok_or_else(|| {
         PyValueError::new_err(format!("data: {start:#x} is not USM of the context that syclobj names"))
     })?;
     let producer = Producer { object: Some(object.clone().unbind()), _buffer: buffer };

@@ -10,7 +10,7 @@ use usm_array::usm_memory::UsmBuffer;
 
 use crate::errors::OrRaise;
 
-/// Bytes copied at a time. Python's bytes cannot be lent to a thread that may outlast a call: Ctrl-C comes between pieces.
+/// Bytes copied at a time. A thread that may outlast a call cannot use Python's bytes: Ctrl-C comes between pieces.
 const PIECE_BYTES: usize = 16 << 20;
 
 /// The content of the buffer. New pages are touched piece by piece, too, which takes longer than the copy.

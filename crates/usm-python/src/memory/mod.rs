@@ -27,7 +27,7 @@ use crate::errors::{OrRaise, OrValueError, type_name};
 use crate::interface::{export, import};
 use crate::interrupt::{self, Pass};
 use crate::objects::Memory;
-use crate::sycl::{place_of, queue_context, queue_device, queue_object};
+use crate::sycl::{queue_context, queue_device, queue_object, queue_or_context};
 
 #[pymethods]
 impl Memory {
@@ -281,6 +281,6 @@ fn kind_in(buffer: &UsmBuffer, syclobj: Option<&Bound<'_, PyAny>>) -> PyResult<O
     let Some(object) = syclobj.filter(|object| !object.is_none()) else {
         return Ok(Some(buffer.kind()));
     };
-    let place = place_of("syclobj", object)?;
-    Ok(place.context().pointer_info(buffer.address()).map(|info| info.kind))
+    let bound_to = queue_or_context("syclobj", object)?;
+    Ok(bound_to.context().pointer_info(buffer.address()).map(|info| info.kind))
 }

@@ -89,7 +89,9 @@ pub(crate) fn from_pickle<'py>(
     let buffer = whole.sub_buffer(0, bytes.len()).or_raise()?;
     let target = buffer.clone();
     bytes
-        .lend(py, &buffer, Pass::in_order(buffer.len_bytes()), move |bytes| target.copy_from_host(bytes, 0))?
+        .run_job(py, &buffer, Pass::in_order(buffer.len_bytes()), move |bytes| {
+            target.copy_from_host(bytes, 0)
+        })?
         .or_raise()?;
     wrap(py, if readonly { buffer.read_only() } else { buffer })
 }

@@ -32,7 +32,7 @@ use crate::sycl::runtime;
 #[pyclass(frozen, weakref, module = "usm.memory")]
 #[derive(Debug)]
 pub struct MemoryPool {
-    /// `None` when it has ended. The lock is held for moments, never while Python runs.
+    /// `None` when it is closed. The lock is held for moments, never while Python runs.
     open: Mutex<Option<Open>>,
 }
 
@@ -67,7 +67,7 @@ impl Drop for MemoryPool {
 
 #[pymethods]
 impl MemoryPool {
-    /// True when the pool has ended.
+    /// True when the pool is closed.
     #[getter]
     fn closed(&self) -> bool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()

@@ -28,7 +28,7 @@ class_of_facts! {
         nbytes: usize = |row| row.len_bytes;
         /// Kind of the memory: ``"host"``, ``"device"`` or ``"shared"``.
         usm_type: &'static str = |row| row.kind.as_str();
-        /// Who frees it: ``"owned"`` memory this package, ``"borrowed"`` memory a foreign owner, ``"leased"`` memory a pool, as the default one, whose own
+        /// Who frees it: ``"owned"`` memory this package, ``"borrowed"`` memory an external owner, ``"leased"`` memory a pool, as the default one, whose own
         /// memory is listed, too.
         holder: &'static str = |row| row.holder.as_str();
         /// True for memory that a pool holds to hand out parts of it.
@@ -150,7 +150,7 @@ pub(crate) fn take_snapshot(py: Python<'_>) -> MemorySnapshot {
 /// memory_stats()
 ///
 /// How much USM is live in this process: a dict with an entry for ``"host"``, ``"device"`` and ``"shared"`` memory, each a dict of
-/// the `count` of live pieces and the bytes of those that are owned, borrowed from foreign owners, and leased from pools (parts
+/// the `count` of live pieces and the bytes of those that are owned, borrowed from external owners, and leased from pools (parts
 /// of what the pools own). MemoryPool.stats() has the numbers of a pool over time.
 ///
 /// >>> import usm.memory as um

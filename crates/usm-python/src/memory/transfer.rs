@@ -47,7 +47,7 @@ pub(super) fn to_host<'py>(
     }
     let (from, pass) = (buffer.clone(), Pass::in_order(buffer.len_bytes()));
     bytes
-        .lend_mut(py, buffer, pass, move |bytes| from.copy_to_host(&mut bytes[..from.len_bytes()], 0))?
+        .run_job_mut(py, buffer, pass, move |bytes| from.copy_to_host(&mut bytes[..from.len_bytes()], 0))?
         .or_raise()?;
     Ok(target)
 }
@@ -58,7 +58,7 @@ pub(super) fn from_host(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResu
         return Err(too_long("obj", bytes.len(), buffer.len_bytes()));
     }
     let (to, pass) = (buffer.clone(), Pass::in_order(bytes.len()));
-    bytes.lend(source.py(), buffer, pass, move |bytes| to.copy_from_host(bytes, 0))?.or_raise()
+    bytes.run_job(source.py(), buffer, pass, move |bytes| to.copy_from_host(bytes, 0))?.or_raise()
 }
 
 pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -93,14 +93,14 @@ pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count:
             bytes.check_len("src", count)?;
             let into = to.clone();
             let job = move |bytes: &[u8]| into.copy_from_host(&bytes[..count], 0);
-            bytes.lend(py, &to, Pass::in_order(count), job)?.or_raise()
+            bytes.run_job(py, &to, Pass::in_order(count), job)?.or_raise()
         }
         (None, Some(from)) => {
             let bytes = HostBytes::target("dest", dest)?;
             bytes.check_len("dest", count)?;
             let out_of = from.clone();
             let job = move |bytes: &mut [u8]| out_of.copy_to_host(&mut bytes[..count], 0);
-            bytes.lend_mut(py, &from, Pass::in_order(count), job)?.or_raise()
+            bytes.run_job_mut(py, &from, Pass::in_order(count), job)?.or_raise()
         }
         (None, None) => copy_host_bytes(dest, src, count),
     }

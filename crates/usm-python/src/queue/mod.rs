@@ -12,7 +12,7 @@ use crate::flight;
 use crate::interrupt;
 use crate::memory::copy_bytes;
 use crate::number::{index, sequence};
-use crate::sycl::capsule::{self, Place};
+use crate::sycl::capsule::{self, QueueOrContext};
 use crate::sycl::event::{self, SyclEvent};
 use crate::sycl::resolve::{Target, device_argument, first_device, queue_of, target};
 use crate::sycl::{SyclQueue, dpctl, enums, listing, runtime};
@@ -56,20 +56,20 @@ impl SyclQueue {
         let failed = instead::<SyclQueueCreationError>(py);
         let (context, device) = match (target(py, "arg", arg).map_err(&failed)?, device) {
             (Target::Device(device), None) => (device.default_context().or_raise()?, device),
-            (Target::Place(Place::Context(context)), None) => {
+            (Target::Existing(QueueOrContext::Context(context)), None) => {
                 let device = first_device(&context)?;
                 (context, device)
             }
-            (Target::Place(Place::Context(context)), Some(_)) => {
+            (Target::Existing(QueueOrContext::Context(context)), Some(_)) => {
                 (context, device_argument(py, "device", device).map_err(&failed)?)
             }
             (_, Some(_)) => {
                 return Err(PyTypeError::new_err("device: allowed only after a context"));
             }
-            (Target::Place(Place::Queue(queue)), None) if property.is_none() => {
+            (Target::Existing(QueueOrContext::Queue(queue)), None) if property.is_none() => {
                 return dpctl::own_queue_object(py, &queue);
             }
-            (Target::Place(Place::Queue(_)), None) => {
+            (Target::Existing(QueueOrContext::Queue(_)), None) => {
                 return Err(PyTypeError::new_err(
                     "property: a queue that exists keeps its properties, allowed is None; make a new one from its device",
                 ));
@@ -147,7 +147,7 @@ impl SyclQueue {
         py.detach(|| flight::settle(&self.queue)).or_raise()
     }
 
-    /// Submit a barrier, which ends when all the events have ended; without any, when all that was submitted before has. What
+    /// Submit a barrier, which completes when all the events are complete; without any, when all earlier operations are. What
     /// is submitted afterwards starts after it.
     #[pyo3(signature = (dependent_events=None))]
     fn submit_barrier(
@@ -185,7 +185,7 @@ impl SyclQueue {
 
     /// As memcpy, but return when the copy is submitted, to be done after the events `dEvents`.
     ///
-    /// The operation owns both sides until it has ended; who uses them earlier gets BufferError. Between two objects with the
+    /// The operation owns both sides until it is complete; who uses them earlier gets BufferError. Between two objects with the
     /// buffer protocol only, the copy is done when this returns.
     #[allow(non_snake_case, reason = "dpctl's name")]
     #[pyo3(signature = (dest, src, count, dEvents=None))]
@@ -242,7 +242,7 @@ impl SyclQueue {
         operations::fill(&self.queue, dest, &[value], count, dEvents)
     }
 
-    /// Write `count` repetitions of `pattern`, 1 to 16 bytes, to USM memory, and wait; without `count` as many as it has room for,
+    /// Write `count` repetitions of `pattern`, 1 to 16 bytes, to USM memory, and wait; without `count` as many as fit,
     /// which must be a whole number.
     #[pyo3(signature = (dest, pattern, count=None))]
     fn fill(

@@ -144,7 +144,7 @@ pub(super) fn memcpy(
             interrupt::wait_all(py, &before)?;
             py.detach(flight::sweep);
             copy_host_bytes(dest, src, count)?;
-            Ok(SyclEvent::ended())
+            Ok(SyclEvent::complete())
         }
     }
 }

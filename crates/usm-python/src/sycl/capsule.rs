@@ -7,20 +7,20 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use usm_array::usm_core::{Context, ForeignHandle, Queue, Runtime};
+use usm_array::usm_core::{Context, ExternalHandle, Queue, Runtime};
 
 use crate::errors::OrValueError;
 
 /// Where memory is bound to: a context, perhaps with a queue.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum QueueOrContext {
     /// A context alone.
     Context(Context),
     /// A queue and its context.
     Queue(Queue),
 }
 
-impl Place {
+impl QueueOrContext {
     pub(crate) fn context(&self) -> &Context {
         match self {
             Self::Context(context) => context,
@@ -37,7 +37,7 @@ const HOST_QUEUE: &CStr = c"usm.HostQueueRef";
 /// A capsule around a heap SYCL object, which is deleted with the capsule.
 pub(super) fn export<'py>(
     py: Python<'py>,
-    handle: ForeignHandle,
+    handle: ExternalHandle,
     name: &'static CStr,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     owning(py, handle.as_ptr(), name, handle)
@@ -102,18 +102,26 @@ pub(super) fn import_host(
 }
 
 /// The context or queue that a capsule carries. The capsule keeps its name and its object.
-pub(super) fn import(name: &str, capsule: &Bound<'_, PyCapsule>, runtime: &Runtime) -> PyResult<Place> {
+pub(super) fn import(
+    name: &str,
+    capsule: &Bound<'_, PyCapsule>,
+    runtime: &Runtime,
+) -> PyResult<QueueOrContext> {
     if capsule.is_valid_checked(Some(QUEUE)) {
         let pointer = capsule.pointer_checked(Some(QUEUE))?.as_ptr();
         let backend = capsule.py().detach(|| runtime.sycl_backend()).or_value_error(name)?;
         // SAFETY: by its name a live queue; a pointer that is none is detected as far as can be.
-        return unsafe { Queue::from_foreign(backend, pointer) }.map(Place::Queue).or_value_error(name);
+        return unsafe { Queue::from_external(backend, pointer) }
+            .map(QueueOrContext::Queue)
+            .or_value_error(name);
     }
     if capsule.is_valid_checked(Some(CONTEXT)) {
         let pointer = capsule.pointer_checked(Some(CONTEXT))?.as_ptr();
         let backend = capsule.py().detach(|| runtime.sycl_backend()).or_value_error(name)?;
         // SAFETY: by its name a live context; a pointer that is none is detected as far as can be.
-        return unsafe { Context::from_foreign(backend, pointer) }.map(Place::Context).or_value_error(name);
+        return unsafe { Context::from_external(backend, pointer) }
+            .map(QueueOrContext::Context)
+            .or_value_error(name);
     }
     let found = match capsule.name() {
         // SAFETY: the name is read at once, before any other code runs.

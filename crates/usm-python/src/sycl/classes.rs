@@ -70,7 +70,7 @@ impl SyclContext {
     }
 
     pub(crate) fn capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::export(py, self.context.to_foreign().or_raise()?, capsule::CONTEXT)
+        capsule::export(py, self.context.to_external().or_raise()?, capsule::CONTEXT)
     }
 }
 
@@ -106,6 +106,6 @@ impl SyclQueue {
     }
 
     pub(crate) fn capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::export(py, self.queue.to_foreign().or_raise()?, capsule::QUEUE)
+        capsule::export(py, self.queue.to_external().or_raise()?, capsule::QUEUE)
     }
 }

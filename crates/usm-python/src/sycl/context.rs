@@ -28,7 +28,7 @@ impl SyclContext {
                     let context = py.detach(|| device.default_context()).map_err(failed)?;
                     return dpctl::own_context_object(py, &context);
                 }
-                Target::Place(place) => return dpctl::own_context_object(py, place.context()),
+                Target::Existing(object) => return dpctl::own_context_object(py, object.context()),
             },
         };
         let context = py.detach(|| Context::new(&devices)).map_err(failed)?;

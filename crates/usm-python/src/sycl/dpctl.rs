@@ -14,7 +14,7 @@ use pyo3::{PyClass, PyTypeInfo};
 use usm_array::usm_core::fork::{ForkMutex, ForkOnce};
 use usm_array::usm_core::{BackendId, Context, Device, Queue, Runtime};
 
-use super::capsule::{self, Place};
+use super::capsule::{self, QueueOrContext};
 use super::classes::{SyclContext, SyclDevice, SyclQueue};
 use crate::called;
 use crate::errors::{OrRaise, type_name};
@@ -269,7 +269,7 @@ pub(super) fn default_queue(py: Python<'_>, runtime: &Runtime, device: &Device) 
     let queue = match own_queue(&theirs)? {
         Some(queue) => queue,
         None => match place_in_capsule("queue", &theirs, runtime)? {
-            Some(Place::Queue(queue)) => queue,
+            Some(QueueOrContext::Queue(queue)) => queue,
             _ => return Ok(None),
         },
     };
@@ -302,7 +302,7 @@ pub(super) fn place_in_capsule(
     name: &str,
     object: &Bound<'_, PyAny>,
     runtime: &Runtime,
-) -> PyResult<Option<Place>> {
+) -> PyResult<Option<QueueOrContext>> {
     let py = object.py();
     let Some(method) = object.getattr_opt(intern!(py, "_get_capsule"))? else { return Ok(None) };
     let made = called::python(py, || method.call0())?;
@@ -313,21 +313,21 @@ pub(super) fn place_in_capsule(
             type_name(&made)
         )));
     };
-    let place = capsule::import(name, capsule, runtime)?;
-    remember_import(object, &place)?;
-    Ok(Some(place))
+    let imported = capsule::import(name, capsule, runtime)?;
+    remember_import(object, &imported)?;
+    Ok(Some(imported))
 }
 
 /// Keeps with a queue or context which object of dpctl it came from. Objects of other classes may change and refer to ours.
-fn remember_import(object: &Bound<'_, PyAny>, place: &Place) -> PyResult<()> {
+fn remember_import(object: &Bound<'_, PyAny>, imported: &QueueOrContext) -> PyResult<()> {
     let Some(dpctl) = dpctl(object.py())? else { return Ok(()) };
     let class = object.get_type();
-    match place {
-        Place::Queue(queue) if class.is(&dpctl.queue.theirs) => {
+    match imported {
+        QueueOrContext::Queue(queue) if class.is(&dpctl.queue.theirs) => {
             queue.attach(Objects { given: Some(object.clone().unbind()), ..Objects::default() });
             remember(object, queue);
         }
-        Place::Context(context) if class.is(&dpctl.context.theirs) => {
+        QueueOrContext::Context(context) if class.is(&dpctl.context.theirs) => {
             context.attach(GivenContext(object.clone().unbind()));
         }
         _ => {}

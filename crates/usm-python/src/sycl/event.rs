@@ -17,9 +17,9 @@ use crate::number::sequence;
 
 /// SyclEvent(arg=None)
 ///
-/// The end of an operation. Without an argument one that has ended; with an event the same one.
+/// The completion of an operation. Without an argument a complete one; with an event the same one.
 ///
-/// An operation owns what it works on: memory and buffers stay until it has ended, whether or not its event is kept. They
+/// An operation owns what it works on: memory and buffers stay until it is complete, whether or not its event is kept. They
 /// are let go when an event or queue is waited for after that, or when the next operation is submitted.
 ///
 /// >>> import usm, usm.memory
@@ -31,7 +31,7 @@ use crate::number::sequence;
 /// b'abcd'
 #[pyclass(frozen, weakref, module = "usm")]
 pub struct SyclEvent {
-    /// Whose end is the end of the operation.
+    /// The event whose completion is that of the operation.
     events: Vec<Event>,
     /// The order for a following operation.
     dependencies: Vec<Dependency>,
@@ -51,8 +51,8 @@ impl SyclEvent {
         Self { events: vec![event], dependencies, flight: None }
     }
 
-    /// An operation that has ended.
-    pub(crate) fn ended() -> Self {
+    /// An operation that is complete.
+    pub(crate) fn complete() -> Self {
         Self { events: Vec::new(), dependencies: Vec::new(), flight: None }
     }
 
@@ -61,13 +61,13 @@ impl SyclEvent {
         Self { events, dependencies, flight: Some(flight) }
     }
 
-    /// The events after which the operation has ended: one at most, unless it had nothing to do.
+    /// The events after which the operation is complete: one at most, unless it had nothing to do.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Waits for the end of the operation, and tells its error.
+    /// Waits for the completion of the operation, and returns its error.
     pub(crate) fn wait_for_end(&self, py: Python<'_>) -> PyResult<()> {
         let waited = interrupt::wait_all(py, &self.events);
         let finished = py.detach(|| {
@@ -121,7 +121,7 @@ impl SyclEvent {
     #[pyo3(signature = (arg=None))]
     fn new(arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(arg) = arg else {
-            return Ok(Self::ended());
+            return Ok(Self::complete());
         };
         let Ok(event) = arg.cast::<Self>() else {
             let found = type_name(arg);
@@ -133,7 +133,7 @@ impl SyclEvent {
         Ok(Self { events: events.clone(), dependencies: dependencies.clone(), flight: flight.clone() })
     }
 
-    /// Wait until the operation has ended.
+    /// Wait until the operation is complete.
     ///
     /// Raises UsmError when it failed. Ctrl-C ends the waiting, not the operation.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
@@ -163,7 +163,7 @@ impl SyclEvent {
         let status = py.detach(|| {
             let found = self.events.iter().map(Event::status).find(|&status| status != EventStatus::Complete);
             if found.is_none() {
-                // Who sees that the operation has ended may use its memory.
+                // A caller that sees the completion may use the memory.
                 flight::sweep();
             }
             found
@@ -184,7 +184,7 @@ impl SyclEvent {
         enums::backend_type(py, device.info().backend_name)
     }
 
-    /// The events that the operation was submitted to start after. Those that have ended may be missing.
+    /// The events that the operation was submitted to start after. Those that are complete may be missing.
     fn get_wait_list(&self) -> PyResult<Vec<Self>> {
         let mut found = Vec::new();
         for event in &self.events {
@@ -193,7 +193,7 @@ impl SyclEvent {
         Ok(found)
     }
 
-    /// When the operation was submitted, in nanoseconds of the device's clock. Waits for its end.
+    /// When the operation was submitted, in nanoseconds of the device's clock. Waits for its completion.
     ///
     /// Raises ValueError unless the queue was made with the property "enable_profiling".
     #[getter]
@@ -201,7 +201,7 @@ impl SyclEvent {
         Ok(self.times(py)?.submit_ns)
     }
 
-    /// When the operation started, in nanoseconds of the device's clock. Waits for its end.
+    /// When the operation started, in nanoseconds of the device's clock. Waits for its completion.
     ///
     /// Raises ValueError unless the queue was made with the property "enable_profiling".
     #[getter]
@@ -209,7 +209,7 @@ impl SyclEvent {
         Ok(self.times(py)?.start_ns)
     }
 
-    /// When the operation ended, in nanoseconds of the device's clock. Waits for that.
+    /// When the operation completed, in nanoseconds of the device's clock. Waits for that.
     ///
     /// Raises ValueError unless the queue was made with the property "enable_profiling".
     #[getter]
@@ -225,7 +225,7 @@ impl SyclEvent {
 
 impl Drop for SyclEvent {
     fn drop(&mut self) {
-        // What has ended goes now; the rest stays in the list.
+        // Complete events go now; the others stay in the list.
         if self.flight.take().is_some_and(|flight| flight.is_complete()) {
             let _ = Python::try_attach(|py| py.detach(flight::sweep));
         }

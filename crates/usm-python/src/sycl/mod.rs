@@ -13,7 +13,7 @@ mod platform;
 pub(crate) mod resolve;
 pub(crate) mod runtime;
 
-pub(crate) use capsule::Place;
+pub(crate) use capsule::QueueOrContext;
 pub use classes::{SyclContext, SyclDevice, SyclQueue};
 pub(crate) use dpctl::{
     device_object, own_device, plain_device_object, queue_context, queue_device, queue_object,
@@ -23,6 +23,6 @@ pub use event::SyclEvent;
 pub(crate) use listing::{platform as describe_platform, print, verbosity};
 pub use platform::SyclPlatform;
 pub(crate) use resolve::{
-    Target, cached_queue, device_objects, pickled_queue, place_of, queue_argument, queue_for, queue_of,
-    target,
+    Target, cached_queue, device_objects, pickled_queue, queue_argument, queue_for, queue_of,
+    queue_or_context, target,
 };

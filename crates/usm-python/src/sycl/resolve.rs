@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyTuple};
 use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 
-use super::capsule::{self, Place};
+use super::capsule::{self, QueueOrContext};
 use super::dpctl;
 use super::runtime;
 use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, SyclDeviceCreationError, type_name};
@@ -15,16 +15,16 @@ pub(crate) enum Target {
     /// A device alone.
     Device(Device),
     /// A context or queue that exists.
-    Place(Place),
+    Existing(QueueOrContext),
 }
 
 /// A queue for memory at `address` in a place: the one given, or one on the device of the memory.
 ///
 /// `None` when the context does not know the address.
-pub(crate) fn queue_for(py: Python<'_>, place: Place, address: usize) -> PyResult<Option<Queue>> {
+pub(crate) fn queue_for(py: Python<'_>, place: QueueOrContext, address: usize) -> PyResult<Option<Queue>> {
     let context = match place {
-        Place::Queue(queue) => return Ok(Some(queue)),
-        Place::Context(context) => context,
+        QueueOrContext::Queue(queue) => return Ok(Some(queue)),
+        QueueOrContext::Context(context) => context,
     };
     let runtime = runtime::get(py)?;
     let Some(device) = context.pointer_device(address).or_raise()? else { return Ok(None) };
@@ -34,25 +34,25 @@ pub(crate) fn queue_for(py: Python<'_>, place: Place, address: usize) -> PyResul
 /// The context or queue that an object stands for: each form of the protocol's `syclobj`, and our own classes.
 ///
 /// Errors are `ValueError` or `TypeError` that start with `name`: the key or argument that holds the object.
-pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Place> {
+pub(crate) fn queue_or_context(name: &str, object: &Bound<'_, PyAny>) -> PyResult<QueueOrContext> {
     let py = object.py();
     if let Some(queue) = dpctl::own_queue(object)? {
-        return Ok(Place::Queue(queue));
+        return Ok(QueueOrContext::Queue(queue));
     }
     if let Some(context) = dpctl::own_context(object)? {
-        return Ok(Place::Context(context));
+        return Ok(QueueOrContext::Context(context));
     }
     let runtime = runtime::get(py)?;
     if let Ok(text) = object.cast::<PyString>() {
         let selector = text.to_string_lossy().parse::<FilterSelector>().or_value_error(name)?;
         let queue = py.detach(|| runtime.select(&selector).and_then(|device| runtime.default_queue(&device)));
-        return queue.map(Place::Queue).or_value_error(name);
+        return queue.map(QueueOrContext::Queue).or_value_error(name);
     }
     if let Ok(capsule) = object.cast::<PyCapsule>() {
         return capsule::import(name, capsule, runtime);
     }
     if let Some(queue) = capsule::import_host(name, object, runtime)? {
-        return Ok(Place::Queue(queue));
+        return Ok(QueueOrContext::Queue(queue));
     }
     dpctl::place_in_capsule(name, object, runtime)?.ok_or_else(|| {
         PyTypeError::new_err(format!(
@@ -70,15 +70,15 @@ pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyA
         return runtime::default_device(py).map(Target::Device);
     };
     if let Some(queue) = dpctl::own_queue(argument)? {
-        return Ok(Target::Place(Place::Queue(queue)));
+        return Ok(Target::Existing(QueueOrContext::Queue(queue)));
     }
     if let Some(device) = device_of(py, argument)? {
         return Ok(Target::Device(device));
     }
     // Devices of the array API, ours and dpnp's, stand for a queue.
     match argument.getattr_opt(intern!(py, "sycl_queue"))? {
-        Some(queue) => place_of(name, &queue).map(Target::Place),
-        None => place_of(name, argument).map(Target::Place),
+        Some(queue) => queue_or_context(name, &queue).map(Target::Existing),
+        None => queue_or_context(name, argument).map(Target::Existing),
     }
 }
 
@@ -133,9 +133,9 @@ pub(crate) fn queue_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
     if !dpctl::is_their_queue(object)? {
         return Ok(None);
     }
-    match place_of("queue", object)? {
-        Place::Queue(queue) => Ok(Some(queue)),
-        Place::Context(_) => Ok(None),
+    match queue_or_context("queue", object)? {
+        QueueOrContext::Queue(queue) => Ok(Some(queue)),
+        QueueOrContext::Context(_) => Ok(None),
     }
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn cached_queue(key: &Bound<'_, PyAny>) -> PyResult<Queue> {
         return py.detach(|| runtime.default_queue(&device)).or_raise();
     };
     let [context, device] = pair.iter().collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
-    let Place::Context(context) = place_of("key[0]", &context)? else { return Err(wrong()) };
+    let QueueOrContext::Context(context) = queue_or_context("key[0]", &context)? else { return Err(wrong()) };
     let device = device_of(py, &device)?.ok_or_else(wrong)?;
     py.detach(|| runtime.queue_in(&context, &device)).or_raise()
 }
@@ -192,8 +192,8 @@ pub(crate) fn queue_argument(
     let runtime = runtime::get(py)?;
     match target(py, name, Some(argument))? {
         Target::Device(device) => py.detach(|| runtime.default_queue(&device)).or_raise(),
-        Target::Place(Place::Queue(queue)) => Ok(queue),
-        Target::Place(Place::Context(context)) => {
+        Target::Existing(QueueOrContext::Queue(queue)) => Ok(queue),
+        Target::Existing(QueueOrContext::Context(context)) => {
             let device = first_device(&context)?;
             py.detach(|| runtime.queue_in(&context, &device)).or_raise()
         }

@@ -235,7 +235,7 @@ impl UsmNdarray {
     /// With `max_version` (1, 0) and more it is versioned, else as before, which cannot be read-only. `dl_device` is the device that
     /// the consumer wants, by default ``__dlpack_device__()``: ``(kDLCPU, 0)`` is the memory itself where host code can touch it, and
     /// a copy of device memory. `copy` True copies in any case, None where it is needed, False never. `stream` is None or a queue;
-    /// work that others have submitted to the array's queue has ended when this returns.
+    /// work that others have submitted to the array's queue is complete when this returns.
     ///
     /// Raises BufferError where a copy is needed and not allowed, or DLPack has no word for the device or for read-only.
     ///
@@ -539,7 +539,7 @@ impl UsmNdarray {
 
     /// The array on another device: itself where it is there, a view for another queue of its context, otherwise a copy of the
     /// same kind. `target_device` is a Device, a queue, a device or a filter string. What was submitted to the queue `stream`
-    /// has ended first.
+    /// is complete first.
     ///
     /// >>> import usm.tensor as ut
     /// >>> a = ut.zeros(3)

@@ -53,7 +53,7 @@ impl Operator {
     }
 
     /// The operator that gives the same for the operands in the other order.
-    fn turned(self) -> Self {
+    fn reflected(self) -> Self {
         match self {
             Self::Less => Self::Greater,
             Self::LessEqual => Self::GreaterEqual,
@@ -77,7 +77,7 @@ impl Operator {
         let result = interrupt::run(py, bytes, move || match &other {
             // The result is in memory of the first operand's kind: the one that is furthest from the host comes first.
             Operand::Array(second) if coerced_kind([second.kind(), array.kind()]) != Some(array.kind()) => {
-                self.turned().run(second, (&array).into())
+                self.reflected().run(second, (&array).into())
             }
             other => self.run(&array, other.into()),
         })?;

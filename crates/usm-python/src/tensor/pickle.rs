@@ -80,7 +80,9 @@ pub(crate) fn array_from_pickle(
     let array = py.detach(|| UsmArray::empty(&queue, kind, &shape, dtype)).or_raise()?;
     let target = array.clone();
     bytes
-        .lend(py, array.buffer(), Pass::over(&array), move |bytes| target.copy_from_host_contiguous(bytes))?
+        .run_job(py, array.buffer(), Pass::over(&array), move |bytes| {
+            target.copy_from_host_contiguous(bytes)
+        })?
         .or_raise()?;
     // The place of each axis of the array.
     let places: Option<Vec<isize>> = (0..axes.len().cast_signed())

@@ -183,7 +183,7 @@ pub(crate) fn get_print_options(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// usm_ndarray_str(x, line_width=None, edge_items=None, threshold=None, precision=None, floatmode=None, suppress=None, sign=None, numpy=False, separator=" ", prefix="", suffix="")
 ///
 /// The elements of an array as text, as NumPy's array2string writes them: with the print options, and those given here instead.
-/// Lines after the first begin as far to the right as `prefix` is long, and leave room for `suffix`.
+/// Lines after the first begin as far to the right as `prefix` is long, and leave columns for `suffix`.
 ///
 /// >>> import usm.tensor as ut
 /// >>> ut.usm_ndarray_str(ut.zeros((2, 2), dtype="u1"), separator=", ")

@@ -34,7 +34,7 @@ pub(super) fn to_device<'py>(
     Bound::new(py, UsmNdarray::from_array(there.or_raise()?))
 }
 
-/// What was submitted to the stream has ended before the array is handed on.
+/// What was submitted to the stream is complete before the array is handed on.
 fn wait_for(py: Python<'_>, array: &UsmArray, stream: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_queue = queue_of(stream)?.is_some() || stream.hasattr("_get_capsule")?;
     if !is_queue {

@@ -80,7 +80,7 @@ impl UsmArray {
         Ok(self.view_of(self.layout.flip(axes)?))
     }
 
-    /// Turned by `k` quarters, from the first towards the second of two axes; negative ones turn back.
+    /// Rotated by `k` quarters, from the first towards the second of two axes; a negative `k` rotates back.
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): no such axis, or one twice

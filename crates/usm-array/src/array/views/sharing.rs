@@ -20,7 +20,7 @@ impl UsmArray {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Addresses tell, and not buffers: the same foreign memory may be borrowed twice. Device memory of two devices may have
+    /// Addresses tell, and not buffers: the same external memory may be borrowed twice. Device memory of two devices may have
     /// the same addresses, then the answer is [`Overlap::Yes`] though the bytes are not the same.
     #[must_use]
     pub fn shares_memory(&self, other: &Self, work_limit: usize) -> Overlap {

@@ -59,11 +59,11 @@ impl Emit {
             // SAFETY: the caller's promises; `cast` is the one for both dtypes (C1).
             return unsafe { cast(src.cast(), dst, count) };
         }
-        let room = Self::block_len(self.cast);
-        for first in (0..count).step_by(room) {
-            let part = room.min(count - first);
+        let capacity = Self::block_len(self.cast);
+        for first in (0..count).step_by(capacity) {
+            let part = capacity.min(count - first);
             let block = self.block.as_mut_ptr();
-            // SAFETY: elements of the source by 1; the block has room for the results and is nobody else's.
+            // SAFETY: elements of the source by 1; the block holds the results and is nobody else's.
             unsafe { cast(src.wrapping_add(first).cast(), block, part) };
             let skipped = first.cast_signed() * stride * size.cast_signed();
             // SAFETY: so many elements were just written to the block; the target is writable by 2.

@@ -1,6 +1,6 @@
 //! Carrying out a plan in memory that host code can touch
 //!
-//! Elements are moved as words of their size, without alignment, through raw pointers only: source and target may be foreign
+//! Elements are moved as words of their size, without alignment, through raw pointers only: source and target may be external
 //! memory.
 //!
 //! | file | job |
@@ -16,7 +16,7 @@
 //! | `narrow.rs` | a few planes to many short rows and back |
 //! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
 //! | `ordered.rs` | overlapping copies, element after element |
-//! | `word.rs` | what words are, and room for a block of them |
+//! | `word.rs` | what words are, and a buffer for a block of them |
 
 mod emit;
 mod gather;

@@ -171,14 +171,14 @@ unsafe fn by_blocks<const N: usize>(
     groups: usize,
     masks: [[[u8; REGISTER_BYTES]; N]; N],
 ) {
-    const ROOM: usize = PLANE_BYTES / REGISTER_BYTES;
+    const CAPACITY: usize = PLANE_BYTES / REGISTER_BYTES;
     let mut block: Block<{ MAX_PLANES * PLANE_BYTES }> = Block::new();
     let start = block.as_mut_ptr().cast::<__m128i>();
-    let planes: [*mut __m128i; N] = std::array::from_fn(|k| start.wrapping_add(k * ROOM));
-    for first in (0..groups).step_by(ROOM) {
-        let count = ROOM.min(groups - first);
+    let planes: [*mut __m128i; N] = std::array::from_fn(|k| start.wrapping_add(k * CAPACITY));
+    for first in (0..groups).step_by(CAPACITY) {
+        let count = CAPACITY.min(groups - first);
         let from = from.map(|from| from.wrapping_add(first * from_step));
-        // SAFETY: groups of the caller's, into the block, which has room for so many of each plane.
+        // SAFETY: groups of the caller's, into the block, which holds so many of each plane.
         unsafe { shuffle::<N, false>(planes, 1, from, from_step, count, masks) };
         for (to, plane) in to.iter().zip(planes) {
             let to = to.wrapping_add(first);

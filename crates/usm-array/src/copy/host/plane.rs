@@ -66,11 +66,11 @@ pub(super) unsafe fn copy_far<W: Word>(plane: Plane, dst: *mut W, src: *const W)
         // SAFETY: the caller's promises.
         return unsafe { copy(plane, dst, src) };
     }
-    let room = PIECE_BYTES / size_of::<W>();
+    let capacity = PIECE_BYTES / size_of::<W>();
     for i in 0..rows.count.cast_signed() {
         let (to, from) = (dst.wrapping_offset(i * rows.dst), src.wrapping_offset(i * rows.src));
-        for first in (0..row.count).step_by(room) {
-            let count = room.min(row.count - first);
+        for first in (0..row.count).step_by(capacity) {
+            let count = capacity.min(row.count - first);
             // SAFETY: words of a row, 1 to 3.
             unsafe { run(to.wrapping_add(first), from.wrapping_add(first), count) };
         }

@@ -57,15 +57,15 @@ pub(super) unsafe fn execute<W: Word>(
         let mut block: Block = Block::new();
         let block = block.as_mut_ptr().cast::<W>();
         let row = plane.row;
-        let room = Emit::block_len(cast);
+        let capacity = Emit::block_len(cast);
         for_each_step(outer, |dst, from| {
             for step in 0..plane.rows.count.cast_signed() {
                 let to = dst + step * plane.rows.dst;
                 let from = src.wrapping_offset(from + step * plane.rows.src);
-                for first in (0..row.count).step_by(room) {
-                    let count = room.min(row.count - first);
+                for first in (0..row.count).step_by(capacity) {
+                    let count = capacity.min(row.count - first);
                     let skipped = first.cast_signed();
-                    // SAFETY: source elements of the row, into the block, which has room for them.
+                    // SAFETY: source elements of the row, into the block, which holds them.
                     unsafe { gather(block, from.wrapping_offset(skipped * row.src), row.src, count) };
                     // SAFETY: so many words are in the block; the elements of the row are writable.
                     unsafe { emit.put(target(to + skipped * row.dst), row.dst, block.cast_const(), count) };

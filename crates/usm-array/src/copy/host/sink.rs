@@ -16,9 +16,9 @@ const LONG_ROW_BYTES: usize = 1024;
 pub(super) struct Sink {
     emit: Emit,
     block: Block,
-    // S1. At most `room`, the number of elements that the block has room for; so many words are in the block.
+    // S1. At most `capacity`, the number of elements that the block holds; so many words are in the block.
     filled: usize,
-    room: usize,
+    capacity: usize,
     dst_itemsize_bytes: usize,
     // S2. What is not yet written of the run begins here.
     dst: *mut u8,
@@ -31,7 +31,7 @@ impl Sink {
             emit: Emit::new(cast, stream),
             block: Block::new(),
             filled: 0,
-            room: Emit::block_len(cast),
+            capacity: Emit::block_len(cast),
             dst_itemsize_bytes: cast.dst.itemsize_bytes(),
             dst,
         }
@@ -64,24 +64,24 @@ impl Sink {
     unsafe fn write_plane<W: Word>(&mut self, plane: Plane, src: *const W) {
         let Plane { rows, row } = plane;
         let is_long = row.src == 1 && row.count * size_of::<W>() >= LONG_ROW_BYTES;
-        if is_long || row.count > self.room {
+        if is_long || row.count > self.capacity {
             for i in 0..rows.count.cast_signed() {
                 // SAFETY: a row of the plane.
                 unsafe { self.write_row(row, src.wrapping_offset(i * rows.src)) };
             }
             return;
         }
-        if rows.src < 0 && rows.count * row.count > self.room {
+        if rows.src < 0 && rows.count * row.count > self.capacity {
             // SAFETY: the caller's promises; a row fits into the block.
             return unsafe { self.write_upwards(plane, src) };
         }
         let copy = self.emit.copy_rows::<W>();
         let mut done = 0;
         while done < rows.count {
-            let fits = (self.room - self.filled) / row.count;
+            let fits = (self.capacity - self.filled) / row.count;
             if fits == 0 {
                 // SAFETY: condition 2.
-                unsafe { self.make_room::<W>(row.count) };
+                unsafe { self.flush_for::<W>(row.count) };
                 continue;
             }
             let count = fits.min(rows.count - done);
@@ -110,18 +110,18 @@ impl Sink {
         // Of the plane, `missing` rows are not read, `rest` words not written; the last `filled` of these end the block.
         let (mut missing, mut rest, mut filled) = (rows.count, rows.count * row.count, 0);
         while rest > 0 {
-            let count = missing.min((self.room - filled) / row.count);
+            let count = missing.min((self.capacity - filled) / row.count);
             let part = Plane {
                 rows: Loop { count, dst: -row.count.cast_signed(), src: -rows.src },
                 row: Loop { dst: 1, ..row },
             };
             let from = src.wrapping_offset((missing - 1).cast_signed() * rows.src);
-            let to = block.wrapping_add(self.room - filled - row.count);
+            let to = block.wrapping_add(self.capacity - filled - row.count);
             // SAFETY: rows of the plane, by 1; so many fit into the block before what is there.
             unsafe { copy(part, to, from) };
             missing -= count;
             filled += count * row.count;
-            let first = block.wrapping_add(self.room - filled);
+            let first = block.wrapping_add(self.capacity - filled);
             let place = self.dst.wrapping_add((rest - filled) * itemsize);
             let kept = if missing == 0 { 0 } else { self.emit.kept(place.addr().wrapping_neg(), row.count) };
             let written = filled - kept;
@@ -140,7 +140,7 @@ impl Sink {
     ///
     /// # Safety
     /// Condition 2 of [`write`](Self::write) for what is in the block.
-    unsafe fn make_room<W: Word>(&mut self, row: usize) {
+    unsafe fn flush_for<W: Word>(&mut self, row: usize) {
         let end = self.dst.wrapping_add(self.filled * self.dst_itemsize_bytes);
         let kept = self.emit.kept(end.addr(), row);
         self.filled -= kept;
@@ -165,9 +165,9 @@ impl Sink {
         let block = self.block.as_mut_ptr().cast::<W>();
         let mut first = 0;
         while first < row.count {
-            let count = self.room.min(row.count - first);
+            let count = self.capacity.min(row.count - first);
             if row.src != 0 || first == 0 {
-                // SAFETY: words of the row by 1, into the block, which is empty and has room for them.
+                // SAFETY: words of the row by 1, into the block, which is empty and large enough for them.
                 unsafe { gather(block, src.wrapping_offset(first.cast_signed() * row.src), row.src, count) };
             }
             // SAFETY: so many words are in the block: now, or since the first time when all are the same.

@@ -323,7 +323,7 @@ proptest! {
         }
         let plan = if shift < 0 { plan.reversed() } else { plan };
         let start = memory.as_mut_ptr().cast::<u8>();
-        // SAFETY: the memory has room for the layout at all of these offsets.
+        // SAFETY: the memory holds the layout at all of these offsets.
         unsafe { execute_in_order(&plan, 4, start, start) };
         prop_assert_eq!(memory, expected);
     }

@@ -57,15 +57,15 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
     if let Some((outer, batch)) = batches {
         let src_rows = &mut src_rows[..along];
         displacements(&tiles.along, 0, |axis| axis.src, src_rows);
-        let (block, room) = (across * along, BATCH_BYTES / size_of::<W>());
-        let each = (room / block).max(1);
+        let (block, capacity) = (across * along, BATCH_BYTES / size_of::<W>());
+        let each = (capacity / block).max(1);
         for_each_step(outer, |outer_dst, outer_src| {
             for first in (0..batch.count).step_by(each) {
                 let count = each.min(batch.count - first);
                 for number in 0..count {
                     let from = tiles.src_start + outer_src + batch.src * (first + number).cast_signed();
                     let to = buffer.wrapping_add(number * block);
-                    // SAFETY: by T1 and T2 these are source elements of the plan; the buffer has room for so many blocks.
+                    // SAFETY: by T1 and T2 these are source elements of the plan; the buffer holds so many blocks.
                     unsafe { load(to, along, src.wrapping_offset(from), src_rows, kernel, across) };
                 }
                 let to = tiles.dst_start + outer_dst + batch.dst * first.cast_signed();
@@ -98,7 +98,7 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
                 let dst_rows = &mut dst_rows[..block_across.min(across - first_across)];
                 displacements(&tiles.across, first_across, |axis| axis.dst, dst_rows);
                 let from = src_start.wrapping_offset(first_across.cast_signed() * across_step);
-                // SAFETY: by T1 and T2 these are source elements of the plan; the buffer has room for as many rows of that pitch as a
+                // SAFETY: by T1 and T2 these are source elements of the plan; the buffer holds as many rows of that pitch as a
                 // block has.
                 unsafe { load(buffer, pitch, from, src_rows, kernel, dst_rows.len()) };
                 for (row, &displacement) in dst_rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Words: unsigned integers in the place of elements of their size; and room for a block of them
+//! Words: unsigned integers in the place of elements of their size; and a buffer for a block of them
 
 use std::mem::MaybeUninit;
 

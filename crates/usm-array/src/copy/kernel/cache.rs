@@ -33,18 +33,18 @@ pub(super) type Reason = &'static str;
 ///
 /// What is dropped stays in memory all the same, about 1.8 MB a kernel on the OpenCL CPU runtime, and is built anew when it is
 /// needed again. So this is large; it bounds the contexts that are kept alive.
-pub(super) const MAX_PLACES: usize = 32;
+pub(super) const MAX_DEVICES: usize = 32;
 
 /// Kernels for strided copies, built when they are first needed, since each takes some 40 to 130 ms on the OpenCL CPU runtime.
 #[derive(Debug, Default)]
 pub(crate) struct StridedKernels {
     /// The one used last is the last one. Locked for look-ups only, never during a build.
-    places: ForkMutex<Vec<Arc<Place>>>,
+    devices: ForkMutex<Vec<Arc<DeviceKernels>>>,
 }
 
 /// The kernels of one device in one context, which they keep alive.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct DeviceKernels {
     context: Context,
     device: Device,
     kernels: [[Slot; SIZES.len()]; 2],
@@ -54,12 +54,12 @@ pub(super) struct Place {
 struct Slot {
     kernel: ForkOnce<Result<Kernel, Reason>>,
     /// Held during the build.
-    turn: PerProcess<Mutex<()>>,
+    build_lock: PerProcess<Mutex<()>>,
 }
 
 impl Slot {
     const fn new() -> Self {
-        Self { kernel: ForkOnce::new(), turn: PerProcess::new(Mutex::new(())) }
+        Self { kernel: ForkOnce::new(), build_lock: PerProcess::new(Mutex::new(())) }
     }
 }
 
@@ -72,33 +72,35 @@ impl StridedKernels {
 
     /// None built yet.
     pub(crate) const fn new() -> Self {
-        Self { places: ForkMutex::new(Vec::new()) }
+        Self { devices: ForkMutex::new(Vec::new()) }
     }
 
     /// The kernels for a queue. The ones used longest ago are forgotten when there are too many.
-    pub(super) fn place(&self, queue: &Queue) -> Arc<Place> {
-        let mut places = self.places.lock();
-        let is_it = |place: &Arc<Place>| place.device == *queue.device() && place.context == *queue.context();
-        let place = match places.iter().rposition(is_it) {
-            Some(found) => places.remove(found),
-            None => Arc::new(Place {
+    pub(super) fn on_device(&self, queue: &Queue) -> Arc<DeviceKernels> {
+        let mut devices = self.devices.lock();
+        let is_it = |on_device: &Arc<DeviceKernels>| {
+            on_device.device == *queue.device() && on_device.context == *queue.context()
+        };
+        let on_device = match devices.iter().rposition(is_it) {
+            Some(found) => devices.remove(found),
+            None => Arc::new(DeviceKernels {
                 context: queue.context().clone(),
                 device: queue.device().clone(),
                 kernels: [const { [const { Slot::new() }; SIZES.len()] }; 2],
             }),
         };
-        places.push(Arc::clone(&place));
-        let forgotten = (places.len() > MAX_PLACES).then(|| places.remove(0));
+        devices.push(Arc::clone(&on_device));
+        let forgotten = (devices.len() > MAX_DEVICES).then(|| devices.remove(0));
         // Releasing a context takes its time.
-        drop(places);
+        drop(devices);
         drop(forgotten);
-        place
+        on_device
     }
 }
 
-impl Place {
+impl DeviceKernels {
     /// How many work-items share a block: one where processors with caches of their own do the work, else enough for memory that
-    /// wants neighbouring items at neighbouring places.
+    /// wants adjacent items at adjacent places.
     pub(super) fn lanes(&self) -> usize {
         if self.device.info().device_type == DeviceType::Cpu { 1 } else { 64 }
     }
@@ -118,7 +120,7 @@ impl Place {
         let built = match slot.kernel.get() {
             Some(built) => built,
             None => {
-                let _turn = slot.turn.get().lock().unwrap_or_else(PoisonError::into_inner);
+                let _build_lock = slot.build_lock.get().lock().unwrap_or_else(PoisonError::into_inner);
                 slot.kernel.get_or_init(|| self.build(MODULES[job as usize][size]))
             }
         };

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use usm_memory::usm_core::{Error, Event, KernelArgument, NdRange, Queue, Result};
 
 use super::plan::CopyPlan;
-use cache::{Place, Reason};
+use cache::{DeviceKernels, Reason};
 use nest::Nest;
 
 impl StridedKernels {
@@ -43,7 +43,7 @@ impl StridedKernels {
     /// Copies elements of so many bytes after the dependencies, by a plan that counts from the two addresses.
     ///
     /// # Safety
-    /// Until the event has ended:
+    /// Until the event is complete:
     /// 1. The target elements of the plan are USM that the device of the queue may write, or any memory of the process where it has
     ///    `usm_system_allocations`, each for one pair, and used by nobody else.
     /// 2. The source elements of the plan are such memory that it may read, none of them one of the target, written by nobody.
@@ -61,11 +61,11 @@ impl StridedKernels {
         dependencies: &[Event],
     ) -> Result<Event> {
         let addresses = [dst.addr(), src.addr()];
-        let (place, nest) =
+        let (on_device, nest) =
             self.prepare(queue, Job::Copy, plan, item_bytes, addresses).map_err(refused(queue))?;
         let ends = copy_ends(plan, item_bytes, dst, src);
         // SAFETY: promises 1 and 2; the nest visits the pairs of the plan (N1).
-        unsafe { submit(&place, queue, Job::Copy, &nest, item_bytes, &ends, dependencies) }
+        unsafe { submit(&on_device, queue, Job::Copy, &nest, item_bytes, &ends, dependencies) }
     }
 
     /// Sets elements to one value of as many bytes as they have. The source of the plan means nothing; otherwise as
@@ -86,10 +86,10 @@ impl StridedKernels {
     ) -> Result<Event> {
         let item_bytes = element.len();
         let prepared = self.prepare(queue, Job::Fill, plan, item_bytes, [dst.addr(), 0]);
-        let (place, nest) = prepared.map_err(refused(queue))?;
+        let (on_device, nest) = prepared.map_err(refused(queue))?;
         let ends = fill_ends(plan, element, dst);
         // SAFETY: promise 1; the nest visits the elements of the plan (N1).
-        unsafe { submit(&place, queue, Job::Fill, &nest, item_bytes, &ends, dependencies) }
+        unsafe { submit(&on_device, queue, Job::Fill, &nest, item_bytes, &ends, dependencies) }
     }
 
     fn prepare(
@@ -99,16 +99,16 @@ impl StridedKernels {
         plan: &CopyPlan,
         item_bytes: usize,
         addresses: [usize; 2],
-    ) -> Result<(Arc<Place>, Nest), Reason> {
+    ) -> Result<(Arc<DeviceKernels>, Nest), Reason> {
         // All elements are aligned alike: they are whole elements apart.
         if item_bytes == 0 || !addresses.iter().all(|address| address.is_multiple_of(item_bytes.min(8))) {
             return Err("elements that are not aligned");
         }
-        let place = self.place(queue);
-        let nest =
-            Nest::new(plan, place.compute_units(), place.lanes()).ok_or("kernels have at most 8 loops")?;
-        place.kernel(job, item_bytes)?;
-        Ok((place, nest))
+        let on_device = self.on_device(queue);
+        let nest = Nest::new(plan, on_device.compute_units(), on_device.lanes())
+            .ok_or("kernels have at most 8 loops")?;
+        on_device.kernel(job, item_bytes)?;
+        Ok((on_device, nest))
     }
 }
 
@@ -138,7 +138,7 @@ fn fill_ends(plan: &CopyPlan, element: &[u8], dst: *mut u8) -> Vec<KernelArgumen
 /// # Safety
 /// Those of [`StridedKernels::copy`], for the pairs of the nest, from its first one on.
 unsafe fn submit(
-    place: &Place,
+    on_device: &DeviceKernels,
     queue: &Queue,
     job: Job,
     nest: &Nest,
@@ -146,7 +146,7 @@ unsafe fn submit(
     ends: &[KernelArgument],
     dependencies: &[Event],
 ) -> Result<Event> {
-    let kernel = place.kernel(job, item_bytes).map_err(refused(queue))?;
+    let kernel = on_device.kernel(job, item_bytes).map_err(refused(queue))?;
     let arguments: Vec<_> = ends.iter().copied().chain(nest.numbers().map(KernelArgument::from)).collect();
     let lanes = nest.lanes.min(kernel.info().work_group_size);
     // SAFETY: promise 1 of it: two pointers, or one and two halves of a value, then `long`s, as in `kernels/strided.cl`; 2: the

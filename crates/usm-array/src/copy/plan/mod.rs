@@ -32,7 +32,7 @@ pub(super) struct Loop {
 
 impl Loop {
     /// Lets the loop begin at its other end, and moves where both sides start: to elements, whose displacements do not overflow.
-    fn turn(&mut self, dst_start: &mut isize, src_start: &mut isize) {
+    fn reverse(&mut self, dst_start: &mut isize, src_start: &mut isize) {
         let last = (self.count - 1).cast_signed();
         *dst_start += last * self.dst;
         *src_start += last * self.src;
@@ -74,7 +74,7 @@ impl CopyPlan {
             }
             if axis.dst < 0 {
                 // The last index is an element on both sides, so none of this overflows, by L3.
-                axis.turn(&mut dst_start, &mut src_start);
+                axis.reverse(&mut dst_start, &mut src_start);
             }
             loops.push(axis);
         }

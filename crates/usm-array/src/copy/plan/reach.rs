@@ -58,7 +58,7 @@ impl CopyPlan {
     pub(crate) fn reversed(mut self) -> Self {
         let dense = self.row().dst == 1 && self.row().src == 1;
         let rows = self.loops.len() - usize::from(dense && !self.loops.is_empty());
-        (0..rows).for_each(|axis| self.turn(axis));
+        (0..rows).for_each(|axis| self.reverse(axis));
         self
     }
 
@@ -68,15 +68,15 @@ impl CopyPlan {
         for axis in 0..self.loops.len() {
             size /= self.loops[axis].count;
             if self.loops[axis].src < 0 && size >= inside {
-                self.turn(axis);
+                self.reverse(axis);
             }
         }
         self
     }
 
     /// Lets one of the loops begin at its other end.
-    fn turn(&mut self, axis: usize) {
+    fn reverse(&mut self, axis: usize) {
         // P2: both ends are displacements of elements.
-        self.loops[axis].turn(&mut self.dst_start, &mut self.src_start);
+        self.loops[axis].reverse(&mut self.dst_start, &mut self.src_start);
     }
 }

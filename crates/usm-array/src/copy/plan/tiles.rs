@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use super::{CopyPlan, Loop};
 use crate::layout::Axes;
 
-/// Elements on neighbouring indices of an axis share a line below this many bytes from one to the next.
+/// Elements on adjacent indices of an axis share a line below this many bytes from one to the next.
 const LINE_BYTES: usize = 64;
 
 /// A plan whose innermost loops are two groups. The elements of a group are equally far from each other, on the source's side
@@ -53,14 +53,14 @@ impl Tiles {
         take(&mut rest, &mut along, outside.len(), wanted, Some(fastest), |axis| axis.dst);
         for axis in rest.iter_mut().filter(|axis| axis.src < 0 && axis.count > 0) {
             // Forwards in the source; where that is in the target does not matter.
-            axis.turn(&mut tiles.dst_start, &mut tiles.src_start);
+            axis.reverse(&mut tiles.dst_start, &mut tiles.src_start);
         }
         let mut across: Axes<Loop> = Axes::new();
         take(&mut rest, &mut across, fastest, wanted, None, |axis| axis.src);
         tiles.across = across.iter().rev().copied().collect();
         tiles.along = along.iter().rev().copied().collect();
         tiles.outer = rest.iter().copied().filter(|axis| axis.count > 0).collect();
-        // Reads wait for memory and writes do not: neighbours in the source come one after the other.
+        // Reads wait for memory and writes do not: adjacent elements of the source come one after the other.
         tiles.outer.sort_by_key(|axis| Reverse(axis.src.unsigned_abs()));
         Some(tiles)
     }

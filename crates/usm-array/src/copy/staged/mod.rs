@@ -1,8 +1,8 @@
 //! Pieces of device memory, to and from host memory: a queue copies one piece while host code works on another
 //!
-//! The plan has cut them, see `plan/pieces.rs`. `room.rs` is the host memory.
+//! The plan has cut them, see `plan/pieces.rs`. `buffers.rs` is the host memory.
 
-mod room;
+mod buffers;
 
 use std::slice;
 
@@ -14,7 +14,7 @@ use super::host::execute_piece;
 use super::kernel::StridedKernels;
 use super::plan::{CopyPlan, Side};
 use crate::error::Result;
-use room::Staging;
+use buffers::Staging;
 
 /// How many elements all pieces have, and whether results of as many bytes go past the caches.
 fn size_of_all(pieces: &[CopyPlan], cast: Cast) -> (usize, bool) {
@@ -44,14 +44,14 @@ pub(super) unsafe fn read_spans(
     let submit = |staging: &mut Staging<'_>, piece: CopyPlan| {
         let span = piece.span(Side::Source);
         let (skipped, len_bytes) = (span.start * itemsize.cast_signed(), span.len() * itemsize);
-        let room = staging.room(len_bytes)?;
+        let buffer = staging.buffer(len_bytes)?;
         // SAFETY: the bytes that the piece spans, readable by promise 2, into memory of our own that `staging` keeps until the event
-        // has ended.
-        let event = unsafe { queue.memcpy(room, src.wrapping_offset(skipped), len_bytes, &[]) };
+        // is complete.
+        let event = unsafe { queue.memcpy(buffer, src.wrapping_offset(skipped), len_bytes, &[]) };
         staging.pending = Some(submitted(event)?);
         Ok((piece, skipped))
     };
-    // SAFETY: the rooms hold what the pieces span; promise 1.
+    // SAFETY: the buffers hold what the pieces span; promise 1.
     unsafe { read(queue, pieces, cast, dst, submit) }
 }
 
@@ -69,21 +69,21 @@ pub(super) unsafe fn read_packed(
     let itemsize = cast.src.itemsize_bytes();
     let submit = |staging: &mut Staging<'_>, piece: CopyPlan| {
         let (pack, unpack) = piece.through_packed(Side::Target);
-        let room = staging.usm_room(pack.size() * itemsize)?;
+        let buffer = staging.usm_buffer(pack.size() * itemsize)?;
         // SAFETY: elements of the source that nobody writes, by promise 2, each packed in a place of its own.
-        let event = unsafe { StridedKernels::global().copy(queue, &pack, itemsize, room, src, &[]) };
+        let event = unsafe { StridedKernels::global().copy(queue, &pack, itemsize, buffer, src, &[]) };
         staging.pending = Some(submitted(event)?);
         Ok((unpack, 0))
     };
-    // SAFETY: the rooms hold the packed elements; promise 1.
+    // SAFETY: the buffers hold the packed elements; promise 1.
     unsafe { read(queue, pieces, cast, dst, submit) }
 }
 
-/// Has each piece copied into a room, and copies it from there while the next one is under way. `submit` says how: by a plan that
-/// counts from so many bytes before the room.
+/// Has each piece copied into a buffer, and copies it from there while the next one is under way. `submit` says how: by a plan that
+/// counts from so many bytes before the buffer.
 ///
 /// # Safety
-/// Promise 1 of [`read_spans`]; the elements are in the room once what is pending there has ended.
+/// Promise 1 of [`read_spans`]; the elements are in the buffer once what is pending there is complete.
 unsafe fn read<'a>(
     queue: &'a Queue,
     pieces: Vec<CopyPlan>,
@@ -98,7 +98,7 @@ unsafe fn read<'a>(
         let submitted = piece.map(|piece| submit(&mut next, piece)).transpose()?;
         if let Some((plan, skipped)) = waiting.take() {
             let from = current.start()?.cast_const().wrapping_offset(-skipped);
-            // SAFETY: the elements are in the room; promise 1.
+            // SAFETY: the elements are in the buffer; promise 1.
             unsafe { execute_piece(plan, cast, size, stream, dst, from) };
         }
         waiting = submitted;
@@ -130,18 +130,18 @@ pub(super) unsafe fn write_spans(
         let span = piece.span(Side::Target);
         let skipped = span.start * itemsize.cast_signed();
         let (to, len_bytes) = (dst.wrapping_offset(skipped), span.len() * itemsize);
-        let room = staging.room(len_bytes)?;
+        let buffer = staging.buffer(len_bytes)?;
         // Pieces of interleaved axes may overlap, and queues may be out of order.
         let before = last.as_ref().map_or(&[][..], slice::from_ref);
         if piece.dense_target_loops() < piece.loops.len() {
-            // SAFETY: the bytes that the piece spans, into memory of our own, which `staging` keeps until the event has ended.
-            staging.pending = Some(submitted(unsafe { queue.memcpy(room, to, len_bytes, before) })?);
+            // SAFETY: the bytes that the piece spans, into memory of our own, which `staging` keeps until the event is complete.
+            staging.pending = Some(submitted(unsafe { queue.memcpy(buffer, to, len_bytes, before) })?);
             staging.settle()?;
         }
-        // SAFETY: the room is what the piece spans; promise 2.
-        unsafe { execute_piece(piece, cast, size, false, room.wrapping_offset(-skipped), src) };
+        // SAFETY: the buffer is what the piece spans; promise 2.
+        unsafe { execute_piece(piece, cast, size, false, buffer.wrapping_offset(-skipped), src) };
         // SAFETY: as above, the other way round.
-        let event = submitted(unsafe { queue.memcpy(to, room, len_bytes, before) })?;
+        let event = submitted(unsafe { queue.memcpy(to, buffer, len_bytes, before) })?;
         staging.pending = Some(event.clone());
         last = Some(event);
         std::mem::swap(&mut staging, &mut other);
@@ -166,12 +166,12 @@ pub(super) unsafe fn write_packed(
     let [mut staging, mut other] = Staging::two(queue);
     for piece in pieces {
         let (pack, unpack) = piece.through_packed(Side::Source);
-        let room = staging.usm_room(pack.size() * itemsize)?;
-        // SAFETY: promise 2; there is room for the packed elements.
-        unsafe { execute_piece(pack, cast, size, false, room, src) };
-        // SAFETY: elements of the target that nobody else touches, by promise 1, each written once, from a room that `staging` keeps
-        // until the event has ended.
-        let event = unsafe { StridedKernels::global().copy(queue, &unpack, itemsize, dst, room, &[]) };
+        let buffer = staging.usm_buffer(pack.size() * itemsize)?;
+        // SAFETY: promise 2; the memory holds the packed elements.
+        unsafe { execute_piece(pack, cast, size, false, buffer, src) };
+        // SAFETY: elements of the target that nobody else touches, by promise 1, each written once, from a buffer that `staging` keeps
+        // until the event is complete.
+        let event = unsafe { StridedKernels::global().copy(queue, &unpack, itemsize, dst, buffer, &[]) };
         staging.pending = Some(submitted(event)?);
         std::mem::swap(&mut staging, &mut other);
     }

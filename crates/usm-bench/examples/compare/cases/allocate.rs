@@ -23,15 +23,15 @@ pub(crate) fn all(stage: &Stage) {
     let queue: &'static Queue = Box::leak(Box::new(queue));
     for (label, bytes) in [("64 B", 64), ("4 KiB", 4096), ("1 MiB", 1 << 20), ("64 MiB", 64_usize << 20)] {
         // A buffer of the default queue is one of the pool of the process.
-        stage.case(Case::new(format!("guarded/allocate {label}, pool")).over_processes(), || {
+        stage.case(Case::new(format!("protected/allocate {label}, pool")).over_processes(), || {
             allocating(bytes, move |kind| UsmBuffer::allocate(queue, kind, bytes).unwrap())
         });
         // Of the backend itself, which keeps freed blocks.
-        stage.case(Case::new(format!("guarded/allocate {label}, direct")), || {
+        stage.case(Case::new(format!("protected/allocate {label}, direct")), || {
             allocating(bytes, move |kind| queue.allocate(kind, bytes).unwrap())
         });
     }
-    stage.case(Case::new("guarded/copy 64 MiB"), || {
+    stage.case(Case::new("protected/copy 64 MiB"), || {
         let copy = |name, kind| {
             let [from, to] = [(); 2].map(|()| UsmArray::full(queue, kind, &[64 << 20], 1_u8).unwrap());
             Contender::timed(name, move || to.assign(&from).unwrap())

@@ -374,9 +374,9 @@ pub(crate) fn halo_plane(nt: bool, dst: Dst, src: Src, inner: usize, side: usize
     unsafe {
         let mut buffer = std::mem::MaybeUninit::<[u64; 4096]>::uninit();
         let buffer = buffer.as_mut_ptr().cast::<u64>();
-        let room = 4096 / inner.max(1);
-        for first in (0..inner).step_by(room.max(1)) {
-            let rows = room.max(1).min(inner - first);
+        let capacity = 4096 / inner.max(1);
+        for first in (0..inner).step_by(capacity.max(1)) {
+            let rows = capacity.max(1).min(inner - first);
             let out = if nt { buffer } else { (dst as *mut u64).add(first * inner) };
             for r in 0..rows {
                 let from = (src as *const u64).add((first + r) * side);

@@ -1,4 +1,4 @@
-//! The allocator of guarded device memory: slabs of small blocks and coalesced ranges of pages.
+//! The allocator of protected device memory: slabs of small blocks and coalesced ranges of pages.
 
 use std::ptr::NonNull;
 

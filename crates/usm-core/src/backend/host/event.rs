@@ -9,7 +9,7 @@ use crate::fork::{self, ForkOnce};
 
 const SUBMITTED: u8 = 0;
 const RUNNING: u8 = 1;
-const ENDED: u8 = 2;
+const COMPLETE: u8 = 2;
 
 /// The state of one job, from its submission on. It has no link to other events, so that dropping one drops one.
 #[derive(Debug)]
@@ -66,23 +66,23 @@ impl HostEvent {
         }
     }
 
-    /// Tells everybody that the job has ended; what it wrote is visible to whoever sees the end.
-    pub(super) fn end(&self) {
-        self.progress.store(ENDED, Ordering::Release);
+    /// Marks the job complete. A thread that sees the mark also sees all that the job wrote.
+    pub(super) fn complete(&self) {
+        self.progress.store(COMPLETE, Ordering::Release);
     }
 
-    /// Why the job failed, if it has ended like that.
+    /// Why the job failed, if it did.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.get().map(String::as_str)
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        self.progress.load(Ordering::Acquire) == ENDED
+    pub(super) fn is_complete(&self) -> bool {
+        self.progress.load(Ordering::Acquire) == COMPLETE
     }
 
     /// Whether the job was pending in the parent when this process was forked.
     pub(super) fn is_lost(&self) -> bool {
-        !self.has_ended() && !fork::is_generation(self.generation)
+        !self.is_complete() && !fork::is_generation(self.generation)
     }
 
     /// In a forked child, what was pending in the parent is over as far as it ever is.
@@ -103,7 +103,7 @@ impl HostEvent {
         self.slot.store(slot, Ordering::Relaxed);
     }
 
-    /// The times of an event that has ended, if its queue records them.
+    /// The times of an event that is complete, if its queue records them.
     pub(super) fn times(&self) -> Option<ProfilingTimes> {
         let Times { submit, start, end } = self.times.as_ref()?;
         let [submit_ns, start_ns, end_ns] = [submit, start, end].map(|time| time.load(Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! The jobs that have not ended, and which of them wait for which.
+//! The jobs that are not complete, and which of them wait for which.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ struct Job {
     event: Arc<HostEvent>,
     /// Until it is taken to be run.
     work: Option<Work>,
-    /// How many of its dependencies have not ended. With 0 it is ready.
+    /// How many of its dependencies are not complete. With 0 it is ready.
     waits_for: usize,
     /// Slots of the jobs that wait for this one.
     dependents: Vec<usize>,
@@ -44,7 +44,7 @@ impl Taken {
 
 /// All jobs from their submission to their end. Slots instead of links: chains of any length need no recursion.
 ///
-/// Invariant G1: an event that has not ended has a job here, in the slot that it names.
+/// Invariant G1: an event that is not complete has a job here, in the slot that it names.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     slots: Vec<Option<Job>>,
@@ -86,7 +86,7 @@ impl Graph {
             self.slots.push(None);
             self.slots.len() - 1
         });
-        dependencies.retain(|dependency| !dependency.has_ended());
+        dependencies.retain(|dependency| !dependency.is_complete());
         for dependency in &dependencies {
             // There, by G1.
             if let Some(job) = self.job(dependency.slot()) {
@@ -133,7 +133,7 @@ impl Graph {
     /// Ends a job that was taken and has run. Jobs that waited for nothing else become ready.
     pub(super) fn finish(&mut self, slot: usize) {
         let Some(job) = self.slots.get_mut(slot).and_then(Option::take) else { return };
-        job.event.end();
+        job.event.complete();
         for dependent in job.dependents {
             let Some(waiting) = self.job(dependent) else { continue };
             waiting.waits_for -= 1;
@@ -149,12 +149,12 @@ impl Graph {
         }
     }
 
-    /// What the job of an event waits for, without what has ended.
+    /// What the job of an event waits for, without what is complete.
     pub(super) fn dependencies(&self, event: &HostEvent) -> Vec<Arc<HostEvent>> {
         let job = self.slots.get(event.slot()).and_then(Option::as_ref);
         let job = job.filter(|job| std::ptr::eq(&*job.event, event));
         let dependencies = job.map_or(&[][..], |job| &job.dependencies);
-        dependencies.iter().filter(|dependency| !dependency.has_ended()).cloned().collect()
+        dependencies.iter().filter(|dependency| !dependency.is_complete()).cloned().collect()
     }
 
     fn job(&mut self, slot: usize) -> Option<&mut Job> {

@@ -17,11 +17,11 @@ pub(super) struct Operand {
 pub(super) enum Work {
     /// None: a barrier or a hint, of which only the order matters.
     Nothing,
-    /// Invariant J1: both ranges of `len_bytes` bytes are valid, for writing and reading, until the job has ended.
+    /// Invariant J1: both ranges of `len_bytes` bytes are valid, for writing and reading, until the job is complete.
     Copy { dst: Operand, src: Operand, len_bytes: usize },
-    /// Invariant J2: the range of `count * len` bytes is valid for writing until the job has ended; `len` is 1 to 16.
+    /// Invariant J2: the range of `count * len` bytes is valid for writing until the job is complete; `len` is 1 to 16.
     Fill { dst: Operand, pattern: [u8; 16], len: usize, count: usize },
-    /// Invariant J3: each operand is valid for what the task does with it until the job has ended.
+    /// Invariant J3: each operand is valid for what the task does with it until the job is complete.
     Task { memory: Vec<Operand>, len_bytes: usize, task: HostTask },
 }
 

@@ -15,7 +15,7 @@ const DEFAULT_ALIGN_BYTES: usize = 64;
 const HUGE_PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 #[derive(Debug)]
-enum Place {
+enum Storage {
     Heap,
     Arena(Extent),
 }
@@ -26,7 +26,7 @@ struct Block {
     kind: UsmKind,
     context: u64,
     device: Arc<SimulatedDevice>,
-    place: Place,
+    storage: Storage,
     /// Shared with the jobs that use the block, from the first one on.
     in_use: Option<Arc<()>>,
 }
@@ -34,9 +34,9 @@ struct Block {
 /// All live blocks of a host backend.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// Invariant B1: the key is the address of a live block from the place that the value names.
+    /// Invariant B1: the key is the address of a live block in the storage that the value names.
     blocks: BTreeMap<usize, Block>,
-    /// Blocks that were freed while jobs used them. Their memory goes back when those have ended: until then nobody else gets it.
+    /// Blocks that were freed while jobs used them. Their memory goes back when those are complete: until then nobody else gets it.
     freed_in_use: Vec<(usize, Block)>,
     /// Reserved at the first device allocation.
     arena: Option<Arena>,
@@ -62,26 +62,31 @@ impl Memory {
         if !device.reserve(len) {
             return None;
         }
-        let block = self.place(kind, len_bytes, align_bytes);
-        let Some((address, place)) = block else {
+        let block = self.allocate_storage(kind, len_bytes, align_bytes);
+        let Some((address, storage)) = block else {
             device.unreserve(len);
             return None;
         };
         let device = Arc::clone(device);
-        let block = Block { len_bytes, kind, context, device, place, in_use: None };
+        let block = Block { len_bytes, kind, context, device, storage, in_use: None };
         self.blocks.insert(address.expose_provenance().get(), block);
         Some(address)
     }
 
-    fn place(&mut self, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Option<(NonNull<u8>, Place)> {
+    fn allocate_storage(
+        &mut self,
+        kind: UsmKind,
+        len_bytes: usize,
+        align_bytes: usize,
+    ) -> Option<(NonNull<u8>, Storage)> {
         if kind.is_host_accessible() {
-            return Some((allocate_heap(len_bytes, align_bytes)?, Place::Heap));
+            return Some((allocate_heap(len_bytes, align_bytes)?, Storage::Heap));
         }
         if self.arena.is_none() {
             self.arena = Some(Arena::new(self.arena_bytes).ok()?);
         }
         let (address, extent) = self.arena.as_mut()?.allocate(len_bytes, align_bytes)?;
-        Some((address, Place::Arena(extent)))
+        Some((address, Storage::Arena(extent)))
     }
 
     /// Frees a block. An address that is no block is left alone. Freeing does not wait: for jobs that still use the block, its
@@ -108,11 +113,11 @@ impl Memory {
 
     fn give_back(&mut self, address: usize, block: Block) {
         block.device.unreserve(block.len_bytes as u64);
-        match (block.place, &mut self.arena) {
+        match (block.storage, &mut self.arena) {
             // SAFETY: B1: from the C allocator, out of the table, and no job uses it any more.
-            (Place::Heap, _) => unsafe { libc::free(ptr::with_exposed_provenance_mut(address)) },
-            (Place::Arena(extent), Some(arena)) => arena.free(address, extent),
-            (Place::Arena(_), None) => {}
+            (Storage::Heap, _) => unsafe { libc::free(ptr::with_exposed_provenance_mut(address)) },
+            (Storage::Arena(extent), Some(arena)) => arena.free(address, extent),
+            (Storage::Arena(_), None) => {}
         }
     }
 
@@ -152,14 +157,14 @@ impl Memory {
             .map(|(first, block)| (start - first, block))
             .filter(|(offset, block)| *offset < block.len_bytes)
         else {
-            let is_guarded = self.arena.as_ref().is_some_and(|arena| arena.contains(start));
+            let is_protected = self.arena.as_ref().is_some_and(|arena| arena.contains(start));
             let host = Operand { bytes: address, _in_use: None };
-            return if allows_host && !is_guarded { Ok(host) } else { Err(unreachable()) };
+            return if allows_host && !is_protected { Ok(host) } else { Err(unreachable()) };
         };
         // Host code reaches the memory: for another context it is host memory, as it is for a SYCL runtime.
         let is_host_memory = allows_host && block.kind.is_host_accessible();
         if block.context != queue.context.id && !is_host_memory {
-            return Err(Error::ForeignContext {
+            return Err(Error::OtherContext {
                 operation,
                 address: start,
                 memory_context: context_name(block.context, &block.device),
@@ -169,8 +174,8 @@ impl Memory {
         if len_bytes > block.len_bytes - offset {
             return Err(unreachable());
         }
-        let bytes = match (&block.place, &self.arena) {
-            (Place::Arena(_), Some(arena)) => arena.backing(start, len_bytes).map(NonNull::as_ptr),
+        let bytes = match (&block.storage, &self.arena) {
+            (Storage::Arena(_), Some(arena)) => arena.backing(start, len_bytes).map(NonNull::as_ptr),
             _ => Some(address),
         };
         let in_use = Some(Arc::clone(block.in_use.get_or_insert_default()));

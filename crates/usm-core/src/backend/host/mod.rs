@@ -3,7 +3,7 @@
 //! Host and shared USM are ordinary memory. Device USM has public addresses in pages without any access right, and its bytes
 //! at another address that only queue operations know: a stray load or store of host code faults, as it would with a GPU.
 //!
-//! Queues are asynchronous. A submitted operation becomes a job (`job.rs`) in the graph of all that has not ended (`graph.rs`);
+//! Queues are asynchronous. A submitted operation becomes a job (`job.rs`) in the graph of all that is not complete (`graph.rs`);
 //! `queue.rs` says what it runs after. Two worker threads run what is ready, and so does every thread that waits
 //! (`worker.rs`), so that a small operation that is waited for needs no other thread.
 
@@ -149,7 +149,7 @@ fn physical_bytes() -> u64 {
 }
 
 // SAFETY: handles are counted pointers (promise 1); `Memory` hands out disjoint blocks and answers for live ones only
-// (promises 2 and 3); an event ends after its job's work, and a wait returns when it has ended, or in a process where it never
+// (promises 2 and 3); an event completes after its job's work, and a wait returns when it is complete, or in a process where it never
 // runs (promise 4); nothing here panics (promise 5).
 unsafe impl Backend for HostBackend {
     fn id(&self) -> BackendId {

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::backend::QueueProperties;
 use crate::fork::PerProcess;
 
-/// Jobs of an out-of-order queue that are remembered before those that have ended are sorted out.
+/// Jobs of an out-of-order queue that are remembered before those that are complete are sorted out.
 const REMEMBERED: usize = 64;
 
 /// A queue.
@@ -72,7 +72,7 @@ impl HostQueue {
             dependencies.clone_from(&order.since);
         }
         let is_new = |after: &&Arc<HostEvent>| {
-            !after.has_ended() && !dependencies.iter().any(|other| Arc::ptr_eq(other, after))
+            !after.is_complete() && !dependencies.iter().any(|other| Arc::ptr_eq(other, after))
         };
         let after = order.after.as_ref().filter(is_new).cloned();
         dependencies.extend(after);
@@ -92,7 +92,7 @@ impl HostQueue {
 impl Order {
     fn remember(&mut self, event: &Arc<HostEvent>) {
         if self.since.len() >= self.limit {
-            self.since.retain(|event| !event.has_ended());
+            self.since.retain(|event| !event.is_complete());
             self.limit = (2 * self.since.len()).max(REMEMBERED);
         }
         self.since.push(Arc::clone(event));

@@ -1,4 +1,4 @@
-//! A set of free address ranges that coalesces neighbours and finds the best fit.
+//! A set of free address ranges that coalesces adjacent ones and finds the best fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ impl SpanSet {
         self.total
     }
 
-    /// Adds a range that overlaps none of the set, and merges it with its neighbours.
+    /// Adds a range that overlaps none of the set, and merges it with adjacent ones.
     pub(super) fn insert(&mut self, mut start: usize, mut len: usize) {
         if let Some((&before, &before_len)) = self.by_start.range(..start).next_back()
             && before + before_len == start
@@ -34,9 +34,9 @@ impl SpanSet {
         self.total += len;
     }
 
-    /// Takes `len` bytes at a multiple of `align` (a power of two) out of the smallest range that has room.
+    /// Takes `len` bytes at a multiple of `align` (a power of two) out of the smallest range that is large enough.
     pub(super) fn take(&mut self, len: usize, align: usize) -> Option<usize> {
-        // A range of `len + align - 1` always has room; a shorter one may, so look at them in order of length.
+        // A range of `len + align - 1` is always large enough; a shorter one may be, so look at them in order of length.
         let (found_len, found, start) = self.by_len.range((len, 0)..).find_map(|&(span_len, span)| {
             let start = span.checked_next_multiple_of(align)?;
             (start - span).checked_add(len).filter(|&need| need <= span_len)?;
@@ -72,7 +72,7 @@ mod tests {
     use super::SpanSet;
 
     #[test]
-    fn neighbours_merge_in_any_order() {
+    fn adjacent_ranges_merge_in_any_order() {
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             let mut set = SpanSet::default();
             for i in order {
@@ -89,7 +89,7 @@ mod tests {
         let mut set = SpanSet::default();
         set.insert(100, 1000);
         set.insert(5000, 64);
-        assert_eq!(set.take(64, 8), Some(5000), "the smallest range with room");
+        assert_eq!(set.take(64, 8), Some(5000), "the smallest range that is large enough");
         assert_eq!(set.take(64, 256), Some(256));
         assert_eq!(set.total(), 1000 - 64);
         assert_eq!(set.take(2000, 1), None);

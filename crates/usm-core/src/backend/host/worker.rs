@@ -33,8 +33,8 @@ struct Shared {
     state: Mutex<State>,
     /// For workers: there may be work.
     work: Condvar,
-    /// For waiting threads: a job has ended.
-    ended: Condvar,
+    /// For waiting threads: a job is complete.
+    completed: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ struct State {
     polling: bool,
     /// A worker was woken and has not come yet.
     waking: bool,
-    /// Threads that sleep until a job ends.
+    /// Threads that sleep until a job is complete.
     waiting: usize,
     closing: bool,
 }
@@ -61,14 +61,14 @@ impl Executor {
         profiling: bool,
     ) -> Result<Arc<HostEvent>> {
         let event = Arc::new(HostEvent::submitted(profiling));
-        dependencies.retain(|dependency| !dependency.has_ended());
+        dependencies.retain(|dependency| !dependency.is_complete());
         if dependencies.iter().any(|dependency| dependency.is_lost()) {
             return Err(Error::Forked);
         }
         if dependencies.is_empty() && matches!(work, Work::Nothing) {
             event.start();
             event.stop(work.run());
-            event.end();
+            event.complete();
             return Ok(event);
         }
         let shared = self.shared.get();
@@ -82,9 +82,9 @@ impl Executor {
         Ok(event)
     }
 
-    /// Returns when the job has ended, and runs jobs meanwhile.
+    /// Returns when the job is complete, and runs jobs meanwhile.
     pub(super) fn wait(&self, event: &HostEvent) -> Result<()> {
-        if event.has_ended() {
+        if event.is_complete() {
             return Ok(());
         }
         if event.is_lost() {
@@ -95,9 +95,9 @@ impl Executor {
         Ok(())
     }
 
-    /// The direct dependencies of a job that have not ended.
+    /// The direct dependencies of a job that are not complete.
     pub(super) fn dependencies(&self, event: &HostEvent) -> Vec<Arc<HostEvent>> {
-        if event.has_ended() || event.is_lost() {
+        if event.is_complete() || event.is_lost() {
             return Vec::new();
         }
         self.shared.get().lock().graph.dependencies(event)
@@ -105,7 +105,7 @@ impl Executor {
 }
 
 impl Drop for Executor {
-    /// Ends when all jobs have ended and no thread is left.
+    /// Ends when all jobs are complete and no thread is left.
     fn drop(&mut self) {
         let shared = self.shared.get();
         let mut state = shared.lock();
@@ -114,8 +114,8 @@ impl Drop for Executor {
         drop(state);
         shared.work.notify_all();
         for worker in workers {
-            // A worker does not panic; if it did, it has ended all the same.
-            let _ended = worker.join();
+            // A worker does not panic. One that did has left its loop, too.
+            let _joined = worker.join();
         }
     }
 }
@@ -155,7 +155,7 @@ impl Shared {
         let mut state = self.lock();
         state.graph.finish(slot);
         if state.waiting > 0 {
-            self.ended.notify_all();
+            self.completed.notify_all();
         }
         state
     }
@@ -167,20 +167,20 @@ impl Shared {
         event: &HostEvent,
     ) -> MutexGuard<'a, State> {
         let mut patience = SPINS;
-        while !event.has_ended() {
+        while !event.is_complete() {
             let job = state.graph.take(event).or_else(|| state.graph.take_newest());
             if let Some(job) = job {
                 state = self.run(state, job);
             } else if patience > 0 {
                 drop(state);
-                while patience > 0 && !event.has_ended() {
+                while patience > 0 && !event.is_complete() {
                     std::hint::spin_loop();
                     patience -= 1;
                 }
                 state = self.lock();
             } else {
                 state.waiting += 1;
-                state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.completed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 state.waiting -= 1;
             }
         }

@@ -15,8 +15,8 @@ use crate::{Error, Result};
 /// 1. `event` is live.
 pub(super) unsafe fn wait(api: &Api, event: DPCTLSyclEventRef) -> Result<()> {
     // SAFETY: the caller's promise 1.
-    let turn = match unsafe { one_waits::turn(api, event) } {
-        Next::Wait(turn) => turn,
+    let exclusive = match unsafe { one_waits::exclusive(api, event) } {
+        Next::Wait(exclusive) => exclusive,
         Next::Return => return async_errors::take(),
     };
     let reported = async_errors::during(|| {
@@ -35,7 +35,7 @@ pub(super) unsafe fn wait(api: &Api, event: DPCTLSyclEventRef) -> Result<()> {
         // SAFETY: the caller's promise 1.
         unsafe { (api.DPCTLEvent_Wait)(event) };
     };
-    drop(turn);
+    drop(exclusive);
     reported?;
     if status == DPCTLSyclEventStatusType::COMPLETE {
         Ok(())
@@ -52,7 +52,7 @@ pub(super) unsafe fn status(api: &Api, event: DPCTLSyclEventRef) -> EventStatus 
         DPCTLSyclEventStatusType::SUBMITTED => EventStatus::Submitted,
         DPCTLSyclEventStatusType::RUNNING => EventStatus::Running,
         DPCTLSyclEventStatusType::COMPLETE => EventStatus::Complete,
-        // A failed one has no name in this interface, and has ended.
+        // A failed one has no name in this interface, and is complete.
         _ => EventStatus::Failed,
     }
 }

@@ -4,10 +4,10 @@ mod async_errors;
 mod context;
 mod device;
 mod event;
+mod external;
+mod external_types;
 mod facts;
 mod fill;
-mod foreign;
-mod foreign_types;
 mod kernel;
 mod one_frees;
 pub(crate) mod one_waits;
@@ -27,11 +27,11 @@ use sycl_sys::{
     DPCTLSyclPlatformRef, DPCTLSyclQueueRef, DPCTLSyclUSMType, error_handler_callback,
 };
 
-use self::foreign_types::ForeignTypes;
+use self::external_types::ExternalTypes;
 use self::one_frees::OneFrees;
 use self::runtime::{Loaded, Runtime};
 use super::{
-    Backend, BackendId, Composites, DeviceInfo, EventStatus, ForeignKind, Partition, PeerAccess,
+    Backend, BackendId, Composites, DeviceInfo, EventStatus, ExternalKind, Partition, PeerAccess,
     PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
     RawPlatform, RawQueue,
 };
@@ -48,7 +48,7 @@ pub struct SyclBackend {
     /// Invariant S1: a table whose functions do what their C declarations say; never unloaded.
     runtime: Runtime,
     /// Virtual tables that identify a context and a queue, learned from objects of our own.
-    types: OnceLock<ForeignTypes>,
+    types: OnceLock<ExternalTypes>,
     /// Pairs of a device and a peer whose memory we let it reach.
     ///
     /// Invariant S2: live handles of our own, deleted when they leave the list.
@@ -485,16 +485,16 @@ unsafe impl Backend for SyclBackend {
         unsafe { event::dependencies(&api, event(raw)) }
     }
 
-    unsafe fn import_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<RawHandle> {
+    unsafe fn import_external(&self, kind: ExternalKind, pointer: *mut c_void) -> Result<RawHandle> {
         let api = self.runtime.enter()?;
-        self.check_foreign(kind, pointer)?;
+        self.check_external(kind, pointer)?;
         match kind {
-            ForeignKind::Context => {
+            ExternalKind::Context => {
                 // SAFETY: a live context (promise 1, checked as far as possible); copied, not consumed.
                 let copy = unsafe { (api.DPCTLContext_Copy)(pointer.cast()) };
                 some(copy, "Context_Copy").map(|copy| RawHandle::Context(RawContext::new(copy)))
             }
-            ForeignKind::Queue => {
+            ExternalKind::Queue => {
                 // SAFETY: a live queue (promise 1, checked as far as possible); copied, not consumed.
                 let copy = unsafe { (api.DPCTLQueue_Copy)(pointer.cast()) };
                 some(copy, "Queue_Copy").map(|copy| RawHandle::Queue(RawQueue::new(copy)))
@@ -502,7 +502,7 @@ unsafe impl Backend for SyclBackend {
         }
     }
 
-    unsafe fn export_foreign(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
+    unsafe fn export_external(&self, handle: RawHandle) -> Result<NonNull<c_void>> {
         let api = self.runtime.enter()?;
         match handle {
             RawHandle::Context(raw) => {
@@ -515,17 +515,17 @@ unsafe impl Backend for SyclBackend {
                 let copy = unsafe { (api.DPCTLQueue_Copy)(queue(raw)) };
                 some(copy, "Queue_Copy")
             }
-            _ => Err(Self::failed("export_foreign")),
+            _ => Err(Self::failed("export_external")),
         }
     }
 
-    unsafe fn delete_foreign(&self, kind: ForeignKind, pointer: NonNull<c_void>) {
+    unsafe fn delete_external(&self, kind: ExternalKind, pointer: NonNull<c_void>) {
         let Ok(api) = self.runtime.enter() else { return };
         match kind {
-            // SAFETY: from `export_foreign`, deleted once (promise 1).
-            ForeignKind::Context => unsafe { (api.DPCTLContext_Delete)(pointer.as_ptr().cast()) },
-            // SAFETY: from `export_foreign`, deleted once (promise 1).
-            ForeignKind::Queue => unsafe { (api.DPCTLQueue_Delete)(pointer.as_ptr().cast()) },
+            // SAFETY: from `export_external`, deleted once (promise 1).
+            ExternalKind::Context => unsafe { (api.DPCTLContext_Delete)(pointer.as_ptr().cast()) },
+            // SAFETY: from `export_external`, deleted once (promise 1).
+            ExternalKind::Queue => unsafe { (api.DPCTLQueue_Delete)(pointer.as_ptr().cast()) },
         }
     }
 

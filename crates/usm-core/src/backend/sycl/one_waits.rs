@@ -23,24 +23,24 @@ pub(crate) fn flag() -> &'static AtomicBool {
     &INSIDE
 }
 
-/// Takes turns with another copy from now on.
+/// Shares the flag of another copy from now on.
 pub(crate) fn use_flag(theirs: &'static AtomicBool) {
     THEIRS.set(theirs); // there is one other copy at most that has a flag of its own
 }
 
-/// A thread's turn, which ends with this value.
-pub(super) struct Turn(&'static AtomicBool);
+/// The right of one thread to wait inside the driver, which ends with this value.
+pub(super) struct ExclusiveWait(&'static AtomicBool);
 
-impl Turn {
+impl ExclusiveWait {
     fn take() -> Option<Self> {
         let flag = THEIRS.get().copied().unwrap_or(&INSIDE);
         let taken = flag.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
-        // Made only when taken: one that is dropped ends the turn.
+        // Made only when taken: a dropped one gives the right back.
         taken.is_ok().then(|| Self(flag))
     }
 }
 
-impl Drop for Turn {
+impl Drop for ExclusiveWait {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
@@ -54,17 +54,17 @@ const LONGEST: Duration = Duration::from_micros(500);
 
 /// The next step of a wait.
 pub(super) enum Next {
-    /// To wait inside the driver, in this turn if it takes turns.
-    Wait(Option<Turn>),
-    /// Nothing: the operation has ended, and did not fail.
+    /// To wait inside the driver, under this exclusive wait if waits are exclusive.
+    Wait(Option<ExclusiveWait>),
+    /// Nothing: the operation is complete, and did not fail.
     Return,
 }
 
-/// Returns when it is the thread's turn to wait for `event` inside the driver, or when the operation is over, whichever is first.
+/// Returns when the thread may wait for `event` inside the driver, or when the operation is over, whichever is first.
 ///
 /// # Safety
 /// 1. `event` is live.
-pub(super) unsafe fn turn(api: &Api, event: DPCTLSyclEventRef) -> Next {
+pub(super) unsafe fn exclusive(api: &Api, event: DPCTLSyclEventRef) -> Next {
     // SAFETY: the caller's promise 1.
     if unsafe { (api.DPCTLEvent_GetBackend)(event) } != DPCTLSyclBackendType::OPENCL {
         return Next::Wait(None);
@@ -72,10 +72,10 @@ pub(super) unsafe fn turn(api: &Api, event: DPCTLSyclEventRef) -> Next {
     let mut pause = SHORTEST;
     let mut look = 0_u32;
     loop {
-        if let Some(turn) = Turn::take() {
-            return Next::Wait(Some(turn));
+        if let Some(exclusive) = ExclusiveWait::take() {
+            return Next::Wait(Some(exclusive));
         }
-        // A failed operation has no name here: for that one the thread waits until it is its turn.
+        // A failed operation has no name here: for that one the thread waits until it may enter the driver.
         // SAFETY: the caller's promise 1.
         if unsafe { (api.DPCTLEvent_GetCommandExecutionStatus)(event) } == DPCTLSyclEventStatusType::COMPLETE
         {
@@ -91,7 +91,7 @@ pub(super) unsafe fn turn(api: &Api, event: DPCTLSyclEventRef) -> Next {
     }
 }
 
-/// One that is neither submitted nor running has ended, or failed (which has no name in this interface).
+/// One that is neither submitted nor running is complete, or failed (which has no name in this interface).
 pub(super) fn is_under_way(status: DPCTLSyclEventStatusType) -> bool {
     matches!(status, DPCTLSyclEventStatusType::SUBMITTED | DPCTLSyclEventStatusType::RUNNING)
 }
@@ -101,11 +101,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_end_of_a_turn_makes_room_for_another() {
-        let turn = Turn::take();
-        assert!(turn.is_some());
-        assert!((0..3).all(|_| Turn::take().is_none()), "who asks in vain takes nothing away");
-        drop(turn);
-        assert!(Turn::take().is_some());
+    fn only_the_end_of_a_wait_admits_another() {
+        let exclusive = ExclusiveWait::take();
+        assert!(exclusive.is_some());
+        assert!((0..3).all(|_| ExclusiveWait::take().is_none()), "who asks in vain takes nothing away");
+        drop(exclusive);
+        assert!(ExclusiveWait::take().is_some());
     }
 }

@@ -122,18 +122,18 @@ impl DelayedBackend {
             // SAFETY: the queue is live (D1).
             Work::Barrier { .. } => unsafe { self.inner.barrier(queue, &[]) },
         };
-        let ended = submitted.and_then(|event| {
+        let outcome = submitted.and_then(|event| {
             // SAFETY: a fresh event of `inner`.
-            let ended = unsafe { self.inner.wait(event) };
+            let outcome = unsafe { self.inner.wait(event) };
             if operation.profiling {
                 // SAFETY: a fresh event of `inner`.
                 schedule.keep_times(operation.number, unsafe { self.inner.event_times(event) });
             }
             // SAFETY: our own handle, without a later use.
             unsafe { self.inner.release(RawHandle::Event(event)) };
-            ended
+            outcome
         });
-        if let Err(error) = ended {
+        if let Err(error) = outcome {
             schedule.fail(operation.number, error);
         }
     }
@@ -219,9 +219,9 @@ unsafe impl Backend for DelayedBackend {
         queue_parts,
         pointer_info,
         pointer_device,
-        import_foreign,
-        export_foreign,
-        delete_foreign,
+        import_external,
+        export_external,
+        delete_external,
         create_bundle,
         bundle_kernel,
         kernel_info,

@@ -49,8 +49,8 @@ impl ClassSlabs {
 
     /// A slot that only earlier work on the same in-order queue uses. What is used up goes to `drops`.
     pub(super) fn allocate_in_order(&mut self, queue: &Queue, drops: &mut Vec<Stream>) -> Option<Taken> {
-        let (slot, ended) = self.deferred.take_in_order(queue)?;
-        drops.extend(ended);
+        let (slot, used_up) = self.deferred.take_in_order(queue)?;
+        drops.extend(used_up);
         let slab = self.slab_mut(slot.number()?.slab)?;
         let was_idle = slab.is_idle();
         slab.num_allocated += 1;

@@ -48,11 +48,11 @@ impl Deferred {
         }
         let (index, stream) = self.find(queue)?;
         let (_, slot) = stream.slots.pop_back()?;
-        let ended = stream.slots.is_empty();
-        Some((slot, ended.then(|| self.streams.swap_remove(index))))
+        let used_up = stream.slots.is_empty();
+        Some((slot, used_up.then(|| self.streams.swap_remove(index))))
     }
 
-    /// The slots of a queue that came back until a time: work on them has ended. The caller drops what is used up.
+    /// The slots of a queue that came back until a time: work on them is complete. The caller drops what is used up.
     pub(super) fn take_until(
         &mut self,
         queue: &Queue,
@@ -61,14 +61,14 @@ impl Deferred {
     ) -> Vec<FreeSlot> {
         let Some((index, stream)) = self.find(queue) else { return Vec::new() };
         let count = stream.slots.partition_point(|(time, _)| *time <= until);
-        let ended = stream.slots.drain(..count).map(|(_, slot)| slot).collect();
+        let used_up = stream.slots.drain(..count).map(|(_, slot)| slot).collect();
         if stream.slots.is_empty() {
             drops.push(self.streams.swap_remove(index));
         } else if stream.mark.as_ref().is_some_and(|(_, time)| *time <= until) {
             let (queue, mark) = (stream.queue.clone(), stream.mark.take());
             drops.push(Stream { queue, mark, slots: VecDeque::new() });
         }
-        ended
+        used_up
     }
 
     /// Remembers an event after which the slots that came back until a time are free, unless one is known. The caller drops the event

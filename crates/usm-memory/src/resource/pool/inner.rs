@@ -103,7 +103,7 @@ impl PoolInner {
         self.locked_with(self.cache(), |state, cache| state.allocate(request, cache, false))?.0
     }
 
-    /// A buffer in a slot that came back with work pending, without a wait: in the order of its queue, or after the end of the work.
+    /// A buffer in a slot that came back with work pending, without a wait: in the order of its queue, or after the completion of the work.
     pub(super) fn allocate_deferred(&self, request: &Request<'_>) -> Option<UsmBuffer> {
         let in_order = self.locked(|state, _| state.allocate_in_order(request));
         if let Some(slot) = in_order.flatten() {

@@ -28,11 +28,11 @@ use crate::{Error, Result, UsmBuffer};
 /// is gone.
 ///
 /// Blocks are kept for each context, device and kind. The pool is *stream-ordered*: work may still be pending on a block that
-/// comes back, since foreign code got to know it ([`UsmBuffer::publish`]) or its user let it go in the order of a queue
+/// comes back, since external code got to know it ([`UsmBuffer::publish`]) or its user let it go in the order of a queue
 /// ([`UsmBuffer::release_on`]). Such a block is handed out again
 /// - at once with the same in-order queue: what is submitted to that comes after the pending work, and borrow guards wait for it
 ///   once; who uses the address with anything else than guards and that queue has to wait for the queue first;
-/// - with other queues when it has ended, without a wait; the pool rather grows than waits;
+/// - with other queues when it is complete, without a wait; the pool rather grows than waits;
 /// - when upstream has no memory left, after waiting for it.
 ///
 /// Each thread has a *cache* of blocks that came back on it without pending work: at most 32 of a
@@ -47,8 +47,8 @@ use crate::{Error, Result, UsmBuffer};
 ///
 /// Memory goes back upstream, after the work that is pending on it,
 /// - with [`trim`](MemoryResource::trim), which waits for that work,
-/// - beyond [`PoolOptions::max_retained_bytes`], at once where nothing is pending, else when the end of the work is noticed,
-/// - when upstream has none left: then the allocation is tried once more, and where there is no room for a slab, just the bytes
+/// - beyond [`PoolOptions::max_retained_bytes`], at once where nothing is pending, else when the completion of the work is noticed,
+/// - when upstream has none left: then the allocation is tried once more, and where upstream has no memory for a slab, just the bytes
 ///   asked for are taken,
 /// - when the pool is dropped; slabs with live buffers go with their last buffer then. This waits for pending work.
 ///

@@ -132,9 +132,9 @@ mod tests {
             let slots: Vec<_> = (0..class.slots()).map_while(|_| slab.allocate()).collect();
             assert_eq!((slots.len(), slab.has_free(), slab.is_free()), (class.slots(), false, false));
             assert!((1..slots.len()).all(|index| slots[index] != slots[index - 1]));
-            let foreign = other.allocate().unwrap();
-            let foreign = slab.free(foreign).expect_err("of another slab");
-            other.free(foreign).unwrap();
+            let stray = other.allocate().unwrap();
+            let stray = slab.free(stray).expect_err("of another slab");
+            other.free(stray).unwrap();
             assert!(slots.into_iter().all(|slot| slab.free(slot).is_ok()) && slab.is_free());
         }
     }

@@ -15,7 +15,7 @@ use usm_array::dlpack::{
     DLDevice, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLTensor,
     DlpackImport, ManagedTensor, RawTensor, SetError, VERSION, device_with_number,
 };
-use usm_array::usm_core::ForeignHandle;
+use usm_array::usm_core::ExternalHandle;
 
 use super::export::tensor_of;
 use crate::errors::{OrRaise, type_name};
@@ -48,14 +48,14 @@ static TABLE: Table = Table(DLPackExchangeAPI {
     managed_tensor_allocator: Some(allocate),
     managed_tensor_from_py_object_no_sync: Some(from_object),
     managed_tensor_to_py_object_no_sync: Some(to_object),
-    dltensor_from_py_object_no_sync: LEND,
+    dltensor_from_py_object_no_sync: BORROW,
     current_work_stream: Some(current_queue),
 });
 
 #[cfg(target_pointer_width = "64")]
-const LEND: Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int> = Some(lend);
+const BORROW: Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int> = Some(borrow);
 #[cfg(not(target_pointer_width = "64"))]
-const LEND: Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int> = None;
+const BORROW: Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int> = None;
 
 /// The capsule, which the class has as an attribute.
 pub(in crate::tensor) fn exchange_api(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
@@ -127,12 +127,12 @@ unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut 
 /// # Safety
 /// 1. As of `from_object`. What is written is good as long as the object lives, which does not move.
 #[cfg(target_pointer_width = "64")]
-unsafe extern "C" fn lend(object: *mut c_void, out: *mut DLTensor) -> c_int {
+unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
     answer(|py| {
         // SAFETY: promise 1.
         let array = unsafe { argument(py, object) }?;
         let (array, runtime) = (array.get().array(), runtime::get(py)?);
-        let tensor = py.detach(|| array.lend_dlpack(runtime).map(Carried)).or_raise()?;
+        let tensor = py.detach(|| array.borrow_dlpack(runtime).map(Carried)).or_raise()?;
         // SAFETY: promise 1.
         unsafe { out.write(tensor.get()) };
         Ok(())
@@ -149,7 +149,7 @@ unsafe extern "C" fn current_queue(
     out: *mut *mut c_void,
 ) -> c_int {
     // The queues live for ever, since nobody says when the pointers are no longer used: one for each device.
-    static QUEUES: Mutex<BTreeMap<i32, ForeignHandle>> = Mutex::new(BTreeMap::new());
+    static QUEUES: Mutex<BTreeMap<i32, ExternalHandle>> = Mutex::new(BTreeMap::new());
     answer(|py| {
         let mut pointer = ptr::null_mut();
         if device_type != DLDeviceType::CPU {
@@ -161,7 +161,7 @@ unsafe extern "C" fn current_queue(
             let queue = queue.or_raise()?;
             // Queues of the host backend are no objects of SYCL: what they run is complete when a tensor is handed over.
             if device_type == DLDeviceType::ONE_API {
-                let handle = queue.to_foreign().or_raise()?;
+                let handle = queue.to_external().or_raise()?;
                 let mut queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
                 pointer = queues.entry(device_id).or_insert(handle).as_ptr().as_ptr();
             }

@@ -12,7 +12,7 @@ use crate::errors::{OrRaise, ToPyErr, type_name};
 use crate::interrupt::{self, Pass};
 use crate::number::index;
 use crate::sycl::runtime;
-use crate::sycl::{Place, place_of};
+use crate::sycl::{QueueOrContext, queue_or_context};
 use crate::tensor::arguments::copy_mode;
 
 /// A capsule with the array as a tensor.
@@ -45,7 +45,7 @@ pub(in crate::tensor) fn export<'py>(
     capsule::wrap(py, tensor.map_err(|error| export_error(&error))?)
 }
 
-/// The tensor, after work that others have submitted has ended: then it does not matter which queue the consumer uses.
+/// The tensor, after work that others have submitted is complete: then it does not matter which queue the consumer uses.
 pub(super) fn settled(array: &UsmArray, options: &DlpackExport<'_>) -> usm_array::Result<ManagedTensor> {
     if !array.is_empty() {
         drop(array.buffer().read_range(array.byte_range())?);
@@ -64,9 +64,9 @@ pub(super) fn export_error(error: &Error) -> PyErr {
 }
 
 fn check_queue(stream: &Bound<'_, PyAny>) -> PyResult<()> {
-    match place_of("stream", stream)? {
-        Place::Queue(_) => Ok(()),
-        Place::Context(_) => Err(PyTypeError::new_err(format!(
+    match queue_or_context("stream", stream)? {
+        QueueOrContext::Queue(_) => Ok(()),
+        QueueOrContext::Context(_) => Err(PyTypeError::new_err(format!(
             "stream: found {}, allowed are a queue and None",
             type_name(stream)
         ))),

@@ -101,7 +101,9 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     let result = function(py, &EMPTY, "empty")?.call1((shape, dtype::object(py, array.dtype())?))?;
     let (bytes, source) = (HostBytes::writable("numpy.empty", &result)?, array.clone());
     bytes
-        .lend_mut(py, array.buffer(), Pass::over(array), move |bytes| source.copy_to_host_contiguous(bytes))?
+        .run_job_mut(py, array.buffer(), Pass::over(array), move |bytes| {
+            source.copy_to_host_contiguous(bytes)
+        })?
         .or_raise()?;
     Ok(result)
 }

@@ -17,18 +17,18 @@ pub(in crate::tensor) struct Wanted<'a, 'py> {
     pub(super) kind: Option<UsmKind>,
     pub(super) order: CopyOrder,
     pub(super) copy: CopyMode,
-    place: Option<Place>,
+    destination: Option<Destination>,
 }
 
 /// A queue, or the default queue of a device, in whose place any queue of that device will do.
-struct Place {
+struct Destination {
     queue: Queue,
     is_device: bool,
 }
 
 impl Default for Wanted<'_, '_> {
     fn default() -> Self {
-        Self { dtype: None, kind: None, order: CopyOrder::Keep, copy: CopyMode::IfNeeded, place: None }
+        Self { dtype: None, kind: None, order: CopyOrder::Keep, copy: CopyMode::IfNeeded, destination: None }
     }
 }
 
@@ -47,19 +47,19 @@ impl<'a, 'py> Wanted<'a, 'py> {
             kind: usm_type.map(|text| kind_argument("usm_type", text)).transpose()?,
             order: arguments::copy_order(order)?,
             copy: arguments::copy_mode(copy),
-            place: place(py, device, sycl_queue)?,
+            destination: destination(py, device, sycl_queue)?,
         })
     }
 
     /// Anything in memory of one kind on a queue.
     pub(in crate::tensor) fn at(queue: Queue, kind: UsmKind) -> Self {
-        let place = Some(Place { queue, is_device: false });
-        Self { kind: Some(kind), place, ..Self::default() }
+        let destination = Some(Destination { queue, is_device: false });
+        Self { kind: Some(kind), destination, ..Self::default() }
     }
 
     /// The queue that was asked for.
     pub(super) fn queue(&self) -> Option<&Queue> {
-        self.place.as_ref().map(|place| &place.queue)
+        self.destination.as_ref().map(|destination| &destination.queue)
     }
 
     /// The queue for elements that are on none.
@@ -85,8 +85,10 @@ impl<'a, 'py> Wanted<'a, 'py> {
 
     /// The copy that was asked for, or is needed for what was; `None` where the array itself will do.
     pub(super) fn changed(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Option<Box<UsmArray>>> {
-        let stays = |place: &&Place| !(place.is_device && place.queue.device() == array.device());
-        let queue = self.place.as_ref().filter(stays).map(|place| &place.queue);
+        let stays = |destination: &&Destination| {
+            !(destination.is_device && destination.queue.device() == array.device())
+        };
+        let queue = self.destination.as_ref().filter(stays).map(|destination| &destination.queue);
         let dtype = self.dtype_on(self.queue().unwrap_or(array.queue()).device())?;
         let (kind, order, copy) = (self.kind, self.order, self.copy);
         if array.is_as(&Conversion { dtype, kind, queue, order, copy }) {
@@ -116,29 +118,29 @@ impl<'a, 'py> Wanted<'a, 'py> {
     }
 }
 
-fn place(
+fn destination(
     py: Python<'_>,
     device: Option<&Bound<'_, PyAny>>,
     sycl_queue: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<Place>> {
+) -> PyResult<Option<Destination>> {
     let given = |argument: Option<&Bound<'_, PyAny>>| argument.is_some_and(|argument| !argument.is_none());
     let queue = match given(sycl_queue) {
         true => Some(queue_argument(py, "sycl_queue", sycl_queue)?),
         false => None,
     };
     if !given(device) {
-        return Ok(queue.map(|queue| Place { queue, is_device: false }));
+        return Ok(queue.map(|queue| Destination { queue, is_device: false }));
     }
-    let place = device_place(py, device)?;
+    let destination = device_destination(py, device)?;
     match queue {
-        Some(queue) if queue != place.queue => Err(PyTypeError::new_err(
+        Some(queue) if queue != destination.queue => Err(PyTypeError::new_err(
             "device, sycl_queue: found two places, allowed is one of the arguments, or the same queue for both",
         )),
-        _ => Ok(Some(place)),
+        _ => Ok(Some(destination)),
     }
 }
 
-fn device_place(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Place> {
+fn device_destination(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Destination> {
     let is_device = matches!(target(py, "device", device)?, Target::Device(_));
-    Ok(Place { queue: queue_argument(py, "device", device)?, is_device })
+    Ok(Destination { queue: queue_argument(py, "device", device)?, is_device })
 }

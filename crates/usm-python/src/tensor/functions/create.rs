@@ -148,12 +148,12 @@ pub(crate) fn eye(
 }
 
 /// `device`, `sycl_queue` and `usm_type`.
-pub(super) type Place<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, &'a str);
+pub(super) type Placement<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, &'a str);
 
 /// An array of about `len` elements to be written, with the arguments that all functions have.
 pub(super) fn create(
     py: Python<'_>,
-    (device, sycl_queue, usm_type): Place<'_, '_>,
+    (device, sycl_queue, usm_type): Placement<'_, '_>,
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
     len: usize,

@@ -102,12 +102,12 @@ pub(crate) fn full_like(
 }
 
 /// `device`, `sycl_queue` and `usm_type`.
-type Place<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, Option<&'a str>);
+type Placement<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, Option<&'a str>);
 
 fn like(
     py: Python<'_>,
     x: &Bound<'_, PyAny>,
-    (device, sycl_queue, usm_type): Place<'_, '_>,
+    (device, sycl_queue, usm_type): Placement<'_, '_>,
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
     function: impl FnOnce(&UsmArray, &LikeOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,

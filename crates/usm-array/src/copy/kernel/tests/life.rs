@@ -1,9 +1,9 @@
-//! How long kernels live, who waits for a build, and places without kernels
+//! How long kernels live, who waits for a build, and devices without kernels
 
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use super::super::cache::MAX_PLACES;
+use super::super::cache::MAX_DEVICES;
 use super::super::{Job, StridedKernels};
 use super::reference::plan;
 use super::{other_context, sycl_queue};
@@ -103,8 +103,8 @@ fn threads_that_need_the_same_kernel_get_one() {
                 if number % 2 == 0 {
                     copy(&kernels, &queue).unwrap();
                 }
-                let place = kernels.place(&queue);
-                let kernel = place.kernel(Job::Copy, 1).unwrap();
+                let on_device = kernels.on_device(&queue);
+                let kernel = on_device.kernel(Job::Copy, 1).unwrap();
                 std::ptr::from_ref(kernel).addr()
             })
         })
@@ -120,11 +120,11 @@ fn kernels_outlive_the_context_that_everybody_else_dropped() {
     let first = other_context(&queue);
     copy(&kernels, &first).unwrap();
     let context = first.context().clone();
-    let place = kernels.place(&first);
+    let on_device = kernels.on_device(&first);
     drop(first);
     copy(&kernels, &other_context(&queue)).unwrap();
     let again = context.create_queue(queue.device(), queue.properties()).unwrap();
-    assert!(Arc::ptr_eq(&place, &kernels.place(&again)));
+    assert!(Arc::ptr_eq(&on_device, &kernels.on_device(&again)));
     drop(context);
     copy(&kernels, &again).unwrap();
 }
@@ -135,10 +135,10 @@ fn the_places_used_longest_ago_are_forgotten() {
     let host = runtime.default_queue(runtime.host_device()).unwrap();
     let kernels = StridedKernels::new();
     let (first, second) = (other_context(&host), other_context(&host));
-    let [kept, gone] = [&first, &second].map(|queue| Arc::downgrade(&kernels.place(queue)));
-    for _ in 0..MAX_PLACES {
-        kernels.place(&other_context(&host));
-        kernels.place(&first);
+    let [kept, gone] = [&first, &second].map(|queue| Arc::downgrade(&kernels.on_device(queue)));
+    for _ in 0..MAX_DEVICES {
+        kernels.on_device(&other_context(&host));
+        kernels.on_device(&first);
     }
     assert!(kept.upgrade().is_some());
     assert!(gone.upgrade().is_none());

@@ -120,11 +120,12 @@ fn rows_around_the_edges_of_blocks() {
 fn every_module_builds() {
     let Some(queue) = sycl_queue() else { return };
     let kernels = super::StridedKernels::new();
-    let place = kernels.place(&queue);
+    let on_device = kernels.on_device(&queue);
     for (job, ends) in [(Job::Copy, 2), (Job::Fill, 3)] {
         for size in SIZES {
-            let kernel =
-                place.kernel(job, size).unwrap_or_else(|reason| panic!("{job:?} of {size} bytes: {reason}"));
+            let kernel = on_device
+                .kernel(job, size)
+                .unwrap_or_else(|reason| panic!("{job:?} of {size} bytes: {reason}"));
             assert_eq!(kernel.info().num_args, ends + 28, "{job:?} of {size} bytes");
         }
     }

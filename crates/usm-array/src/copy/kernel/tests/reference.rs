@@ -81,11 +81,11 @@ impl Case {
             Job::Fill => fill_ends(&plan, value, to),
         };
         let prepared = KERNELS.prepare(queue, job, &plan, n, [to.addr(), from.addr()]);
-        let (place, mut nest) = prepared.unwrap_or_else(|reason| panic!("{self:?}: {reason}"));
+        let (on_device, mut nest) = prepared.unwrap_or_else(|reason| panic!("{self:?}: {reason}"));
         nest.lanes = self.lanes;
-        // SAFETY: the blocks have room for the layouts; they are used by nobody else and waited for; target places differ, by the way
+        // SAFETY: the blocks hold the layouts; they are used by nobody else and waited for; target places differ, by the way
         // tests make axes.
-        let event = unsafe { submit(&place, queue, job, &nest, n, &ends, &[]) };
+        let event = unsafe { submit(&on_device, queue, job, &nest, n, &ends, &[]) };
         event.unwrap().wait().unwrap();
 
         for (to, from) in displacements(&dst_layout).into_iter().zip(displacements(&src_layout)) {

@@ -38,7 +38,7 @@ pub struct HostTable {
     size_bytes: u32,
     /// Invariant T1: the backend that all functions of this table take, which lives as long as the process.
     server: Server,
-    /// The flag by which threads take turns to wait inside the OpenCL driver; null where there is no SYCL backend.
+    /// The flag that lets one thread at a time wait inside the OpenCL driver; null where there is no SYCL backend.
     waits: *const AtomicBool,
     /// Answers a query about so many objects, with a number.
     query: unsafe extern "C" fn(Server, Query, *const Token, usize, usize) -> Answer,

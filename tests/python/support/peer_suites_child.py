@@ -1,4 +1,4 @@
-"""The plugin of the process in which a neighbour's tests run: stand-ins for missing modules, and the report."""
+"""The plugin of the process in which a peer's tests run: stand-ins for missing modules, and the report."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def suppress_invalid_numpy_warnings() -> Iterator[None]:
-    """Of both neighbours' conftest.py."""
+    """Of both peers' conftest.py."""
     try:
         from numpy import errstate
     except ModuleNotFoundError:

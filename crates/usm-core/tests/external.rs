@@ -13,9 +13,9 @@ use usm_core::{Context, Error, Queue, Runtime, UsmKind};
 fn handles_round_trip() {
     let Some(queue) = common::sycl_queue() else { return };
     let backend = Runtime::global().sycl_backend().unwrap();
-    let handle = queue.to_foreign().unwrap();
+    let handle = queue.to_external().unwrap();
     // SAFETY: a live heap queue.
-    let back = unsafe { Queue::from_foreign(backend, handle.as_ptr().as_ptr()) }.unwrap();
+    let back = unsafe { Queue::from_external(backend, handle.as_ptr().as_ptr()) }.unwrap();
     assert_eq!(back, queue);
     assert_eq!(back.context(), queue.context());
     assert_eq!(back.device(), queue.device());
@@ -25,9 +25,9 @@ fn handles_round_trip() {
 
     let own = Context::new(std::slice::from_ref(queue.device())).unwrap();
     for context in [&own, queue.context()] {
-        let handle = context.to_foreign().unwrap();
+        let handle = context.to_external().unwrap();
         // SAFETY: a live heap context.
-        let back = unsafe { Context::from_foreign(backend, handle.as_ptr().as_ptr()) }.unwrap();
+        let back = unsafe { Context::from_external(backend, handle.as_ptr().as_ptr()) }.unwrap();
         assert_eq!(&back, context);
     }
 }
@@ -38,7 +38,8 @@ fn junk_is_refused() {
     let backend = Runtime::global().sycl_backend().unwrap();
     let zeros = [0_usize; 32];
     let text = *b"sixteen bytes of text, then more";
-    let (queue_handle, context_handle) = (queue.to_foreign().unwrap(), queue.context().to_foreign().unwrap());
+    let (queue_handle, context_handle) =
+        (queue.to_external().unwrap(), queue.context().to_external().unwrap());
     let host_block = common::host_queue().allocate(UsmKind::Device, 4096).unwrap();
     let junk = [
         ptr::null_mut(),
@@ -52,19 +53,19 @@ fn junk_is_refused() {
     ];
     for pointer in junk.iter().chain([&context_handle.as_ptr().as_ptr()]) {
         // SAFETY: no SYCL queue at all, which the call detects.
-        let refused = unsafe { Queue::from_foreign(backend, *pointer) };
-        assert!(matches!(refused, Err(Error::InvalidForeignHandle { what: "queue", .. })), "{pointer:?}");
+        let refused = unsafe { Queue::from_external(backend, *pointer) };
+        assert!(matches!(refused, Err(Error::InvalidExternalHandle { what: "queue", .. })), "{pointer:?}");
     }
     for pointer in junk.iter().chain([&queue_handle.as_ptr().as_ptr()]) {
         // SAFETY: no SYCL context at all, which the call detects.
-        let refused = unsafe { Context::from_foreign(backend, *pointer) };
-        assert!(matches!(refused, Err(Error::InvalidForeignHandle { what: "context", .. })), "{pointer:?}");
+        let refused = unsafe { Context::from_external(backend, *pointer) };
+        assert!(matches!(refused, Err(Error::InvalidExternalHandle { what: "context", .. })), "{pointer:?}");
     }
 }
 
 #[test]
 fn the_host_backend_hands_out_nothing() {
     let queue = common::host_queue();
-    assert!(matches!(queue.to_foreign(), Err(Error::NoForeignHandle { what: "queue", .. })));
-    assert!(matches!(queue.context().to_foreign(), Err(Error::NoForeignHandle { what: "context", .. })));
+    assert!(matches!(queue.to_external(), Err(Error::NoExternalHandle { what: "queue", .. })));
+    assert!(matches!(queue.context().to_external(), Err(Error::NoExternalHandle { what: "context", .. })));
 }

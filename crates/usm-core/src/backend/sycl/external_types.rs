@@ -3,20 +3,20 @@
 use std::ffi::c_void;
 
 use super::SyclBackend;
-use super::foreign::Probe;
-use crate::backend::{Backend, ForeignKind, QueueProperties, RawHandle};
+use super::external::Probe;
+use crate::backend::{Backend, ExternalKind, QueueProperties, RawHandle};
 use crate::{Error, Result};
 
 /// Virtual tables that identify a context and a queue.
 #[derive(Debug)]
-pub(super) struct ForeignTypes {
+pub(super) struct ExternalTypes {
     context: Option<usize>,
     queue: Option<usize>,
 }
 
 impl SyclBackend {
     /// The types of external objects. They are learned once, since making a queue takes a while. A failure is not kept.
-    fn types(&self, probe: &Probe) -> Result<&ForeignTypes> {
+    fn types(&self, probe: &Probe) -> Result<&ExternalTypes> {
         match self.types.get() {
             Some(types) => Ok(types),
             None => {
@@ -26,14 +26,14 @@ impl SyclBackend {
         }
     }
 
-    fn learn_types(&self, probe: &Probe) -> Result<ForeignTypes> {
+    fn learn_types(&self, probe: &Probe) -> Result<ExternalTypes> {
         let devices = self.root_devices()?;
         let learned = devices.first().map(|&device| {
             // SAFETY: a live device.
             let context = unsafe { self.default_context(device) }?;
             // SAFETY: live handles that belong together.
             let queue = unsafe { self.create_queue(context, device, QueueProperties::IN_ORDER) };
-            let types = ForeignTypes {
+            let types = ExternalTypes {
                 context: probe.shared_ptr_type(context.as_ptr().addr()),
                 queue: queue.as_ref().ok().and_then(|queue| probe.shared_ptr_type(queue.as_ptr().addr())),
             };
@@ -53,8 +53,8 @@ impl SyclBackend {
     }
 
     /// Refuses a pointer that leads to no SYCL object of that kind.
-    pub(super) fn check_foreign(&self, kind: ForeignKind, pointer: *mut c_void) -> Result<()> {
-        let invalid = |reason| Err(Error::InvalidForeignHandle { what: kind.name(), reason });
+    pub(super) fn check_external(&self, kind: ExternalKind, pointer: *mut c_void) -> Result<()> {
+        let invalid = |reason| Err(Error::InvalidExternalHandle { what: kind.name(), reason });
         let address = pointer.addr();
         let Some(probe) = Probe::open() else {
             return invalid("cannot be checked, since /proc/self/mem is not readable here".to_owned());
@@ -68,8 +68,8 @@ impl SyclBackend {
             );
         };
         let expected = match kind {
-            ForeignKind::Context => types.context,
-            ForeignKind::Queue => types.queue,
+            ExternalKind::Context => types.context,
+            ExternalKind::Queue => types.queue,
         };
         // Without a recognised object of our own no pointer is accepted.
         if expected.is_some() && probe.shared_ptr_type(address) == expected {

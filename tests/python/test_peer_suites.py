@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.neighbours import Suite, found, matches, outcomes, surprises
+from support.peer_suites import Suite, found, matches, outcomes, surprises
 
 KERNELS = "kernels are in the Rust crates, not in this package"
 POINTERS = "pointers leave in capsules only; Cython code finds memory by its interface"

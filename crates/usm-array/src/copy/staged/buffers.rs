@@ -9,12 +9,12 @@ use crate::view::zeroed_vec;
 /// Host memory for one piece, and what a queue still does with it.
 pub(super) struct Staging<'a> {
     queue: &'a Queue,
-    room: Room,
+    buffer: StagingBuffer,
     pub(super) pending: Option<Event>,
 }
 
 /// Where a piece is.
-enum Room {
+enum StagingBuffer {
     /// Host USM, mostly of a pool: touching new pages costs more than the copy, and devices copy from such memory at once.
     Usm(WriteGuard),
     /// Where there is no host USM, for copies of the queue.
@@ -23,10 +23,10 @@ enum Room {
 
 impl<'a> Staging<'a> {
     pub(super) fn two(queue: &'a Queue) -> [Self; 2] {
-        [(); 2].map(|()| Self { queue, room: Room::Heap(Vec::new()), pending: None })
+        [(); 2].map(|()| Self { queue, buffer: StagingBuffer::Heap(Vec::new()), pending: None })
     }
 
-    /// Waits for what a queue does with the room.
+    /// Waits for what a queue does with the buffer.
     pub(super) fn settle(&mut self) -> Result<()> {
         match self.pending.take() {
             Some(event) => Ok(event.wait().map_err(usm_memory::Error::from)?),
@@ -34,36 +34,36 @@ impl<'a> Staging<'a> {
         }
     }
 
-    /// The first byte of room for so many bytes, with which no queue works.
-    pub(super) fn room(&mut self, len_bytes: usize) -> Result<*mut u8> {
-        let is_enough = match &self.room {
-            Room::Usm(guard) => guard.len_bytes() >= len_bytes,
-            Room::Heap(bytes) => bytes.len() >= len_bytes,
+    /// The first byte of a buffer for so many bytes, with which no queue works.
+    pub(super) fn buffer(&mut self, len_bytes: usize) -> Result<*mut u8> {
+        let is_enough = match &self.buffer {
+            StagingBuffer::Usm(guard) => guard.len_bytes() >= len_bytes,
+            StagingBuffer::Heap(bytes) => bytes.len() >= len_bytes,
         };
         self.settle()?;
-        if !is_enough && self.usm_room(len_bytes).is_err() {
-            self.room = Room::Heap(zeroed_vec(len_bytes)?);
+        if !is_enough && self.usm_buffer(len_bytes).is_err() {
+            self.buffer = StagingBuffer::Heap(zeroed_vec(len_bytes)?);
         }
         self.start()
     }
 
     /// The same in memory that kernels of the queue reach.
-    pub(super) fn usm_room(&mut self, len_bytes: usize) -> Result<*mut u8> {
-        let is_enough = matches!(&self.room, Room::Usm(guard) if guard.len_bytes() >= len_bytes);
+    pub(super) fn usm_buffer(&mut self, len_bytes: usize) -> Result<*mut u8> {
+        let is_enough = matches!(&self.buffer, StagingBuffer::Usm(guard) if guard.len_bytes() >= len_bytes);
         if !is_enough {
             self.settle()?;
             let memory = UsmBuffer::allocate(self.queue, UsmKind::Host, len_bytes)?;
-            self.room = Room::Usm(memory.write_range(0..len_bytes)?);
+            self.buffer = StagingBuffer::Usm(memory.write_range(0..len_bytes)?);
         }
         self.start()
     }
 
-    /// The first byte of the room, with which no queue works.
+    /// The first byte of the buffer, with which no queue works.
     pub(super) fn start(&mut self) -> Result<*mut u8> {
         self.settle()?;
-        Ok(match &mut self.room {
-            Room::Usm(guard) => guard.as_mut_ptr(),
-            Room::Heap(bytes) => bytes.as_mut_ptr(),
+        Ok(match &mut self.buffer {
+            StagingBuffer::Usm(guard) => guard.as_mut_ptr(),
+            StagingBuffer::Heap(bytes) => bytes.as_mut_ptr(),
         })
     }
 }

@@ -1,4 +1,4 @@
-"""Runs the tests that a neighbour's wheel installs on this package, after the change of imports that its users make.
+"""Runs the tests that a peer's wheel installs on this package, after the change of imports that its users make.
 
 This project keeps no copy of these tests. The files are copied from the installation to a temporary folder, names of
 packages in them are replaced, and pytest runs there in a process of its own. A list has each failing test with the
@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PYTHON_TESTS = Path(__file__).parents[1]
-FOLDER = "neighbour"
+FOLDER = "peer"
 TIMEOUT_S = 600
 
 
 @dataclass(frozen=True)
 class Suite:
-    """The tests of a neighbour, and what is known about them."""
+    """The tests of a peer, and what is known about them."""
 
     package: str
     """The installed package that they are."""
@@ -75,7 +75,7 @@ def outcomes(suite: Suite, installed: Path, folder: Path) -> dict[str, tuple[str
     files = copied(suite, installed, folder)
     report = folder / "report.json"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "support.neighbours_child"]
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "support.peer_suites_child"]
         + ["--tb=native", "--continue-on-collection-errors", "--rootdir", str(folder)]
         + [f"{FOLDER}/{name}" for name in files],
         cwd=folder,

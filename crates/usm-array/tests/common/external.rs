@@ -20,9 +20,9 @@ impl Deleted {
     }
 }
 
-/// What a foreign library publishes; tests spoil one field at a time.
+/// What an external library publishes; tests spoil one field at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct Foreign {
+pub(crate) struct External {
     pub(crate) tensor: DLTensor,
     pub(crate) shape: Vec<i64>,
     pub(crate) strides: Option<Vec<i64>>,
@@ -48,7 +48,7 @@ unsafe extern "C" fn delete<T>(managed: *mut T) {
     alive.deleted.0.fetch_add(1, Ordering::SeqCst);
 }
 
-impl Foreign {
+impl External {
     pub(crate) fn cpu(data: *const u8, dtype: Dtype, shape: &[i64]) -> Self {
         let tensor = DLTensor {
             data: data.cast_mut().cast(),

@@ -7,35 +7,35 @@ pub(super) type Installed = BTreeMap<String, String>;
 
 /// The last installation into a venv.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct InstallRecord {
     wanted: BTreeSet<String>,
     installed: Installed,
 }
 
-impl Stamp {
+impl InstallRecord {
     /// A record of all requests so far and of the packages that were found after them.
     pub(super) fn new(requirements: BTreeSet<String>, installed: Installed) -> Self {
         Self { wanted: requirements, installed }
     }
 
-    /// Reads a stamp; a line of an unknown form means that it is not ours, so nothing is known.
+    /// Reads a record. A line of an unknown form means that the file is not ours: nothing is known then.
     pub(super) fn parse(text: &str) -> Self {
-        let mut stamp = Self::default();
+        let mut record = Self::default();
         for line in text.lines() {
             if let Some(requirement) = line.strip_prefix("want ") {
-                stamp.wanted.insert(requirement.to_owned());
+                record.wanted.insert(requirement.to_owned());
             } else if let Some((name, version)) =
                 line.strip_prefix("have ").and_then(|rest| rest.split_once(' '))
             {
-                stamp.installed.insert(name.to_owned(), version.to_owned());
+                record.installed.insert(name.to_owned(), version.to_owned());
             } else {
                 return Self::default();
             }
         }
-        stamp
+        record
     }
 
-    /// The text that [`Stamp::parse`] reads.
+    /// The text that [`InstallRecord::parse`] reads.
     pub(super) fn render(&self) -> String {
         let wanted = self.wanted.iter().map(|requirement| format!("want {requirement}\n"));
         let installed = self.installed.iter().map(|(name, version)| format!("have {name} {version}\n"));
@@ -73,46 +73,46 @@ mod tests {
         parse_installed("pip 24.0\ndpctl 0.22.1\nnumpy 2.4.6\n")
     }
 
-    fn stamp() -> Stamp {
-        Stamp::new(Stamp::default().with(&["dpctl>=0.22", "numpy"]), installed())
+    fn record() -> InstallRecord {
+        InstallRecord::new(InstallRecord::default().with(&["dpctl>=0.22", "numpy"]), installed())
     }
 
     #[test]
-    fn a_stamp_reads_back_as_written() {
-        assert_eq!(Stamp::parse(&stamp().render()), stamp());
+    fn a_record_reads_back_as_written() {
+        assert_eq!(InstallRecord::parse(&record().render()), record());
         assert_eq!(installed().len(), 3);
     }
 
     #[test]
     fn a_subset_is_satisfied_and_more_is_not() {
-        assert!(stamp().satisfies(&["dpctl>=0.22", "numpy"], &installed()));
-        assert!(stamp().satisfies(&["numpy"], &installed()));
-        assert!(!stamp().satisfies(&["numpy", "dpnp"], &installed()));
-        assert!(!stamp().satisfies(&["dpctl>=0.23"], &installed()));
-        assert!(!Stamp::default().satisfies(&["numpy"], &installed()));
+        assert!(record().satisfies(&["dpctl>=0.22", "numpy"], &installed()));
+        assert!(record().satisfies(&["numpy"], &installed()));
+        assert!(!record().satisfies(&["numpy", "dpnp"], &installed()));
+        assert!(!record().satisfies(&["dpctl>=0.23"], &installed()));
+        assert!(!InstallRecord::default().satisfies(&["numpy"], &installed()));
     }
 
     #[test]
     fn a_changed_or_removed_distribution_is_noticed() {
         let mut other = installed();
         other.insert("numpy".to_owned(), "2.4.5".to_owned());
-        assert!(!stamp().satisfies(&["numpy"], &other));
+        assert!(!record().satisfies(&["numpy"], &other));
         other.remove("numpy");
-        assert!(!stamp().satisfies(&["dpctl>=0.22"], &other));
+        assert!(!record().satisfies(&["dpctl>=0.22"], &other));
         let mut more = installed();
         more.insert("usm".to_owned(), "0.1.0".to_owned());
-        assert!(stamp().satisfies(&["numpy"], &more));
+        assert!(record().satisfies(&["numpy"], &more));
     }
 
     #[test]
-    fn an_unknown_text_is_no_stamp() {
-        assert_eq!(Stamp::parse("want numpy\nrubbish\n"), Stamp::default());
-        assert_eq!(Stamp::parse(""), Stamp::default());
+    fn an_unknown_text_is_no_record() {
+        assert_eq!(InstallRecord::parse("want numpy\nrubbish\n"), InstallRecord::default());
+        assert_eq!(InstallRecord::parse(""), InstallRecord::default());
     }
 
     #[test]
     fn later_requirements_add_to_earlier_ones() {
-        let all = stamp().with(&["dpnp"]);
+        let all = record().with(&["dpnp"]);
         assert_eq!(all.into_iter().collect::<Vec<_>>(), ["dpctl>=0.22", "dpnp", "numpy"]);
     }
 }

@@ -1,0 +1,141 @@
+//! Names and texts use the standard terms: no file has a word that one of them replaced.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Replaced words with their standard terms.
+const REPLACED: [(&str, &str); 32] = [
+    ("birth", "allocation record"),
+    ("births", "allocation records"),
+    ("census", "statistics"),
+    ("door", "entry guard"),
+    ("doors", "entry guards"),
+    ("foreign", "external, imported"),
+    ("keeper", "limit of a thread cache"),
+    ("keepers", "limits of a thread cache"),
+    ("kit", "ops"),
+    ("latch", "try-lock"),
+    ("latches", "try-locks"),
+    ("lend", "allocate, borrow"),
+    ("lends", "allocates, borrows"),
+    ("lent", "allocated, borrowed"),
+    ("neighbour", "peer; adjacent"),
+    ("neighbouring", "adjacent"),
+    ("neighbours", "peers; adjacent elements"),
+    ("parked", "deferred"),
+    ("picture", "svg, drawing"),
+    ("pictures", "svg, drawings"),
+    ("rack", "block table"),
+    ("racks", "block tables"),
+    ("room", "capacity, staging buffer, space"),
+    ("rooms", "capacities, staging buffers"),
+    ("seam", "backend trait"),
+    ("seams", "traits"),
+    ("shelf", "arena"),
+    ("shelves", "arenas"),
+    ("stamp", "timestamp, record"),
+    ("stamps", "timestamps, records"),
+    ("tray", "size-class bin"),
+    ("trays", "size-class bins"),
+];
+
+/// Replaced texts with their standard terms.
+const REPLACED_TEXTS: [(&str, &str); 9] = [
+    ("has_ended", "is_complete"),
+    ("have_ended", "are_complete"),
+    ("operation has ended", "operation is complete"),
+    ("event has ended", "event is complete"),
+    ("job has ended", "job is complete"),
+    ("trust line", "trust boundary"),
+    ("enum Place ", "a name of its own"),
+    ("struct Place ", "a name of its own"),
+    ("trait Place ", "a name of its own"),
+];
+
+/// This file names the words.
+const SELF: &str = "xtask/tests/words.rs";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The words of a line in lower case, those inside of identifiers too: `NoForeignHandle` has three.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in line.chars() {
+        if !c.is_ascii_alphabetic() || was_lower && c.is_ascii_uppercase() {
+            words.push(String::new());
+        }
+        was_lower = c.is_ascii_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphabetic()) {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    words
+}
+
+/// The complaints about a line.
+fn complaints(line: &str) -> Vec<String> {
+    let words = words(line);
+    let of_words = REPLACED.iter().filter(|(word, _)| words.iter().any(|found| found == word));
+    let of_texts = REPLACED_TEXTS.iter().filter(|(text, _)| line.contains(text));
+    of_words.chain(of_texts).map(|(word, term)| format!("{word} ({term})")).collect()
+}
+
+/// Files of code, documents and tests.
+fn files() -> Vec<PathBuf> {
+    let mut files =
+        vec![root().join("README.md"), root().join("ARCHITECTURE.md"), root().join("SECURITY.md")];
+    let mut folders: Vec<_> =
+        ["crates", "examples", "guide", "tests", "xtask"].map(|folder| root().join(folder)).into();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let extension = path.extension().unwrap_or_default().to_str().unwrap().to_owned();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+                folders.push(path);
+            } else if ["md", "py", "pyi", "rs", "toml"].contains(&extension.as_str()) {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn replaced_words_do_not_come_back() {
+    let mut found = Vec::new();
+    for path in files() {
+        let name = path.strip_prefix(root()).unwrap().display().to_string();
+        let of_name =
+            complaints(&name).into_iter().map(|complaint| format!("{name}: {complaint} in its name"));
+        found.extend(of_name);
+        if name == SELF {
+            continue;
+        }
+        for (number, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
+            let of_line = complaints(line).into_iter();
+            found.extend(of_line.map(|complaint| format!("{name}:{}: {complaint}", number + 1)));
+        }
+    }
+    assert!(found.is_empty(), "replaced words, each with its standard term:\n{}", found.join("\n"));
+}
+
+#[test]
+fn words_inside_of_identifiers_are_found() {
+    for line in [
+        "fn from_foreign()",
+        "NoForeignHandle",
+        "FOREIGN",
+        "a foreign owner",
+        "crates/foreign.rs",
+        "enum Place {",
+    ] {
+        assert_eq!(complaints(line).len(), 1, "{line}");
+    }
+    for line in ["headroom_bytes", "timestamp, Timestamp", "scikit-learn", "brackets", "enum Placement {"] {
+        assert!(complaints(line).is_empty(), "{line}");
+    }
+}
