@@ -4,8 +4,6 @@
 
 mod buffers;
 
-use std::slice;
-
 use usm_memory::usm_core::bulk::Machine;
 use usm_memory::usm_core::{Event, Queue, Result as CoreResult};
 
@@ -132,7 +130,7 @@ pub(super) unsafe fn write_spans(
         let (to, len_bytes) = (dst.wrapping_offset(skipped), span.len() * itemsize);
         let buffer = staging.buffer(len_bytes)?;
         // Pieces of interleaved axes may overlap, and queues may be out of order.
-        let before = last.as_ref().map_or(&[][..], slice::from_ref);
+        let before = last.as_slice();
         if piece.dense_target_loops() < piece.loops.len() {
             // SAFETY: the bytes that the piece spans, into memory of our own, which `staging` keeps until the event is complete.
             staging.pending = Some(submitted(unsafe { queue.memcpy(buffer, to, len_bytes, before) })?);
