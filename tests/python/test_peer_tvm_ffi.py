@@ -12,7 +12,6 @@ from support.interface import settled
 from support.layouts import STRIDED, strided_array
 from support.values import DTYPES, counting
 
-
 place, queue, usm_type = places()
 
 

@@ -11,7 +11,7 @@ use crate::layout::{Layout, Order, SliceItem, broadcast_shapes};
 /// Elements of `x` where a condition is not zero, of `y` elsewhere: NumPy's `where`. The three are broadcast.
 ///
 /// The result is C-contiguous, in memory of the kind and queue of the condition. Its dtype is what `x` and `y` are promoted to, on
-/// the condition's device; a [`Scalar`] takes part by its kind only, two of them give the default dtype of the higher kind.
+/// the condition's device; a [`Scalar`](crate::Scalar) takes part by its kind only, two of them give the default dtype of the higher kind.
 ///
 /// ```
 /// use usm_array::usm_core::{Runtime, UsmKind};
