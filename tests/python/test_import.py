@@ -58,7 +58,8 @@ def test_it_imports_hardly_anything_else():
         import usm
         print(sorted(name for name in set(sys.modules) - before if name.split(".")[0] != "usm"))
     """)
-    assert out == "['__future__', 'math']\n"
+    # The interpreter may have loaded these already.
+    assert set(ast.literal_eval(out)) <= {"__future__", "math"}
 
 
 @pytest.mark.parametrize("module", ["usm", "usm.memory", "usm.tensor"])

@@ -8,7 +8,7 @@ use super::cast::Cast;
 use super::executor::{Executor, Run};
 use super::kernel::StridedKernels;
 use super::overlap;
-use super::place::{Place, lock};
+use super::place::{Place, lock, lock_for_queue};
 use super::plan::{CopyPlan, Side};
 use super::{host, staged, task};
 use crate::array::UsmArray;
@@ -47,31 +47,31 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             false => unsafe { through_host(&plan, cast, to, from) },
         },
         Executor::Task(queue) => {
-            let (to, from) = lock(to, from)?;
+            let (to, from) = lock_for_queue(to, from)?;
             // SAFETY: as for host code; the queue reaches both.
             unsafe { task::execute(queue, plan, cast, to.start, from.start) }
         }
         Executor::Kernel(queue) => {
-            let (to, from) = lock(to, from)?;
+            let (to, from) = lock_for_queue(to, from)?;
             let kernels = StridedKernels::global();
             // SAFETY: 1. Elements of the target, none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
             // and nobody else uses them (K1) until the wait below has returned.
             wait(unsafe { kernels.copy(queue, &plan, itemsize, to.start, from.start, &[]) })
         }
         Executor::Packed(queue, pieces) => {
-            let (is_read, (to, from)) = (from.device().is_some(), lock(to, from)?);
+            let (is_read, (to, from)) = (from.device().is_some(), lock_for_queue(to, from)?);
             let copy = if is_read { staged::read_packed } else { staged::write_packed };
             // SAFETY: as for kernels; what lies on the other side host code reaches.
             unsafe { copy(queue, pieces, cast, to.start, from.start) }
         }
         Executor::Spans(queue, pieces) => {
-            let (is_read, (to, from)) = (from.device().is_some(), lock(to, from)?);
+            let (is_read, (to, from)) = (from.device().is_some(), lock_for_queue(to, from)?);
             let copy = if is_read { staged::read_spans } else { staged::write_spans };
             // SAFETY: as for host code, and by K1 the bytes between the elements of device memory are as free.
             unsafe { copy(queue, pieces, cast, to.start, from.start) }
         }
         Executor::ThroughHost(pieces) => {
-            let (to, from) = lock(to, from)?;
+            let (to, from) = lock_for_queue(to, from)?;
             // SAFETY: the pieces have the pairs of the plan.
             pieces.iter().try_for_each(|piece| unsafe { through_host(piece, cast, to.place(), from.place()) })
         }

@@ -106,10 +106,15 @@ enum Guard {
     Caller,
 }
 
-/// Guards over both sides, or none. They wait before they have any.
-pub(super) fn lock<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Locked<'a>)> {
+/// Guards over both sides, or none, for what a queue does. They wait before they have any.
+pub(super) fn lock_for_queue<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Locked<'a>)> {
     from.wait_before_submit()?;
     to.wait_before_submit()?;
+    lock(to, from)
+}
+
+/// Guards over both sides, or none.
+pub(super) fn lock<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Locked<'a>)> {
     let from = from.lock(Side::Source)?;
     Ok((to.lock(Side::Target)?, from))
 }
