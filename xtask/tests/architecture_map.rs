@@ -1,4 +1,5 @@
-//! ARCHITECTURE.md names folders, files and functions that exist, and its tables have each folder of modules.
+//! ARCHITECTURE.md, and a table of CONTRIBUTING.md, name folders, files, functions and types that exist. The tables of
+//! ARCHITECTURE.md have each folder of modules.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,14 +12,20 @@ const CRATES: [&str; 7] =
 /// Crates without a table of modules: a stand-in for tests, and one whose table has paths from the root.
 const WITHOUT_TABLE: [&str; 2] = ["sycl-loopback", "usm-bench"];
 
+/// Extensions of the files whose names and contents are compared.
+const EXTENSIONS: [&str; 5] = [".rs", ".py", ".pyi", ".toml", ".cl"];
+
+/// The section of CONTRIBUTING.md that names files to change.
+const SECTION: &str = "## Where to change what";
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The tree of the project: folders, which end with `/`, and files, by paths from the root. Rust files have their content.
+/// The tree of the project: folders, which end with `/`, and files with their content, by paths from the root.
 fn tree() -> BTreeMap<String, String> {
     let mut tree = BTreeMap::new();
-    let mut folders = vec![root().join("crates"), root().join("xtask")];
+    let mut folders: Vec<_> = ["crates", "tests", "xtask"].map(|folder| root().join(folder)).into();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -26,7 +33,7 @@ fn tree() -> BTreeMap<String, String> {
             if path.is_dir() {
                 tree.insert(format!("{name}/"), String::new());
                 folders.push(path);
-            } else if name.ends_with(".rs") {
+            } else if is_file(&name) {
                 tree.insert(name, fs::read_to_string(path).unwrap());
             }
         }
@@ -87,14 +94,24 @@ fn scoped(document: &str) -> Vec<(Scope<'_>, bool, &str)> {
     lines
 }
 
-/// True when a file declares the function.
-fn declares(content: &str, function: &str) -> bool {
-    ["(", "<"].iter().any(|end| content.contains(&format!("fn {function}{end}")))
+/// True when a file declares the function, type, constant or macro.
+fn declares(content: &str, name: &str) -> bool {
+    let is_function =
+        |word: &str| ["(", "<"].iter().any(|end| content.contains(&format!("{word} {name}{end}")));
+    let is_other =
+        |word: &str| [" ", ":", "<"].iter().any(|end| content.contains(&format!("{word} {name}{end}")));
+    ["fn", "def"].into_iter().any(is_function)
+        || ["enum", "struct", "trait", "class", "const", "static", "macro_rules!"].into_iter().any(is_other)
+}
+
+/// True for the name of a file that the tree has with its content.
+fn is_file(name: &str) -> bool {
+    EXTENSIONS.iter().any(|extension| name.ends_with(*extension))
 }
 
 /// True for a path to a file or a folder.
 fn is_path(word: &str) -> bool {
-    word.ends_with(".rs") || word.ends_with('/') && word.len() > 1
+    is_file(word) || word.ends_with('/') && word.len() > 1
 }
 
 /// What the document names that the tree does not have.
@@ -169,6 +186,16 @@ fn named_files_and_functions_exist() {
 }
 
 #[test]
+fn files_to_change_exist() {
+    let document = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let (_, section) = document.split_once(SECTION).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    assert!(section.contains(".rs::"), "{SECTION} names functions");
+    let missing = missing(section, &tree());
+    assert!(missing.is_empty(), "CONTRIBUTING.md names what is not there:\n{}", missing.join("\n"));
+}
+
+#[test]
 fn each_folder_of_modules_is_in_a_table() {
     let unlisted = unlisted(&document(), &tree());
     assert!(unlisted.is_empty(), "no table of ARCHITECTURE.md has {unlisted:?}");
@@ -181,6 +208,8 @@ fn wrong_names_are_found() {
         ("crates/usm-core/src/backend/", ""),
         ("crates/usm-core/src/backend/mod.rs", "fn allocate<T>() {}"),
         ("crates/usm-memory/src/event.rs", "fn wait() {}"),
+        ("tests/values.py", "def pack(dtype):\nclass Model:"),
+        ("crates/usm-core/src/kind.rs", "pub enum UsmKind {}\nconst ALL: u8 = 3;"),
     ]
     .map(|(name, content)| (name.to_owned(), content.to_owned()))
     .into();
@@ -191,6 +220,8 @@ fn wrong_names_are_found() {
 
     let flow = "```text\nusm-core    queue.rs::memcpy, backend/mod.rs::allocate    Backend::allocate\n```";
     assert_eq!(missing(flow, &tree), Vec::<String>::new());
+    let to_change = "| | `usm-core/src/kind.rs::UsmKind`, `::ALL`, `tests/values.py::pack`, `::Model` | |";
+    assert_eq!(missing(to_change, &tree), Vec::<String>::new());
     for wrong in [
         "| `usm-core` | job |\n| `mod.rs` | not below src |",
         "| `usm-core` | job |\n| `graph/` | gone |",
@@ -198,6 +229,8 @@ fn wrong_names_are_found() {
         "usm-core    queue.rs::memset",
         "usm-core    queue.rs::memcpy, ::memset",
         "The trait has `Backend::release`.",
+        "| | `usm-core/src/kind.rs::Kind` | |",
+        "| | `usm-core/src/values.py` | |",
     ] {
         assert!(!missing(wrong, &tree).is_empty(), "{wrong}");
     }

@@ -14,6 +14,9 @@
 //! | `casting.rs` | which casts a rule allows |
 //! | `kinds.rs` | the kinds of the array API standard |
 //! | `limits.rs` | `finfo` and `iinfo` |
+//!
+//! Elements are converted in `copy/cast/convert.rs`, `scalar.rs` and `view/scalar.rs`. DLPack's code of a dtype follows from
+//! [`Dtype::kind`] in `dlpack/dtype.rs`.
 
 mod bool8;
 mod buffer_format;

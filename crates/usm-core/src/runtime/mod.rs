@@ -1,4 +1,13 @@
 //! The backends of this machine, their devices, and the choice of a device.
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod.rs` | the runtime: a field for each backend, their devices and default queues |
+//! | `side.rs` | the SYCL backend: loaded on first request, or the reason why it is missing |
+//! | `shared.rs` | the host backend: of this copy of the library, or of another one in the process |
+//! | `select.rs` | the choice of a device by selector, type or aspects |
+//! | `status.rs`, `doctor/` | the state of each backend; the diagnostic report |
+//! | `options.rs`, `tree.rs` | options of a runtime; devices by platform |
 
 mod doctor;
 mod options;

@@ -1,4 +1,16 @@
 //! `usm_ndarray` and the functions of `usm.tensor`.
+//!
+//! | file | job |
+//! |---|---|
+//! | `array.rs` | all methods of `usm_ndarray`; the files below carry them out |
+//! | `construct.rs`, `pickle.rs`, `transfer.rs` | new arrays; arrays from pickles; arrays on other devices |
+//! | `indexing.rs`, `slice.rs` | `array[key]` and `array[key] = value` |
+//! | `operators.rs`, `operand.rs`, `arithmetic.rs` | operators, the objects beside an array, refused arithmetic |
+//! | `numbers.rs`, `convert.rs`, `parts.rs` | Python numbers and lists; real and imaginary parts |
+//! | `flags.rs`, `device.rs`, `dtype.rs`, `print.rs` | the classes of attributes; arrays as text |
+//! | `arguments.rs` | shapes, dtypes, orders and indices as arguments |
+//! | `functions/` | the functions of `usm.tensor` |
+//! | `exchange/`, `dlpack/`, `peer.rs` | arrays from and for other libraries |
 
 mod arguments;
 mod arithmetic;

@@ -1,4 +1,14 @@
 //! A resource that keeps memory and hands it out again.
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod.rs` | the resource: the order of attempts, and when the pool grows by a slab |
+//! | `size_class.rs` | the sizes of slots and slabs |
+//! | `options.rs` | the bytes that a pool keeps; its statistics |
+//! | `inner.rs`, `state.rs` | the pool without its upstream resource; the content of its lock |
+//! | `arena.rs`, `class.rs`, `slab.rs` | slabs by context, device and kind; by size class; one slab |
+//! | `cache.rs` | thread caches and their limits |
+//! | `deferred.rs`, `counts.rs` | slots with pending work; counts |
 
 mod arena;
 mod cache;
