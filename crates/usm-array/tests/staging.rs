@@ -10,6 +10,7 @@ use usm_array::usm_core::backend::Backend;
 use usm_array::usm_core::backend::host::HostBackend;
 use usm_array::usm_core::testing::{Method, RecordingBackend};
 use usm_array::usm_core::{Aspects, BackendId, Context, Partition, Queue, QueueProperties, Runtime, UsmKind};
+use usm_array::usm_memory::resource::{DefaultScope, DirectResource, LimitingResource};
 use usm_array::{Casting, CopyMode, Dtype, Layout, Order, SliceItem, UsmArray};
 
 /// Also protected memory that only copies of a queue reach, as that of a GPU without kernels.
@@ -172,6 +173,25 @@ fn kernels_sort_what_goes_to_device_memory_and_comes_from_there() {
         let found = half.to_bytes().unwrap();
         assert_eq!(recording.count(Method::SubmitKernel), pieces.div_ceil(2));
         assert!(found == half.copy().unwrap().to_bytes().unwrap());
+    }
+}
+
+/// Where staging memory is missing, also for the second of two buffers, another executor does all of the copy.
+#[test]
+fn without_host_usm_no_kernel_packs() {
+    let is_strict = std::env::var_os("USM_STRICT_DEVICE").is_some();
+    let Some((recording, queue)) = recorded(Aspects::USM_SYSTEM_ALLOCATIONS).filter(|_| is_strict) else {
+        return;
+    };
+    let array = UsmArray::zeros(&queue, UsmKind::Device, &[1500, 1400], Dtype::F64).unwrap();
+    let bytes: Vec<u8> = (0..array.size_bytes()).map(|i| ((i * 7) >> 3) as u8).collect();
+    for limit_bytes in [0, 4 << 20] {
+        let limited = Arc::new(LimitingResource::new(Arc::new(DirectResource), limit_bytes));
+        let _scope = DefaultScope::enter(std::slice::from_ref(queue.device()), limited);
+        recording.clear();
+        array.transpose().copy_from_host_contiguous(&bytes).unwrap();
+        assert!(array.transpose().to_bytes().unwrap() == bytes);
+        assert_eq!(recording.count(Method::SubmitKernel), 0, "{limit_bytes}");
     }
 }
 

@@ -624,7 +624,7 @@ pub struct ExternalHandle {
 
 // SAFETY: E1: a heap SYCL object, which any thread may use and delete (the backend's promise 1).
 unsafe impl Send for ExternalHandle {}
-// SAFETY: F1; shared access only reads the pointer value.
+// SAFETY: E1; shared access only reads the pointer value.
 unsafe impl Sync for ExternalHandle {}
 
 impl ExternalHandle {

@@ -58,11 +58,11 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             // and nobody else uses them (K1) until the wait below has returned.
             wait(unsafe { kernels.copy(queue, &plan, itemsize, to.start, from.start, &[]) })
         }
-        Executor::Packed(queue, pieces) => {
+        Executor::Packed(queue, pieces, staging) => {
             let (is_read, (to, from)) = (from.device().is_some(), lock_for_queue(to, from)?);
             let copy = if is_read { staged::read_packed } else { staged::write_packed };
             // SAFETY: as for kernels; what lies on the other side host code reaches.
-            unsafe { copy(queue, pieces, cast, to.start, from.start) }
+            unsafe { copy(queue, pieces, staging, cast, to.start, from.start) }
         }
         Executor::Spans(queue, pieces) => {
             let (is_read, (to, from)) = (from.device().is_some(), lock_for_queue(to, from)?);

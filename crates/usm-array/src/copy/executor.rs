@@ -6,6 +6,7 @@ use super::cast::Cast;
 use super::kernel::{Job, StridedKernels};
 use super::place::{Place, addresses, overlap};
 use super::plan::{CopyPlan, Side};
+use super::staged::Staging;
 use crate::array::UsmArray;
 
 /// Copies of fewer bytes are for no kernel: the first use of one builds it, which takes as long as staging hundreds of megabytes.
@@ -23,8 +24,8 @@ pub(super) enum Executor<'a> {
     Task(&'a Queue),
     /// A kernel of the queue, which reaches both sides.
     Kernel(&'a Queue),
-    /// Pieces of the elements of device memory, which a kernel packs into host memory or takes from there; host code does the rest.
-    Packed(&'a Queue, Vec<CopyPlan>),
+    /// Pieces of the elements of device memory, which a kernel packs into host USM or takes from there; host code does the rest.
+    Packed(&'a Queue, Vec<CopyPlan>, [Staging<'a>; 2]),
     /// Pieces of the bytes that the elements span in device memory, copied to or from host memory by the queue; host code sorts them.
     Spans(&'a Queue, Vec<CopyPlan>),
     /// Pieces that are copied twice, by way of host memory: each time by one of the others.
@@ -97,8 +98,11 @@ impl<'a> Executor<'a> {
                 && queue.device().info().supports(UsmKind::Host)
                 && takes(addresses(device).start, 0)
         };
-        match packed.filter(|_| is_packed()) {
-            Some(pieces) => Self::Packed(queue, pieces),
+        let packed = packed.filter(|_| is_packed());
+        // Before anything is copied: without the memory, another executor does it all.
+        let staging = packed.as_ref().and_then(|pieces| Staging::for_kernels(queue, pieces, itemsize));
+        match packed.zip(staging) {
+            Some((pieces, staging)) => Self::Packed(queue, pieces, staging),
             None => {
                 let spanned = if side == Side::Target { cast.dst } else { cast.src };
                 Self::Spans(queue, plan.clone().span_pieces(side, spanned.itemsize_bytes()))

@@ -7,12 +7,12 @@ use crate::error::DlpackError;
 
 impl From<Dtype> for DLDataType {
     fn from(dtype: Dtype) -> Self {
-        let code = match dtype.kind() {
-            'b' => DLDataTypeCode::BOOL,
-            'i' => DLDataTypeCode::INT,
-            'u' => DLDataTypeCode::UINT,
-            'c' => DLDataTypeCode::COMPLEX,
-            _ => DLDataTypeCode::FLOAT,
+        let code = match dtype {
+            Dtype::Bool => DLDataTypeCode::BOOL,
+            Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => DLDataTypeCode::INT,
+            Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => DLDataTypeCode::UINT,
+            Dtype::F16 | Dtype::F32 | Dtype::F64 => DLDataTypeCode::FLOAT,
+            Dtype::C64 | Dtype::C128 => DLDataTypeCode::COMPLEX,
         };
         // At most 128.
         Self { code, bits: (8 * dtype.itemsize_bytes()) as u8, lanes: 1 }

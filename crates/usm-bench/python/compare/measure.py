@@ -141,6 +141,8 @@ class Bench:
                 new = Listed(workers=[], **described)
                 known = self.listed.setdefault(new.case, new)
                 known.workers.append(worker)
+                if (known.unit, known.once) != (new.unit, new.once):
+                    raise SystemExit(f"{new.case}: programs measure it in {known.unit} and in {new.unit}")
                 # Whichever of them says so.
                 known.long, known.bytes = known.long or new.long, max(known.bytes, new.bytes)
                 known.processes = max(known.processes, new.processes)

@@ -29,6 +29,9 @@ pub const MIN_PART_BYTES: usize = 64 << 10;
 /// A helper stays awake for so long after its work. A thread that sleeps takes as long to wake up.
 const AWAKE: Duration = Duration::from_micros(20);
 
+/// More threads than this copy no faster on any machine.
+const MAX_THREADS: usize = 1024;
+
 /// A wait for the last part spins this often before it sleeps.
 const SPINS: u32 = 2000;
 
@@ -36,7 +39,7 @@ const SPINS: u32 = 2000;
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
 /// Limits the threads that one copy uses, the calling one included. 0 stands for no limit, which is the default: as many
-/// threads as this process has processors, or as the environment variable `USM_NUM_THREADS` said on first use.
+/// threads as this process has processors, or as the environment variable `USM_NUM_THREADS` said on first use, up to 1,024.
 ///
 /// Copies of less than 1 MiB use one thread anyway.
 ///
@@ -61,7 +64,7 @@ pub fn num_threads() -> usize {
 fn all_threads() -> usize {
     static ALL: ForkOnce<usize> = ForkOnce::new();
     let wanted = || env::var("USM_NUM_THREADS").ok()?.parse().ok().filter(|&threads| threads > 0);
-    *ALL.get_or_init(|| wanted().unwrap_or_else(|| Machine::this().cpus()))
+    *ALL.get_or_init(|| wanted().unwrap_or_else(|| Machine::this().cpus()).min(MAX_THREADS))
 }
 
 /// How many threads share work on so many bytes, the calling one included.
@@ -88,15 +91,18 @@ trait Join: Send + Sync {
 /// Where a helper gets its work.
 type Helper = Sender<Arc<dyn Join>>;
 
+/// The helpers by their numbers; `None` where the system had no more threads.
+type Helpers = Vec<OnceLock<Option<Helper>>>;
+
 /// Each helper is a thread with a channel of its own, so that a helper does the same part of one copy after the other: the
-/// memory is in the cache of its processor. They start with the first work for several threads and stay as long as the process.
-fn helpers() -> &'static [Helper] {
+/// memory is in the cache of its processor. A helper starts with the first work for so many threads and stays as long as the process.
+fn helper(number: usize) -> Option<&'static Helper> {
     // A forked child has none of the threads.
-    static HELPERS: PerProcess<OnceLock<Vec<Helper>>> = PerProcess::new(OnceLock::new());
-    HELPERS.get().get_or_init(|| (0..all_threads() - 1).map_while(start_helper).collect())
+    static HELPERS: PerProcess<OnceLock<Helpers>> = PerProcess::new(OnceLock::new());
+    let helpers = HELPERS.get().get_or_init(|| (1..all_threads()).map(|_| OnceLock::new()).collect());
+    helpers.get(number)?.get_or_init(|| start_helper(number)).as_ref()
 }
 
-/// `None` where the system has no more threads.
 fn start_helper(number: usize) -> Option<Helper> {
     let (sender, receiver): (Helper, _) = channel();
     let serve = move || {
@@ -140,24 +146,28 @@ struct Shared<F> {
 }
 
 /// Counts a thread (T1).
-struct Busy<'a, F>(&'a Shared<F>);
+struct Busy<'a, F> {
+    shared: &'a Shared<F>,
+    /// Whether the thread runs a destructor because of another panic.
+    was_panicking: bool,
+}
 
 impl<'a, F> Busy<'a, F> {
     fn new(shared: &'a Shared<F>) -> Self {
         shared.busy.0.fetch_add(1, Ordering::AcqRel);
-        Self(shared)
+        Self { shared, was_panicking: thread::panicking() }
     }
 }
 
 impl<F> Drop for Busy<'_, F> {
     fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.has_panicked.store(true, Ordering::Relaxed);
+        if thread::panicking() && !self.was_panicking {
+            self.shared.has_panicked.store(true, Ordering::Relaxed);
         }
-        if self.0.busy.0.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.shared.busy.0.fetch_sub(1, Ordering::AcqRel) == 1 {
             // A waiting thread has either seen the count before and sleeps by now, or sees this one.
-            drop(self.0.lock.lock());
-            self.0.idle.notify_all();
+            drop(self.shared.lock.lock());
+            self.shared.idle.notify_all();
         }
     }
 }
@@ -215,9 +225,11 @@ impl<F: Fn(usize) + Send + Sync + 'static> Shared<F> {
     /// Thread `number` wakes two helpers, which wake two each in turn: no thread wakes all of them.
     fn wake(self: &Arc<Self>, number: usize) {
         for thread in [2 * number + 1, 2 * number + 2] {
-            if thread < self.threads {
+            if thread < self.threads
+                && let Some(helper) = helper(thread - 1)
+            {
                 // A helper cannot end: its channel stays open.
-                let _ = helpers()[thread - 1].send(Arc::clone(self) as Arc<dyn Join>);
+                let _ = helper.send(Arc::clone(self) as Arc<dyn Join>);
             }
         }
     }
@@ -244,7 +256,7 @@ pub fn share(parts: usize, threads: usize, work: impl Fn(usize) + Send + Sync + 
     if parts.min(threads) <= 1 {
         return (0..parts).for_each(work);
     }
-    let threads = threads.min(parts).min(helpers().len() + 1);
+    let threads = threads.min(parts).min(all_threads());
     let counter = |count| Counter(AtomicUsize::new(count));
     let shared = Arc::new(Shared {
         parts,
@@ -295,7 +307,7 @@ mod tests {
 
     #[test]
     fn busy_helpers_are_not_waited_for() {
-        let threads = helpers().len() + 1;
+        let threads = all_threads();
         let (taken, done) = (Arc::new(Barrier::new(threads + 1)), Arc::new(Barrier::new(threads + 1)));
         let work = {
             let (taken, done) = (Arc::clone(&taken), Arc::clone(&done));
@@ -319,6 +331,22 @@ mod tests {
             assert!(catch_unwind(run).is_err(), "{bad}");
         }
         assert_eq!(counts(50, 8), [1; 50], "the helpers are still there");
+    }
+
+    #[test]
+    fn a_destructor_that_shares_work_during_a_panic_does_not_abort() {
+        struct Shares<'a>(&'a AtomicUsize);
+        impl Drop for Shares<'_> {
+            fn drop(&mut self) {
+                self.0.store(counts(50, 8).len(), Ordering::Relaxed);
+            }
+        }
+        let done = AtomicUsize::new(0);
+        let outcome = catch_unwind(|| {
+            let _shares = Shares(&done);
+            panic!("of a user");
+        });
+        assert!(outcome.is_err() && done.load(Ordering::Relaxed) == 50);
     }
 
     #[test]

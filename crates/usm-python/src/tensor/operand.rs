@@ -70,12 +70,12 @@ impl Operand {
 
     /// A number, an object with the interface, or an array of NumPy, of which a copy is made; `None` for anything else.
     pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        Self::from_source(object, Source::of(object)?).map(Result::ok)
+        Self::from_source(object, Source::of_operand(object)?).map(Result::ok)
     }
 
     /// As [`Operand::of`], to compute with an array: one in USM must be on its queue.
     pub(super) fn beside(array: &UsmArray, object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        let source = Source::of(object)?;
+        let source = Source::of_operand(object)?;
         // Copies of host memory are not where the caller put them.
         if let Source::Array(other) = &source {
             same_queue(&[("x1", Some(array)), ("x2", Some(other))])?;

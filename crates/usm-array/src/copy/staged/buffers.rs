@@ -3,11 +3,12 @@
 use usm_memory::usm_core::{Event, Queue, UsmKind};
 use usm_memory::{UsmBuffer, WriteGuard};
 
+use crate::copy::plan::CopyPlan;
 use crate::error::Result;
 use crate::view::zeroed_vec;
 
 /// Host memory for one piece, and what a queue still does with it.
-pub(super) struct Staging<'a> {
+pub(in crate::copy) struct Staging<'a> {
     queue: &'a Queue,
     buffer: StagingBuffer,
     pub(super) pending: Option<Event>,
@@ -26,6 +27,21 @@ impl<'a> Staging<'a> {
         [(); 2].map(|()| Self { queue, buffer: StagingBuffer::Heap(Vec::new()), pending: None })
     }
 
+    /// Buffers that kernels of the queue reach, each for any of the pieces; the second one where there are several pieces. `None` where
+    /// there is no such memory.
+    pub(in crate::copy) fn for_kernels(
+        queue: &'a Queue,
+        pieces: &[CopyPlan],
+        itemsize_bytes: usize,
+    ) -> Option<[Self; 2]> {
+        let largest = pieces.iter().map(CopyPlan::size).max()?;
+        let mut both = Self::two(queue);
+        for staging in both.iter_mut().take(pieces.len()) {
+            staging.allocate(largest * itemsize_bytes).ok()?;
+        }
+        Some(both)
+    }
+
     /// Waits for what a queue does with the buffer.
     pub(super) fn settle(&mut self) -> Result<()> {
         match self.pending.take() {
@@ -41,21 +57,17 @@ impl<'a> Staging<'a> {
             StagingBuffer::Heap(bytes) => bytes.len() >= len_bytes,
         };
         self.settle()?;
-        if !is_enough && self.usm_buffer(len_bytes).is_err() {
+        if !is_enough && self.allocate(len_bytes).is_err() {
             self.buffer = StagingBuffer::Heap(zeroed_vec(len_bytes)?);
         }
         self.start()
     }
 
-    /// The same in memory that kernels of the queue reach.
-    pub(super) fn usm_buffer(&mut self, len_bytes: usize) -> Result<*mut u8> {
-        let is_enough = matches!(&self.buffer, StagingBuffer::Usm(guard) if guard.len_bytes() >= len_bytes);
-        if !is_enough {
-            self.settle()?;
-            let memory = UsmBuffer::allocate(self.queue, UsmKind::Host, len_bytes)?;
-            self.buffer = StagingBuffer::Usm(memory.write_range(0..len_bytes)?);
-        }
-        self.start()
+    /// Takes host USM. No queue may work with the buffer.
+    fn allocate(&mut self, len_bytes: usize) -> Result<()> {
+        let memory = UsmBuffer::allocate(self.queue, UsmKind::Host, len_bytes)?;
+        self.buffer = StagingBuffer::Usm(memory.write_range(0..len_bytes)?);
+        Ok(())
     }
 
     /// The first byte of the buffer, with which no queue works.

@@ -12,7 +12,7 @@ use super::host::execute_piece;
 use super::kernel::StridedKernels;
 use super::plan::{CopyPlan, Side};
 use crate::error::Result;
-use buffers::Staging;
+pub(super) use buffers::Staging;
 
 /// How many elements all pieces have, and whether results of as many bytes go past the caches.
 fn size_of_all(pieces: &[CopyPlan], cast: Cast) -> (usize, bool) {
@@ -50,16 +50,17 @@ pub(super) unsafe fn read_spans(
         Ok((piece, skipped))
     };
     // SAFETY: the buffers hold what the pieces span; promise 1.
-    unsafe { read(queue, pieces, cast, dst, submit) }
+    unsafe { read(Staging::two(queue), pieces, cast, dst, submit) }
 }
 
 /// Copies pieces to host memory: the elements alone, which a kernel packs.
 ///
 /// # Safety
-/// Those of [`read_spans`]; kernels of the queue reach the source, and do not cast.
+/// Those of [`read_spans`]; kernels of the queue reach the source, and do not cast; `staging` is for the pieces.
 pub(super) unsafe fn read_packed(
     queue: &Queue,
     pieces: Vec<CopyPlan>,
+    staging: [Staging<'_>; 2],
     cast: Cast,
     dst: *mut u8,
     src: *const u8,
@@ -67,14 +68,14 @@ pub(super) unsafe fn read_packed(
     let itemsize = cast.src.itemsize_bytes();
     let submit = |staging: &mut Staging<'_>, piece: CopyPlan| {
         let (pack, unpack) = piece.through_packed(Side::Target);
-        let buffer = staging.usm_buffer(pack.size() * itemsize)?;
+        let buffer = staging.start()?;
         // SAFETY: elements of the source that nobody writes, by promise 2, each packed in a place of its own.
         let event = unsafe { StridedKernels::global().copy(queue, &pack, itemsize, buffer, src, &[]) };
         staging.pending = Some(submitted(event)?);
         Ok((unpack, 0))
     };
     // SAFETY: the buffers hold the packed elements; promise 1.
-    unsafe { read(queue, pieces, cast, dst, submit) }
+    unsafe { read(staging, pieces, cast, dst, submit) }
 }
 
 /// Has each piece copied into a buffer, and copies it from there while the next one is under way. `submit` says how: by a plan that
@@ -83,14 +84,13 @@ pub(super) unsafe fn read_packed(
 /// # Safety
 /// Promise 1 of [`read_spans`]; the elements are in the buffer once what is pending there is complete.
 unsafe fn read<'a>(
-    queue: &'a Queue,
+    [mut next, mut current]: [Staging<'a>; 2],
     pieces: Vec<CopyPlan>,
     cast: Cast,
     dst: *mut u8,
     submit: impl Fn(&mut Staging<'a>, CopyPlan) -> Result<(CopyPlan, isize)>,
 ) -> Result<()> {
     let (size, stream) = size_of_all(&pieces, cast);
-    let [mut next, mut current] = Staging::two(queue);
     let mut waiting: Option<(CopyPlan, isize)> = None;
     for piece in pieces.into_iter().map(Some).chain([None]) {
         let submitted = piece.map(|piece| submit(&mut next, piece)).transpose()?;
@@ -151,20 +151,21 @@ pub(super) unsafe fn write_spans(
 /// Copies pieces from host memory: host code packs the elements, and a kernel takes each to its place.
 ///
 /// # Safety
-/// Those of [`write_spans`]; kernels of the queue reach the target, and do not cast; no element of the target is visited twice.
+/// Those of [`write_spans`]; kernels of the queue reach the target, and do not cast; no element of the target is visited twice;
+/// `staging` is for the pieces.
 pub(super) unsafe fn write_packed(
     queue: &Queue,
     pieces: Vec<CopyPlan>,
+    [mut staging, mut other]: [Staging<'_>; 2],
     cast: Cast,
     dst: *mut u8,
     src: *const u8,
 ) -> Result<()> {
     let itemsize = cast.src.itemsize_bytes();
     let (size, _) = size_of_all(&pieces, cast);
-    let [mut staging, mut other] = Staging::two(queue);
     for piece in pieces {
         let (pack, unpack) = piece.through_packed(Side::Source);
-        let buffer = staging.usm_buffer(pack.size() * itemsize)?;
+        let buffer = staging.start()?;
         // SAFETY: promise 2; the memory holds the packed elements.
         unsafe { execute_piece(pack, cast, size, false, buffer, src) };
         // SAFETY: elements of the target that nobody else touches, by promise 1, each written once, from a buffer that `staging` keeps

@@ -45,9 +45,11 @@ impl Level {
         self.freed = self.freed.wrapping_add(other.freed);
     }
 
-    /// Adds what was counted elsewhere at the same time. The peak is the one after the last change of either.
+    /// Adds what was counted elsewhere at the same time. The peak is the one after the last change of either. What never rose there has
+    /// no peak of its own.
     fn join(&mut self, other: Self) {
-        let headroom = (self.peak - self.now()).max(other.peak - other.now());
+        let other_headroom = if other.peak > 0 { other.peak - other.now() } else { 0 };
+        let headroom = (self.peak - self.now()).max(other_headroom);
         self.add_sums(other);
         self.peak = self.now() + headroom;
     }
@@ -102,5 +104,24 @@ impl Counts {
         self.bytes.peak = self.bytes.now();
         self.buffers.peak = self.buffers.now();
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_that_only_gave_back_raises_no_peak() {
+        let mut cache = Counts::default();
+        cache.remove(100);
+        let mut all = Counts::of(100);
+        all.append(Counts::of(100), || cache);
+        assert_eq!((all.bytes.peak, all.buffers.peak), (100, 1));
+        let seen = all.restart().join(cache);
+        assert_eq!((seen.bytes.now(), seen.bytes.peak, seen.buffers.peak), (100, 100, 1));
+        cache.add(300);
+        cache.remove(300);
+        assert_eq!(all.restart().join(cache).bytes.peak, 400);
     }
 }

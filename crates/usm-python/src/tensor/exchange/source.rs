@@ -50,6 +50,19 @@ impl<'a, 'py> Source<'a, 'py> {
         }
     }
 
+    /// As [`of`](Self::of), of an operand: objects without the interface that are not arrays of NumPy are `Other`, so that their own
+    /// operators get their turn.
+    pub(in crate::tensor) fn of_operand(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Some(number) = arguments::python_number(object)? {
+            return Ok(Self::Number(number));
+        }
+        match array_if_usm(object)? {
+            Some(array) => Ok(Self::Array(array)),
+            None if is_numpy(object)? => Self::beside_usm(object),
+            None => Ok(Self::Other),
+        }
+    }
+
     /// As [`of`](Self::of), sooner for USM than for numbers.
     pub(super) fn of_array(object: &'a Bound<'py, PyAny>) -> PyResult<Self> {
         if let Some(array) = usm_array_of(object)? {

@@ -84,7 +84,9 @@ impl NamespaceInfo {
         let is_there = |dtype: &Dtype| match dtype {
             Dtype::F16 => false, // no dtype of the standard
             Dtype::F64 | Dtype::C128 => doubles,
-            _ => true,
+            Dtype::Bool | Dtype::F32 | Dtype::C64 => true,
+            Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => true,
+            Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => true,
         };
         let dict = PyDict::new(py);
         for dtype in Dtype::ALL.into_iter().filter(is_there) {
