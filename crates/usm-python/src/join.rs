@@ -66,13 +66,13 @@ pub(crate) fn join(py: Python<'_>, options: RuntimeOptions) -> PyResult<&'static
              the same release of usm"
         )));
     }
-    // SAFETY: as above, of this very version; the package is never unloaded.
+    // SAFETY: a table of this very version; the package is never unloaded.
     let api = unsafe { api.cast::<CApi>().as_ref() };
     let refused = |text: String| PyImportError::new_err(text);
     // SAFETY: the tables of the package, which is never unloaded.
     let joined = unsafe { BorrowFunctions::use_of_copy(api.borrows) };
     let in_time = joined.map_err(|error| refused(error.to_string()))?;
-    // SAFETY: as above.
+    // SAFETY: the tables of the package, which is never unloaded.
     let make = || unsafe { Runtime::with_host_table(options, api.host) };
     let runtime = Runtime::init_global_with(make).map_err(|error| refused(error.to_string()))?;
     if in_time && runtime.has_shared_host() {

@@ -90,7 +90,7 @@ impl Table {
         }
         // SAFETY: of a table of a known ABI, which is much longer.
         let array_type = unsafe { entry(ARRAY_TYPE).cast::<*mut ffi::PyTypeObject>().read() };
-        // SAFETY: as above.
+        // SAFETY: of a table of a known ABI, which is much longer.
         let new = unsafe { entry(NEW).cast::<New>().read() };
         // N1, N2: the known ABIs have these there.
         Ok(NonNull::new(array_type).map(|array_type| Self { new, array_type }))

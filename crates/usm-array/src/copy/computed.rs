@@ -26,9 +26,9 @@ struct Block<const BYTES: usize>([u8; BYTES]);
 #[derive(Clone, Copy)]
 struct Target(*mut u8);
 
-// SAFETY: only a pointer; who follows it has it for himself, part by part.
+// SAFETY: only a pointer; each thread follows it to a part that no other thread has.
 unsafe impl Send for Target {}
-// SAFETY: as above.
+// SAFETY: only a pointer; each thread follows it to a part that no other thread has.
 unsafe impl Sync for Target {}
 
 impl Target {
@@ -104,7 +104,7 @@ unsafe fn produce_part<T: Element, F: Fn(usize, &mut [T]), const BYTES: usize>(
             // SAFETY: elements of the part; the block is memory of our own.
             unsafe { stream::copy(to, bytes.as_ptr(), bytes.len()) };
         } else {
-            // SAFETY: as above.
+            // SAFETY: elements of the part; the block is memory of our own.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         }
     }

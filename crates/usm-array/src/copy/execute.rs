@@ -119,6 +119,6 @@ unsafe fn through_host(plan: &CopyPlan, cast: Cast, to: Place<'_>, from: Place<'
     let packed = Place::Host(elements.as_mut_ptr());
     // SAFETY: promise 2; the memory holds all packed elements, and is our own.
     unsafe { execute(pack, Cast::new(cast.src, cast.src), packed, from) }?;
-    // SAFETY: promise 1, and as above.
+    // SAFETY: promise 1; the memory holds all packed elements, and is our own.
     unsafe { execute(unpack, cast, to, packed) }
 }

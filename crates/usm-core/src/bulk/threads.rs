@@ -26,10 +26,10 @@ const PARTS_PER_THREAD: usize = 8;
 /// The least length of a part. The atomic operations of a shorter part cost more than they gain.
 pub const MIN_PART_BYTES: usize = 64 << 10;
 
-/// A helper stays awake for so long after its work. A thread that sleeps takes as long to wake up.
+/// A helper stays awake for this time after its work, which is about the time that a sleeping thread takes to wake up.
 const AWAKE: Duration = Duration::from_micros(20);
 
-/// More threads than this copy no faster on any machine.
+/// The most threads of one process: a larger number in the environment would only exhaust the system.
 const MAX_THREADS: usize = 1024;
 
 /// A wait for the last part spins this often before it sleeps.
@@ -67,18 +67,18 @@ fn all_threads() -> usize {
     *ALL.get_or_init(|| wanted().unwrap_or_else(|| Machine::this().cpus()).min(MAX_THREADS))
 }
 
-/// How many threads share work on so many bytes, the calling one included.
+/// Number of threads that share work on `len_bytes` bytes, the calling one included.
 #[must_use]
-pub fn threads_for(bytes: usize) -> usize {
-    if bytes < SHARED_BYTES { 1 } else { num_threads().min(bytes / BYTES_PER_THREAD) }
+pub fn threads_for(len_bytes: usize) -> usize {
+    if len_bytes < SHARED_BYTES { 1 } else { num_threads().min(len_bytes / BYTES_PER_THREAD) }
 }
 
 /// Number of parts of `len_bytes` bytes; 1 for work by one thread.
 #[must_use]
-pub fn parts_for(bytes: usize) -> usize {
-    match threads_for(bytes) {
+pub fn parts_for(len_bytes: usize) -> usize {
+    match threads_for(len_bytes) {
         1 => 1,
-        threads => (threads * PARTS_PER_THREAD).min(bytes / MIN_PART_BYTES),
+        threads => (threads * PARTS_PER_THREAD).min(len_bytes / MIN_PART_BYTES),
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn content<'py>(py: Python<'py>, buffer: &UsmBuffer) -> PyResult<Boun
         let piece = start.wrapping_add(offset_bytes);
         // SAFETY: within the object, which nobody else has.
         unsafe { ptr::write_bytes(piece, 0, piece_bytes) };
-        // SAFETY: as above, and written now.
+        // SAFETY: within the object, which nobody else has, and written now.
         let piece = unsafe { slice::from_raw_parts_mut(piece, piece_bytes) };
         py.detach(|| buffer.copy_to_host(piece, offset_bytes)).or_raise()?;
         py.check_signals()?;

@@ -50,7 +50,7 @@ pub(super) unsafe fn run<W: Word>(dst: *mut W, src: *const W, count: usize) {
         let here = at.min(len_bytes - 16);
         // SAFETY: `here + 16` is at most the length.
         let word = unsafe { src.wrapping_add(here).cast::<u128>().read_unaligned() };
-        // SAFETY: as above.
+        // SAFETY: `here + 16` is at most the length.
         unsafe { dst.wrapping_add(here).cast::<u128>().write_unaligned(word) };
         at += 16;
         if at >= len_bytes {

@@ -134,7 +134,7 @@ mod x86 {
                 let shuffle = |a, b| {
                     // SAFETY: this module is there only where every processor has SSE2.
                     let low = unsafe { $low(a, b) };
-                    // SAFETY: as above.
+                    // SAFETY: this module is there only where every processor has SSE2.
                     [low, unsafe { $high(a, b) }]
                 };
                 // SAFETY: the caller's promises.
@@ -230,7 +230,7 @@ mod tests {
         let mut expected = found.clone();
         // SAFETY: sources and buffers were made large enough for just this.
         unsafe { load(found.as_mut_ptr(), pitch, source.as_ptr(), &starts, Kernel::new(stride), count) };
-        // SAFETY: as above.
+        // SAFETY: sources and buffers were made large enough for just this.
         unsafe { load_words(expected.as_mut_ptr(), pitch, source.as_ptr(), &starts, stride, 0..count) };
         assert_eq!(found, expected);
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -245,9 +245,9 @@ mod tests {
             let (rows, count) = (rows / lanes * lanes, count / lanes * lanes);
             let mut found = vec![value(77); pitch * count];
             let mut expected = found.clone();
-            // SAFETY: as above.
+            // SAFETY: sources and buffers were made large enough for just this.
             unsafe { squares(found.as_mut_ptr(), pitch, source.as_ptr(), &starts[..rows], count) };
-            // SAFETY: as above.
+            // SAFETY: sources and buffers were made large enough for just this.
             unsafe {
                 load_words(expected.as_mut_ptr(), pitch, source.as_ptr(), &starts[..rows], 1, 0..count)
             };

@@ -33,9 +33,9 @@ pub(super) fn parts(plan: CopyPlan, cast: Cast, whole_size: usize) -> Vec<CopyPl
 #[derive(Clone, Copy)]
 struct Ends(*mut u8, *const u8);
 
-// SAFETY: only pointers; who follows them promises for each part that nobody else touches its memory.
+// SAFETY: only pointers; each use of them promises that nobody else touches the memory of its part.
 unsafe impl Send for Ends {}
-// SAFETY: as above.
+// SAFETY: only pointers; each use of them promises that nobody else touches the memory of its part.
 unsafe impl Sync for Ends {}
 
 impl Ends {

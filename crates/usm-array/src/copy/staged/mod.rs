@@ -138,7 +138,7 @@ pub(super) unsafe fn write_spans(
         }
         // SAFETY: the buffer is what the piece spans; promise 2.
         unsafe { execute_piece(piece, cast, size, false, buffer.wrapping_offset(-skipped), src) };
-        // SAFETY: as above, the other way round.
+        // SAFETY: the bytes that the piece spans, from memory of our own, which `staging` keeps until the event is complete.
         let event = submitted(unsafe { queue.memcpy(to, buffer, len_bytes, before) })?;
         staging.pending = Some(event.clone());
         last = Some(event);

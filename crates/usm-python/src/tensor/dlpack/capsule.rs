@@ -40,7 +40,7 @@ unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
         if unsafe { ffi::PyCapsule_IsValid(capsule, name.as_ptr()) } == 0 {
             continue;
         }
-        // SAFETY: as above; the name is its name.
+        // SAFETY: the capsule that Python destroys, by its name.
         let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule, name.as_ptr()) };
         if let Some(raw) = raw(pointer.cast(), name) {
             // SAFETY: 1. by its name still the tensor that `wrap` put there. 2. and 3. it is one of ours.
