@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 
-use crate::backend::{Aspects, BackendId, Partition};
+use crate::backend::{Aspects, BackendId, MemoryFigures, Partition};
 use crate::{BackendState, UsmKind};
 
 /// Result of this crate's operations.
@@ -64,7 +64,10 @@ pub enum Error {
         device: String,
     },
     /// The runtime had no memory left.
-    #[error("out of memory: {len_bytes} bytes of {kind} USM on device {device} could not be allocated")]
+    #[error(
+        "out of memory: {len_bytes} bytes of {kind} USM on device {device} could not be allocated{}",
+        figures.map(|figures| format!("; {figures}")).unwrap_or_default()
+    )]
     OutOfMemory {
         /// Requested bytes.
         len_bytes: usize,
@@ -72,6 +75,8 @@ pub enum Error {
         kind: UsmKind,
         /// Filter string of the device.
         device: String,
+        /// Memory of the device, where the runtime reports it.
+        figures: Option<MemoryFigures>,
     },
     /// A fill pattern that is too long, or empty.
     #[error("fill pattern of {len_bytes} bytes; allowed are 1 to 16")]
@@ -109,7 +114,7 @@ pub enum Error {
     Forked,
     /// The SYCL runtime was loaded by a process that this one was forked from.
     #[error(
-        "the SYCL runtime does not work in a forked process; start workers with \"spawn\" or \"forkserver\", or use the device \
+        "the SYCL runtime and the CUDA driver do not work in a forked process; start workers with \"spawn\" or \"forkserver\", or use the device \
          host:cpu:0"
     )]
     ForkedRuntime,
@@ -235,6 +240,29 @@ pub enum Error {
     /// Times of an event whose queue does not record them.
     #[error("no profiling times: the event's queue was made without profiling")]
     NoProfiling,
+    /// A call of a driver failed.
+    #[error("{call} of the CUDA driver failed: {name} ({text})")]
+    Driver {
+        /// The function of the driver.
+        call: &'static str,
+        /// The driver's name of the error.
+        name: String,
+        /// The driver's text for it.
+        text: String,
+    },
+    /// A fault made the device unusable for this process, for instance a kernel that reached outside of its memory.
+    #[error(
+        "device {device} is lost for this process: an earlier operation failed with {name} ({text}); what was in its memory is lost, \
+         and only a new process can use it again"
+    )]
+    DeviceLost {
+        /// Filter string of the device.
+        device: String,
+        /// The driver's name of the error.
+        name: String,
+        /// The driver's text for it.
+        text: String,
+    },
     /// A call of the backend failed without a reason.
     #[error("{call} of the {backend} backend failed")]
     Backend {

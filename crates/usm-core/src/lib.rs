@@ -1,7 +1,7 @@
 //! SYCL devices, contexts, queues, events and unified shared memory (USM), allocated and freed per kind.
 //!
-//! Two backends implement one trait ([`backend::Backend`]): the real SYCL runtime, found and loaded at run time
-//! (feature `sycl`, on by default), and an embedded host backend that needs nothing. Which of them exist, and why one is
+//! Three backends implement one trait ([`backend::Backend`]): the real SYCL runtime (feature `sycl`, on by default) and NVIDIA's driver
+//! (feature `cuda`, on by default), both found and loaded at run time, and an embedded host backend that needs nothing. Which of them exist, and why one is
 //! missing, is a value: [`Runtime::status`]. Backends that fail, delay or record calls, for tests, come with the
 //! feature `testing`.
 //!
@@ -72,8 +72,8 @@ pub use backend::{
     AffinityDomain, Aspects, CacheType, ImageLimits, Partition, PeerAccess, PlatformInfo, VectorWidths,
 };
 pub use backend::{
-    BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, PointerInfo, ProfilingTimes, QueueProperties,
-    TaskMemory,
+    BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MemoryFigures, PointerInfo, ProfilingTimes,
+    QueueProperties, TaskMemory,
 };
 pub use context::Context;
 pub use device::Device;

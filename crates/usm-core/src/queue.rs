@@ -68,6 +68,7 @@ impl Queue {
     /// The caller has checked that the context has the device, and that both have one backend.
     pub(crate) fn new(context: &Context, device: &Device, properties: QueueProperties) -> Result<Self> {
         let backend = context.backend();
+        let properties = backend.queue_properties(properties);
         // SAFETY: both handles are live (H1) on this backend.
         let raw = unsafe { backend.create_queue(context.raw(), device.raw(), properties) }?;
         // SAFETY: a fresh handle of this backend.
@@ -236,10 +237,10 @@ impl Queue {
         if let Some(allocation) = self.allocate_at(kind, len_bytes, align_bytes, align_bytes) {
             return Ok(allocation);
         }
-        self.backend().check_process()?;
-        let device = || self.device().filter_string();
+        // SAFETY: the handle is live (H1).
+        unsafe { self.backend().check_device(self.device().raw()) }?;
         if align_bytes <= 1 {
-            return Err(Error::OutOfMemory { len_bytes, kind, device: device() });
+            return Err(self.out_of_memory(kind, len_bytes));
         }
         // OpenCL on some CPUs ignores large alignments, and CUDA refuses those above its own.
         let max_bytes = self.device().info().max_alloc_bytes;
@@ -249,7 +250,18 @@ impl Queue {
             None => Err(Error::AlignmentNotHonoured { kind, align_bytes }),
             Some(padded_bytes) => self
                 .allocate_padded(kind, len_bytes, align_bytes, padded_bytes)
-                .ok_or_else(|| Error::OutOfMemory { len_bytes, kind, device: device() }),
+                .ok_or_else(|| self.out_of_memory(kind, len_bytes)),
+        }
+    }
+
+    #[cold]
+    fn out_of_memory(&self, kind: UsmKind, len_bytes: usize) -> Error {
+        let device = self.device();
+        Error::OutOfMemory {
+            len_bytes,
+            kind,
+            device: device.filter_string(),
+            figures: device.memory_figures(),
         }
     }
 

@@ -4,6 +4,7 @@
 ``USM_REQUIRE_PEERS=1``: a missing peer (dpnp, scikit-learn-intelex, JAX, …) is a failure too.
 ``USM_REQUIRE_ALL_PEERS=1``: so is a missing PyTorch.
 ``USM_TEST_NO_SYCL=1``: use the host backend only.
+``USM_REQUIRE_CUDA=1``: the device beside the host is a CUDA device, and its absence is a failure.
 """
 
 import functools
@@ -19,6 +20,7 @@ NO_SYCL = os.environ.get("USM_TEST_NO_SYCL") == "1"
 REQUIRE_PEERS = os.environ.get("USM_REQUIRE_PEERS") == "1"
 REQUIRE_ALL_PEERS = os.environ.get("USM_REQUIRE_ALL_PEERS") == "1"
 REQUIRE_SYCL = os.environ.get("USM_REQUIRE_SYCL") == "1"
+REQUIRE_CUDA = os.environ.get("USM_REQUIRE_CUDA") == "1"
 
 if NO_SYCL and REQUIRE_SYCL:
     raise RuntimeError("USM_TEST_NO_SYCL=1 and USM_REQUIRE_SYCL=1 contradict each other")
@@ -39,10 +41,10 @@ def device_of(backend: str) -> usm.SyclDevice:
     if NO_SYCL:
         pytest.skip("USM_TEST_NO_SYCL=1")
     for device in usm.get_devices():
-        if device.backend != "host":
+        if device.backend == "cuda" if REQUIRE_CUDA else device.backend not in ("host", "cuda"):
             return device
     reasons = [b["reason"] for b in usm.backends() if b["name"] != "host"]
-    missing("a SYCL device", "; ".join(map(str, reasons)), required=REQUIRE_SYCL)
+    missing("a SYCL device", "; ".join(map(str, reasons)), required=REQUIRE_SYCL or REQUIRE_CUDA)
     raise AssertionError("unreachable")
 
 

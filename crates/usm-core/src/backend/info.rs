@@ -12,6 +12,8 @@ pub enum BackendId {
     Host,
     /// The SYCL runtime.
     Sycl,
+    /// The CUDA driver.
+    Cuda,
     /// A backend outside of this crate, by its name.
     Other(&'static str),
 }
@@ -21,6 +23,7 @@ impl fmt::Display for BackendId {
         f.pad(match self {
             Self::Host => "host",
             Self::Sycl => "sycl",
+            Self::Cuda => "cuda",
             Self::Other(name) => name,
         })
     }
@@ -66,6 +69,21 @@ impl PointerInfo {
     #[must_use]
     pub const fn new(kind: UsmKind, block: Option<(usize, usize)>) -> Self {
         Self { kind, block }
+    }
+}
+
+/// Memory of a device at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryFigures {
+    /// Bytes that no process uses.
+    pub free_bytes: u64,
+    /// All bytes.
+    pub total_bytes: u64,
+}
+
+impl fmt::Display for MemoryFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of its {} bytes are free", self.free_bytes, self.total_bytes)
     }
 }
 

@@ -4,12 +4,17 @@
 //! [`crate::Event`], [`crate::Allocation`]) check everything once. Calls are coarse: element access never crosses the trait.
 
 mod aspects;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod device_info;
+#[cfg(any(feature = "sycl", feature = "cuda"))]
+mod entry;
 mod event;
 mod external_kind;
 pub mod host;
 mod host_task;
 mod info;
+mod objects;
 mod partition;
 mod raw;
 #[cfg(feature = "sycl")]
@@ -24,7 +29,7 @@ pub use device_info::{CacheType, DeviceInfo, ImageLimits, PlatformInfo, VectorWi
 pub use event::{EventStatus, ProfilingTimes};
 pub use external_kind::ExternalKind;
 pub use host_task::{HostTask, TaskMemory};
-pub use info::{BackendId, DeviceType, PointerInfo, QueueProperties};
+pub use info::{BackendId, DeviceType, MemoryFigures, PointerInfo, QueueProperties};
 pub use partition::{AffinityDomain, Composites, Partition, PeerAccess};
 pub use raw::{RawBundle, RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue};
 
@@ -200,7 +205,12 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the runtime cannot list them.
     unsafe fn context_devices(&self, context: RawContext) -> Result<Vec<RawDevice>>;
 
-    /// A new queue.
+    /// The properties that a queue gets which is asked for with `asked`: a backend may keep more order than necessary.
+    fn queue_properties(&self, asked: QueueProperties) -> QueueProperties {
+        asked
+    }
+
+    /// A new queue with the properties that [`queue_properties`](Self::queue_properties) answers.
     ///
     /// # Safety
     /// 1. Both handles are live.
@@ -266,6 +276,25 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. `context` is live and `block` came from `allocate` on a queue of it.
     /// 2. It was not freed before and no pending operation uses it.
     unsafe fn free(&self, context: RawContext, block: NonNull<u8>);
+
+    /// Free and total memory of a device; `None` when the runtime does not report it.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    unsafe fn memory_figures(&self, _device: RawDevice) -> Option<MemoryFigures> {
+        None
+    }
+
+    /// Whether the device can be used: an error is the reason why not, such as an earlier fault.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], or as [`check_process`](Self::check_process).
+    unsafe fn check_device(&self, _device: RawDevice) -> Result<()> {
+        self.check_process()
+    }
 
     /// The runtime's facts about an address in a context; `None` when it is not USM there.
     ///
@@ -424,6 +453,28 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// # Errors
     /// When the runtime cannot list them.
     unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>>;
+
+    // Streams of CUDA: a backend without them keeps these two defaults.
+
+    /// The `CUstream` of a queue, which stays the queue's; `None` where queues are no streams.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    unsafe fn native_stream(&self, _queue: RawQueue) -> Option<usize> {
+        None
+    }
+
+    /// A queue on a `CUstream`, in the default context of the device. The stream is not destroyed with it.
+    ///
+    /// # Safety
+    /// 1. `device` is live.
+    /// 2. `stream` is a live `CUstream`, or the number of a default stream, and stays live as long as the queue.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`]; [`Error::InvalidExternalHandle`] for a stream of another context.
+    unsafe fn queue_on_stream(&self, _device: RawDevice, _stream: usize) -> Result<RawQueue> {
+        Err(Error::NotSupported { backend: self.id(), what: "queues on CUDA streams" })
+    }
 
     // Objects of SYCL: a backend without them keeps these three defaults.
 

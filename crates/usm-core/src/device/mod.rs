@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::backend::{Backend, RawDevice};
 use crate::fork::ForkOnce;
-use crate::{BackendId, Context, DeviceInfo, FilterSelector, Platform, Result, UsmKind};
+use crate::{BackendId, Context, DeviceInfo, FilterSelector, MemoryFigures, Platform, Result, UsmKind};
 
 owned_handle!(
     /// Owner of a raw device.
@@ -94,6 +94,13 @@ impl Device {
     pub fn is_in_process(&self, kind: UsmKind) -> bool {
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().is_in_process(self.raw(), kind) }
+    }
+
+    /// Free and total memory of the device now; `None` when the runtime does not report it.
+    #[must_use]
+    pub fn memory_figures(&self) -> Option<MemoryFigures> {
+        // SAFETY: the handle is live (H1).
+        unsafe { self.backend().memory_figures(self.raw()) }
     }
 
     /// Name of the device in messages: `backend:device_type:number`, a selector of this root device, or `sub-device of …`, which is no

@@ -3,12 +3,14 @@
 //! | file | job |
 //! |---|---|
 //! | `mod.rs` | the runtime: a field for each backend, their devices and default queues |
+//! | `cuda.rs` | the CUDA backend: loaded on first request, or the reason why it is missing |
 //! | `side.rs` | the SYCL backend: loaded on first request, or the reason why it is missing |
 //! | `shared.rs` | the host backend: of this copy of the library, or of another one in the process |
 //! | `select.rs` | the choice of a device by selector, type or aspects |
 //! | `status.rs`, `doctor/` | the state of each backend; the diagnostic report |
 //! | `options.rs`, `tree.rs` | options of a runtime; devices by platform |
 
+mod cuda;
 mod doctor;
 mod options;
 mod select;
@@ -19,6 +21,7 @@ mod tree;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use cuda::CudaSide;
 pub use doctor::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
 pub use options::RuntimeOptions;
 use shared::HostSide;
@@ -34,8 +37,8 @@ static GLOBAL: ForkOnce<Runtime> = ForkOnce::new();
 
 /// The backends of a process.
 ///
-/// The host backend is always there. The SYCL runtime is searched for and loaded on the first request for a device of
-/// another backend. A process that uses only the host backend never loads it.
+/// The host backend is always there. The SYCL runtime and the CUDA driver are searched for and loaded on the first request for a
+/// device of another backend. A process that uses only the host backend never loads them.
 ///
 /// Loading changes the environment of the process once: it appends the OpenCL CPU driver beside the SYCL runtime to
 /// `OCL_ICD_FILENAMES`. Otherwise the runtime shows no CPU device. Load while no other thread uses the environment, or switch
@@ -47,6 +50,7 @@ pub struct Runtime {
     host: Vec<Device>,
     host_side: HostSide,
     sycl: ForkOnce<SyclSide>,
+    cuda: ForkOnce<CudaSide>,
     default_queues: ForkMutex<Vec<Queue>>,
     /// The default device, from the first request on.
     default_queue: ForkOnce<Queue>,
@@ -89,6 +93,7 @@ impl Runtime {
             host,
             host_side,
             sycl: ForkOnce::new(),
+            cuda: ForkOnce::new(),
             default_queues: ForkMutex::default(),
             default_queue: ForkOnce::new(),
             default_queues_from: ForkOnce::new(),
@@ -127,7 +132,9 @@ impl Runtime {
         let is_it = |device: &Device| Arc::ptr_eq(device.backend(), backend);
         GLOBAL.get().is_some_and(|runtime| {
             let sycl = runtime.sycl.get().and_then(|side| side.backend.as_ref());
-            runtime.host.iter().any(is_it) || sycl.is_some_and(|sycl| Arc::ptr_eq(sycl, backend))
+            let cuda = runtime.cuda.get().and_then(|side| side.backend.as_ref());
+            runtime.host.iter().any(is_it)
+                || sycl.into_iter().chain(cuda).any(|known| Arc::ptr_eq(known, backend))
         })
     }
 
@@ -135,12 +142,17 @@ impl Runtime {
     #[must_use]
     pub fn status(&self) -> Vec<BackendStatus> {
         let names = |devices: &[Device]| devices.iter().map(Device::filter_string).collect();
-        let sycl = self.sycl();
+        let (sycl, cuda) = (self.sycl(), self.cuda());
         vec![
             BackendStatus {
                 backend: BackendId::Sycl,
                 state: sycl.state.clone(),
                 devices: names(&sycl.devices),
+            },
+            BackendStatus {
+                backend: BackendId::Cuda,
+                state: cuda.state.clone(),
+                devices: names(&cuda.devices),
             },
             BackendStatus {
                 backend: BackendId::Host,
@@ -150,10 +162,11 @@ impl Runtime {
         ]
     }
 
-    /// All root devices: those of the SYCL runtime, then the host device.
+    /// All root devices: those of the SYCL runtime, those of the CUDA driver, then the host device.
     #[must_use]
     pub fn devices(&self) -> Vec<Device> {
         let mut devices = self.sycl().devices.clone();
+        devices.extend_from_slice(&self.cuda().devices);
         devices.extend_from_slice(&self.host);
         devices
     }

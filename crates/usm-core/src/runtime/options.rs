@@ -13,12 +13,13 @@ use crate::{DeviceType, HostDevice};
 /// let status = runtime.status();
 /// assert_eq!(status[0].backend, BackendId::Sycl);
 /// assert!(matches!(status[0].state, BackendState::Missing { .. }));
-/// assert_eq!(runtime.devices().len(), 1);
+/// assert!(runtime.devices().iter().all(|device| device.backend_id() != BackendId::Sycl));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct RuntimeOptions {
     pub(super) sycl: bool,
+    pub(super) cuda: bool,
     pub(super) host_devices: Vec<HostDevice>,
     #[cfg_attr(not(feature = "sycl"), allow(dead_code, reason = "only the SYCL runtime is searched for"))]
     roots: Vec<PathBuf>,
@@ -31,12 +32,25 @@ impl RuntimeOptions {
     /// Search for the SYCL runtime in the usual places.
     pub fn new() -> Self {
         let host_devices = vec![HostDevice::new(DeviceType::Cpu)];
-        Self { sycl: true, host_devices, roots: Vec::new(), extra_roots: Vec::new(), autoconfig: true }
+        Self {
+            sycl: true,
+            cuda: true,
+            host_devices,
+            roots: Vec::new(),
+            extra_roots: Vec::new(),
+            autoconfig: true,
+        }
     }
 
     /// Do not load the SYCL runtime at all.
     pub fn without_sycl(mut self) -> Self {
         self.sycl = false;
+        self
+    }
+
+    /// Do not load the CUDA driver at all.
+    pub fn without_cuda(mut self) -> Self {
+        self.cuda = false;
         self
     }
 

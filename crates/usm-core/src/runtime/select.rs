@@ -5,12 +5,27 @@ use std::cmp::Reverse;
 use super::Runtime;
 use crate::{Aspects, BackendId, Device, DeviceType, Error, Filter, FilterSelector, Result};
 
+/// Variable with a filter selector for the default device.
+pub(super) const DEFAULT_DEVICE: &str = "USM_DEFAULT_DEVICE";
+
 impl Runtime {
-    /// The device for code that requests none: a GPU before a CPU before an accelerator, like SYCL's default selector, and a host
-    /// device only when there is no SYCL device.
+    /// The device for code that requests none: a GPU before a CPU before an accelerator, like SYCL's default selector; of two equal
+    /// ones that of the SYCL runtime before that of the CUDA driver; and a host device only when there is no other.
+    ///
+    /// The variable `USM_DEFAULT_DEVICE` may name another one by a [`FilterSelector`]. A text that selects no device changes nothing;
+    /// the [doctor](Self::doctor) reports it.
     #[must_use]
     pub fn default_device(&self) -> Device {
+        if let Some(Ok(device)) = self.device_of_environment() {
+            return device;
+        }
         self.preferred(self.devices()).unwrap_or_else(|| self.host_device().clone())
+    }
+
+    /// The device that `USM_DEFAULT_DEVICE` names, or the reason why it names none; `None` where it is not set.
+    pub(super) fn device_of_environment(&self) -> Option<Result<Device>> {
+        let wanted = std::env::var_os(DEFAULT_DEVICE).filter(|value| !value.is_empty())?;
+        Some(self.select(&*wanted.to_string_lossy()))
     }
 
     /// The device that a filter selector names: a text, or a parsed [`FilterSelector`].
@@ -25,8 +40,8 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`] for a text that is no selector. [`Error::NoSuchDevice`] lists the devices there are; [`Error::BackendUnavailable`] when only the missing SYCL runtime
-    /// could have such a device.
+    /// [`Error::InvalidFilter`] for a text that is no selector. [`Error::NoSuchDevice`] lists the devices there are; [`Error::BackendUnavailable`] when only a missing SYCL runtime or CUDA
+    /// driver could have such a device.
     pub fn select(&self, selector: impl TryInto<FilterSelector, Error: Into<Error>>) -> Result<Device> {
         self.select_by(&selector.try_into().map_err(Into::into)?)
     }
@@ -41,6 +56,12 @@ impl Runtime {
             accepted.filter(|(at, _)| selector.filters().iter().any(|f| accepts(f, &candidates, *at)));
         if let Some(device) = self.preferred(accepted.map(|(_, device)| device.clone())) {
             return Ok(device);
+        }
+        if all_are(|name| name == "cuda") && self.cuda().backend.is_none() {
+            return Err(Error::BackendUnavailable {
+                backend: BackendId::Cuda,
+                state: Box::new(self.cuda().state.clone()),
+            });
         }
         if all_are(|name| name != "host") && self.sycl().backend.is_none() {
             return Err(Error::BackendUnavailable {

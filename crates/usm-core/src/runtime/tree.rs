@@ -43,12 +43,10 @@ impl Runtime {
     /// # Errors
     /// [`crate::Error::Backend`] when the runtime cannot list them.
     pub fn platforms(&self) -> Result<Vec<Platform>> {
-        let mut platforms = match &self.sycl().backend {
-            Some(backend) => Platform::all(backend)?,
-            None => Vec::new(),
-        };
-        platforms.extend(Platform::all(self.host_device().backend())?);
-        Ok(platforms)
+        let (sycl, cuda) = (self.sycl().backend.as_ref(), self.cuda().backend.as_ref());
+        let backends = sycl.into_iter().chain(cuda).chain([self.host_device().backend()]);
+        let platforms = backends.map(Platform::all).collect::<Result<Vec<_>>>()?;
+        Ok(platforms.into_iter().flatten().collect())
     }
 
     /// All platforms with their root devices.

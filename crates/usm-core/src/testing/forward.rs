@@ -6,9 +6,9 @@ pub(super) mod signatures {
     pub(in crate::testing) use std::ptr::NonNull;
 
     pub(in crate::testing) use crate::backend::{
-        Backend, BackendId, Composites, DeviceInfo, EventStatus, ExternalKind, HostTask, Partition,
-        PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext,
-        RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue, TaskMemory,
+        Backend, BackendId, Composites, DeviceInfo, EventStatus, ExternalKind, HostTask, MemoryFigures,
+        Partition, PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawBundle,
+        RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue, TaskMemory,
     };
     pub(in crate::testing) use crate::{
         ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind,
@@ -30,7 +30,7 @@ macro_rules! forward {
             mem_advise, barrier, wait, event_status, event_times, event_dependencies, import_external,
             export_external, delete_external, create_bundle, bundle_kernel, kernel_info, submit_kernel, platforms,
             platform_info, platform_devices, device_platform, composites, parent_device, sub_devices, can_access_peer,
-            set_peer_access, host_reachable, host_task,
+            set_peer_access, host_reachable, host_task, facts,
         );
     };
     ($($method:ident),+ $(,)?) => {
@@ -226,6 +226,36 @@ macro_rules! forward {
         // Whatever happens to device memory is to pass through here.
         unsafe fn host_reachable(&self, _device: RawDevice, kind: UsmKind) -> bool {
             kind.is_host_accessible()
+        }
+    };
+    // Facts about the machine, which no decorator changes.
+    (@ facts) => {
+        fn check_process(&self) -> Result<()> {
+            self.inner.check_process()
+        }
+
+        fn queue_properties(&self, asked: QueueProperties) -> QueueProperties {
+            self.inner.queue_properties(asked)
+        }
+
+        unsafe fn memory_figures(&self, device: RawDevice) -> Option<MemoryFigures> {
+            // SAFETY: the caller's promise; the handle is `inner`'s own.
+            unsafe { self.inner.memory_figures(device) }
+        }
+
+        unsafe fn check_device(&self, device: RawDevice) -> Result<()> {
+            // SAFETY: the caller's promise; the handle is `inner`'s own.
+            unsafe { self.inner.check_device(device) }
+        }
+
+        unsafe fn native_stream(&self, queue: RawQueue) -> Option<usize> {
+            // SAFETY: the caller's promise; the handle is `inner`'s own.
+            unsafe { self.inner.native_stream(queue) }
+        }
+
+        unsafe fn queue_on_stream(&self, device: RawDevice, stream: usize) -> Result<RawQueue> {
+            // SAFETY: the caller's promises; the handle is `inner`'s own.
+            unsafe { self.inner.queue_on_stream(device, stream) }
         }
     };
     (@ can_access_peer) => {

@@ -52,5 +52,5 @@ pub use answer::Answer;
 pub use call::{Call, Method};
 pub use delayed::{DelayedBackend, PrematureFree};
 pub use faulty::{Fault, FaultyBackend};
-pub use queues::{host_queue, queues, sycl_queue};
+pub use queues::{cuda_queue, host_queue, queues, sycl_queue};
 pub use recording::{Record, RecordingBackend};

@@ -20,6 +20,22 @@ pub fn sycl_queue() -> Option<Queue> {
     None
 }
 
+/// The default queue of a CUDA device, or `None` with the reason printed.
+///
+/// # Panics
+/// With `USM_REQUIRE_CUDA=1` where there is no such device.
+#[must_use]
+pub fn cuda_queue() -> Option<Queue> {
+    let runtime = Runtime::global();
+    let device = runtime.devices().into_iter().find(|device| device.backend_id() == BackendId::Cuda);
+    if let Some(device) = device {
+        return Some(runtime.default_queue(&device).unwrap());
+    }
+    let reason = format!("no CUDA device: {:#?}", runtime.status());
+    assert!(std::env::var_os("USM_REQUIRE_CUDA").is_none(), "{reason}");
+    None
+}
+
 /// The default queue of the host device.
 #[must_use]
 pub fn host_queue() -> Queue {
@@ -30,5 +46,5 @@ pub fn host_queue() -> Queue {
 /// Queues of all backends.
 #[must_use]
 pub fn queues() -> Vec<Queue> {
-    std::iter::once(host_queue()).chain(sycl_queue()).collect()
+    std::iter::once(host_queue()).chain(sycl_queue()).chain(cuda_queue()).collect()
 }

@@ -16,7 +16,6 @@ mod graph;
 mod job;
 mod mapping;
 mod memory;
-mod objects;
 mod queue;
 mod shared;
 mod simulated;
@@ -31,11 +30,11 @@ use self::context::HostContext;
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
 use self::memory::Memory;
-use self::objects::Handle;
 use self::queue::HostQueue;
 pub use self::shared::{HostTable, SharedHost, VERSION as SHARED_VERSION};
 pub use self::simulated::HostDevice;
 use self::worker::Executor;
+use super::objects::{Handle, handle};
 use super::{
     Backend, BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, Partition, PeerAccess, PlatformInfo,
     PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform,
@@ -43,6 +42,14 @@ use super::{
 };
 use crate::fork::{ForkMutex, ForkMutexGuard};
 use crate::{Device, Error, Result, UsmKind};
+
+handle!(
+    HostPlatform => RawPlatform,
+    SimulatedDevice => RawDevice,
+    HostContext => RawContext,
+    HostQueue => RawQueue,
+    HostEvent => RawEvent,
+);
 
 /// Name of the backend in filter strings.
 const NAME: &str = "host";
@@ -136,7 +143,8 @@ impl Default for HostBackend {
     }
 }
 
-fn physical_bytes() -> u64 {
+/// Memory of the machine.
+pub(super) fn physical_bytes() -> u64 {
     if cfg!(miri) {
         return 1 << 32; // it does not know the question
     }

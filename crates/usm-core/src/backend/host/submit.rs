@@ -6,8 +6,8 @@ use super::HostBackend;
 use super::event::HostEvent;
 use super::job::Work;
 use super::memory::Memory;
-use super::objects::Handle;
 use super::queue::HostQueue;
+use crate::backend::objects::Handle;
 use crate::backend::{HostTask, MAX_PATTERN_BYTES, RawEvent, RawQueue, TaskMemory};
 use crate::{Error, Result};
 

@@ -13,7 +13,6 @@ mod one_frees;
 pub(crate) mod one_waits;
 mod peer;
 mod platform;
-mod runtime;
 mod submit;
 
 use std::env;
@@ -29,7 +28,7 @@ use sycl_sys::{
 
 use self::external_types::ExternalTypes;
 use self::one_frees::OneFrees;
-use self::runtime::{Loaded, Runtime};
+use super::entry::{Entry, Loaded};
 use super::{
     Backend, BackendId, Composites, DeviceInfo, EventStatus, ExternalKind, Partition, PeerAccess,
     PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
@@ -46,7 +45,7 @@ const HANDLER: Option<error_handler_callback> = Some(async_errors::handler);
 #[derive(Debug)]
 pub struct SyclBackend {
     /// Invariant S1: a table whose functions do what their C declarations say; never unloaded.
-    runtime: Runtime,
+    runtime: Entry<Api>,
     /// Virtual tables that identify a context and a queue, learned from objects of our own.
     types: OnceLock<ExternalTypes>,
     /// Pairs of a device and a peer whose memory we let it reach.
@@ -67,7 +66,7 @@ impl SyclBackend {
     pub fn new(api: Api) -> Self {
         let strict_device = env::var_os(STRICT_DEVICE).is_some_and(|value| value == "1");
         let (types, peers) = (OnceLock::new(), Mutex::default());
-        Self { runtime: Runtime::new(api), types, peers, frees: OneFrees::new(), strict_device }
+        Self { runtime: Entry::new(api, Loaded::Table), types, peers, frees: OneFrees::new(), strict_device }
     }
 
     /// Version of the DPC++ compiler that the library was built with; empty if the library does not report it.
@@ -79,7 +78,7 @@ impl SyclBackend {
     /// The library that the functions come from.
     #[must_use]
     pub fn library(&self) -> &Path {
-        self.runtime.path()
+        self.runtime.functions().path()
     }
 
     fn failed(call: &'static str) -> Error {

@@ -11,7 +11,6 @@ use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::super::objects::Handle;
 use super::super::{
     Backend, DeviceInfo, HostBackend, HostContext, HostQueue, RawContext, RawDevice, RawEvent, RawHandle,
     RawQueue, SimulatedDevice,
@@ -21,6 +20,7 @@ use super::{
     properties_number, properties_of,
 };
 use crate::Result;
+use crate::backend::objects::Handle;
 
 impl HostBackend {
     /// The table by which other copies of this library in the process work on this backend, which lives on from now on.

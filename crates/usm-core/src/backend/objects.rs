@@ -1,14 +1,8 @@
-//! How the host backend's objects travel as raw handles.
+//! How objects of a backend in Rust travel as raw handles.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-use super::context::HostContext;
-use super::device::{HostPlatform, SimulatedDevice};
-use super::event::HostEvent;
-use super::queue::HostQueue;
-use crate::backend::{RawContext, RawDevice, RawEvent, RawPlatform, RawQueue};
 
 /// An object that travels as a raw handle.
 pub(super) trait Handle: Sized {
@@ -37,6 +31,15 @@ pub(super) trait Handle: Sized {
         unsafe { Arc::from_raw(pointer) }
     }
 
+    /// The object behind a handle.
+    ///
+    /// # Safety
+    /// 1. `raw` came from `into_raw` of the same type and stays live for `'a`.
+    unsafe fn get<'a>(raw: Self::Raw) -> &'a Self {
+        // SAFETY: O1: the handle is live (1).
+        unsafe { &*Self::unwrap(raw).cast_const().cast::<Self>() }
+    }
+
     /// Takes the handle's own count back.
     ///
     /// # Safety
@@ -47,20 +50,21 @@ pub(super) trait Handle: Sized {
     }
 }
 
+/// Lists the types of a backend's objects with the types of their handles.
 macro_rules! handle {
     ($($object:ty => $raw:ident),+ $(,)?) => {$(
-        impl Handle for $object {
+        impl $crate::backend::objects::Handle for $object {
             type Raw = $raw;
 
-            fn wrap(pointer: NonNull<c_void>) -> $raw {
+            fn wrap(pointer: ::std::ptr::NonNull<::std::ffi::c_void>) -> $raw {
                 $raw::new(pointer)
             }
 
-            fn unwrap(raw: $raw) -> *mut c_void {
+            fn unwrap(raw: $raw) -> *mut ::std::ffi::c_void {
                 raw.as_ptr()
             }
         }
     )+};
 }
 
-handle!(HostPlatform => RawPlatform, SimulatedDevice => RawDevice, HostContext => RawContext, HostQueue => RawQueue, HostEvent => RawEvent);
+pub(super) use handle;

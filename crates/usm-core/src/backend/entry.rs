@@ -1,4 +1,4 @@
-//! The entry guard of the SYCL runtime: a process enters neither after a `fork` nor at its end.
+//! The entry guard of a driver or runtime outside of this library: a process enters neither after a `fork` nor at its end.
 //!
 //! A forked child has no threads of the runtime, and perhaps locked locks. At the end of a process the runtime shuts down while
 //! other threads may be inside of it, and they crash. So this module counts the calls. Before the shutdown it lets no more calls in,
@@ -10,14 +10,11 @@
 //!    handlers of libraries that a driver loads in a call under way, such as the first use of its compiler.
 
 use std::ops::Deref;
-use std::path::Path;
 use std::process;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use sycl_sys::Api;
 
 use crate::{Error, Result, fork};
 
@@ -26,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Number of calls inside the runtime, for all backends of this copy of the library.
+/// Number of calls inside a runtime, for all backends of this copy of the library.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 /// Set when the process ends. No more calls are let in then.
 static ENDING: AtomicBool = AtomicBool::new(false);
@@ -35,21 +32,21 @@ static ENDER: AtomicU64 = AtomicU64::new(0);
 /// Number of the process whose threads [`INSIDE`] counts.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// The functions of the runtime, in the process that loaded it.
+/// The functions of a runtime, in the process that loaded it.
 #[derive(Debug)]
-pub(super) struct Runtime {
-    api: Api,
+pub(super) struct Entry<T> {
+    functions: T,
     /// Generation of the process that loaded the runtime.
     generation: u64,
 }
 
-/// The functions of the runtime for one call into it, which ends with this value.
-pub(super) struct Inside<'a>(&'a Api);
+/// The functions of a runtime for one call into it, which ends with this value.
+pub(super) struct Inside<'a, T>(&'a T);
 
-/// The part that is loaded before a call of [`Runtime::wait_at_exit`]. Each part brings libraries with handlers of their own.
+/// The part that is loaded before a call of [`Entry::wait_at_exit`]. Each part brings libraries with handlers of their own.
 #[derive(Clone, Copy)]
 pub(super) enum Loaded {
-    /// The table of functions and the libraries that it needs.
+    /// The table of functions of SYCL and the libraries that it needs.
     Table,
     /// The drivers of the devices.
     Devices,
@@ -57,17 +54,25 @@ pub(super) enum Loaded {
     Queue,
     /// The compiler of a device.
     Kernels,
+    /// The CUDA driver.
+    CudaDriver,
+    /// The libraries of a CUDA context.
+    CudaContext,
+    /// The compiler of the CUDA driver.
+    CudaKernels,
 }
 
-impl Runtime {
-    pub(super) fn new(api: Api) -> Self {
-        let runtime = Self { api, generation: fork::generation() };
-        runtime.wait_at_exit(Loaded::Table);
-        runtime
+impl<T> Entry<T> {
+    /// `loaded`: the library of the functions, which was just loaded.
+    pub(super) fn new(functions: T, loaded: Loaded) -> Self {
+        let entry = Self { functions, generation: fork::generation() };
+        entry.wait_at_exit(loaded);
+        entry
     }
 
-    pub(super) fn path(&self) -> &Path {
-        self.api.path()
+    /// The functions, for code that calls none of them.
+    pub(super) fn functions(&self) -> &T {
+        &self.functions
     }
 
     /// Whether calls are let in.
@@ -84,16 +89,16 @@ impl Runtime {
     }
 
     /// Counts the caller in, if calls are let in.
-    pub(super) fn enter(&self) -> Result<Inside<'_>> {
+    pub(super) fn enter(&self) -> Result<Inside<'_, T>> {
         let _ = AT_END.try_with(|_| ()); // gone where the thread is at its end
-        let inside = Inside::of(&self.api);
+        let inside = Inside::of(&self.functions);
         self.check()?;
         Ok(inside)
     }
 
     /// Counts the caller in for a wait for work on its memory. At the end of the process the call never returns, since the work goes
     /// on, unless the caller is the thread that ends the process.
-    pub(super) fn enter_to_wait(&self) -> Result<Inside<'_>> {
+    pub(super) fn enter_to_wait(&self) -> Result<Inside<'_, T>> {
         loop {
             match self.enter() {
                 Err(Error::ProcessEnding) if !is_ender() => thread::park(),
@@ -103,14 +108,14 @@ impl Runtime {
     }
 
     /// Counts the caller in, for facts that a live object has in a forked child, too.
-    pub(super) fn look(&self) -> Inside<'_> {
-        Inside::of(&self.api)
+    pub(super) fn look(&self) -> Inside<'_, T> {
+        Inside::of(&self.functions)
     }
 
     /// Makes the end of the process wait for calls. Libraries that are loaded later shut down earlier, so the backend calls this after
     /// each load.
     pub(super) fn wait_at_exit(&self, loaded: Loaded) {
-        static STEPS: [Once; 4] = [const { Once::new() }; 4];
+        static STEPS: [Once; 7] = [const { Once::new() }; 7];
         STEPS[loaded as usize].call_once(|| {
             GENERATION.store(self.generation, Ordering::Relaxed);
             // SAFETY: the handler is a function that does not unwind and lives as long as the process: neither this library nor the
@@ -120,23 +125,23 @@ impl Runtime {
     }
 }
 
-impl<'a> Inside<'a> {
-    fn of(api: &'a Api) -> Self {
+impl<'a, T> Inside<'a, T> {
+    fn of(functions: &'a T) -> Self {
         // Sequentially consistent on both sides: the handler sees the caller, or the caller sees the handler.
         INSIDE.fetch_add(1, Ordering::SeqCst);
-        Self(api)
+        Self(functions)
     }
 }
 
-impl Deref for Inside<'_> {
-    type Target = Api;
+impl<T> Deref for Inside<'_, T> {
+    type Target = T;
 
-    fn deref(&self) -> &Api {
+    fn deref(&self) -> &T {
         self.0
     }
 }
 
-impl Drop for Inside<'_> {
+impl<T> Drop for Inside<'_, T> {
     fn drop(&mut self) {
         INSIDE.fetch_sub(1, Ordering::SeqCst);
     }

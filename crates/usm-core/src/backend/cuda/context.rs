@@ -1,0 +1,80 @@
+//! Contexts: sets of devices, and the facts about addresses in them.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::Arc;
+
+use super::device::CudaDevice;
+use super::driver::{Code, MEMORYTYPE_DEVICE, MEMORYTYPE_HOST, Ordinal, PointerAttribute};
+use crate::UsmKind;
+
+/// The primary contexts of one or several devices.
+#[derive(Debug)]
+pub(super) struct CudaContext {
+    /// At least one.
+    pub(super) devices: Vec<Arc<CudaDevice>>,
+}
+
+/// The driver's facts about an address.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) kind: UsmKind,
+    /// The device of the allocation, also of host and shared USM.
+    pub(super) ordinal: Ordinal,
+    /// First address and length in bytes of the allocation, if known.
+    pub(super) block: Option<(usize, usize)>,
+}
+
+impl CudaContext {
+    pub(super) fn device(&self, ordinal: Ordinal) -> Option<&Arc<CudaDevice>> {
+        self.devices.iter().find(|device| device.ordinal == ordinal)
+    }
+
+    /// USM at an address, as far as it belongs to this context: device memory of its devices, and host and shared USM, which each
+    /// device reaches.
+    pub(super) fn find(&self, address: usize) -> Option<Found> {
+        let found = self.devices.first()?.find(address)?;
+        (found.kind != UsmKind::Device || self.device(found.ordinal).is_some()).then_some(found)
+    }
+}
+
+impl CudaDevice {
+    /// CUDA memory of any device at an address.
+    pub(super) fn find(&self, address: usize) -> Option<Found> {
+        let current = self.enter().ok()?;
+        let (mut memory_type, mut is_managed, mut ordinal): (c_uint, c_uint, c_int) = (0, 0, -1);
+        let (mut start, mut len_bytes) = (0_u64, 0_usize);
+        let attributes = [
+            PointerAttribute::MEMORY_TYPE,
+            PointerAttribute::IS_MANAGED,
+            PointerAttribute::DEVICE_ORDINAL,
+            PointerAttribute::RANGE_START,
+            PointerAttribute::RANGE_SIZE,
+        ];
+        let mut values = [
+            (&raw mut memory_type).cast(),
+            (&raw mut is_managed).cast(),
+            (&raw mut ordinal).cast(),
+            (&raw mut start).cast(),
+            (&raw mut len_bytes).cast(),
+        ];
+        // SAFETY: D1; as many attributes as values, each of the type that the header names. The driver answers for any address.
+        let code = unsafe {
+            (current.cuPointerGetAttributes)(5, attributes.as_ptr(), values.as_mut_ptr(), address as u64)
+        };
+        if code != Code::SUCCESS {
+            return None;
+        }
+        let kind = match memory_type {
+            MEMORYTYPE_DEVICE if is_managed & 0xff != 0 => UsmKind::Shared,
+            MEMORYTYPE_DEVICE => UsmKind::Device,
+            MEMORYTYPE_HOST => UsmKind::Host,
+            _ => return None,
+        };
+        let block = usize::try_from(start).ok().filter(|_| len_bytes > 0).map(|start| (start, len_bytes));
+        if kind == UsmKind::Host {
+            let block = self.platform.pinned.block(address, block)?;
+            return Some(Found { kind, ordinal, block });
+        }
+        Some(Found { kind, ordinal, block })
+    }
+}

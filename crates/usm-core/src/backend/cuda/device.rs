@@ -1,0 +1,302 @@
+//! The driver as a platform, and its GPUs with their primary contexts.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::driver::{
+    Attribute, Code, ContextHandle, Driver, EVENT_DISABLE_TIMING, EventHandle, Function, Location,
+    MemoryPool, Ordinal, POOL_RELEASE_THRESHOLD, PoolAccess, PoolProperties, STREAM_NON_BLOCKING, Stream,
+};
+use super::pinned::PinnedBlocks;
+use super::{Entered, NAME, fill};
+use crate::backend::entry::{Entry, Loaded};
+use crate::fork::ForkOnce;
+use crate::{Error, Result};
+
+/// What all devices of a driver have in common.
+#[derive(Debug)]
+pub(super) struct CudaPlatform {
+    pub(super) entry: Entry<Driver>,
+    /// `cuDriverGetVersion`: 1000 × major + 10 × minor.
+    pub(super) version: i32,
+    pub(super) pinned: PinnedBlocks,
+}
+
+impl CudaPlatform {
+    pub(super) fn version_text(&self) -> String {
+        format!("{}.{}", self.version / 1000, self.version % 1000 / 10)
+    }
+}
+
+/// A GPU.
+#[derive(Debug)]
+pub(super) struct CudaDevice {
+    pub(super) platform: Arc<CudaPlatform>,
+    pub(super) ordinal: Ordinal,
+    /// Number in filter strings.
+    pub(super) number: usize,
+    /// The context, from the first use on.
+    primary: ForkOnce<Primary>,
+    /// The error that made the context unusable; 0 for none.
+    lost: AtomicU32,
+    /// Events that no operation uses, without times and with times.
+    events: [Mutex<Vec<EventHandle>>; 2],
+    fill_kernel: ForkOnce<Function>,
+}
+
+/// The primary context of a device and what this backend keeps in it until the process ends.
+#[derive(Debug)]
+struct Primary {
+    /// Invariant P1: a retained primary context, never released.
+    context: ContextHandle,
+    /// Device memory, which the pool keeps when blocks are freed; `None` where the device has no pools.
+    pool: Option<MemoryPool>,
+    /// Allocations and frees of the pool are ordered on it. It has no other work, so that none of them waits.
+    allocations: Stream,
+}
+
+impl CudaDevice {
+    pub(super) fn new(platform: Arc<CudaPlatform>, ordinal: Ordinal, number: usize) -> Self {
+        Self {
+            platform,
+            ordinal,
+            number,
+            primary: ForkOnce::new(),
+            lost: AtomicU32::new(0),
+            events: Default::default(),
+            fill_kernel: ForkOnce::new(),
+        }
+    }
+
+    pub(super) fn filter_string(&self) -> String {
+        self.filter_string_of(self.ordinal)
+    }
+
+    /// Filter string of a device of the same driver.
+    pub(super) fn filter_string_of(&self, ordinal: Ordinal) -> String {
+        let numbers = |ordinal| usize::try_from(ordinal).unwrap_or(0);
+        format!("{NAME}:gpu:{}", self.number + numbers(ordinal) - numbers(self.ordinal))
+    }
+
+    /// Enters the driver with the context of the device as the current one of the thread.
+    pub(super) fn enter(&self) -> Result<Current<'_>> {
+        let driver = self.platform.entry.enter()?;
+        self.make_current(driver)
+    }
+
+    /// [`enter`](Self::enter) for a wait for work on the caller's memory, see [`Entry::enter_to_wait`].
+    pub(super) fn enter_to_wait(&self) -> Result<Current<'_>> {
+        let driver = self.platform.entry.enter_to_wait()?;
+        self.make_current(driver)
+    }
+
+    fn make_current<'a>(&'a self, driver: Entered<'a>) -> Result<Current<'a>> {
+        self.check_lost(&driver)?;
+        let primary = self.primary.get_or_try_init(|| self.open(&driver))?;
+        let mut current = ContextHandle::NULL;
+        // SAFETY: D1; the pointer is writable.
+        self.check(&driver, "cuCtxGetCurrent", unsafe { (driver.cuCtxGetCurrent)(&raw mut current) })?;
+        let is_pushed = current != primary.context;
+        if is_pushed {
+            // SAFETY: D1; P1.
+            let code = unsafe { (driver.cuCtxPushCurrent_v2)(primary.context) };
+            self.check(&driver, "cuCtxPushCurrent", code)?;
+        }
+        Ok(Current { driver, device: self, primary, is_pushed })
+    }
+
+    /// The error of a lost device.
+    pub(super) fn check_lost(&self, driver: &Driver) -> Result<()> {
+        match self.lost.load(Ordering::Acquire) {
+            0 => Ok(()),
+            code => Err(self.loss(driver, Code(code))),
+        }
+    }
+
+    #[cold]
+    fn loss(&self, driver: &Driver, code: Code) -> Error {
+        let (name, text) = driver.describe(code);
+        Error::DeviceLost { device: self.filter_string(), name, text }
+    }
+
+    /// The error of a call in the context of this device. Remembers an error after which the context is unusable.
+    pub(super) fn check(&self, driver: &Driver, call: &'static str, code: Code) -> Result<()> {
+        if code == Code::SUCCESS { Ok(()) } else { Err(self.error(driver, call, code)) }
+    }
+
+    #[cold]
+    fn error(&self, driver: &Driver, call: &'static str, code: Code) -> Error {
+        if code.is_sticky() {
+            self.lost.store(code.0, Ordering::Release);
+            return self.loss(driver, code);
+        }
+        driver.error(call, code)
+    }
+
+    /// Retains the primary context and makes what this backend keeps in it.
+    fn open(&self, driver: &Entered<'_>) -> Result<Primary> {
+        let mut context = ContextHandle::NULL;
+        // SAFETY: D1; the pointer is writable, and the driver gave the ordinal.
+        let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&raw mut context, self.ordinal) };
+        self.check(driver, "cuDevicePrimaryCtxRetain", code)?;
+        self.platform.entry.wait_at_exit(Loaded::CudaContext);
+        // SAFETY: D1; the context was just retained.
+        self.check(driver, "cuCtxPushCurrent", unsafe { (driver.cuCtxPushCurrent_v2)(context) })?;
+        let opened = self.open_current(driver, context);
+        pop(driver);
+        opened
+    }
+
+    fn open_current(&self, driver: &Driver, context: ContextHandle) -> Result<Primary> {
+        let mut allocations = Stream::NULL;
+        // SAFETY: D1; the pointer is writable, and the context is current.
+        let code = unsafe { (driver.cuStreamCreate)(&raw mut allocations, STREAM_NON_BLOCKING) };
+        self.check(driver, "cuStreamCreate", code)?;
+        let has_pools = driver.attribute(Attribute::MEMORY_POOLS_SUPPORTED, self.ordinal) != 0;
+        let pool = has_pools.then(|| self.create_pool(driver)).transpose()?;
+        Ok(Primary { context, pool, allocations })
+    }
+
+    /// A pool of this backend alone, so that its options change nothing for other libraries.
+    fn create_pool(&self, driver: &Driver) -> Result<MemoryPool> {
+        let mut pool = MemoryPool::NULL;
+        let properties = PoolProperties::of_device(self.ordinal);
+        // SAFETY: D1; the pointers lead to a writable handle and to properties, which the driver copies.
+        let code = unsafe { (driver.cuMemPoolCreate)(&raw mut pool, &raw const properties) };
+        self.check(driver, "cuMemPoolCreate", code)?;
+        // The pool gives memory back when it is trimmed, not at each synchronisation.
+        let mut threshold = u64::MAX;
+        let value = (&raw mut threshold).cast();
+        // SAFETY: D1; the pool is live, and the value of this attribute is a `u64`.
+        let code = unsafe { (driver.cuMemPoolSetAttribute)(pool, POOL_RELEASE_THRESHOLD, value) };
+        self.check(driver, "cuMemPoolSetAttribute", code)?;
+        Ok(pool)
+    }
+
+    pub(super) fn can_access(&self, peer: &Self) -> bool {
+        let Ok(driver) = self.platform.entry.enter() else { return false };
+        let mut can = 0;
+        // SAFETY: D1; the pointer is writable, and the driver gave the ordinals.
+        let code = unsafe { (driver.cuDeviceCanAccessPeer)(&raw mut can, self.ordinal, peer.ordinal) };
+        code == Code::SUCCESS && can != 0
+    }
+
+    /// Changes the access of this device to the memory of `peer`. `false` when the state was the same before.
+    pub(super) fn set_peer_access(&self, peer: &Self, enabled: bool) -> Result<bool> {
+        const READ_WRITE: i32 = 3;
+        let (context, pool) = {
+            let peer = peer.enter()?;
+            (peer.primary.context, peer.primary.pool)
+        };
+        let current = self.enter()?;
+        let code = if enabled {
+            // SAFETY: D1; P1 of the peer; the flags must be 0.
+            unsafe { (current.cuCtxEnablePeerAccess)(context, 0) }
+        } else {
+            // SAFETY: D1; P1 of the peer.
+            unsafe { (current.cuCtxDisablePeerAccess)(context) }
+        };
+        if matches!(code, Code::PEER_ACCESS_ALREADY_ENABLED | Code::PEER_ACCESS_NOT_ENABLED) {
+            return Ok(false);
+        }
+        current.check(if enabled { "cuCtxEnablePeerAccess" } else { "cuCtxDisablePeerAccess" }, code)?;
+        if let Some(pool) = pool {
+            // The access of contexts does not cover memory of pools.
+            let flags = if enabled { READ_WRITE } else { 0 };
+            let access = PoolAccess { location: Location::device(self.ordinal), flags };
+            // SAFETY: D1; the pool is never destroyed, and the driver copies the one description.
+            let code = unsafe { (current.cuMemPoolSetAccess)(pool, &raw const access, 1) };
+            current.check("cuMemPoolSetAccess", code)?;
+        }
+        Ok(true)
+    }
+}
+
+/// The driver, entered for one call with the context of a device as the current one. The thread's own one comes back with the drop.
+pub(super) struct Current<'a> {
+    driver: Entered<'a>,
+    device: &'a CudaDevice,
+    primary: &'a Primary,
+    is_pushed: bool,
+}
+
+impl Current<'_> {
+    pub(super) fn context(&self) -> ContextHandle {
+        self.primary.context
+    }
+
+    pub(super) fn pool(&self) -> Option<MemoryPool> {
+        self.primary.pool
+    }
+
+    pub(super) fn allocations(&self) -> Stream {
+        self.primary.allocations
+    }
+
+    /// The error of a call in this context.
+    pub(super) fn check(&self, call: &'static str, code: Code) -> Result<()> {
+        self.device.check(&self.driver, call, code)
+    }
+
+    /// An event that no operation uses.
+    pub(super) fn take_event(&self, has_times: bool) -> Result<EventHandle> {
+        let unused = &self.device.events[usize::from(has_times)];
+        if let Some(event) = unused.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            return Ok(event);
+        }
+        let mut event = EventHandle::NULL;
+        let flags = if has_times { 0 } else { EVENT_DISABLE_TIMING };
+        // SAFETY: D1; the pointer is writable, and the context is current.
+        self.check("cuEventCreate", unsafe { (self.cuEventCreate)(&raw mut event, flags) })?;
+        Ok(event)
+    }
+
+    /// Keeps an event for the next operation. A wait of a stream for it stays what it was at the call.
+    pub(super) fn return_event(&self, event: EventHandle, has_times: bool) {
+        const MOST: usize = 1024;
+        let mut unused =
+            self.device.events[usize::from(has_times)].lock().unwrap_or_else(PoisonError::into_inner);
+        if unused.len() < MOST {
+            unused.push(event);
+            return;
+        }
+        drop(unused);
+        // SAFETY: D1; our own event, used no more. The driver destroys a pending one when it is complete.
+        let _ = unsafe { (self.cuEventDestroy_v2)(event) };
+    }
+
+    pub(super) fn fill_kernel(&self) -> Result<Function> {
+        self.device
+            .fill_kernel
+            .get_or_try_init(|| {
+                let function = fill::load_kernel(self);
+                self.device.platform.entry.wait_at_exit(Loaded::CudaKernels);
+                function
+            })
+            .copied()
+    }
+}
+
+impl Deref for Current<'_> {
+    type Target = Driver;
+
+    fn deref(&self) -> &Driver {
+        &self.driver
+    }
+}
+
+impl Drop for Current<'_> {
+    fn drop(&mut self) {
+        if self.is_pushed {
+            pop(&self.driver);
+        }
+    }
+}
+
+/// Gives the thread the context back that it had before a push.
+fn pop(driver: &Driver) {
+    let mut popped = ContextHandle::NULL;
+    // SAFETY: D1; the pointer is writable. A failure means that the stack is empty, so that nothing is left to do.
+    let _ = unsafe { (driver.cuCtxPopCurrent_v2)(&raw mut popped) };
+}

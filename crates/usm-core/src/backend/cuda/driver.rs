@@ -1,0 +1,314 @@
+//! The functions of the CUDA driver interface that this backend uses, loaded from the driver's library at run time.
+//!
+//! Types and numbers are those of the header `cuda.h` of CUDA 12. A name with a suffix such as `_v2` is the symbol that this header
+//! stands for; the driver keeps all of them for older programs. Functions beyond CUDA 11.2 are not used.
+
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
+use std::fmt;
+
+use libloading::Library;
+
+/// The driver's library, which the loader finds by this name where a driver is installed.
+pub const LIBRARY: &str = "libcuda.so.1";
+
+/// `CUresult`.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Code(pub(super) c_uint);
+
+/// `CUdevice`: the position of a device in the driver's list.
+pub(super) type Ordinal = c_int;
+/// `CUdeviceptr`: an address, unified for all devices and the host.
+pub(super) type Address = u64;
+
+macro_rules! handles {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[repr(transparent)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) struct $name(pub(super) *mut c_void);
+
+        impl $name {
+            pub(super) const NULL: Self = Self(std::ptr::null_mut());
+        }
+
+        // SAFETY: a token of the driver, whose functions take it on any thread ("all CUDA driver API functions are thread-safe").
+        unsafe impl Send for $name {}
+        // SAFETY: shared access only copies the token.
+        unsafe impl Sync for $name {}
+    )+};
+}
+
+handles!(
+    /// `CUcontext`.
+    ContextHandle,
+    /// `CUstream`.
+    Stream,
+    /// `CUevent`.
+    EventHandle,
+    /// `CUmemoryPool`.
+    MemoryPool,
+    /// `CUmodule`.
+    Module,
+    /// `CUfunction`.
+    Function,
+);
+
+/// Numbers of `cuda.h`, named as there without their prefixes.
+impl Code {
+    pub(super) const SUCCESS: Self = Self(0);
+    pub(super) const NO_DEVICE: Self = Self(100);
+    pub(super) const NOT_READY: Self = Self(600);
+    pub(super) const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
+    pub(super) const PEER_ACCESS_NOT_ENABLED: Self = Self(705);
+
+    /// Whether the context is unusable from now on: the header says of these that the process must end and start again to use CUDA.
+    pub(super) fn is_sticky(self) -> bool {
+        const ECC_UNCORRECTABLE: c_uint = 214;
+        const NVLINK_UNCORRECTABLE: c_uint = 220;
+        const CONTAINED: c_uint = 226;
+        const ILLEGAL_ADDRESS: c_uint = 700;
+        const LAUNCH_TIMEOUT: c_uint = 702;
+        const CONTEXT_IS_DESTROYED: c_uint = 709;
+        const ASSERT: c_uint = 710;
+        const HARDWARE_STACK_ERROR: c_uint = 714;
+        const LAUNCH_FAILED: c_uint = 719;
+        matches!(
+            self.0,
+            ECC_UNCORRECTABLE | NVLINK_UNCORRECTABLE | CONTAINED | ILLEGAL_ADDRESS | LAUNCH_TIMEOUT
+        ) || matches!(self.0, CONTEXT_IS_DESTROYED | ASSERT | HARDWARE_STACK_ERROR..=LAUNCH_FAILED)
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CUresult {}", self.0)
+    }
+}
+
+/// `CUdevice_attribute`.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attribute(c_int);
+
+impl Attribute {
+    pub(super) const MAX_THREADS_PER_BLOCK: Self = Self(1);
+    pub(super) const MAX_BLOCK_DIM_X: Self = Self(2);
+    pub(super) const MAX_BLOCK_DIM_Y: Self = Self(3);
+    pub(super) const MAX_BLOCK_DIM_Z: Self = Self(4);
+    pub(super) const MAX_SHARED_MEMORY_PER_BLOCK: Self = Self(8);
+    pub(super) const WARP_SIZE: Self = Self(10);
+    pub(super) const CLOCK_RATE_KHZ: Self = Self(13);
+    pub(super) const MULTIPROCESSOR_COUNT: Self = Self(16);
+    pub(super) const L2_CACHE_SIZE: Self = Self(38);
+    pub(super) const UNIFIED_ADDRESSING: Self = Self(41);
+    pub(super) const COMPUTE_CAPABILITY_MAJOR: Self = Self(75);
+    pub(super) const COMPUTE_CAPABILITY_MINOR: Self = Self(76);
+    pub(super) const HOST_NATIVE_ATOMIC_SUPPORTED: Self = Self(86);
+    pub(super) const PAGEABLE_MEMORY_ACCESS: Self = Self(88);
+    pub(super) const CONCURRENT_MANAGED_ACCESS: Self = Self(89);
+    pub(super) const MEMORY_POOLS_SUPPORTED: Self = Self(115);
+}
+
+/// `CUpointer_attribute`.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PointerAttribute(c_int);
+
+impl PointerAttribute {
+    pub(super) const MEMORY_TYPE: Self = Self(2);
+    pub(super) const IS_MANAGED: Self = Self(8);
+    pub(super) const DEVICE_ORDINAL: Self = Self(9);
+    pub(super) const RANGE_START: Self = Self(11);
+    pub(super) const RANGE_SIZE: Self = Self(12);
+}
+
+/// `CU_MEMORYTYPE_HOST`; device memory is the next number.
+pub(super) const MEMORYTYPE_HOST: c_uint = 1;
+/// `CU_MEMORYTYPE_DEVICE`, also of managed memory.
+pub(super) const MEMORYTYPE_DEVICE: c_uint = 2;
+/// `CU_MEM_ATTACH_GLOBAL`: managed memory that every stream may use.
+pub(super) const ATTACH_GLOBAL: c_uint = 1;
+/// `CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP`: pinned for every context, and mapped.
+pub(super) const HOSTALLOC_PORTABLE_MAPPED: c_uint = 3;
+/// `CU_STREAM_NON_BLOCKING`: no implicit order with the legacy default stream.
+pub(super) const STREAM_NON_BLOCKING: c_uint = 1;
+/// `CU_EVENT_DISABLE_TIMING`.
+pub(super) const EVENT_DISABLE_TIMING: c_uint = 2;
+/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, a `u64` in bytes.
+pub(super) const POOL_RELEASE_THRESHOLD: c_int = 4;
+
+/// `CUmemLocation` of a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Location {
+    kind: c_int,
+    id: c_int,
+}
+
+impl Location {
+    pub(super) const fn device(ordinal: Ordinal) -> Self {
+        Self { kind: 1, id: ordinal }
+    }
+}
+
+/// `CUmemPoolProps` of device memory that no other process imports.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PoolProperties {
+    allocation_type: c_int,
+    handle_types: c_int,
+    location: Location,
+    security_attributes: *mut c_void,
+    max_size: usize,
+    reserved: [u8; 56],
+}
+
+impl PoolProperties {
+    pub(super) const fn of_device(ordinal: Ordinal) -> Self {
+        const PINNED: c_int = 1;
+        Self {
+            allocation_type: PINNED,
+            handle_types: 0,
+            location: Location::device(ordinal),
+            security_attributes: std::ptr::null_mut(),
+            max_size: 0,
+            reserved: [0; 56],
+        }
+    }
+}
+
+/// `CUmemAccessDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PoolAccess {
+    pub(super) location: Location,
+    /// 0 for none, 3 for reading and writing.
+    pub(super) flags: c_int,
+}
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?);)+) => {
+        /// Pointers to the functions of a driver, with the names of their symbols.
+        #[allow(non_snake_case, reason = "symbols of a C library")]
+        pub(super) struct Driver {
+            $($(#[$doc])* pub(super) $name: unsafe extern "C" fn($($type),*) -> Code,)+
+            // Invariant D1: the library that the pointers lead into; it is never unloaded.
+            _library: std::mem::ManuallyDrop<Library>,
+        }
+
+        impl Driver {
+            /// Loads the library and all functions.
+            ///
+            /// # Safety
+            /// 1. Each of these symbols of the library has the type of `cuda.h`.
+            ///
+            /// # Errors
+            /// The loader's text, with the name of the missing symbol.
+            pub(super) unsafe fn load(library: &OsStr) -> Result<Self, String> {
+                // SAFETY: the initialisers of the driver's library, which the machine's owner installed (1).
+                let library = unsafe { Library::new(library) }.map_err(|error| error.to_string())?;
+                Ok(Self {
+                    $($name: {
+                        let symbol: &[u8] = concat!(stringify!($name), "\0").as_bytes();
+                        // SAFETY: the caller's promise 1.
+                        let found = unsafe { library.get::<unsafe extern "C" fn($($type),*) -> Code>(symbol) };
+                        *found.map_err(|error| format!("{} is missing: {error}", stringify!($name)))?
+                    },)+
+                    _library: std::mem::ManuallyDrop::new(library),
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    fn cuInit(flags: c_uint);
+    fn cuDriverGetVersion(version: *mut c_int);
+    fn cuGetErrorName(code: Code, name: *mut *const c_char);
+    fn cuGetErrorString(code: Code, text: *mut *const c_char);
+
+    fn cuDeviceGetCount(count: *mut c_int);
+    fn cuDeviceGet(device: *mut Ordinal, ordinal: c_int);
+    fn cuDeviceGetName(name: *mut c_char, len: c_int, device: Ordinal);
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, device: Ordinal);
+    fn cuDeviceGetAttribute(value: *mut c_int, attribute: Attribute, device: Ordinal);
+    fn cuDeviceGetPCIBusId(text: *mut c_char, len: c_int, device: Ordinal);
+    fn cuDeviceCanAccessPeer(can: *mut c_int, device: Ordinal, peer: Ordinal);
+
+    fn cuDevicePrimaryCtxRetain(context: *mut ContextHandle, device: Ordinal);
+    fn cuCtxGetCurrent(context: *mut ContextHandle);
+    fn cuCtxPushCurrent_v2(context: ContextHandle);
+    fn cuCtxPopCurrent_v2(context: *mut ContextHandle);
+    fn cuCtxEnablePeerAccess(peer: ContextHandle, flags: c_uint);
+    fn cuCtxDisablePeerAccess(peer: ContextHandle);
+
+    fn cuMemPoolCreate(pool: *mut MemoryPool, properties: *const PoolProperties);
+    fn cuMemPoolSetAttribute(pool: MemoryPool, attribute: c_int, value: *mut c_void);
+    fn cuMemPoolSetAccess(pool: MemoryPool, access: *const PoolAccess, count: usize);
+    fn cuMemPoolTrimTo(pool: MemoryPool, keep_bytes: usize);
+    fn cuMemAllocFromPoolAsync(address: *mut Address, len_bytes: usize, pool: MemoryPool, stream: Stream);
+    fn cuMemFreeAsync(address: Address, stream: Stream);
+    fn cuMemAlloc_v2(address: *mut Address, len_bytes: usize);
+    fn cuMemFree_v2(address: Address);
+    fn cuMemAllocManaged(address: *mut Address, len_bytes: usize, flags: c_uint);
+    fn cuMemHostAlloc(pointer: *mut *mut c_void, len_bytes: usize, flags: c_uint);
+    fn cuMemFreeHost(pointer: *mut c_void);
+    fn cuMemGetInfo_v2(free_bytes: *mut usize, total_bytes: *mut usize);
+    /// The values are of the attributes' types; unknown addresses give 0 for each, without an error.
+    fn cuPointerGetAttributes(
+        count: c_uint, attributes: *const PointerAttribute, values: *const *mut c_void, address: Address,
+    );
+
+    fn cuMemcpyAsync(to: Address, from: Address, len_bytes: usize, stream: Stream);
+    fn cuMemsetD8Async(to: Address, value: u8, count: usize, stream: Stream);
+    fn cuMemsetD16Async(to: Address, value: u16, count: usize, stream: Stream);
+    fn cuMemsetD32Async(to: Address, value: c_uint, count: usize, stream: Stream);
+    fn cuMemPrefetchAsync(address: Address, len_bytes: usize, device: Ordinal, stream: Stream);
+    fn cuMemAdvise(address: Address, len_bytes: usize, advice: c_int, device: Ordinal);
+
+    fn cuStreamCreate(stream: *mut Stream, flags: c_uint);
+    fn cuStreamDestroy_v2(stream: Stream);
+    fn cuStreamSynchronize(stream: Stream);
+    fn cuStreamWaitEvent(stream: Stream, event: EventHandle, flags: c_uint);
+    fn cuStreamGetCtx(stream: Stream, context: *mut ContextHandle);
+
+    fn cuEventCreate(event: *mut EventHandle, flags: c_uint);
+    fn cuEventRecord(event: EventHandle, stream: Stream);
+    fn cuEventQuery(event: EventHandle);
+    fn cuEventSynchronize(event: EventHandle);
+    fn cuEventElapsedTime(milliseconds: *mut f32, start: EventHandle, end: EventHandle);
+    fn cuEventDestroy_v2(event: EventHandle);
+
+    fn cuModuleLoadData(module: *mut Module, image: *const c_void);
+    fn cuModuleGetFunction(function: *mut Function, module: Module, name: *const c_char);
+    fn cuLaunchKernel(
+        function: Function,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        shared_bytes: c_uint, stream: Stream, arguments: *mut *mut c_void, extra: *mut *mut c_void,
+    );
+}
+
+impl Driver {
+    /// The driver's name of a code, such as `CUDA_ERROR_OUT_OF_MEMORY`, and its text.
+    pub(super) fn describe(&self, code: Code) -> (String, String) {
+        let text = |function: unsafe extern "C" fn(Code, *mut *const c_char) -> Code| {
+            let mut text = std::ptr::null();
+            // SAFETY: D1; the pointer is writable. The driver sets it to a text that it keeps, or to null for an unknown code.
+            let _ = unsafe { function(code, &raw mut text) };
+            if text.is_null() {
+                return format!("CUresult {}", code.0);
+            }
+            // SAFETY: not null, so a text that the driver keeps.
+            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        };
+        (text(self.cuGetErrorName), text(self.cuGetErrorString))
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").finish_non_exhaustive()
+    }
+}

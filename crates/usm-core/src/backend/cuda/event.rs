@@ -1,0 +1,162 @@
+//! Events: the completion of one operation, its status, and its times.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::device::{CudaDevice, Current};
+use super::driver::{Code, EventHandle, Stream};
+use crate::backend::{EventStatus, ProfilingTimes};
+use crate::{Error, Result};
+
+/// A recorded event of the driver.
+#[derive(Debug)]
+pub(super) struct CudaEvent {
+    device: Arc<CudaDevice>,
+    /// Invariant E1: an event that was recorded behind the operation; nobody else records it before this value returns it.
+    end: EventHandle,
+    started: Option<Started>,
+    is_complete: AtomicBool,
+}
+
+/// The times of an operation before its end.
+#[derive(Debug)]
+pub(super) struct Started {
+    clock: Arc<Clock>,
+    /// E1, recorded before the operation.
+    event: EventHandle,
+    /// Since the start of the clock, by the host.
+    submit_ns: u64,
+}
+
+/// The start of the times of a queue.
+#[derive(Debug)]
+pub(super) struct Clock {
+    device: Arc<CudaDevice>,
+    /// E1, complete.
+    event: EventHandle,
+    /// When the event was found complete, by the clock of the host.
+    start: Instant,
+}
+
+impl CudaEvent {
+    /// Records an event behind all that was submitted to a stream of the device.
+    pub(super) fn record(
+        device: &Arc<CudaDevice>,
+        current: &Current<'_>,
+        stream: Stream,
+        started: Option<Started>,
+    ) -> Result<Self> {
+        let end = record(current, stream, started.is_some())?;
+        Ok(Self { device: Arc::clone(device), end, started, is_complete: AtomicBool::new(false) })
+    }
+
+    /// Lets later work of a stream start after the operation. The stream may be of another device.
+    pub(super) fn order(&self, current: &Current<'_>, stream: Stream) -> Result<()> {
+        if self.is_complete.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        // SAFETY: D1; E1; the flags must be 0. The driver takes an event of another context.
+        current.check("cuStreamWaitEvent", unsafe { (current.cuStreamWaitEvent)(stream, self.end, 0) })
+    }
+
+    pub(super) fn wait(&self) -> Result<()> {
+        if self.is_complete.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let current = self.device.enter_to_wait()?;
+        // SAFETY: D1; E1.
+        current.check("cuEventSynchronize", unsafe { (current.cuEventSynchronize)(self.end) })?;
+        self.is_complete.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    pub(super) fn status(&self) -> EventStatus {
+        if self.is_complete.load(Ordering::Acquire) {
+            return EventStatus::Complete;
+        }
+        let Ok(current) = self.device.enter() else { return EventStatus::Failed };
+        // SAFETY: D1; E1.
+        match unsafe { (current.cuEventQuery)(self.end) } {
+            // The driver does not tell whether it runs already.
+            Code::NOT_READY => EventStatus::Submitted,
+            code if current.check("cuEventQuery", code).is_err() => EventStatus::Failed,
+            _ => {
+                self.is_complete.store(true, Ordering::Release);
+                EventStatus::Complete
+            }
+        }
+    }
+
+    pub(super) fn times(&self) -> Result<ProfilingTimes> {
+        let Some(started) = &self.started else { return Err(Error::NoProfiling) };
+        self.wait()?;
+        let current = self.device.enter()?;
+        let start_ns = elapsed_ns(&current, started.clock.event, started.event)?;
+        let end_ns = start_ns.saturating_add(elapsed_ns(&current, started.event, self.end)?);
+        Ok(ProfilingTimes { submit_ns: started.submit_ns.min(start_ns), start_ns, end_ns })
+    }
+}
+
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        // Elsewhere the event is not this process's any more.
+        if let Ok(current) = self.device.enter() {
+            current.return_event(self.end, self.started.is_some());
+            if let Some(started) = &self.started {
+                current.return_event(started.event, true);
+            }
+        }
+    }
+}
+
+impl Started {
+    /// Records the start of the operation that is submitted next.
+    pub(super) fn record(clock: &Arc<Clock>, current: &Current<'_>, stream: Stream) -> Result<Self> {
+        let submit_ns = u64::try_from(clock.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok(Self { clock: Arc::clone(clock), event: record(current, stream, true)?, submit_ns })
+    }
+}
+
+impl Clock {
+    pub(super) fn new(device: &Arc<CudaDevice>, stream: Stream) -> Result<Self> {
+        let current = device.enter()?;
+        let event = record(&current, stream, true)?;
+        // SAFETY: D1; just recorded.
+        let code = unsafe { (current.cuEventSynchronize)(event) };
+        let clock = Self { device: Arc::clone(device), event, start: Instant::now() };
+        current.check("cuEventSynchronize", code)?;
+        Ok(clock)
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        if let Ok(current) = self.device.enter() {
+            current.return_event(self.event, true);
+        }
+    }
+}
+
+/// An event behind all that was submitted to a stream.
+fn record(current: &Current<'_>, stream: Stream, has_times: bool) -> Result<EventHandle> {
+    let event = current.take_event(has_times)?;
+    // SAFETY: D1; an event that no operation uses, and a stream of the current context.
+    let code = unsafe { (current.cuEventRecord)(event, stream) };
+    if let Err(error) = current.check("cuEventRecord", code) {
+        current.return_event(event, has_times);
+        return Err(error);
+    }
+    Ok(event)
+}
+
+/// The time between two complete events; the driver has a resolution of about half a microsecond.
+fn elapsed_ns(current: &Current<'_>, start: EventHandle, end: EventHandle) -> Result<u64> {
+    let mut milliseconds = 0.0_f32;
+    // SAFETY: D1; the pointer is writable; both were recorded with times (E1).
+    let code = unsafe { (current.cuEventElapsedTime)(&raw mut milliseconds, start, end) };
+    current.check("cuEventElapsedTime", code)?;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
+    let nanoseconds = (f64::from(milliseconds) * 1e6) as u64;
+    Ok(nanoseconds)
+}

@@ -1,0 +1,100 @@
+//! Queues: streams.
+
+use std::sync::Arc;
+
+use super::context::CudaContext;
+use super::device::CudaDevice;
+use super::driver::{ContextHandle, STREAM_NON_BLOCKING, Stream};
+use super::event::Clock;
+use crate::backend::QueueProperties;
+use crate::{Error, Result};
+
+/// A stream of one device within a context.
+#[derive(Debug)]
+pub(super) struct CudaQueue {
+    pub(super) context: Arc<CudaContext>,
+    pub(super) device: Arc<CudaDevice>,
+    pub(super) properties: QueueProperties,
+    /// Invariant Q1: a stream of the device's primary context, live as long as this value.
+    pub(super) stream: Stream,
+    /// Whether the stream is destroyed with this value.
+    is_owned: bool,
+    /// The start of the times of a queue with profiling.
+    pub(super) clock: Option<Arc<Clock>>,
+}
+
+impl CudaQueue {
+    pub(super) fn new(
+        context: Arc<CudaContext>,
+        device: Arc<CudaDevice>,
+        properties: QueueProperties,
+    ) -> Result<Self> {
+        let stream = {
+            let current = device.enter()?;
+            let mut stream = Stream::NULL;
+            // SAFETY: D1; the pointer is writable, and the context is current.
+            let code = unsafe { (current.cuStreamCreate)(&raw mut stream, STREAM_NON_BLOCKING) };
+            current.check("cuStreamCreate", code)?;
+            stream
+        };
+        let mut queue = Self { context, device, properties, stream, is_owned: true, clock: None };
+        if properties.profiling {
+            queue.clock = Some(Arc::new(Clock::new(&queue.device, stream)?));
+        }
+        Ok(queue)
+    }
+
+    /// A queue on a stream of another library.
+    ///
+    /// # Safety
+    /// 1. `stream` is a live `CUstream` of the device's primary context, or the number of a default stream, and stays live as long
+    ///    as the queue.
+    pub(super) unsafe fn on_stream(
+        context: Arc<CudaContext>,
+        device: Arc<CudaDevice>,
+        stream: usize,
+    ) -> Result<Self> {
+        let stream = Stream(std::ptr::with_exposed_provenance_mut(stream));
+        {
+            let current = device.enter()?;
+            let mut of_stream = ContextHandle::NULL;
+            // SAFETY: D1; the pointer is writable, and the stream is live (1).
+            let code = unsafe { (current.cuStreamGetCtx)(stream, &raw mut of_stream) };
+            current.check("cuStreamGetCtx", code)?;
+            if of_stream != current.context() {
+                let reason = format!(
+                    "the stream does not belong to the primary context of {}",
+                    device.filter_string()
+                );
+                return Err(Error::InvalidExternalHandle { what: "CUDA stream", reason });
+            }
+        }
+        Ok(Self {
+            context,
+            device,
+            properties: QueueProperties::IN_ORDER,
+            stream,
+            is_owned: false,
+            clock: None,
+        })
+    }
+
+    pub(super) fn device(&self) -> &CudaDevice {
+        &self.device
+    }
+
+    pub(super) fn stream_address(&self) -> usize {
+        self.stream.0.expose_provenance()
+    }
+}
+
+impl Drop for CudaQueue {
+    fn drop(&mut self) {
+        if self.is_owned
+            && let Ok(current) = self.device.enter()
+        {
+            // SAFETY: D1; our own stream (Q1), used no more. The driver completes its work first, without a wait here.
+            let _ = unsafe { (current.cuStreamDestroy_v2)(self.stream) };
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Operations on a queue.
+
+use std::sync::Arc;
+
+use super::device::Current;
+use super::driver::Address;
+use super::event::{CudaEvent, Started};
+use super::queue::CudaQueue;
+use super::{Handle, fill as fills};
+use crate::backend::{RawEvent, RawQueue};
+use crate::{Error, Result, UsmKind};
+
+/// Submits what `operation` gives to the driver, after the dependencies.
+///
+/// # Safety
+/// 1. Queue and dependencies are live.
+unsafe fn submit(
+    queue: RawQueue,
+    dependencies: &[RawEvent],
+    operation: impl FnOnce(&CudaQueue, &Current<'_>) -> Result<()>,
+) -> Result<RawEvent> {
+    // SAFETY: O1: the handle is live (1).
+    let queue = unsafe { CudaQueue::get(queue) };
+    let current = queue.device.enter()?;
+    for &dependency in dependencies {
+        // SAFETY: O1: the handle is live (1).
+        unsafe { CudaEvent::get(dependency) }.order(&current, queue.stream)?;
+    }
+    let started =
+        queue.clock.as_ref().map(|clock| Started::record(clock, &current, queue.stream)).transpose()?;
+    let submitted = operation(queue, &current)
+        .and_then(|()| CudaEvent::record(&queue.device, &current, queue.stream, started));
+    match submitted {
+        Ok(event) => Ok(CudaEvent::into_raw(Arc::new(event))),
+        Err(error) => {
+            // A part may have been submitted, which must not touch memory after the call has returned.
+            // SAFETY: D1; Q1. A failure means that the device is lost, so that nothing runs any more.
+            let _ = unsafe { (current.cuStreamSynchronize)(queue.stream) };
+            Err(error)
+        }
+    }
+}
+
+/// # Safety
+/// 1. As for [`crate::backend::Backend::memcpy`].
+pub(super) unsafe fn memcpy(
+    queue: RawQueue,
+    dst: *mut u8,
+    src: *const u8,
+    len_bytes: usize,
+    dependencies: &[RawEvent],
+) -> Result<RawEvent> {
+    let (to, from) = (dst.expose_provenance(), src.expose_provenance());
+    let copy = |queue: &CudaQueue, current: &Current<'_>| {
+        check_operand(queue, "memcpy destination", to, len_bytes)?;
+        check_operand(queue, "memcpy source", from, len_bytes)?;
+        if len_bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: D1; Q1; both ranges are valid until the event is complete (the caller's promise 1). The driver knows by the address
+        // on which device a range is, or that it is host memory.
+        let code =
+            unsafe { (current.cuMemcpyAsync)(to as Address, from as Address, len_bytes, queue.stream) };
+        current.check("cuMemcpyAsync", code)
+    };
+    // SAFETY: the caller's promise 1.
+    unsafe { submit(queue, dependencies, copy) }
+}
+
+/// # Safety
+/// 1. As for [`crate::backend::Backend::fill`].
+pub(super) unsafe fn fill(
+    queue: RawQueue,
+    dst: *mut u8,
+    pattern: &[u8],
+    count: usize,
+    dependencies: &[RawEvent],
+) -> Result<RawEvent> {
+    let address = dst.expose_provenance();
+    let fill = |queue: &CudaQueue, current: &Current<'_>| {
+        check_operand(queue, "fill", address, pattern.len().saturating_mul(count))?;
+        // SAFETY: Q1; the range is valid for writing until the event is complete (the caller's promise 1).
+        unsafe { fills::fill(current, queue.stream, address as Address, pattern, count) }
+    };
+    // SAFETY: the caller's promise 1.
+    unsafe { submit(queue, dependencies, fill) }
+}
+
+/// # Safety
+/// 1. As for [`crate::backend::Backend::prefetch`].
+pub(super) unsafe fn prefetch(
+    queue: RawQueue,
+    address: usize,
+    len_bytes: usize,
+    dependencies: &[RawEvent],
+) -> Result<RawEvent> {
+    let prefetch = |queue: &CudaQueue, current: &Current<'_>| {
+        // Other memory does not move.
+        if !is_shared(queue, address) || len_bytes == 0 {
+            return Ok(());
+        }
+        let ordinal = queue.device.ordinal;
+        // SAFETY: D1; Q1; managed memory that stays until the event is complete (the caller's promise 2).
+        let code =
+            unsafe { (current.cuMemPrefetchAsync)(address as Address, len_bytes, ordinal, queue.stream) };
+        current.check("cuMemPrefetchAsync", code)
+    };
+    // SAFETY: the caller's promise 1.
+    unsafe { submit(queue, dependencies, prefetch) }
+}
+
+/// `advice` has the numbers of `CUmem_advise`. 0 takes back what 1, 3 and 5 set.
+///
+/// # Safety
+/// 1. As for [`crate::backend::Backend::mem_advise`].
+pub(super) unsafe fn mem_advise(
+    queue: RawQueue,
+    address: usize,
+    len_bytes: usize,
+    advice: i32,
+    dependencies: &[RawEvent],
+) -> Result<RawEvent> {
+    const UNSET_ALL: [i32; 3] = [2, 4, 6];
+    let advise = |queue: &CudaQueue, current: &Current<'_>| {
+        if !is_shared(queue, address) || len_bytes == 0 {
+            return Ok(());
+        }
+        let advices = if advice == 0 { &UNSET_ALL[..] } else { &[advice] };
+        for &advice in advices {
+            // SAFETY: D1; managed memory that stays until the event is complete (the caller's promise 2). The driver refuses an advice
+            // that it does not know.
+            let code =
+                unsafe { (current.cuMemAdvise)(address as Address, len_bytes, advice, queue.device.ordinal) };
+            current.check("cuMemAdvise", code)?;
+        }
+        Ok(())
+    };
+    // SAFETY: the caller's promise 1.
+    unsafe { submit(queue, dependencies, advise) }
+}
+
+/// # Safety
+/// 1. As for [`crate::backend::Backend::barrier`].
+pub(super) unsafe fn barrier(queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
+    // SAFETY: the caller's promise 1.
+    unsafe { submit(queue, events, |_, _| Ok(())) }
+}
+
+fn is_shared(queue: &CudaQueue, address: usize) -> bool {
+    queue.device.find(address).is_some_and(|found| found.kind == UsmKind::Shared)
+}
+
+/// Refuses memory of a device outside of the context, and a range that leaves its allocation. An address that the driver does not know
+/// is host memory.
+fn check_operand(queue: &CudaQueue, operation: &'static str, address: usize, len_bytes: usize) -> Result<()> {
+    let Some(found) = queue.device.find(address) else { return Ok(()) };
+    if found.kind == UsmKind::Device && queue.context.device(found.ordinal).is_none() {
+        return Err(Error::OtherContext {
+            operation,
+            address,
+            memory_context: format!("of {}", queue.device.filter_string_of(found.ordinal)),
+            queue_context: format!("of {}", queue.device.filter_string()),
+        });
+    }
+    let leaves = |(start, block_bytes): (usize, usize)| len_bytes > block_bytes - (address - start);
+    if found.block.is_some_and(leaves) {
+        return Err(Error::Unreachable { operation, address, len_bytes });
+    }
+    Ok(())
+}
