@@ -103,7 +103,7 @@ proptest! {
 #[test]
 fn memory_of_every_device_is_known_again() {
     let devices = [DeviceType::Gpu, DeviceType::Cpu, DeviceType::Accelerator].map(HostDevice::new);
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices(devices));
+    let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices(devices));
     for device in runtime.devices() {
         let queue = runtime.default_queue(&device).unwrap();
         for kind in [UsmKind::Host, UsmKind::Shared] {

@@ -25,7 +25,7 @@ struct Inner {
 /// use usm_core::{Runtime, RuntimeOptions};
 ///
 /// # fn main() -> usm_core::Result<()> {
-/// let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+/// let runtime = Runtime::new(RuntimeOptions::new().host_only());
 /// let platforms = runtime.platforms()?;
 /// assert_eq!(platforms[0].info().backend_name, "host");
 /// assert_eq!(platforms[0].devices()?, runtime.devices());

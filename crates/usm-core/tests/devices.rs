@@ -12,7 +12,7 @@ use usm_core::{
 fn simulated() -> Runtime {
     let gpu = HostDevice::new(DeviceType::Gpu).compute_units(10).numa_domains(2).memory_bytes(4096);
     let cpu = HostDevice::new(DeviceType::Cpu).compute_units(2);
-    Runtime::new(RuntimeOptions::new().without_sycl().host_devices([cpu, gpu]))
+    Runtime::new(RuntimeOptions::new().host_only().host_devices([cpu, gpu]))
 }
 
 fn units(parts: &[Device]) -> Vec<u32> {

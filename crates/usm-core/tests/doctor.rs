@@ -11,7 +11,7 @@ fn kinds(report: &DoctorReport) -> Vec<ProblemKind> {
 
 #[test]
 fn without_sycl_there_is_one_problem() {
-    let report = Runtime::new(RuntimeOptions::new().without_sycl()).doctor();
+    let report = Runtime::new(RuntimeOptions::new().host_only()).doctor();
     assert_eq!(kinds(&report), [ProblemKind::SwitchedOff]);
     assert_eq!((report.sycl.as_ref(), report.places.len(), report.devices.len()), (None, 0, 1));
     assert!(report.devices[0].is_default && report.devices[0].filter_string == "host:cpu:0");

@@ -14,7 +14,7 @@ fn count() -> usize {
 }
 
 fn runtime() -> Runtime {
-    Runtime::new(RuntimeOptions::new().without_sycl())
+    Runtime::new(RuntimeOptions::new().host_only())
 }
 
 fn queue(runtime: &Runtime, properties: QueueProperties) -> Queue {
@@ -132,7 +132,7 @@ fn beside_first_uses_of_a_runtime() {
 #[test]
 fn beside_first_uses_in_a_process() {
     let use_global = || {
-        let runtime = Runtime::init_global(|| RuntimeOptions::new().without_sycl());
+        let runtime = Runtime::init_global(|| RuntimeOptions::new().host_only());
         use_first(runtime);
         runtime.default_device_queue().unwrap()
     };

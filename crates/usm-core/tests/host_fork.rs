@@ -52,7 +52,7 @@ fn in_child(runtime: &Runtime, queue: &Queue, pending: &[Event]) {
     unsafe { queue.memcpy(bytes.as_mut_ptr(), memory.start, 4096, &[]) }.unwrap().wait().unwrap();
     assert_eq!(bytes, [5; 4096]);
 
-    let own = Runtime::new(RuntimeOptions::new().without_sycl());
+    let own = Runtime::new(RuntimeOptions::new().host_only());
     let own_queue = self::queue(&own);
     let own_block = own_queue.allocate(UsmKind::Shared, 1 << 20).unwrap();
     let filled = memset(&own_queue, own_block.as_ptr().as_ptr(), 4, 1 << 20, &[]);
@@ -79,7 +79,7 @@ fn ended_well(child: libc::pid_t) -> bool {
 }
 
 fn fork_many_times() {
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
     let queue = queue(&runtime);
     let large = queue.allocate(UsmKind::Shared, 64 << 20).unwrap();
     let address = large.as_ptr().as_ptr();

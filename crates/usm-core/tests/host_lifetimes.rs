@@ -13,7 +13,7 @@ use usm_core::{Context, DeviceType, Error, HostDevice, Runtime, RuntimeOptions, 
 #[test]
 fn memory_of_another_context_is_refused_by_name() {
     let gpu = HostDevice::new(DeviceType::Gpu);
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices([gpu.clone(), gpu]));
+    let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([gpu.clone(), gpu]));
     let queues: Vec<_> = runtime.devices().iter().map(|d| runtime.default_queue(d).unwrap()).collect();
     for kind in UsmKind::ALL {
         let [near, far] = [0, 1].map(|i| queues[i].allocate(kind, 64).unwrap());
@@ -82,7 +82,7 @@ fn ranges_beyond_a_block_are_refused() {
 #[test]
 fn memory_freed_under_a_job_goes_to_nobody_else() {
     let small = HostDevice::new(DeviceType::Cpu).memory_bytes(64 << 20);
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices([small]));
+    let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([small]));
     let queue = queue(&runtime, OUT_OF_ORDER);
     for kind in UsmKind::ALL {
         for round in 0..100_u8 {

@@ -11,10 +11,10 @@ use usm_core::{
 
 /// A runtime, and one that works on its host backend.
 fn runtimes(devices: &[HostDevice]) -> (Runtime, Runtime) {
-    let own = Runtime::new(RuntimeOptions::new().without_sycl().host_devices(devices.iter().cloned()));
+    let own = Runtime::new(RuntimeOptions::new().host_only().host_devices(devices.iter().cloned()));
     let table: &'static HostTable = Box::leak(Box::new(own.host_table().unwrap()));
     // SAFETY: a table of this library, which stays.
-    let other = unsafe { Runtime::with_host_table(RuntimeOptions::new().without_sycl(), table) }.unwrap();
+    let other = unsafe { Runtime::with_host_table(RuntimeOptions::new().host_only(), table) }.unwrap();
     assert!(other.has_shared_host() && !own.has_shared_host());
     assert!(other.host_table().is_none());
     (own, other)
@@ -78,7 +78,7 @@ fn queues_go_both_ways_and_keep_their_identity() {
     drop(other);
     // SAFETY: nothing is touched.
     ours.wait().unwrap();
-    let elsewhere = Runtime::new(RuntimeOptions::new().without_sycl());
+    let elsewhere = Runtime::new(RuntimeOptions::new().host_only());
     assert!(elsewhere.host_queue_pointer(&ours).is_none(), "a queue of another backend");
 }
 

@@ -16,7 +16,7 @@ use usm_core::{
 
 fn runtime() -> Runtime {
     let device = HostDevice::new(DeviceType::Gpu);
-    Runtime::new(RuntimeOptions::new().without_sycl().host_devices([device]))
+    Runtime::new(RuntimeOptions::new().host_only().host_devices([device]))
 }
 
 fn queue_of(runtime: &Runtime, properties: QueueProperties) -> Queue {
@@ -160,7 +160,7 @@ fn tasks_run_though_nobody_keeps_their_event() {
     assert_eq!(runs.load(Ordering::Relaxed), 100);
 
     // Nor does anybody wait: the backend ends what is pending when it goes.
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
     let queue = queue_of(&runtime, QueueProperties::OUT_OF_ORDER);
     for _ in 0..50 {
         let runs = Arc::clone(&runs);

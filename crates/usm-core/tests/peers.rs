@@ -65,7 +65,7 @@ fn devices_without_peers_say_so() {
 #[test]
 fn simulated_devices_of_one_backend_are_peers() {
     let gpus = [HostDevice::new(usm_core::DeviceType::Gpu), HostDevice::new(usm_core::DeviceType::Gpu)];
-    let options = || RuntimeOptions::new().without_sycl().host_devices(gpus.clone());
+    let options = || RuntimeOptions::new().host_only().host_devices(gpus.clone());
     let (devices, others) = (Runtime::new(options()).devices(), Runtime::new(options()).devices());
     assert!(devices[0].can_access_peer(&devices[1], PeerAccess::AccessSupported));
     assert!(devices[0].can_access_peer(&devices[1], PeerAccess::AtomicsSupported));

@@ -12,7 +12,7 @@ use usm_core::{
 
 #[test]
 fn the_host_device_is_always_there() {
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
     assert_eq!(runtime.host_device().filter_string(), "host:cpu:0");
     for selector in ["host:cpu:0", "host", "host:cpu", "cpu", "0"] {
         assert_eq!(&runtime.select(selector).unwrap(), runtime.host_device(), "{selector}");
@@ -24,7 +24,7 @@ fn the_host_device_is_always_there() {
 
 #[test]
 fn a_missing_backend_says_why() {
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
     let status = runtime.status();
     let sycl = status.iter().find(|status| status.backend == BackendId::Sycl).unwrap();
     assert!(!sycl.state.is_available());
@@ -57,7 +57,7 @@ fn sycl_devices_come_first_and_are_selected_by_their_names() {
 #[test]
 fn default_queues_come_from_the_source() {
     static GIVEN: std::sync::OnceLock<Queue> = std::sync::OnceLock::new();
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
     let own = runtime.default_device_queue().unwrap();
     let given =
         Queue::clone(GIVEN.get_or_init(|| {
@@ -75,7 +75,7 @@ fn default_queues_come_from_the_source() {
     let other = own.context().create_queue(own.device(), QueueProperties::IN_ORDER).unwrap();
     assert!(!other.computes_with(&given) && other.computes_with(&other.clone()));
     // What the source does not know has a queue of the runtime.
-    let second = Runtime::new(RuntimeOptions::new().without_sycl());
+    let second = Runtime::new(RuntimeOptions::new().host_only());
     assert!(
         second.default_queues_from(|device| GIVEN.get().filter(|queue| queue.device() == device).cloned())
     );
@@ -109,7 +109,7 @@ fn equal_handles_have_one_hash() {
 #[test]
 fn a_queue_and_a_context_keep_what_is_attached() {
     let token = Arc::new(());
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
     let device = runtime.host_device();
     let context = usm_core::Context::new(std::slice::from_ref(device)).unwrap();
     let queue = context.create_queue(device, QueueProperties::IN_ORDER).unwrap();
@@ -127,7 +127,7 @@ fn a_queue_and_a_context_keep_what_is_attached() {
 
 #[test]
 fn errors_print_as_sentences_from_main() {
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
     // `main` prints the error that it returns with `Debug`.
     let error = runtime.select("tpu:0").unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
@@ -138,7 +138,7 @@ fn errors_print_as_sentences_from_main() {
 
 #[test]
 fn selectors_are_texts_or_parsed() {
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
     let (text, parsed) = ("host:cpu".to_owned(), "cpu".parse::<FilterSelector>().unwrap());
     let host = runtime.host_device();
     assert_eq!(&runtime.select(&text).unwrap(), host);

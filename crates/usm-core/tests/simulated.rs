@@ -6,7 +6,7 @@ use usm_core::{Context, DeviceType, Error, HostDevice, Runtime, RuntimeOptions, 
 fn runtime() -> Runtime {
     let gpu = HostDevice::new(DeviceType::Gpu);
     let small = gpu.clone().memory_bytes(4096).max_alloc_bytes(1024);
-    Runtime::new(RuntimeOptions::new().without_sycl().host_devices([
+    Runtime::new(RuntimeOptions::new().host_only().host_devices([
         HostDevice::new(DeviceType::Cpu),
         gpu,
         small,
@@ -23,7 +23,7 @@ fn devices_are_told_apart() {
     }
     assert_eq!(runtime.select("gpu:1").unwrap().filter_string(), "host:gpu:1");
     assert!(runtime.select("host:gpu:2").is_err());
-    assert!(Runtime::new(RuntimeOptions::new().without_sycl().host_devices([])).devices().len() == 1);
+    assert!(Runtime::new(RuntimeOptions::new().host_only().host_devices([])).devices().len() == 1);
 }
 
 #[test]

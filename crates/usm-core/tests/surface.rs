@@ -38,7 +38,7 @@ fn handles_say_where_they_belong() {
     for queue in common::queues() {
         let (context, device) = (queue.context(), queue.device());
         let backend = queue.backend_id();
-        assert!(backend == BackendId::Host || backend == BackendId::Sycl);
+        assert!(matches!(backend, BackendId::Host | BackendId::Sycl | BackendId::Cuda));
         assert_eq!((context.backend_id(), device.backend_id()), (backend, backend));
         let platform = device.platform().unwrap();
         assert!(format!("{platform:?}").contains(&platform.info().name), "{platform:?}");
@@ -77,7 +77,7 @@ fn options_say_where_the_runtime_is_looked_for() {
     let options =
         RuntimeOptions::default().root("/nowhere/a").extra_root("test", "/nowhere/b").autoconfig(false);
     assert_ne!(options, RuntimeOptions::new());
-    let off = Runtime::new(options.without_sycl());
+    let off = Runtime::new(options.host_only());
     assert!(matches!(off.status()[0].state, BackendState::Missing { .. }));
     assert_eq!(off.devices().len(), 1);
 }

@@ -19,7 +19,7 @@ fn count() -> usize {
 }
 
 fn queue() -> Queue {
-    let runtime = Runtime::init_global(|| RuntimeOptions::new().without_sycl());
+    let runtime = Runtime::init_global(|| RuntimeOptions::new().host_only());
     runtime.default_queue(runtime.host_device()).unwrap()
 }
 

@@ -48,7 +48,7 @@ fn memory_of_permanent_contexts_is_handed_out_again() {
 #[test]
 fn memory_of_contexts_that_go_is_not() {
     let _alone = alone();
-    let own = Runtime::new(RuntimeOptions::new().without_sycl());
+    let own = Runtime::new(RuntimeOptions::new().host_only());
     let mut queues = vec![own.default_queue(own.host_device()).unwrap()];
     queues.extend(common::queues().iter().map(|queue| {
         let context = Context::new(from_ref(queue.device())).unwrap();

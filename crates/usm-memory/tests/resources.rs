@@ -173,7 +173,7 @@ fn failure_callbacks_may_free_and_retry_once() {
 #[test]
 fn real_exhaustion_is_an_error_with_numbers() {
     let small = HostDevice::new(DeviceType::Gpu).memory_bytes(4096);
-    let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices([small]));
+    let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([small]));
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
     for kind in UsmKind::ALL {
         let pool = Arc::new(PoolResource::new(direct(), PoolOptions::new()));
@@ -248,7 +248,7 @@ fn elsewhere(queue: &Queue, kind: UsmKind) -> UsmBuffer {
 #[test]
 fn unsuitable_memory_at_hand_is_refused() {
     let runtime =
-        Runtime::new(RuntimeOptions::new().without_sycl().host_devices([HostDevice::new(DeviceType::Gpu)]));
+        Runtime::new(RuntimeOptions::new().host_only().host_devices([HostDevice::new(DeviceType::Gpu)]));
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
     let device = from_ref(queue.device());
     for kind in UsmKind::ALL {

@@ -18,7 +18,7 @@ impl Device {
     ///
     /// # fn main() -> usm_core::Result<()> {
     /// let gpu = HostDevice::new(DeviceType::Gpu).compute_units(10);
-    /// let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices([gpu]));
+    /// let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([gpu]));
     /// let gpu = runtime.default_device();
     ///
     /// let parts = gpu.create_sub_devices(&Partition::Equally(4))?;

@@ -26,7 +26,7 @@ impl Device {
     ///
     /// # fn main() -> usm_core::Result<()> {
     /// let gpus = [HostDevice::new(DeviceType::Gpu), HostDevice::new(DeviceType::Gpu)];
-    /// let devices = Runtime::new(RuntimeOptions::new().without_sycl().host_devices(gpus)).devices();
+    /// let devices = Runtime::new(RuntimeOptions::new().host_only().host_devices(gpus)).devices();
     /// assert!(devices[0].can_access_peer(&devices[1], PeerAccess::AccessSupported));
     /// devices[0].enable_peer_access(&devices[1])?;
     /// assert!(devices[0].enable_peer_access(&devices[1]).is_err(), "it is enabled already");

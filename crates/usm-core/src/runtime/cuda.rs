@@ -22,12 +22,14 @@ pub(super) struct CudaSide {
     pub(super) backend: Option<Arc<dyn Backend>>,
     pub(super) devices: Vec<Device>,
     pub(super) state: BackendState,
+    /// Whether there is a driver, usable or not.
+    pub(super) is_installed: bool,
 }
 
 impl CudaSide {
     fn missing(reason: String) -> Self {
         let state = BackendState::Missing { reason, tried: Vec::new() };
-        Self { backend: None, devices: Vec::new(), state }
+        Self { backend: None, devices: Vec::new(), state, is_installed: false }
     }
 
     fn load(options: &RuntimeOptions, first_number: usize) -> Self {
@@ -67,16 +69,20 @@ fn load(_first_number: usize) -> CudaSide {
 
 #[cfg(feature = "cuda")]
 fn load(first_number: usize) -> CudaSide {
-    use crate::backend::cuda::{CudaBackend, LIBRARY};
+    use crate::backend::cuda::{CudaBackend, LIBRARY, LoadError};
 
     let chosen = std::env::var_os(DRIVER);
     let library = chosen.clone().unwrap_or_else(|| LIBRARY.into());
     // SAFETY: the machine's owner installed the library as the CUDA driver, or names it as one.
     let backend = match unsafe { CudaBackend::load(&library, first_number) } {
         Ok(backend) => backend,
-        Err(reason) => {
-            let hint = if chosen.is_some() { " (the variable USM_CUDA_DRIVER names it)" } else { "" };
-            return CudaSide::missing(format!("{}{hint}: {reason}", library.display()));
+        Err(LoadError::NotFound(reason)) if chosen.is_none() => {
+            return CudaSide::missing(format!("no NVIDIA driver is installed: {reason}"));
+        }
+        Err(LoadError::NotFound(reason) | LoadError::Unusable(reason)) => {
+            let missing =
+                CudaSide::missing(format!("the CUDA driver {} cannot be used: {reason}", library.display()));
+            return CudaSide { is_installed: true, ..missing };
         }
     };
     let notes = backend.notes();
@@ -84,5 +90,5 @@ fn load(first_number: usize) -> CudaSide {
     let devices = devices_of(&backend).unwrap_or_default();
     let state =
         BackendState::Available { library: Some(library.into()), driver: None, notes, tried: Vec::new() };
-    CudaSide { backend: Some(backend), devices, state }
+    CudaSide { backend: Some(backend), devices, state, is_installed: true }
 }

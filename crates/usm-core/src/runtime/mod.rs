@@ -106,7 +106,7 @@ impl Runtime {
     /// # Errors
     /// When the backend cannot list its devices.
     pub fn with_backend(backend: Arc<dyn Backend>) -> Result<Self> {
-        let runtime = Self::new(RuntimeOptions::new());
+        let runtime = Self::new(RuntimeOptions::new().without_cuda());
         let side = SyclSide::plugged_in(backend)?;
         runtime.sycl.set(side);
         Ok(runtime)

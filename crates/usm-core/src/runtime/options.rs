@@ -9,11 +9,11 @@ use crate::{DeviceType, HostDevice};
 /// ```
 /// use usm_core::{BackendId, BackendState, Runtime, RuntimeOptions};
 ///
-/// let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+/// let runtime = Runtime::new(RuntimeOptions::new().host_only());
 /// let status = runtime.status();
 /// assert_eq!(status[0].backend, BackendId::Sycl);
 /// assert!(matches!(status[0].state, BackendState::Missing { .. }));
-/// assert!(runtime.devices().iter().all(|device| device.backend_id() != BackendId::Sycl));
+/// assert_eq!(runtime.devices().len(), 1);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -52,6 +52,11 @@ impl RuntimeOptions {
     pub fn without_cuda(mut self) -> Self {
         self.cuda = false;
         self
+    }
+
+    /// Load neither the SYCL runtime nor the CUDA driver: host devices only.
+    pub fn host_only(self) -> Self {
+        self.without_sycl().without_cuda()
     }
 
     /// Simulated devices of the host backend in place of `host:cpu:0`, for tests of code for several devices on any machine. An empty

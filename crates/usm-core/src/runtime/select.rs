@@ -86,7 +86,7 @@ impl Runtime {
     /// ```
     /// use usm_core::{Aspects, Runtime, RuntimeOptions};
     ///
-    /// let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    /// let runtime = Runtime::new(RuntimeOptions::new().host_only());
     /// let device = runtime.select_with_aspects("fp64, usm_device_allocations".parse()?, Aspects::GPU)?;
     /// assert!(device.info().has(Aspects::FP64));
     /// # Ok::<(), usm_core::Error>(())
@@ -109,7 +109,7 @@ impl Runtime {
     /// ```
     /// use usm_core::{Runtime, RuntimeOptions};
     ///
-    /// let runtime = Runtime::new(RuntimeOptions::new().without_sycl());
+    /// let runtime = Runtime::new(RuntimeOptions::new().host_only());
     /// let largest = runtime.select_with(|device| Some(device.info().global_mem_bytes))?;
     /// assert_eq!(&largest, runtime.host_device());
     /// # Ok::<(), usm_core::Error>(())

@@ -12,7 +12,7 @@ use crate::{Device, DeviceInfo, Platform, Result};
 ///
 /// # fn main() -> usm_core::Result<()> {
 /// let gpu = HostDevice::new(DeviceType::Gpu).memory_bytes(3 << 30).compute_units(8).numa_domains(2);
-/// let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices([gpu]));
+/// let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([gpu]));
 /// println!("{}", runtime.tree()?);
 /// # assert!(runtime.tree()?.to_string().contains("└── host:gpu:0 (default): usm host gpu\n"));
 /// # Ok(())

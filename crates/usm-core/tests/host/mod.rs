@@ -10,7 +10,7 @@ pub(crate) const OUT_OF_ORDER: QueueProperties = QueueProperties::OUT_OF_ORDER;
 pub(crate) const LARGE: usize = 16 << 20;
 
 pub(crate) fn runtime() -> Runtime {
-    Runtime::new(RuntimeOptions::new().without_sycl())
+    Runtime::new(RuntimeOptions::new().host_only())
 }
 
 pub(crate) fn queue(runtime: &Runtime, properties: QueueProperties) -> Queue {

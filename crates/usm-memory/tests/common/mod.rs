@@ -47,7 +47,7 @@ pub(crate) fn places() -> Vec<Queue> {
         places.extend(parts(queue.device()));
     }
     let gpus = [HostDevice::new(DeviceType::Gpu), HostDevice::new(DeviceType::Gpu)];
-    let simulated = Runtime::new(RuntimeOptions::new().without_sycl().host_devices(gpus));
+    let simulated = Runtime::new(RuntimeOptions::new().host_only().host_devices(gpus));
     places.extend(simulated.devices().iter().map(|device| simulated.default_queue(device).unwrap()));
     places
 }

@@ -187,6 +187,21 @@ pub(super) struct PoolAccess {
     pub(super) flags: c_int,
 }
 
+/// The reason why there is no driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The library cannot be loaded: the loader's text.
+    NotFound(String),
+    /// The library is there: the reason why it cannot be used.
+    Unusable(String),
+}
+
+impl LoadError {
+    fn without(symbol: &str) -> Self {
+        Self::Unusable(format!("it has no function {symbol}; a driver for CUDA 11.2 or newer has"))
+    }
+}
+
 macro_rules! functions {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?);)+) => {
         /// Pointers to the functions of a driver, with the names of their symbols.
@@ -204,16 +219,17 @@ macro_rules! functions {
             /// 1. Each of these symbols of the library has the type of `cuda.h`.
             ///
             /// # Errors
-            /// The loader's text, with the name of the missing symbol.
-            pub(super) unsafe fn load(library: &OsStr) -> Result<Self, String> {
+            /// Both of [`LoadError`].
+            pub(super) unsafe fn load(library: &OsStr) -> Result<Self, LoadError> {
                 // SAFETY: the initialisers of the driver's library, which the machine's owner installed (1).
-                let library = unsafe { Library::new(library) }.map_err(|error| error.to_string())?;
+                let library = unsafe { Library::new(library) };
+                let library = library.map_err(|error| LoadError::NotFound(error.to_string()))?;
                 Ok(Self {
                     $($name: {
                         let symbol: &[u8] = concat!(stringify!($name), "\0").as_bytes();
                         // SAFETY: the caller's promise 1.
                         let found = unsafe { library.get::<unsafe extern "C" fn($($type),*) -> Code>(symbol) };
-                        *found.map_err(|error| format!("{} is missing: {error}", stringify!($name)))?
+                        *found.map_err(|_| LoadError::without(stringify!($name)))?
                     },)+
                     _library: std::mem::ManuallyDrop::new(library),
                 })

@@ -34,8 +34,8 @@ use std::sync::Arc;
 
 use self::context::CudaContext;
 use self::device::{CudaDevice, CudaPlatform};
-pub use self::driver::LIBRARY;
 use self::driver::{Attribute, Code, Driver, Ordinal};
+pub use self::driver::{LIBRARY, LoadError};
 use self::event::CudaEvent;
 use self::pinned::PinnedBlocks;
 use self::queue::CudaQueue;
@@ -76,12 +76,12 @@ impl CudaBackend {
     /// 1. The library is a CUDA driver, or none at all.
     ///
     /// # Errors
-    /// The reason why there is no device, as text for a user.
-    pub unsafe fn load(library: &OsStr, first_number: usize) -> std::result::Result<Self, String> {
+    /// The reason why there is no driver.
+    pub unsafe fn load(library: &OsStr, first_number: usize) -> std::result::Result<Self, LoadError> {
         // SAFETY: the caller's promise 1.
         let driver = unsafe { Driver::load(library) }?;
         let entry = Entry::new(driver, Loaded::CudaDriver);
-        let (version, ordinals) = start(&entry).map_err(|error| error.to_string())?;
+        let (version, ordinals) = start(&entry).map_err(|error| LoadError::Unusable(error.to_string()))?;
         let platform = Arc::new(CudaPlatform { entry, version, pinned: PinnedBlocks::default() });
         let devices: Vec<_> = (first_number..)
             .zip(ordinals)

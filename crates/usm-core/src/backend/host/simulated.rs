@@ -13,7 +13,7 @@ use crate::DeviceType;
 /// # fn main() -> usm_core::Result<()> {
 /// let small_gpu = HostDevice::new(DeviceType::Gpu).memory_bytes(1 << 20).max_alloc_bytes(1 << 16);
 /// let devices = [HostDevice::new(DeviceType::Cpu), small_gpu.clone(), small_gpu];
-/// let runtime = Runtime::new(RuntimeOptions::new().without_sycl().host_devices(devices));
+/// let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices(devices));
 ///
 /// let second = runtime.select("host:gpu:1")?;
 /// let queue = runtime.default_queue(&second)?;

@@ -1,8 +1,10 @@
 //! The problems of a machine and their remedies, from the results of the search.
 
 use super::SyclLibrary;
-use super::environment::{ALLOW_LIST, AUTOCONFIG, DRIVERS, SELECTOR, Variable, value};
-use crate::{DeviceInfo, DeviceType};
+use super::environment::{ALLOW_LIST, AUTOCONFIG, CUDA_VISIBLE, DRIVERS, SELECTOR, Variable, value};
+use crate::runtime::cuda::CudaSide;
+use crate::runtime::select::DEFAULT_DEVICE;
+use crate::{BackendState, Device, DeviceInfo, DeviceType, Result};
 
 const INSTALL: &str = "run `pip install dpctl intel-opencl-rt` in a virtual environment and activate it, or give the directory of an \
      installation in USM_SYCL_ROOT";
@@ -54,6 +56,12 @@ pub enum ProblemKind {
     SelectorHidesDevices,
     /// The runtime shows no device for another reason.
     NoDevice,
+    /// A CUDA driver is installed that cannot be used, for instance an old one.
+    UnusableCudaDriver,
+    /// The CUDA driver shows no device.
+    NoCudaDevice,
+    /// `USM_DEFAULT_DEVICE` selects no device.
+    NoSuchDefault,
 }
 
 /// A problem and its remedy.
@@ -80,6 +88,39 @@ pub(super) fn diagnose(
         None => not_loaded(trouble).into_iter().collect(),
         Some(library) => loaded(library, devices, environment, autoconfig),
     }
+}
+
+/// Problems with the CUDA driver. A machine without one has no problem.
+pub(super) fn diagnose_cuda(cuda: &CudaSide, environment: &[Variable]) -> Option<Problem> {
+    if let (BackendState::Missing { reason, .. }, true) = (&cuda.state, cuda.is_installed) {
+        return Some(problem(
+            ProblemKind::UnusableCudaDriver,
+            reason.clone(),
+            "install a driver for CUDA 11.2 or newer, or restart after an update of the driver",
+        ));
+    }
+    if !cuda.state.is_available() || !cuda.devices.is_empty() {
+        return None;
+    }
+    let remedy = match value(environment, CUDA_VISIBLE) {
+        Some(value) => {
+            format!("unset {CUDA_VISIBLE}, which is {value}, or name a device in it that is there")
+        }
+        None => "see whether `nvidia-smi` shows a device, and whether the container or job was given one"
+            .to_owned(),
+    };
+    Some(problem(ProblemKind::NoCudaDevice, "the CUDA driver shows no device", remedy))
+}
+
+/// A problem with the variable for the default device.
+pub(super) fn diagnose_default(chosen: Option<Result<Device>>) -> Option<Problem> {
+    let error = chosen?.err()?;
+    let what = format!("{DEFAULT_DEVICE} is ignored: {error}");
+    Some(problem(
+        ProblemKind::NoSuchDefault,
+        what,
+        format!("unset {DEFAULT_DEVICE}, or name a device that is there"),
+    ))
 }
 
 fn problem(kind: ProblemKind, what: impl Into<String>, remedy: impl Into<String>) -> Problem {

@@ -2,6 +2,9 @@
 
 use std::ffi::OsString;
 
+use crate::runtime::cuda::{DRIVER as CUDA_DRIVER, SWITCH as CUDA_SWITCH};
+use crate::runtime::select::DEFAULT_DEVICE;
+
 /// An environment variable that changes the devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -23,10 +26,13 @@ pub(super) const DRIVERS: &str = "OCL_ICD_FILENAMES";
 /// `0` forbids changing [`DRIVERS`].
 pub(super) const AUTOCONFIG: &str = "USM_SYCL_AUTOCONFIG";
 
+/// Selects devices of the CUDA driver.
+pub(super) const CUDA_VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 /// `1` keeps host code away from device memory.
 const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
 
-const VARIABLES: [(&str, &str); 11] = [
+const VARIABLES: [(&str, &str); 15] = [
+    (DEFAULT_DEVICE, "the default device, a filter selector"),
     (SELECTOR, "which devices the SYCL runtime shows"),
     (ALLOW_LIST, "which devices the SYCL runtime shows"),
     (DRIVERS, "which OpenCL drivers are loaded"),
@@ -34,6 +40,9 @@ const VARIABLES: [(&str, &str); 11] = [
     ("USM_SYCL_ROOT", "where the SYCL runtime is searched for first"),
     (AUTOCONFIG, "0: the OpenCL CPU driver is not added to OCL_ICD_FILENAMES"),
     (STRICT_DEVICE, "1: device memory of a CPU is left to queues, as that of other devices"),
+    (CUDA_SWITCH, "0: the CUDA driver is not loaded"),
+    (CUDA_DRIVER, "the CUDA driver, in place of the installed one"),
+    (CUDA_VISIBLE, "which devices the CUDA driver shows"),
     ("VIRTUAL_ENV", "a place where the SYCL runtime is searched for"),
     ("CONDA_PREFIX", "a place where the SYCL runtime is searched for"),
     ("CMPLR_ROOT", "a place where the SYCL runtime is searched for"),

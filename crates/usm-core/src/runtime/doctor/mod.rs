@@ -85,7 +85,7 @@ impl Runtime {
     /// ```
     /// use usm_core::{ProblemKind, Runtime, RuntimeOptions};
     ///
-    /// let report = Runtime::new(RuntimeOptions::new().without_sycl()).doctor();
+    /// let report = Runtime::new(RuntimeOptions::new().host_only()).doctor();
     /// assert_eq!(report.problems[0].kind, ProblemKind::SwitchedOff);
     /// assert!(report.sycl.is_none() && report.devices.iter().any(|device| device.is_default));
     /// println!("{report}");
@@ -101,15 +101,21 @@ impl Runtime {
         };
         let environment = environment::read(&|name| std::env::var_os(name));
         let devices: Vec<_> = side.devices.iter().map(|device| device.info().clone()).collect();
+        let cuda = self.cuda();
+        let mut problems = diagnose::diagnose(
+            &side.trouble,
+            side.library.as_ref(),
+            &devices,
+            &environment,
+            self.options.autoconfig,
+        );
+        // A machine with a CUDA device needs no SYCL runtime.
+        problems.retain(|problem| cuda.devices.is_empty() || problem.kind != ProblemKind::NoRuntime);
+        problems.extend(diagnose::diagnose_cuda(cuda, &environment));
+        problems.extend(diagnose::diagnose_default(self.device_of_environment()));
         DoctorReport {
             version: env!("CARGO_PKG_VERSION"),
-            problems: diagnose::diagnose(
-                &side.trouble,
-                side.library.as_ref(),
-                &devices,
-                &environment,
-                self.options.autoconfig,
-            ),
+            problems,
             backends: self.status(),
             sycl: side.library.clone(),
             places: side.places.clone(),
