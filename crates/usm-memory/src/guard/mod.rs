@@ -6,8 +6,6 @@ mod table;
 
 use std::ops::Range;
 
-use usm_core::Queue;
-
 use self::process::{BORROWS, borrows};
 pub use self::shared::BorrowFunctions;
 use crate::buffer::{Block, BlockRef};
@@ -148,10 +146,6 @@ impl WriteGuard {
     /// The entry in the table.
     pub(crate) fn id(&self) -> u64 {
         self.0.id
-    }
-
-    pub(crate) fn queue(&self) -> &Queue {
-        self.0.block.queue()
     }
 
     pub(crate) fn block(&self) -> &Block {

@@ -2,7 +2,8 @@
 
 use usm_core::bulk::{self, copy_bytes};
 
-use super::memcpy;
+use super::copy_with_host;
+use super::pinned::Direction;
 use crate::buffer::Block;
 use crate::guard;
 use crate::plain::zeroed;
@@ -35,8 +36,9 @@ impl WriteGuard {
             unsafe { bulk::copy(self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
             return Ok(());
         }
+        let (to, from) = (self.as_mut_ptr(), bytes.as_ptr());
         // SAFETY: the guard's range is ours, `bytes` is borrowed, and host memory is no device memory.
-        unsafe { memcpy(self.block(), self.queue(), self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) }
+        unsafe { copy_with_host(self.block(), Direction::ToDevice, to, from, bytes.len()) }
     }
 
     /// Copies the whole range to `bytes`, whatever the kind of the memory.
@@ -75,7 +77,7 @@ unsafe fn read(block: &Block, src: *const u8, src_bytes: usize, bytes: &mut [u8]
         return Ok(());
     }
     // SAFETY: G1 for the guarded range (1); `bytes` is borrowed, and host memory is no device memory.
-    unsafe { memcpy(block, block.queue(), bytes.as_mut_ptr(), src, src_bytes) }
+    unsafe { copy_with_host(block, Direction::FromDevice, bytes.as_mut_ptr(), src, src_bytes) }
 }
 
 impl UsmBuffer {

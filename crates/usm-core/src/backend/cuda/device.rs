@@ -222,6 +222,10 @@ pub(super) struct Current<'a> {
 }
 
 impl Current<'_> {
+    pub(super) fn device(&self) -> &CudaDevice {
+        self.device
+    }
+
     pub(super) fn context(&self) -> ContextHandle {
         self.primary.context
     }

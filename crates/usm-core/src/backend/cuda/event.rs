@@ -9,11 +9,12 @@ use super::driver::{Code, EventHandle, Stream};
 use crate::backend::{EventStatus, ProfilingTimes};
 use crate::{Error, Result};
 
-/// A recorded event of the driver.
+/// A recorded event of the driver, or the completion of an operation that was complete when its call returned.
 #[derive(Debug)]
 pub(super) struct CudaEvent {
     device: Arc<CudaDevice>,
-    /// Invariant E1: an event that was recorded behind the operation; nobody else records it before this value returns it.
+    /// Invariant E1: an event that was recorded behind the operation; nobody else records it before this value returns it. Null for an
+    /// operation that was complete at once.
     end: EventHandle,
     started: Option<Started>,
     is_complete: AtomicBool,
@@ -49,6 +50,12 @@ impl CudaEvent {
     ) -> Result<Self> {
         let end = record(current, stream, started.is_some())?;
         Ok(Self { device: Arc::clone(device), end, started, is_complete: AtomicBool::new(false) })
+    }
+
+    /// The event of an operation that is complete.
+    pub(super) fn complete(device: &Arc<CudaDevice>) -> Self {
+        let (end, is_complete) = (EventHandle::NULL, AtomicBool::new(true));
+        Self { device: Arc::clone(device), end, started: None, is_complete }
     }
 
     /// Lets later work of a stream start after the operation. The stream may be of another device.
@@ -101,7 +108,9 @@ impl CudaEvent {
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         // Elsewhere the event is not this process's any more.
-        if let Ok(current) = self.device.enter() {
+        if self.end != EventHandle::NULL
+            && let Ok(current) = self.device.enter()
+        {
             current.return_event(self.end, self.started.is_some());
             if let Some(started) = &self.started {
                 current.return_event(started.event, true);

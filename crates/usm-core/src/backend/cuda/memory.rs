@@ -75,7 +75,9 @@ fn trim(current: &Current<'_>) {
 pub(super) unsafe fn free(context: &CudaContext, block: NonNull<u8>) {
     let Some(first) = context.devices.first() else { return };
     let address = block.addr().get();
-    let found = first.find(address);
+    let Ok(current) = first.enter() else { return };
+    let found = current.find(address);
+    drop(current);
     let device = found.and_then(|found| context.device(found.ordinal)).unwrap_or(first);
     let Ok(current) = device.enter() else { return };
     // SAFETY: the caller's promises 1 and 2.

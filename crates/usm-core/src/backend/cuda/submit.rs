@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::context::Found;
 use super::device::Current;
 use super::driver::Address;
 use super::event::{CudaEvent, Started};
@@ -10,6 +11,13 @@ use super::{Handle, fill as fills};
 use crate::backend::{RawEvent, RawQueue};
 use crate::{Error, Result, UsmKind};
 
+/// How far an operation is when its call has returned.
+enum Progress {
+    Submitted,
+    /// Complete, and with it all that was submitted to the stream before.
+    Complete,
+}
+
 /// Submits what `operation` gives to the driver, after the dependencies.
 ///
 /// # Safety
@@ -17,7 +25,7 @@ use crate::{Error, Result, UsmKind};
 unsafe fn submit(
     queue: RawQueue,
     dependencies: &[RawEvent],
-    operation: impl FnOnce(&CudaQueue, &Current<'_>) -> Result<()>,
+    operation: impl FnOnce(&CudaQueue, &Current<'_>) -> Result<Progress>,
 ) -> Result<RawEvent> {
     // SAFETY: O1: the handle is live (1).
     let queue = unsafe { CudaQueue::get(queue) };
@@ -28,8 +36,10 @@ unsafe fn submit(
     }
     let started =
         queue.clock.as_ref().map(|clock| Started::record(clock, &current, queue.stream)).transpose()?;
-    let submitted = operation(queue, &current)
-        .and_then(|()| CudaEvent::record(&queue.device, &current, queue.stream, started));
+    let submitted = operation(queue, &current).and_then(|progress| match progress {
+        Progress::Complete if started.is_none() => Ok(CudaEvent::complete(&queue.device)),
+        _ => CudaEvent::record(&queue.device, &current, queue.stream, started),
+    });
     match submitted {
         Ok(event) => Ok(CudaEvent::into_raw(Arc::new(event))),
         Err(error) => {
@@ -52,16 +62,19 @@ pub(super) unsafe fn memcpy(
 ) -> Result<RawEvent> {
     let (to, from) = (dst.expose_provenance(), src.expose_provenance());
     let copy = |queue: &CudaQueue, current: &Current<'_>| {
-        check_operand(queue, "memcpy destination", to, len_bytes)?;
-        check_operand(queue, "memcpy source", from, len_bytes)?;
+        let target = operand(queue, current, "memcpy destination", to, len_bytes)?;
+        let source = operand(queue, current, "memcpy source", from, len_bytes)?;
         if len_bytes == 0 {
-            return Ok(());
+            return Ok(Progress::Submitted);
         }
         // SAFETY: D1; Q1; both ranges are valid until the event is complete (the caller's promise 1). The driver knows by the address
         // on which device a range is, or that it is host memory.
         let code =
             unsafe { (current.cuMemcpyAsync)(to as Address, from as Address, len_bytes, queue.stream) };
-        current.check("cuMemcpyAsync", code)
+        current.check("cuMemcpyAsync", code)?;
+        // The driver's documentation: a copy from device memory to pageable host memory returns when it is complete.
+        let is_complete = target.is_none() && source.is_some_and(|found| found.kind == UsmKind::Device);
+        Ok(if is_complete { Progress::Complete } else { Progress::Submitted })
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(queue, dependencies, copy) }
@@ -78,9 +91,10 @@ pub(super) unsafe fn fill(
 ) -> Result<RawEvent> {
     let address = dst.expose_provenance();
     let fill = |queue: &CudaQueue, current: &Current<'_>| {
-        check_operand(queue, "fill", address, pattern.len().saturating_mul(count))?;
+        operand(queue, current, "fill", address, pattern.len().saturating_mul(count))?;
         // SAFETY: Q1; the range is valid for writing until the event is complete (the caller's promise 1).
-        unsafe { fills::fill(current, queue.stream, address as Address, pattern, count) }
+        unsafe { fills::fill(current, queue.stream, address as Address, pattern, count) }?;
+        Ok(Progress::Submitted)
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(queue, dependencies, fill) }
@@ -96,14 +110,15 @@ pub(super) unsafe fn prefetch(
 ) -> Result<RawEvent> {
     let prefetch = |queue: &CudaQueue, current: &Current<'_>| {
         // Other memory does not move.
-        if !is_shared(queue, address) || len_bytes == 0 {
-            return Ok(());
+        if !is_shared(current, address) || len_bytes == 0 {
+            return Ok(Progress::Submitted);
         }
         let ordinal = queue.device.ordinal;
         // SAFETY: D1; Q1; managed memory that stays until the event is complete (the caller's promise 2).
         let code =
             unsafe { (current.cuMemPrefetchAsync)(address as Address, len_bytes, ordinal, queue.stream) };
-        current.check("cuMemPrefetchAsync", code)
+        current.check("cuMemPrefetchAsync", code)?;
+        Ok(Progress::Submitted)
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(queue, dependencies, prefetch) }
@@ -122,8 +137,8 @@ pub(super) unsafe fn mem_advise(
 ) -> Result<RawEvent> {
     const UNSET_ALL: [i32; 3] = [2, 4, 6];
     let advise = |queue: &CudaQueue, current: &Current<'_>| {
-        if !is_shared(queue, address) || len_bytes == 0 {
-            return Ok(());
+        if !is_shared(current, address) || len_bytes == 0 {
+            return Ok(Progress::Submitted);
         }
         let advices = if advice == 0 { &UNSET_ALL[..] } else { &[advice] };
         for &advice in advices {
@@ -133,7 +148,7 @@ pub(super) unsafe fn mem_advise(
                 unsafe { (current.cuMemAdvise)(address as Address, len_bytes, advice, queue.device.ordinal) };
             current.check("cuMemAdvise", code)?;
         }
-        Ok(())
+        Ok(Progress::Submitted)
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(queue, dependencies, advise) }
@@ -143,17 +158,23 @@ pub(super) unsafe fn mem_advise(
 /// 1. As for [`crate::backend::Backend::barrier`].
 pub(super) unsafe fn barrier(queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
     // SAFETY: the caller's promise 1.
-    unsafe { submit(queue, events, |_, _| Ok(())) }
+    unsafe { submit(queue, events, |_, _| Ok(Progress::Submitted)) }
 }
 
-fn is_shared(queue: &CudaQueue, address: usize) -> bool {
-    queue.device.find(address).is_some_and(|found| found.kind == UsmKind::Shared)
+fn is_shared(current: &Current<'_>, address: usize) -> bool {
+    current.find(address).is_some_and(|found| found.kind == UsmKind::Shared)
 }
 
-/// Refuses memory of a device outside of the context, and a range that leaves its allocation. An address that the driver does not know
-/// is host memory.
-fn check_operand(queue: &CudaQueue, operation: &'static str, address: usize, len_bytes: usize) -> Result<()> {
-    let Some(found) = queue.device.find(address) else { return Ok(()) };
+/// The facts about an operand; `None` for host memory that is not USM, which the driver does not know. Refuses memory of a device outside
+/// of the context, and a range that leaves its allocation.
+fn operand(
+    queue: &CudaQueue,
+    current: &Current<'_>,
+    operation: &'static str,
+    address: usize,
+    len_bytes: usize,
+) -> Result<Option<Found>> {
+    let Some(found) = current.find(address) else { return Ok(None) };
     if found.kind == UsmKind::Device && queue.context.device(found.ordinal).is_none() {
         return Err(Error::OtherContext {
             operation,
@@ -166,5 +187,5 @@ fn check_operand(queue: &CudaQueue, operation: &'static str, address: usize, len
     if found.block.is_some_and(leaves) {
         return Err(Error::Unreachable { operation, address, len_bytes });
     }
-    Ok(())
+    Ok(Some(found))
 }
