@@ -43,6 +43,12 @@ enum Task {
         /// As --peers, with PyTorch, whose package brings CUDA along (several GB more)
         #[arg(long)]
         all_peers: bool,
+        /// The tests of the crates and of the wheel on a GPU of this machine only; a missing one is a failure
+        #[arg(long, value_name = "NAME", value_parser = ["cuda"], conflicts_with_all = ["peers", "all_peers"])]
+        device: Option<String>,
+        /// With --device: leave an archive for a machine without network and toolchain, and run nothing
+        #[arg(long, requires = "device")]
+        pack: bool,
     },
     /// Run the checks of continuous integration: formatting, clippy, docs, `test --peers`, the wheel's checks
     Ci,
@@ -81,7 +87,9 @@ fn run(cli: Cli) -> Outcome<()> {
     let project = Project::open(cli.python)?;
     match cli.task {
         Task::Demo { sycl } => tasks::demo::run(&project, sycl),
-        Task::Test { peers, all_peers } => {
+        Task::Test { device: Some(_), pack: true, .. } => tasks::device::archive(&project),
+        Task::Test { device: Some(_), .. } => tasks::device::run(&project),
+        Task::Test { peers, all_peers, .. } => {
             tasks::test::run(&project, tasks::test::Peers::asked(peers, all_peers))
         }
         Task::Ci => tasks::ci::run(&project),

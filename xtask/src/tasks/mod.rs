@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod ci;
 pub(crate) mod demo;
+pub(crate) mod device;
 pub(crate) mod dist;
 pub(crate) mod docs;
 pub(crate) mod doctor;

@@ -27,6 +27,18 @@ pub(super) const LIBRARIES: [&str; 10] = [
     "usm-core/testing",
 ];
 
+/// The crates whose tests run on each device, with the test backends.
+pub(super) const DEVICE_LIBRARIES: [&str; 8] = [
+    "-p",
+    "usm-core",
+    "-p",
+    "usm-memory",
+    "-p",
+    "usm-array",
+    "--features",
+    "usm-core/testing,usm-array/ndarray,usm-array/svg",
+];
+
 /// The crates whose tests differ without their default features.
 const WITHOUT_DEFAULTS: [&str; 8] =
     ["-p", "sycl-sys", "-p", "usm-core", "-p", "usm-memory", "--features", "usm-core/testing"];

@@ -1,0 +1,90 @@
+"""Runs the packed tests on a device: needs Python with pytest, and no compiler, checkout or network.
+
+`cargo xtask test --device cuda` makes the folder and starts this program in it; `--pack` leaves an archive of the folder instead, for
+a machine with a GPU: unpack it there and run `python3 run.py`. The variable USM_REQUIRE_CUDA makes a missing device a failure.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+# A test that hangs is a failure.
+RUST_SECONDS = 300
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes at once")
+    parser.add_argument("--only", choices=("rust", "python"), help="one of the two suites")
+    parser.add_argument("pytest", nargs="*", help="arguments for pytest, behind --")
+    return parser.parse_args()
+
+
+def run_one(program: pathlib.Path, folder: str, environment: dict[str, str]) -> tuple[pathlib.Path, int, str]:
+    """A test program, its exit status, and what it printed."""
+    try:
+        done = subprocess.run(
+            [program, "--test-threads", "4"],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=RUST_SECONDS,
+        )
+    except subprocess.TimeoutExpired as late:
+        return program, 124, f"{late.stdout}\n{late.stderr}\nhung: no end within {RUST_SECONDS} s"
+    return program, done.returncode, done.stdout + done.stderr
+
+
+def rust(processes: int, environment: dict[str, str]) -> list[str]:
+    """Runs all test programs; the names of those that failed, whose output is printed."""
+    programs = sorted(path for path in (FOLDER / "rust").iterdir() if path.suffix != ".so")
+    failed = []
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(max(1, processes // 4)) as pool:
+        runs = [pool.submit(run_one, program, folder, environment) for program in programs]
+        for run in concurrent.futures.as_completed(runs):
+            program, status, output = run.result()
+            results = [line for line in output.splitlines() if line.startswith("test result:")]
+            print(f"{program.name}: {results[-1] if results else f'exit status {status}'}", flush=True)
+            if status != 0:
+                print(output, flush=True)
+                failed.append(program.name)
+    return failed
+
+
+def python(processes: int, options: list[str], environment: dict[str, str]) -> bool:
+    """Installs the wheel into a folder of its own and runs pytest there; whether it passed."""
+    (wheel,) = FOLDER.glob("*.whl")
+    with tempfile.TemporaryDirectory() as folder:
+        site = pathlib.Path(folder) / "site"
+        install = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", site, wheel]
+        subprocess.run([sys.executable, *install], check=True)
+        environment |= {"PYTHONPATH": str(site), "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs"]
+        if processes > 1:
+            command += ["-n", str(processes), "--dist", "worksteal"]
+        elsewhere = pathlib.Path(folder) / "elsewhere"
+        elsewhere.mkdir()
+        done = subprocess.run([*command, *options, FOLDER / "python"], cwd=elsewhere, env=environment)
+    return done.returncode == 0
+
+
+def main() -> int:
+    options = arguments()
+    environment = os.environ | {"USM_REQUIRE_CUDA": "1"}
+    failed = []
+    if options.only != "python":
+        failed += rust(options.processes, environment)
+    if options.only != "rust" and not python(options.processes, options.pytest, environment):
+        failed.append("pytest")
+    print("failed: " + ", ".join(failed) if failed else "all passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+//! `cargo xtask test --device cuda`: the tests of the crates and of the wheel on a GPU, here or packed for another machine.
+
+use std::path::PathBuf;
+
+use super::test::{DEVICE_LIBRARIES, WHEEL_TESTS};
+use crate::failure::{Failure, Outcome};
+use crate::project::{Project, openly, quietly};
+use crate::python::{PYTEST, Venv};
+use crate::report::say;
+use crate::wheel;
+
+/// Runs or packs the tests, seen from the root.
+const RUNNER: &str = "tests/packed/run.py";
+/// The folder and its archive, in the build directory.
+const FOLDER: &str = "packed";
+const ARCHIVE: &str = "packed.tar.xz";
+/// The programs are built here, in the build directory.
+const BUILD: &str = "packed-build";
+
+/// Runs the tests on the CUDA device of this machine.
+pub(crate) fn run(project: &Project) -> Outcome<()> {
+    let folder = pack(project)?;
+    let venv = Venv::ensure(project, "venv-cuda")?;
+    venv.require(PYTEST)?;
+    openly(venv.python().arg(folder.join("run.py")))
+}
+
+/// Leaves an archive with all that a machine with a GPU needs, next to Python and pytest.
+pub(crate) fn archive(project: &Project) -> Outcome<()> {
+    let folder = pack(project)?;
+    let archive = project.target().join(ARCHIVE);
+    let tar = xshell::cmd!(project.shell(), "tar --create --xz --file {archive} --directory {folder} .");
+    quietly(tar)?;
+    say(&format!("unpack {} there, and run `python3 run.py` in its folder", archive.display()));
+    Ok(())
+}
+
+/// Puts test programs, wheel, tests of the wheel, and the runner into a folder.
+fn pack(project: &Project) -> Outcome<PathBuf> {
+    let shell = project.shell();
+    let folder = project.target().join(FOLDER);
+    shell.remove_path(&folder)?;
+    let programs = shell.create_dir(folder.join("rust"))?;
+    for program in test_programs(project)? {
+        shell.copy_file(program, &programs)?;
+    }
+    // The stand-ins lie beside the programs that use them.
+    for library in shell.read_dir(project.target().join(BUILD).join("debug/deps"))? {
+        if library.to_string_lossy().ends_with("_loopback.so") {
+            shell.copy_file(library, &programs)?;
+        }
+    }
+    shell.copy_file(wheel::build(project)?, &folder)?;
+    shell.copy_file(project.root().join(RUNNER), &folder)?;
+    let tests = project.root().join(WHEEL_TESTS);
+    quietly(xshell::cmd!(shell, "cp -r {tests} {folder}/python"))?;
+    Ok(folder)
+}
+
+/// The test programs of the libraries, built without symbols, which would be most of their size.
+fn test_programs(project: &Project) -> Outcome<Vec<PathBuf>> {
+    const KEY: &str = "\"executable\":\"";
+    let build = project.cargo().args(["test", "--no-run", "--locked", "--message-format", "json"]);
+    let build =
+        build.args(["--config", "profile.dev.strip=\"symbols\"", "--lib", "--tests"]).args(DEVICE_LIBRARIES);
+    let build = build.arg("--target-dir").arg(project.target().join(BUILD));
+    let messages = quietly(build)?;
+    let executable = |line: &str| {
+        let (_, path) = line.split_once(KEY)?;
+        Some(PathBuf::from(path.split_once('"')?.0))
+    };
+    let programs: Vec<_> = messages.lines().filter_map(executable).collect();
+    if programs.is_empty() {
+        return Err(Failure::new("cargo built no test program"));
+    }
+    Ok(programs)
+}
