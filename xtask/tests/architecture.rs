@@ -108,11 +108,16 @@ fn edges_go_one_way() {
 #[test]
 fn names_stay_in_their_layer() {
     let knows_c = ["crates/sycl-sys/", "crates/sycl-loopback/", "crates/usm-core/src/backend/sycl/"];
+    let driver = ["cuCtx", "cuDevice", "cuEvent", "cuLaunch", "cuMem", "cuModule", "cuPointer", "cuStream"];
     for (file, content) in library_sources() {
+        let is_cuda = file.starts_with("crates/usm-core/src/backend/cuda/")
+            || file.starts_with("crates/cuda-loopback/");
         let is_c = knows_c.iter().any(|folder| file.starts_with(folder));
         let is_python = file.starts_with("crates/usm-python/");
         for line in code(&content) {
             assert!(is_c || !line.contains("DPCTL"), "{file} knows a name of the C interface: {line}");
+            let of_driver = driver.iter().find(|name| line.contains(*name));
+            assert!(is_cuda || of_driver.is_none(), "{file} knows a name of the CUDA driver: {line}");
             assert!(is_python || !line.contains("pyo3"), "{file} knows Python: {line}");
         }
     }

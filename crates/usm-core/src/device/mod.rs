@@ -51,6 +51,15 @@ impl Device {
         Self { inner: Arc::new(inner) }
     }
 
+    /// The root devices of a backend, in its order.
+    pub(crate) fn roots_of(backend: &Arc<dyn Backend>) -> Result<Vec<Self>> {
+        let wrap = |raw| {
+            // SAFETY: fresh handles of this backend.
+            unsafe { Self::from_raw(Arc::clone(backend), raw) }
+        };
+        Ok(backend.root_devices()?.into_iter().map(wrap).collect())
+    }
+
     pub(crate) fn raw(&self) -> RawDevice {
         self.inner.handle.raw()
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::side::devices_of;
 use super::{BackendState, Runtime, RuntimeOptions};
 use crate::backend::Backend;
 use crate::{Device, DeviceType, Error, fork};
@@ -87,7 +86,7 @@ fn load(first_number: usize) -> CudaSide {
     };
     let notes = backend.notes();
     let backend: Arc<dyn Backend> = Arc::new(backend);
-    let devices = devices_of(&backend).unwrap_or_default();
+    let devices = Device::roots_of(&backend).unwrap_or_default();
     let state =
         BackendState::Available { library: Some(library.into()), driver: None, notes, tried: Vec::new() };
     CudaSide { backend: Some(backend), devices, state, is_installed: true }

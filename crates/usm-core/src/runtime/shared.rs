@@ -4,7 +4,6 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::side::devices_of;
 use super::{GLOBAL, Runtime, RuntimeOptions};
 use crate::backend::host::{HostBackend, HostTable, SharedHost};
 use crate::backend::{Backend, RawQueue};
@@ -48,7 +47,7 @@ impl Runtime {
         // SAFETY: the caller's promise 1.
         let shared = Arc::new(unsafe { SharedHost::new(table) }?);
         let backend: Arc<dyn Backend> = Arc::clone(&shared) as _;
-        let host = devices_of(&backend)?;
+        let host = Device::roots_of(&backend)?;
         if host.is_empty() {
             return Err(crate::Error::Backend { backend: backend.id(), call: "root_devices" }); // R1
         }

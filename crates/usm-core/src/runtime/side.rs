@@ -25,7 +25,7 @@ pub(super) struct SyclSide {
 impl SyclSide {
     /// A backend from the application.
     pub(super) fn plugged_in(backend: Arc<dyn Backend>) -> Result<Self> {
-        let devices = devices_of(&backend)?;
+        let devices = Device::roots_of(&backend)?;
         let state = BackendState::available();
         let (library, places, trouble) = (None, Vec::new(), Trouble::None);
         Ok(Self { backend: Some(backend), devices, state, library, places, trouble })
@@ -52,14 +52,6 @@ impl SyclSide {
         let state = BackendState::Missing { reason, tried };
         Self { backend: None, devices: Vec::new(), state, library: None, places, trouble }
     }
-}
-
-pub(super) fn devices_of(backend: &Arc<dyn Backend>) -> Result<Vec<Device>> {
-    let wrap = |raw| {
-        // SAFETY: fresh handles of this backend.
-        unsafe { Device::from_raw(Arc::clone(backend), raw) }
-    };
-    Ok(backend.root_devices()?.into_iter().map(wrap).collect())
 }
 
 /// Whether this is a forked child that inherited the SYCL runtime. dpctl may have loaded it in the parent.
@@ -95,7 +87,7 @@ fn load(options: &RuntimeOptions) -> SyclSide {
         already_loaded: loaded.already_loaded,
     };
     let backend: Arc<dyn Backend> = Arc::new(backend);
-    let devices = devices_of(&backend).unwrap_or_default();
+    let devices = Device::roots_of(&backend).unwrap_or_default();
     if devices.is_empty() {
         notes.push(match &loaded.driver {
             Some(_) => {

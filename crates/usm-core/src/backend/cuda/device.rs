@@ -9,7 +9,7 @@ use super::driver::{
     MemoryPool, Ordinal, POOL_RELEASE_THRESHOLD, PoolAccess, PoolProperties, STREAM_NON_BLOCKING, Stream,
 };
 use super::pinned::PinnedBlocks;
-use super::{Entered, NAME, fill};
+use super::{Entered, NAME};
 use crate::backend::entry::{Entry, Loaded};
 use crate::fork::ForkOnce;
 use crate::{Error, Result};
@@ -270,15 +270,14 @@ impl Current<'_> {
         let _ = unsafe { (self.cuEventDestroy_v2)(event) };
     }
 
-    pub(super) fn fill_kernel(&self) -> Result<Function> {
-        self.device
-            .fill_kernel
-            .get_or_try_init(|| {
-                let function = fill::load_kernel(self);
-                self.device.platform.entry.wait_at_exit(Loaded::CudaKernels);
-                function
-            })
-            .copied()
+    /// The kernel for fills, which is loaded once.
+    pub(super) fn fill_kernel(&self, load: impl Fn() -> Result<Function>) -> Result<Function> {
+        let load = || {
+            let function = load();
+            self.device.platform.entry.wait_at_exit(Loaded::CudaKernels);
+            function
+        };
+        self.device.fill_kernel.get_or_try_init(load).copied()
     }
 }
 

@@ -131,7 +131,7 @@ unsafe fn by_kernel(
     let blocks = u32::try_from(vectors.div_ceil(u64::from(BLOCK_THREADS)).max(1)).unwrap_or(u32::MAX);
     let mut values = [first, vectors, a, b, head, tail];
     let mut arguments = values.each_mut().map(|value| std::ptr::from_mut(value).cast());
-    let function = current.fill_kernel()?;
+    let function = current.fill_kernel(|| load_kernel(current))?;
     // SAFETY: D1; six arguments of the type that the kernel declares, which the call copies; all stores are within the range, which is
     // valid for them (1).
     let code = unsafe {
@@ -180,7 +180,7 @@ unsafe fn doubling(
 }
 
 /// Lets the driver compile the kernel for the current device.
-pub(super) fn load_kernel(current: &Current<'_>) -> Result<Function> {
+fn load_kernel(current: &Current<'_>) -> Result<Function> {
     let mut module = Module::NULL;
     // SAFETY: D1; the pointer is writable, and the text ends with a byte of 0.
     let code = unsafe { (current.cuModuleLoadData)(&raw mut module, KERNEL.as_ptr().cast()) };

@@ -104,5 +104,5 @@ pub(super) fn figures(device: &CudaDevice) -> Option<MemoryFigures> {
     // SAFETY: D1; the pointers are writable, and the context is current.
     let code = unsafe { (current.cuMemGetInfo_v2)(&raw mut free_bytes, &raw mut total_bytes) };
     (code == Code::SUCCESS)
-        .then(|| MemoryFigures { free_bytes: free_bytes as u64, total_bytes: total_bytes as u64 })
+        .then_some(MemoryFigures { free_bytes: free_bytes as u64, total_bytes: total_bytes as u64 })
 }

@@ -7,15 +7,14 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::device::Current;
-use super::driver::{Code, HOSTALLOC_PORTABLE_MAPPED};
+use super::driver::{Code, Driver, HOSTALLOC_PORTABLE_MAPPED};
 
 /// Smaller blocks cost the driver about a microsecond.
 const MIN_KEPT_BYTES: usize = 1 << 20;
 /// Freed blocks keep at most this part of the machine's memory.
 const KEPT_PART: u64 = 16;
 
-/// The pinned blocks of a process.
+/// The pinned blocks of a process. Its methods need a current context.
 #[derive(Debug, Default)]
 pub(super) struct PinnedBlocks(Mutex<Blocks>);
 
@@ -37,7 +36,7 @@ impl PinnedBlocks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn allocate(&self, current: &Current<'_>, len_bytes: usize) -> Option<NonNull<u8>> {
+    pub(super) fn allocate(&self, driver: &Driver, len_bytes: usize) -> Option<NonNull<u8>> {
         let pinned_bytes = pinned_len(len_bytes)?;
         let mut blocks = self.lock();
         let kept = blocks.take(pinned_bytes);
@@ -45,9 +44,9 @@ impl PinnedBlocks {
         let (block, pinned_bytes) = match kept {
             Some(kept) => kept,
             None => (
-                pin(current, pinned_bytes).or_else(|| {
-                    self.release(current, 0);
-                    pin(current, pinned_bytes)
+                pin(driver, pinned_bytes).or_else(|| {
+                    self.release(driver, 0);
+                    pin(driver, pinned_bytes)
                 })?,
                 pinned_bytes,
             ),
@@ -60,22 +59,22 @@ impl PinnedBlocks {
     ///
     /// # Safety
     /// 1. No pending operation uses the block, and nobody uses it later.
-    pub(super) unsafe fn free(&self, current: &Current<'_>, block: NonNull<u8>) -> bool {
+    pub(super) unsafe fn free(&self, driver: &Driver, block: NonNull<u8>) -> bool {
         let mut blocks = self.lock();
         let Some((_, pinned_bytes)) = blocks.live.remove(&block.addr().get()) else { return false };
         if pinned_bytes < MIN_KEPT_BYTES {
             drop(blocks);
-            unpin(current, block);
+            unpin(driver, block);
             return true;
         }
         blocks.kept.push((block, pinned_bytes)); // B1 (1)
         drop(blocks);
-        self.release(current, max_kept_bytes());
+        self.release(driver, max_kept_bytes());
         true
     }
 
     /// Unpins the oldest freed blocks, so that at most so many bytes are kept.
-    pub(super) fn release(&self, current: &Current<'_>, keep_bytes: usize) {
+    pub(super) fn release(&self, driver: &Driver, keep_bytes: usize) {
         let mut blocks = self.lock();
         let mut kept_bytes: usize = blocks.kept.iter().map(|(_, len)| len).sum();
         let mut surplus = 0;
@@ -86,7 +85,7 @@ impl PinnedBlocks {
         let surplus: Vec<_> = blocks.kept.drain(..surplus).collect();
         drop(blocks);
         for (block, _) in surplus {
-            unpin(current, block);
+            unpin(driver, block);
         }
     }
 
@@ -133,20 +132,16 @@ fn max_kept_bytes() -> usize {
     usize::try_from(crate::backend::host::physical_bytes() / KEPT_PART).unwrap_or(usize::MAX)
 }
 
-fn pin(current: &Current<'_>, len_bytes: usize) -> Option<NonNull<u8>> {
+fn pin(driver: &Driver, len_bytes: usize) -> Option<NonNull<u8>> {
     let mut pointer = std::ptr::null_mut();
-    // SAFETY: D1; the pointer is writable, and the context is current.
-    let code = unsafe { (current.cuMemHostAlloc)(&raw mut pointer, len_bytes, HOSTALLOC_PORTABLE_MAPPED) };
-    if current.check("cuMemHostAlloc", code).is_err() || code != Code::SUCCESS {
-        return None;
-    }
-    NonNull::new(pointer.cast())
+    // SAFETY: D1; the pointer is writable. The caller has made a context current.
+    let code = unsafe { (driver.cuMemHostAlloc)(&raw mut pointer, len_bytes, HOSTALLOC_PORTABLE_MAPPED) };
+    if code == Code::SUCCESS { NonNull::new(pointer.cast()) } else { None }
 }
 
-fn unpin(current: &Current<'_>, block: NonNull<u8>) {
+fn unpin(driver: &Driver, block: NonNull<u8>) {
     // SAFETY: D1; from `cuMemHostAlloc`, and used by nobody (B1). The driver keeps memory that it cannot free.
-    let code = unsafe { (current.cuMemFreeHost)(block.as_ptr().cast()) };
-    let _ = current.check("cuMemFreeHost", code);
+    let _ = unsafe { (driver.cuMemFreeHost)(block.as_ptr().cast()) };
 }
 
 #[cfg(test)]
