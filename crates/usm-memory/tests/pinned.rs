@@ -21,7 +21,7 @@ fn bytes(len: usize, seed: usize) -> Vec<u8> {
     (0..len).map(|i| ((i + seed) * 31 % 251) as u8).collect()
 }
 
-/// There and back, at an offset, with a neighbour on each side that stays.
+/// There and back, at an offset, with bytes on each side that stay.
 fn there_and_back(queue: &Queue, len: usize) {
     let buffer = UsmBuffer::allocate(queue, UsmKind::Device, len + 16).unwrap();
     buffer.fill(&[7]).unwrap();
