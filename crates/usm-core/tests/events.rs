@@ -66,14 +66,20 @@ fn hints_are_taken_for_usm_and_refused_for_the_rest() {
             let second = unsafe { queue.mem_advise(start, 100, 0, from_ref(&first)) }.unwrap();
             // SAFETY: as above.
             unsafe { queue.prefetch(start, 0, &[first, second]) }.unwrap().wait().unwrap();
-            for (address, len) in [(start, 101), (start.wrapping_sub(1), 1), (start, usize::MAX)] {
+            let before = start.wrapping_sub(1);
+            for (address, len) in [(start, 101), (before, 1), (start, usize::MAX)] {
+                // A block of another test may end there.
+                if address == before && queue.context().pointer_info(before.addr()).is_some() {
+                    continue;
+                }
                 // SAFETY: refused.
                 let refused = [unsafe { queue.prefetch(address, len, &[]) }, unsafe {
                     queue.mem_advise(address, len, 0, &[])
                 }];
                 for (refused, name) in refused.into_iter().zip(["prefetch", "mem_advise"]) {
                     assert!(
-                        matches!(refused, Err(Error::Unreachable { operation, .. }) if operation == name)
+                        matches!(refused, Err(Error::Unreachable { operation, .. }) if operation == name),
+                        "{name} of {len} bytes at {address:?}, {kind} {start:?}"
                     );
                 }
             }

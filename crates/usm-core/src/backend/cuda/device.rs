@@ -1,5 +1,6 @@
 //! The driver as a platform, and its GPUs with their primary contexts.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,12 +16,23 @@ use crate::fork::ForkOnce;
 use crate::{Error, Result};
 
 /// What all devices of a driver have in common.
-#[derive(Debug)]
 pub(super) struct CudaPlatform {
     pub(super) entry: Entry<Driver>,
     /// `cuDriverGetVersion`: 1000 × major + 10 × minor.
     pub(super) version: i32,
     pub(super) pinned: PinnedBlocks,
+}
+
+impl fmt::Debug for CudaPlatform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaPlatform({})", self.version_text())
+    }
+}
+
+impl fmt::Debug for CudaDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaDevice({})", self.filter_string())
+    }
 }
 
 impl CudaPlatform {
@@ -30,7 +42,6 @@ impl CudaPlatform {
 }
 
 /// A GPU.
-#[derive(Debug)]
 pub(super) struct CudaDevice {
     pub(super) platform: Arc<CudaPlatform>,
     pub(super) ordinal: Ordinal,
