@@ -6,11 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 7] =
-    ["sycl-sys", "sycl-loopback", "usm-core", "usm-memory", "usm-array", "usm-python", "usm-bench"];
+const CRATES: [&str; 8] = [
+    "sycl-sys",
+    "cuda-loopback",
+    "sycl-loopback",
+    "usm-core",
+    "usm-memory",
+    "usm-array",
+    "usm-python",
+    "usm-bench",
+];
 
-/// Crates without a table of modules: a stand-in for tests, and one whose table has paths from the root.
-const WITHOUT_TABLE: [&str; 2] = ["sycl-loopback", "usm-bench"];
+/// Crates without a table of modules: stand-ins for tests, and one whose table has paths from the root.
+const WITHOUT_TABLE: [&str; 3] = ["cuda-loopback", "sycl-loopback", "usm-bench"];
 
 /// Extensions of the files whose names and contents are compared.
 const EXTENSIONS: [&str; 5] = [".rs", ".py", ".pyi", ".toml", ".cl"];

@@ -1,0 +1,40 @@
+//! A stand-in for NVIDIA's driver, `libcuda.so.1`, in plain Rust, for tests without a GPU.
+//!
+//! The shared library exports the functions of `cuda.h` that the CUDA backend of `usm-core` loads, over simulated devices. Streams are
+//! asynchronous: a thread runs their operations after random delays, so that a missing wait gives wrong results. Device memory faults
+//! when host code touches it. The library is strict where the real driver is lenient: misuse counts as a *fault*, with a text.
+//!
+//! The Rust part is for tests: [`Loopback`] gives a private copy of the library, with its own devices and counters, and talks to it.
+//! The functions are compiled into this Rust library too, but a test needs the functions of the shared library it loads.
+//!
+//! | module | job |
+//! |---|---|
+//! | `codes`, `devices`, `settings` | return codes; the facts of the hardware; what a user chooses |
+//! | `host` | memory of the program, where a bad pointer is an answer |
+//! | `arena`, `memory` | addresses of device memory; blocks, pools, and who may access what when |
+//! | `clock`, `streams` | the order of operations; streams, delays, and what is due |
+//! | `kernels` | the kernels that are known by name, and run |
+//! | `state`, `handles` | the one locked state; handles from C, checked |
+//! | `operations` | the thread that runs operations, and what each does |
+//! | `exports` | the C functions, a file per topic |
+//! | `control`, `path` | [`Loopback`]: the shared library as a test sees it; where cargo put it |
+
+mod arena;
+mod clock;
+mod codes;
+mod control;
+mod devices;
+mod exports;
+mod handles;
+mod host;
+mod kernels;
+mod memory;
+mod operations;
+mod path;
+mod settings;
+mod state;
+mod streams;
+
+pub use control::{Control, Loopback};
+pub use path::library_path;
+pub use state::Kind;

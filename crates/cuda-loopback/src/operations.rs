@@ -1,0 +1,176 @@
+//! Operations at work: the thread that runs them, and what each does to memory.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use crate::clock::Point;
+use crate::codes::{Code, Outcome};
+use crate::handles::StreamRef;
+use crate::host;
+use crate::kernels;
+use crate::memory::Access;
+use crate::state::{Object, State, changed, lock, sleep};
+use crate::streams::{Next, Operation, Source, Work};
+
+/// Adds work to a stream.
+pub(crate) fn submit(state: &mut State, stream: StreamRef, work: Work) -> Outcome<Point> {
+    if !state.has_worker {
+        let worker = std::thread::Builder::new().name("cuda-loopback".to_owned()).spawn(run_all);
+        worker.map_err(|_| Code::OPERATING_SYSTEM.refusal())?;
+        state.has_worker = true;
+    }
+    let point = state.streams.submit(stream.number, work);
+    changed();
+    Ok(point)
+}
+
+/// Runs the operations of all streams until the process ends.
+fn run_all() {
+    // Signals are for the threads of the program.
+    let mut all = std::mem::MaybeUninit::uninit();
+    // SAFETY: the set is writable.
+    unsafe { libc::sigfillset(all.as_mut_ptr()) };
+    // SAFETY: the set was just filled; null for the old one is allowed.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), std::ptr::null_mut()) };
+    let mut state = lock();
+    loop {
+        let now = Instant::now();
+        state = match state.streams.next(now) {
+            Next::WaitForWork => sleep(state, None),
+            Next::WaitUntil(due) => sleep(state, Some(due.saturating_duration_since(now))),
+            Next::Run(operation) => {
+                run(&mut state, &operation);
+                state.streams.complete(operation.at);
+                changed();
+                state
+            }
+        };
+    }
+}
+
+/// Runs one operation, unless its context is lost. A fault of one makes the context lost.
+fn run(state: &mut State, operation: &Operation) {
+    let Some(device) = state.streams.get(operation.at.stream).map(|stream| stream.device) else { return };
+    if state.usable(device).is_err() {
+        return;
+    }
+    let mut memory = DeviceMemory { state, operation, device, peers: None };
+    let done = match &operation.work {
+        Work::Copy { to, from, len_bytes } => memory.copy(*to, from, *len_bytes),
+        Work::Set { to, value, count } => memory.set(*to, value, *count),
+        Work::Launch(launch) => {
+            memory.peers =
+                Some(memory.state.contexts.get(&device).map(|of| of.peers.clone()).unwrap_or_default());
+            (launch.kernel.run)(launch, &mut memory)
+        }
+        Work::Prefetch { address, len_bytes } => memory.bytes(*address, *len_bytes).map(|_| ()),
+        Work::Allocate { block } => {
+            state.memory.soil(*block);
+            Ok(())
+        }
+        Work::Free { block } => {
+            state.memory.remove(*block);
+            Ok(())
+        }
+        Work::Record { event } => {
+            record(state, *event, operation.at);
+            Ok(())
+        }
+        Work::Wait(_) => Ok(()),
+    };
+    if let Err((code, text)) = done {
+        state.fault(format!("{}: {text}", name(&operation.work)));
+        state.lose(device, code);
+    }
+}
+
+fn name(work: &Work) -> String {
+    match work {
+        Work::Launch(launch) => format!("the kernel {}", launch.kernel.name),
+        Work::Copy { .. } => "cuMemcpyAsync".to_owned(),
+        Work::Set { .. } => "cuMemsetAsync".to_owned(),
+        _ => "cuMemPrefetchAsync".to_owned(),
+    }
+}
+
+/// Notes the time of an event, unless it was recorded again since.
+fn record(state: &mut State, event: usize, at: Point) {
+    if let Some(Object::Event(event)) = state.object(event)
+        && let Some(record) = event.recorded.as_mut().filter(|record| record.at == at)
+    {
+        record.time = Some(Instant::now());
+    }
+}
+
+type Done<T = ()> = Result<T, (Code, String)>;
+
+/// The memory as an operation reaches it.
+struct DeviceMemory<'a> {
+    state: &'a mut State,
+    operation: &'a Operation,
+    device: usize,
+    /// Of a kernel: the devices whose memory it may access.
+    peers: Option<BTreeSet<usize>>,
+}
+
+impl DeviceMemory<'_> {
+    /// Where the bytes of a range are. They stay there while the state is locked.
+    fn bytes(&mut self, address: usize, len_bytes: usize) -> Done<*mut u8> {
+        let Operation { at, clock, .. } = self.operation;
+        let access = Access { at: *at, clock, device: self.device, peers: self.peers.as_ref() };
+        let bytes = self.state.memory.access(&self.state.streams, &access, address, len_bytes);
+        bytes.map_err(|text| (Code::ILLEGAL_ADDRESS, text))
+    }
+
+    fn is_pageable(&self, address: usize) -> bool {
+        self.state.memory.find(address).is_none() && !self.state.memory.is_of_device(address)
+    }
+
+    fn copy(&mut self, to: usize, from: &Source, len_bytes: usize) -> Done {
+        let from = match from {
+            Source::Staged(bytes) => bytes.as_ptr(),
+            Source::Address(from) => self.bytes(*from, len_bytes)?.cast_const(),
+        };
+        if self.is_pageable(to) {
+            // SAFETY: `len_bytes` readable bytes, see `bytes`.
+            let from = unsafe { std::slice::from_raw_parts(from, len_bytes) };
+            if !host::write(to, from) {
+                self.state.fault(format!("cuMemcpyAsync: {to:#x} + {len_bytes} is not writable"));
+            }
+            return Ok(());
+        }
+        let to = self.bytes(to, len_bytes)?;
+        // SAFETY: both sides have `len_bytes` bytes, see `bytes`; `copy` allows that they overlap.
+        unsafe { std::ptr::copy(from, to, len_bytes) };
+        Ok(())
+    }
+
+    fn set(&mut self, to: usize, value: &[u8], count: usize) -> Done {
+        let to = self.bytes(to, value.len() * count)?;
+        for index in 0..count {
+            // SAFETY: within the range that was just checked.
+            let to = unsafe { to.add(index * value.len()) };
+            // SAFETY: within the range that was just checked; the value is memory of our own.
+            unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), to, value.len()) };
+        }
+        Ok(())
+    }
+}
+
+impl kernels::Memory for DeviceMemory<'_> {
+    fn store(&mut self, address: u64, value: &[u8], count: u64) -> Done {
+        let out_of_range = |_| (Code::ILLEGAL_ADDRESS, format!("{address:#x} + {count} values is no range"));
+        let (address, count) =
+            (usize::try_from(address).map_err(out_of_range)?, usize::try_from(count).map_err(out_of_range)?);
+        if !address.is_multiple_of(value.len()) {
+            return Err((
+                Code::MISALIGNED_ADDRESS,
+                format!("{address:#x} is no multiple of {}", value.len()),
+            ));
+        }
+        if value.len().checked_mul(count).is_none() {
+            return Err((Code::ILLEGAL_ADDRESS, format!("{address:#x} + {count} values is no range")));
+        }
+        if count == 0 { Ok(()) } else { self.set(address, value, count) }
+    }
+}
