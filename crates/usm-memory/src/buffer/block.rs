@@ -14,7 +14,7 @@ use usm_core::{Allocation, Queue, UsmKind};
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
-use super::slab_facts::{CacheKey, SlabFacts};
+use super::slab_facts::{SlabFacts, SlotKey};
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 use crate::{Result, drops, waits};
 
@@ -86,10 +86,7 @@ pub(super) enum Memory {
     /// too: the end of a buffer does not wait for the facts, which are in no cache when a program has a million buffers.
     Slot {
         slab: NonNull<SlabFacts>,
-        pool: u32,
-        arena: u16,
-        class: u8,
-        index: u8,
+        key: SlotKey,
     },
 }
 
@@ -155,9 +152,8 @@ impl Block {
     }
 
     /// A slot without an allocation.
-    pub(super) fn slot(slab: NonNull<SlabFacts>, key: CacheKey, index: u8, kind: UsmKind) -> Self {
-        let CacheKey { pool, arena, class } = key;
-        Self::over(Memory::Slot { slab, pool, arena, class, index }, kind, 0)
+    pub(super) fn slot(slab: NonNull<SlabFacts>, key: SlotKey, kind: UsmKind) -> Self {
+        Self::over(Memory::Slot { slab, key }, kind, 0)
     }
 
     fn over(memory: Memory, kind: UsmKind, holders: u32) -> Self {
@@ -178,7 +174,7 @@ impl Block {
         match &self.memory {
             Memory::Own(own) => Parts::Own(own),
             // SAFETY: B3: the facts are there as long as the block.
-            Memory::Slot { slab, index, .. } => Parts::Slot(unsafe { slab.as_ref() }, *index),
+            Memory::Slot { slab, key } => Parts::Slot(unsafe { slab.as_ref() }, key.index),
         }
     }
 

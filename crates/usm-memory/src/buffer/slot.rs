@@ -2,14 +2,14 @@
 
 use std::mem;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use usm_core::Queue;
 
 use super::block::{Block, HOOKED, INHERITED, Memory, Parts};
 use super::hooks::ReleaseHooks;
-use super::slab_facts::{CacheKey, FREE_TO_CACHE, SlabFacts, SlabNumber};
-use super::table::BlockTable;
+use super::slab_facts::{FREE_TO_CACHE, SlabFacts, SlotKey};
 use super::{BlockRef, UsmBuffer};
 use crate::snapshot::{self, TagId, Timestamp};
 
@@ -25,17 +25,9 @@ unsafe impl Send for FreeSlot {}
 
 impl FreeSlot {
     /// # Safety
-    /// 1. E1 holds for the slot.
-    pub(super) unsafe fn new(block: NonNull<Block>) -> Self {
-        Self { block }
-    }
-
-    /// The slot of a buffer of which the last holder drops.
-    ///
-    /// # Safety
-    /// 1. The block is a slot, and nobody uses its last holder again.
+    /// 1. E1 holds for the slot, but for a last holder that nobody uses again.
     #[inline(always)]
-    pub(super) unsafe fn of_last_holder(block: NonNull<Block>) -> Self {
+    pub(super) unsafe fn new(block: NonNull<Block>) -> Self {
         Self { block }
     }
 
@@ -46,34 +38,26 @@ impl FreeSlot {
     }
 
     #[inline(always)]
-    fn slab(&self) -> Option<&SlabFacts> {
+    pub(super) fn facts(&self) -> Option<&SlabFacts> {
         match self.block().parts() {
             Parts::Slot(slab, _) => Some(slab),
             Parts::Own(_) => None,
         }
     }
 
-    /// Where threads cache the slot.
+    /// Where the slot is.
     #[inline(always)]
-    pub(crate) fn key(&self) -> CacheKey {
+    pub(crate) fn key(&self) -> SlotKey {
         match self.block().memory {
-            Memory::Slot { pool, arena, class, .. } => CacheKey { pool, arena, class },
-            Memory::Own(_) => CacheKey::default(),
+            Memory::Slot { key, .. } => key,
+            Memory::Own(_) => SlotKey::default(),
         }
     }
 
-    /// Where the slab is in the pool.
+    /// The number of the slab in its arena.
     #[inline]
-    pub(crate) fn number(&self) -> Option<SlabNumber> {
-        self.slab().map(|slab| slab.number)
-    }
-
-    /// The index of the slot in a table, where it is a slot of that.
-    pub(crate) fn index_in(&self, wanted: &BlockTable) -> Option<u32> {
-        match self.block().parts() {
-            Parts::Slot(slab, index) => wanted.has(slab).then_some(index.into()),
-            Parts::Own(_) => None,
-        }
+    pub(crate) fn slab(&self) -> u32 {
+        self.facts().map_or(u32::MAX, |facts| facts.number)
     }
 
     /// Bytes of the allocation that was in the slot last.
@@ -100,7 +84,7 @@ impl FreeSlot {
     #[inline(always)]
     pub(crate) fn allocate(mut self, queue: &Queue, len_bytes: usize, inherits_work: bool) -> UsmBuffer {
         let old = if self.is_for(queue) { None } else { self.change_queue(queue) };
-        let slot_bytes = self.slab().map_or(0, |slab| slab.slot_bytes);
+        let slot_bytes = self.facts().map_or(0, |slab| slab.slot_bytes);
         let block = self.block();
         debug_assert!(len_bytes <= slot_bytes);
         // K2.
@@ -128,7 +112,7 @@ impl FreeSlot {
 
     #[cold]
     fn change_queue(&mut self, queue: &Queue) -> Option<Queue> {
-        let is_slabs = self.slab().is_some_and(|slab| ptr::eq(slab.queue.context(), queue.context()));
+        let is_slabs = self.facts().is_some_and(|slab| ptr::eq(slab.queue.context(), queue.context()));
         self.replace_queue((!is_slabs).then(|| queue.clone()))
     }
 
@@ -186,9 +170,8 @@ impl FreeSlot {
 
     #[cold]
     fn free_to_owner(self, pending: Option<Queue>) {
-        let owner = self.slab().and_then(|slab| slab.owner.owner.upgrade());
-        // Without an owner the slab has leaked its memory.
-        if let Some(owner) = owner {
+        // The slab, which keeps the owner, may go with its last slot.
+        if let Some(owner) = self.facts().map(|slab| Arc::clone(&slab.owner)) {
             owner.free(self, pending);
         }
     }
