@@ -67,7 +67,7 @@ pub(crate) struct Block {
     pub(super) undone: AtomicU8,
     kind: UsmKind,
     pub(super) len_bytes: AtomicUsize,
-    /// The queue of a slot, where it is not the queue of the slab. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
+    /// The queue of a buffer in a slot, where it is not the queue of the slab. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
     /// changes it, and no `FreeSlot` exists while the block has holders.
     pub(super) queue: UnsafeCell<Option<Queue>>,
     pub(super) memory: Memory,
@@ -202,6 +202,13 @@ impl Block {
     pub(super) fn slot_tag(&self) -> (TagId, Timestamp) {
         let tag = TagId::of_number(self.tag.load(Ordering::Relaxed));
         (tag, Timestamp::of_number(self.allocated_at.load(Ordering::Relaxed)))
+    }
+
+    /// Length, label and time of the allocation in a slot, where it has one.
+    pub(super) fn allocation(&self) -> Option<(usize, TagId, Timestamp)> {
+        let is_held = self.holders.load(Ordering::Acquire) != 0;
+        let (tag, time) = self.slot_tag();
+        is_held.then(|| (self.len_bytes(), tag, time))
     }
 
     /// Adds to the hooks of the block.

@@ -66,15 +66,8 @@ impl FreeSlot {
         self.block().len_bytes()
     }
 
-    /// The queue that the slot keeps beside that of its slab.
-    #[inline]
-    pub(crate) fn own_queue(&self) -> Option<&Queue> {
-        // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (E1).
-        unsafe { &*self.block().queue.get() }.as_ref()
-    }
-
-    /// Changes the queue that the slot keeps. Returns the one before.
-    pub(crate) fn replace_queue(&mut self, queue: Option<Queue>) -> Option<Queue> {
+    /// Changes the queue that the slot has beside that of its slab. Returns the one before.
+    fn replace_queue(&mut self, queue: Option<Queue>) -> Option<Queue> {
         // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (E1), which is borrowed as a whole.
         mem::replace(unsafe { &mut *self.block().queue.get() }, queue)
     }
@@ -83,7 +76,9 @@ impl FreeSlot {
     /// earlier work on that queue where `inherits_work`.
     #[inline(always)]
     pub(crate) fn allocate(mut self, queue: &Queue, len_bytes: usize, inherits_work: bool) -> UsmBuffer {
-        let old = if self.is_for(queue) { None } else { self.change_queue(queue) };
+        if !ptr::eq(self.block().queue().context(), queue.context()) {
+            self.replace_queue(Some(queue.clone()));
+        }
         let slot_bytes = self.facts().map_or(0, |slab| slab.slot_bytes);
         let block = self.block();
         debug_assert!(len_bytes <= slot_bytes);
@@ -99,31 +94,19 @@ impl FreeSlot {
         // B1: the holder below.
         block.holders.store(1, Ordering::Release);
         // SAFETY: B1: the block counts this holder. E1: the table stays as long.
-        let holder = unsafe { BlockRef::of_slot(self.block) };
-        // A queue that drops may call anything; the slot is complete by now.
-        drop(old);
-        UsmBuffer::over_all(holder)
-    }
-
-    #[inline(always)]
-    fn is_for(&self, queue: &Queue) -> bool {
-        ptr::eq(self.block().queue().context(), queue.context())
-    }
-
-    #[cold]
-    fn change_queue(&mut self, queue: &Queue) -> Option<Queue> {
-        let is_slabs = self.facts().is_some_and(|slab| ptr::eq(slab.queue.context(), queue.context()));
-        self.replace_queue((!is_slabs).then(|| queue.clone()))
+        UsmBuffer::over_all(unsafe { BlockRef::of_slot(self.block) })
     }
 
     /// Ends the buffer whose last holder was dropped: runs its hooks, and gives the slot to the cache of this thread or to the pool.
     #[inline(always)]
-    pub(super) fn free(self) {
+    pub(super) fn free(mut self) {
         let block = self.block();
         if block.undone.load(Ordering::Relaxed) != 0 || snapshot::is_recording() {
             return self.free_after_work();
         }
         block.holders.store(0, Ordering::Release);
+        // Dropped last, since a queue that drops may call anything.
+        let _queue = self.replace_queue(None);
         if let Err(slot) = self.free_to_cache() {
             slot.free_to_owner(None);
         }
@@ -131,32 +114,28 @@ impl FreeSlot {
 
     #[cold]
     #[inline(never)]
-    fn free_after_work(self) {
+    fn free_after_work(mut self) {
         let block = self.block();
-        let mut hooks = self.take_hooks();
+        // Dropped last: the hooks that come after the release.
+        let mut hooks = match block.parts() {
+            Parts::Slot(slab, index) if block.undone.load(Ordering::Relaxed) & HOOKED != 0 => {
+                slab.take_hooks(index)
+            }
+            _ => None,
+        };
         hooks.iter_mut().for_each(ReleaseHooks::run_before);
         let pending = (block.pending() != 0).then(|| block.queue().clone());
         // Before somebody else gets the same address.
         if snapshot::is_recording() {
-            let (address, (tag, _)) = (block.start().addr().get(), block.slot_tag());
+            let (address, tag) = (block.start().addr().get(), block.slot_tag().0);
             snapshot::record(true, address, block.len_bytes(), block.kind(), tag);
         }
         block.undone.store(0, Ordering::Relaxed);
         block.holders.store(0, Ordering::Release);
+        let _queue = self.replace_queue(None);
         let slot = if pending.is_none() { self.free_to_cache() } else { Err(self) };
         if let Err(slot) = slot {
             slot.free_to_owner(pending);
-        }
-        // The hooks that come after the release.
-        drop(hooks);
-    }
-
-    fn take_hooks(&self) -> Option<ReleaseHooks> {
-        match self.block().parts() {
-            Parts::Slot(slab, index) if self.block().undone.load(Ordering::Relaxed) & HOOKED != 0 => {
-                slab.take_hooks(index)
-            }
-            _ => None,
         }
     }
 
@@ -174,15 +153,6 @@ impl FreeSlot {
         if let Some(owner) = self.facts().map(|slab| Arc::clone(&slab.owner)) {
             owner.free(self, pending);
         }
-    }
-}
-
-impl Block {
-    /// Length, label and time of the allocation in a slot, where it has one.
-    pub(super) fn allocation(&self) -> Option<(usize, TagId, Timestamp)> {
-        let is_held = self.holders.load(Ordering::Acquire) != 0;
-        let (tag, time) = self.slot_tag();
-        is_held.then(|| (self.len_bytes(), tag, time))
     }
 }
 

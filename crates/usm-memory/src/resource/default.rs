@@ -1,13 +1,13 @@
 //! The resource that an application wants to be used on a device when nobody names one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use usm_core::Device;
-use usm_core::fork::{ForkMutex, ForkMutexGuard};
+use usm_core::fork::ForkMutex;
 
 use super::MemoryResource;
-use super::process::{self, StandardResource};
+use super::process::StandardResource;
 
 /// A resource for a device: the one that was set, first in the list, or that of a scope.
 struct Entry {
@@ -16,11 +16,13 @@ struct Entry {
     resource: Arc<dyn MemoryResource>,
 }
 
+/// Resources are given out, so that none is dropped under the lock.
 static DEFAULTS: ForkMutex<Vec<Entry>> = ForkMutex::new(Vec::new());
+/// Whether there are entries, so that allocations of programs without any do not take the lock.
+static HAS_CHOICES: AtomicBool = AtomicBool::new(false);
 
-/// Says whether there are entries, so that allocations of programs without any do not take the lock.
 fn note(entries: &[Entry]) {
-    process::set_has_choices(!entries.is_empty());
+    HAS_CHOICES.store(!entries.is_empty(), Ordering::Release);
 }
 
 /// Says which resource to use on a device when nobody names one. Returns the one that was set before. A [`DefaultScope`] goes
@@ -52,7 +54,7 @@ pub fn set_default_resource(
     device: &Device,
     resource: Arc<dyn MemoryResource>,
 ) -> Option<Arc<dyn MemoryResource>> {
-    let mut entries = lock();
+    let mut entries = DEFAULTS.lock();
     match entries.iter_mut().find(|entry| entry.scope.is_none() && entry.device == *device) {
         Some(entry) => Some(std::mem::replace(&mut entry.resource, resource)),
         None => {
@@ -72,7 +74,7 @@ pub fn default_resource(device: &Device) -> Arc<dyn MemoryResource> {
 
 /// Lets what nobody has set be the default of a device again. Returns the one that was set before.
 pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>> {
-    let mut entries = lock();
+    let mut entries = DEFAULTS.lock();
     let index = entries.iter().position(|entry| entry.scope.is_none() && entry.device == *device)?;
     let gone = entries.remove(index);
     note(&entries);
@@ -82,13 +84,13 @@ pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>
 /// What somebody chose for a device.
 #[inline]
 pub(super) fn chosen(device: &Device) -> Option<Arc<dyn MemoryResource>> {
-    if process::has_choices() { find(device) } else { None }
+    if HAS_CHOICES.load(Ordering::Acquire) { find(device) } else { None }
 }
 
 #[cold]
 fn find(device: &Device) -> Option<Arc<dyn MemoryResource>> {
     // The scope that was entered last counts, and what was set stands before all scopes.
-    let entries = lock();
+    let entries = DEFAULTS.lock();
     entries.iter().rfind(|entry| entry.device == *device).map(|entry| Arc::clone(&entry.resource))
 }
 
@@ -122,7 +124,7 @@ impl DefaultScope {
     pub fn enter(devices: &[Device], resource: Arc<dyn MemoryResource>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let scope = Some(NEXT.fetch_add(1, Ordering::Relaxed));
-        let mut entries = lock();
+        let mut entries = DEFAULTS.lock();
         entries.extend(devices.iter().map(|device| {
             let (device, resource) = (device.clone(), Arc::clone(&resource));
             Entry { device, scope, resource }
@@ -140,16 +142,11 @@ impl DefaultScope {
 impl Drop for DefaultScope {
     fn drop(&mut self) {
         let Some(scope) = self.0 else { return };
-        let mut entries = lock();
+        let mut entries = DEFAULTS.lock();
         let gone: Vec<_> = entries.extract_if(.., |entry| entry.scope == Some(scope)).collect();
         note(&entries);
         // A resource that goes may wait, and may ask for a default.
         drop(entries);
         drop(gone);
     }
-}
-
-fn lock() -> ForkMutexGuard<'static, Vec<Entry>> {
-    // Resources are given out, so that none is dropped under the lock.
-    DEFAULTS.lock()
 }

@@ -41,7 +41,6 @@ mod direct;
 mod failure;
 mod limiting;
 mod logging;
-mod meter;
 mod pool;
 mod process;
 mod request;

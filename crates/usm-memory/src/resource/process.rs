@@ -21,20 +21,6 @@ struct ProcessPool {
 
 static POOL: ForkOnce<ProcessPool> = ForkOnce::new();
 
-/// Whether somebody chose a resource for some device.
-static HAS_CHOICES: AtomicBool = AtomicBool::new(false);
-
-/// Says whether somebody chose a resource for some device, so that allocations of programs without any take no lock.
-pub(super) fn set_has_choices(has_choices: bool) {
-    HAS_CHOICES.store(has_choices, Ordering::Release);
-}
-
-/// Whether somebody chose a resource for some device.
-#[inline(always)]
-pub(super) fn has_choices() -> bool {
-    HAS_CHOICES.load(Ordering::Acquire)
-}
-
 #[inline]
 fn made() -> &'static ProcessPool {
     match POOL.get() {

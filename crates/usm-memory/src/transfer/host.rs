@@ -29,14 +29,14 @@ impl WriteGuard {
         if dst_bytes != src_bytes {
             return Err(Error::LengthMismatch { dst_bytes, src_bytes });
         }
-        if self.is_host_reachable() {
+        if self.block().is_host_reachable() {
             // `bytes` may be a view of this very memory that somebody else made, so let the ranges overlap.
             // SAFETY: live memory that host code reaches (B4 or K2, G1) that the guard keeps for us.
             unsafe { bulk::copy(self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
             return Ok(());
         }
         // SAFETY: the guard's range is ours, `bytes` is borrowed, and host memory is no device memory.
-        unsafe { memcpy(self.block(), self.queue(), self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) }
+        unsafe { memcpy(self.block(), self.block().queue(), self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) }
     }
 
     /// Copies the whole range to `bytes`, whatever the kind of the memory.

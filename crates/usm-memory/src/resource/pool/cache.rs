@@ -142,8 +142,7 @@ pub(super) fn allocate(
 pub(super) fn free(slot: FreeSlot) -> Result<(), FreeSlot> {
     let pool = slot.key().pool;
     let mut slot = Some(slot);
-    let queue = with(pool, |cache| cache.try_lock()?.free(&mut slot));
-    drop(queue);
+    with(pool, |cache| cache.try_lock()?.free(&mut slot));
     slot.map_or(Ok(()), Err)
 }
 
@@ -228,25 +227,19 @@ impl Content {
         Some(self.recent.first()?.arena)
     }
 
-    /// Takes a slot without pending work, where there is capacity for it. Returns a queue that is not needed any more.
+    /// Takes a slot without pending work, where there is capacity for it.
     #[inline(always)]
-    pub(super) fn free(&mut self, slot: &mut Option<FreeSlot>) -> Option<Queue> {
+    pub(super) fn free(&mut self, slot: &mut Option<FreeSlot>) -> Option<()> {
         let SlotKey { arena, class, .. } = slot.as_ref()?.key();
         let bin = self.bins.get_mut(usize::from(arena))?.get_mut(usize::from(class))?;
         let pinned_bytes = self.pinned_bytes + bin.slab_bytes;
-        if bin.slots.len() >= bin.max_slots || pinned_bytes > self.max_pinned_bytes {
-            return None;
+        if bin.slots.len() < bin.max_slots && pinned_bytes <= self.max_pinned_bytes {
+            let slot = slot.take()?;
+            self.counts.remove(slot.len_bytes());
+            self.pinned_bytes = pinned_bytes;
+            bin.slots.push(slot);
         }
-        let mut slot = slot.take()?;
-        let is_kept = |own| self.recent.iter().any(|recent| is_clone(&recent.queue, own));
-        let unused = match slot.own_queue() {
-            Some(own) if !is_kept(own) => slot.replace_queue(None),
-            _ => None,
-        };
-        self.counts.remove(slot.len_bytes());
-        self.pinned_bytes = pinned_bytes;
-        bin.slots.push(slot);
-        unused
+        Some(())
     }
 
     /// Makes capacity for slots of a class of an arena, and remembers a queue of the arena. Returns a queue that is not needed any more.

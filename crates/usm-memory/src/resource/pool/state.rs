@@ -126,7 +126,7 @@ impl PoolState {
         if let (Some(cache), None) = (cache, &pending) {
             let mut content = cache.lock();
             let overflow = slot.as_ref().map_or_else(Vec::new, |slot| content.overflow(slot.key()));
-            self.drops.queues.extend(content.free(&mut slot));
+            content.free(&mut slot);
             drop(content);
             overflow.into_iter().for_each(|slot| self.free_to_arena(slot, None));
         }
@@ -136,9 +136,8 @@ impl PoolState {
         }
     }
 
-    fn free_to_arena(&mut self, mut slot: FreeSlot, pending: Option<Queue>) {
-        let (max_idle_bytes, unused) = (self.max_idle_bytes, slot.replace_queue(None));
-        self.drops.queues.extend(unused);
+    fn free_to_arena(&mut self, slot: FreeSlot, pending: Option<Queue>) {
+        let max_idle_bytes = self.max_idle_bytes;
         if let Some((arena, drops)) = self.arena_of(slot.key()) {
             arena.free(slot, pending, max_idle_bytes, drops);
         }
