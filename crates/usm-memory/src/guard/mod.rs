@@ -1,5 +1,6 @@
 //! Run-time borrow guards: who may look at which bytes at the moment.
 
+mod ours;
 mod process;
 mod shared;
 mod table;

@@ -4,8 +4,9 @@ use usm_core::Error as CoreError;
 use usm_core::backend::MAX_PATTERN_BYTES;
 use usm_core::bulk;
 
+use super::dependency::Dependency;
 use super::flight::Flight;
-use super::{Dependency, Transfer};
+use super::handle::Transfer;
 use crate::{Error, Result, UsmBuffer};
 
 /// Bytes written at a time by repeated copies.

@@ -4,7 +4,7 @@ use std::slice;
 
 use usm_core::{Event, Queue};
 
-use super::Dependency;
+use super::dependency::Dependency;
 use crate::guard::{self, ReadGuard, WriteGuard};
 use crate::{Result, drops};
 

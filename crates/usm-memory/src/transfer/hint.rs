@@ -2,8 +2,9 @@
 
 use usm_core::Event;
 
+use super::dependency::Dependency;
 use super::flight::Flight;
-use super::{Dependency, Transfer};
+use super::handle::Transfer;
 use crate::{Result, UsmBuffer};
 
 impl UsmBuffer {

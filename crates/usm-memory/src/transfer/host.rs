@@ -1,8 +1,8 @@
 //! Blocking copies between host slices and USM of any kind.
 
+use usm_core::Queue;
 use usm_core::bulk::{self, copy_bytes};
 
-use super::memcpy;
 use crate::buffer::Block;
 use crate::guard;
 use crate::plain::zeroed;
@@ -123,4 +123,23 @@ impl UsmBuffer {
         self.copy_to_host(&mut bytes, 0)?;
         Ok(bytes)
     }
+}
+
+/// Copies from or to guarded memory of `block` through a queue and waits.
+///
+/// # Safety
+/// 1. Both ranges are valid for the copy and do not overlap; neither is borrowed by somebody else meanwhile.
+pub(super) unsafe fn memcpy(
+    block: &Block,
+    queue: &Queue,
+    dst: *mut u8,
+    src: *const u8,
+    len_bytes: usize,
+) -> Result<()> {
+    if len_bytes > 0 {
+        block.wait_before_submit(queue)?;
+        // SAFETY: G1 for the guarded range, and promise 1 for the other; the wait below ends the operation before they can go away.
+        unsafe { queue.memcpy(dst, src, len_bytes, &[]) }?.wait()?;
+    }
+    Ok(())
 }

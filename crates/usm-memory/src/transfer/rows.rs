@@ -2,10 +2,10 @@
 
 use usm_core::bulk;
 
+use super::dependency::Dependency;
 use super::flight::Flight;
-use super::shape::{Order, Shape};
+use super::shape::{Copy2d, Order, Shape};
 use super::staged::{self, Route};
-use super::{Copy2d, Dependency};
 use crate::{Result, UsmBuffer};
 
 impl UsmBuffer {

@@ -1,9 +1,10 @@
 //! Transfers under way between vectors of the host and USM.
 
+use super::dependency::Dependency;
 use super::flight::Flight;
-use super::shape::{Placed, Shape};
-use super::{Copy2d, Dependency, Refused, Transfer};
-use super::{HostMemory, HostMemoryMut};
+use super::handle::{Refused, Transfer};
+use super::host_memory::{HostMemory, HostMemoryMut};
+use super::shape::{Copy2d, Placed, Shape};
 use crate::plain::{Plain, zeroed};
 use crate::{Error, Result, UsmBuffer};
 
