@@ -32,7 +32,7 @@ pub(crate) static FREE_TO_CACHE: ForkOnce<fn(FreeSlot) -> Result<(), FreeSlot>> 
 
 /// What all slots of a slab share.
 pub(super) struct SlabFacts {
-    /// The slab has a slot elsewhere as long as the pool must stay, and so keeps it.
+    /// Each slab keeps its pool, so that a closed pool stays until its last buffer is gone.
     pub(super) owner: Arc<dyn Owner>,
     /// The number of the slab in its arena.
     pub(super) number: u32,

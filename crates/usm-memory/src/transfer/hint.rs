@@ -27,8 +27,8 @@ impl UsmBuffer {
     /// advice.
     pub fn mem_advise_async(&self, advice: i32, after: &[Dependency]) -> Result<Transfer> {
         let len_bytes = self.len_bytes();
-        // SAFETY: F1: as for `prefetch_async`.
         self.hint(after, |start, after| {
+            // SAFETY: F1: as for `prefetch_async`.
             Ok(unsafe { self.queue().mem_advise(start, len_bytes, advice, after) }?)
         })
     }

@@ -42,15 +42,11 @@ use crate::{Error, Result, UsmBuffer};
 /// - with other queues when it is complete, without a wait; the pool rather grows than waits;
 /// - when upstream has no memory left, after waiting for it.
 ///
-/// Each thread has a *cache* of blocks that came back on it without pending work: at most 32 of a
-/// size and 256 KiB, or two of up to
-/// 4 MiB. The thread allocates them again without the pool's lock. Such blocks count as idle. The
-/// pool reclaims them from all threads when it would
-/// grow otherwise, when upstream has no memory left, with `trim`, when the thread ends, and when
-/// the pool is dropped. A cache keeps at most a
-/// sixteenth of [`PoolOptions::max_retained_bytes`] alive, beside that, and at most 16 MiB; and up
-/// to four queues, those that the thread
-/// allocated with last.
+/// Each thread has a *cache* of blocks that came back on it without pending work: at most 32 of a size and 256 KiB, or two of up to
+/// 4 MiB. The thread allocates them again without the pool's lock. Such blocks count as idle. The pool reclaims them from all threads
+/// when it would grow otherwise, when upstream has no memory left, with `trim`, when the thread ends, and when the pool is dropped.
+/// A cache keeps at most a sixteenth of [`PoolOptions::max_retained_bytes`] alive, beside that, and at most 16 MiB; and up to four
+/// queues, those that the thread allocated with last.
 ///
 /// Memory goes back upstream, after the work that is pending on it,
 /// - with [`trim`](MemoryResource::trim), which waits for that work,
