@@ -31,7 +31,7 @@ fn note(entries: &[Entry]) {
 /// before it.
 ///
 /// [`UsmBuffer::allocate`](crate::UsmBuffer::allocate) and all that is made with it take their memory there. A resource of
-/// one's own takes memory of the runtime from [`DirectResource`](super::DirectResource), which asks for no default.
+/// one's own takes memory of the runtime from [`DirectResource`], which asks for no default.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -109,7 +109,7 @@ impl<T: Plain> TypedBuffer<T> {
     /// The elements of a range, with the memory shared; no memory is touched.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`](crate::Error::OutOfBounds).
+    /// [`Error::OutOfBounds`].
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
         let bytes = Self::in_bytes(range);
         Ok(Self::part(self.as_buffer().sub_buffer(bytes.start, bytes.end.saturating_sub(bytes.start))?))
@@ -118,7 +118,7 @@ impl<T: Plain> TypedBuffer<T> {
     /// The elements before and from `mid` on, which do not overlap: both can be written at the same time.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`](crate::Error::OutOfBounds) when `mid` is beyond the end.
+    /// [`Error::OutOfBounds`] when `mid` is beyond the end.
     pub fn split_at(&self, mid: usize) -> Result<(Self, Self)> {
         let (first, second) = self.as_buffer().split_at(mid.saturating_mul(Self::ELEMENT_BYTES))?;
         Ok((Self::part(first), Self::part(second)))
