@@ -127,7 +127,7 @@ mod x86 {
                         // SAFETY: condition 1, for `N` words, which are 16 bytes.
                         let parts = from.map(|from| unsafe { _mm_loadu_si128(from.cast()) });
                         // With several squares their rows lie side by side: all are transposed at once.
-                        let mut words: [_; N] = std::array::from_fn(|k| $join(&parts[k..]));
+                        let mut words: [_; N] = $join(parts);
                         // Shuffling the first half of the rows with the second one moves the highest bit of a row's number into the
                         // lowest bit of the column's; after as many times as there are bits the two have changed places.
                         for _ in 0..N.ilog2() {
@@ -148,12 +148,12 @@ mod x86 {
             }
         };
         ($name:ident, $lanes:literal, $low:ident, $high:ident) => {
-            squares!($name, "sse2", $lanes x 1, |parts: &[__m128i]| parts[0], _mm_storeu_si128, $low, $high);
+            squares!($name, "sse2", $lanes x 1, |parts| parts, _mm_storeu_si128, $low, $high);
         };
         (wide $name:ident, $lanes:literal, $low:ident, $high:ident) => {
-            squares!($name, "avx2", $lanes x 2, |parts: &[__m128i]| {
-                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(parts[0]), parts[N])
-            }, _mm256_storeu_si256, $low, $high);
+            squares!($name, "avx2", $lanes x 2, |parts: [__m128i; 2 * N]| std::array::from_fn(|k| {
+                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(parts[k]), parts[N + k])
+            }), _mm256_storeu_si256, $low, $high);
         };
     }
 

@@ -4,12 +4,12 @@
 //! and each byte of as many results comes from a byte of one of them, by one shuffle for each pair.
 
 use std::arch::x86_64::{
-    _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_shuffle_epi8, _mm_storeu_si128,
+    _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm_stream_si128,
 };
 
 use usm_memory::usm_core::bulk::{has_avx2, stream::LINE_BYTES};
 
-use super::store::{Block, Store, Word};
+use super::store::{BLOCK_BYTES, Block, Store, Word};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Tiles, for_each_step};
 
@@ -114,7 +114,12 @@ unsafe fn run<W: Word, const N: usize>(
     let stream = stream && (!to.is_in_planes() || rows * size_of::<W>() >= PLANE_BYTES);
     let masks = masks::<N>(size_of::<W>(), to.is_in_planes());
     // A block of each plane at a time: several planes in turn are too many lines that are not whole yet, 1.3 to 2 times as slow.
-    let capacity = PLANE_BYTES / size_of::<W>();
+    let in_planes = PLANE_BYTES / size_of::<W>();
+    let capacity = if to.is_in_planes() {
+        in_planes
+    } else {
+        BLOCK_BYTES / size_of::<W>() / N / LINE_BYTES * LINE_BYTES
+    };
     let mut store = Store::new(cast, stream);
     let mut block: Block<{ MAX_PLANES * PLANE_BYTES }> = Block::new();
     let block = block.as_mut_ptr().cast::<W>();
@@ -123,17 +128,26 @@ unsafe fn run<W: Word, const N: usize>(
         let target =
             |at: isize| dst.wrapping_offset((tiles.dst_start + outer_dst + at) * itemsize.cast_signed());
         let source = |row: usize| src.wrapping_offset(tiles.src_start + outer_src + from.at(0, row));
-        if !stream && cast.run().is_none() {
-            // SAFETY: by N1, T1 and T2 these are the pairs of the plan; the dtypes are equal; there is AVX2.
-            return unsafe { transpose::<W, N>((target(0).cast(), to), (source(0), from), rows, masks) };
+        let head =
+            if stream { rows_before_line(target(0).addr(), itemsize * to.row.unsigned_abs()) } else { 0 };
+        if cast.run().is_none() && !(stream && to.is_in_planes()) {
+            let part = |first: usize, count: usize, copy: Transpose<W, N>| {
+                let to = (target(to.at(0, first)).cast(), to);
+                // SAFETY: by N1, T1 and T2 these are pairs of the plan; the dtypes are equal; there is AVX2. What is streamed begins
+                // where a register does.
+                unsafe { copy(to, (source(first), from), count, masks) };
+            };
+            let is_aligned = target(to.at(0, head)).addr().is_multiple_of(REGISTER_BYTES);
+            part(0, head.min(rows), transpose::<W, N, false>);
+            let copy = if stream && is_aligned { transpose::<W, N, true> } else { transpose::<W, N, false> };
+            part(head.min(rows), rows - head.min(rows), copy);
+            return;
         }
-        let row_bytes = itemsize * to.row.unsigned_abs();
-        let head = if stream { rows_before_line(target(0).addr(), row_bytes) } else { 0 };
         let mut row = 0;
         while row < rows {
             let count = if row < head { head.min(rows) } else { capacity.min(rows - row) };
             // SAFETY: rows of the plan, as above, into the block, which has place for so many; there is AVX2.
-            unsafe { transpose::<W, N>((block, in_block), (source(row), from), count, masks) };
+            unsafe { transpose::<W, N, false>((block, in_block), (source(row), from), count, masks) };
             let (runs, len) = if to.is_in_planes() { (N, count) } else { (1, count * N) };
             for plane in 0..runs {
                 let words = block.wrapping_add(plane * capacity).cast_const();
@@ -169,6 +183,9 @@ fn masks<const N: usize>(itemsize: usize, is_split: bool) -> [[[u8; REGISTER_BYT
     masks
 }
 
+type Transpose<W, const N: usize> =
+    unsafe fn((*mut W, Side), (*const W, Side), usize, [[[u8; REGISTER_BYTES]; N]; N]);
+
 /// Takes so many rows of `N` planes from one side to the other; `masks` are those of this direction.
 ///
 /// # Safety
@@ -176,8 +193,9 @@ fn masks<const N: usize>(itemsize: usize, is_split: bool) -> [[[u8; REGISTER_BYT
 ///    has `N` words a row without gaps.
 /// 2. No word that is written has a byte in common with one that is read or written otherwise.
 /// 3. The processor has AVX2.
+/// 4. With `STREAM`, rows of the target follow each other without a gap, and the first one is at a multiple of 16.
 #[target_feature(enable = "avx2")]
-unsafe fn transpose<W: Word, const N: usize>(
+unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
     (dst, to): (*mut W, Side),
     (src, from): (*const W, Side),
     rows: usize,
@@ -195,8 +213,14 @@ unsafe fn transpose<W: Word, const N: usize>(
         for (at, masks) in written.iter().zip(&masks) {
             let parts = words.iter().zip(masks).map(|(&word, &mask)| _mm_shuffle_epi8(word, mask));
             let result = parts.fold(_mm_setzero_si128(), |sum, part| _mm_or_si128(sum, part));
-            // SAFETY: condition 1, as above.
-            unsafe { _mm_storeu_si128(at.wrapping_offset(to.at(0, row)).cast(), result) };
+            let to = at.wrapping_offset(to.at(0, row)).cast();
+            if STREAM {
+                // SAFETY: conditions 1 and 4, as above.
+                unsafe { _mm_stream_si128(to, result) };
+            } else {
+                // SAFETY: condition 1, as above.
+                unsafe { _mm_storeu_si128(to, result) };
+            }
         }
     }
     for (row, plane) in (whole..rows).flat_map(|row| (0..N).map(move |plane| (row, plane))) {

@@ -3,7 +3,7 @@
 //! A kernel copies the rows right into the target. What is cast or streamed goes through a block in the nearest cache: there the rows of
 //! a dense run of the target come together, however short they are.
 
-use std::ops::Range;
+use std::ptr;
 
 use super::row::{FAR_BYTES, Kernel, Plane, kernel};
 use super::store::{Block, Store, Word};
@@ -30,7 +30,7 @@ pub(super) unsafe fn execute<W: Word>(
     let stream = stream && run_len * itemsize >= MIN_STREAM_BYTES;
     if stream || cast.run().is_some() {
         // SAFETY: the caller's promises.
-        return unsafe { in_blocks(plan, dense, Store::new(cast, stream), itemsize, dst, src) };
+        return unsafe { in_blocks(plan, dense, Store::new(cast, stream), dst, src) };
     }
     let dst = dst.cast::<W>().wrapping_offset(plan.dst_start);
     let src = src.wrapping_offset(plan.src_start);
@@ -43,100 +43,151 @@ pub(super) unsafe fn execute<W: Word>(
 }
 
 /// # Safety
-/// Those of [`execute`].
-unsafe fn in_blocks<W: Word>(
-    plan: &CopyPlan,
-    dense: usize,
-    mut store: Store,
-    itemsize: usize,
-    dst: *mut u8,
-    src: *const W,
-) {
+/// Those of [`execute`]; the `dense` innermost loops fill a dense run of the target.
+unsafe fn in_blocks<W: Word>(plan: &CopyPlan, dense: usize, store: Store, dst: *mut u8, src: *const W) {
     let row = plan.row();
-    let most = store.block_len();
+    let capacity = store.block_len();
     // Rows that need no block, and those that fill one, are runs of their own.
-    let is_long = row.src == 1 && row.count * size_of::<W>() >= FAR_BYTES || row.count >= most;
-    let inside = if is_long { dense.min(1) } else { dense }.max(1);
-    // From what is read to what lies before it processors do not read ahead; blocks may be written in any order.
-    let plan = plan.clone().upwards_in_source(inside);
-    let (outer, run) = plan.loops.split_at(plan.loops.len().saturating_sub(inside));
-    let run = if run.is_empty() { &[ONE][..] } else { run };
-    let run_len = size(run);
-    let is_packed = run.len() == 1 && row.src == 1;
-    let is_down = run.first().is_some_and(|axis| axis.src < 0);
-    let most = if is_packed { run_len } else { most };
-
+    let is_long = row.count >= capacity || row.src == 1 && row.count * size_of::<W>() >= FAR_BYTES;
+    let inside = if is_long { dense.min(1) } else { dense };
+    // From what is read to what lies before it processors do not read ahead.
+    let plan = plan.clone().upwards_in_source(inside.max(1));
+    let itemsize = store.itemsize_bytes();
     let target = |at: isize| dst.wrapping_offset((plan.dst_start + at) * itemsize.cast_signed());
     let src = src.wrapping_offset(plan.src_start);
-    let mut block: Block = Block::new();
-    let block = block.as_mut_ptr().cast::<W>();
     let copy = kernel::<W>(Loop { dst: 1, ..row }, true);
+    let mut blocks = Blocks { store, block: Block::new(), capacity, filled: 0, dst };
+    if inside >= 2 {
+        let (outer, run) = plan.loops.split_at(plan.loops.len() - inside);
+        let (around, plane) = Plane::split(run);
+        for_each_step(outer, |to, from| {
+            blocks.dst = target(to);
+            for_each_step(around, |_, step| {
+                // SAFETY: by P1 the words of the plane are source elements, and the run has place for them where the last ones end.
+                unsafe { blocks.add(plane, copy, src.wrapping_offset(from + step)) };
+            });
+            // SAFETY: the run has place for what is in the block.
+            unsafe { blocks.flush::<W>(false, 0) };
+        });
+        return;
+    }
+    let (outer, plane) = Plane::split(&plan.loops);
     for_each_step(outer, |to, from| {
-        let from = src.wrapping_offset(from);
-        let head = store.part_len(target(to), run_len, most);
-        let blocks = 1 + (run_len - head).div_ceil(most);
-        for number in 0..blocks {
-            let end = head + most * if is_down { blocks - 1 - number } else { number };
-            let part = end.saturating_sub(most)..end.min(run_len);
-            let (place, len) = (target(to + part.start.cast_signed() * row.dst), part.len());
-            if !is_packed {
-                // SAFETY: words of the run, which are source elements of the plan (P1), into the block, which holds so many.
-                unsafe { fill(run, copy, part, block, from) };
-            }
-            let words = if is_packed { from } else { block.cast_const() };
-            // SAFETY: the words of this part; by P1 their places are target elements of the plan.
-            unsafe { store.put(place, row.dst, words, len) };
+        for step in 0..plane.rows.count.cast_signed() {
+            let (to, from) = (to + step * plane.rows.dst, from + step * plane.rows.src);
+            // SAFETY: by P1 these are elements of the source and the target.
+            unsafe { blocks.put_row(row, copy, target(to), src.wrapping_offset(from)) };
         }
     });
 }
 
-/// Copies some of the words of a nest of loops, counted in the order of the loops, to a dense run. `copy` is the kernel for whole rows.
-///
-/// # Safety
-/// 1. These words are readable, counted from `src`.
-/// 2. As many words are writable from `dst`.
-/// 3. No word that is written has a byte in common with one that is read.
-unsafe fn fill<W: Word>(
-    loops: &[Loop],
-    copy: Kernel<W>,
-    mut part: Range<usize>,
-    mut dst: *mut W,
-    src: *const W,
-) {
-    let Some((axis, inner)) = loops.split_first() else { return };
-    let from = |step: usize| src.wrapping_offset(step.cast_signed() * axis.src);
-    let len = size(inner);
-    let (mut step, mut skipped) = (part.start / len, part.start % len);
-    if inner.is_empty() {
-        let row = Loop { count: part.len(), dst: 1, src: axis.src };
-        // SAFETY: the caller's promises; the kernel is for this row.
-        return unsafe { kernel::<W>(row, true)(Plane { rows: ONE, row }, dst, from(step)) };
-    }
-    while !part.is_empty() {
-        let whole = part.len() / len;
-        let count = if skipped == 0
-            && whole > 0
-            && let [row] = inner
-        {
-            let mut rows = Loop { count: whole, dst: len.cast_signed(), src: axis.src };
-            let (mut to, mut at) = (0, 0);
-            if rows.src < 0 {
-                rows.reverse(&mut to, &mut at);
+/// Words that come together in a block on their way into the target.
+struct Blocks {
+    store: Store,
+    block: Block,
+    // B1. At most `capacity`, the number of elements that the block holds. So many words are at its beginning, or downwards at its end.
+    filled: usize,
+    capacity: usize,
+    /// Where what is in the block begins in the target, or downwards ends.
+    dst: *mut u8,
+}
+
+impl Blocks {
+    /// Stores a row.
+    ///
+    /// # Safety
+    /// 1. The words of the row are readable from `src`; `copy` is their kernel.
+    /// 2. The elements of the row are writable from `dst`.
+    /// 3. No byte is both read and written.
+    unsafe fn put_row<W: Word>(&mut self, row: Loop, copy: Kernel<W>, dst: *mut u8, src: *const W) {
+        if row.src == 1 {
+            // SAFETY: the caller's promises.
+            return unsafe { self.store.put(dst, row.dst, src, row.count) };
+        }
+        let block = self.block.as_mut_ptr().cast::<W>();
+        for first in (0..row.count).step_by(self.capacity) {
+            let count = self.capacity.min(row.count - first);
+            let skipped = first.cast_signed();
+            if row.src != 0 || first == 0 {
+                let plane = Plane { rows: ONE, row: Loop { count, dst: 1, src: row.src } };
+                // SAFETY: words of the row, by 1, into the block, which holds them.
+                unsafe { copy(plane, block, src.wrapping_offset(skipped * row.src)) };
             }
-            let plane = Plane { rows, row: Loop { dst: 1, ..*row } };
-            // SAFETY: the caller's promises for whole rows; the kernel is theirs.
-            unsafe { copy(plane, dst.wrapping_offset(to), from(step).wrapping_offset(at)) };
-            step += whole;
-            whole * len
+            let step_bytes = row.dst * self.store.itemsize_bytes().cast_signed();
+            let to = dst.wrapping_offset(skipped * step_bytes);
+            // SAFETY: so many words are in the block: now, or since the first time if all are the same; 2.
+            unsafe { self.store.put(to, row.dst, block.cast_const(), count) };
+        }
+    }
+
+    /// Adds the rows of a plane to a run. Rows that go down in the source are read from the last one to the first.
+    ///
+    /// # Safety
+    /// 1. The words of the plane are readable from `src`; `copy` is their kernel.
+    /// 2. The run has place for them behind what is in the block, and is writable.
+    /// 3. No byte is both read and written.
+    unsafe fn add<W: Word>(&mut self, Plane { mut rows, row }: Plane, copy: Kernel<W>, src: *const W) {
+        let size = rows.count * row.count;
+        let is_down = rows.src < 0 && size > self.capacity;
+        rows.dst = row.count.cast_signed();
+        let (mut end, mut from) = (0, 0);
+        if is_down {
+            // SAFETY: condition 2.
+            unsafe { self.flush::<W>(false, 0) };
+            rows.reverse(&mut end, &mut from);
+            self.dst = self.dst.wrapping_add(size * self.store.itemsize_bytes());
+        }
+        let mut from = src.wrapping_offset(from);
+        let mut missing = rows.count;
+        while missing > 0 {
+            let count = missing.min((self.capacity - self.filled) / row.count);
+            if count == 0 {
+                // SAFETY: condition 2 for what is in the block.
+                unsafe { self.flush::<W>(is_down, row.count) };
+                continue;
+            }
+            let part = Plane { rows: Loop { count, ..rows }, row: Loop { dst: 1, ..row } };
+            let at = if is_down { self.capacity - self.filled - row.count } else { self.filled };
+            // SAFETY: rows of the plane, by 1; so many fit into the block beside what is there (B1).
+            unsafe { copy(part, self.block.as_mut_ptr().cast::<W>().wrapping_add(at), from) };
+            self.filled += count * row.count;
+            missing -= count;
+            from = from.wrapping_offset(count.cast_signed() * rows.src);
+        }
+        if is_down {
+            // SAFETY: condition 2 for what is in the block.
+            unsafe { self.flush::<W>(true, 0) };
+            self.dst = self.dst.wrapping_add(size * self.store.itemsize_bytes());
+        }
+    }
+
+    /// Stores what is in the block, but for what does not fill a line if a row of `next` words fits beside it.
+    ///
+    /// # Safety
+    /// The target is writable where what is in the block belongs.
+    unsafe fn flush<W: Word>(&mut self, is_down: bool, next: usize) {
+        let itemsize = self.store.itemsize_bytes();
+        let len_bytes = self.filled * itemsize;
+        let beyond = if is_down {
+            self.dst.wrapping_sub(len_bytes).addr().wrapping_neg()
         } else {
-            let count = (len - skipped).min(part.len());
-            // SAFETY: the caller's promises for words of one step.
-            unsafe { fill(inner, copy, skipped..skipped + count, dst, from(step)) };
-            (step, skipped) = (step + 1, 0);
-            count
+            self.dst.wrapping_add(len_bytes).addr()
         };
-        part.start += count;
-        dst = dst.wrapping_add(count);
+        let kept = if next > 0 { self.store.kept(beyond, self.filled) } else { 0 };
+        let kept = if next + kept <= self.capacity { kept } else { 0 };
+        let len = self.filled - kept;
+        // The words to store, those to keep, and where these go.
+        let first = self.capacity - self.filled;
+        let (stored, rest, back) =
+            if is_down { (first + kept, first, self.capacity - kept) } else { (0, len, 0) };
+        let to = if is_down { self.dst.wrapping_sub(len * itemsize) } else { self.dst };
+        let block = self.block.as_mut_ptr().cast::<W>();
+        // SAFETY: words of the block (B1), and the caller's promise.
+        unsafe { self.store.put(to, 1, block.wrapping_add(stored).cast_const(), len) };
+        // SAFETY: words of the block, to its beginning or end.
+        unsafe { ptr::copy(block.wrapping_add(rest), block.wrapping_add(back), kept) };
+        self.filled = kept;
+        self.dst = if is_down { to } else { self.dst.wrapping_add(len * itemsize) };
     }
 }
 

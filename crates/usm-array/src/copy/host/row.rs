@@ -35,7 +35,7 @@ impl Plane {
 /// # Safety
 /// For each step of the two loops:
 /// 1. The word is writable there from the first address.
-/// 2. The word is readable there from the second address.
+/// 2. The word is readable there from the second address; all of them are part of one allocation.
 /// 3. No word that is written has a byte in common with one that is read.
 pub(super) type Kernel<W> = unsafe fn(Plane, *mut W, *const W);
 
@@ -52,7 +52,7 @@ pub(super) fn kernel<W: Word>(row: Loop, is_far: bool) -> Kernel<W> {
         (1, 1, _) if is_far => dense::<W, FAR_BYTES>,
         (1, 1, _) => dense::<W, SHORT_BYTES>,
         // Constant strides become shuffles of whole registers.
-        (1, 0, _) => steps::<W, 0>,
+        (_, 0, _) => repeat,
         (1, 2, _) if has_avx2() => avx2_steps::<W, 2>,
         (1, -1, _) if has_avx2() => avx2_steps::<W, -1>,
         (1, 2, _) => steps::<W, 2>,
@@ -114,7 +114,22 @@ pub(super) unsafe fn run<const SHORT: usize>(dst: *mut u8, src: *const u8, len_b
 }
 
 /// # Safety
+/// Those of [`Kernel`] for rows of one word of the source.
+unsafe fn repeat<W: Word>(Plane { rows, row }: Plane, dst: *mut W, src: *const W) {
+    for i in 0..rows.count.cast_signed() {
+        let to = dst.wrapping_offset(i * rows.dst);
+        // SAFETY: condition 2.
+        let word = unsafe { src.wrapping_offset(i * rows.src).read_unaligned() };
+        for j in 0..row.count.cast_signed() {
+            // SAFETY: condition 1.
+            unsafe { to.wrapping_offset(j * row.dst).write_unaligned(word) };
+        }
+    }
+}
+
+/// # Safety
 /// Those of [`Kernel`] for rows without gaps in the target, whose words are so far apart in the source.
+#[inline(always)]
 unsafe fn steps<W: Word, const STRIDE: isize>(plane: Plane, dst: *mut W, src: *const W) {
     let row = Loop { dst: 1, src: STRIDE, ..plane.row };
     // SAFETY: the caller's promises.
@@ -135,12 +150,12 @@ unsafe fn avx2_steps<W: Word, const STRIDE: isize>(plane: Plane, dst: *mut W, sr
 unsafe fn strided<W: Word>(Plane { rows, row }: Plane, dst: *mut W, src: *const W) {
     for i in 0..rows.count.cast_signed() {
         let (to, from) = (dst.wrapping_offset(i * rows.dst), src.wrapping_offset(i * rows.src));
-        // SAFETY: condition 2: every loop has a step.
-        let first = unsafe { from.read_unaligned() };
         for j in 0..row.count.cast_signed() {
+            // SAFETY: one of the words, part of the allocation of the first one by condition 2. Without the promise of `offset` strides
+            // of 2 to 4 do not become shuffles.
+            let from = unsafe { from.offset(j * row.src) };
             // SAFETY: condition 2.
-            let read = || unsafe { from.wrapping_offset(j * row.src).read_unaligned() };
-            let word = if row.src == 0 { first } else { read() };
+            let word = unsafe { from.read_unaligned() };
             // SAFETY: condition 1.
             unsafe { to.wrapping_offset(j * row.dst).write_unaligned(word) };
         }

@@ -53,19 +53,30 @@ impl Store {
         Self { cast, stream, block: Block::new() }
     }
 
+    /// Bytes of an element of the target.
+    pub(super) fn itemsize_bytes(&self) -> usize {
+        self.cast.dst.itemsize_bytes()
+    }
+
     /// How many elements fit into a block, whichever side they are of.
     pub(super) fn block_len(&self) -> usize {
-        BLOCK_BYTES / self.cast.src.itemsize_bytes().max(self.cast.dst.itemsize_bytes())
+        BLOCK_BYTES / self.cast.src.itemsize_bytes().max(self.itemsize_bytes())
     }
 
     /// How many of `count` elements from `dst` on to store at a time where at most so many can be: what is streamed ends with a line.
     pub(super) fn part_len(&self, dst: *mut u8, count: usize, most: usize) -> usize {
-        let itemsize = self.cast.dst.itemsize_bytes();
+        let itemsize = self.itemsize_bytes();
         if self.stream && count > most {
             ending_with_a_line(dst.addr(), most, itemsize)
         } else {
             count.min(most)
         }
+    }
+
+    /// How many of `filled` elements are not worth storing yet, of which so many bytes lie beyond the end of a line: only whole lines
+    /// can be streamed.
+    pub(super) fn kept(&self, bytes: usize, filled: usize) -> usize {
+        if self.stream { (bytes % LINE_BYTES / self.itemsize_bytes()).min(filled) } else { 0 }
     }
 
     /// Stores elements, `stride` elements of the target from one to the next.
@@ -83,7 +94,7 @@ impl Store {
             // SAFETY: the caller's promises; `cast` is the one for both dtypes (C1).
             return unsafe { cast(src.cast(), dst, count) };
         }
-        let step_bytes = stride * self.cast.dst.itemsize_bytes().cast_signed();
+        let step_bytes = stride * self.itemsize_bytes().cast_signed();
         let mut first = 0;
         while first < count {
             let to = dst.wrapping_offset(first.cast_signed() * step_bytes);
@@ -102,7 +113,7 @@ impl Store {
     /// # Safety
     /// As for [`put`](Self::put).
     unsafe fn place(&self, dst: *mut u8, stride: isize, src: *const u8, count: usize) {
-        let itemsize = self.cast.dst.itemsize_bytes();
+        let itemsize = self.itemsize_bytes();
         let len_bytes = count * itemsize;
         if stride != 1 {
             let row = Loop { count, dst: stride, src: 1 };
