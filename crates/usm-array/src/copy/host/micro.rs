@@ -1,6 +1,6 @@
 //! One block of words, transposed into a buffer
 
-use super::store::Word;
+use super::row::Word;
 
 /// Transposes as many rows and columns as come in whole squares: [`load`] with a stride of 1.
 type Squares<W> = unsafe fn(*mut W, usize, *const W, &[isize], usize);
@@ -17,7 +17,7 @@ impl<W: Word> Kernel<W> {
     /// For columns that are so many words apart in the source.
     pub(super) fn new(stride: isize) -> Self {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-        let squares = x86::squares::<W>().filter(|_| stride == 1);
+        let squares = (stride == 1).then(x86::squares::<W>);
         #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
         let squares = None;
         Self { squares, stride }
@@ -87,23 +87,28 @@ unsafe fn load_words<W: Word>(
 /// for words of 8 bytes.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86 {
-    use std::arch::x86_64::*;
+    use std::arch::x86_64::{
+        __m128i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi16,
+        _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
+        _mm_unpacklo_epi64, _mm256_castsi128_si256, _mm256_inserti128_si256, _mm256_storeu_si256,
+        _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    };
 
     use usm_memory::usm_core::bulk::has_avx2;
 
     use super::{Squares, Word};
 
     /// What the processor can execute, with the number of rows and columns at a time.
-    pub(super) fn squares<W: Word>() -> Option<(usize, usize, Squares<W>)> {
-        Some(match (size_of::<W>(), has_avx2()) {
+    pub(super) fn squares<W: Word>() -> (usize, usize, Squares<W>) {
+        match (size_of::<W>(), has_avx2()) {
             (1, _) => (16, 16, squares_8),
             (2, _) => (8, 8, squares_16),
             (4, true) => (8, 4, wide_squares_32),
             (4, false) => (4, 4, squares_32),
             (8, true) => (4, 2, wide_squares_64),
             (8, false) => (2, 2, squares_64),
-            _ => return None,
-        })
+            _ => (1, 1, squares_128),
+        }
     }
 
     macro_rules! squares {
@@ -132,7 +137,7 @@ mod x86 {
                         // lowest bit of the column's; after as many times as there are bits the two have changed places.
                         for _ in 0..N.ilog2() {
                             let mut next = words;
-                            for row in 0..N / 2 {
+                            for row in 0..words.len() / 2 {
                                 next[2 * row] = $low(words[row], words[row + N / 2]);
                                 next[2 * row + 1] = $high(words[row], words[row + N / 2]);
                             }
@@ -161,6 +166,8 @@ mod x86 {
     squares!(squares_16, 8, _mm_unpacklo_epi16, _mm_unpackhi_epi16);
     squares!(squares_32, 4, _mm_unpacklo_epi32, _mm_unpackhi_epi32);
     squares!(squares_64, 2, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
+    // A square of one word stays as it is.
+    squares!(squares_128, 1, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
     squares!(wide wide_squares_32, 4, _mm256_unpacklo_epi32, _mm256_unpackhi_epi32);
     squares!(wide wide_squares_64, 2, _mm256_unpacklo_epi64, _mm256_unpackhi_epi64);
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `threads.rs` | parts of a large copy on several threads |
 //! | `nest.rs` | plans that go row by row |
-//! | `row.rs` | the kernels of rows: dense, strided or repeated words |
+//! | `row.rs` | what words are, and the kernels of their rows |
 //! | `tiles.rs` | plans that transpose, block by block |
 //! | `micro.rs` | one block of words, transposed |
 //! | `narrow.rs` | a few planes to many short rows and back |
@@ -25,7 +25,7 @@ mod threads;
 mod tiles;
 
 pub(super) use ordered::execute_in_order;
-use store::Word;
+use row::Word;
 
 use usm_memory::usm_core::bulk::{self, Machine, stream};
 

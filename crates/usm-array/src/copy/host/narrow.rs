@@ -9,7 +9,8 @@ use std::arch::x86_64::{
 
 use usm_memory::usm_core::bulk::{has_avx2, stream::LINE_BYTES};
 
-use super::store::{BLOCK_BYTES, Block, Store, Word};
+use super::row::Word;
+use super::store::{BLOCK_BYTES, Block, Store};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Tiles, for_each_step};
 
@@ -93,13 +94,14 @@ impl Narrow {
             7 => run::<W, 7>,
             _ => run::<W, MAX_PLANES>,
         };
-        // SAFETY: the caller's promises; so many planes.
+        // SAFETY: the caller's promises; so many planes; there is AVX2 (`of`).
         unsafe { run(self, tiles, cast, stream, dst, src) };
     }
 }
 
 /// # Safety
-/// Those of [`Narrow::execute`], with `N` planes.
+/// Those of [`Narrow::execute`], with `N` planes, and the processor has AVX2.
+#[target_feature(enable = "avx2")]
 unsafe fn run<W: Word, const N: usize>(
     narrow: Narrow,
     tiles: &Tiles,
@@ -123,7 +125,6 @@ unsafe fn run<W: Word, const N: usize>(
     let mut store = Store::new(cast, stream);
     let mut block: Block<{ MAX_PLANES * PLANE_BYTES }> = Block::new();
     let block = block.as_mut_ptr().cast::<W>();
-    let in_block = if to.is_in_planes() { Side { plane: capacity.cast_signed(), row: 1 } } else { to };
     for_each_step(&tiles.outer, |outer_dst, outer_src| {
         let target =
             |at: isize| dst.wrapping_offset((tiles.dst_start + outer_dst + at) * itemsize.cast_signed());
@@ -147,7 +148,15 @@ unsafe fn run<W: Word, const N: usize>(
         while row < rows {
             let count = if row < head { head.min(rows) } else { capacity.min(rows - row) };
             // SAFETY: rows of the plan, as above, into the block, which has place for so many; there is AVX2.
-            unsafe { transpose::<W, N, false>((block, in_block), (source(row), from), count, masks) };
+            let load = |to: Side| unsafe {
+                transpose::<W, N, false>((block, to), (source(row), from), count, masks)
+            };
+            // The compiler knows where a block has its planes or rows.
+            if to.is_in_planes() {
+                load(Side { plane: (PLANE_BYTES / size_of::<W>()).cast_signed(), row: 1 });
+            } else {
+                load(Side { plane: 1, row: N.cast_signed() });
+            }
             let (runs, len) = if to.is_in_planes() { (N, count) } else { (1, count * N) };
             for plane in 0..runs {
                 let words = block.wrapping_add(plane * capacity).cast_const();
@@ -194,6 +203,7 @@ type Transpose<W, const N: usize> =
 /// 2. No word that is written has a byte in common with one that is read or written otherwise.
 /// 3. The processor has AVX2.
 /// 4. With `STREAM`, rows of the target follow each other without a gap, and the first one is at a multiple of 16.
+#[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
     (dst, to): (*mut W, Side),

@@ -5,8 +5,8 @@
 
 use std::ptr;
 
-use super::row::{FAR_BYTES, Kernel, Plane, kernel};
-use super::store::{Block, Store, Word};
+use super::row::{FAR_BYTES, Kernel, Plane, Word, kernel};
+use super::store::{Block, Store};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{CopyPlan, Loop, ONE, for_each_step};
 

@@ -2,8 +2,16 @@
 
 use usm_memory::usm_core::bulk::{copy_bytes, has_avx2};
 
-use super::store::Word;
 use crate::copy::plan::{Loop, ONE};
+
+/// An unsigned integer as large as an element. Every pattern of bytes is one, and none of its bytes is padding.
+pub(super) trait Word: Copy + 'static {}
+
+impl Word for u8 {}
+impl Word for u16 {}
+impl Word for u32 {}
+impl Word for u64 {}
+impl Word for u128 {}
 
 /// Rows of so many bytes are copied without a call.
 pub(super) const SHORT_BYTES: usize = 256;

@@ -7,18 +7,9 @@ use usm_memory::usm_core::bulk::{
     stream::{self, LINE_BYTES},
 };
 
-use super::row::{Plane, kernel, run};
+use super::row::{Plane, Word, kernel, run};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Loop, ONE};
-
-/// An unsigned integer as large as an element. Every pattern of bytes is one, and none of its bytes is padding.
-pub(super) trait Word: Copy + 'static {}
-
-impl Word for u8 {}
-impl Word for u16 {}
-impl Word for u32 {}
-impl Word for u64 {}
-impl Word for u128 {}
 
 /// Bytes of a block: two of them fit into the first level of any cache.
 pub(super) const BLOCK_BYTES: usize = 4096;

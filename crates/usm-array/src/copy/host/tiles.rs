@@ -6,7 +6,8 @@
 use usm_memory::usm_core::bulk::stream::LINE_BYTES;
 
 use super::micro::{Kernel, load};
-use super::store::{Block, Store, Word};
+use super::row::Word;
+use super::store::{Block, Store};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Loop, Tiles, for_each_step};
 use crate::layout::Axes;
