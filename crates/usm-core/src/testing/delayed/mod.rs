@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use self::schedule::PrematureFree;
 use self::schedule::{Operation, Schedule, Work};
 use super::Call;
-use super::forward::signatures::*;
+use super::call::signatures::*;
 use crate::Error;
 
 /// Default of the most calls that an operation is held back.
