@@ -162,7 +162,7 @@ unsafe impl Backend for HostBackend {
 
     unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo {
         // SAFETY: O1: the handle is live.
-        unsafe { SimulatedDevice::clone_raw(device) }.info()
+        unsafe { SimulatedDevice::clone_raw(device) }.facts.info()
     }
 
     fn platforms(&self) -> Result<Vec<RawPlatform>> {
