@@ -77,9 +77,13 @@ macro_rules! methods {
         /// Methods of an `unsafe impl Backend` that hand the call to `self.inner` with the same arguments, through
         /// `self.around(call, run)`, which decides when to run it, if at all. `all` stands for every method but
         /// `runs_host_tasks`, which is no call, and `most` for all of these but `device_info`.
+        /// Methods after `held_back:` hand the call to `self.submit` instead.
         macro_rules! forward {
             (all) => {
                 forward!(most, device_info);
+            };
+            (held_back: $d($d method:ident),+) => {
+                $d(forward!(@ held_back $d method);)+
             };
             ($d($d method:ident),+ $d(,)?) => {
                 $d(forward!(@ $d method);)+
@@ -120,6 +124,12 @@ macro_rules! methods {
                     })
                 }
             };)+
+            $((@ held_back $name) => {
+                unsafe fn $name(&self, $($argument: $type),*) -> $answer {
+                    // SAFETY: the promises of the method.
+                    unsafe { self.submit(Call::$variant $({ $($field: $value),+ })?, None) }
+                }
+            };)+
         }
     };
 }
@@ -154,13 +164,13 @@ methods!($
     Memcpy true [unsafe] memcpy(
         queue: RawQueue, dst: *mut u8, src: *const u8, len_bytes: usize, dependencies: &[RawEvent]
     ) -> Result<RawEvent> {
-        queue: RawQueue = queue, dst: usize = dst.addr(), src: usize = src.addr(), len_bytes: usize = len_bytes,
+        queue: RawQueue = queue, dst: usize = dst.expose_provenance(), src: usize = src.expose_provenance(), len_bytes: usize = len_bytes,
         dependencies: Vec<RawEvent> = dependencies.to_vec(),
     };
     Fill true [unsafe] fill(
         queue: RawQueue, dst: *mut u8, pattern: &[u8], count: usize, dependencies: &[RawEvent]
     ) -> Result<RawEvent> {
-        queue: RawQueue = queue, dst: usize = dst.addr(), pattern: Vec<u8> = pattern.to_vec(), count: usize = count,
+        queue: RawQueue = queue, dst: usize = dst.expose_provenance(), pattern: Vec<u8> = pattern.to_vec(), count: usize = count,
         dependencies: Vec<RawEvent> = dependencies.to_vec(),
     };
     Prefetch true [unsafe] prefetch(queue: RawQueue, address: usize, len_bytes: usize, dependencies: &[RawEvent])
@@ -179,7 +189,7 @@ methods!($
     HostTask true [unsafe] host_task(queue: RawQueue, memory: &[TaskMemory], task: HostTask, dependencies: &[RawEvent])
         -> Result<RawEvent> {
         queue: RawQueue = queue,
-        memory: Vec<(usize, usize)> = memory.iter().map(|range| (range.start.addr(), range.len_bytes)).collect(),
+        memory: Vec<(usize, usize)> = memory.iter().map(|range| (range.start.expose_provenance(), range.len_bytes)).collect(),
         dependencies: Vec<RawEvent> = dependencies.to_vec(),
     };
     Wait true [unsafe] wait(event: RawEvent) -> Result<()> { event: RawEvent = event };
