@@ -55,11 +55,8 @@ impl SyclSide {
 }
 
 pub(super) fn devices_of(backend: &Arc<dyn Backend>) -> Result<Vec<Device>> {
-    let wrap = |raw| {
-        // SAFETY: fresh handles of this backend.
-        unsafe { Device::from_raw(Arc::clone(backend), raw) }
-    };
-    Ok(backend.root_devices()?.into_iter().map(wrap).collect())
+    // SAFETY: fresh handles of this backend.
+    Ok(unsafe { Device::list(backend, backend.root_devices()?) })
 }
 
 /// Whether this is a forked child that inherited the SYCL runtime. dpctl may have loaded it in the parent.
