@@ -23,7 +23,7 @@ pub(crate) fn pci_bus_id(device: usize) -> String {
 /// The value of a `CUdevice_attribute`; `None` for an attribute that this driver does not know.
 pub(crate) fn attribute(device: usize, attribute: c_int) -> Option<c_int> {
     Some(match attribute {
-        1 | 2 | 3 => 1024, // threads of a block, in all, in x, and in y
+        1..=3 => 1024, // threads of a block, in all, in x, and in y
         4 => 64,           // in z
         5 => c_int::MAX,   // blocks of a grid in x
         6 | 7 => 65_535,   // in y and z

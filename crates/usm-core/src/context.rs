@@ -3,14 +3,13 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::backend::{Backend, ExternalKind, RawContext, RawHandle};
 use crate::fork::ForkOnce;
 use crate::queue::ExternalHandle;
-use crate::{BackendId, Device, Error, PointerInfo, Queue, QueueProperties, Result, Runtime};
+use crate::{Device, Error, PointerInfo, Queue, QueueProperties, Result, Runtime};
 
 owned_handle!(
     /// Owner of a raw context.
@@ -89,20 +88,6 @@ impl Context {
         ExternalHandle::new(self.backend(), RawHandle::Context(self.raw()))
     }
 
-    pub(crate) fn raw(&self) -> RawContext {
-        self.inner.handle.raw()
-    }
-
-    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
-        self.inner.handle.backend()
-    }
-
-    /// The backend that implements the context.
-    #[must_use]
-    pub fn backend_id(&self) -> BackendId {
-        self.backend().id()
-    }
-
     /// A number that no other live context has. All handles of the context have the same.
     #[must_use]
     pub fn id(&self) -> u64 {
@@ -150,11 +135,8 @@ impl Context {
     pub fn devices(&self) -> Result<Vec<Device>> {
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().context_devices(self.raw()) }?;
-        let wrap = |raw| {
-            // SAFETY: fresh handles of this backend.
-            unsafe { Device::from_raw(Arc::clone(self.backend()), raw) }
-        };
-        Ok(raw.into_iter().map(wrap).collect())
+        // SAFETY: fresh handles of this backend.
+        Ok(unsafe { Device::list(self.backend(), raw) })
     }
 
     /// A new queue on a device of this context.
@@ -202,27 +184,9 @@ impl Context {
     pub fn attached<T: Any>(&self) -> Option<&T> {
         self.inner.attached.get()?.downcast_ref()
     }
-
-    /// The value of SYCL's `std::hash`: equal for equal contexts, in this and in other libraries.
-    #[must_use]
-    pub fn hash_value(&self) -> u64 {
-        self.inner.handle.hash_value()
-    }
 }
 
-impl PartialEq for Context {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.handle.same(&other.inner.handle)
-    }
-}
-
-impl Eq for Context {}
-
-impl Hash for Context {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash_value());
-    }
-}
+identity!(Context, RawContext, "context");
 
 impl fmt::Display for Context {
     /// Its number and its devices, as errors name it.

@@ -1,4 +1,4 @@
-//! The one shape that all safe handle types share: a backend and an owned raw handle in an `Arc`.
+//! The shape that all safe handle types share, a backend and an owned raw handle in an `Arc`, and the identity of those that have one.
 
 /// Defines the private owner of one raw handle: released exactly once, on the backend that made it.
 macro_rules! owned_handle {
@@ -32,33 +32,62 @@ macro_rules! owned_handle {
             pub(crate) fn raw(&self) -> $crate::backend::$raw {
                 self.raw
             }
-
-            /// Whether both handles name the same SYCL object.
-            #[allow(dead_code, reason = "events and kernels have no equality")]
-            pub(crate) fn same(&self, other: &Self) -> bool {
-                if !std::sync::Arc::ptr_eq(&self.backend, &other.backend) {
-                    return false;
-                }
-                let (a, b) = (
-                    $crate::backend::RawHandle::$variant(self.raw),
-                    $crate::backend::RawHandle::$variant(other.raw),
-                );
-                // SAFETY: both handles are live on this backend (H1).
-                unsafe { self.backend.same(a, b) }
-            }
-
-            /// The same for all handles of one SYCL object.
-            #[allow(dead_code, reason = "as `same`")]
-            pub(crate) fn hash_value(&self) -> u64 {
-                // SAFETY: the handle is live on this backend (H1).
-                unsafe { self.backend.hash($crate::backend::RawHandle::$variant(self.raw)) }
-            }
         }
 
         impl Drop for $owner {
             fn drop(&mut self) {
                 // SAFETY: H1: the handle is live and this is its only release.
                 unsafe { self.backend.release($crate::backend::RawHandle::$variant(self.raw)) };
+            }
+        }
+    };
+}
+
+/// What all safe handle types do whose clones and copies are equal. The type has a field `inner: Arc<_>` with a field `handle`.
+macro_rules! identity {
+    ($object:ident, $raw:ident, $name:literal) => {
+        impl $object {
+            /// The handle, live as long as `self`.
+            pub(crate) fn raw(&self) -> $crate::backend::$raw {
+                self.inner.handle.raw()
+            }
+
+            pub(crate) fn backend(&self) -> &std::sync::Arc<dyn $crate::backend::Backend> {
+                self.inner.handle.backend()
+            }
+
+            #[doc = concat!("The backend that implements the ", $name, ".")]
+            #[must_use]
+            pub fn backend_id(&self) -> $crate::BackendId {
+                self.backend().id()
+            }
+
+            #[doc = concat!(
+                "The value of SYCL's `std::hash`: equal for equal ", $name, "s, in this and in other libraries."
+            )]
+            #[must_use]
+            pub fn hash_value(&self) -> u64 {
+                // SAFETY: the handle is live on this backend (H1).
+                unsafe { self.backend().hash($crate::backend::RawHandle::$object(self.raw())) }
+            }
+        }
+
+        impl PartialEq for $object {
+            /// Whether both name the same SYCL object.
+            fn eq(&self, other: &Self) -> bool {
+                let [a, b] = [self, other].map(|object| $crate::backend::RawHandle::$object(object.raw()));
+                std::sync::Arc::ptr_eq(&self.inner, &other.inner)
+                    || std::sync::Arc::ptr_eq(self.backend(), other.backend())
+                        // SAFETY: both handles are live on this backend (H1).
+                        && unsafe { self.backend().same(a, b) }
+            }
+        }
+
+        impl Eq for $object {}
+
+        impl std::hash::Hash for $object {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                state.write_u64(self.hash_value());
             }
         }
     };

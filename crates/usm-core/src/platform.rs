@@ -1,12 +1,11 @@
 //! A platform: the devices that one driver brings.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::backend::{Backend, PlatformInfo, RawPlatform};
 use crate::fork::ForkOnce;
-use crate::{BackendId, Context, Device, Error, Result};
+use crate::{Context, Device, Error, Result};
 
 owned_handle!(
     /// Owner of a raw platform.
@@ -56,20 +55,6 @@ impl Platform {
         Ok(backend.platforms()?.into_iter().map(wrap).collect())
     }
 
-    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
-        self.inner.handle.backend()
-    }
-
-    pub(crate) fn raw(&self) -> RawPlatform {
-        self.inner.handle.raw()
-    }
-
-    /// The backend that implements the platform.
-    #[must_use]
-    pub fn backend_id(&self) -> BackendId {
-        self.backend().id()
-    }
-
     /// Name, vendor, version and backend of the platform.
     #[must_use]
     pub fn info(&self) -> &PlatformInfo {
@@ -86,11 +71,8 @@ impl Platform {
     pub fn devices(&self) -> Result<Vec<Device>> {
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().platform_devices(self.inner.handle.raw()) }?;
-        let wrap = |raw| {
-            // SAFETY: fresh handles of this backend.
-            unsafe { Device::from_raw(Arc::clone(self.backend()), raw) }
-        };
-        Ok(raw.into_iter().map(wrap).collect())
+        // SAFETY: fresh handles of this backend.
+        Ok(unsafe { Device::list(self.backend(), raw) })
     }
 
     /// The context over all root devices of the platform that its devices use by default.
@@ -101,27 +83,9 @@ impl Platform {
         let none = Error::Backend { backend: self.backend_id(), call: "default_context" };
         self.devices()?.first().ok_or(none)?.default_context()
     }
-
-    /// The value of SYCL's `std::hash`: equal for equal platforms, in this and in other libraries.
-    #[must_use]
-    pub fn hash_value(&self) -> u64 {
-        self.inner.handle.hash_value()
-    }
 }
 
-impl PartialEq for Platform {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.handle.same(&other.inner.handle)
-    }
-}
-
-impl Eq for Platform {}
-
-impl Hash for Platform {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash_value());
-    }
-}
+identity!(Platform, RawPlatform, "platform");
 
 impl fmt::Debug for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

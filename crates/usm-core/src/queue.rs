@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +12,7 @@ use crate::backend::{
     Backend, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
 use crate::fork::{ForkOnce, PerProcess, is_forked_child};
-use crate::{Allocation, BackendId, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
+use crate::{Allocation, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
 
 owned_handle!(
     /// Owner of a raw queue.
@@ -139,20 +138,6 @@ impl Queue {
     pub(crate) fn raw_for_others(&self) -> RawQueue {
         self.inner.is_known_elsewhere.store(true, Ordering::Release);
         self.raw()
-    }
-
-    pub(crate) fn raw(&self) -> RawQueue {
-        self.inner.handle.raw()
-    }
-
-    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
-        self.inner.handle.backend()
-    }
-
-    /// The backend that implements the queue.
-    #[must_use]
-    pub fn backend_id(&self) -> BackendId {
-        self.backend().id()
     }
 
     /// The queue's context.
@@ -589,27 +574,9 @@ impl Queue {
                 && self.context() == other.context()
                 && self.device() == other.device())
     }
-
-    /// The value of SYCL's `std::hash`: equal for equal queues, in this and in other libraries.
-    #[must_use]
-    pub fn hash_value(&self) -> u64 {
-        self.inner.handle.hash_value()
-    }
 }
 
-impl PartialEq for Queue {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.handle.same(&other.inner.handle)
-    }
-}
-
-impl Eq for Queue {}
-
-impl Hash for Queue {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash_value());
-    }
-}
+identity!(Queue, RawQueue, "queue");
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,6 +7,7 @@ macro_rules! raw_handle {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(transparent)]
         pub struct $name(NonNull<c_void>);
 
         impl $name {
@@ -49,6 +50,7 @@ raw_handle!(
 
 /// A handle of any type, for the calls that treat them alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)] // copies of this library pass it (`host/shared/`)
 pub enum RawHandle {
     /// A platform.
     Platform(RawPlatform),

@@ -1,9 +1,7 @@
 //! Composite devices, which a runtime combines from several devices: the extension `sycl_ext_oneapi_composite_device`.
 
-use std::sync::Arc;
-
 use super::Device;
-use crate::backend::{Backend, Composites, RawDevice};
+use crate::backend::Composites;
 use crate::{Platform, Result};
 
 impl Device {
@@ -15,7 +13,7 @@ impl Device {
         // SAFETY: the handle is live (H1).
         let found = unsafe { self.backend().composites(Composites::ComponentsOf(self.raw())) }?;
         // SAFETY: fresh handles of this backend.
-        Ok(unsafe { wrap(self.backend(), found) })
+        Ok(unsafe { Device::list(self.backend(), found) })
     }
 
     /// The composite device that this device is a component of, if it is one.
@@ -26,7 +24,7 @@ impl Device {
         // SAFETY: the handle is live (H1).
         let found = unsafe { self.backend().composites(Composites::WithComponent(self.raw())) }?;
         // SAFETY: fresh handles of this backend.
-        Ok(unsafe { wrap(self.backend(), found) }.pop())
+        Ok(unsafe { Device::list(self.backend(), found) }.pop())
     }
 }
 
@@ -39,16 +37,6 @@ impl Platform {
         // SAFETY: the handle is live (H1).
         let found = unsafe { self.backend().composites(Composites::OfPlatform(self.raw())) }?;
         // SAFETY: fresh handles of this backend.
-        Ok(unsafe { wrap(self.backend(), found) })
+        Ok(unsafe { Device::list(self.backend(), found) })
     }
-}
-
-/// # Safety
-/// 1. `found` are live handles of `backend` whose references the caller gives away.
-unsafe fn wrap(backend: &Arc<dyn Backend>, found: Vec<RawDevice>) -> Vec<Device> {
-    let one = |raw| {
-        // SAFETY: the caller's promise 1.
-        unsafe { Device::from_raw(Arc::clone(backend), raw) }
-    };
-    found.into_iter().map(one).collect()
 }

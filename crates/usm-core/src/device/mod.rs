@@ -5,13 +5,12 @@ mod partition;
 mod peer;
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::slice::from_ref;
 use std::sync::Arc;
 
 use crate::backend::{Backend, RawDevice};
 use crate::fork::ForkOnce;
-use crate::{BackendId, Context, DeviceInfo, FilterSelector, MemoryFigures, Platform, Result, UsmKind};
+use crate::{Context, DeviceInfo, FilterSelector, MemoryFigures, Platform, Result, UsmKind};
 
 owned_handle!(
     /// Owner of a raw device.
@@ -53,25 +52,15 @@ impl Device {
 
     /// The root devices of a backend, in its order.
     pub(crate) fn roots_of(backend: &Arc<dyn Backend>) -> Result<Vec<Self>> {
-        let wrap = |raw| {
-            // SAFETY: fresh handles of this backend.
-            unsafe { Self::from_raw(Arc::clone(backend), raw) }
-        };
-        Ok(backend.root_devices()?.into_iter().map(wrap).collect())
+        // SAFETY: fresh handles of this backend.
+        Ok(unsafe { Self::list(backend, backend.root_devices()?) })
     }
 
-    pub(crate) fn raw(&self) -> RawDevice {
-        self.inner.handle.raw()
-    }
-
-    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
-        self.inner.handle.backend()
-    }
-
-    /// The backend that implements the device.
-    #[must_use]
-    pub fn backend_id(&self) -> BackendId {
-        self.backend().id()
+    /// # Safety
+    /// 1. `found` are live handles of `backend` whose references the caller gives away.
+    pub(crate) unsafe fn list(backend: &Arc<dyn Backend>, found: Vec<RawDevice>) -> Vec<Self> {
+        // SAFETY: the caller's promise 1.
+        found.into_iter().map(|raw| unsafe { Self::from_raw(Arc::clone(backend), raw) }).collect()
     }
 
     /// The facts about the device.
@@ -180,27 +169,9 @@ impl Device {
             }
         }
     }
-
-    /// The value of SYCL's `std::hash`: equal for equal devices, in this and in other libraries.
-    #[must_use]
-    pub fn hash_value(&self) -> u64 {
-        self.inner.handle.hash_value()
-    }
 }
 
-impl PartialEq for Device {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.handle.same(&other.inner.handle)
-    }
-}
-
-impl Eq for Device {}
-
-impl Hash for Device {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash_value());
-    }
-}
+identity!(Device, RawDevice, "device");
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

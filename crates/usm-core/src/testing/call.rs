@@ -1,21 +1,37 @@
-//! Calls of a backend as data: the method and its arguments.
+//! The methods of `Backend`, listed once: calls as data, and the forwarding of all decorators.
 
 use std::ffi::CString;
 use std::fmt;
 
-use crate::backend::{
-    Composites, ExternalKind, Partition, PeerAccess, QueueProperties, RawBundle, RawContext, RawDevice,
-    RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue,
-};
-use crate::{ExecutionRange, KernelArgument, UsmKind};
+use self::signatures::*;
 
+/// The types in the methods' signatures, which a file that uses `forward!` imports.
+pub(super) mod signatures {
+    pub(in crate::testing) use std::ffi::{CStr, c_void};
+    pub(in crate::testing) use std::ptr::NonNull;
+
+    pub(in crate::testing) use crate::backend::{
+        Backend, BackendId, Composites, DeviceInfo, EventStatus, ExternalKind, HostTask, MemoryFigures,
+        Partition, PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawBundle,
+        RawContext, RawDevice, RawEvent, RawHandle, RawKernel, RawPlatform, RawQueue, TaskMemory,
+    };
+    pub(in crate::testing) use crate::{
+        ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind,
+    };
+}
+
+/// Each line is a variant, whether the method can return a failure, the method, and the fields of the variant with their values. The
+/// first token is a dollar sign, for the macro that this macro defines.
 macro_rules! methods {
-    ($($variant:ident, $name:literal, $fallible:literal;)+) => {
-        /// A method of [`Backend`](crate::backend::Backend), except `id`, which calls no runtime.
+    ($d:tt $(
+        $variant:ident $fallible:literal $([$safety:ident])? $name:ident($($argument:ident: $type:ty),*) -> $answer:ty
+        $({ $($field:ident: $kind:ty = $value:expr),+ $(,)? })?;
+    )+) => {
+        /// A method of [`Backend`], except `id`, which calls no runtime.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Method {
-            $(#[doc = concat!("`Backend::", $name, "`.")] $variant,)+
+            $(#[doc = concat!("`Backend::", stringify!($name), "`.")] $variant,)+
         }
 
         impl Method {
@@ -26,7 +42,7 @@ macro_rules! methods {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $name,)+
+                    $(Self::$variant => stringify!($name),)+
                 }
             }
 
@@ -39,6 +55,15 @@ macro_rules! methods {
             }
         }
 
+        /// One call of a backend. Memory is named by its address, a range of it by address and length in bytes. A call keeps no object
+        /// alive.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "variants and fields have the names of `Backend`'s methods and arguments")]
+        #[non_exhaustive]
+        pub enum Call {
+            $($variant $({ $($field: $kind),+ })?,)+
+        }
+
         impl Call {
             /// The method that was called.
             #[must_use]
@@ -48,113 +73,204 @@ macro_rules! methods {
                 }
             }
         }
+
+        /// Methods of an `unsafe impl Backend` that hand the call to `self.inner` with the same arguments, through
+        /// `self.around(call, run)`, which decides when to run it, if at all. `all` stands for every method but
+        /// `runs_host_tasks`, which is no call, and `most` for all of these but `device_info`.
+        /// Methods after `held_back:` hand the call to `self.submit` instead.
+        macro_rules! forward {
+            (all) => {
+                forward!(most, device_info);
+            };
+            (held_back: $d($d method:ident),+) => {
+                $d(forward!(@ held_back $d method);)+
+            };
+            ($d($d method:ident),+ $d(,)?) => {
+                $d(forward!(@ $d method);)+
+            };
+            (@ most) => {
+                forward!(
+                    id, root_devices, default_context, create_context, context_id, context_devices, create_queue,
+                    queue_parts, same, hash, release, allocate, free, pointer_info, pointer_device, memcpy, fill,
+                    prefetch, mem_advise, barrier, wait, event_status, event_times, event_dependencies,
+                    import_external, export_external, delete_external, create_bundle, bundle_kernel, kernel_info,
+                    submit_kernel, platforms, platform_info, platform_devices, device_platform, composites,
+                    parent_device, sub_devices, can_access_peer, set_peer_access, host_reachable, host_task, facts,
+                );
+            };
+            (@ id) => {
+                fn id(&self) -> BackendId {
+                    self.inner.id()
+                }
+            };
+            (@ runs_host_tasks) => {
+                fn runs_host_tasks(&self) -> bool {
+                    self.inner.runs_host_tasks()
+                }
+            };
+            // Facts about the machine, which no decorator changes.
+            (@ facts) => {
+                fn check_process(&self) -> Result<()> {
+                    self.inner.check_process()
+                }
+
+                fn queue_properties(&self, asked: QueueProperties) -> QueueProperties {
+                    self.inner.queue_properties(asked)
+                }
+
+                unsafe fn memory_figures(&self, device: RawDevice) -> Option<MemoryFigures> {
+                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    unsafe { self.inner.memory_figures(device) }
+                }
+
+                unsafe fn check_device(&self, device: RawDevice) -> Result<()> {
+                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    unsafe { self.inner.check_device(device) }
+                }
+
+                unsafe fn native_stream(&self, queue: RawQueue) -> Option<usize> {
+                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    unsafe { self.inner.native_stream(queue) }
+                }
+
+                unsafe fn queue_on_stream(&self, device: RawDevice, stream: usize) -> Result<RawQueue> {
+                    // SAFETY: the caller's promises; the handle is `inner`'s own.
+                    unsafe { self.inner.queue_on_stream(device, stream) }
+                }
+            };
+            (@ host_reachable) => {
+                // Whatever happens to device memory is to pass through here.
+                unsafe fn host_reachable(&self, _device: RawDevice, kind: UsmKind) -> bool {
+                    kind.is_host_accessible()
+                }
+            };
+            $((@ $name) => {
+                #[allow(unused_unsafe, reason = "two methods are safe")]
+                $($safety)? fn $name(&self, $($argument: $type),*) -> $answer {
+                    self.around(Call::$variant $({ $($field: $value),+ })?, || {
+                        // SAFETY: the caller promises for its arguments what `inner` asks for; the handles among them are
+                        // `inner`'s own.
+                        unsafe { self.inner.$name($($argument),*) }
+                    })
+                }
+            };)+
+            $((@ held_back $name) => {
+                unsafe fn $name(&self, $($argument: $type),*) -> $answer {
+                    // SAFETY: the promises of the method.
+                    unsafe { self.submit(Call::$variant $({ $($field: $value),+ })?, None) }
+                }
+            };)+
+        }
     };
 }
 
-methods!(
-    RootDevices, "root_devices", true;
-    DeviceInfo, "device_info", false;
-    DefaultContext, "default_context", true;
-    CreateContext, "create_context", true;
-    ContextId, "context_id", false;
-    ContextDevices, "context_devices", true;
-    CreateQueue, "create_queue", true;
-    QueueParts, "queue_parts", true;
-    Same, "same", false;
-    Hash, "hash", false;
-    Release, "release", false;
-    Allocate, "allocate", true;
-    Free, "free", false;
-    PointerInfo, "pointer_info", false;
-    PointerDevice, "pointer_device", true;
-    Memcpy, "memcpy", true;
-    Fill, "fill", true;
-    Prefetch, "prefetch", true;
-    MemAdvise, "mem_advise", true;
-    Barrier, "barrier", true;
-    HostTask, "host_task", true;
-    Wait, "wait", true;
-    EventStatus, "event_status", false;
-    EventTimes, "event_times", true;
-    EventDependencies, "event_dependencies", true;
-    ImportExternal, "import_external", true;
-    ExportExternal, "export_external", true;
-    DeleteExternal, "delete_external", false;
-    CreateBundle, "create_bundle", true;
-    BundleKernel, "bundle_kernel", true;
-    KernelInfo, "kernel_info", true;
-    SubmitKernel, "submit_kernel", true;
+methods!($
+    RootDevices true root_devices() -> Result<Vec<RawDevice>>;
+    DeviceInfo false [unsafe] device_info(device: RawDevice) -> DeviceInfo { device: RawDevice = device };
+    DefaultContext true [unsafe] default_context(device: RawDevice) -> Result<RawContext>
+        { device: RawDevice = device };
+    CreateContext true [unsafe] create_context(devices: &[RawDevice]) -> Result<RawContext>
+        { devices: Vec<RawDevice> = devices.to_vec() };
+    ContextId false [unsafe] context_id(context: RawContext) -> u64 { context: RawContext = context };
+    ContextDevices true [unsafe] context_devices(context: RawContext) -> Result<Vec<RawDevice>>
+        { context: RawContext = context };
+    CreateQueue true [unsafe] create_queue(context: RawContext, device: RawDevice, properties: QueueProperties)
+        -> Result<RawQueue>
+        { context: RawContext = context, device: RawDevice = device, properties: QueueProperties = properties };
+    QueueParts true [unsafe] queue_parts(queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)>
+        { queue: RawQueue = queue };
+    Same false [unsafe] same(a: RawHandle, b: RawHandle) -> bool { a: RawHandle = a, b: RawHandle = b };
+    Hash false [unsafe] hash(handle: RawHandle) -> u64 { handle: RawHandle = handle };
+    Release false [unsafe] release(handle: RawHandle) -> () { handle: RawHandle = handle };
+    Allocate true [unsafe] allocate(queue: RawQueue, kind: UsmKind, len_bytes: usize, align_bytes: usize)
+        -> Option<NonNull<u8>>
+        { queue: RawQueue = queue, kind: UsmKind = kind, len_bytes: usize = len_bytes, align_bytes: usize = align_bytes };
+    Free false [unsafe] free(context: RawContext, block: NonNull<u8>) -> ()
+        { context: RawContext = context, block: usize = block.addr().get() };
+    PointerInfo false [unsafe] pointer_info(context: RawContext, address: usize) -> Option<PointerInfo>
+        { context: RawContext = context, address: usize = address };
+    PointerDevice true [unsafe] pointer_device(context: RawContext, address: usize) -> Result<RawDevice>
+        { context: RawContext = context, address: usize = address };
+    Memcpy true [unsafe] memcpy(
+        queue: RawQueue, dst: *mut u8, src: *const u8, len_bytes: usize, dependencies: &[RawEvent]
+    ) -> Result<RawEvent> {
+        queue: RawQueue = queue, dst: usize = dst.expose_provenance(), src: usize = src.expose_provenance(), len_bytes: usize = len_bytes,
+        dependencies: Vec<RawEvent> = dependencies.to_vec(),
+    };
+    Fill true [unsafe] fill(
+        queue: RawQueue, dst: *mut u8, pattern: &[u8], count: usize, dependencies: &[RawEvent]
+    ) -> Result<RawEvent> {
+        queue: RawQueue = queue, dst: usize = dst.expose_provenance(), pattern: Vec<u8> = pattern.to_vec(), count: usize = count,
+        dependencies: Vec<RawEvent> = dependencies.to_vec(),
+    };
+    Prefetch true [unsafe] prefetch(queue: RawQueue, address: usize, len_bytes: usize, dependencies: &[RawEvent])
+        -> Result<RawEvent> {
+        queue: RawQueue = queue, address: usize = address, len_bytes: usize = len_bytes,
+        dependencies: Vec<RawEvent> = dependencies.to_vec(),
+    };
+    MemAdvise true [unsafe] mem_advise(
+        queue: RawQueue, address: usize, len_bytes: usize, advice: i32, dependencies: &[RawEvent]
+    ) -> Result<RawEvent> {
+        queue: RawQueue = queue, address: usize = address, len_bytes: usize = len_bytes, advice: i32 = advice,
+        dependencies: Vec<RawEvent> = dependencies.to_vec(),
+    };
+    Barrier true [unsafe] barrier(queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent>
+        { queue: RawQueue = queue, events: Vec<RawEvent> = events.to_vec() };
+    HostTask true [unsafe] host_task(queue: RawQueue, memory: &[TaskMemory], task: HostTask, dependencies: &[RawEvent])
+        -> Result<RawEvent> {
+        queue: RawQueue = queue,
+        memory: Vec<(usize, usize)> = memory.iter().map(|range| (range.start.expose_provenance(), range.len_bytes)).collect(),
+        dependencies: Vec<RawEvent> = dependencies.to_vec(),
+    };
+    Wait true [unsafe] wait(event: RawEvent) -> Result<()> { event: RawEvent = event };
+    EventStatus false [unsafe] event_status(event: RawEvent) -> EventStatus { event: RawEvent = event };
+    EventTimes true [unsafe] event_times(event: RawEvent) -> Result<ProfilingTimes> { event: RawEvent = event };
+    EventDependencies true [unsafe] event_dependencies(event: RawEvent) -> Result<Vec<RawEvent>>
+        { event: RawEvent = event };
+    ImportExternal true [unsafe] import_external(kind: ExternalKind, pointer: *mut c_void) -> Result<RawHandle>
+        { kind: ExternalKind = kind, pointer: usize = pointer.addr() };
+    ExportExternal true [unsafe] export_external(handle: RawHandle) -> Result<NonNull<c_void>>
+        { handle: RawHandle = handle };
+    DeleteExternal false [unsafe] delete_external(kind: ExternalKind, pointer: NonNull<c_void>) -> ()
+        { kind: ExternalKind = kind, pointer: usize = pointer.addr().get() };
+    CreateBundle true [unsafe] create_bundle(
+        context: RawContext, device: RawDevice, code: KernelCode<'_>, options: &CStr
+    ) -> Result<RawBundle> {
+        context: RawContext = context, device: RawDevice = device, language: &'static str = code.language(),
+        code: Vec<u8> = code.as_bytes().to_vec(), options: CString = options.to_owned(),
+    };
+    BundleKernel true [unsafe] bundle_kernel(bundle: RawBundle, name: &CStr) -> Option<RawKernel>
+        { bundle: RawBundle = bundle, name: CString = name.to_owned() };
+    KernelInfo true [unsafe] kernel_info(kernel: RawKernel, device: RawDevice) -> Result<KernelInfo>
+        { kernel: RawKernel = kernel, device: RawDevice = device };
+    SubmitKernel true [unsafe] submit_kernel(
+        queue: RawQueue, kernel: RawKernel, arguments: &[KernelArgument], range: &ExecutionRange,
+        dependencies: &[RawEvent]
+    ) -> Result<RawEvent> {
+        queue: RawQueue = queue, kernel: RawKernel = kernel, arguments: Vec<KernelArgument> = arguments.to_vec(),
+        range: ExecutionRange = *range, dependencies: Vec<RawEvent> = dependencies.to_vec(),
+    };
 
-    Platforms, "platforms", true;
-    PlatformInfo, "platform_info", false;
-    PlatformDevices, "platform_devices", true;
-    DevicePlatform, "device_platform", true;
-    Composites, "composites", true;
-    ParentDevice, "parent_device", true;
-    SubDevices, "sub_devices", true;
-    CanAccessPeer, "can_access_peer", false;
-    SetPeerAccess, "set_peer_access", true;
+    Platforms true platforms() -> Result<Vec<RawPlatform>>;
+    PlatformInfo false [unsafe] platform_info(platform: RawPlatform) -> PlatformInfo
+        { platform: RawPlatform = platform };
+    PlatformDevices true [unsafe] platform_devices(platform: RawPlatform) -> Result<Vec<RawDevice>>
+        { platform: RawPlatform = platform };
+    DevicePlatform true [unsafe] device_platform(device: RawDevice) -> Result<RawPlatform>
+        { device: RawDevice = device };
+    Composites true [unsafe] composites(asked: Composites) -> Result<Vec<RawDevice>> { asked: Composites = asked };
+    ParentDevice true [unsafe] parent_device(device: RawDevice) -> Result<Option<RawDevice>>
+        { device: RawDevice = device };
+    SubDevices true [unsafe] sub_devices(device: RawDevice, partition: &Partition) -> Result<Vec<RawDevice>>
+        { device: RawDevice = device, partition: Partition = partition.clone() };
+    CanAccessPeer false [unsafe] can_access_peer(device: RawDevice, peer: RawDevice, access: PeerAccess) -> bool
+        { device: RawDevice = device, peer: RawDevice = peer, access: PeerAccess = access };
+    SetPeerAccess true [unsafe] set_peer_access(device: RawDevice, peer: RawDevice, enabled: bool) -> Result<bool>
+        { device: RawDevice = device, peer: RawDevice = peer, enabled: bool = enabled };
 );
 
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
-}
-
-/// One call of a backend. Memory is named by its address. A call keeps no object alive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "variants and fields have the names of `Backend`'s methods and arguments")]
-#[non_exhaustive]
-// One line a variant, as long as it fits.
-#[rustfmt::skip]
-pub enum Call {
-    RootDevices,
-    DeviceInfo { device: RawDevice },
-    DefaultContext { device: RawDevice },
-    CreateContext { devices: Vec<RawDevice> },
-    ContextId { context: RawContext },
-    ContextDevices { context: RawContext },
-    CreateQueue { context: RawContext, device: RawDevice, properties: QueueProperties },
-    QueueParts { queue: RawQueue },
-    Same { a: RawHandle, b: RawHandle },
-    Hash { handle: RawHandle },
-    Release { handle: RawHandle },
-    Allocate { queue: RawQueue, kind: UsmKind, len_bytes: usize, align_bytes: usize },
-    Free { context: RawContext, block: usize },
-    PointerInfo { context: RawContext, address: usize },
-    PointerDevice { context: RawContext, address: usize },
-    Memcpy { queue: RawQueue, dst: usize, src: usize, len_bytes: usize, dependencies: Vec<RawEvent> },
-    Fill { queue: RawQueue, dst: usize, pattern: Vec<u8>, count: usize, dependencies: Vec<RawEvent> },
-    Prefetch { queue: RawQueue, address: usize, len_bytes: usize, dependencies: Vec<RawEvent> },
-    MemAdvise { queue: RawQueue, address: usize, len_bytes: usize, advice: i32, dependencies: Vec<RawEvent> },
-    Barrier { queue: RawQueue, events: Vec<RawEvent> },
-    /// Each range of memory as its address and length in bytes.
-    HostTask { queue: RawQueue, memory: Vec<(usize, usize)>, dependencies: Vec<RawEvent> },
-    Wait { event: RawEvent },
-    EventStatus { event: RawEvent },
-    EventTimes { event: RawEvent },
-    EventDependencies { event: RawEvent },
-    ImportExternal { kind: ExternalKind, pointer: usize },
-    ExportExternal { handle: RawHandle },
-    DeleteExternal { kind: ExternalKind, pointer: usize },
-    CreateBundle {
-        context: RawContext, device: RawDevice, language: &'static str, code: Vec<u8>, options: CString,
-    },
-    BundleKernel { bundle: RawBundle, name: CString },
-    KernelInfo { kernel: RawKernel, device: RawDevice },
-    SubmitKernel {
-        queue: RawQueue, kernel: RawKernel, arguments: Vec<KernelArgument>, range: ExecutionRange,
-        dependencies: Vec<RawEvent>,
-    },
-
-    Platforms,
-    PlatformInfo { platform: RawPlatform },
-    PlatformDevices { platform: RawPlatform },
-    DevicePlatform { device: RawDevice },
-    Composites { asked: Composites },
-    ParentDevice { device: RawDevice },
-    SubDevices { device: RawDevice, partition: Partition },
-    CanAccessPeer { device: RawDevice, peer: RawDevice, access: PeerAccess },
-    SetPeerAccess { device: RawDevice, peer: RawDevice, enabled: bool },
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::answer::Outcome;
-use super::forward::signatures::*;
+use super::call::signatures::*;
 use super::{Call, Method};
 use crate::Error;
 

@@ -37,10 +37,9 @@
 //! ```
 
 #[macro_use]
-mod forward;
+mod call;
 
 mod answer;
-mod call;
 mod delayed;
 mod faulty;
 pub mod forks;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::answer::Outcome;
-use super::forward::signatures::*;
+use super::call::signatures::*;
 use super::text::Names;
 use super::{Answer, Call, Method};
 use crate::backend::Aspects;

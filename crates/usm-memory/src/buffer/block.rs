@@ -14,7 +14,7 @@ use usm_core::{Allocation, Queue, UsmKind};
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
-use super::slab_facts::{CacheKey, SlabFacts};
+use super::slab_facts::{SlabFacts, SlotKey};
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 use crate::{Result, drops, waits};
 
@@ -67,7 +67,7 @@ pub(crate) struct Block {
     pub(super) undone: AtomicU8,
     kind: UsmKind,
     pub(super) len_bytes: AtomicUsize,
-    /// The queue of a slot, where it is not the queue of the slab. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
+    /// The queue of a buffer in a slot, where it is not the queue of the slab. Invariant B2: only the [`FreeSlot`](super::FreeSlot) of a slot
     /// changes it, and no `FreeSlot` exists while the block has holders.
     pub(super) queue: UnsafeCell<Option<Queue>>,
     pub(super) memory: Memory,
@@ -86,10 +86,7 @@ pub(super) enum Memory {
     /// too: the end of a buffer does not wait for the facts, which are in no cache when a program has a million buffers.
     Slot {
         slab: NonNull<SlabFacts>,
-        pool: u32,
-        arena: u16,
-        class: u8,
-        index: u8,
+        key: SlotKey,
     },
 }
 
@@ -155,9 +152,8 @@ impl Block {
     }
 
     /// A slot without an allocation.
-    pub(super) fn slot(slab: NonNull<SlabFacts>, key: CacheKey, index: u8, kind: UsmKind) -> Self {
-        let CacheKey { pool, arena, class } = key;
-        Self::over(Memory::Slot { slab, pool, arena, class, index }, kind, 0)
+    pub(super) fn slot(slab: NonNull<SlabFacts>, key: SlotKey, kind: UsmKind) -> Self {
+        Self::over(Memory::Slot { slab, key }, kind, 0)
     }
 
     fn over(memory: Memory, kind: UsmKind, holders: u32) -> Self {
@@ -178,7 +174,7 @@ impl Block {
         match &self.memory {
             Memory::Own(own) => Parts::Own(own),
             // SAFETY: B3: the facts are there as long as the block.
-            Memory::Slot { slab, index, .. } => Parts::Slot(unsafe { slab.as_ref() }, *index),
+            Memory::Slot { slab, key } => Parts::Slot(unsafe { slab.as_ref() }, key.index),
         }
     }
 
@@ -206,6 +202,13 @@ impl Block {
     pub(super) fn slot_tag(&self) -> (TagId, Timestamp) {
         let tag = TagId::of_number(self.tag.load(Ordering::Relaxed));
         (tag, Timestamp::of_number(self.allocated_at.load(Ordering::Relaxed)))
+    }
+
+    /// Length, label and time of the allocation in a slot, where it has one.
+    pub(super) fn allocation(&self) -> Option<(usize, TagId, Timestamp)> {
+        let is_held = self.holders.load(Ordering::Acquire) != 0;
+        let (tag, time) = self.slot_tag();
+        is_held.then(|| (self.len_bytes(), tag, time))
     }
 
     /// Adds to the hooks of the block.

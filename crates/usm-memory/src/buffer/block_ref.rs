@@ -100,7 +100,7 @@ impl Drop for BlockRef {
         }
         if self.is_slot() {
             // SAFETY: H1: this was the last holder.
-            unsafe { FreeSlot::of_last_holder(NonNull::from(&**self)) }.free();
+            unsafe { FreeSlot::new(NonNull::from(&**self)) }.free();
         } else {
             // SAFETY: B1: `new` made the box, and this was the last holder.
             drop(unsafe { Box::from_raw(self.pointer()) });

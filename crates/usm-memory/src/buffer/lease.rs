@@ -55,40 +55,27 @@ pub(crate) fn hand_down(below: &BlockRef, queue: &Queue) {
     }
 }
 
-/// Memory of another buffer, and who gets it back.
-pub struct Lease(Terms);
-
-enum Terms {
-    /// Invariant L1: `None` only after the memory was given back, which is when the block is dropped.
-    Memory(Option<Box<(UsmBuffer, GiveBack)>>),
-    /// A slot of a pool, which its table knows.
-    Pool,
-}
+/// Memory of another buffer, and who gets it back. `None` for a slot of a pool, which its table knows, and when the memory was given
+/// back, which is when the block is dropped.
+pub struct Lease(Option<Box<(UsmBuffer, GiveBack)>>);
 
 impl Lease {
     /// The lease of all slots of pools.
-    pub(super) const OF_POOL: Self = Self(Terms::Pool);
+    pub(super) const OF_POOL: Self = Self(None);
 
     /// Waits for what others may have submitted for the memory below. A pool has done so when it made the slab.
     pub(super) fn wait_for_others(&self) -> Result<()> {
-        match &self.0 {
-            Terms::Memory(Some(memory)) => memory.0.block().wait_for_others(),
-            _ => Ok(()),
-        }
+        self.0.as_ref().map_or(Ok(()), |memory| memory.0.block().wait_for_others())
     }
 
     /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for.
     pub(super) fn has_no_others(&self) -> bool {
-        match &self.0 {
-            Terms::Memory(Some(memory)) => memory.0.block().has_no_others(),
-            _ => true,
-        }
+        self.0.as_ref().is_none_or(|memory| memory.0.block().has_no_others())
     }
 
     /// Gives the memory back; work may be pending on it on the queue `pending`.
     pub(super) fn end(&mut self, pending: Option<&Queue>) {
-        let Terms::Memory(memory) = &mut self.0 else { return };
-        if let Some((memory, give_back)) = memory.take().map(|memory| *memory) {
+        if let Some((memory, give_back)) = self.0.take().map(|memory| *memory) {
             let pending = Pending { queue: pending.cloned(), below: memory.block().clone() };
             contain(move || give_back(ReturnedMemory { memory, pending }));
         }
@@ -97,13 +84,8 @@ impl Lease {
 
 impl fmt::Debug for Lease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Terms::Memory(memory) => {
-                let memory = memory.as_ref().map(|memory| &memory.0);
-                f.debug_struct("Lease").field("memory", &memory).finish()
-            }
-            Terms::Pool => f.write_str("Lease"),
-        }
+        let memory = self.0.as_ref().map(|memory| &memory.0);
+        f.debug_struct("Lease").field("memory", &memory).finish()
     }
 }
 
@@ -144,7 +126,7 @@ impl UsmBuffer {
         check_context(memory.context(), queue)?;
         let (start, len_bytes, kind) = (memory.as_ptr(), memory.len_bytes(), memory.kind());
         let writable = memory.is_writable();
-        let lease = Lease(Terms::Memory(Some(Box::new((memory, Box::new(give_back))))));
+        let lease = Lease(Some(Box::new((memory, Box::new(give_back)))));
         // SAFETY: B4: the memory lies in its block (U1), whose own B4 or K2 holds as long as the lease keeps the memory alive. The one
         // table of borrowed addresses decides who reaches bytes that several blocks have in common.
         let block = unsafe { Block::new(start, len_bytes, kind, queue, Ownership::Leased(lease)) };

@@ -26,7 +26,7 @@ pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 pub use self::live_borrows::live_borrows;
 use self::parts::Part;
-pub(crate) use self::slab_facts::{CacheKey, FREE_TO_CACHE, Owner, OwnerRef, SlabNumber};
+pub(crate) use self::slab_facts::{FREE_TO_CACHE, Owner, SlotKey};
 pub(crate) use self::slot::FreeSlot;
 pub(crate) use self::table::BlockTable;
 use crate::snapshot::TagId;

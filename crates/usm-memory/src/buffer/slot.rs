@@ -2,14 +2,14 @@
 
 use std::mem;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use usm_core::Queue;
 
 use super::block::{Block, HOOKED, INHERITED, Memory, Parts};
 use super::hooks::ReleaseHooks;
-use super::slab_facts::{CacheKey, FREE_TO_CACHE, SlabFacts, SlabNumber};
-use super::table::BlockTable;
+use super::slab_facts::{FREE_TO_CACHE, SlabFacts, SlotKey};
 use super::{BlockRef, UsmBuffer};
 use crate::snapshot::{self, TagId, Timestamp};
 
@@ -25,17 +25,9 @@ unsafe impl Send for FreeSlot {}
 
 impl FreeSlot {
     /// # Safety
-    /// 1. E1 holds for the slot.
-    pub(super) unsafe fn new(block: NonNull<Block>) -> Self {
-        Self { block }
-    }
-
-    /// The slot of a buffer of which the last holder drops.
-    ///
-    /// # Safety
-    /// 1. The block is a slot, and nobody uses its last holder again.
+    /// 1. E1 holds for the slot, but for a last holder that nobody uses again.
     #[inline(always)]
-    pub(super) unsafe fn of_last_holder(block: NonNull<Block>) -> Self {
+    pub(super) unsafe fn new(block: NonNull<Block>) -> Self {
         Self { block }
     }
 
@@ -46,34 +38,26 @@ impl FreeSlot {
     }
 
     #[inline(always)]
-    fn slab(&self) -> Option<&SlabFacts> {
+    pub(super) fn facts(&self) -> Option<&SlabFacts> {
         match self.block().parts() {
             Parts::Slot(slab, _) => Some(slab),
             Parts::Own(_) => None,
         }
     }
 
-    /// Where threads cache the slot.
+    /// Where the slot is.
     #[inline(always)]
-    pub(crate) fn key(&self) -> CacheKey {
+    pub(crate) fn key(&self) -> SlotKey {
         match self.block().memory {
-            Memory::Slot { pool, arena, class, .. } => CacheKey { pool, arena, class },
-            Memory::Own(_) => CacheKey::default(),
+            Memory::Slot { key, .. } => key,
+            Memory::Own(_) => SlotKey::default(),
         }
     }
 
-    /// Where the slab is in the pool.
+    /// The number of the slab in its arena.
     #[inline]
-    pub(crate) fn number(&self) -> Option<SlabNumber> {
-        self.slab().map(|slab| slab.number)
-    }
-
-    /// The index of the slot in a table, where it is a slot of that.
-    pub(crate) fn index_in(&self, wanted: &BlockTable) -> Option<u32> {
-        match self.block().parts() {
-            Parts::Slot(slab, index) => wanted.has(slab).then_some(index.into()),
-            Parts::Own(_) => None,
-        }
+    pub(crate) fn slab(&self) -> u32 {
+        self.facts().map_or(u32::MAX, |facts| facts.number)
     }
 
     /// Bytes of the allocation that was in the slot last.
@@ -82,15 +66,8 @@ impl FreeSlot {
         self.block().len_bytes()
     }
 
-    /// The queue that the slot keeps beside that of its slab.
-    #[inline]
-    pub(crate) fn own_queue(&self) -> Option<&Queue> {
-        // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (E1).
-        unsafe { &*self.block().queue.get() }.as_ref()
-    }
-
-    /// Changes the queue that the slot keeps. Returns the one before.
-    pub(crate) fn replace_queue(&mut self, queue: Option<Queue>) -> Option<Queue> {
+    /// Changes the queue that the slot has beside that of its slab. Returns the one before.
+    fn replace_queue(&mut self, queue: Option<Queue>) -> Option<Queue> {
         // SAFETY: B2: there is no holder, and this is the only `FreeSlot` (E1), which is borrowed as a whole.
         mem::replace(unsafe { &mut *self.block().queue.get() }, queue)
     }
@@ -99,8 +76,10 @@ impl FreeSlot {
     /// earlier work on that queue where `inherits_work`.
     #[inline(always)]
     pub(crate) fn allocate(mut self, queue: &Queue, len_bytes: usize, inherits_work: bool) -> UsmBuffer {
-        let old = if self.is_for(queue) { None } else { self.change_queue(queue) };
-        let slot_bytes = self.slab().map_or(0, |slab| slab.slot_bytes);
+        if !ptr::eq(self.block().queue().context(), queue.context()) {
+            self.replace_queue(Some(queue.clone()));
+        }
+        let slot_bytes = self.facts().map_or(0, |slab| slab.slot_bytes);
         let block = self.block();
         debug_assert!(len_bytes <= slot_bytes);
         // K2.
@@ -115,31 +94,19 @@ impl FreeSlot {
         // B1: the holder below.
         block.holders.store(1, Ordering::Release);
         // SAFETY: B1: the block counts this holder. E1: the table stays as long.
-        let holder = unsafe { BlockRef::of_slot(self.block) };
-        // A queue that drops may call anything; the slot is complete by now.
-        drop(old);
-        UsmBuffer::over_all(holder)
-    }
-
-    #[inline(always)]
-    fn is_for(&self, queue: &Queue) -> bool {
-        ptr::eq(self.block().queue().context(), queue.context())
-    }
-
-    #[cold]
-    fn change_queue(&mut self, queue: &Queue) -> Option<Queue> {
-        let is_slabs = self.slab().is_some_and(|slab| ptr::eq(slab.queue.context(), queue.context()));
-        self.replace_queue((!is_slabs).then(|| queue.clone()))
+        UsmBuffer::over_all(unsafe { BlockRef::of_slot(self.block) })
     }
 
     /// Ends the buffer whose last holder was dropped: runs its hooks, and gives the slot to the cache of this thread or to the pool.
     #[inline(always)]
-    pub(super) fn free(self) {
+    pub(super) fn free(mut self) {
         let block = self.block();
         if block.undone.load(Ordering::Relaxed) != 0 || snapshot::is_recording() {
             return self.free_after_work();
         }
         block.holders.store(0, Ordering::Release);
+        // Dropped last, since a queue that drops may call anything.
+        let _queue = self.replace_queue(None);
         if let Err(slot) = self.free_to_cache() {
             slot.free_to_owner(None);
         }
@@ -147,32 +114,28 @@ impl FreeSlot {
 
     #[cold]
     #[inline(never)]
-    fn free_after_work(self) {
+    fn free_after_work(mut self) {
         let block = self.block();
-        let mut hooks = self.take_hooks();
+        // Dropped last: the hooks that come after the release.
+        let mut hooks = match block.parts() {
+            Parts::Slot(slab, index) if block.undone.load(Ordering::Relaxed) & HOOKED != 0 => {
+                slab.take_hooks(index)
+            }
+            _ => None,
+        };
         hooks.iter_mut().for_each(ReleaseHooks::run_before);
         let pending = (block.pending() != 0).then(|| block.queue().clone());
         // Before somebody else gets the same address.
         if snapshot::is_recording() {
-            let (address, (tag, _)) = (block.start().addr().get(), block.slot_tag());
+            let (address, tag) = (block.start().addr().get(), block.slot_tag().0);
             snapshot::record(true, address, block.len_bytes(), block.kind(), tag);
         }
         block.undone.store(0, Ordering::Relaxed);
         block.holders.store(0, Ordering::Release);
+        let _queue = self.replace_queue(None);
         let slot = if pending.is_none() { self.free_to_cache() } else { Err(self) };
         if let Err(slot) = slot {
             slot.free_to_owner(pending);
-        }
-        // The hooks that come after the release.
-        drop(hooks);
-    }
-
-    fn take_hooks(&self) -> Option<ReleaseHooks> {
-        match self.block().parts() {
-            Parts::Slot(slab, index) if self.block().undone.load(Ordering::Relaxed) & HOOKED != 0 => {
-                slab.take_hooks(index)
-            }
-            _ => None,
         }
     }
 
@@ -186,20 +149,10 @@ impl FreeSlot {
 
     #[cold]
     fn free_to_owner(self, pending: Option<Queue>) {
-        let owner = self.slab().and_then(|slab| slab.owner.owner.upgrade());
-        // Without an owner the slab has leaked its memory.
-        if let Some(owner) = owner {
+        // The slab, which keeps the owner, may go with its last slot.
+        if let Some(owner) = self.facts().map(|slab| Arc::clone(&slab.owner)) {
             owner.free(self, pending);
         }
-    }
-}
-
-impl Block {
-    /// Length, label and time of the allocation in a slot, where it has one.
-    pub(super) fn allocation(&self) -> Option<(usize, TagId, Timestamp)> {
-        let is_held = self.holders.load(Ordering::Acquire) != 0;
-        let (tag, time) = self.slot_tag();
-        is_held.then(|| (self.len_bytes(), tag, time))
     }
 }
 

@@ -7,7 +7,7 @@ use usm_core::Queue;
 use usm_core::fork::ForkMutex;
 
 use super::block::Block;
-use super::slab_facts::{OwnerRef, SlabFacts, SlabNumber};
+use super::slab_facts::{Owner, SlabFacts, SlotKey};
 use super::{FreeSlot, UsmBuffer};
 use crate::snapshot::{TagId, Timestamp};
 
@@ -19,13 +19,15 @@ pub(crate) struct BlockTable {
 }
 
 impl BlockTable {
-    /// Slots of `slot_bytes` bytes each for all of `slab`, at most 128. The queue is one of the slab's context.
+    /// Slots of `slot_bytes` bytes each for all of `slab`, at most 128: `key` is that of the first one, `number` that of the slab. The
+    /// queue is one of the slab's context.
     ///
     /// # Safety
     /// 1. The slab outlives each `FreeSlot` and each buffer of the table (K2).
     pub(crate) unsafe fn new(
-        owner: OwnerRef,
-        number: SlabNumber,
+        owner: Arc<dyn Owner>,
+        key: SlotKey,
+        number: u32,
         slab: &UsmBuffer,
         queue: &Queue,
         slot_bytes: usize,
@@ -34,8 +36,8 @@ impl BlockTable {
         let facts = Arc::new(SlabFacts { owner, number, queue, slot_bytes, start, hooks });
         let count = (slab.len_bytes() / slot_bytes).min(128);
         // K1.
-        let slot = |index| Block::slot(NonNull::from(&*facts), facts.key(), index as u8, slab.kind());
-        let slots = (0..count).map(slot).collect();
+        let slot = |index| Block::slot(NonNull::from(&*facts), SlotKey { index, ..key }, slab.kind());
+        let slots = (0..count as u8).map(slot).collect();
         Arc::new(Self { slots, facts })
     }
 
@@ -54,8 +56,9 @@ impl BlockTable {
         self.slots.len()
     }
 
-    pub(super) fn has(&self, facts: &SlabFacts) -> bool {
-        ptr::eq(&*self.facts, facts)
+    /// Whether a slot is one of this table.
+    pub(crate) fn has(&self, slot: &FreeSlot) -> bool {
+        slot.facts().is_some_and(|facts| ptr::eq(&*self.facts, facts))
     }
 
     /// What a slot has at the moment: address, length, label and time of an allocation.

@@ -1,5 +1,6 @@
 //! Run-time borrow guards: who may look at which bytes at the moment.
 
+mod ours;
 mod process;
 mod shared;
 mod table;
@@ -52,14 +53,8 @@ impl Borrow {
         self.range.end - self.range.start
     }
 
-    fn check_host(&self) -> Result<()> {
-        let kind = self.block.kind();
-        if kind.is_host_accessible() { Ok(()) } else { Err(Error::NotHostAccessible { kind }) }
-    }
-
-    fn check_reachable(&self) -> Result<()> {
-        let kind = self.block.kind();
-        if self.block.is_host_reachable() { Ok(()) } else { Err(Error::NotHostAccessible { kind }) }
+    fn check(&self, may_follow: bool) -> Result<()> {
+        if may_follow { Ok(()) } else { Err(Error::NotHostAccessible { kind: self.block.kind() }) }
     }
 
     fn pointer(&self) -> *mut u8 {
@@ -117,17 +112,18 @@ impl ReadGuard {
     /// # Errors
     /// [`Error::NotHostAccessible`] for device memory.
     pub fn as_slice(&self) -> Result<&[u8]> {
-        self.0.check_host()?;
+        self.0.check(self.block().kind().is_host_accessible())?;
         // SAFETY: live host-accessible memory (B4 or K2, G1), and the table admits no writer while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len_bytes()) })
     }
+
     /// The bytes of memory that is [host-reachable](crate::UsmBuffer::is_host_reachable), for executors that work with memory of
     /// any kind.
     ///
     /// # Errors
     /// [`Error::NotHostAccessible`] for device memory that only queues reach.
     pub fn as_reachable_slice(&self) -> Result<&[u8]> {
-        self.0.check_reachable()?;
+        self.0.check(self.block().is_host_reachable())?;
         // SAFETY: live memory that host code reaches (B4 or K2, G1), and the table admits no writer while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr(), self.len_bytes()) })
     }
@@ -152,10 +148,6 @@ impl WriteGuard {
         &self.0.block
     }
 
-    pub(crate) fn is_host_reachable(&self) -> bool {
-        self.0.block.is_host_reachable()
-    }
-
     /// Start of the range. Host code may follow it only when the memory is
     /// [host-reachable](crate::UsmBuffer::is_host_reachable).
     #[must_use]
@@ -174,16 +166,17 @@ impl WriteGuard {
     /// # Errors
     /// [`Error::NotHostAccessible`] for device memory.
     pub fn as_mut_slice(&mut self) -> Result<&mut [u8]> {
-        self.0.check_host()?;
+        self.0.check(self.block().kind().is_host_accessible())?;
         // SAFETY: live host-accessible memory (B4 or K2, G1), and the table admits nobody else while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len_bytes()) })
     }
+
     /// As [`ReadGuard::as_reachable_slice`], for writing.
     ///
     /// # Errors
     /// [`Error::NotHostAccessible`] for device memory that only queues reach.
     pub fn as_reachable_mut_slice(&mut self) -> Result<&mut [u8]> {
-        self.0.check_reachable()?;
+        self.0.check(self.block().is_host_reachable())?;
         // SAFETY: live memory that host code reaches (B4 or K2, G1), and the table admits nobody else while the guard lives.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len_bytes()) })
     }

@@ -2,8 +2,7 @@
 
 use usm_core::{Queue, UsmKind};
 
-use super::default::chosen;
-use super::process::pool_for;
+use super::default::{chosen, pool_for};
 use super::{AllocationRequest, MemoryResource};
 use crate::{Result, UsmBuffer};
 
@@ -97,14 +96,9 @@ impl UsmBuffer {
     #[inline]
     fn allocate_from(resource: &dyn MemoryResource, request: AllocationRequest<'_>) -> Result<Self> {
         // A pool gives what it was asked for.
-        match resource.as_pool() {
-            Some(pool) => pool.allocate(request),
-            None => Self::allocate_and_check(resource, request),
+        if let Some(pool) = resource.as_pool() {
+            return pool.allocate(request);
         }
-    }
-
-    #[cold]
-    fn allocate_and_check(resource: &dyn MemoryResource, request: AllocationRequest<'_>) -> Result<Self> {
         let buffer = resource.allocate(request)?;
         request.check(&buffer)?;
         Ok(buffer)

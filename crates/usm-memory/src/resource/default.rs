@@ -1,13 +1,15 @@
-//! The resource that an application wants to be used on a device when nobody names one.
+//! Where memory comes from when nobody names a resource: the one that the program set for the device, or the pool of the process in
+//! contexts that live as long as that.
 
+use std::env;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use usm_core::Device;
-use usm_core::fork::{ForkMutex, ForkMutexGuard};
+use usm_core::fork::{ForkMutex, ForkOnce};
+use usm_core::{Device, LiveAllocations, Queue};
 
-use super::MemoryResource;
-use super::process::{self, StandardResource};
+use super::{AllocationRequest, DirectResource, MemoryResource, PoolOptions, PoolResource};
+use crate::{Result, UsmBuffer};
 
 /// A resource for a device: the one that was set, first in the list, or that of a scope.
 struct Entry {
@@ -16,18 +18,20 @@ struct Entry {
     resource: Arc<dyn MemoryResource>,
 }
 
+/// Resources are given out, so that none is dropped under the lock.
 static DEFAULTS: ForkMutex<Vec<Entry>> = ForkMutex::new(Vec::new());
+/// Whether there are entries, so that allocations of programs without any do not take the lock.
+static HAS_CHOICES: AtomicBool = AtomicBool::new(false);
 
-/// Says whether there are entries, so that allocations of programs without any do not take the lock.
 fn note(entries: &[Entry]) {
-    process::set_has_choices(!entries.is_empty());
+    HAS_CHOICES.store(!entries.is_empty(), Ordering::Release);
 }
 
 /// Says which resource to use on a device when nobody names one. Returns the one that was set before. A [`DefaultScope`] goes
 /// before it.
 ///
 /// [`UsmBuffer::allocate`](crate::UsmBuffer::allocate) and all that is made with it take their memory there. A resource of
-/// one's own takes memory of the runtime from [`DirectResource`](super::DirectResource), which asks for no default.
+/// one's own takes memory of the runtime from [`DirectResource`], which asks for no default.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -52,7 +56,7 @@ pub fn set_default_resource(
     device: &Device,
     resource: Arc<dyn MemoryResource>,
 ) -> Option<Arc<dyn MemoryResource>> {
-    let mut entries = lock();
+    let mut entries = DEFAULTS.lock();
     match entries.iter_mut().find(|entry| entry.scope.is_none() && entry.device == *device) {
         Some(entry) => Some(std::mem::replace(&mut entry.resource, resource)),
         None => {
@@ -72,7 +76,7 @@ pub fn default_resource(device: &Device) -> Arc<dyn MemoryResource> {
 
 /// Lets what nobody has set be the default of a device again. Returns the one that was set before.
 pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>> {
-    let mut entries = lock();
+    let mut entries = DEFAULTS.lock();
     let index = entries.iter().position(|entry| entry.scope.is_none() && entry.device == *device)?;
     let gone = entries.remove(index);
     note(&entries);
@@ -82,13 +86,13 @@ pub fn reset_default_resource(device: &Device) -> Option<Arc<dyn MemoryResource>
 /// What somebody chose for a device.
 #[inline]
 pub(super) fn chosen(device: &Device) -> Option<Arc<dyn MemoryResource>> {
-    if process::has_choices() { find(device) } else { None }
+    if HAS_CHOICES.load(Ordering::Acquire) { find(device) } else { None }
 }
 
 #[cold]
 fn find(device: &Device) -> Option<Arc<dyn MemoryResource>> {
     // The scope that was entered last counts, and what was set stands before all scopes.
-    let entries = lock();
+    let entries = DEFAULTS.lock();
     entries.iter().rfind(|entry| entry.device == *device).map(|entry| Arc::clone(&entry.resource))
 }
 
@@ -122,7 +126,7 @@ impl DefaultScope {
     pub fn enter(devices: &[Device], resource: Arc<dyn MemoryResource>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let scope = Some(NEXT.fetch_add(1, Ordering::Relaxed));
-        let mut entries = lock();
+        let mut entries = DEFAULTS.lock();
         entries.extend(devices.iter().map(|device| {
             let (device, resource) = (device.clone(), Arc::clone(&resource));
             Entry { device, scope, resource }
@@ -140,7 +144,7 @@ impl DefaultScope {
 impl Drop for DefaultScope {
     fn drop(&mut self) {
         let Some(scope) = self.0 else { return };
-        let mut entries = lock();
+        let mut entries = DEFAULTS.lock();
         let gone: Vec<_> = entries.extract_if(.., |entry| entry.scope == Some(scope)).collect();
         note(&entries);
         // A resource that goes may wait, and may ask for a default.
@@ -149,7 +153,91 @@ impl Drop for DefaultScope {
     }
 }
 
-fn lock() -> ForkMutexGuard<'static, Vec<Entry>> {
-    // Resources are given out, so that none is dropped under the lock.
-    DEFAULTS.lock()
+/// `0` switches the pool of the process off.
+const SWITCH: &str = "USM_POOL";
+
+/// The pool of the process, and its switch. One value, so that of two threads that make it at the same time only one sets the switch.
+struct ProcessPool {
+    pool: PoolResource,
+    is_on: AtomicBool,
+}
+
+static POOL: ForkOnce<ProcessPool> = ForkOnce::new();
+
+#[inline]
+fn made() -> &'static ProcessPool {
+    match POOL.get() {
+        Some(made) => made,
+        None => make(),
+    }
+}
+
+#[cold]
+fn make() -> &'static ProcessPool {
+    POOL.get_or_init(|| ProcessPool {
+        pool: PoolResource::new(Arc::new(DirectResource), PoolOptions::new()),
+        is_on: AtomicBool::new(env::var_os(SWITCH).is_none_or(|value| value != "0")),
+    })
+}
+
+/// The pool of the process: memory comes from here, in [permanent](usm_core::Context::is_permanent) contexts, unless another resource
+/// was set or the pool is switched off. Its upstream is [`DirectResource`], its options are the default ones.
+///
+/// A runtime takes some microseconds for an allocation, and new pages take many times as long as a copy of them; what comes from
+/// here has neither to wait for. In other contexts it would keep alive what should go, so memory there comes from the runtime.
+#[must_use]
+pub fn process_pool() -> &'static PoolResource {
+    &made().pool
+}
+
+/// Switches the pool of the process on or off for memory that is allocated from now on, and tells how it was before. It is on unless
+/// the environment variable `USM_POOL` is `0`.
+///
+/// ```
+/// use usm_memory::resource::{process_pool, use_process_pool};
+/// use usm_memory::usm_core::{Runtime, UsmKind};
+/// use usm_memory::{MemoryResource, Ownership, UsmBuffer};
+///
+/// # fn main() -> usm_memory::Result<()> {
+/// let runtime = Runtime::global();
+/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let was_on = use_process_pool(false);
+/// let direct = UsmBuffer::allocate(&queue, UsmKind::Shared, 100)?;
+/// assert!(matches!(direct.ownership(), Ownership::Owned(_)));
+/// use_process_pool(was_on);
+/// process_pool().trim();
+/// # Ok(())
+/// # }
+/// ```
+pub fn use_process_pool(on: bool) -> bool {
+    made().is_on.swap(on, Ordering::AcqRel)
+}
+
+/// The pool, where memory for that queue comes from it.
+#[inline]
+pub(super) fn pool_for(queue: &Queue) -> Option<&'static PoolResource> {
+    let made = made();
+    (made.is_on.load(Ordering::Acquire) && queue.context().is_permanent()).then_some(&made.pool)
+}
+
+/// The slabs of the pool, and the buffers in them.
+pub(crate) fn live() -> [LiveAllocations; 2] {
+    POOL.get().map_or_else(Default::default, |made| made.pool.live())
+}
+
+/// What is used when nobody says otherwise.
+#[derive(Debug)]
+struct StandardResource;
+
+impl MemoryResource for StandardResource {
+    fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        match pool_for(request.queue) {
+            Some(pool) => pool.allocate(request),
+            None => DirectResource.allocate(request),
+        }
+    }
+
+    fn trim(&self) -> usize {
+        process_pool().trim()
+    }
 }

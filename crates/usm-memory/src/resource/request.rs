@@ -35,37 +35,23 @@ impl<'a> AllocationRequest<'a> {
         Self { align_bytes, ..self }
     }
 
-    /// Whether a resource gave what it was asked for.
-    #[inline]
+    /// Whether a resource gave what it was asked for: an error with the first thing that is wrong.
     pub(super) fn check(&self, buffer: &UsmBuffer) -> Result<()> {
-        let queue = self.queue;
-        let is_near = ptr::eq(buffer.context(), queue.context()) || buffer.context() == queue.context();
-        let is_fit =
-            buffer.kind() == self.kind && buffer.len_bytes() == self.len_bytes && buffer.is_writable();
-        if is_near && is_fit && buffer.address().is_multiple_of(self.align_bytes) {
-            return Ok(());
-        }
-        Err(self.unsuitable(buffer))
-    }
-
-    /// The first thing that is wrong with a buffer.
-    #[cold]
-    fn unsuitable(&self, buffer: &UsmBuffer) -> Error {
-        let unsuitable = |what, found, wanted| Error::UnsuitableMemory { what, found, wanted };
         let Self { queue, kind, len_bytes, align_bytes } = *self;
-        if buffer.context() != queue.context() {
-            let (found, wanted) = (buffer.context().to_string(), queue.context().to_string());
-            return unsuitable("context", found, wanted);
-        }
-        if buffer.kind() != kind {
-            return unsuitable("kind", buffer.kind().to_string(), kind.to_string());
-        }
-        if buffer.len_bytes() != len_bytes {
-            return unsuitable("length in bytes", buffer.len_bytes().to_string(), len_bytes.to_string());
-        }
-        if !buffer.is_writable() {
-            return unsuitable("access", "read-only".to_owned(), "writable".to_owned());
-        }
-        unsuitable("address", format!("{:#x}", buffer.address()), format!("multiple of {align_bytes}"))
+        let is_near = ptr::eq(buffer.context(), queue.context()) || buffer.context() == queue.context();
+        let (what, found, wanted) = if !is_near {
+            ("context", buffer.context().to_string(), queue.context().to_string())
+        } else if buffer.kind() != kind {
+            ("kind", buffer.kind().to_string(), kind.to_string())
+        } else if buffer.len_bytes() != len_bytes {
+            ("length in bytes", buffer.len_bytes().to_string(), len_bytes.to_string())
+        } else if !buffer.is_writable() {
+            ("access", "read-only".to_owned(), "writable".to_owned())
+        } else if !buffer.address().is_multiple_of(align_bytes) {
+            ("address", format!("{:#x}", buffer.address()), format!("multiple of {align_bytes}"))
+        } else {
+            return Ok(());
+        };
+        Err(Error::UnsuitableMemory { what, found, wanted })
     }
 }

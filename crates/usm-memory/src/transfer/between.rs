@@ -1,9 +1,12 @@
 //! Copies between two buffers: in one context by its queue, across contexts and backends staged through host USM.
 
+use super::dependency::Dependency;
 use super::flight::Flight;
-use super::shape::{Order, Placed, Shape};
+use super::handle::Transfer;
+use super::host::memcpy;
+use super::rows;
+use super::shape::{Copy2d, Order, Placed, Shape};
 use super::staged::{self, Route};
-use super::{Copy2d, Dependency, Transfer, memcpy, rows};
 use crate::guard::{self, ReadGuard, WriteGuard};
 use crate::{Error, Result, UsmBuffer};
 

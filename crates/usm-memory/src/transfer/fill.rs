@@ -4,8 +4,9 @@ use usm_core::Error as CoreError;
 use usm_core::backend::MAX_PATTERN_BYTES;
 use usm_core::bulk;
 
+use super::dependency::Dependency;
 use super::flight::Flight;
-use super::{Dependency, Transfer};
+use super::handle::Transfer;
 use crate::{Error, Result, UsmBuffer};
 
 /// Bytes written at a time by repeated copies.
@@ -75,14 +76,15 @@ impl UsmBuffer {
         }
         if is_queue_pattern(pattern) {
             let count = self.len_bytes() / pattern.len();
-            // SAFETY: the guard's range, which `flight` keeps.
-            unsafe { flight.fill(queue, start, pattern, count) }?;
+            // SAFETY: F1: the guard's range, which `flight` keeps until the operation is complete.
+            flight.add(unsafe { queue.fill(start, pattern, count, flight.after()) }?);
             return Ok(Transfer::new(flight, ()));
         }
         // Queues take short patterns only: others are copied from the host.
-        flight.pattern = repeat(pattern, self.len_bytes());
+        let repetitions = STAGING_BYTES.min(self.len_bytes()) / pattern.len().max(1);
+        flight.pattern = pattern.repeat(repetitions.max(1));
         let (src, step_bytes) = (flight.pattern.as_ptr(), flight.pattern.len());
-        let mut after = flight.after();
+        let mut after = flight.after().to_vec();
         for offset in (0..self.len_bytes()).step_by(step_bytes) {
             let len_bytes = step_bytes.min(self.len_bytes() - offset);
             // SAFETY: within the guard's range and the repeated pattern, both kept by `flight`; each after the one before.
@@ -95,13 +97,4 @@ impl UsmBuffer {
 
 fn is_queue_pattern(pattern: &[u8]) -> bool {
     (1..=MAX_PATTERN_BYTES).contains(&pattern.len())
-}
-
-/// Some repetitions of the pattern, at least one, not many more than fit.
-fn repeat(pattern: &[u8], len_bytes: usize) -> Vec<u8> {
-    pattern.repeat(repetitions(pattern, len_bytes))
-}
-
-fn repetitions(pattern: &[u8], len_bytes: usize) -> usize {
-    (STAGING_BYTES.min(len_bytes) / pattern.len().max(1)).max(1)
 }

@@ -4,7 +4,7 @@ use std::slice;
 
 use usm_core::{Event, Queue};
 
-use super::Dependency;
+use super::dependency::Dependency;
 use crate::guard::{self, ReadGuard, WriteGuard};
 use crate::{Result, drops};
 
@@ -31,8 +31,8 @@ impl Flight {
     }
 
     /// The events that the first operations must be ordered after.
-    pub(super) fn after(&self) -> Vec<Event> {
-        self.after.events.clone()
+    pub(super) fn after(&self) -> &[Event] {
+        &self.after.events
     }
 
     /// Submits a copy.
@@ -51,53 +51,13 @@ impl Flight {
     ) -> Result<Event> {
         // SAFETY: F1: the ranges are valid until this value is dropped (1), which waits for the event.
         let event = unsafe { queue.memcpy(dst, src, len_bytes, after) }?;
-        self.events.push(event.clone());
+        self.add(event.clone());
         Ok(event)
     }
 
-    /// Submits a fill as its only operation.
-    ///
-    /// # Safety
-    /// 1. The range is USM of the queue's context, and stays valid until this value is dropped.
-    pub(super) unsafe fn fill(
-        &mut self,
-        queue: &Queue,
-        dst: *mut u8,
-        pattern: &[u8],
-        count: usize,
-    ) -> Result<()> {
-        // SAFETY: F1: the range is valid until this value is dropped (1), which waits for the event.
-        let event = unsafe { queue.fill(dst, pattern, count, &self.after.events) }?;
-        self.events.push(event);
-        Ok(())
-    }
-
-    /// Submits a hint as its only operation.
-    ///
-    /// # Safety
-    /// 1. The range is USM that stays valid until this value is dropped.
-    pub(super) unsafe fn prefetch(&mut self, queue: &Queue, src: *const u8, len_bytes: usize) -> Result<()> {
-        // SAFETY: F1: the range is valid until this value is dropped (1), which waits for the event.
-        let event = unsafe { queue.prefetch(src, len_bytes, &self.after.events) }?;
-        self.events.push(event);
-        Ok(())
-    }
-
-    /// Submits advice as its only operation.
-    ///
-    /// # Safety
-    /// As for [`Self::prefetch`].
-    pub(super) unsafe fn mem_advise(
-        &mut self,
-        queue: &Queue,
-        src: *const u8,
-        len_bytes: usize,
-        advice: i32,
-    ) -> Result<()> {
-        // SAFETY: F1: the range is valid until this value is dropped (1), which waits for the event.
-        let event = unsafe { queue.mem_advise(src, len_bytes, advice, &self.after.events) }?;
-        self.events.push(event);
-        Ok(())
+    /// Adds an operation that was submitted after [`Self::after`] and all others, on memory that stays valid until this value is dropped.
+    pub(super) fn add(&mut self, submitted: Event) {
+        self.events.push(submitted);
     }
 
     /// The events after which everything is complete: the last one, or what a transfer of nothing comes after.

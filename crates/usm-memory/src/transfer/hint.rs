@@ -1,7 +1,10 @@
 //! Hints about the use of memory, which change no bytes.
 
+use usm_core::Event;
+
+use super::dependency::Dependency;
 use super::flight::Flight;
-use super::{Dependency, Transfer};
+use super::handle::Transfer;
 use crate::{Result, UsmBuffer};
 
 impl UsmBuffer {
@@ -12,12 +15,8 @@ impl UsmBuffer {
     /// [`Error::BorrowConflict`](crate::Error::BorrowConflict) while somebody writes a part of the bytes;
     /// [`Error::Core`](crate::Error::Core).
     pub fn prefetch_async(&self, after: &[Dependency]) -> Result<Transfer> {
-        let (mut flight, start) = self.hinted(after)?;
-        if self.len_bytes() > 0 {
-            // SAFETY: the guard in `flight` keeps the memory.
-            unsafe { flight.prefetch(self.queue(), start, self.len_bytes()) }?;
-        }
-        Ok(Transfer::new(flight, ()))
+        // SAFETY: F1: the bytes of the guard that `hint` takes, which the flight keeps until the operation is complete.
+        self.hint(after, |start, after| Ok(unsafe { self.queue().prefetch(start, self.len_bytes(), after) }?))
     }
 
     /// Submits advice how the bytes will be used, to be followed after the dependencies. What its numbers mean is up to the
@@ -27,18 +26,25 @@ impl UsmBuffer {
     /// As [`prefetch_async`](Self::prefetch_async); [`Error::Core`](crate::Error::Core) also when the device does not know the
     /// advice.
     pub fn mem_advise_async(&self, advice: i32, after: &[Dependency]) -> Result<Transfer> {
-        let (mut flight, start) = self.hinted(after)?;
-        if self.len_bytes() > 0 {
-            // SAFETY: the guard in `flight` keeps the memory.
-            unsafe { flight.mem_advise(self.queue(), start, self.len_bytes(), advice) }?;
-        }
-        Ok(Transfer::new(flight, ()))
+        let len_bytes = self.len_bytes();
+        self.hint(after, |start, after| {
+            // SAFETY: F1: as for `prefetch_async`.
+            Ok(unsafe { self.queue().mem_advise(start, len_bytes, advice, after) }?)
+        })
     }
 
-    fn hinted(&self, after: &[Dependency]) -> Result<(Flight, *const u8)> {
+    fn hint(
+        &self,
+        after: &[Dependency],
+        submit: impl FnOnce(*const u8, &[Event]) -> Result<Event>,
+    ) -> Result<Transfer> {
         let after = Dependency::all(after);
         let guard = self.read_range_after(0..self.len_bytes(), &after.borrows)?;
         let start = guard.as_ptr();
-        Ok((Flight::new(after, None, Some(guard)), start))
+        let mut flight = Flight::new(after, None, Some(guard));
+        if self.len_bytes() > 0 {
+            flight.add(submit(start, flight.after())?);
+        }
+        Ok(Transfer::new(flight, ()))
     }
 }

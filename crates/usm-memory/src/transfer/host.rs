@@ -1,9 +1,9 @@
 //! Blocking copies between host slices and USM of any kind.
 
+use usm_core::Queue;
 use usm_core::bulk::{self, copy_bytes};
 
-use super::copy_with_host;
-use super::pinned::Direction;
+use super::pinned::{self, Direction};
 use crate::buffer::Block;
 use crate::guard;
 use crate::plain::zeroed;
@@ -30,7 +30,7 @@ impl WriteGuard {
         if dst_bytes != src_bytes {
             return Err(Error::LengthMismatch { dst_bytes, src_bytes });
         }
-        if self.is_host_reachable() {
+        if self.block().is_host_reachable() {
             // `bytes` may be a view of this very memory that somebody else made, so let the ranges overlap.
             // SAFETY: live memory that host code reaches (B4 or K2, G1) that the guard keeps for us.
             unsafe { bulk::copy(self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
@@ -125,4 +125,47 @@ impl UsmBuffer {
         self.copy_to_host(&mut bytes, 0)?;
         Ok(bytes)
     }
+}
+
+/// Copies between guarded memory of `block` and host memory that is not USM, and waits.
+///
+/// # Safety
+/// 1. Both ranges are valid for the copy and do not overlap; neither is borrowed by anyone else meanwhile.
+/// 2. Host code reaches the side that `direction` does not name.
+unsafe fn copy_with_host(
+    block: &Block,
+    direction: Direction,
+    dst: *mut u8,
+    src: *const u8,
+    len_bytes: usize,
+) -> Result<()> {
+    let queue = block.queue();
+    if pinned::pays(queue, len_bytes) {
+        block.wait_before_submit(queue)?;
+        // SAFETY: G1 for the guarded range, and the caller's promises 1 and 2.
+        if unsafe { pinned::copy(queue, direction, dst, src, len_bytes) }? {
+            return Ok(());
+        }
+    }
+    // SAFETY: the caller's promise 1.
+    unsafe { memcpy(block, queue, dst, src, len_bytes) }
+}
+
+/// Copies from or to guarded memory of `block` through a queue and waits.
+///
+/// # Safety
+/// 1. Both ranges are valid for the copy and do not overlap; neither is borrowed by somebody else meanwhile.
+pub(super) unsafe fn memcpy(
+    block: &Block,
+    queue: &Queue,
+    dst: *mut u8,
+    src: *const u8,
+    len_bytes: usize,
+) -> Result<()> {
+    if len_bytes > 0 {
+        block.wait_before_submit(queue)?;
+        // SAFETY: G1 for the guarded range, and promise 1 for the other; the wait below ends the operation before they can go away.
+        unsafe { queue.memcpy(dst, src, len_bytes, &[]) }?.wait()?;
+    }
+    Ok(())
 }

@@ -2,10 +2,10 @@
 
 use usm_core::bulk;
 
+use super::dependency::Dependency;
 use super::flight::Flight;
-use super::shape::{Order, Shape};
+use super::shape::{Copy2d, Order, Shape};
 use super::staged::{self, Route};
-use super::{Copy2d, Dependency};
 use crate::{Result, UsmBuffer};
 
 impl UsmBuffer {
@@ -40,13 +40,7 @@ impl UsmBuffer {
     /// # Safety
     /// 1. All pieces of `shape` are valid at `to` and `from`: on one side memory of this buffer under the guard of `flight`, on the
     ///    other host memory that the caller keeps until this returns.
-    unsafe fn copy_and_wait(
-        &self,
-        mut flight: Flight,
-        to: *mut u8,
-        from: *const u8,
-        shape: Shape,
-    ) -> Result<()> {
+    unsafe fn copy_and_wait(&self, flight: Flight, to: *mut u8, from: *const u8, shape: Shape) -> Result<()> {
         if self.is_host_reachable() {
             // The host memory may be a view of this very memory that somebody else made.
             // SAFETY: S1 for all pieces (1), in live memory that host code reaches (B4 or K2, G1).
@@ -54,11 +48,27 @@ impl UsmBuffer {
             return Ok(());
         }
         self.wait_before_submit()?;
-        let route = Route::Direct(self.queue());
-        // SAFETY: 1. S1 for all pieces (1), and F1: `flight` ends before this returns. 2. The guard admits nobody. 3. Host memory is no
+        // SAFETY: 1. S1 for all pieces (1), and F1: the flight ends before this returns. 2. The guard admits nobody. 3. Host memory is no
         // device memory, so that nothing overlaps.
-        unsafe { staged::copy(&mut flight, &route, to, from, shape, Order::Any) }?;
-        flight.wait()
+        unsafe { self.submit_to_host(flight, to, from, shape) }?.wait()
+    }
+
+    /// Submits a copy between this buffer and memory of the host, which any queue reaches.
+    ///
+    /// # Safety
+    /// 1. All pieces of `shape` are valid at `to` and `from`, and stay so until the flight is dropped.
+    /// 2. Other work on them is complete when [`Flight::after`] is.
+    /// 3. The two sides do not overlap.
+    pub(super) unsafe fn submit_to_host(
+        &self,
+        mut flight: Flight,
+        to: *mut u8,
+        from: *const u8,
+        shape: Shape,
+    ) -> Result<Flight> {
+        // SAFETY: 1 and 2 as promised. 3. Nothing overlaps.
+        unsafe { staged::copy(&mut flight, &Route::Direct(self.queue()), to, from, shape, Order::Any) }?;
+        Ok(flight)
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) unsafe fn copy(
 ) -> Result<()> {
     match *route {
         Route::Direct(queue) => {
-            let mut after = flight.after();
+            let mut after = flight.after().to_vec();
             for piece in shape.pieces(usize::MAX, order) {
                 let (dst, src) = (dst.wrapping_add(piece.dst_bytes), src.wrapping_add(piece.src_bytes));
                 // SAFETY: S1 for a piece (1 to 3); in an in-order queue every operation is after those before it, in others after
@@ -108,7 +108,7 @@ unsafe fn pipeline(
     let start = staging.as_mut_ptr();
     flight.staging = Some(staging);
 
-    let mut last_read = flight.after();
+    let mut last_read = flight.after().to_vec();
     let mut last_write: Option<Event> = None;
     // The last write out of the half that is read into next.
     let mut emptied: [Option<Event>; 2] = [None, None];

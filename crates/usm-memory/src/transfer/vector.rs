@@ -1,10 +1,10 @@
 //! Transfers under way between vectors of the host and USM.
 
+use super::dependency::Dependency;
 use super::flight::Flight;
-use super::shape::{Order, Placed, Shape};
-use super::staged::{self, Route};
-use super::{Copy2d, Dependency, Refused, Transfer};
-use super::{HostMemory, HostMemoryMut};
+use super::handle::{Refused, Transfer};
+use super::host_memory::{HostMemory, HostMemoryMut};
+use super::shape::{Copy2d, Placed, Shape};
 use crate::plain::{Plain, zeroed};
 use crate::{Error, Result, UsmBuffer};
 
@@ -143,48 +143,47 @@ impl UsmBuffer {
         place: impl FnOnce(usize) -> Result<Placed>,
         after: &[Dependency],
     ) -> Result<Transfer<H>, Refused<H>> {
-        let submit = || -> Result<Flight> {
+        under_way(host, |host| {
             let Placed { dst, src, shape } = place(host.len_bytes())?;
             let after = Dependency::all(after);
             let guard = self.write_range_after(dst, &after.borrows)?;
             let to = guard.as_mut_ptr();
             let from = host.start().wrapping_add(src.start);
-            let mut flight = Flight::new(after, Some(guard), None);
-            let route = Route::Direct(self.queue());
-            // SAFETY: 1. The guard's range, which `flight` keeps, and a part of the host memory (S1), which the caller keeps as long;
-            // host memory is reached by any queue. 2. The guard admits nobody but what this is ordered after (T1, O1); the host
-            // memory is ours (`HostMemory`, 2). 3. It overlaps no USM that is written (`HostMemory`, 1).
-            unsafe { staged::copy(&mut flight, &route, to, from, shape, Order::Any) }?;
-            Ok(flight)
-        };
-        match submit() {
-            Ok(flight) => Ok(Transfer::new(flight, host)),
-            Err(error) => Err(Refused { error, host }),
-        }
+            let flight = Flight::new(after, Some(guard), None);
+            // SAFETY: 1. The guard's range, which the flight keeps, and a part of the host memory (S1), which the caller keeps as long.
+            // 2. The guard admits nobody but what this is ordered after (T1, O1); the host memory is ours (`HostMemory`, 2). 3. It
+            // overlaps no USM that is written (`HostMemory`, 1).
+            unsafe { self.submit_to_host(flight, to, from, shape) }
+        })
     }
 
     /// As [`upload`](Self::upload), the other way.
     fn download<H: HostMemoryMut>(
         &self,
-        mut host: H,
+        host: H,
         place: impl FnOnce(usize) -> Result<Placed>,
         after: &[Dependency],
     ) -> Result<Transfer<H>, Refused<H>> {
-        let submit = || -> Result<Flight> {
+        under_way(host, |host| {
             let Placed { dst, src, shape } = place(host.len_bytes())?;
             let after = Dependency::all(after);
             let guard = self.read_range_after(src, &after.borrows)?;
             let from = guard.as_ptr();
             let to = host.start_mut().wrapping_add(dst.start);
-            let mut flight = Flight::new(after, None, Some(guard));
-            let route = Route::Direct(self.queue());
+            let flight = Flight::new(after, None, Some(guard));
             // SAFETY: 1 to 3 by S1, T1 and O1 as in `upload`; the host memory may be written (`HostMemoryMut`, 1).
-            unsafe { staged::copy(&mut flight, &route, to, from, shape, Order::Any) }?;
-            Ok(flight)
-        };
-        match submit() {
-            Ok(flight) => Ok(Transfer::new(flight, host)),
-            Err(error) => Err(Refused { error, host }),
-        }
+            unsafe { self.submit_to_host(flight, to, from, shape) }
+        })
+    }
+}
+
+/// A transfer that keeps memory of the host, or gives it back where there is none.
+fn under_way<H>(
+    mut host: H,
+    submit: impl FnOnce(&mut H) -> Result<Flight>,
+) -> Result<Transfer<H>, Refused<H>> {
+    match submit(&mut host) {
+        Ok(flight) => Ok(Transfer::new(flight, host)),
+        Err(error) => Err(Refused { error, host }),
     }
 }

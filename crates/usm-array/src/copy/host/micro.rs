@@ -1,51 +1,26 @@
 //! One block of words, transposed into a buffer
 
-use std::marker::PhantomData;
-
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use usm_memory::usm_core::bulk::has_avx2;
-
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::micro_avx2;
-use super::word::Word;
+use super::row::Word;
 
 /// Transposes as many rows and columns as come in whole squares: [`load`] with a stride of 1.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 type Squares<W> = unsafe fn(*mut W, usize, *const W, &[isize], usize);
 
 /// How words are transposed, chosen once for many blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Kernel<W> {
-    // W1. The processor can do it.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    // W1. So many rows and columns at a time, by a function that the processor can execute.
     squares: Option<(usize, usize, Squares<W>)>,
     stride: isize,
-    words: PhantomData<W>,
 }
 
 impl<W: Word> Kernel<W> {
     /// For columns that are so many words apart in the source.
     pub(super) fn new(stride: isize) -> Self {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-        let squares = (stride == 1).then(|| {
-            let lanes = 16 / size_of::<W>();
-            let (at_once, squares): (_, Squares<W>) = match (lanes, has_avx2()) {
-                (16, _) => (16, x86::squares_8),
-                (8, _) => (8, x86::squares_16),
-                (4, true) => (8, micro_avx2::squares_32),
-                (4, false) => (4, x86::squares_32),
-                (2, true) => (4, micro_avx2::squares_64),
-                (2, false) => (2, x86::squares_64),
-                _ => (1, x86::squares_128),
-            };
-            (at_once, lanes, squares)
-        });
-        Self {
-            #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-            squares,
-            stride,
-            words: PhantomData,
-        }
+        let squares = (stride == 1).then(x86::squares::<W>);
+        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+        let squares = None;
+        Self { squares, stride }
     }
 }
 
@@ -67,7 +42,6 @@ pub(super) unsafe fn load<W: Word>(
 ) {
     let stride = kernel.stride;
     let (mut done_rows, mut done) = (0, 0);
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     if let Some((at_once, lanes, squares)) = kernel.squares {
         done_rows = rows.len() / at_once * at_once;
         done = count / lanes * lanes;
@@ -109,21 +83,40 @@ unsafe fn load_words<W: Word>(
     }
 }
 
-/// Squares of as many words as a register of SSE2 has, which every x86-64 has.
+/// Squares of as many words as a register of SSE2 has, which every x86-64 has; with AVX2 two of them side by side, 1.2 times as fast
+/// for words of 8 bytes.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86 {
     use std::arch::x86_64::{
         __m128i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi16,
         _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
-        _mm_unpacklo_epi64,
+        _mm_unpacklo_epi64, _mm256_castsi128_si256, _mm256_inserti128_si256, _mm256_storeu_si256,
+        _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
     };
 
-    use super::Word;
+    use usm_memory::usm_core::bulk::has_avx2;
+
+    use super::{Squares, Word};
+
+    /// What the processor can execute, with the number of rows and columns at a time.
+    pub(super) fn squares<W: Word>() -> (usize, usize, Squares<W>) {
+        match (size_of::<W>(), has_avx2()) {
+            (1, _) => (16, 16, squares_8),
+            (2, _) => (8, 8, squares_16),
+            (4, true) => (8, 4, wide_squares_32),
+            (4, false) => (4, 4, squares_32),
+            (8, true) => (4, 2, wide_squares_64),
+            (8, false) => (2, 2, squares_64),
+            _ => (1, 1, squares_128),
+        }
+    }
 
     macro_rules! squares {
-        ($name:ident, $lanes:literal, $low:ident, $high:ident) => {
+        ($name:ident, $feature:literal, $lanes:literal x $beside:literal, $join:expr, $store:ident, $low:ident, $high:ident) => {
             /// # Safety
-            /// Those of [`squares`].
+            /// Those of [`load`](super::load) with a stride of 1, for words of which so many fill 16 bytes; and the processor has
+            /// the feature.
+            #[target_feature(enable = $feature)]
             pub(super) unsafe fn $name<W: Word>(
                 buffer: *mut W,
                 pitch: usize,
@@ -131,15 +124,41 @@ mod x86 {
                 rows: &[isize],
                 count: usize,
             ) {
-                let shuffle = |a, b| {
-                    // SAFETY: this module is there only where every processor has SSE2.
-                    let low = unsafe { $low(a, b) };
-                    // SAFETY: this module is there only where every processor has SSE2.
-                    [low, unsafe { $high(a, b) }]
-                };
-                // SAFETY: the caller's promises.
-                unsafe { squares::<W, $lanes>(buffer, pitch, src, rows, count, shuffle) };
+                const N: usize = $lanes;
+                let (groups, _) = rows.as_chunks::<{ $beside * N }>();
+                for (group, rows) in groups.iter().enumerate() {
+                    for first in (0..count / N * N).step_by(N) {
+                        let from = rows.map(|row| src.wrapping_offset(row).wrapping_add(first));
+                        // SAFETY: condition 1, for `N` words, which are 16 bytes.
+                        let parts = from.map(|from| unsafe { _mm_loadu_si128(from.cast()) });
+                        // With several squares their rows lie side by side: all are transposed at once.
+                        let mut words: [_; N] = $join(parts);
+                        // Shuffling the first half of the rows with the second one moves the highest bit of a row's number into the
+                        // lowest bit of the column's; after as many times as there are bits the two have changed places.
+                        for _ in 0..N.ilog2() {
+                            let mut next = words;
+                            for row in 0..words.len() / 2 {
+                                next[2 * row] = $low(words[row], words[row + N / 2]);
+                                next[2 * row + 1] = $high(words[row], words[row + N / 2]);
+                            }
+                            words = next;
+                        }
+                        let to = buffer.wrapping_add(first * pitch + group * $beside * N);
+                        for (row, words) in words.into_iter().enumerate() {
+                            // SAFETY: condition 2, for as many words.
+                            unsafe { $store(to.wrapping_add(row * pitch).cast(), words) };
+                        }
+                    }
+                }
             }
+        };
+        ($name:ident, $lanes:literal, $low:ident, $high:ident) => {
+            squares!($name, "sse2", $lanes x 1, |parts| parts, _mm_storeu_si128, $low, $high);
+        };
+        (wide $name:ident, $lanes:literal, $low:ident, $high:ident) => {
+            squares!($name, "avx2", $lanes x 2, |parts: [__m128i; 2 * N]| std::array::from_fn(|k| {
+                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(parts[k]), parts[N + k])
+            }), _mm256_storeu_si256, $low, $high);
         };
     }
 
@@ -147,64 +166,10 @@ mod x86 {
     squares!(squares_16, 8, _mm_unpacklo_epi16, _mm_unpackhi_epi16);
     squares!(squares_32, 4, _mm_unpacklo_epi32, _mm_unpackhi_epi32);
     squares!(squares_64, 2, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
-
-    /// # Safety
-    /// Those of [`squares`].
-    pub(super) unsafe fn squares_128<W: Word>(
-        buffer: *mut W,
-        pitch: usize,
-        src: *const W,
-        rows: &[isize],
-        count: usize,
-    ) {
-        // SAFETY: the caller's promises; a square of one word stays as it is.
-        unsafe { squares::<W, 1>(buffer, pitch, src, rows, count, |a, b| [a, b]) };
-    }
-
-    /// Transposes `N` registers of `N` words. Shuffling the first half of the rows with the second one moves the highest bit of
-    /// a row's number into the lowest bit of the column's; after as many times as there are bits the two have changed places.
-    #[inline(always)]
-    fn transpose<const N: usize>(
-        mut rows: [__m128i; N],
-        shuffle: impl Fn(__m128i, __m128i) -> [__m128i; 2],
-    ) -> [__m128i; N] {
-        for _ in 0..N.ilog2() {
-            let mut next = rows;
-            for row in 0..N / 2 {
-                [next[2 * row], next[2 * row + 1]] = shuffle(rows[row], rows[row + N / 2]);
-            }
-            rows = next;
-        }
-        rows
-    }
-
-    /// Transposes the squares of `N` rows and `N` columns that fit.
-    ///
-    /// # Safety
-    /// Those of [`load`](super::load) with a stride of 1, where `N` words fill a register.
-    #[inline(always)]
-    pub(super) unsafe fn squares<W: Word, const N: usize>(
-        buffer: *mut W,
-        pitch: usize,
-        src: *const W,
-        rows: &[isize],
-        count: usize,
-        shuffle: impl Fn(__m128i, __m128i) -> [__m128i; 2] + Copy,
-    ) {
-        let (groups, _) = rows.as_chunks::<N>();
-        for (group, rows) in groups.iter().enumerate() {
-            for first in (0..count / N * N).step_by(N) {
-                let from = rows.map(|row| src.wrapping_offset(row).wrapping_add(first));
-                // SAFETY: condition 1, for `N` words, which fill a register.
-                let square = from.map(|from| unsafe { _mm_loadu_si128(from.cast()) });
-                let to = buffer.wrapping_add(first * pitch + group * N);
-                for (row, words) in transpose(square, shuffle).into_iter().enumerate() {
-                    // SAFETY: condition 2, for `N` words.
-                    unsafe { _mm_storeu_si128(to.wrapping_add(row * pitch).cast(), words) };
-                }
-            }
-        }
-    }
+    // A square of one word stays as it is.
+    squares!(squares_128, 1, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
+    squares!(wide wide_squares_32, 4, _mm256_unpacklo_epi32, _mm256_unpackhi_epi32);
+    squares!(wide wide_squares_64, 2, _mm256_unpacklo_epi64, _mm256_unpackhi_epi64);
 }
 
 #[cfg(test)]

@@ -6,35 +6,26 @@
 //! | file | job |
 //! |---|---|
 //! | `threads.rs` | parts of a large copy on several threads |
-//! | `rows.rs` | plans that go row by row |
-//! | `plane.rs` | two loops of words, dense, strided or repeated |
-//! | `gather.rs` | one row of words into a dense run |
-//! | `sink.rs` | a dense run of the target, written in blocks |
+//! | `nest.rs` | plans that go row by row |
+//! | `row.rs` | what words are, and the kernels of their rows |
 //! | `tiles.rs` | plans that transpose, block by block |
 //! | `micro.rs` | one block of words, transposed |
-//! | `micro_avx2.rs` | the same with wider registers |
 //! | `narrow.rs` | a few planes to many short rows and back |
-//! | `emit.rs` | dense words to their places in the target: cast, streamed, spread |
+//! | `store.rs` | dense words to their places in the target: cast, streamed, spread |
 //! | `ordered.rs` | overlapping copies, element after element |
-//! | `word.rs` | what words are, and a buffer for a block of them |
 
-mod emit;
-mod gather;
 mod micro;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod micro_avx2;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod narrow;
+mod nest;
 mod ordered;
-mod plane;
-mod rows;
-mod sink;
+mod row;
+mod store;
 mod threads;
 mod tiles;
-mod word;
 
 pub(super) use ordered::execute_in_order;
-use word::Word;
+use row::Word;
 
 use usm_memory::usm_core::bulk::{self, Machine, stream};
 
@@ -114,7 +105,7 @@ unsafe fn execute_words<W: Word>(plan: &CopyPlan, cast: Cast, stream: bool, dst:
         // SAFETY: the pairs of the tiles are those of the plan (T1).
         Some(tiles) => unsafe { execute_tiles::<W>(&tiles, cast, stream, dst, src.cast()) },
         // SAFETY: the caller's promises.
-        None => unsafe { rows::execute::<W>(plan, cast, stream, dst, src.cast()) },
+        None => unsafe { nest::execute::<W>(plan, cast, stream, dst, src.cast()) },
     }
     if stream {
         stream::fence();
@@ -125,11 +116,9 @@ unsafe fn execute_words<W: Word>(plan: &CopyPlan, cast: Cast, stream: bool, dst:
 /// Those of [`tiles::execute`].
 unsafe fn execute_tiles<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, dst: *mut u8, src: *const W) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    if cast.run().is_none()
-        && let Some(narrow) = narrow::Narrow::of::<W>(tiles)
-    {
-        // SAFETY: the caller's promises; the dtypes are equal, and so are the words.
-        return unsafe { narrow.execute(tiles, stream, dst.cast(), src) };
+    if let Some(narrow) = narrow::Narrow::of::<W>(tiles) {
+        // SAFETY: the caller's promises.
+        return unsafe { narrow.execute(tiles, cast, stream, dst, src) };
     }
     // SAFETY: the caller's promises.
     unsafe { tiles::execute(tiles, cast, stream, dst, src) };

@@ -4,16 +4,14 @@
 //! and each byte of as many results comes from a byte of one of them, by one shuffle for each pair.
 
 use std::arch::x86_64::{
-    __m128i, _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_shuffle_epi8, _mm_storeu_si128,
-    _mm_stream_si128,
+    _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm_stream_si128,
 };
 
-use usm_memory::usm_core::bulk::{
-    has_avx2,
-    stream::{self, LINE_BYTES},
-};
+use usm_memory::usm_core::bulk::{has_avx2, stream::LINE_BYTES};
 
-use super::word::{Block, Word};
+use super::row::Word;
+use super::store::{BLOCK_BYTES, Block, Store};
+use crate::copy::cast::Cast;
 use crate::copy::plan::{Tiles, for_each_step};
 
 /// The most planes. With more, blocks are as good.
@@ -28,13 +26,36 @@ const REGISTER_BYTES: usize = 16;
 /// A plan whose blocks are as narrow as its planes are few.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow {
-    // N1. The tiles have one loop on either side. On the side of the rows their elements follow each other without a gap; on the
-    //     other side those of each plane do, and planes are `plane_step` elements apart.
+    // N1. The tiles have one loop on either side. The element of a plane and a row lies where `to` and `from` say in the target and
+    //     in the source.
     planes: usize,
     rows: usize,
-    plane_step: isize,
-    /// From rows into planes.
-    is_split: bool,
+    to: Side,
+    from: Side,
+}
+
+/// How many elements planes and rows are apart. On one side the elements of a row lie side by side, and so do the rows; on the other
+/// side those of a plane do.
+#[derive(Clone, Copy)]
+struct Side {
+    plane: isize,
+    row: isize,
+}
+
+impl Side {
+    fn is_in_planes(self) -> bool {
+        self.row == 1
+    }
+
+    fn at(self, plane: usize, row: usize) -> isize {
+        self.plane * plane.cast_signed() + self.row * row.cast_signed()
+    }
+
+    /// Where the registers of so many lanes are that have a group of as many rows.
+    fn registers<const N: usize>(self, lanes: usize) -> [isize; N] {
+        let step = if self.is_in_planes() { self.plane } else { lanes.cast_signed() };
+        std::array::from_fn(|register| register.cast_signed() * step)
+    }
 }
 
 impl Narrow {
@@ -42,23 +63,29 @@ impl Narrow {
     pub(super) fn of<W: Word>(tiles: &Tiles) -> Option<Self> {
         let (&[across], &[along]) = (&tiles.across[..], &tiles.along[..]) else { return None };
         // `across` is dense in the source and `along` in the target: one of them counts planes, the other one rows.
-        let narrow = if across.count <= along.count {
-            Self { planes: across.count, rows: along.count, plane_step: across.dst, is_split: true }
-        } else {
-            Self { planes: along.count, rows: across.count, plane_step: along.src, is_split: false }
-        };
-        let row_step = if narrow.is_split { along.src } else { across.dst };
-        let is_dense = across.src == 1 && along.dst == 1 && row_step == narrow.planes.cast_signed();
-        let is_fit = is_dense && narrow.planes <= MAX_PLANES && narrow.rows >= MIN_ROWS;
+        let [planes, rows] = if across.count <= along.count { [across, along] } else { [along, across] };
+        let to = Side { plane: planes.dst, row: rows.dst };
+        let from = Side { plane: planes.src, row: rows.src };
+        let packed = if to.is_in_planes() { from } else { to };
+        let is_dense = across.src == 1 && along.dst == 1 && packed.row == planes.count.cast_signed();
+        let is_fit = is_dense && planes.count <= MAX_PLANES && rows.count >= MIN_ROWS;
+        let narrow = Self { planes: planes.count, rows: rows.count, to, from };
         (is_fit && size_of::<W>() < REGISTER_BYTES && has_avx2()).then_some(narrow)
     }
 
     /// Carries the tiles out.
     ///
     /// # Safety
-    /// Those of [`tiles::execute`](super::tiles::execute), without a cast, for the tiles that this was made of.
-    pub(super) unsafe fn execute<W: Word>(self, tiles: &Tiles, stream: bool, dst: *mut W, src: *const W) {
-        let run: unsafe fn(Self, bool, *mut W, *const W) = match self.planes {
+    /// Those of [`tiles::execute`](super::tiles::execute) for the tiles that this was made of.
+    pub(super) unsafe fn execute<W: Word>(
+        self,
+        tiles: &Tiles,
+        cast: Cast,
+        stream: bool,
+        dst: *mut u8,
+        src: *const W,
+    ) {
+        let run: unsafe fn(Self, &Tiles, Cast, bool, *mut u8, *const W) = match self.planes {
             2 => run::<W, 2>,
             3 => run::<W, 3>,
             4 => run::<W, 4>,
@@ -67,75 +94,83 @@ impl Narrow {
             7 => run::<W, 7>,
             _ => run::<W, MAX_PLANES>,
         };
-        for_each_step(&tiles.outer, |outer_dst, outer_src| {
-            let dst = dst.wrapping_offset(tiles.dst_start + outer_dst);
-            let src = src.wrapping_offset(tiles.src_start + outer_src);
-            // SAFETY: by N1, T1 and T2 these are the pairs of the plan; there is AVX2.
-            unsafe { run(self, stream, dst, src) };
-        });
+        // SAFETY: the caller's promises; so many planes; there is AVX2 (`of`).
+        unsafe { run(self, tiles, cast, stream, dst, src) };
     }
 }
 
 /// # Safety
-/// Those of [`Narrow::execute`] for one step of the outer loops, with `N` planes, and the processor has AVX2.
+/// Those of [`Narrow::execute`], with `N` planes, and the processor has AVX2.
 #[target_feature(enable = "avx2")]
-unsafe fn run<W: Word, const N: usize>(narrow: Narrow, stream: bool, dst: *mut W, src: *const W) {
-    let Narrow { rows, plane_step, is_split, .. } = narrow;
-    let lanes = REGISTER_BYTES / size_of::<W>();
-    let plane: [isize; N] = std::array::from_fn(|k| k.cast_signed() * plane_step);
+unsafe fn run<W: Word, const N: usize>(
+    narrow: Narrow,
+    tiles: &Tiles,
+    cast: Cast,
+    stream: bool,
+    dst: *mut u8,
+    src: *const W,
+) {
+    let Narrow { rows, to, from, .. } = narrow;
+    let itemsize = cast.dst.itemsize_bytes();
     // Short planes have few whole lines.
-    let stream = stream && (!is_split || rows * size_of::<W>() >= PLANE_BYTES);
-    let head = match (stream, is_split) {
-        (true, true) => Some(rows_before_line(dst)),
-        (true, false) => head::<W, N>(dst),
-        (false, _) => None,
+    let stream = stream && (!to.is_in_planes() || rows * size_of::<W>() >= PLANE_BYTES);
+    let masks = masks::<N>(size_of::<W>(), to.is_in_planes());
+    // A block of each plane at a time: several planes in turn are too many lines that are not whole yet, 1.3 to 2 times as slow.
+    let in_planes = PLANE_BYTES / size_of::<W>();
+    let capacity = if to.is_in_planes() {
+        in_planes
+    } else {
+        BLOCK_BYTES / size_of::<W>() / N / LINE_BYTES * LINE_BYTES
     };
-    let (stream, head) = (head.is_some(), head.unwrap_or(0).min(rows));
-    let groups = (rows - head) / lanes;
-    let end = head + groups * lanes;
-
-    let single = |row: usize| {
-        for (k, &plane) in plane.iter().enumerate() {
-            let (packed, apart) = ((row * N + k).cast_signed(), row.cast_signed() + plane);
-            let (to, from) = if is_split { (apart, packed) } else { (packed, apart) };
-            // SAFETY: an element of the source, by N1.
-            let word = unsafe { src.wrapping_offset(from).read_unaligned() };
-            // SAFETY: an element of the target, by N1.
-            unsafe { dst.wrapping_offset(to).write_unaligned(word) };
+    let mut store = Store::new(cast, stream);
+    let mut block: Block<{ MAX_PLANES * PLANE_BYTES }> = Block::new();
+    let block = block.as_mut_ptr().cast::<W>();
+    for_each_step(&tiles.outer, |outer_dst, outer_src| {
+        let target =
+            |at: isize| dst.wrapping_offset((tiles.dst_start + outer_dst + at) * itemsize.cast_signed());
+        let source = |row: usize| src.wrapping_offset(tiles.src_start + outer_src + from.at(0, row));
+        let head =
+            if stream { rows_before_line(target(0).addr(), itemsize * to.row.unsigned_abs()) } else { 0 };
+        if cast.run().is_none() && !(stream && to.is_in_planes()) {
+            let part = |first: usize, count: usize, copy: Transpose<W, N>| {
+                let to = (target(to.at(0, first)).cast(), to);
+                // SAFETY: by N1, T1 and T2 these are pairs of the plan; the dtypes are equal; there is AVX2. What is streamed begins
+                // where a register does.
+                unsafe { copy(to, (source(first), from), count, masks) };
+            };
+            let is_aligned = target(to.at(0, head)).addr().is_multiple_of(REGISTER_BYTES);
+            part(0, head.min(rows), transpose::<W, N, false>);
+            let copy = if stream && is_aligned { transpose::<W, N, true> } else { transpose::<W, N, false> };
+            part(head.min(rows), rows - head.min(rows), copy);
+            return;
         }
-    };
-    (0..head).chain(end..rows).for_each(single);
-
-    // Where the registers of a group are, in elements, and how far the next group is.
-    let apart = plane.map(|plane| plane + head.cast_signed());
-    let packed: [isize; N] = std::array::from_fn(|j| (head * N + j * lanes).cast_signed());
-    let ((to, to_step), (from, from_step)) = match is_split {
-        true => ((apart, lanes), (packed, N * lanes)),
-        false => ((packed, N * lanes), (apart, lanes)),
-    };
-    let to = to.map(|at| dst.wrapping_offset(at).cast::<__m128i>());
-    let from = from.map(|at| src.wrapping_offset(at).cast::<__m128i>());
-    let step = |elements: usize| elements / lanes;
-    let masks = masks::<N>(size_of::<W>(), is_split);
-    let shuffle = match (stream, is_split) {
-        (true, true) => by_blocks::<N>,
-        (true, false) => shuffle::<N, true>,
-        (false, _) => shuffle::<N, false>,
-    };
-    // SAFETY: `groups` registers a plane, and as many bytes of rows, are elements on both sides by N1; where stores to rows are
-    // streamed, `head` has made their places multiples of 16.
-    unsafe { shuffle(to, step(to_step), from, step(from_step), groups, masks) };
+        let mut row = 0;
+        while row < rows {
+            let count = if row < head { head.min(rows) } else { capacity.min(rows - row) };
+            // SAFETY: rows of the plan, as above, into the block, which has place for so many; there is AVX2.
+            let load = |to: Side| unsafe {
+                transpose::<W, N, false>((block, to), (source(row), from), count, masks)
+            };
+            // The compiler knows where a block has its planes or rows.
+            if to.is_in_planes() {
+                load(Side { plane: (PLANE_BYTES / size_of::<W>()).cast_signed(), row: 1 });
+            } else {
+                load(Side { plane: 1, row: N.cast_signed() });
+            }
+            let (runs, len) = if to.is_in_planes() { (N, count) } else { (1, count * N) };
+            for plane in 0..runs {
+                let words = block.wrapping_add(plane * capacity).cast_const();
+                // SAFETY: the words were just written; by N1, T1 and T2 their places are target elements of the plan.
+                unsafe { store.put(target(to.at(plane, row)), 1, words, len) };
+            }
+            row += count;
+        }
+    });
 }
 
-/// How many rows come before the end of a line of the first plane, if they end there at all: blocks are whole lines then.
-fn rows_before_line<W: Word>(dst: *mut W) -> usize {
-    let rows = dst.align_offset(LINE_BYTES);
-    if rows < LINE_BYTES { rows } else { 0 }
-}
-
-/// How many rows come before the first one that is at a multiple of a register's size, if any is.
-fn head<W: Word, const N: usize>(dst: *mut W) -> Option<usize> {
-    (0..REGISTER_BYTES).find(|row| dst.wrapping_add(row * N).addr().is_multiple_of(REGISTER_BYTES))
+/// How many rows come before the first one that begins a line, if one does soon.
+fn rows_before_line(start: usize, row_bytes: usize) -> usize {
+    (0..LINE_BYTES).find(|row| (start + row * row_bytes).is_multiple_of(LINE_BYTES)).unwrap_or(0)
 }
 
 /// Which byte of source register `j` goes to each byte of result `k`, in `[k][j]`; the highest bit stands for none.
@@ -157,69 +192,51 @@ fn masks<const N: usize>(itemsize: usize, is_split: bool) -> [[[u8; REGISTER_BYT
     masks
 }
 
-/// [`shuffle`] to planes past the caches, a block of each at a time: several planes in turn are too many lines that are not whole
-/// yet, 1.3 to 2 times as slow.
-///
-/// # Safety
-/// Those of [`shuffle`] with registers that follow each other in the target; they may lie anywhere.
-#[target_feature(enable = "avx2")]
-unsafe fn by_blocks<const N: usize>(
-    to: [*mut __m128i; N],
-    _to_step: usize,
-    from: [*const __m128i; N],
-    from_step: usize,
-    groups: usize,
-    masks: [[[u8; REGISTER_BYTES]; N]; N],
-) {
-    const CAPACITY: usize = PLANE_BYTES / REGISTER_BYTES;
-    let mut block: Block<{ MAX_PLANES * PLANE_BYTES }> = Block::new();
-    let start = block.as_mut_ptr().cast::<__m128i>();
-    let planes: [*mut __m128i; N] = std::array::from_fn(|k| start.wrapping_add(k * CAPACITY));
-    for first in (0..groups).step_by(CAPACITY) {
-        let count = CAPACITY.min(groups - first);
-        let from = from.map(|from| from.wrapping_add(first * from_step));
-        // SAFETY: groups of the caller's, into the block, which holds so many of each plane.
-        unsafe { shuffle::<N, false>(planes, 1, from, from_step, count, masks) };
-        for (to, plane) in to.iter().zip(planes) {
-            let to = to.wrapping_add(first);
-            // SAFETY: registers of the block that were just written, to places of the caller's.
-            unsafe { stream::copy(to.cast(), plane.cast_const().cast(), count * REGISTER_BYTES) };
-        }
-    }
-}
+type Transpose<W, const N: usize> =
+    unsafe fn((*mut W, Side), (*const W, Side), usize, [[[u8; REGISTER_BYTES]; N]; N]);
 
-/// Takes `groups` times `N` registers to as many others, `step` registers from one group to the next.
+/// Takes so many rows of `N` planes from one side to the other; `masks` are those of this direction.
 ///
 /// # Safety
-/// 1. All registers are readable from `from` and writable from `to`, and none that is written has a byte in common with one that is
-///    read or written otherwise.
-/// 2. With `STREAM`, all that are written are at multiples of 16.
+/// 1. Their words are readable where the second side says and writable where the first one does. One side is in planes, the other one
+///    has `N` words a row without gaps.
+/// 2. No word that is written has a byte in common with one that is read or written otherwise.
 /// 3. The processor has AVX2.
+/// 4. With `STREAM`, rows of the target follow each other without a gap, and the first one is at a multiple of 16.
+#[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn shuffle<const N: usize, const STREAM: bool>(
-    to: [*mut __m128i; N],
-    to_step: usize,
-    from: [*const __m128i; N],
-    from_step: usize,
-    groups: usize,
+unsafe fn transpose<W: Word, const N: usize, const STREAM: bool>(
+    (dst, to): (*mut W, Side),
+    (src, from): (*const W, Side),
+    rows: usize,
     masks: [[[u8; REGISTER_BYTES]; N]; N],
 ) {
+    let lanes = REGISTER_BYTES / size_of::<W>();
+    let read = from.registers::<N>(lanes).map(|at| src.wrapping_offset(at));
+    let written = to.registers::<N>(lanes).map(|at| dst.wrapping_offset(at));
     // SAFETY: 16 bytes each.
     let masks = masks.map(|masks| masks.map(|mask| unsafe { _mm_loadu_si128(mask.as_ptr().cast()) }));
-    for group in 0..groups {
-        // SAFETY: condition 1.
-        let words = from.map(|from| unsafe { _mm_loadu_si128(from.wrapping_add(group * from_step)) });
-        for (to, masks) in to.iter().zip(&masks) {
+    let whole = rows / lanes * lanes;
+    for row in (0..whole).step_by(lanes) {
+        // SAFETY: condition 1: so many rows of words are `N` registers, on either side.
+        let words = read.map(|at| unsafe { _mm_loadu_si128(at.wrapping_offset(from.at(0, row)).cast()) });
+        for (at, masks) in written.iter().zip(&masks) {
             let parts = words.iter().zip(masks).map(|(&word, &mask)| _mm_shuffle_epi8(word, mask));
             let result = parts.fold(_mm_setzero_si128(), |sum, part| _mm_or_si128(sum, part));
-            let to = to.wrapping_add(group * to_step);
+            let to = at.wrapping_offset(to.at(0, row)).cast();
             if STREAM {
-                // SAFETY: conditions 1 and 2.
+                // SAFETY: conditions 1 and 4, as above.
                 unsafe { _mm_stream_si128(to, result) };
             } else {
-                // SAFETY: condition 1.
+                // SAFETY: condition 1, as above.
                 unsafe { _mm_storeu_si128(to, result) };
             }
         }
+    }
+    for (row, plane) in (whole..rows).flat_map(|row| (0..N).map(move |plane| (row, plane))) {
+        // SAFETY: condition 1.
+        let word = unsafe { src.wrapping_offset(from.at(plane, row)).read_unaligned() };
+        // SAFETY: condition 1.
+        unsafe { dst.wrapping_offset(to.at(plane, row)).write_unaligned(word) };
     }
 }

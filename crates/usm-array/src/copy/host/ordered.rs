@@ -1,6 +1,6 @@
 //! Overlapping copies, element after element in the order of the plan
 
-use super::word::Word;
+use super::row::Word;
 use crate::copy::plan::{CopyPlan, for_each_step};
 
 /// Carries out a plan of equal dtypes in its own order, one thread, each row before the next.

@@ -141,7 +141,7 @@ fn every_cast_in_every_way() {
 /// Sizes around those where something else begins.
 #[test]
 fn sizes_around_every_threshold() {
-    for bytes in [16_usize, 64, 256, 1024, word::BLOCK_BYTES] {
+    for bytes in [16_usize, 64, 256, 1024, store::BLOCK_BYTES] {
         for dtype in [Dtype::U8, Dtype::U16, Dtype::F32, Dtype::F64, Dtype::C128] {
             for len in [bytes / dtype.itemsize_bytes() - 1, bytes / dtype.itemsize_bytes(), bytes + 1] {
                 let dense = Layout::contiguous(&[len], Order::C).expect("small");
@@ -164,10 +164,10 @@ fn rows_up_and_down_around_every_threshold() {
     let casts = same.into_iter().chain([(Dtype::F64, Dtype::F32)]);
     for (src, dst) in casts {
         let itemsize = dst.itemsize_bytes();
-        let around = [64, 256, 1024, word::BLOCK_BYTES].map(|bytes| bytes / itemsize);
+        let around = [64, 256, 1024, store::BLOCK_BYTES].map(|bytes| bytes / itemsize);
         let lengths = around.into_iter().flat_map(|len| [len - 1, len, len + 1]).chain([1, 2, 3, 5, 11]);
         for len in lengths {
-            let rows = (5 * word::BLOCK_BYTES / 2 / itemsize / len).max(3);
+            let rows = (5 * store::BLOCK_BYTES / 2 / itemsize / len).max(3);
             let to = Layout::contiguous(&[2, rows, len], Order::C).unwrap();
             let (row, plane) = ((2 * len + 1).cast_signed(), ((2 * len + 1) * rows + 3).cast_signed());
             for strides in [

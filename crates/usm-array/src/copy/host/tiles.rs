@@ -5,9 +5,9 @@
 
 use usm_memory::usm_core::bulk::stream::LINE_BYTES;
 
-use super::emit::Emit;
 use super::micro::{Kernel, load};
-use super::word::{Block, Word};
+use super::row::Word;
+use super::store::{Block, Store};
 use crate::copy::cast::Cast;
 use crate::copy::plan::{Loop, Tiles, for_each_step};
 use crate::layout::Axes;
@@ -50,7 +50,7 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
     let stream = stream && (batches.is_some() || block_along * cast.dst.itemsize_bytes() >= 128);
 
     let kernel = Kernel::new(across_step);
-    let mut emit = Emit::new(cast, stream);
+    let mut store = Store::new(cast, stream);
     let mut buffer: Block<TILE_BYTES> = Block::new();
     let buffer = buffer.as_mut_ptr().cast::<W>();
     let mut src_rows = [0; MAX_ROWS];
@@ -71,7 +71,7 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
                 let to = tiles.dst_start + outer_dst + batch.dst * first.cast_signed();
                 // SAFETY: the blocks were just written; by T1 and T2 their places, side by side, are target elements of the plan.
                 unsafe {
-                    emit.put(dst.wrapping_offset(to * itemsize), 1, buffer.cast_const(), count * block)
+                    store.put(dst.wrapping_offset(to * itemsize), 1, buffer.cast_const(), count * block)
                 };
             }
         });
@@ -85,9 +85,9 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
         while first_along < along {
             let dst_start = dst_start + first_along.cast_signed() * along_step;
             let rest = along - first_along;
-            let count = if stream && along_step == 1 && rest > block_along {
-                let start = dst.wrapping_offset(dst_start * itemsize).addr();
-                ending_with_a_line(start, block_along, itemsize.cast_unsigned())
+            let place = dst.wrapping_offset(dst_start * itemsize);
+            let count = if along_step == 1 {
+                store.part_len(place, rest, block_along)
             } else {
                 rest.min(block_along)
             };
@@ -105,18 +105,12 @@ pub(super) unsafe fn execute<W: Word>(tiles: &Tiles, cast: Cast, stream: bool, d
                     let to = dst.wrapping_offset((dst_start + displacement) * itemsize);
                     let words = buffer.wrapping_add(row * pitch).cast_const();
                     // SAFETY: the words of the row were just written; by T1 and T2 their places are target elements of the plan.
-                    unsafe { emit.put(to, along_step, words, src_rows.len()) };
+                    unsafe { store.put(to, along_step, words, src_rows.len()) };
                 }
             }
             first_along += count;
         }
     });
-}
-
-/// At most so many elements from `start` on, fewer where the last ones would begin another line: what follows has whole lines then.
-fn ending_with_a_line(start: usize, count: usize, itemsize_bytes: usize) -> usize {
-    let over = (start + count * itemsize_bytes) % LINE_BYTES / itemsize_bytes;
-    if over < count { count - over } else { count }
 }
 
 /// The loops around many small blocks that follow each other in the target without a gap, and the innermost of these loops: such
@@ -197,26 +191,6 @@ mod tests {
                 assert!(bytes <= TILE_BYTES, "{across} x {along}: {bytes} bytes");
             }
         }
-    }
-
-    #[test]
-    fn blocks_end_with_a_line() {
-        for itemsize in [1, 2, 4, 8, 16] {
-            for (start, count) in (0..200).flat_map(|start| (1..100).map(move |count| (start, count))) {
-                let fewer = ending_with_a_line(start, count, itemsize);
-                assert!((1..=count).contains(&fewer), "{itemsize}: {count} from {start}");
-                let is_past_a_line = start / LINE_BYTES < (start + count * itemsize) / LINE_BYTES;
-                if start % itemsize == 0 && is_past_a_line && fewer < count {
-                    assert_eq!(
-                        (start + fewer * itemsize) % LINE_BYTES,
-                        0,
-                        "{itemsize}: {count} from {start}"
-                    );
-                }
-            }
-        }
-        assert_eq!(ending_with_a_line(32, 64, 8), 60);
-        assert_eq!(ending_with_a_line(0, 64, 8), 64);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) struct Loop {
 
 impl Loop {
     /// Lets the loop begin at its other end, and moves where both sides start: to elements, whose displacements do not overflow.
-    fn reverse(&mut self, dst_start: &mut isize, src_start: &mut isize) {
+    pub(super) fn reverse(&mut self, dst_start: &mut isize, src_start: &mut isize) {
         let last = (self.count - 1).cast_signed();
         *dst_start += last * self.dst;
         *src_start += last * self.src;

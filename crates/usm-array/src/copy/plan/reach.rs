@@ -62,12 +62,10 @@ impl CopyPlan {
         self
     }
 
-    /// The same pairs, but for loops with so many elements inside those that go down in the source go up.
+    /// The same pairs, but of all loops around the `inside` innermost ones those that go down in the source go up.
     pub(crate) fn upwards_in_source(mut self, inside: usize) -> Self {
-        let mut size = self.size();
-        for axis in 0..self.loops.len() {
-            size /= self.loops[axis].count;
-            if self.loops[axis].src < 0 && size >= inside {
+        for axis in 0..self.loops.len().saturating_sub(inside) {
+            if self.loops[axis].src < 0 {
                 self.reverse(axis);
             }
         }

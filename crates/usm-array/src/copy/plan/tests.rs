@@ -189,13 +189,12 @@ proptest! {
         }
         let backwards = plan.clone().reversed();
         prop_assert_eq!(&sorted(pairs(&backwards)), &expected);
-        let upwards = plan.clone().upwards_in_source(min_size);
+        let inside = min_size % 3;
+        let upwards = plan.clone().upwards_in_source(inside);
         prop_assert_eq!(&sorted(pairs(&upwards)), &expected);
-        let mut inside = 1;
-        for (before, after) in plan.loops.iter().zip(upwards.loops.iter()).rev() {
-            let up = if inside >= min_size { before.src.abs() } else { before.src };
+        for (i, (before, after)) in plan.loops.iter().zip(upwards.loops.iter()).rev().enumerate() {
+            let up = if i >= inside { before.src.abs() } else { before.src };
             prop_assert_eq!((after.count, after.src), (before.count, up));
-            inside *= before.count;
         }
         let parts = plan.clone().parts(wanted, min_size, &|_| 0);
         prop_assert_eq!(&sorted(parts.iter().flat_map(pairs).collect()), &expected);

@@ -12,36 +12,95 @@ use crate::backend::{
 /// A simulated device of the host backend, or a part of one.
 #[derive(Debug)]
 pub(super) struct SimulatedDevice {
-    device_type: DeviceType,
-    /// Position among the devices of the same type; `None` for a part.
-    number: Option<usize>,
+    pub(super) facts: DeviceFacts,
     pub(super) parent: Option<Arc<SimulatedDevice>>,
-    compute_units: u32,
     numa_domains: u32,
+    used_bytes: AtomicU64,
+}
+
+/// The facts about a simulated device, in a C layout for other copies of this library (`shared/`).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct DeviceFacts {
+    pub(super) device_type: DeviceType,
+    /// Position among the devices of the same type; `PART` for a part.
+    number: usize,
+    compute_units: u32,
     /// Of all live allocations together.
     memory_bytes: u64,
     /// Of one allocation.
     max_alloc_bytes: u64,
-    used_bytes: AtomicU64,
 }
+
+/// The number of a part of a device, which has none.
+const PART: usize = usize::MAX;
 
 impl SimulatedDevice {
     /// The device of a description, on a machine with `physical_bytes` bytes of memory.
     pub(super) fn new(described: &HostDevice, number: usize, physical_bytes: u64) -> Self {
         let memory_bytes = described.memory_bytes.unwrap_or(physical_bytes);
-        Self {
+        let facts = DeviceFacts {
             device_type: described.device_type,
-            number: Some(number),
-            parent: None,
+            number,
             compute_units: described.compute_units.unwrap_or_else(physical_compute_units),
-            numa_domains: described.numa_domains,
             memory_bytes,
             max_alloc_bytes: described.max_alloc_bytes.unwrap_or(memory_bytes).min(memory_bytes),
-            used_bytes: AtomicU64::new(0),
-        }
+        };
+        Self { facts, parent: None, numa_domains: described.numa_domains, used_bytes: AtomicU64::new(0) }
     }
 
-    pub(super) fn info(&self) -> DeviceInfo {
+    /// Parts of the device, without memory of their own: what they allocate counts for the root device.
+    pub(super) fn parts(self: &Arc<Self>, partition: &Partition) -> Option<Vec<Arc<Self>>> {
+        let counts = self.counts(partition)?;
+        let part = |compute_units| {
+            let facts = DeviceFacts { number: PART, compute_units, ..self.facts };
+            let parent = Some(Arc::clone(self));
+            Arc::new(Self { facts, parent, numa_domains: 1, used_bytes: AtomicU64::new(0) })
+        };
+        Some(counts.into_iter().map(part).collect())
+    }
+
+    /// The compute units of each part; `None` for a partitioning that is not offered.
+    fn counts(&self, partition: &Partition) -> Option<Vec<u32>> {
+        let counts = match partition {
+            Partition::Equally(units) => {
+                let units = u32::try_from(*units).ok()?;
+                vec![units; usize::try_from(self.facts.compute_units.checked_div(units)?).ok()?]
+            }
+            Partition::ByCounts(counts) => {
+                counts.iter().map(|&units| u32::try_from(units).ok()).collect::<Option<_>>()?
+            }
+            Partition::ByAffinity(AffinityDomain::Numa | AffinityDomain::NextPartitionable) => {
+                let domains = Some(self.numa_domains).filter(|&domains| domains > 1)?;
+                vec![self.facts.compute_units / domains; usize::try_from(domains).ok()?]
+            }
+            Partition::ByAffinity(_) => return None,
+        };
+        (!counts.is_empty() && !counts.contains(&0)).then_some(counts)
+    }
+
+    /// Takes memory into account; false when the device has not that much left.
+    pub(super) fn reserve(&self, len_bytes: u64) -> bool {
+        if let Some(parent) = &self.parent {
+            return parent.reserve(len_bytes);
+        }
+        let add = |used: u64| used.checked_add(len_bytes).filter(|&sum| sum <= self.facts.memory_bytes);
+        self.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+    }
+
+    /// Gives back what `reserve` took.
+    pub(super) fn unreserve(&self, len_bytes: u64) {
+        match &self.parent {
+            Some(parent) => parent.unreserve(len_bytes),
+            None => {
+                self.used_bytes.fetch_sub(len_bytes, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl DeviceFacts {
+    pub(super) fn info(self) -> DeviceInfo {
         let device_type = self.device_type;
         let type_aspects = match device_type {
             DeviceType::Cpu => Aspects::CPU,
@@ -73,63 +132,7 @@ impl SimulatedDevice {
             preferred_vector_widths: scalars,
             native_vector_widths: scalars,
             profiling_timer_resolution_ns: 1,
-            ..DeviceInfo::new(NAME, device_type, self.number)
-        }
-    }
-
-    /// Parts of the device, without memory of their own: what they allocate counts for the root device.
-    pub(super) fn parts(self: &Arc<Self>, partition: &Partition) -> Option<Vec<Arc<Self>>> {
-        let counts = self.counts(partition)?;
-        let part = |compute_units| {
-            Arc::new(Self {
-                device_type: self.device_type,
-                number: None,
-                parent: Some(Arc::clone(self)),
-                compute_units,
-                numa_domains: 1,
-                memory_bytes: self.memory_bytes,
-                max_alloc_bytes: self.max_alloc_bytes,
-                used_bytes: AtomicU64::new(0),
-            })
-        };
-        Some(counts.into_iter().map(part).collect())
-    }
-
-    /// The compute units of each part; `None` for a partitioning that is not offered.
-    fn counts(&self, partition: &Partition) -> Option<Vec<u32>> {
-        let counts = match partition {
-            Partition::Equally(units) => {
-                let units = u32::try_from(*units).ok()?;
-                vec![units; usize::try_from(self.compute_units.checked_div(units)?).ok()?]
-            }
-            Partition::ByCounts(counts) => {
-                counts.iter().map(|&units| u32::try_from(units).ok()).collect::<Option<_>>()?
-            }
-            Partition::ByAffinity(AffinityDomain::Numa | AffinityDomain::NextPartitionable) => {
-                let domains = Some(self.numa_domains).filter(|&domains| domains > 1)?;
-                vec![self.compute_units / domains; usize::try_from(domains).ok()?]
-            }
-            Partition::ByAffinity(_) => return None,
-        };
-        (!counts.is_empty() && !counts.contains(&0)).then_some(counts)
-    }
-
-    /// Takes memory into account; false when the device has not that much left.
-    pub(super) fn reserve(&self, len_bytes: u64) -> bool {
-        if let Some(parent) = &self.parent {
-            return parent.reserve(len_bytes);
-        }
-        let add = |used: u64| used.checked_add(len_bytes).filter(|&sum| sum <= self.memory_bytes);
-        self.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
-    }
-
-    /// Gives back what `reserve` took.
-    pub(super) fn unreserve(&self, len_bytes: u64) {
-        match &self.parent {
-            Some(parent) => parent.unreserve(len_bytes),
-            None => {
-                self.used_bytes.fetch_sub(len_bytes, Ordering::Relaxed);
-            }
+            ..DeviceInfo::new(NAME, device_type, Some(self.number).filter(|&number| number != PART))
         }
     }
 }
@@ -147,7 +150,7 @@ pub(super) struct HostPlatform {
 
 impl HostPlatform {
     pub(super) fn info(&self) -> PlatformInfo {
-        Self::info_of(self.device.device_type)
+        Self::info_of(self.device.facts.device_type)
     }
 
     /// Of the platform of a device of that type.

@@ -191,7 +191,7 @@ impl Block {
 }
 
 fn context_name(number: u64, device: &SimulatedDevice) -> String {
-    format!("{number:#x} of {}", device.info().filter_string())
+    format!("{number:#x} of {}", device.facts.info().filter_string())
 }
 
 impl Drop for Memory {

@@ -20,7 +20,6 @@ mod queue;
 mod shared;
 mod simulated;
 mod spans;
-mod submit;
 mod worker;
 
 use std::ptr::NonNull;
@@ -29,6 +28,7 @@ use std::sync::Arc;
 use self::context::HostContext;
 use self::device::{HostPlatform, Peers, SimulatedDevice};
 use self::event::HostEvent;
+use self::job::Work;
 use self::memory::Memory;
 use self::queue::HostQueue;
 pub use self::shared::{HostTable, SharedHost, VERSION as SHARED_VERSION};
@@ -36,9 +36,9 @@ pub use self::simulated::HostDevice;
 use self::worker::Executor;
 use super::objects::{Handle, handle};
 use super::{
-    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, Partition, PeerAccess, PlatformInfo,
-    PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform,
-    RawQueue, TaskMemory,
+    Backend, BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MAX_PATTERN_BYTES, Partition,
+    PeerAccess, PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent,
+    RawHandle, RawPlatform, RawQueue, TaskMemory,
 };
 use crate::fork::{ForkMutex, ForkMutexGuard};
 use crate::{Device, Error, Result, UsmKind};
@@ -135,6 +135,46 @@ impl HostBackend {
     fn memory(&self) -> ForkMutexGuard<'_, Memory> {
         self.memory.lock()
     }
+
+    /// Looks operands up and submits a job that is made of them.
+    ///
+    /// # Safety
+    /// 1. Queue and dependencies are live.
+    unsafe fn submit(
+        &self,
+        queue: RawQueue,
+        dependencies: &[RawEvent],
+        work: impl FnOnce(&mut Memory, &HostQueue) -> Result<Work>,
+    ) -> Result<RawEvent> {
+        // SAFETY: O1: the queue is live (1).
+        let queue = unsafe { HostQueue::clone_raw(queue) };
+        let work = work(&mut self.memory(), &queue)?;
+        // SAFETY: O1: the dependencies are live (1).
+        let dependencies = unsafe { events(dependencies) };
+        queue.submit(&self.executor, work, dependencies).map(HostEvent::into_raw)
+    }
+}
+
+/// An operation without effect, on USM that is looked up all the same.
+fn hint(
+    operation: &'static str,
+    address: usize,
+    len_bytes: usize,
+) -> impl FnOnce(&mut Memory, &HostQueue) -> Result<Work> {
+    let range = std::ptr::without_provenance_mut(address);
+    move |memory, queue| {
+        memory.operand(operation, range, len_bytes, false, queue)?;
+        Ok(Work::Nothing)
+    }
+}
+
+/// Counts of our own to the events behind handles.
+///
+/// # Safety
+/// 1. All of them are live.
+unsafe fn events(raw: &[RawEvent]) -> Vec<Arc<HostEvent>> {
+    // SAFETY: O1: all of them are live (1).
+    raw.iter().map(|&event| unsafe { HostEvent::clone_raw(event) }).collect()
 }
 
 impl Default for HostBackend {
@@ -170,7 +210,7 @@ unsafe impl Backend for HostBackend {
 
     unsafe fn device_info(&self, device: RawDevice) -> DeviceInfo {
         // SAFETY: O1: the handle is live.
-        unsafe { SimulatedDevice::clone_raw(device) }.info()
+        unsafe { SimulatedDevice::clone_raw(device) }.facts.info()
     }
 
     fn platforms(&self) -> Result<Vec<RawPlatform>> {
@@ -333,8 +373,14 @@ unsafe impl Backend for HostBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: O1 and J1: the promises of the method are those of the function.
-        unsafe { submit::memcpy(self, queue, dst, src, len_bytes, dependencies) }
+        let work = |memory: &mut Memory, queue: &HostQueue| {
+            let dst = memory.operand("memcpy destination", dst, len_bytes, true, queue)?;
+            let src = memory.operand("memcpy source", src.cast_mut(), len_bytes, true, queue)?;
+            // J1 is the caller's promise, at the addresses that `operand` found.
+            Ok(Work::Copy { dst, src, len_bytes })
+        };
+        // SAFETY: O1: queue and dependencies are live.
+        unsafe { self.submit(queue, dependencies, work) }
     }
 
     unsafe fn fill(
@@ -345,8 +391,16 @@ unsafe impl Backend for HostBackend {
         count: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: O1 and J2: the promises of the method are those of the function.
-        unsafe { submit::fill(self, queue, dst, pattern, count, dependencies) }
+        let work = |memory: &mut Memory, queue: &HostQueue| {
+            let mut bytes = [0; MAX_PATTERN_BYTES];
+            let len = pattern.len();
+            bytes.get_mut(..len).ok_or(Error::PatternLength { len_bytes: len })?.copy_from_slice(pattern);
+            let dst = memory.operand("fill", dst, len.saturating_mul(count), false, queue)?;
+            // J2 is the caller's promise, at the address that `operand` found.
+            Ok(Work::Fill { dst, pattern: bytes, len, count })
+        };
+        // SAFETY: O1: queue and dependencies are live.
+        unsafe { self.submit(queue, dependencies, work) }
     }
 
     unsafe fn prefetch(
@@ -356,8 +410,8 @@ unsafe impl Backend for HostBackend {
         len_bytes: usize,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: O1: the promises of the method are those of the function.
-        unsafe { submit::hint(self, "prefetch", queue, address, len_bytes, dependencies) }
+        // SAFETY: O1: queue and dependencies are live.
+        unsafe { self.submit(queue, dependencies, hint("prefetch", address, len_bytes)) }
     }
 
     unsafe fn mem_advise(
@@ -368,13 +422,16 @@ unsafe impl Backend for HostBackend {
         _advice: i32,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: O1: the promises of the method are those of the function.
-        unsafe { submit::hint(self, "mem_advise", queue, address, len_bytes, dependencies) }
+        // SAFETY: O1: queue and dependencies are live.
+        unsafe { self.submit(queue, dependencies, hint("mem_advise", address, len_bytes)) }
     }
 
     unsafe fn barrier(&self, queue: RawQueue, after: &[RawEvent]) -> Result<RawEvent> {
-        // SAFETY: O1: the promises of the method are those of the function.
-        unsafe { submit::barrier(self, queue, after) }
+        // SAFETY: O1: the handle is live.
+        let queue = unsafe { HostQueue::clone_raw(queue) };
+        // SAFETY: O1: the events are live.
+        let after = unsafe { events(after) };
+        queue.barrier(&self.executor, after).map(HostEvent::into_raw)
     }
 
     fn runs_host_tasks(&self) -> bool {
@@ -388,8 +445,16 @@ unsafe impl Backend for HostBackend {
         task: HostTask,
         dependencies: &[RawEvent],
     ) -> Result<RawEvent> {
-        // SAFETY: O1 and J3: the promises of the method are those of the function.
-        unsafe { submit::host_task(self, queue, memory, task, dependencies) }
+        let work = |known: &mut Memory, queue: &HostQueue| {
+            let operand =
+                |range: &TaskMemory| known.operand("host task", range.start, range.len_bytes, true, queue);
+            let operands = memory.iter().map(operand).collect::<Result<_>>()?;
+            let len_bytes = memory.iter().map(|range| range.len_bytes).max().unwrap_or(0);
+            // J3 is the caller's promise, at the addresses that `operand` found.
+            Ok(Work::Task { memory: operands, len_bytes, task })
+        };
+        // SAFETY: O1: queue and dependencies are live.
+        unsafe { self.submit(queue, dependencies, work) }
     }
 
     unsafe fn wait(&self, event: RawEvent) -> Result<()> {

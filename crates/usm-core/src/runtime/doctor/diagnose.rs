@@ -243,10 +243,19 @@ mod tests {
         variables: &[(&str, &str)],
         allowed: bool,
     ) -> Vec<ProblemKind> {
+        kinds_of(&library(driver), devices, variables, allowed)
+    }
+
+    fn kinds_of(
+        library: &SyclLibrary,
+        devices: &[DeviceType],
+        variables: &[(&str, &str)],
+        allowed: bool,
+    ) -> Vec<ProblemKind> {
         let environment =
             read(&|name| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into()));
         let devices: Vec<_> = devices.iter().map(|ty| DeviceInfo::new("opencl", *ty, Some(0))).collect();
-        let problems = diagnose(&Trouble::None, Some(&library(driver)), &devices, &environment, allowed);
+        let problems = diagnose(&Trouble::None, Some(library), &devices, &environment, allowed);
         assert!(problems.iter().all(|problem| !problem.what.is_empty() && !problem.remedy.is_empty()));
         problems.into_iter().map(|problem| problem.kind).collect()
     }
@@ -277,13 +286,7 @@ mod tests {
     #[test]
     fn a_driver_that_was_registered_late_is_told() {
         let kinds = |driver: Option<&str>, devices: &[DeviceType], variables: &[(&str, &str)]| -> Vec<_> {
-            let environment = read(&|name| {
-                variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into())
-            });
-            let devices: Vec<_> = devices.iter().map(|ty| DeviceInfo::new("opencl", *ty, Some(0))).collect();
-            let library = SyclLibrary { already_loaded: true, ..library(driver) };
-            let problems = diagnose(&Trouble::None, Some(&library), &devices, &environment, true);
-            problems.into_iter().map(|problem| problem.kind).collect()
+            kinds_of(&SyclLibrary { already_loaded: true, ..library(driver) }, devices, variables, true)
         };
         assert_eq!(kinds(Some(DRIVER), &[], &[(DRIVERS, DRIVER)]), [ProblemKind::DriverRegisteredLate]);
         assert_eq!(kinds(Some(DRIVER), &[DeviceType::Gpu], &[(DRIVERS, DRIVER)]), []);

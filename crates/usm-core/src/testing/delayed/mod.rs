@@ -4,14 +4,13 @@ mod random;
 mod schedule;
 
 use std::num::NonZeroUsize;
-use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use self::schedule::PrematureFree;
-use self::schedule::{Operation, Schedule, Work};
+use self::schedule::{Operation, Schedule};
 use super::Call;
-use super::forward::signatures::*;
+use super::call::signatures::*;
 use crate::Error;
 
 /// Default of the most calls that an operation is held back.
@@ -85,42 +84,44 @@ impl DelayedBackend {
     /// Runs one operation and waits for its completion.
     fn run(&self, schedule: &mut Schedule, operation: Operation) {
         let queue = operation.queue;
-        let submitted = match operation.work {
-            Work::Memcpy { dst, src, len_bytes } => {
+        let submitted = match operation.call {
+            Call::Memcpy { dst, src, len_bytes, .. } => {
                 let dst = ptr::with_exposed_provenance_mut(dst);
                 let src = ptr::with_exposed_provenance(src);
                 // SAFETY: the queue is live: its release waits for its operations (D1). The ranges are valid: the submitter promised
                 // them until completion (promise 2). Dependencies are complete (D2).
                 unsafe { self.inner.memcpy(queue, dst, src, len_bytes, &[]) }
             }
-            Work::Fill { dst, pattern, count } => {
+            Call::Fill { dst, pattern, count, .. } => {
                 let dst = ptr::with_exposed_provenance_mut(dst);
                 // SAFETY: the queue is live (D1), the range valid until completion (promise 2), dependencies complete (D2).
                 unsafe { self.inner.fill(queue, dst, &pattern, count, &[]) }
             }
             // SAFETY: the queue is live (D1), the range USM until completion (promise 2), dependencies complete (D2).
-            Work::Prefetch { address, len_bytes } => unsafe {
+            Call::Prefetch { address, len_bytes, .. } => unsafe {
                 self.inner.prefetch(queue, address, len_bytes, &[])
             },
             // SAFETY: the queue is live (D1), the range USM until completion (promise 2), dependencies complete (D2).
-            Work::MemAdvise { address, len_bytes, advice } => unsafe {
+            Call::MemAdvise { address, len_bytes, advice, .. } => unsafe {
                 self.inner.mem_advise(queue, address, len_bytes, advice, &[])
             },
-            Work::Kernel { kernel, arguments, range } => {
+            Call::SubmitKernel { kernel, arguments, range, .. } => {
                 // SAFETY: queue and kernel are live (D1), dependencies complete (D2); the rest are promises 1 to 3 of the submitter.
                 unsafe { self.inner.submit_kernel(queue, kernel, &arguments, &range, &[]) }
             }
-            Work::Task { memory, task } => {
-                let range = |range: Range<usize>| TaskMemory {
-                    start: ptr::with_exposed_provenance_mut(range.start),
-                    len_bytes: range.len(),
+            Call::HostTask { memory, .. } => {
+                let Some(task) = operation.task else { return };
+                let range = |(start, len_bytes)| TaskMemory {
+                    start: ptr::with_exposed_provenance_mut(start),
+                    len_bytes,
                 };
                 let memory: Vec<_> = memory.into_iter().map(range).collect();
                 // SAFETY: the queue is live (D1), dependencies complete (D2); the rest are promises 2 and 3 of the submitter.
                 unsafe { self.inner.host_task(queue, &memory, task, &[]) }
             }
+            // The others are barriers.
             // SAFETY: the queue is live (D1).
-            Work::Barrier { .. } => unsafe { self.inner.barrier(queue, &[]) },
+            _ => unsafe { self.inner.barrier(queue, &[]) },
         };
         let outcome = submitted.and_then(|event| {
             // SAFETY: a fresh event of `inner`.
@@ -168,9 +169,19 @@ impl DelayedBackend {
     }
 
     /// # Safety
-    /// 1. The conditions of the method of [`Backend`] that does this work.
-    unsafe fn submit(&self, queue: RawQueue, work: Work, dependencies: &[RawEvent]) -> Result<RawEvent> {
+    /// 1. The conditions of the method of [`Backend`] that makes this call.
+    unsafe fn submit(&self, call: Call, task: Option<HostTask>) -> Result<RawEvent> {
         self.tick();
+        let (queue, dependencies) = match &call {
+            Call::Memcpy { queue, dependencies, .. }
+            | Call::Fill { queue, dependencies, .. }
+            | Call::Prefetch { queue, dependencies, .. }
+            | Call::MemAdvise { queue, dependencies, .. }
+            | Call::HostTask { queue, dependencies, .. }
+            | Call::SubmitKernel { queue, dependencies, .. }
+            | Call::Barrier { queue, events: dependencies } => (*queue, dependencies),
+            other => return Err(self.failed(other.method().name())),
+        };
         // SAFETY: the queue is live.
         let (context, device, properties) = unsafe { self.inner.queue_parts(queue) }?;
         // SAFETY: our own handle, without a later use.
@@ -181,8 +192,8 @@ impl DelayedBackend {
             // SAFETY: both are live: the caller's, and one with pending operations (D1).
             other == queue || unsafe { self.inner.same(RawHandle::Queue(queue), RawHandle::Queue(other)) }
         };
-        let dependencies = dependencies.iter().map(|&event| number(event));
-        let event = self.lock().submit(queue, properties, work, dependencies, is_same);
+        let dependencies = dependencies.iter().map(|&event| number(event)).collect();
+        let event = self.lock().submit(queue, properties, call, task, dependencies, is_same);
         Ok(handle(event))
     }
 }
@@ -238,18 +249,7 @@ unsafe impl Backend for DelayedBackend {
         set_peer_access,
     );
 
-    unsafe fn submit_kernel(
-        &self,
-        queue: RawQueue,
-        kernel: RawKernel,
-        arguments: &[KernelArgument],
-        range: &ExecutionRange,
-        dependencies: &[RawEvent],
-    ) -> Result<RawEvent> {
-        let work = Work::Kernel { kernel, arguments: arguments.to_vec(), range: *range };
-        // SAFETY: promises 1 to 3 of `submit_kernel`.
-        unsafe { self.submit(queue, work, dependencies) }
-    }
+    forward!(held_back: memcpy, fill, prefetch, mem_advise, barrier, submit_kernel);
 
     unsafe fn same(&self, a: RawHandle, b: RawHandle) -> bool {
         self.tick();
@@ -312,60 +312,6 @@ unsafe impl Backend for DelayedBackend {
         unsafe { self.inner.free(context, block) };
     }
 
-    unsafe fn memcpy(
-        &self,
-        queue: RawQueue,
-        dst: *mut u8,
-        src: *const u8,
-        len_bytes: usize,
-        dependencies: &[RawEvent],
-    ) -> Result<RawEvent> {
-        let (dst, src) = (dst.expose_provenance(), src.expose_provenance());
-        // SAFETY: promises 1 and 2 of `memcpy`.
-        unsafe { self.submit(queue, Work::Memcpy { dst, src, len_bytes }, dependencies) }
-    }
-
-    unsafe fn fill(
-        &self,
-        queue: RawQueue,
-        dst: *mut u8,
-        pattern: &[u8],
-        count: usize,
-        dependencies: &[RawEvent],
-    ) -> Result<RawEvent> {
-        let work = Work::Fill { dst: dst.expose_provenance(), pattern: pattern.to_vec(), count };
-        // SAFETY: promises 1 and 2 of `fill`.
-        unsafe { self.submit(queue, work, dependencies) }
-    }
-
-    unsafe fn prefetch(
-        &self,
-        queue: RawQueue,
-        address: usize,
-        len_bytes: usize,
-        dependencies: &[RawEvent],
-    ) -> Result<RawEvent> {
-        // SAFETY: promises 1 and 2 of `prefetch`.
-        unsafe { self.submit(queue, Work::Prefetch { address, len_bytes }, dependencies) }
-    }
-
-    unsafe fn mem_advise(
-        &self,
-        queue: RawQueue,
-        address: usize,
-        len_bytes: usize,
-        advice: i32,
-        dependencies: &[RawEvent],
-    ) -> Result<RawEvent> {
-        // SAFETY: promises 1 and 2 of `mem_advise`.
-        unsafe { self.submit(queue, Work::MemAdvise { address, len_bytes, advice }, dependencies) }
-    }
-
-    unsafe fn barrier(&self, queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
-        // SAFETY: promise 1 of `barrier`.
-        unsafe { self.submit(queue, Work::Barrier { of_events: !events.is_empty() }, events) }
-    }
-
     unsafe fn host_task(
         &self,
         queue: RawQueue,
@@ -377,13 +323,10 @@ unsafe impl Backend for DelayedBackend {
             // SAFETY: promises 1 to 3 of `host_task`.
             return unsafe { self.inner.host_task(queue, memory, task, dependencies) }; // it says why not
         }
-        let range = |range: &TaskMemory| {
-            let start = range.start.expose_provenance();
-            start..start + range.len_bytes
-        };
-        let memory = memory.iter().map(range).collect();
+        let memory = memory.iter().map(|range| (range.start.expose_provenance(), range.len_bytes)).collect();
+        let call = Call::HostTask { queue, memory, dependencies: dependencies.to_vec() };
         // SAFETY: promises 1 to 3 of `host_task`.
-        unsafe { self.submit(queue, Work::Task { memory, task }, dependencies) }
+        unsafe { self.submit(call, Some(task)) }
     }
 
     unsafe fn wait(&self, event: RawEvent) -> Result<()> {

@@ -6,9 +6,9 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::random::Random;
-use crate::backend::{HostTask, ProfilingTimes, QueueProperties, RawHandle, RawKernel, RawQueue};
-use crate::testing::Method;
-use crate::{Error, ExecutionRange, KernelArgument, Result};
+use crate::backend::{HostTask, ProfilingTimes, QueueProperties, RawHandle, RawQueue};
+use crate::testing::{Call, Method};
+use crate::{Error, KernelArgument, Result};
 
 /// Memory was freed while an operation that uses it was pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,73 +22,23 @@ pub struct PrematureFree {
     pub len_bytes: usize,
 }
 
-/// The work of an operation.
-#[derive(Debug)]
-pub(super) enum Work {
-    Memcpy {
-        dst: usize,
-        src: usize,
-        len_bytes: usize,
-    },
-    Fill {
-        dst: usize,
-        pattern: Vec<u8>,
-        count: usize,
-    },
-    Prefetch {
-        address: usize,
-        len_bytes: usize,
-    },
-    MemAdvise {
-        address: usize,
-        len_bytes: usize,
-        advice: i32,
-    },
-    /// After the given events, or after all of the queue.
-    Barrier {
-        of_events: bool,
-    },
-    Kernel {
-        kernel: RawKernel,
-        arguments: Vec<KernelArgument>,
-        range: ExecutionRange,
-    },
-    Task {
-        memory: Vec<Range<usize>>,
-        task: HostTask,
-    },
-}
-
-impl Work {
-    pub(super) fn method(&self) -> Method {
-        match self {
-            Self::Memcpy { .. } => Method::Memcpy,
-            Self::Fill { .. } => Method::Fill,
-            Self::Prefetch { .. } => Method::Prefetch,
-            Self::MemAdvise { .. } => Method::MemAdvise,
-            Self::Barrier { .. } => Method::Barrier,
-            Self::Kernel { .. } => Method::SubmitKernel,
-            Self::Task { .. } => Method::HostTask,
+/// Whether a call that is held back uses a block.
+fn uses(call: &Call, block: &Range<usize>) -> bool {
+    let overlaps = |start: usize, len_bytes: usize| {
+        len_bytes != 0 && start < block.end && block.start < start.saturating_add(len_bytes)
+    };
+    match call {
+        Call::Memcpy { dst, src, len_bytes, .. } => overlaps(*dst, *len_bytes) || overlaps(*src, *len_bytes),
+        Call::Fill { dst, pattern, count, .. } => overlaps(*dst, pattern.len().saturating_mul(*count)),
+        Call::Prefetch { address, len_bytes, .. } | Call::MemAdvise { address, len_bytes, .. } => {
+            overlaps(*address, *len_bytes)
         }
-    }
-
-    fn uses(&self, block: &Range<usize>) -> bool {
-        let overlaps = |start: usize, len_bytes: usize| {
-            len_bytes != 0 && start < block.end && block.start < start.saturating_add(len_bytes)
-        };
-        match self {
-            Self::Memcpy { dst, src, len_bytes } => overlaps(*dst, *len_bytes) || overlaps(*src, *len_bytes),
-            Self::Fill { dst, pattern, count } => overlaps(*dst, pattern.len().saturating_mul(*count)),
-            Self::Prefetch { address, len_bytes } | Self::MemAdvise { address, len_bytes, .. } => {
-                overlaps(*address, *len_bytes)
-            }
-            Self::Task { memory, .. } => memory.iter().any(|range| overlaps(range.start, range.len())),
-            Self::Barrier { .. } => false,
-            // The reach of a kernel from its pointers is unknown, so the whole blocks count.
-            Self::Kernel { arguments, .. } => {
-                arguments.iter().filter_map(KernelArgument::address).any(|address| block.contains(&address))
-            }
+        Call::HostTask { memory, .. } => memory.iter().any(|&(start, len_bytes)| overlaps(start, len_bytes)),
+        // The reach of a kernel from its pointers is unknown, so the whole blocks count.
+        Call::SubmitKernel { arguments, .. } => {
+            arguments.iter().filter_map(KernelArgument::address).any(|address| block.contains(&address))
         }
+        _ => false,
     }
 }
 
@@ -98,7 +48,9 @@ pub(super) struct Operation {
     /// Also the value of its event's handle.
     pub(super) number: usize,
     pub(super) queue: RawQueue,
-    pub(super) work: Work,
+    pub(super) call: Call,
+    /// The task of a `Call::HostTask`.
+    pub(super) task: Option<HostTask>,
     /// Numbers of the held-back operations that run before.
     after: Vec<usize>,
     /// Most calls of the backend until it runs.
@@ -118,8 +70,8 @@ struct State {
 
 impl Operation {
     fn needs(&self, handle: RawHandle) -> bool {
-        let kernel = match self.work {
-            Work::Kernel { kernel, .. } => Some(RawHandle::Kernel(kernel)),
+        let kernel = match self.call {
+            Call::SubmitKernel { kernel, .. } => Some(RawHandle::Kernel(kernel)),
             _ => None,
         };
         handle == RawHandle::Queue(self.queue) || Some(handle) == kernel
@@ -174,23 +126,24 @@ impl Schedule {
         &mut self,
         queue: RawQueue,
         properties: QueueProperties,
-        work: Work,
-        dependencies: impl IntoIterator<Item = usize>,
+        call: Call,
+        task: Option<HostTask>,
+        dependencies: Vec<usize>,
         is_same_queue: impl Fn(RawQueue) -> bool,
     ) -> NonZeroUsize {
-        let is_barrier = |work: &Work| matches!(work, Work::Barrier { .. });
-        let mut after: Vec<_> = dependencies.into_iter().collect();
+        let is_barrier = |call: &Call| matches!(call, Call::Barrier { .. });
+        let mut after = dependencies;
         // An in-order operation runs after all earlier ones of its queue, like a barrier without events. Later ones follow a barrier.
-        let waits_for_all = properties.in_order || matches!(work, Work::Barrier { of_events: false });
+        let waits_for_all = properties.in_order || is_barrier(&call) && after.is_empty();
         let before = self.pending.iter().filter(|operation| {
-            (waits_for_all || is_barrier(&operation.work)) && is_same_queue(operation.queue)
+            (waits_for_all || is_barrier(&operation.call)) && is_same_queue(operation.queue)
         });
         after.extend(before.map(|operation| operation.number));
         let event = self.numbers;
         self.numbers = event.saturating_add(1);
         let delay = 1 + self.random.below(self.max_delay);
         let profiling = properties.profiling;
-        self.pending.push(Operation { number: event.get(), queue, work, after, delay, profiling });
+        self.pending.push(Operation { number: event.get(), queue, call, task, after, delay, profiling });
         self.events.insert(event.get(), State { handles: 1, ..State::default() });
         event
     }
@@ -270,8 +223,8 @@ impl Schedule {
     pub(super) fn remove_block(&mut self, address: usize, mut error: impl FnMut(Method) -> Error) {
         let len_bytes = self.blocks.remove(&address).unwrap_or(1);
         let block = address..address.saturating_add(len_bytes);
-        for operation in self.pending.extract_if(.., |operation| operation.work.uses(&block)) {
-            let operation_is = operation.work.method();
+        for operation in self.pending.extract_if(.., |operation| uses(&operation.call, &block)) {
+            let operation_is = operation.call.method();
             self.faults.push(PrematureFree { operation: operation_is, block: address, len_bytes });
             if let Some(event) = self.events.get_mut(&operation.number) {
                 event.error = Some(error(operation_is));

@@ -1,4 +1,4 @@
-//! The part of a pool for one context, device and kind.
+//! The slabs of one context, device and kind, and their deferred frees.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,12 +6,10 @@ use std::sync::Arc;
 use usm_core::{Event, Queue, UsmKind};
 
 use super::cache::ThreadCache;
-use super::class::{ClassSlabs, Taken};
-use super::deferred::{Stream, Time};
 use super::size_class::SizeClass;
 use super::slab::Slab;
 use crate::UsmBuffer;
-use crate::buffer::{FreeSlot, Owner, OwnerRef, same_queue};
+use crate::buffer::{FreeSlot, Owner, SlotKey, same_queue};
 use crate::snapshot::PooledAddress;
 
 /// The slabs that any queue of one context and device may use.
@@ -19,25 +17,48 @@ pub(super) struct Arena {
     /// A queue of the context and device.
     pub(super) queue: Queue,
     pub(super) kind: UsmKind,
+    /// By number.
+    slabs: Vec<Option<Slab>>,
+    vacant: Vec<u32>,
     /// By number, up to the largest that was asked for.
     classes: Vec<ClassSlabs>,
-    /// Where each slab starts: its class and its number there.
-    starts: BTreeMap<usize, (usize, u32)>,
+    /// Where each slab starts, and its number.
+    starts: BTreeMap<usize, u32>,
     pub(super) slab_bytes: usize,
     /// Bytes of the slabs of which no slot is allocated.
     pub(super) idle_bytes: usize,
+}
+
+/// The slabs of one size class that have something to give.
+#[derive(Default)]
+struct ClassSlabs {
+    /// Invariant C1: the slabs with free slots, each at its `position`; the last one is used first.
+    partial: Vec<u32>,
+    deferred: Vec<Batch>,
+}
+
+/// Deferred frees of one size class: slots that came back while work on a queue may still use them.
+pub(super) struct Batch {
+    pub(super) queue: Queue,
+    /// Invariant C2: the event was submitted after the last slot came back, so that a batch with an event takes no more slots.
+    pub(super) event: Option<Event>,
+    pub(super) slots: Vec<FreeSlot>,
 }
 
 /// Deferred drops: what the pool drops after it has unlocked, since upstream resources, events and queues may call back.
 #[derive(Default)]
 pub(super) struct Drops {
     slabs: Vec<Slab>,
-    pub(super) streams: Vec<Stream>,
+    pub(super) batches: Vec<Batch>,
     pub(super) queues: Vec<Queue>,
-    pub(super) marks: Vec<(Event, Time)>,
     pub(super) caches: Vec<Arc<ThreadCache>>,
-    /// The last field: a pool that is dropped with its last slot.
-    pub(super) owner: Option<Arc<dyn Owner>>,
+}
+
+impl Batch {
+    /// The arena and the class.
+    pub(super) fn key(&self) -> Option<SlotKey> {
+        self.slots.first().map(FreeSlot::key)
+    }
 }
 
 impl Drops {
@@ -49,8 +70,8 @@ impl Drops {
 
 impl Arena {
     pub(super) fn new(queue: &Queue, kind: UsmKind) -> Self {
-        let (classes, starts) = (Vec::new(), BTreeMap::new());
-        Self { queue: queue.clone(), kind, classes, starts, slab_bytes: 0, idle_bytes: 0 }
+        let (slabs, vacant, classes, starts) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        Self { queue: queue.clone(), kind, slabs, vacant, classes, starts, slab_bytes: 0, idle_bytes: 0 }
     }
 
     /// Whether buffers of that queue and kind come from here.
@@ -59,100 +80,181 @@ impl Arena {
         self.kind == kind && (same_queue(&self.queue, queue) || is_near())
     }
 
-    /// A slot that nothing uses.
-    pub(super) fn allocate(&mut self, class: SizeClass) -> Option<FreeSlot> {
-        let taken = self.class_mut(class)?.allocate()?;
-        Some(self.count_taken(taken, class))
+    /// A slot that nothing uses; for a cache only one of a slab that has others allocated, so that idle slabs stay idle.
+    pub(super) fn allocate(&mut self, class: SizeClass, for_cache: bool) -> Option<FreeSlot> {
+        let partial = &mut self.classes.get_mut(class.index())?.partial;
+        let slab = self.slabs.get_mut(*partial.last()? as usize)?.as_mut()?;
+        if slab.is_idle() {
+            if for_cache {
+                return None;
+            }
+            self.idle_bytes = self.idle_bytes.saturating_sub(class.slab_bytes());
+        }
+        let slot = slab.allocate();
+        if !slab.has_free() {
+            partial.pop();
+        }
+        slot
     }
 
-    /// A slot that only earlier work on the same in-order queue uses.
+    /// A slot that only earlier work on the same in-order queue uses: what is submitted from now on comes after that.
     pub(super) fn allocate_in_order(
         &mut self,
         class: SizeClass,
         queue: &Queue,
         drops: &mut Drops,
     ) -> Option<FreeSlot> {
-        let taken = self.class_mut(class)?.allocate_in_order(queue, &mut drops.streams)?;
-        Some(self.count_taken(taken, class))
-    }
-
-    fn count_taken(&mut self, taken: Taken, class: SizeClass) -> FreeSlot {
-        if taken.was_idle {
+        let deferred = &mut self.classes.get_mut(class.index())?.deferred;
+        if deferred.is_empty() || !queue.properties().in_order {
+            return None;
+        }
+        let index = deferred.iter().rposition(|batch| same_queue(&batch.queue, queue))?;
+        let batch = deferred.get_mut(index)?;
+        let slot = batch.slots.pop()?;
+        if batch.slots.is_empty() {
+            drops.batches.push(deferred.swap_remove(index));
+        }
+        let slab = self.slabs.get_mut(slot.slab() as usize)?.as_mut()?;
+        if slab.is_idle() {
             self.idle_bytes = self.idle_bytes.saturating_sub(class.slab_bytes());
         }
-        taken.slot
+        slab.num_allocated += 1;
+        Some(slot)
     }
 
-    /// Takes an allocated slot back. More than `max_idle_bytes` of idle slabs go to `drops`.
+    /// Takes an allocated slot back, which is free after the work that is pending on a queue. More than `max_idle_bytes` of idle slabs
+    /// go to `drops`.
     pub(super) fn free(
         &mut self,
         slot: FreeSlot,
         pending: Option<Queue>,
-        now: Time,
         max_idle_bytes: usize,
         drops: &mut Drops,
     ) {
-        let Some(number) = slot.number() else { return };
-        let class = SizeClass::numbered(number.class);
-        let slabs = self.class_mut(class);
-        if slabs.is_some_and(|slabs| slabs.free(slot, pending, now, &mut drops.queues)) {
+        let (class, number) = (SizeClass::numbered(slot.key().class), slot.slab());
+        let Some(Some(slab)) = self.slabs.get_mut(number as usize) else { return };
+        slab.num_allocated = slab.num_allocated.saturating_sub(1);
+        let is_idle = slab.is_idle();
+        match pending {
+            None => self.free_completed(slot),
+            Some(queue) => self.defer(slot, queue, drops),
+        }
+        if is_idle {
             self.idle_bytes += class.slab_bytes();
-            self.evict(class, number.slab, max_idle_bytes, drops);
+            self.evict(number, max_idle_bytes, drops);
+        }
+    }
+
+    fn defer(&mut self, slot: FreeSlot, queue: Queue, drops: &mut Drops) {
+        let Some(class) = self.classes.get_mut(usize::from(slot.key().class)) else { return };
+        let is_open = |batch: &&mut Batch| batch.event.is_none() && same_queue(&batch.queue, &queue);
+        if let Some(batch) = class.deferred.iter_mut().find(is_open) {
+            batch.slots.push(slot);
+            drops.queues.push(queue);
+        } else {
+            class.deferred.push(Batch { queue, event: None, slots: vec![slot] });
+        }
+    }
+
+    /// A slot that is not allocated, and that nothing uses any more.
+    pub(super) fn free_completed(&mut self, slot: FreeSlot) {
+        let number = slot.slab();
+        let Some(class) = self.classes.get_mut(usize::from(slot.key().class)) else { return };
+        let Some(Some(slab)) = self.slabs.get_mut(number as usize) else { return };
+        let had_free = slab.has_free();
+        if slab.free(slot).is_ok() && !had_free {
+            slab.position = class.partial.len();
+            class.partial.push(number);
+        }
+    }
+
+    /// Takes the deferred frees of a class, to find out without the lock which are complete.
+    pub(super) fn take_deferred(&mut self, class: SizeClass) -> Vec<Batch> {
+        self.classes.get_mut(class.index()).map_or_else(Vec::new, |class| std::mem::take(&mut class.deferred))
+    }
+
+    /// Takes all deferred frees; or those that keep idle slabs from being free.
+    pub(super) fn take_all_deferred(&mut self, only_idle: bool) -> Vec<Batch> {
+        let is_idle = |slot: &FreeSlot| self.slabs.get(slot.slab() as usize)?.as_ref().map(Slab::is_idle);
+        let is_wanted =
+            |batch: &mut Batch| !only_idle || batch.slots.iter().any(|slot| is_idle(slot) == Some(true));
+        self.classes.iter_mut().flat_map(|class| class.deferred.extract_if(.., is_wanted)).collect()
+    }
+
+    /// Deferred frees that are not complete yet.
+    pub(super) fn put_back(&mut self, batch: Batch) {
+        let class = batch.key().map(|key| usize::from(key.class));
+        if let Some(class) = class.and_then(|class| self.classes.get_mut(class)) {
+            class.deferred.push(batch);
         }
     }
 
     /// A slab goes when all its slots are free and more than `max_idle_bytes` are idle.
-    pub(super) fn evict(&mut self, class: SizeClass, slab: u32, max_idle_bytes: usize, drops: &mut Drops) {
+    pub(super) fn evict(&mut self, number: u32, max_idle_bytes: usize, drops: &mut Drops) {
         if self.idle_bytes <= max_idle_bytes {
             return;
         }
-        if let Some(gone) = self.class_mut(class).and_then(|slabs| slabs.remove_free(slab)) {
-            self.starts.remove(&gone.memory.address());
-            self.idle_bytes = self.idle_bytes.saturating_sub(gone.memory.len_bytes());
-            self.slab_bytes = self.slab_bytes.saturating_sub(gone.memory.len_bytes());
-            drops.slabs.push(gone);
+        let Some(found) = self.slabs.get_mut(number as usize) else { return };
+        let Some(gone) = found.take_if(|slab| slab.is_free()) else { return };
+        let (position, len_bytes) = (gone.position, gone.memory.len_bytes());
+        if let Some(class) = self.classes.get_mut(gone.class.index()) {
+            class.partial.swap_remove(position);
+            if let Some(&moved) = class.partial.get(position)
+                && let Some(Some(moved)) = self.slabs.get_mut(moved as usize)
+            {
+                moved.position = position;
+            }
         }
+        self.vacant.push(number);
+        self.starts.remove(&gone.memory.address());
+        self.idle_bytes = self.idle_bytes.saturating_sub(len_bytes);
+        self.slab_bytes = self.slab_bytes.saturating_sub(len_bytes);
+        drops.slabs.push(gone);
     }
 
     /// Takes all slabs out that nothing uses.
     pub(super) fn evict_all(&mut self, drops: &mut Drops) {
-        let is_free = |(_, slab): &(u32, &Slab)| slab.is_free();
-        let slabs =
-            |slabs: &ClassSlabs| slabs.slabs().filter(is_free).map(|(slab, _)| slab).collect::<Vec<_>>();
-        let free: Vec<_> = self.classes.iter().map(|class| (class.class, slabs(class))).collect();
-        for (class, slabs) in free {
-            slabs.into_iter().for_each(|slab| self.evict(class, slab, 0, drops));
-        }
+        (0..self.slabs.len() as u32).for_each(|number| self.evict(number, 0, drops));
     }
 
-    /// Adds a slab.
-    pub(super) fn add(&mut self, class: SizeClass, memory: UsmBuffer, owner: OwnerRef, arena: u32) {
-        for number in self.classes.len() as u32..=class.number() {
-            self.classes.push(ClassSlabs::new(SizeClass::numbered(number)));
+    /// Adds a slab with free slots only. `pool` and `arena` are the numbers of both.
+    pub(super) fn add(
+        &mut self,
+        class: SizeClass,
+        memory: UsmBuffer,
+        owner: Arc<dyn Owner>,
+        (pool, arena): (u32, u16),
+    ) {
+        let key = SlotKey { pool, arena, class: class.number(), index: 0 };
+        let number = self.vacant.pop().unwrap_or(self.slabs.len() as u32);
+        let (start, len_bytes) = (memory.address(), memory.len_bytes());
+        let mut slab = Slab::new(memory, class, owner, key, number, &self.queue);
+        if self.classes.len() <= class.index() {
+            self.classes.resize_with(class.index() + 1, ClassSlabs::default);
         }
-        let (start, slab_bytes) = (memory.address(), memory.len_bytes());
-        let Some(slabs) = self.classes.get_mut(class.index()) else { return };
-        let slab = slabs.add(memory, owner, arena, &self.queue);
-        self.slab_bytes += slab_bytes;
-        self.idle_bytes += slab_bytes;
-        self.starts.insert(start, (class.index(), slab));
-    }
-
-    pub(super) fn num_slabs(&self) -> usize {
-        self.starts.len()
+        let partial = &mut self.classes[class.index()].partial;
+        slab.position = partial.len();
+        partial.push(number);
+        if self.slabs.len() <= number as usize {
+            self.slabs.push(None);
+        }
+        self.slabs[number as usize] = Some(slab);
+        self.starts.insert(start, number);
+        self.slab_bytes += len_bytes;
+        self.idle_bytes += len_bytes;
     }
 
     /// What is known of an address, where it is in a slab of this arena.
     pub(super) fn address(&self, address: usize) -> Option<PooledAddress> {
-        let (_, &(class, slab)) = self.starts.range(..=address).next_back()?;
-        self.classes.get(class)?.slab(slab)?.address(address)
+        let (_, &number) = self.starts.range(..=address).next_back()?;
+        self.slab(number)?.address(address)
     }
 
-    pub(super) fn class_mut(&mut self, class: SizeClass) -> Option<&mut ClassSlabs> {
-        self.classes.get_mut(class.index())
+    pub(super) fn slab(&self, number: u32) -> Option<&Slab> {
+        self.slabs.get(number as usize)?.as_ref()
     }
 
-    pub(super) fn classes(&self) -> &[ClassSlabs] {
-        &self.classes
+    pub(super) fn slabs(&self) -> impl Iterator<Item = &Slab> {
+        self.slabs.iter().flatten()
     }
 }

@@ -9,7 +9,7 @@ use usm_core::{Queue, Runtime, UsmKind};
 
 use super::counts::Counts;
 use super::size_class::SizeClass;
-use crate::buffer::{CacheKey, FreeSlot};
+use crate::buffer::{FreeSlot, SlotKey};
 
 /// Largest slot. More than this takes so long to be used that the pool's lock does not count.
 const MAX_SLOT_BYTES: usize = 4 * 1024 * 1024;
@@ -50,7 +50,7 @@ pub(super) struct Content {
     pinned_bytes: usize,
     max_pinned_bytes: usize,
     /// What the thread did since the pool took the counts last.
-    counts: Counts,
+    pub(super) counts: Counts,
 }
 
 /// A queue, and the arena for it and a kind.
@@ -67,13 +67,6 @@ struct Bin {
     slots: Vec<FreeSlot>,
     max_slots: usize,
     slab_bytes: usize,
-}
-
-/// What a cache gives up, to be dropped without its lock.
-#[derive(Debug, Default)]
-pub(super) struct Reclaimed {
-    pub(super) slots: Vec<FreeSlot>,
-    pub(super) queues: Vec<Queue>,
 }
 
 /// The caches of this thread, the one that was used last first.
@@ -119,7 +112,7 @@ pub(super) fn find(pool: u32) -> Option<Arc<ThreadCache>> {
 }
 
 /// A cache of this thread for a pool for which it has none. `None` at the end of the thread.
-pub(super) fn add(pool: u32, owner: Weak<dyn CacheOwner>) -> Option<Arc<ThreadCache>> {
+pub(super) fn add(pool: u32, owner: Weak<impl CacheOwner + 'static>) -> Option<Arc<ThreadCache>> {
     let new = Arc::new(ThreadCache::new(pool, owner));
     let add = |caches: &Caches| {
         let mut caches = caches.0.try_borrow_mut().ok()?;
@@ -149,8 +142,7 @@ pub(super) fn allocate(
 pub(super) fn free(slot: FreeSlot) -> Result<(), FreeSlot> {
     let pool = slot.key().pool;
     let mut slot = Some(slot);
-    let queue = with(pool, |cache| cache.try_lock()?.free(&mut slot));
-    drop(queue);
+    with(pool, |cache| cache.try_lock()?.free(&mut slot));
     slot.map_or(Ok(()), Err)
 }
 
@@ -235,25 +227,19 @@ impl Content {
         Some(self.recent.first()?.arena)
     }
 
-    /// Takes a slot without pending work, where there is capacity for it. Returns a queue that is not needed any more.
+    /// Takes a slot without pending work, where there is capacity for it.
     #[inline(always)]
-    pub(super) fn free(&mut self, slot: &mut Option<FreeSlot>) -> Option<Queue> {
-        let CacheKey { arena, class, .. } = slot.as_ref()?.key();
+    pub(super) fn free(&mut self, slot: &mut Option<FreeSlot>) -> Option<()> {
+        let SlotKey { arena, class, .. } = slot.as_ref()?.key();
         let bin = self.bins.get_mut(usize::from(arena))?.get_mut(usize::from(class))?;
         let pinned_bytes = self.pinned_bytes + bin.slab_bytes;
-        if bin.slots.len() >= bin.max_slots || pinned_bytes > self.max_pinned_bytes {
-            return None;
+        if bin.slots.len() < bin.max_slots && pinned_bytes <= self.max_pinned_bytes {
+            let slot = slot.take()?;
+            self.counts.remove(slot.len_bytes());
+            self.pinned_bytes = pinned_bytes;
+            bin.slots.push(slot);
         }
-        let mut slot = slot.take()?;
-        let is_kept = |own| self.recent.iter().any(|recent| is_clone(&recent.queue, own));
-        let unused = match slot.own_queue() {
-            Some(own) if !is_kept(own) => slot.replace_queue(None),
-            _ => None,
-        };
-        self.counts.remove(slot.len_bytes());
-        self.pinned_bytes = pinned_bytes;
-        bin.slots.push(slot);
-        unused
+        Some(())
     }
 
     /// Makes capacity for slots of a class of an arena, and remembers a queue of the arena. Returns a queue that is not needed any more.
@@ -309,9 +295,10 @@ impl Content {
     }
 
     /// Makes capacity for one more slot of a class: half of its slots go, or half of the slots that pin most.
-    pub(super) fn overflow(&mut self, arena: usize, class: SizeClass) -> Vec<FreeSlot> {
+    pub(super) fn overflow(&mut self, slot: SlotKey) -> Vec<FreeSlot> {
         let (pinned_bytes, max_pinned_bytes) = (self.pinned_bytes, self.max_pinned_bytes);
-        let Some(bin) = bin_mut(&mut self.bins, arena, class) else { return Vec::new() };
+        let class = SizeClass::numbered(slot.class);
+        let Some(bin) = bin_mut(&mut self.bins, usize::from(slot.arena), class) else { return Vec::new() };
         let is_over = bin.slots.len() >= bin.max_slots || pinned_bytes + bin.slab_bytes > max_pinned_bytes;
         let bin = match is_over {
             false => None,
@@ -333,30 +320,16 @@ impl Content {
         bin.slots.drain(..).collect()
     }
 
-    /// Takes everything. The cache takes nothing until the pool prepares it again.
-    pub(super) fn reclaim_all(&mut self) -> Reclaimed {
+    /// Takes everything, to be dropped without the lock. The cache takes nothing until the pool prepares it again.
+    pub(super) fn reclaim_all(&mut self) -> (Vec<FreeSlot>, Vec<Queue>) {
         (self.pinned_bytes, self.max_pinned_bytes) = (0, 0);
         let bins = mem::take(&mut self.bins).into_iter().flatten();
         let queues = mem::take(&mut self.recent).into_iter().map(|recent| recent.queue).collect();
-        Reclaimed { slots: bins.flat_map(|bin| bin.slots).collect(), queues }
+        (bins.flat_map(|bin| bin.slots).collect(), queues)
     }
 
     /// The slots.
     pub(super) fn slots(&self) -> impl Iterator<Item = &FreeSlot> {
         self.bins.iter().flatten().flat_map(|bin| &bin.slots)
-    }
-
-    pub(super) fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    /// Lets the peaks start again.
-    pub(super) fn restart_peaks(&mut self) {
-        self.counts = self.counts.restart();
-    }
-
-    /// What was counted since this was called last.
-    pub(super) fn take_counts(&mut self) -> Counts {
-        mem::take(&mut self.counts)
     }
 }

@@ -5,18 +5,17 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use usm_core::{Queue, Runtime};
+use usm_core::{Event, Queue, Runtime};
 
-use super::arena::Drops;
+use super::arena::{Batch, Drops};
 use super::cache::{self, CacheOwner, ThreadCache};
-use super::class::ClassSlabs;
-use super::state::{Pending, PoolState, Request};
-use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, OwnerRef, hand_down};
+use super::state::{PoolState, Request};
+use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, hand_down, same_queue};
 use crate::resource::AllocationRequest;
 use crate::snapshot::{Facts, Holder, Moment, PooledAddress, PooledMemory};
 use crate::{UsmBuffer, drops};
 
-/// The memory of a pool.
+/// The memory of a pool. Its slabs keep it, so that it stays until the last buffer of a closed pool is gone.
 pub(super) struct PoolInner {
     /// No code unwinds while it holds the lock. Nothing that might call back is called or dropped under it.
     state: Mutex<PoolState>,
@@ -25,7 +24,6 @@ pub(super) struct PoolInner {
     generation: u64,
     /// Of no other pool; 0 where no number was left, so that threads cache nothing.
     id: u32,
-    this: Weak<Self>,
 }
 
 /// The number of the next pool.
@@ -40,8 +38,7 @@ impl PoolInner {
 
     pub(super) fn numbered(max_idle_bytes: usize, id: u32) -> Arc<Self> {
         let state = Mutex::new(PoolState::new(max_idle_bytes));
-        let generation = Runtime::fork_generation();
-        Arc::new_cyclic(|this| Self { state, generation, id, this: Weak::clone(this) })
+        Arc::new(Self { state, generation: Runtime::fork_generation(), id })
     }
 
     #[cfg(test)]
@@ -78,12 +75,13 @@ impl PoolInner {
     }
 
     /// The cache of this thread, a new one where it has none.
-    fn cache(&self) -> Option<Arc<ThreadCache>> {
+    fn cache(self: &Arc<Self>) -> Option<Arc<ThreadCache>> {
         if self.id == 0 || self.is_forked() {
             return None;
         }
         cache::find(self.id).or_else(|| {
-            let new = cache::add(self.id, Weak::clone(&self.this) as Weak<dyn CacheOwner>)?;
+            let owner: Weak<Self> = Arc::downgrade(self);
+            let new = cache::add(self.id, owner)?;
             self.lock()?.caches.push(Arc::clone(&new));
             Some(new)
         })
@@ -91,7 +89,7 @@ impl PoolInner {
 
     /// A buffer in a slot that nothing uses, from the cache of this thread or the arena.
     #[inline(always)]
-    pub(super) fn allocate(&self, request: &Request<'_>) -> Option<UsmBuffer> {
+    pub(super) fn allocate(self: &Arc<Self>, request: &Request<'_>) -> Option<UsmBuffer> {
         let Request { asked: AllocationRequest { queue, kind, len_bytes, .. }, class } = *request;
         let slot = cache::allocate(self.id, queue, kind, class, len_bytes);
         let slot = slot.or_else(|| self.allocate_in_arena(request))?;
@@ -99,62 +97,47 @@ impl PoolInner {
     }
 
     #[cold]
-    fn allocate_in_arena(&self, request: &Request<'_>) -> Option<FreeSlot> {
+    fn allocate_in_arena(self: &Arc<Self>, request: &Request<'_>) -> Option<FreeSlot> {
         self.locked_with(self.cache(), |state, cache| state.allocate(request, cache, false))?.0
     }
 
-    /// A buffer in a slot that came back with work pending, without a wait: in the order of its queue, or after the completion of the work.
-    pub(super) fn allocate_deferred(&self, request: &Request<'_>) -> Option<UsmBuffer> {
-        let in_order = self.locked(|state, _| state.allocate_in_order(request));
-        if let Some(slot) = in_order.flatten() {
-            return Some(slot.allocate(request.asked.queue, request.asked.len_bytes, true));
+    /// A buffer in a slot that came back with work pending: in the order of its queue, or after the completion of the work, for which
+    /// this only waits when it `may_wait`. The slabs that are too many go after the request is served.
+    pub(super) fn allocate_deferred(&self, request: &Request<'_>, may_wait: bool) -> Option<UsmBuffer> {
+        let AllocationRequest { queue, len_bytes, .. } = request.asked;
+        let (in_order, mut batches) = self.locked(|state, _| match state.allocate_in_order(request) {
+            None => (None, state.take_deferred(request)),
+            found => (found, Vec::new()),
+        })?;
+        if let Some(slot) = in_order {
+            return Some(slot.allocate(queue, len_bytes, true));
         }
-        let pending = self.lock()?.pending_for(request);
-        pending.into_iter().find_map(|pending| self.allocate_after(pending, request))
-    }
-
-    /// Lets deferred frees have an event, and allocates a slot of them when that is complete.
-    fn allocate_after(&self, mut pending: Pending, request: &Request<'_>) -> Option<UsmBuffer> {
-        let Some((event, until)) = pending.mark.take() else {
-            // Submitted without the lock: the frees up to `until` came before. Without an event the queue is waited for, if need be.
-            let event = pending.queue.barrier(&[]).ok()?;
-            let is_complete = event.is_complete();
-            self.locked(|state, _| state.set_mark(&pending, event));
-            return if is_complete { self.allocate_absorbed(&pending, pending.until, request) } else { None };
-        };
-        if event.is_complete() { self.allocate_absorbed(&pending, until, request) } else { None }
-    }
-
-    /// Deferred frees until a time are complete. The slabs that are too many go after the request is served.
-    fn allocate_absorbed(&self, pending: &Pending, until: u64, request: &Request<'_>) -> Option<UsmBuffer> {
+        if batches.is_empty() {
+            return None;
+        }
+        let complete = if may_wait { take_waited(&mut batches) } else { take_complete(&mut batches) };
         let slot = self.locked(|state, cache| {
-            let slabs = state.absorb(pending, until);
+            let freed = state.put_back(complete, batches);
             let slot = state.allocate(request, cache, false);
-            let taken_bytes = if slot.is_some() { request.class.slab_bytes() } else { 0 };
-            state.evict(pending, &slabs, taken_bytes);
+            state.evict(&freed, if slot.is_some() { request.class.slab_bytes() } else { 0 });
             slot
         });
-        Some(slot.flatten()?.allocate(request.asked.queue, request.asked.len_bytes, false))
+        Some(slot.flatten()?.allocate(queue, len_bytes, false))
     }
 
     /// As [`allocate`](Self::allocate), after all threads have given up what they cache for the request.
-    pub(super) fn allocate_reclaimed(&self, request: &Request<'_>) -> Option<UsmBuffer> {
+    pub(super) fn allocate_reclaimed(self: &Arc<Self>, request: &Request<'_>) -> Option<UsmBuffer> {
         let found = self.locked(|state, _| state.reclaim(request));
         if found == Some(true) { self.allocate(request) } else { None }
     }
 
-    /// As [`allocate`](Self::allocate), after a wait for deferred frees.
-    pub(super) fn allocate_waiting(&self, request: &Request<'_>) -> Option<UsmBuffer> {
-        let pending = self.lock()?.pending_for(request);
-        pending.into_iter().find_map(|pending| {
-            let until = pending.wait()?;
-            self.allocate_absorbed(&pending, until, request)
-        })
-    }
-
     /// A buffer in a new slab. `None` in a forked child.
-    pub(super) fn allocate_in_new(&self, request: &Request<'_>, slab: UsmBuffer) -> Option<UsmBuffer> {
-        let owner = OwnerRef { id: self.id, owner: Weak::clone(&self.this) as _ };
+    pub(super) fn allocate_in_new(
+        self: &Arc<Self>,
+        request: &Request<'_>,
+        slab: UsmBuffer,
+    ) -> Option<UsmBuffer> {
+        let owner = (self.id, Arc::clone(self) as _);
         let slot = self
             .locked_with(self.cache(), |state, cache| state.allocate_in_new(request, slab, owner, cache))?
             .0;
@@ -166,66 +149,78 @@ impl PoolInner {
         let reclaimed = self.locked_with(cache::find(self.id), |state, _| {
             // Slabs whose slots threads cache are not idle.
             state.reclaim_all();
-            state.pending_in_idle()
+            state.take_all_deferred(true)
         });
-        let Some((pending, first)) = reclaimed else { return 0 };
-        for pending in pending {
-            // What cannot be waited for stays.
-            if let Some(until) = pending.wait() {
-                self.locked(|state, _| state.absorb(&pending, until));
-            }
-        }
-        let last = self.locked_with(None, |state, _| state.evict_all());
+        let Some((mut batches, first)) = reclaimed else { return 0 };
+        // What cannot be waited for stays.
+        let complete = take_waited(&mut batches);
+        let last = self.locked_with(None, |state, _| {
+            state.put_back(complete, batches);
+            state.evict_all();
+        });
         first.slab_bytes() + last.map_or(0, |(_, last)| last.slab_bytes())
     }
 
     /// The pool goes: all that comes back goes upstream from now on.
-    pub(super) fn close(&self) {
-        let Some(itself) = self.this.upgrade() else { return };
-        if self.is_forked() {
-            // Another thread may have been changing the state: nobody drops it.
-            return mem::forget(itself);
-        }
+    pub(super) fn close(self: &Arc<Self>) {
         let deferred = self.locked(|state, _| {
-            state.close(itself);
-            state.deferred_slabs()
+            state.close();
+            let batches = state.take_all_deferred(false);
+            let mut slabs = Vec::<(UsmBuffer, Queue)>::new();
+            for batch in &batches {
+                let memory = |slot| state.slab_of(slot).map(|slab| &slab.memory);
+                let mut memory: Vec<_> = batch.slots.iter().filter_map(memory).collect();
+                memory.sort_unstable_by_key(|memory| memory.address());
+                memory.dedup_by_key(|memory| memory.address());
+                slabs.extend(memory.into_iter().map(|memory| (memory.clone(), batch.queue.clone())));
+            }
+            (batches, slabs)
         });
-        let Some(deferred) = deferred else { return };
-        for (slab, queue) in &deferred {
-            hand_down(slab.block(), queue);
-        }
+        // In a forked child another thread may have been changing the state: nobody drops it.
+        let Some((batches, slabs)) = deferred else { return mem::forget(Arc::clone(self)) };
+        slabs.iter().for_each(|(slab, queue)| hand_down(slab.block(), queue));
         // What waits for a queue does so when its slab is freed.
         self.locked(|state, _| {
-            state.absorb_all();
+            state.put_back(batches, Vec::new());
             state.evict_all();
         });
-        drop(deferred);
     }
 
     /// A buffer that has no slot is there. It tells of its end.
-    pub(super) fn count(&self, buffer: &UsmBuffer, len_bytes: usize) {
+    pub(super) fn count(self: &Arc<Self>, buffer: &UsmBuffer, len_bytes: usize) {
         self.locked(|state, _| state.count_allocated(len_bytes, false));
-        if let Some(this) = self.this.upgrade() {
-            buffer.before_release(move || {
-                this.locked(|state, _| state.count_freed(len_bytes));
-            });
-        }
+        let this = Arc::clone(self);
+        buffer.before_release(move || {
+            this.locked(|state, _| state.count_freed(len_bytes));
+        });
     }
 }
 
-impl Pending {
-    /// Waits until the frees are complete. An error of somebody's operation is no reason against them. `None` where the queue cannot
-    /// be waited for.
-    fn wait(&self) -> Option<u64> {
-        drops::wait_twice(&self.queue).ok().map(|()| self.until)
+/// Takes out the batches whose work is complete. Each queue has an event for the frees so far, submitted here where there is none:
+/// without the lock, in which no batch is meanwhile.
+fn take_complete(batches: &mut Vec<Batch>) -> Vec<Batch> {
+    for index in 0..batches.len() {
+        let queue = &batches[index].queue;
+        let has_event = |batch: &Batch| batch.event.is_some() && same_queue(&batch.queue, queue);
+        if !batches.iter().any(has_event) {
+            // Without an event the queue is waited for, if need be.
+            batches[index].event = queue.barrier(&[]).ok();
+        }
     }
+    batches.extract_if(.., |batch| batch.event.as_ref().is_some_and(Event::is_complete)).collect()
+}
+
+/// Takes out the batches whose work is complete, after waiting for it. An error of somebody's operation is no reason against them; a
+/// queue that cannot be waited for is.
+fn take_waited(batches: &mut Vec<Batch>) -> Vec<Batch> {
+    batches.extract_if(.., |batch| drops::wait_twice(&batch.queue).is_ok()).collect()
 }
 
 impl Owner for PoolInner {
     fn free(&self, slot: FreeSlot, mut pending: Option<Queue>) {
         let refused = self.locked(|state, cache| {
             if state.is_closed && pending.is_some() {
-                return Some((state.slab_of(&slot), slot));
+                return Some((state.slab_of(&slot).map(|slab| slab.memory.clone()), slot));
             }
             state.free(slot, pending.take(), cache);
             None
@@ -253,10 +248,8 @@ impl PooledMemory for PoolInner {
         let mut found = Vec::new();
         if let Some(state) = self.lock() {
             for arena in state.arenas() {
-                for (_, slab) in arena.classes().iter().flat_map(ClassSlabs::slabs) {
-                    let with_arena = |allocation| (arena.kind, arena.queue.clone(), allocation);
-                    found.extend(slab.table().allocations().map(with_arena));
-                }
+                let with_arena = |allocation| (arena.kind, arena.queue.clone(), allocation);
+                found.extend(arena.slabs().flat_map(|slab| slab.table.allocations()).map(with_arena));
             }
         }
         // After the scan: no allocation that was found is later.
@@ -268,7 +261,7 @@ impl PooledMemory for PoolInner {
     }
 
     fn address(&self, address: usize) -> Option<PooledAddress> {
-        self.lock()?.address(address)
+        self.lock()?.arenas().find_map(|arena| arena.address(address))
     }
 }
 

@@ -6,15 +6,12 @@
 //! | `size_class.rs` | the sizes of slots and slabs |
 //! | `options.rs` | the bytes that a pool keeps; its statistics |
 //! | `inner.rs`, `state.rs` | the pool without its upstream resource; the content of its lock |
-//! | `arena.rs`, `class.rs`, `slab.rs` | slabs by context, device and kind; by size class; one slab |
-//! | `cache.rs` | thread caches and their limits |
-//! | `deferred.rs`, `counts.rs` | slots with pending work; counts |
+//! | `arena.rs`, `slab.rs` | slabs by context, device and kind, and their deferred frees; one slab |
+//! | `cache.rs`, `counts.rs` | thread caches and their limits; counts |
 
 mod arena;
 mod cache;
-mod class;
 mod counts;
-mod deferred;
 mod inner;
 mod options;
 mod size_class;
@@ -45,15 +42,11 @@ use crate::{Error, Result, UsmBuffer};
 /// - with other queues when it is complete, without a wait; the pool rather grows than waits;
 /// - when upstream has no memory left, after waiting for it.
 ///
-/// Each thread has a *cache* of blocks that came back on it without pending work: at most 32 of a
-/// size and 256 KiB, or two of up to
-/// 4 MiB. The thread allocates them again without the pool's lock. Such blocks count as idle. The
-/// pool reclaims them from all threads when it would
-/// grow otherwise, when upstream has no memory left, with `trim`, when the thread ends, and when
-/// the pool is dropped. A cache keeps at most a
-/// sixteenth of [`PoolOptions::max_retained_bytes`] alive, beside that, and at most 16 MiB; and up
-/// to four queues, those that the thread
-/// allocated with last.
+/// Each thread has a *cache* of blocks that came back on it without pending work: at most 32 of a size and 256 KiB, or two of up to
+/// 4 MiB. The thread allocates them again without the pool's lock. Such blocks count as idle. The pool reclaims them from all threads
+/// when it would grow otherwise, when upstream has no memory left, with `trim`, when the thread ends, and when the pool is dropped.
+/// A cache keeps at most a sixteenth of [`PoolOptions::max_retained_bytes`] alive, beside that, and at most 16 MiB; and up to four
+/// queues, those that the thread allocated with last.
 ///
 /// Memory goes back upstream, after the work that is pending on it,
 /// - with [`trim`](MemoryResource::trim), which waits for that work,
@@ -84,8 +77,8 @@ use crate::{Error, Result, UsmBuffer};
 #[derive(Debug)]
 pub struct PoolResource {
     upstream: Arc<dyn MemoryResource>,
-    /// `None` where nothing is pooled.
-    largest: Option<SizeClass>,
+    /// Larger ones are not pooled.
+    max_slot_bytes: usize,
     inner: Arc<PoolInner>,
 }
 
@@ -96,7 +89,7 @@ impl PoolResource {
         let inner = PoolInner::new(options.max_retained_bytes);
         let pooled: Weak<PoolInner> = Arc::downgrade(&inner);
         snapshot::add_pool(pooled as Weak<dyn PooledMemory>);
-        Self { upstream, largest: SizeClass::largest_within(options.max_retained_bytes), inner }
+        Self { upstream, max_slot_bytes: options.max_retained_bytes, inner }
     }
 
     /// The slabs, and the buffers in them.
@@ -119,7 +112,7 @@ impl PoolResource {
     #[inline(always)]
     fn request<'a>(&self, asked: AllocationRequest<'a>) -> Option<Request<'a>> {
         let class = SizeClass::of(asked.len_bytes, asked.align_bytes)?;
-        (Some(class) <= self.largest).then_some(Request { asked, class })
+        (class.slot_bytes() <= self.max_slot_bytes).then_some(Request { asked, class })
     }
 
     #[cold]
@@ -131,7 +124,7 @@ impl PoolResource {
         };
         let mut allocated = allocate();
         if is_out_of_memory(&allocated) {
-            if let Some(buffer) = request.and_then(|request| self.inner.allocate_waiting(&request)) {
+            if let Some(buffer) = request.and_then(|request| self.inner.allocate_deferred(&request, true)) {
                 return Ok(buffer);
             }
             // Others may have released memory meanwhile, too.
@@ -151,7 +144,7 @@ impl PoolResource {
     /// A buffer in a slot: free, with completed work, cached by other threads, or of a new slab.
     fn pooled(&self, request: &Request<'_>) -> Result<UsmBuffer> {
         let found = self.inner.allocate(request);
-        let found = found.or_else(|| self.inner.allocate_deferred(request));
+        let found = found.or_else(|| self.inner.allocate_deferred(request, false));
         if let Some(buffer) = found.or_else(|| self.inner.allocate_reclaimed(request)) {
             return Ok(buffer);
         }
@@ -283,12 +276,8 @@ mod tests {
         let runtime = usm_core::Runtime::global();
         let queue = runtime.default_queue(runtime.host_device()).unwrap();
         let new = |_| {
-            let largest = SizeClass::largest_within(1 << 20);
-            PoolResource {
-                upstream: Arc::new(DirectResource),
-                largest,
-                inner: PoolInner::numbered(1 << 20, 0),
-            }
+            let inner = PoolInner::numbered(1 << 20, 0);
+            PoolResource { upstream: Arc::new(DirectResource), max_slot_bytes: 1 << 20, inner }
         };
         let pools = [0, 1].map(new);
         let mut addresses = pools.each_ref().map(|_| std::collections::HashSet::new());

@@ -13,11 +13,11 @@ const STEPS_LOG: usize = 3;
 
 /// A size class, by its number: counted from the smallest, without gaps except below the first doubling that has all steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SizeClass(u32);
+pub(super) struct SizeClass(u8);
 
 impl SizeClass {
-    /// The class of a request, or `None` where no slot is for it: of no bytes, too large, aligned to more than slabs are, or to what is
-    /// no power of two.
+    /// The class of a request, or `None` where no slot is for it: of no bytes, of more than 240 GiB, aligned to more than slabs are, or
+    /// to what is no power of two.
     #[inline(always)]
     pub(super) fn of(len_bytes: usize, align_bytes: usize) -> Option<Self> {
         if len_bytes == 0 || len_bytes > isize::MAX as usize / 2 {
@@ -31,21 +31,16 @@ impl SizeClass {
         } else {
             return None;
         };
-        Some(Self::with_byte(last_byte))
-    }
-
-    /// No class above this one, and each class up to it, has slots of at most so many bytes.
-    pub(super) fn largest_within(bytes: usize) -> Option<Self> {
-        let class = Self::of(bytes.min(isize::MAX as usize / 2), 1)?;
-        if class.slot_bytes() <= bytes { Some(class) } else { class.0.checked_sub(1).map(Self) }
+        // The class whose slots have this byte, and the slots of the class below do not: which doubling, and which step of it.
+        u8::try_from(Self::position_of(last_byte) - Self::FIRST).ok().map(Self)
     }
 
     /// The class with that number.
-    pub(super) const fn numbered(number: u32) -> Self {
+    pub(super) const fn numbered(number: u8) -> Self {
         Self(number)
     }
 
-    pub(super) const fn number(self) -> u32 {
+    pub(super) const fn number(self) -> u8 {
         self.0
     }
 
@@ -53,21 +48,17 @@ impl SizeClass {
         self.0 as usize
     }
 
-    /// The class whose slots have this byte, and the slots of the class below do not: which doubling, and which step of it.
-    const fn with_byte(byte: usize) -> Self {
-        const FIRST: usize = SizeClass::position_of(UNIT_BYTES - 1);
-        Self((Self::position_of(byte) - FIRST) as u32)
-    }
+    const FIRST: usize = Self::position_of(UNIT_BYTES - 1);
 
     const fn position_of(byte: usize) -> usize {
         let log = byte.ilog2() as usize;
         (log << STEPS_LOG) + (byte >> (log - STEPS_LOG))
     }
 
-    /// Bytes of a slot: what [`with_byte`](Self::with_byte) does, backwards.
+    /// Bytes of a slot: what [`of`](Self::of) does, backwards.
     pub(super) const fn slot_bytes(self) -> usize {
         let steps = 1 << STEPS_LOG;
-        let position = self.index() + Self::position_of(UNIT_BYTES - 1) - steps;
+        let position = self.index() + Self::FIRST - steps;
         (steps + position % steps + 1) << (position / steps - STEPS_LOG)
     }
 
@@ -94,7 +85,7 @@ mod tests {
     #[test]
     fn classes_are_numbered_in_order() {
         let mut last: Option<SizeClass> = None;
-        for len in (1..100_000).chain([1 << 30, (1 << 30) + 1, 5 << 40]) {
+        for len in (1..100_000).chain([1 << 30, (1 << 30) + 1, 240 << 30]) {
             let class = SizeClass::of(len, 1).unwrap();
             assert!(last.is_none_or(|last| last <= class), "{last:?} {class:?}");
             assert_eq!(SizeClass::numbered(class.number()), class);
@@ -107,24 +98,13 @@ mod tests {
 
     #[test]
     fn slots_fit_and_waste_little() {
-        for len in (1..5000).chain([1 << 20, (1 << 20) + 1, 3 << 30, isize::MAX as usize / 4]) {
+        for len in (1..5000).chain([1 << 20, (1 << 20) + 1, 3 << 30, 240 << 30]) {
             let class = SizeClass::of(len, 1).unwrap();
             let slot_bytes = class.slot_bytes();
             assert!(slot_bytes >= len && slot_bytes.is_multiple_of(UNIT_BYTES), "{len} {slot_bytes}");
             assert!(slot_bytes - len < UNIT_BYTES.max(slot_bytes / 9 + 1), "{len}");
             assert!(class.slab_bytes() <= SLAB_BYTES.max(slot_bytes));
             assert_eq!(SizeClass::of(slot_bytes, 1).unwrap(), class, "a size of its own class");
-        }
-    }
-
-    #[test]
-    fn the_largest_class_within_a_size_has_at_most_that() {
-        for bytes in (0..5000).chain([(1 << 20) - 1, 1 << 20, 256 << 20, usize::MAX]) {
-            let largest = SizeClass::largest_within(bytes);
-            for len in [1, 64, 65, 100, 128, 129, 1000, 4000, 5000, (1 << 20) - 1, 1 << 20, 256 << 20] {
-                let class = SizeClass::of(len, 1).unwrap();
-                assert_eq!(Some(class) <= largest, class.slot_bytes() <= bytes, "{bytes} {len}");
-            }
         }
     }
 
@@ -139,5 +119,6 @@ mod tests {
         }
         assert_eq!((SizeClass::of(0, 1), SizeClass::of(1, 0), SizeClass::of(1, 3)), (None, None, None));
         assert_eq!((SizeClass::of(1, 2 * MAX_ALIGN_BYTES), SizeClass::of(usize::MAX, 1)), (None, None));
+        assert_eq!(SizeClass::of((240 << 30) + 1, 1), None);
     }
 }

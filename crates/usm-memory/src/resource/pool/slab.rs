@@ -7,13 +7,13 @@ use usm_core::Queue;
 
 use super::size_class::SizeClass;
 use crate::UsmBuffer;
-use crate::buffer::{BlockTable, FreeSlot, OwnerRef, SlabNumber};
+use crate::buffer::{BlockTable, FreeSlot, Owner, SlotKey};
 use crate::snapshot::PooledAddress;
 
 /// A slab. Each of its slots is free here, or elsewhere: with a buffer, in the cache of a thread, or among the deferred frees.
 pub(super) struct Slab {
     pub(super) memory: UsmBuffer,
-    slot_bytes: usize,
+    pub(super) class: SizeClass,
     /// Invariant M1: a bit for each slot that is here. All others have at most one `FreeSlot` or buffer elsewhere.
     free: u128,
     all: u128,
@@ -22,21 +22,22 @@ pub(super) struct Slab {
     /// Where the class has the slab in its list of those with free slots.
     pub(super) position: usize,
     /// Invariant M2: the table and `memory` are dropped only when all slots are here.
-    table: Arc<BlockTable>,
+    pub(super) table: Arc<BlockTable>,
 }
 
 impl Slab {
     pub(super) fn new(
         memory: UsmBuffer,
         class: SizeClass,
-        owner: OwnerRef,
-        number: SlabNumber,
+        owner: Arc<dyn Owner>,
+        key: SlotKey,
+        number: u32,
         queue: &Queue,
     ) -> Self {
         // SAFETY: M2: the slab keeps the memory as long as a slot is elsewhere.
-        let table = unsafe { BlockTable::new(owner, number, &memory, queue, class.slot_bytes()) };
+        let table = unsafe { BlockTable::new(owner, key, number, &memory, queue, class.slot_bytes()) };
         let all = u128::MAX.checked_shr(u128::BITS - table.num_slots() as u32).unwrap_or(0);
-        Self { memory, slot_bytes: class.slot_bytes(), free: all, all, num_allocated: 0, position: 0, table }
+        Self { memory, class, free: all, all, num_allocated: 0, position: 0, table }
     }
 
     pub(super) fn has_free(&self) -> bool {
@@ -67,26 +68,25 @@ impl Slab {
 
     /// A slot is here again. `Err` where it is none of this slab.
     pub(super) fn free(&mut self, slot: FreeSlot) -> Result<(), FreeSlot> {
-        let Some(index) = slot.index_in(&self.table) else { return Err(slot) };
-        self.free |= 1 << index;
+        if !self.table.has(&slot) {
+            return Err(slot);
+        }
+        self.free |= 1 << slot.key().index;
         Ok(())
     }
 
     /// What is known of an address, where it is in the slab.
     pub(super) fn address(&self, address: usize) -> Option<PooledAddress> {
         let offset_bytes = address.checked_sub(self.memory.address())?;
-        let index =
-            Some(offset_bytes / self.slot_bytes).filter(|_| offset_bytes < self.memory.len_bytes())?;
-        let allocation = self.table.allocation_in(index);
+        if offset_bytes >= self.memory.len_bytes() {
+            return None;
+        }
+        let allocation = self.table.allocation_in(offset_bytes / self.class.slot_bytes());
         Some(
             allocation.map_or(PooledAddress::Free, |(start, len_bytes, ..)| {
                 PooledAddress::Allocated(start, len_bytes)
             }),
         )
-    }
-
-    pub(super) fn table(&self) -> &BlockTable {
-        &self.table
     }
 }
 
@@ -101,12 +101,9 @@ impl Drop for Slab {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Weak;
-
     use usm_core::{Runtime, UsmKind};
 
     use super::*;
-    use crate::buffer::Owner;
     use crate::resource::DirectResource;
 
     struct Nobody;
@@ -119,14 +116,14 @@ mod tests {
     fn each_slot_is_given_once_until_it_is_back() {
         let runtime = Runtime::global();
         let queue = runtime.default_queue(runtime.host_device()).unwrap();
-        let owner = OwnerRef { id: 0, owner: Weak::<Nobody>::new() };
+        let owner: Arc<dyn Owner> = Arc::new(Nobody);
         for len in [64, 100_000, 1 << 20, 3 << 20] {
             let class = SizeClass::of(len, 1).unwrap();
             let memory =
                 |bytes| UsmBuffer::allocate_in(&DirectResource, &queue, UsmKind::Host, bytes).unwrap();
             let new = || {
-                let number = SlabNumber { arena: 0, class: class.number(), slab: 0 };
-                Slab::new(memory(class.slab_bytes()), class, owner.clone(), number, &queue)
+                let key = SlotKey { pool: 0, arena: 0, class: class.number(), index: 0 };
+                Slab::new(memory(class.slab_bytes()), class, Arc::clone(&owner), key, 0, &queue)
             };
             let (mut slab, mut other) = (new(), new());
             let slots: Vec<_> = (0..class.slots()).map_while(|_| slab.allocate()).collect();

@@ -4,20 +4,17 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 
-use usm_core::{Event, LiveAllocations, Queue, UsmKind};
+use usm_core::{LiveAllocations, Queue, UsmKind};
 
-use super::arena::{Arena, Drops};
+use super::arena::{Arena, Batch, Drops};
 use super::cache::{self, ThreadCache};
-use super::class::ClassSlabs;
 use super::counts::Counts;
-use super::deferred::{Stream, Time};
 use super::options::PoolStatistics;
 use super::size_class::SizeClass;
 use super::slab::Slab;
 use crate::UsmBuffer;
-use crate::buffer::{FreeSlot, Owner, OwnerRef, SlabNumber};
+use crate::buffer::{FreeSlot, Owner, SlotKey};
 use crate::resource::AllocationRequest;
-use crate::snapshot::PooledAddress;
 
 /// An allocation that the pool may serve from a slab.
 #[derive(Clone, Copy, Debug)]
@@ -31,32 +28,16 @@ pub(super) struct Request<'a> {
 pub(super) struct PoolState {
     /// Invariant A1: an arena whose slots are elsewhere stays where it is.
     arenas: Vec<Option<Arena>>,
-    pub(super) max_idle_bytes: usize,
+    max_idle_bytes: usize,
     /// The pool is gone: what comes back goes upstream.
     pub(super) is_closed: bool,
-    now: Time,
     pub(super) caches: Vec<Arc<ThreadCache>>,
     /// But for what caches have not told yet.
     counts: Counts,
     reused_count: u64,
     pub(super) failed_count: u64,
-    /// Invariant A2: a closed pool keeps itself as long as buffers have slots: so many.
-    itself: Option<Arc<dyn Owner>>,
-    num_slots: usize,
     /// Whoever unlocks the state takes them.
     pub(super) drops: Drops,
-}
-
-/// Deferred frees of one class and queue, to be waited for.
-#[derive(Debug)]
-pub(super) struct Pending {
-    arena: usize,
-    class: SizeClass,
-    pub(super) queue: Queue,
-    /// The last of them that counts.
-    pub(super) until: Time,
-    /// An event after which they are free, where one is known.
-    pub(super) mark: Option<(Event, Time)>,
 }
 
 impl PoolState {
@@ -64,19 +45,24 @@ impl PoolState {
         Self { max_idle_bytes, ..Self::default() }
     }
 
-    /// The arena for a queue and a kind.
+    /// The number of the arena for a queue and a kind.
     fn arena(&self, queue: &Queue, kind: UsmKind) -> Option<usize> {
         let suits = |arena: &Option<Arena>| arena.as_ref().is_some_and(|arena| arena.suits(queue, kind));
         self.arenas.iter().position(suits)
     }
 
-    fn class_mut(&mut self, arena: usize, class: SizeClass) -> Option<&mut ClassSlabs> {
-        self.arenas.get_mut(arena)?.as_mut()?.class_mut(class)
+    fn arena_mut(&mut self, request: &Request<'_>) -> Option<(&mut Arena, &mut Drops)> {
+        let arena = self.arena(request.asked.queue, request.asked.kind)?;
+        Some((self.arenas.get_mut(arena)?.as_mut()?, &mut self.drops))
     }
 
-    fn slabs(&self) -> impl Iterator<Item = &Slab> {
-        let classes = self.arenas.iter().flatten().flat_map(Arena::classes);
-        classes.flat_map(ClassSlabs::slabs).map(|(_, slab)| slab)
+    fn arena_of(&mut self, slot: SlotKey) -> Option<(&mut Arena, &mut Drops)> {
+        Some((self.arenas.get_mut(usize::from(slot.arena))?.as_mut()?, &mut self.drops))
+    }
+
+    /// The arenas.
+    pub(super) fn arenas(&self) -> impl Iterator<Item = &Arena> {
+        self.arenas.iter().flatten()
     }
 
     /// A slot that nothing uses, from the cache of the thread unless it is to be a new one. The cache gets some more.
@@ -87,61 +73,50 @@ impl PoolState {
         is_new: bool,
     ) -> Option<FreeSlot> {
         let Request { asked: AllocationRequest { queue, kind, len_bytes, .. }, class } = *request;
-        let arena = self.arena(queue, kind)?;
-        let caching = cache.filter(|_| cache::is_cached(class, self.max_idle_bytes));
-        if let Some(mut content) = caching.map(ThreadCache::lock) {
-            self.drops.queues.extend(content.prepare(queue, kind, arena, class, self.max_idle_bytes));
+        let number = self.arena(queue, kind)?;
+        let mut content =
+            cache.filter(|_| cache::is_cached(class, self.max_idle_bytes)).map(ThreadCache::lock);
+        if let Some(content) = &mut content {
+            self.drops.queues.extend(content.prepare(queue, kind, number, class, self.max_idle_bytes));
             let cached = if is_new { None } else { content.allocate(queue, kind, class, len_bytes) };
             if cached.is_some() {
                 return cached;
             }
         }
-        let slot = self.arenas.get_mut(arena)?.as_mut()?.allocate(class)?;
+        let arena = self.arenas.get_mut(number)?.as_mut()?;
+        let slot = arena.allocate(class, false)?;
+        if let Some(mut content) = content {
+            content.refill(number, class, || arena.allocate(class, true));
+        }
         self.count_allocated(len_bytes, !is_new);
-        if let Some(cache) = caching {
-            self.refill(arena, class, cache);
-        }
         Some(slot)
-    }
-
-    fn refill(&mut self, arena: usize, class: SizeClass, cache: &ThreadCache) {
-        if let Some(slabs) = self.class_mut(arena, class) {
-            cache.lock().refill(arena, class, || {
-                // An idle slab stays idle.
-                if slabs.next_is_busy() { slabs.allocate().map(|taken| taken.slot) } else { None }
-            });
-        }
     }
 
     /// A slot that only earlier work on the same in-order queue uses.
     pub(super) fn allocate_in_order(&mut self, request: &Request<'_>) -> Option<FreeSlot> {
-        let arena = self.arena(request.asked.queue, request.asked.kind)?;
-        let arena = self.arenas.get_mut(arena)?.as_mut()?;
-        let slot = arena.allocate_in_order(request.class, request.asked.queue, &mut self.drops)?;
+        let (arena, drops) = self.arena_mut(request)?;
+        let slot = arena.allocate_in_order(request.class, request.asked.queue, drops)?;
         self.count_allocated(request.asked.len_bytes, true);
         Some(slot)
     }
 
-    /// Adds a slab, and takes a slot of it.
+    /// Adds a slab of the pool `id`, and takes a slot of it. `None` where there is no number for an arena.
     pub(super) fn allocate_in_new(
         &mut self,
         request: &Request<'_>,
         slab: UsmBuffer,
-        owner: OwnerRef,
+        (id, owner): (u32, Arc<dyn Owner>),
         cache: Option<&ThreadCache>,
     ) -> Option<FreeSlot> {
-        let arena = self.arena(request.asked.queue, request.asked.kind).unwrap_or_else(|| {
-            let vacant = self.arenas.iter().position(Option::is_none);
-            vacant.unwrap_or_else(|| {
-                self.arenas.push(None);
-                self.arenas.len() - 1
-            })
-        });
-        let found = self
-            .arenas
-            .get_mut(arena)?
-            .get_or_insert_with(|| Arena::new(request.asked.queue, request.asked.kind));
-        found.add(request.class, slab, owner, arena as u32);
+        let AllocationRequest { queue, kind, .. } = request.asked;
+        let arena = self.arena(queue, kind).or_else(|| self.arenas.iter().position(Option::is_none));
+        let arena = arena.unwrap_or(self.arenas.len());
+        let number = u16::try_from(arena).ok()?;
+        if arena == self.arenas.len() {
+            self.arenas.push(None);
+        }
+        let found = self.arenas.get_mut(arena)?.get_or_insert_with(|| Arena::new(queue, kind));
+        found.add(request.class, slab, owner, (id, number));
         self.allocate(request, cache, true)
     }
 
@@ -150,32 +125,21 @@ impl PoolState {
         let mut slot = Some(slot);
         if let (Some(cache), None) = (cache, &pending) {
             let mut content = cache.lock();
-            let number = slot.as_ref().and_then(FreeSlot::number);
-            let overflow = number.map_or_else(Vec::new, |SlabNumber { arena, class, .. }| {
-                content.overflow(arena as usize, SizeClass::numbered(class))
-            });
-            self.drops.queues.extend(content.free(&mut slot));
+            let overflow = slot.as_ref().map_or_else(Vec::new, |slot| content.overflow(slot.key()));
+            content.free(&mut slot);
             drop(content);
-            overflow.into_iter().for_each(|slot| self.put(slot, None));
+            overflow.into_iter().for_each(|slot| self.free_to_arena(slot, None));
         }
         if let Some(slot) = slot {
-            self.counts.remove(slot.len_bytes());
-            self.put(slot, pending);
-        }
-        if self.is_closed {
-            self.num_slots = self.num_slots.saturating_sub(1);
-            self.drops.owner = self.itself.take_if(|_| self.num_slots == 0);
+            self.count_freed(slot.len_bytes());
+            self.free_to_arena(slot, pending);
         }
     }
 
-    /// A slot is free, or waits for a queue.
-    fn put(&mut self, mut slot: FreeSlot, pending: Option<Queue>) {
-        self.now += 1;
-        self.drops.queues.extend(slot.replace_queue(None));
-        let (now, max_idle_bytes) = (self.now, self.max_idle_bytes);
-        let arena = slot.number().map(|number| number.arena as usize);
-        if let Some(arena) = arena.and_then(|arena| self.arenas.get_mut(arena)?.as_mut()) {
-            arena.free(slot, pending, now, max_idle_bytes, &mut self.drops);
+    fn free_to_arena(&mut self, slot: FreeSlot, pending: Option<Queue>) {
+        let max_idle_bytes = self.max_idle_bytes;
+        if let Some((arena, drops)) = self.arena_of(slot.key()) {
+            arena.free(slot, pending, max_idle_bytes, drops);
         }
     }
 
@@ -185,25 +149,22 @@ impl PoolState {
         let slots: Vec<_> =
             self.caches.iter().flat_map(|cache| cache.lock().reclaim(arena, request.class)).collect();
         let found = !slots.is_empty();
-        slots.into_iter().for_each(|slot| self.put(slot, None));
+        slots.into_iter().for_each(|slot| self.free_to_arena(slot, None));
         found
     }
 
     /// Takes all that a thread caches.
     pub(super) fn reclaim_all_of(&mut self, cache: &ThreadCache) {
-        let reclaimed = cache.lock().reclaim_all();
+        let (slots, queues) = cache.lock().reclaim_all();
         self.add_counts_of(cache);
-        self.drops.queues.extend(reclaimed.queues);
-        reclaimed.slots.into_iter().for_each(|slot| self.put(slot, None));
+        self.drops.queues.extend(queues);
+        slots.into_iter().for_each(|slot| self.free_to_arena(slot, None));
     }
 
     /// Takes all that threads cache.
     pub(super) fn reclaim_all(&mut self) {
-        for index in 0..self.caches.len() {
-            if let Some(cache) = self.caches.get(index).map(Arc::clone) {
-                self.reclaim_all_of(&cache);
-            }
-        }
+        let caches = self.caches.clone();
+        caches.iter().for_each(|cache| self.reclaim_all_of(cache));
     }
 
     /// Takes all slabs out that nothing uses, and the arenas that are empty then.
@@ -217,97 +178,56 @@ impl PoolState {
         }
     }
 
-    /// The deferred frees that are `wanted`.
-    fn pending(&self, wanted: impl Fn(usize, &ClassSlabs, &Stream) -> bool) -> Vec<Pending> {
-        let mut found = Vec::new();
-        for (arena, slabs) in self.arenas.iter().enumerate().flat_map(|(number, arena)| {
-            arena.iter().flat_map(Arena::classes).map(move |slabs| (number, slabs))
-        }) {
-            let streams = slabs.deferred.streams().iter().filter(|stream| wanted(arena, slabs, stream));
-            found.extend(streams.map(|stream| Pending {
-                arena,
-                class: slabs.class,
-                queue: stream.queue.clone(),
-                until: self.now,
-                mark: stream.mark.clone(),
-            }));
-        }
-        found
+    /// Takes the deferred frees that a request may use. They come back with [`put_back`](Self::put_back).
+    pub(super) fn take_deferred(&mut self, request: &Request<'_>) -> Vec<Batch> {
+        self.arena_mut(request).map_or_else(Vec::new, |(arena, _)| arena.take_deferred(request.class))
     }
 
-    /// The deferred frees that keep idle slabs from being free.
-    pub(super) fn pending_in_idle(&self) -> Vec<Pending> {
-        self.pending(|_, slabs, stream| slabs.deferred_slabs(stream).any(Slab::is_idle))
+    /// Takes all deferred frees; or those that keep idle slabs from being free.
+    pub(super) fn take_all_deferred(&mut self, only_idle: bool) -> Vec<Batch> {
+        self.arenas.iter_mut().flatten().flat_map(|arena| arena.take_all_deferred(only_idle)).collect()
     }
 
-    /// The deferred frees that a request may use.
-    pub(super) fn pending_for(&self, request: &Request<'_>) -> Vec<Pending> {
-        let Some(wanted) = self.arena(request.asked.queue, request.asked.kind) else { return Vec::new() };
-        self.pending(|arena, slabs, _| arena == wanted && slabs.class == request.class)
-    }
-
-    /// Remembers the event of a barrier that was submitted for deferred frees.
-    pub(super) fn set_mark(&mut self, pending: &Pending, event: Event) {
-        let mark = (event, pending.until);
-        let unused = match self.class_mut(pending.arena, pending.class) {
-            Some(slabs) => slabs.deferred.set_mark(&pending.queue, mark),
-            None => Some(mark),
-        };
-        self.drops.marks.extend(unused);
-    }
-
-    /// Deferred frees until a time are complete: their slots are free. Returns the slabs.
-    pub(super) fn absorb(&mut self, pending: &Pending, until: Time) -> Vec<u32> {
-        let arena = self.arenas.get_mut(pending.arena).and_then(Option::as_mut);
-        let slabs = arena.and_then(|arena| arena.class_mut(pending.class));
-        slabs.map_or_else(Vec::new, |slabs| slabs.absorb(&pending.queue, until, &mut self.drops.streams))
-    }
-
-    /// Takes out what is idle of some slabs beyond what the pool may retain.
-    pub(super) fn evict(&mut self, pending: &Pending, slabs: &[u32], taken_bytes: usize) {
-        let max_idle_bytes = self.max_idle_bytes.saturating_sub(taken_bytes);
-        if let Some(Some(arena)) = self.arenas.get_mut(pending.arena) {
-            slabs.iter().for_each(|slab| arena.evict(pending.class, *slab, max_idle_bytes, &mut self.drops));
-        }
-    }
-
-    /// The slabs with deferred frees, each with the queue that is to be waited for.
-    pub(super) fn deferred_slabs(&self) -> Vec<(UsmBuffer, Queue)> {
-        let mut found: Vec<(UsmBuffer, Queue)> = Vec::new();
-        for slabs in self.arenas.iter().flatten().flat_map(Arena::classes) {
-            for stream in slabs.deferred.streams() {
-                let mut memory: Vec<_> = slabs.deferred_slabs(stream).map(|slab| &slab.memory).collect();
-                memory.sort_unstable_by_key(|memory| memory.address());
-                memory.dedup_by_key(|memory| memory.address());
-                found.extend(memory.into_iter().map(|memory| (memory.clone(), stream.queue.clone())));
+    /// Deferred frees come back, of which some are complete: their slots are free. Returns these.
+    pub(super) fn put_back(&mut self, complete: Vec<Batch>, pending: Vec<Batch>) -> Vec<(SlotKey, u32)> {
+        for batch in pending {
+            if let Some((arena, _)) = batch.key().and_then(|key| self.arena_of(key)) {
+                arena.put_back(batch);
             }
         }
-        found
+        let mut freed = Vec::new();
+        for mut batch in complete {
+            for slot in batch.slots.drain(..) {
+                freed.push((slot.key(), slot.slab()));
+                if let Some((arena, _)) = self.arena_of(slot.key()) {
+                    arena.free_completed(slot);
+                }
+            }
+            self.drops.batches.push(batch);
+        }
+        freed
     }
 
-    /// All deferred frees are complete, or their slabs wait for them.
-    pub(super) fn absorb_all(&mut self) {
-        for pending in self.pending(|_, _, _| true) {
-            self.absorb(&pending, pending.until);
-            self.drops.queues.push(pending.queue);
-            self.drops.marks.extend(pending.mark);
+    /// Takes out what is idle of the slabs of some slots beyond what the pool may retain.
+    pub(super) fn evict(&mut self, slots: &[(SlotKey, u32)], taken_bytes: usize) {
+        let max_idle_bytes = self.max_idle_bytes.saturating_sub(taken_bytes);
+        for (key, slab) in slots {
+            if let Some((arena, drops)) = self.arena_of(*key) {
+                arena.evict(*slab, max_idle_bytes, drops);
+            }
         }
     }
 
-    /// The pool goes. It keeps `itself` until the last buffer is gone.
-    pub(super) fn close(&mut self, itself: Arc<dyn Owner>) {
+    /// The pool goes.
+    pub(super) fn close(&mut self) {
         (self.is_closed, self.max_idle_bytes) = (true, 0);
         self.reclaim_all();
         self.drops.caches = mem::take(&mut self.caches);
-        self.num_slots = self.slabs().map(|slab| slab.num_allocated).sum();
-        self.itself = (self.num_slots > 0).then_some(itself);
     }
 
-    /// The memory of the slab of a slot.
-    pub(super) fn slab_of(&self, slot: &FreeSlot) -> Option<UsmBuffer> {
-        let SlabNumber { arena, class, slab } = slot.number()?;
-        let arena = self.arenas.get(arena as usize)?.as_ref()?;
-        Some(arena.classes().get(class as usize)?.slab(slab)?.memory.clone())
+    /// The slab of a slot.
+    pub(super) fn slab_of(&self, slot: &FreeSlot) -> Option<&Slab> {
+        self.arenas.get(usize::from(slot.key().arena))?.as_ref()?.slab(slot.slab())
     }
 
     /// A buffer is there.
@@ -323,14 +243,14 @@ impl PoolState {
 
     /// Adds what a thread did before it locked the pool. What a cache allocates has been used before.
     pub(super) fn add_counts_of(&mut self, cache: &ThreadCache) {
-        let counts = cache.lock().take_counts();
+        let counts = mem::take(&mut cache.lock().counts);
         self.append(counts);
         self.reused_count += counts.buffers.allocated;
     }
 
     fn append(&mut self, counts: Counts) {
         let untold =
-            || self.caches.iter().fold(Counts::default(), |sum, cache| sum.join(cache.lock().counts()));
+            || self.caches.iter().fold(Counts::default(), |sum, cache| sum.join(cache.lock().counts));
         self.counts.append(counts, untold);
     }
 
@@ -338,9 +258,9 @@ impl PoolState {
     pub(super) fn reset_peak(&mut self) {
         let mut all = self.counts;
         for cache in &self.caches {
-            let mut content = cache.lock();
-            content.restart_peaks();
-            all = all.join(content.counts());
+            let counts = &mut cache.lock().counts;
+            *counts = counts.restart();
+            all = all.join(*counts);
         }
         (self.counts.bytes.peak, self.counts.buffers.peak) = (all.bytes.now(), all.buffers.now());
     }
@@ -348,15 +268,14 @@ impl PoolState {
     /// What the pool has, and did so far.
     pub(super) fn statistics(&mut self) -> PoolStatistics {
         let (mut all, mut reused_count) = (self.counts.restart(), self.reused_count);
-        // By slab, the slots that threads cache.
-        let mut cached = HashMap::<SlabNumber, usize>::new();
+        // By arena and slab, the slots that threads cache.
+        let mut cached = HashMap::<(u16, u32), usize>::new();
         for cache in &self.caches {
             let content = cache.lock();
-            let counts = content.counts();
-            all = all.join(counts);
-            reused_count += counts.buffers.allocated;
-            for number in content.slots().filter_map(FreeSlot::number) {
-                *cached.entry(number).or_default() += 1;
+            all = all.join(content.counts);
+            reused_count += content.counts.buffers.allocated;
+            for slot in content.slots() {
+                *cached.entry((slot.key().arena, slot.slab())).or_default() += 1;
             }
         }
         // The peaks only grow, whoever asks.
@@ -367,9 +286,8 @@ impl PoolState {
         let arenas = self.arenas.iter().flatten();
         let (slab_bytes, idle_bytes) =
             arenas.fold((0, 0), |(all, idle), arena| (all + arena.slab_bytes, idle + arena.idle_bytes));
-        let is_cached = |(number, count): (&SlabNumber, &usize)| {
-            let arena = self.arenas.get(number.arena as usize)?.as_ref()?;
-            let slab = arena.classes().get(number.class as usize)?.slab(number.slab)?;
+        let only_cached = |(&(arena, slab), count): (&(u16, u32), &usize)| {
+            let slab = self.arenas.get(usize::from(arena))?.as_ref()?.slab(slab)?;
             (slab.num_allocated <= *count).then(|| slab.memory.len_bytes())
         };
         PoolStatistics {
@@ -381,7 +299,7 @@ impl PoolState {
             total_count: all.buffers.allocated,
             failed_count: self.failed_count,
             slab_bytes,
-            idle_bytes: idle_bytes + cached.iter().filter_map(is_cached).sum::<usize>(),
+            idle_bytes: idle_bytes + cached.iter().filter_map(only_cached).sum::<usize>(),
             reused_count,
         }
     }
@@ -389,24 +307,14 @@ impl PoolState {
     /// The slabs, and the buffers in them.
     pub(super) fn live(&self) -> [LiveAllocations; 2] {
         let mut sums = [LiveAllocations::default(); 2];
-        for arena in self.arenas.iter().flatten() {
-            sums[0].count += arena.num_slabs();
-            sums[0].bytes += arena.slab_bytes;
-        }
-        for (_, len_bytes, ..) in self.slabs().flat_map(|slab| slab.table().allocations()) {
-            sums[1].count += 1;
-            sums[1].bytes += len_bytes;
+        for slab in self.arenas().flat_map(Arena::slabs) {
+            sums[0].count += 1;
+            sums[0].bytes += slab.memory.len_bytes();
+            for (_, len_bytes, ..) in slab.table.allocations() {
+                sums[1].count += 1;
+                sums[1].bytes += len_bytes;
+            }
         }
         sums
-    }
-
-    /// What is known of an address, where it is in a slab.
-    pub(super) fn address(&self, address: usize) -> Option<PooledAddress> {
-        self.arenas.iter().flatten().find_map(|arena| arena.address(address))
-    }
-
-    /// The arenas.
-    pub(super) fn arenas(&self) -> impl Iterator<Item = &Arena> {
-        self.arenas.iter().flatten()
     }
 }

@@ -1,172 +1,185 @@
-//! One host backend for several copies of this library in a process, through a table of six C functions.
+//! One host backend for several copies of this library in a process, through a table of C functions.
 //!
 //! A Python extension that links this library has a copy of its own, with statics of its own. Two host backends would not know each
-//! other's memory, so the copy that came first [offers a table](super::HostBackend::table) (`serve.rs`), and the others work on its
-//! backend through a [`SharedHost`] (`client.rs`). All that passes between them has a C layout: the copies may come from different
+//! other's memory, so the copy that came first [offers a table](HostBackend::table), and the others work on its backend through a
+//! [`SharedHost`] (`client.rs`). All that passes between them has a C layout (`c_form.rs`): the copies may come from different
 //! compilers and different builds of the same [`VERSION`].
 //!
 //! Copies and fills complete before their function returns. So no event, no dependency and no closure passes between the copies.
 
+mod c_form;
 mod client;
-mod serve;
 
 use std::ffi::c_void;
-use std::ptr;
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::QueueProperties;
-use crate::{DeviceType, Error, Result, UsmKind};
-
+use self::c_form::CForm;
 pub use self::client::SharedHost;
+use super::device::DeviceFacts;
+use super::{
+    Backend, HostBackend, HostPlatform, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
+    RawPlatform, RawQueue, SimulatedDevice,
+};
+use crate::backend::objects::Handle;
+use crate::{DeviceType, PointerInfo, Result, UsmKind};
 
-/// Version of [`HostTable`]. Any change of a function, a struct or a number in this file makes it another one.
-pub const VERSION: u32 = 4;
+/// Version of [`HostTable`]. Any change of a function in this file, or of the layout of a type in its signature, makes it another one.
+pub const VERSION: u32 = 5;
 
-/// A device, context or queue of the backend: the pointer of its raw handle.
-type Token = *mut c_void;
-/// The backend itself.
-type Server = *const c_void;
-
-/// The functions of a host backend, with the C calling convention. Another copy of this library calls them.
-///
-/// The first two fields stay what they are in every version.
-#[repr(C)]
-#[derive(Debug)]
-pub struct HostTable {
-    /// [`VERSION`] of the copy that made it.
-    version: u32,
-    size_bytes: u32,
-    /// Invariant T1: the backend that all functions of this table take, which lives as long as the process.
-    server: Server,
-    /// The flag that lets one thread at a time wait inside the OpenCL driver; null where there is no SYCL backend.
-    waits: *const AtomicBool,
-    /// Answers a query about so many objects, with a number.
-    query: unsafe extern "C" fn(Server, Query, *const Token, usize, usize) -> Answer,
-    /// Queue, kind, length and alignment in bytes.
-    allocate: unsafe extern "C" fn(Server, Token, usize, usize, usize) -> *mut u8,
-    /// Context and block.
-    free: unsafe extern "C" fn(Server, Token, *mut u8),
-    /// Queue, target, source and length in bytes.
-    copy: unsafe extern "C" fn(Server, Token, *mut u8, *const u8, usize) -> Failure,
-    /// Queue, target, pattern with its length in bytes, and how often.
-    fill: unsafe extern "C" fn(Server, Token, *mut u8, *const u8, usize, usize) -> Failure,
-    /// Waits for all that was submitted to a queue.
-    wait: unsafe extern "C" fn(Server, Token) -> Failure,
+/// Passes the functions of the table to a macro. Each calls the method of [`HostBackend`] with its name. `methods` are also the
+/// methods of [`Backend`] for [`SharedHost`]; `others` have other signatures there.
+macro_rules! functions {
+    ($then:ident) => {
+        $then! {
+            methods {
+                platform_devices(platform: RawPlatform) -> Result<Vec<RawDevice>>;
+                device_platform(device: RawDevice) -> Result<RawPlatform>;
+                parent_device(device: RawDevice) -> Result<Option<RawDevice>>;
+                default_context(device: RawDevice) -> Result<RawContext>;
+                create_context(devices: &[RawDevice]) -> Result<RawContext>;
+                context_id(context: RawContext) -> u64;
+                context_devices(context: RawContext) -> Result<Vec<RawDevice>>;
+                create_queue(context: RawContext, device: RawDevice, properties: QueueProperties) -> Result<RawQueue>;
+                queue_parts(queue: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)>;
+                allocate(queue: RawQueue, kind: UsmKind, len_bytes: usize, align_bytes: usize) -> Option<NonNull<u8>>;
+                free(context: RawContext, block: NonNull<u8>) -> ();
+                pointer_info(context: RawContext, address: usize) -> Option<PointerInfo>;
+                pointer_device(context: RawContext, address: usize) -> Result<RawDevice>;
+            }
+            others {
+                root_devices() -> Result<Vec<RawDevice>>;
+                platforms() -> Result<Vec<RawPlatform>>;
+                device_facts(device: RawDevice) -> DeviceFacts;
+                platform_type(platform: RawPlatform) -> DeviceType;
+                retain(queue: RawQueue) -> ();
+                release(handle: RawHandle) -> ();
+                copy(queue: RawQueue, dst: *mut u8, src: *const u8, len_bytes: usize) -> Result<()>;
+                fill_all(queue: RawQueue, dst: *mut u8, pattern: &[u8], count: usize) -> Result<()>;
+                finish(queue: RawQueue) -> Result<()>;
+            }
+        }
+    };
 }
+use functions;
+
+macro_rules! table {
+    (methods { $($methods:tt)* } others { $($others:tt)* }) => {
+        table! { $($methods)* $($others)* }
+    };
+    ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
+        /// The functions of a host backend, with the C calling convention. Another copy of this library calls them.
+        ///
+        /// The first two fields stay what they are in every version.
+        #[repr(C)]
+        #[derive(Debug)]
+        pub struct HostTable {
+            /// [`VERSION`] of the copy that made it.
+            version: u32,
+            size_bytes: u32,
+            /// Invariant T1: the backend that all functions of this table take, which lives as long as the process.
+            server: *const c_void,
+            /// The flag that lets one thread at a time wait inside the OpenCL driver; null where there is no SYCL backend.
+            waits: *const AtomicBool,
+            $($name: unsafe extern "C" fn(
+                *const c_void, $(<$type as CForm>::C),*
+            ) -> <$answer as CForm>::C,)+
+        }
+
+        impl HostBackend {
+            /// The table by which other copies of this library in the process work on this backend, which lives on from now on.
+            #[must_use]
+            pub fn table(self: &Arc<Self>) -> HostTable {
+                $(#[allow(unused_unsafe, reason = "some methods are safe")]
+                unsafe extern "C" fn $name(
+                    server: *const c_void, $($argument: <$type as CForm>::C),*
+                ) -> <$answer as CForm>::C {
+                    // SAFETY: T1, and `client.rs` passes the server of the table.
+                    let backend = unsafe { &*server.cast::<HostBackend>() };
+                    $(
+                        // SAFETY: `client.rs` passes the C form of a value, once, and of a slice that lives through the call.
+                        let $argument = unsafe { <$type as CForm>::from_c($argument) };
+                    )*
+                    // SAFETY: the promises of the method are those of the caller, which calls it in `client.rs`.
+                    unsafe { backend.$name($($argument),*) }.into_c()
+                })+
+                HostTable {
+                    version: VERSION,
+                    size_bytes: u32::try_from(size_of::<HostTable>()).unwrap_or(0),
+                    server: Arc::into_raw(Arc::clone(self)).cast(), // T1: this count is never given back
+                    waits: flag(),
+                    $($name,)+
+                }
+            }
+        }
+    };
+}
+functions!(table);
 
 // SAFETY: T1: the backend can be used from any thread (promise 1 of `Backend`), and the rest is numbers and functions.
 unsafe impl Send for HostTable {}
 // SAFETY: T1: as for Send.
 unsafe impl Sync for HostTable {}
 
-/// What [`HostTable::query`] answers. Each object in an answer carries one reference.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Query(u32);
-
-impl Query {
-    /// The root device with that index.
-    const ROOT_DEVICE: Self = Self(0);
-    /// Type, number plus 1 or 0 for a sub-device, compute units, memory, and memory of one allocation of a device.
-    const DEVICE_FACTS: Self = Self(1);
-    /// The device that a sub-device is a part of.
-    const PARENT_DEVICE: Self = Self(2);
-    /// The root device that a device is, or is a part of.
-    const ROOT_OF: Self = Self(3);
-    /// The default context of a root device.
-    const DEFAULT_CONTEXT: Self = Self(4);
-    /// A new context over the devices.
-    const NEW_CONTEXT: Self = Self(5);
-    /// The device of a context with that index.
-    const CONTEXT_DEVICE: Self = Self(6);
-    /// A new queue on a context and a device, with the properties that the number says.
-    const NEW_QUEUE: Self = Self(7);
-    /// Context, device and properties of a queue.
-    const QUEUE_PARTS: Self = Self(8);
-    /// Kind, start and length in bytes of the allocation at that address in a context; kind 0 for none.
-    const POINTER: Self = Self(9);
-    /// The device of the allocation at that address in a context.
-    const POINTER_DEVICE: Self = Self(10);
-    /// The queue itself, with one more reference.
-    const RETAIN_QUEUE: Self = Self(11);
-    /// Takes one reference to the object back: a device for the number 0, a context for 1, a queue for 2.
-    const RELEASE: Self = Self(12);
+#[cfg(feature = "sycl")]
+fn flag() -> *const AtomicBool {
+    crate::backend::sycl::one_waits::flag()
 }
 
-/// Answer to a query: null and 0 where there is none.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Answer {
-    objects: [Token; 2],
-    numbers: [u64; 5],
+#[cfg(not(feature = "sycl"))]
+fn flag() -> *const AtomicBool {
+    std::ptr::null()
 }
 
-impl Answer {
-    const NONE: Self = Self { objects: [ptr::null_mut(); 2], numbers: [0; 5] };
-
-    fn object(token: Token) -> Self {
-        Self { objects: [token, ptr::null_mut()], ..Self::NONE }
+impl HostBackend {
+    /// # Safety
+    /// 1. `device` is live.
+    unsafe fn device_facts(&self, device: RawDevice) -> DeviceFacts {
+        // SAFETY: O1: the handle is live (1).
+        unsafe { SimulatedDevice::clone_raw(device) }.facts
     }
 
-    fn numbers<const N: usize>(given: [u64; N]) -> Self {
-        let mut numbers = [0; 5];
-        numbers.iter_mut().zip(given).for_each(|(number, given)| *number = given);
-        Self { numbers, ..Self::NONE }
-    }
-}
-
-/// Why an operation failed. The text is empty when it did not fail.
-#[repr(C)]
-#[derive(Debug)]
-struct Failure {
-    len_bytes: usize,
-    text: [u8; 504],
-}
-
-impl Failure {
-    fn of(result: Result<()>) -> Self {
-        let mut failure = Self { len_bytes: 0, text: [0; 504] };
-        if let Err(error) = result {
-            let text = error.to_string();
-            failure.len_bytes = text.len().min(failure.text.len());
-            failure.text.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
-        }
-        failure
+    /// # Safety
+    /// 1. `platform` is live.
+    unsafe fn platform_type(&self, platform: RawPlatform) -> DeviceType {
+        // SAFETY: O1: the handle is live (1).
+        unsafe { HostPlatform::clone_raw(platform) }.device.facts.device_type
     }
 
-    fn result(&self) -> Result<()> {
-        match self.text.get(..self.len_bytes) {
-            Some([]) => Ok(()),
-            text => {
-                let text = String::from_utf8_lossy(text.unwrap_or_default()).into_owned();
-                Err(Error::OfSharedHost { text })
-            }
-        }
+    /// [`memcpy`](Backend::memcpy) that is complete when it returns.
+    ///
+    /// # Safety
+    /// 1. As for `memcpy`.
+    unsafe fn copy(&self, queue: RawQueue, dst: *mut u8, src: *const u8, len_bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise 1.
+        self.complete(unsafe { self.memcpy(queue, dst, src, len_bytes, &[]) }?)
     }
-}
 
-/// Types of devices by number.
-const DEVICE_TYPES: [DeviceType; 4] =
-    [DeviceType::Cpu, DeviceType::Gpu, DeviceType::Accelerator, DeviceType::Custom];
-
-/// Number of a kind of memory; 0 is none.
-const fn kind_number(kind: UsmKind) -> usize {
-    match kind {
-        UsmKind::Host => 1,
-        UsmKind::Device => 2,
-        UsmKind::Shared => 3,
+    /// [`fill`](Backend::fill) that is complete when it returns.
+    ///
+    /// # Safety
+    /// 1. As for `fill`.
+    unsafe fn fill_all(&self, queue: RawQueue, dst: *mut u8, pattern: &[u8], count: usize) -> Result<()> {
+        // SAFETY: the caller's promise 1.
+        self.complete(unsafe { self.fill(queue, dst, pattern, count, &[]) }?)
     }
-}
 
-fn kind_of(number: usize) -> Option<UsmKind> {
-    UsmKind::ALL.into_iter().find(|&kind| kind_number(kind) == number)
-}
+    /// Waits for all operations of a queue.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    unsafe fn finish(&self, queue: RawQueue) -> Result<()> {
+        // SAFETY: the caller's promise 1.
+        self.complete(unsafe { self.barrier(queue, &[]) }?)
+    }
 
-/// Number of a queue's properties: 1 for in order, 2 for profiling.
-fn properties_number(properties: QueueProperties) -> usize {
-    usize::from(properties.in_order) | (usize::from(properties.profiling) << 1)
-}
-
-const fn properties_of(number: usize) -> QueueProperties {
-    QueueProperties { in_order: number & 1 != 0, profiling: number & 2 != 0 }
+    /// Waits for the operation of a fresh event of this backend, and releases it.
+    fn complete(&self, event: RawEvent) -> Result<()> {
+        // SAFETY: O1: a fresh event of this backend.
+        let completed = unsafe { self.wait(event) };
+        // SAFETY: O1: its count, which goes nowhere else.
+        unsafe { self.release(RawHandle::Event(event)) };
+        completed
+    }
 }
