@@ -9,11 +9,9 @@ use crate::scalar::Scalar;
 /// Python number does: by its kind only, see [`WeakScalar`](crate::WeakScalar).
 ///
 /// ```
-/// use usm_array::usm_core::{Runtime, UsmKind};
-/// use usm_array::{Bool8, UsmArray};
+/// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
 ///
-/// let runtime = Runtime::global();
-/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[1_u8, 2, 3])?;
 /// let last = UsmArray::from_slice(&queue, UsmKind::Device, &[], &[3_i64])?;
 /// assert_eq!(array.equal(&last)?.to_vec::<Bool8>()?, [false, false, true].map(Bool8::from));

@@ -17,11 +17,9 @@ impl CreateOptions<'_> {
     /// real number.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{CreateOptions, Dtype, Scalar};
+    /// use usm_array::{CreateOptions, Dtype, Scalar, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let new = CreateOptions::new(&queue, UsmKind::Device);
     /// let down = new.arange(Scalar::Int(5), Scalar::Int(0), Scalar::Int(-2))?;
     /// assert_eq!(down.to_vec::<i64>()?, [5, 3, 1]);

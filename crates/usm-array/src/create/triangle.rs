@@ -15,11 +15,9 @@ impl UsmArray {
     /// A row-major copy of the matrices of the last two axes with zeros above the diagonal `k` elements to the right of the main one.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::UsmArray;
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let matrix = UsmArray::full(&queue, UsmKind::Device, &[2, 3], 7_u8)?;
     /// assert_eq!(matrix.tril(0)?.to_vec::<u8>()?, [7, 0, 0, 7, 7, 0]);
     /// assert_eq!(matrix.triu(1)?.to_vec::<u8>()?, [0, 7, 7, 0, 0, 7]);

@@ -14,11 +14,9 @@ impl UsmArray {
     /// row-major order are one.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, IndexMode, UsmArray};
+    /// use usm_array::{Index, IndexMode, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
     /// let indices = Index::Integers { values: &[2, 0], shape: Some(&[2, 1]) };
     /// assert_eq!(array.take_along_axis(indices, Some(1), IndexMode::Raise)?.to_vec::<i32>()?, [3, 4]);
@@ -43,11 +41,9 @@ impl UsmArray {
     /// [`set_index`](Self::set_index); the last of several values for one element wins.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, IndexMode, Scalar, UsmArray};
+    /// use usm_array::{Index, IndexMode, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_i32, 2, 3, 4])?;
     /// let indices = Index::Integers { values: &[1, 0], shape: Some(&[2, 1]) };
     /// array.put_along_axis(indices, Scalar::Int(9), Some(-1), IndexMode::Raise)?;

@@ -17,11 +17,9 @@ impl UsmArray {
     /// Each integer must be inside its axis, also where NumPy does not look because the result has no elements.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, UsmArray};
+    /// use usm_array::{Index, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
     /// // array[:, [2, 0]]
     /// let columns = array.get_index(&[Index::FULL, (&[2, 0]).into()])?;
@@ -56,11 +54,9 @@ impl UsmArray {
     /// in row-major order. A refused index leaves the array unchanged.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, Scalar, UsmArray};
+    /// use usm_array::{Index, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[0.0_f32; 4])?;
     /// let values = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[1_u8, 2, 3])?;
     /// array.set_index(&[(&[3, 1, 3]).into()], &values)?;

@@ -12,11 +12,9 @@ impl UsmArray {
     /// memory of the same kind and queue.
     ///
     /// ```
-    /// use usm_array::UsmArray;
-    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_i32, 2, 3, 4])?;
     /// let condition = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[0_u8, 1, 1, 0])?;
     /// assert_eq!(array.extract(&condition)?.to_vec::<i32>()?, [2, 3]);
@@ -34,11 +32,9 @@ impl UsmArray {
     /// as often as needed, so that the first value goes to the first such element.
     ///
     /// ```
-    /// use usm_array::UsmArray;
-    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[4], &[1_i32, 2, 3, 4])?;
     /// let condition = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[0_u8, 1, 1, 1])?;
     /// let values = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[8_i32, 9])?;

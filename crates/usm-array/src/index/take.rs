@@ -12,11 +12,9 @@ impl UsmArray {
     /// memory of the same kind and queue. The axes of the indices take the place of the axis.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{IndexMode, UsmArray};
+    /// use usm_array::{IndexMode, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
     /// let columns = array.take(&[2, 0], Some(-1), IndexMode::Raise)?;
     /// assert_eq!(columns.to_vec::<i32>()?, [3, 1, 6, 4]);
@@ -44,11 +42,9 @@ impl UsmArray {
     /// [`set_index`](Self::set_index); the last of several values for one element wins.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{IndexMode, Scalar, UsmArray};
+    /// use usm_array::{IndexMode, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// array.put_on_axis(&[-1], Scalar::Int(9), 1, IndexMode::Raise)?;
     /// assert_eq!(array.to_vec::<u8>()?, [1, 9, 3, 9]);
@@ -90,11 +86,9 @@ impl UsmArray {
     /// repeated as often as needed; without values the call has no effect, as in NumPy. The last of several values for one element wins.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{IndexMode, Scalar, UsmArray};
+    /// use usm_array::{IndexMode, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// array.put(&[-1, 4], Scalar::Int(9), IndexMode::Wrap)?;
     /// assert_eq!(array.to_vec::<u8>()?, [9, 2, 3, 9]);

@@ -104,11 +104,9 @@ impl From<RangeFull> for SliceItem {
 /// and items.
 ///
 /// ```
-/// use usm_array::usm_core::{Runtime, UsmKind};
-/// use usm_array::{SliceItem, UsmArray};
+/// use usm_array::{SliceItem, UsmArray, usm_core::{Runtime, UsmKind}};
 ///
-/// let runtime = Runtime::global();
-/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
 /// assert_eq!(array.slice((.., 1..3))?.to_vec::<u8>()?, [2, 3, 5, 6]);
 /// assert_eq!(array.slice((-1, ..=-2))?.to_vec::<u8>()?, [4, 5]);

@@ -12,8 +12,7 @@ use crate::error::Result;
 /// This is the rule of `dpctl.utils.get_coerced_usm_type`.
 ///
 /// ```
-/// use usm_array::coerced_kind;
-/// use usm_array::usm_core::UsmKind;
+/// use usm_array::{coerced_kind, usm_core::UsmKind};
 ///
 /// assert_eq!(coerced_kind([UsmKind::Host, UsmKind::Shared]), Some(UsmKind::Shared));
 /// assert_eq!(coerced_kind([UsmKind::Shared, UsmKind::Device, UsmKind::Host]), Some(UsmKind::Device));

@@ -15,10 +15,8 @@ impl UsmArray {
     /// Whether elements are NaN.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[f64::NAN, f64::INFINITY, 0.0])?;
     /// assert_eq!(array.isnan()?.count_nonzero_total()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -41,10 +39,8 @@ impl UsmArray {
     /// Whether elements are neither NaN nor infinite.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, f32::MAX, -f32::INFINITY])?;
     /// assert_eq!(array.isfinite()?.count_nonzero_total()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -66,10 +62,8 @@ impl UsmArray {
     /// Whether elements are infinite, of either sign.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, f32::MAX, -f32::INFINITY])?;
     /// assert_eq!(array.isinf()?.count_nonzero_total()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -91,10 +85,8 @@ impl UsmArray {
     /// Whether the sign bit of elements is set: less than 0, or -0.0, or a NaN with that sign.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[0.0_f64, -0.0, -1.0])?;
     /// assert_eq!(array.signbit()?.count_nonzero_total()?, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -21,11 +21,9 @@ impl UsmArray {
     /// Whether elements are equal.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Bool8, UsmArray};
+    /// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let column = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 1], &[-1_i64, 1])?;
     /// let row = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1_u64, u64::MAX])?;
     /// let equal = column.equal(&row)?;
@@ -44,10 +42,8 @@ impl UsmArray {
     /// Whether elements are not equal; NaN is equal to nothing.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[f32::NAN, 0.0])?;
     /// assert_eq!(array.not_equal(&array)?.to_vec::<Bool8>()?, [true, false].map(Bool8::from));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -62,10 +58,8 @@ impl UsmArray {
     /// Whether elements of this array are less.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[1_u8, 2, 3])?;
     /// assert_eq!(array.less(2.5)?.to_vec::<Bool8>()?, [true, true, false].map(Bool8::from));
     /// assert!(array.less(-1)?.to_vec::<Bool8>()?.iter().all(|less| !less.to_bool()));
@@ -82,10 +76,8 @@ impl UsmArray {
     /// Whether elements of this array are less or equal.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[-0.0_f64, 1.0])?;
     /// assert_eq!(array.less_equal(0)?.count_nonzero_total()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -100,10 +92,8 @@ impl UsmArray {
     /// Whether elements of this array are greater.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[i64::MAX, i64::MIN])?;
     /// assert_eq!(array.greater(9.2e18)?.count_nonzero_total()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -118,10 +108,8 @@ impl UsmArray {
     /// Whether elements of this array are greater or equal.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[3_u8, 4])?;
     /// assert_eq!(array.greater_equal(4)?.count_nonzero_total()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -13,10 +13,8 @@ impl UsmArray {
     /// Whether elements of both operands are true.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, 1.0, 0.0])?;
     /// assert_eq!(array.logical_and(true)?.count_nonzero_total()?, 2);
     /// assert_eq!(array.logical_and(&array.logical_not()?)?.count_nonzero_total()?, 0);
@@ -34,10 +32,8 @@ impl UsmArray {
     /// Whether elements of at least one operand are true.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0_u8, 2])?;
     /// assert_eq!(array.logical_or(0)?.count_nonzero_total()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -52,10 +48,8 @@ impl UsmArray {
     /// Whether elements of exactly one operand are true.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0_u8, 2])?;
     /// assert_eq!(array.logical_xor(&array)?.count_nonzero_total()?, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -70,10 +64,8 @@ impl UsmArray {
     /// Whether elements are not true.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0.0_f64, -0.0])?;
     /// assert_eq!(array.logical_not()?.count_nonzero_total()?, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -88,10 +80,8 @@ impl UsmArray {
     /// [`logical_and`](Self::logical_and) of booleans.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let numbers = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[1_u8, 2, 3, 4])?;
     /// let middle = numbers.greater(1)?.bitwise_and(&numbers.less(4)?)?;
     /// assert_eq!(middle.count_nonzero_total()?, 2);
@@ -110,10 +100,8 @@ impl UsmArray {
     /// [`logical_or`](Self::logical_or) of booleans.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[Bool8::TRUE, Bool8::FALSE])?;
     /// assert_eq!(array.bitwise_or(true)?.count_nonzero_total()?, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -129,10 +117,8 @@ impl UsmArray {
     /// [`logical_xor`](Self::logical_xor) of booleans.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[Bool8::TRUE, Bool8::FALSE])?;
     /// assert_eq!(array.bitwise_xor(true)?.count_nonzero_total()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -148,10 +134,8 @@ impl UsmArray {
     /// [`logical_not`](Self::logical_not) of booleans.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[Bool8::TRUE, Bool8::FALSE])?;
     /// assert_eq!(array.bitwise_invert()?.to_vec::<Bool8>()?, [false, true].map(Bool8::from));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -26,10 +26,8 @@ impl UsmArray {
     /// queue and the kind of memory of this array.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Dtype, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[200_u8, 100, 1, 2])?;
     /// assert_eq!(array.sum(Some(&[0]), false, None)?.to_vec::<u64>()?, [201, 102]);
     /// let rows = array.sum(Some(&[-1]), true, Some(Dtype::F32))?;
@@ -60,10 +58,8 @@ impl UsmArray {
     /// The sum of all elements, in the dtype that [`sum`](Self::sum) gives them.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Scalar, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[0.5_f32, 0.25, -1.0])?;
     /// assert_eq!(array.sum_total()?, Scalar::Float(-0.25));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -17,10 +17,8 @@ impl UsmArray {
     /// elements all are.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_i32, 0, 2, -3])?;
     /// assert_eq!(array.all(Some(&[1]), false)?.to_vec::<Bool8>()?, [false, true].map(Bool8::from));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -39,10 +37,8 @@ impl UsmArray {
     /// elements none is.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_i32, 0, 0, 0])?;
     /// assert_eq!(array.any(Some(&[-1]), false)?.to_vec::<Bool8>()?, [true, false].map(Bool8::from));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -59,10 +55,8 @@ impl UsmArray {
     /// size 1.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1.0_f32, 0.0, f32::NAN, 0.5])?;
     /// assert_eq!(array.count_nonzero(Some(&[0]), true)?.to_vec::<i64>()?, [2, 1]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -78,10 +72,8 @@ impl UsmArray {
     /// Whether all elements are true; stops at the first block with one that is not.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1_u8, 0])?;
     /// assert!(array.is_any()? && !array.is_all()?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -104,10 +96,8 @@ impl UsmArray {
     /// How many elements are true.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[0.0_f64, 0.5, f64::NAN])?;
     /// assert_eq!(array.count_nonzero_total()?, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

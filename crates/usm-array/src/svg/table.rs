@@ -7,11 +7,9 @@ impl UsmArray {
     /// fragment of HTML for notebooks. The elements are not read.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Dtype, UsmArray};
+    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let html = UsmArray::zeros(&queue, UsmKind::Device, &[2, 3], Dtype::F32)?.to_html_fragment();
     /// assert!(html.contains("<th>shape</th><td>(2, 3)</td>") && html.contains("<svg "));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
