@@ -4,8 +4,7 @@ use super::CreateOptions;
 use super::generate::{generate_floating, generate_steps};
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
-use crate::error::CreateError;
-use crate::error::Result;
+use crate::error::{CreateError, Result};
 use crate::scalar::Scalar;
 
 impl CreateOptions<'_> {

@@ -5,8 +5,7 @@ use super::arange::real;
 use super::generate::{generate_floating, generate_integers};
 use crate::array::UsmArray;
 use crate::dtype::WeakScalar;
-use crate::error::CreateError;
-use crate::error::{Error, Result};
+use crate::error::{CreateError, Error, Result};
 use crate::scalar::Scalar;
 
 impl CreateOptions<'_> {

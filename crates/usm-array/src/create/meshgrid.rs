@@ -1,8 +1,7 @@
 //! Coordinates of the points of a grid
 
 use crate::array::UsmArray;
-use crate::error::CreateError;
-use crate::error::Result;
+use crate::error::{CreateError, Result};
 use crate::layout::SliceItem;
 
 /// Which of the first two axes of a grid belongs to the first array of coordinates.

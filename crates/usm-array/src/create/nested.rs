@@ -4,8 +4,7 @@ use usm_memory::usm_core::{Queue, UsmKind};
 
 use crate::array::UsmArray;
 use crate::dtype::Element;
-use crate::error::CreateError;
-use crate::error::{Error, Result};
+use crate::error::{CreateError, Error, Result};
 
 /// Elements, or vectors, arrays and slices of such, to any depth.
 pub trait Nested {

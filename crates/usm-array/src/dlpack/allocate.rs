@@ -6,8 +6,7 @@ use super::describe::describe_elements;
 use super::device::device_with_number;
 use super::export::DlpackExport;
 use super::managed::ManagedTensor;
-use crate::abi::DLDeviceType;
-use crate::abi::DLTensor;
+use crate::abi::{DLDeviceType, DLTensor};
 use crate::array::UsmArray;
 use crate::error::Result;
 

@@ -9,13 +9,13 @@ use usm_memory::usm_core::{Runtime, UsmKind};
 
 use super::device::{CPU, device_with_number};
 use super::managed::{ManagedTensor, RawTensor};
-use crate::abi::DLDeviceType;
-use crate::abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
-use crate::abi::{FLAG_IS_COPIED, FLAG_READ_ONLY, VERSION};
+use crate::abi::{
+    DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_IS_COPIED,
+    FLAG_READ_ONLY, VERSION,
+};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
-use crate::error::DlpackError;
-use crate::error::Result;
+use crate::error::{DlpackError, Result};
 use crate::layout::Axes;
 
 /// Which of the two structs a tensor is exported as.

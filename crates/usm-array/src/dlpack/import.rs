@@ -7,12 +7,10 @@ use usm_memory::usm_core::{Queue, Runtime, UsmKind};
 use super::describe::{Described, describe};
 use super::device::{CPU, device_with_number};
 use super::managed::ManagedTensor;
-use crate::abi::DLDeviceType;
-use crate::abi::DLTensor;
+use crate::abi::{DLDeviceType, DLTensor};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
-use crate::error::DlpackError;
-use crate::error::{Error, Result};
+use crate::error::{DlpackError, Error, Result};
 use crate::interface::ValidInterface;
 
 /// How a tensor is imported: by default where it is, copied only if that is needed.

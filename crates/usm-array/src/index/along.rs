@@ -4,8 +4,7 @@ use super::plan::with_capacity;
 use super::read::integer_array;
 use super::{Index, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::error::IndexError;
-use crate::error::{Error, Result};
+use crate::error::{Error, IndexError, Result};
 use crate::layout::{Layout, Order, broadcast_shapes, normalise_axis};
 
 impl UsmArray {

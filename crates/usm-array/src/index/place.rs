@@ -4,8 +4,7 @@ use super::nonzero::true_places;
 use super::plan::displacement_of;
 use super::{Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::error::IndexError;
-use crate::error::{Error, Result};
+use crate::error::{Error, IndexError, Result};
 
 impl UsmArray {
     /// The elements for which a condition of as many elements is not zero, both taken in row-major order: an array of one axis, in

@@ -7,8 +7,7 @@ use super::{Index, IndexMode};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dtype::Dtype;
-use crate::error::IndexError;
-use crate::error::{Error, Result};
+use crate::error::{Error, IndexError, Result};
 use crate::layout::{Layout, SliceItem};
 use crate::view::bytes_of;
 

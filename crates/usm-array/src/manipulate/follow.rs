@@ -4,8 +4,7 @@ use usm_memory::usm_core::UsmKind;
 
 use crate::array::UsmArray;
 use crate::dtype::{Casting, Dtype, Operand, default_dtypes};
-use crate::error::ManipulateError;
-use crate::error::Result;
+use crate::error::{ManipulateError, Result};
 
 /// The kind of memory that an operation on memory of several kinds gives: device before shared before host. `None` for no kinds.
 ///

@@ -2,8 +2,7 @@
 
 use super::follow::{Followed, put};
 use crate::array::UsmArray;
-use crate::error::ManipulateError;
-use crate::error::Result;
+use crate::error::{ManipulateError, Result};
 use crate::layout::{SliceItem, normalise_axis};
 
 impl UsmArray {

@@ -4,8 +4,7 @@ use super::follow::{put, same_queue};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dtype::Dtype;
-use crate::error::ManipulateError;
-use crate::error::Result;
+use crate::error::{ManipulateError, Result};
 use crate::layout::{LayoutError, Order, SliceItem, normalise_axis};
 use crate::view::zeroed_vec;
 

@@ -4,8 +4,7 @@ use super::follow::put;
 use super::join::signed;
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
-use crate::error::ManipulateError;
-use crate::error::Result;
+use crate::error::{ManipulateError, Result};
 use crate::layout::{Order, SliceItem, normalise_axis};
 
 impl UsmArray {
