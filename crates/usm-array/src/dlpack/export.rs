@@ -126,9 +126,9 @@ impl UsmArray {
 
     /// Lets others work with the memory.
     fn hand_out(&self, device: DLDevice) -> Result<()> {
-        if device.device_type == DLDeviceType::CPU && !self.is_empty() {
+        if device.device_type == DLDeviceType::CPU {
             // A consumer on the host knows no queue: the guard waits for the work of others.
-            drop(self.buffer().read_range(self.byte_range())?);
+            drop(self.read_guard()?);
         }
         Ok(self.buffer().publish()?)
     }

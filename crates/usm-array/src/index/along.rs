@@ -4,7 +4,7 @@ use super::plan::with_capacity;
 use super::read::integer_array;
 use super::{Index, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::error::{Error, IndexError, Result};
+use crate::error::{IndexError, Result};
 use crate::layout::{Layout, Order, broadcast_shapes, normalise_axis};
 
 impl UsmArray {
@@ -23,9 +23,9 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`]: no integers, one outside the axis that the mode does not admit, or another number of axes than this array
+    /// - [`Error::Index`](crate::Error::Index): no integers, one outside the axis that the mode does not admit, or another number of axes than this array
     ///   has
-    /// - [`Error::Layout`]: no such axis, or the other axes do not broadcast
+    /// - [`Error::Layout`](crate::Error::Layout): no such axis, or the other axes do not broadcast
     /// - the others of [`get_index`](Self::get_index)
     pub fn take_along_axis<'a>(
         &self,
@@ -51,7 +51,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ReadOnly`]: the array is read-only
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
     /// - the errors of [`take_along_axis`](Self::take_along_axis) and [`set_index`](Self::set_index)
     pub fn put_along_axis<'a, 'b>(
         &self,
@@ -60,9 +60,7 @@ impl UsmArray {
         axis: Option<isize>,
         mode: IndexMode,
     ) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         let plan = self.along_plan(&indices.into(), axis, mode)?;
         plan.scatter(self, &Values::broadcast(self, values.into(), plan.shape())?)
     }

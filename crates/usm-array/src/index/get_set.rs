@@ -4,7 +4,7 @@ use super::resolve::{Resolved, resolve};
 use super::{Index, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::Casting;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 impl UsmArray {
     /// The elements of an index, with the meaning of NumPy's `array[items]`: a view where all items are basic, as by
@@ -33,12 +33,12 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`]: an integer outside its axis, a mask of another size than its axes, or an index array of real numbers
-    /// - [`Error::Layout`]: too many items, or several ellipses; basic items as for [`Layout::slice`](crate::Layout::slice); index
+    /// - [`Error::Index`](crate::Error::Index): an integer outside its axis, a mask of another size than its axes, or an index array of real numbers
+    /// - [`Error::Layout`](crate::Error::Layout): too many items, or several ellipses; basic items as for [`Layout::slice`](crate::Layout::slice); index
     ///   arrays that do not broadcast
-    /// - [`Error::TooManyBytes`]: a result of more than `isize::MAX` bytes
-    /// - [`Error::OutOfHostMemory`]: no host memory for the places of elements, or for a copy of device memory
-    /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
+    /// - [`Error::TooManyBytes`](crate::Error::TooManyBytes): a result of more than `isize::MAX` bytes
+    /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for the places of elements, or for a copy of device memory
+    /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn get_index(&self, items: &[Index<'_>]) -> Result<Self> {
         match resolve(self, items)? {
             Resolved::View(items) => self.slice(&items),
@@ -67,15 +67,13 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ReadOnly`]: the array is read-only
-    /// - [`Error::Index`], [`Error::Layout`], [`Error::OutOfHostMemory`]: as for [`get_index`](Self::get_index), or the value does not
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
+    /// - [`Error::Index`](crate::Error::Index), [`Error::Layout`](crate::Error::Layout), [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): as for [`get_index`](Self::get_index), or the value does not
     ///   broadcast to the shape
-    /// - [`Error::ScalarKind`], [`Error::ScalarRange`]: a value that the dtype does not hold
-    /// - [`Error::Memory`]: memory is borrowed, or the runtime failed
+    /// - [`Error::ScalarKind`](crate::Error::ScalarKind), [`Error::ScalarRange`](crate::Error::ScalarRange): a value that the dtype does not hold
+    /// - [`Error::Memory`](crate::Error::Memory): memory is borrowed, or the runtime failed
     pub fn set_index<'a>(&self, items: &[Index<'_>], value: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         match (resolve(self, items)?, value.into()) {
             (Resolved::View(items), ArrayOrScalar::Array(array)) => {
                 self.slice(&items)?.assign_cast(array, Casting::Unsafe)

@@ -1,11 +1,11 @@
 //! Where elements are not zero
 
 use super::plan::with_capacity;
-use super::read::{HostElements, unravel};
+use super::read::HostElements;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::LayoutError;
+use crate::layout::{LayoutError, unravel};
 
 impl UsmArray {
     /// The indices of the elements that are not zero, in row-major order: for each axis an `int64` array, in memory of the same

@@ -1,10 +1,9 @@
 //! take and put: integers along one axis, or for all elements in row-major order
 
-use super::plan::displacement_of;
 use super::read::integer_array;
 use super::{Index, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::normalise_axis;
 
 impl UsmArray {
@@ -23,8 +22,8 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`]: no integers, or one outside the axis that the mode does not admit
-    /// - [`Error::Layout`]: no such axis, or too many axes or elements in the result
+    /// - [`Error::Index`](crate::Error::Index): no integers, or one outside the axis that the mode does not admit
+    /// - [`Error::Layout`](crate::Error::Layout): no such axis, or too many axes or elements in the result
     /// - the others of [`get_index`](Self::get_index)
     pub fn take<'a>(
         &self,
@@ -52,7 +51,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ReadOnly`]: the array is read-only
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
     /// - the errors of [`take`](Self::take) and [`set_index`](Self::set_index)
     pub fn put_on_axis<'a, 'b>(
         &self,
@@ -61,9 +60,7 @@ impl UsmArray {
         axis: isize,
         mode: IndexMode,
     ) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         let plan = self.axis_plan(&indices.into(), axis, mode)?;
         plan.scatter(self, &Values::broadcast(self, values.into(), plan.shape())?)
     }
@@ -98,8 +95,8 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ReadOnly`]: the array is read-only
-    /// - [`Error::Index`]: no integers, or one outside that the mode does not admit
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
+    /// - [`Error::Index`](crate::Error::Index): no integers, or one outside that the mode does not admit
     /// - the others of [`set_index`](Self::set_index)
     pub fn put<'a, 'b>(
         &self,
@@ -107,9 +104,7 @@ impl UsmArray {
         values: impl Into<ArrayOrScalar<'b>>,
         mode: IndexMode,
     ) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         let plan = self.flat_plan(&indices.into(), mode)?;
         match Values::repeated(self, values.into(), plan.picked.len())? {
             Some(values) => Plan::of_places(&[plan.picked.len()], plan.picked)?.scatter(self, &values),
@@ -123,7 +118,7 @@ impl UsmArray {
         let layout = self.layout_from_lowest()?;
         let picked = match layout.is_c_contiguous() {
             true => indices.integers(None, self.size(), mode, |place| place.cast_signed()),
-            false => indices.integers(None, self.size(), mode, |place| displacement_of(&layout, place)),
+            false => indices.integers(None, self.size(), mode, |place| layout.offset_of_number(place)),
         };
         Ok(Plan::of_places(&indices.shape, picked?)?)
     }

@@ -3,10 +3,10 @@
 use num_complex::{Complex32, Complex64};
 
 use super::elementwise::{constant, map_pairs};
-use super::relation::{ExactOrder, Relation};
+use super::relation::{ExactOrder, Relation, by_order, no_order};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Dtype, Element, iinfo, result_type};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::scalar::Scalar;
 
 /// # Comparisons
@@ -32,9 +32,9 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Layout`]: the shapes do not broadcast
-    /// - [`Error::OutOfHostMemory`]: no host memory for a block
-    /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
+    /// - [`Error::Layout`](crate::Error::Layout): the shapes do not broadcast
+    /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for a block
+    /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn equal<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::Equal)
     }
@@ -67,7 +67,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::DtypeNotAllowed`]: complex numbers have no order
+    /// - [`Error::DtypeNotAllowed`](crate::Error::DtypeNotAllowed): complex numbers have no order
     /// - those of [`UsmArray::equal`]
     pub fn less<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::Less)
@@ -167,31 +167,17 @@ fn strong(dtype: Dtype, value: Scalar) -> Result<Value> {
 
 /// Both as elements of one dtype, or of a larger one that processors compare.
 fn same(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Relation, dtype: Dtype) -> Result<UsmArray> {
-    match dtype {
-        Dtype::I8 => ordered::<i8>(array, other, relation),
-        Dtype::I16 => ordered::<i16>(array, other, relation),
-        Dtype::I32 => ordered::<i32>(array, other, relation),
-        Dtype::I64 => ordered::<i64>(array, other, relation),
-        Dtype::Bool | Dtype::U8 => ordered::<u8>(array, other, relation),
-        Dtype::U16 => ordered::<u16>(array, other, relation),
-        Dtype::U32 => ordered::<u32>(array, other, relation),
-        Dtype::U64 => ordered::<u64>(array, other, relation),
-        Dtype::F16 | Dtype::F32 => ordered::<f32>(array, other, relation),
-        Dtype::F64 => ordered::<f64>(array, other, relation),
+    by_order!(dtype, T => ordered::<T>(array, other, relation), _ => match dtype {
         Dtype::C64 => unordered::<Complex32>(array, other, relation),
-        Dtype::C128 => unordered::<Complex64>(array, other, relation),
-    }
+        _ => unordered::<Complex64>(array, other, relation),
+    })
 }
 
 fn unordered<T: Element>(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Relation) -> Result<UsmArray> {
     match relation {
         Relation::Equal => map_pairs::<T, T>(array, other, |a, b| a == b),
         Relation::NotEqual => map_pairs::<T, T>(array, other, |a, b| a != b),
-        _ => Err(Error::DtypeNotAllowed {
-            operation: relation.name(),
-            found: T::DTYPE,
-            allowed: "real numbers and booleans",
-        }),
+        _ => Err(no_order(relation.name(), T::DTYPE)),
     }
 }
 

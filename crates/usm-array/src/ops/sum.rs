@@ -92,10 +92,14 @@ trait Wide: Copy {
     fn plus(self, other: Self) -> Self;
 
     /// What `sum`, of this and another number, lost by rounding.
-    fn lost(self, other: Self, sum: Self) -> Self;
+    fn lost(self, _other: Self, _sum: Self) -> Self {
+        Self::ZERO
+    }
 
     /// With what was lost, unless the sum is not finite.
-    fn corrected(self, lost: Self) -> Self;
+    fn corrected(self, _lost: Self) -> Self {
+        self
+    }
 }
 
 macro_rules! integers {
@@ -105,14 +109,6 @@ macro_rules! integers {
 
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
-            }
-
-            fn lost(self, _other: Self, _sum: Self) -> Self {
-                0
-            }
-
-            fn corrected(self, _lost: Self) -> Self {
-                self
             }
         }
     )*};

@@ -65,9 +65,7 @@ impl UsmArray {
     /// - [`Error::Layout`]: not one index for each axis, or one outside of its axis
     /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
     pub fn set_scalar(&self, index: &[isize], value: Scalar) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         let range = self.element_range(index)?;
         let bytes = value.to_bytes(self.dtype())?;
         Ok(self.buffer().copy_from_host(&bytes[..range.len()], range.start)?)
