@@ -39,33 +39,15 @@ impl From<Scalar> for ArrayOrScalar<'_> {
     }
 }
 
-impl From<bool> for ArrayOrScalar<'_> {
-    fn from(value: bool) -> Self {
-        Self::Scalar(Scalar::Bool(value))
-    }
+macro_rules! scalars {
+    ($($value:ty => $kind:ident,)*) => {$(
+        impl From<$value> for ArrayOrScalar<'_> {
+            fn from(value: $value) -> Self {
+                Self::Scalar(Scalar::$kind(value.into()))
+            }
+        }
+    )*};
 }
 
-impl From<i128> for ArrayOrScalar<'_> {
-    fn from(value: i128) -> Self {
-        Self::Scalar(Scalar::Int(value))
-    }
-}
-
-// The type of literals without a suffix.
-impl From<i32> for ArrayOrScalar<'_> {
-    fn from(value: i32) -> Self {
-        Self::Scalar(Scalar::Int(value.into()))
-    }
-}
-
-impl From<f64> for ArrayOrScalar<'_> {
-    fn from(value: f64) -> Self {
-        Self::Scalar(Scalar::Float(value))
-    }
-}
-
-impl From<Complex64> for ArrayOrScalar<'_> {
-    fn from(value: Complex64) -> Self {
-        Self::Scalar(Scalar::Complex(value))
-    }
-}
+// `i32` is the type of literals without a suffix.
+scalars!(bool => Bool, i128 => Int, i32 => Int, f64 => Float, Complex64 => Complex,);

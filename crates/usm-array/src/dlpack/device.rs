@@ -93,7 +93,7 @@ impl UsmArray {
         let Some(number) = number_of_device(runtime, device) else {
             return refused("not a root device");
         };
-        let default = runtime.default_queue(device).map_err(usm_memory::Error::from)?;
+        let default = runtime.default_queue(device)?;
         if default.context() != self.context() {
             return refused("not in the default context");
         }

@@ -160,7 +160,7 @@ impl UsmArray {
             return Ok(None);
         }
         self.check_copy(device, options)?;
-        let queue = options.runtime.default_queue(&target).map_err(usm_memory::Error::from)?;
+        let queue = options.runtime.default_queue(&target)?;
         Ok(Some(self.copy_to(&queue, self.kind())?))
     }
 

@@ -23,8 +23,8 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`](crate::Error::Index): no integers, one outside the axis that the mode does not admit, or another number of axes than this array
-    ///   has
+    /// - [`Error::Index`](crate::Error::Index): no integers, one outside the axis that the mode does not admit, or
+    ///   another number of axes than this array has
     /// - [`Error::Layout`](crate::Error::Layout): no such axis, or the other axes do not broadcast
     /// - the others of [`get_index`](Self::get_index)
     pub fn take_along_axis<'a>(

@@ -33,11 +33,13 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`](crate::Error::Index): an integer outside its axis, a mask of another size than its axes, or an index array of real numbers
-    /// - [`Error::Layout`](crate::Error::Layout): too many items, or several ellipses; basic items as for [`Layout::slice`](crate::Layout::slice); index
-    ///   arrays that do not broadcast
+    /// - [`Error::Index`](crate::Error::Index): an integer outside its axis, a mask of another size than its axes, or an index
+    ///   array of real numbers
+    /// - [`Error::Layout`](crate::Error::Layout): too many items, or several ellipses; basic items as for
+    ///   [`Layout::slice`](crate::Layout::slice); index arrays that do not broadcast
     /// - [`Error::TooManyBytes`](crate::Error::TooManyBytes): a result of more than `isize::MAX` bytes
-    /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for the places of elements, or for a copy of device memory
+    /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for the places of elements, or for a copy
+    ///   of device memory
     /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn get_index(&self, items: &[Index<'_>]) -> Result<Self> {
         match resolve(self, items)? {
@@ -68,9 +70,9 @@ impl UsmArray {
     ///
     /// # Errors
     /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
-    /// - [`Error::Index`](crate::Error::Index), [`Error::Layout`](crate::Error::Layout), [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): as for [`get_index`](Self::get_index), or the value does not
-    ///   broadcast to the shape
-    /// - [`Error::ScalarKind`](crate::Error::ScalarKind), [`Error::ScalarRange`](crate::Error::ScalarRange): a value that the dtype does not hold
+    /// - the errors of [`get_index`](Self::get_index), also if the value does not broadcast to the shape
+    /// - [`Error::ScalarKind`](crate::Error::ScalarKind), [`Error::ScalarRange`](crate::Error::ScalarRange): a value that the
+    ///   dtype does not hold
     /// - [`Error::Memory`](crate::Error::Memory): memory is borrowed, or the runtime failed
     pub fn set_index<'a>(&self, items: &[Index<'_>], value: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
         self.check_writable()?;

@@ -52,6 +52,7 @@ pub use axes::Axes;
 pub(crate) use blocks::blocks;
 pub use broadcast::{broadcast_layouts, broadcast_shapes};
 pub use error::LayoutError;
+pub(crate) use error::allowed_indices;
 pub use extent::Extent;
 pub(crate) use inner::unravel;
 pub use items::SliceItems;
