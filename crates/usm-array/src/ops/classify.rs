@@ -26,16 +26,21 @@ macro_rules! of_parts {
 /// # Classes of numbers
 /// The result is a new array of booleans of the same shape, kind of memory and queue. Booleans and integers are finite numbers.
 /// A complex number is NaN or infinite if one of its parts is, and finite if both are; it may be NaN and infinite.
+///
+/// ```
+/// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let numbers = [f64::NAN, f64::INFINITY, -f64::INFINITY, -0.0];
+/// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[4], &numbers)?;
+/// assert_eq!(array.isnan()?.count_nonzero_total()?, 1);
+/// assert_eq!(array.isfinite()?.count_nonzero_total()?, 1);
+/// assert_eq!(array.isinf()?.count_nonzero_total()?, 2);
+/// assert_eq!(array.signbit()?.count_nonzero_total()?, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 impl UsmArray {
     /// Whether elements are NaN.
-    ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[f64::NAN, f64::INFINITY, 0.0])?;
-    /// assert_eq!(array.isnan()?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for a block
@@ -46,14 +51,6 @@ impl UsmArray {
 
     /// Whether elements are neither NaN nor infinite.
     ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, f32::MAX, -f32::INFINITY])?;
-    /// assert_eq!(array.isfinite()?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::isnan`].
     pub fn isfinite(&self) -> Result<Self> {
@@ -62,14 +59,6 @@ impl UsmArray {
 
     /// Whether elements are infinite, of either sign.
     ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, f32::MAX, -f32::INFINITY])?;
-    /// assert_eq!(array.isinf()?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::isnan`].
     pub fn isinf(&self) -> Result<Self> {
@@ -77,14 +66,6 @@ impl UsmArray {
     }
 
     /// Whether the sign bit of elements is set: less than 0, or -0.0, or a NaN with that sign.
-    ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[0.0_f64, -0.0, -1.0])?;
-    /// assert_eq!(array.signbit()?.count_nonzero_total()?, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// - [`Error::DtypeNotAllowed`](crate::Error::DtypeNotAllowed): complex numbers have no sign

@@ -17,19 +17,28 @@ use crate::scalar::Scalar;
 /// dtype are compared as they are. NaN is not equal to anything and neither less nor greater; zeros of both signs are equal.
 ///
 /// The result is a new array of booleans with the queue and the kind of memory of the first operand.
+///
+/// ```
+/// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let column = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 1], &[-1_i64, 1])?;
+/// let row = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1_u64, u64::MAX])?;
+/// assert_eq!(column.equal(&row)?.to_vec::<Bool8>()?, [false, false, true, false].map(Bool8::from));
+///
+/// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[4], &[-0.0, 1.0, 3.0, f64::NAN])?;
+/// assert_eq!(array.not_equal(&array)?.count_nonzero_total()?, 1);
+/// assert_eq!(array.less(2.5)?.to_vec::<Bool8>()?, [true, true, false, false].map(Bool8::from));
+/// assert_eq!(array.less_equal(0)?.count_nonzero_total()?, 1);
+/// assert_eq!(array.greater(2)?.count_nonzero_total()?, 1);
+/// assert_eq!(array.greater_equal(1)?.count_nonzero_total()?, 2);
+/// // Integers are compared as they are.
+/// let bounds = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[i64::MAX, i64::MIN])?;
+/// assert_eq!(bounds.greater(9.2e18)?.count_nonzero_total()?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 impl UsmArray {
     /// Whether elements are equal.
-    ///
-    /// ```
-    /// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
-    ///
-    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let column = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 1], &[-1_i64, 1])?;
-    /// let row = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1_u64, u64::MAX])?;
-    /// let equal = column.equal(&row)?;
-    /// assert_eq!(equal.to_vec::<Bool8>()?, [false, false, true, false].map(Bool8::from));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): the shapes do not broadcast
@@ -41,14 +50,6 @@ impl UsmArray {
 
     /// Whether elements are not equal; NaN is equal to nothing.
     ///
-    /// ```
-    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[f32::NAN, 0.0])?;
-    /// assert_eq!(array.not_equal(&array)?.to_vec::<Bool8>()?, [true, false].map(Bool8::from));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::equal`].
     pub fn not_equal<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
@@ -56,15 +57,6 @@ impl UsmArray {
     }
 
     /// Whether elements of this array are less.
-    ///
-    /// ```
-    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[1_u8, 2, 3])?;
-    /// assert_eq!(array.less(2.5)?.to_vec::<Bool8>()?, [true, true, false].map(Bool8::from));
-    /// assert!(array.less(-1)?.to_vec::<Bool8>()?.iter().all(|less| !less.to_bool()));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// - [`Error::DtypeNotAllowed`](crate::Error::DtypeNotAllowed): complex numbers have no order
@@ -75,14 +67,6 @@ impl UsmArray {
 
     /// Whether elements of this array are less or equal.
     ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[-0.0_f64, 1.0])?;
-    /// assert_eq!(array.less_equal(0)?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::less`].
     pub fn less_equal<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
@@ -91,14 +75,6 @@ impl UsmArray {
 
     /// Whether elements of this array are greater.
     ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[i64::MAX, i64::MIN])?;
-    /// assert_eq!(array.greater(9.2e18)?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::less`].
     pub fn greater<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
@@ -106,14 +82,6 @@ impl UsmArray {
     }
 
     /// Whether elements of this array are greater or equal.
-    ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[3_u8, 4])?;
-    /// assert_eq!(array.greater_equal(4)?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::less`].

@@ -11,17 +11,23 @@ use crate::scalar::Scalar;
 /// # Extremes
 /// A NaN among the elements is the result. Which of two zeros is the result is not specified. The result has the dtype, the
 /// queue and the kind of memory of the array.
+///
+/// ```
+/// use usm_array::{Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[3.0, f64::NAN, 1.0, 2.0])?;
+/// let least = array.min(Some(&[1]), false)?.to_vec::<f64>()?;
+/// assert!(least[0].is_nan() && least[1] == 1.0);
+///
+/// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[3_i8, -5, 1, 2])?;
+/// assert_eq!(array.max(Some(&[1]), false)?.to_vec::<i8>()?, [3, 2]);
+/// assert_eq!(array.max(None, true)?.shape(), [1, 1]);
+/// assert_eq!((array.min_total()?, array.max_total()?), (Scalar::Int(-5), Scalar::Int(3)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 impl UsmArray {
     /// The least elements along the given axes, or of all of them. With `keepdims` the axes stay with size 1.
-    ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[3.0, f64::NAN, 1.0, 2.0])?;
-    /// let least = array.min(Some(&[1]), false)?.to_vec::<f64>()?;
-    /// assert!(least[0].is_nan() && least[1] == 1.0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// - [`Error::DtypeNotAllowed`](crate::Error::DtypeNotAllowed): complex numbers have no order
@@ -35,15 +41,6 @@ impl UsmArray {
 
     /// The greatest elements along the given axes, or of all of them. With `keepdims` the axes stay with size 1.
     ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[3_u8, 0, 1, 2])?;
-    /// assert_eq!(array.max(Some(&[1]), false)?.to_vec::<u8>()?, [3, 2]);
-    /// assert_eq!(array.max(None, true)?.shape(), [1, 1]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::min`].
     pub fn max(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
@@ -51,14 +48,6 @@ impl UsmArray {
     }
 
     /// The least of all elements.
-    ///
-    /// ```
-    /// # use usm_array::{Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[3_i8, -5, 1])?;
-    /// assert_eq!((array.min_total()?, array.max_total()?), (Scalar::Int(-5), Scalar::Int(3)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::min`].

@@ -11,17 +11,22 @@ use crate::error::Result;
 /// # Truth
 /// Elements of every dtype are true unless they are zero; NaN is true. The results have the queue and the kind of memory of the
 /// array.
+///
+/// ```
+/// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1.0_f32, 0.0, f32::NAN, 0.5])?;
+/// assert_eq!(array.all(Some(&[1]), false)?.to_vec::<Bool8>()?, [false, true].map(Bool8::from));
+/// assert_eq!(array.any(Some(&[-1]), false)?.to_vec::<Bool8>()?, [true, true].map(Bool8::from));
+/// assert_eq!(array.count_nonzero(Some(&[0]), true)?.to_vec::<i64>()?, [2, 1]);
+/// assert!(array.is_any()? && !array.is_all()?);
+/// assert_eq!(array.count_nonzero_total()?, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 impl UsmArray {
     /// Whether all elements along the given axes are true, or all of the array. With `keepdims` the axes stay with size 1. Of no
     /// elements all are.
-    ///
-    /// ```
-    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_i32, 0, 2, -3])?;
-    /// assert_eq!(array.all(Some(&[1]), false)?.to_vec::<Bool8>()?, [false, true].map(Bool8::from));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): no such axis, or one twice
@@ -35,14 +40,6 @@ impl UsmArray {
     /// Whether any element along the given axes is true, or any of the array. With `keepdims` the axes stay with size 1. Of no
     /// elements none is.
     ///
-    /// ```
-    /// # use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_i32, 0, 0, 0])?;
-    /// assert_eq!(array.any(Some(&[-1]), false)?.to_vec::<Bool8>()?, [true, false].map(Bool8::from));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn any(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
@@ -53,14 +50,6 @@ impl UsmArray {
     /// How many elements along the given axes are true, as `int64`, or how many of the array. With `keepdims` the axes stay with
     /// size 1.
     ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1.0_f32, 0.0, f32::NAN, 0.5])?;
-    /// assert_eq!(array.count_nonzero(Some(&[0]), true)?.to_vec::<i64>()?, [2, 1]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn count_nonzero(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
@@ -69,14 +58,6 @@ impl UsmArray {
     }
 
     /// Whether all elements are true; stops at the first block with one that is not.
-    ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1_u8, 0])?;
-    /// assert!(array.is_any()? && !array.is_all()?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::all`].
@@ -93,14 +74,6 @@ impl UsmArray {
     }
 
     /// How many elements are true.
-    ///
-    /// ```
-    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
-    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[0.0_f64, 0.5, f64::NAN])?;
-    /// assert_eq!(array.count_nonzero_total()?, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::all`].

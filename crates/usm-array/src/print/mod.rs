@@ -130,11 +130,10 @@ fn single_text<T: Printed + Element>(array: &UsmArray) -> Result<String> {
     Ok(array.to_vec::<T>()?.into_iter().map(T::single).collect())
 }
 
-fn tuple(shape: &[usize]) -> String {
-    match shape {
-        [n] => format!("({n},)"),
-        _ => format!("({})", shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
-    }
+/// Numbers as a tuple of Python.
+pub(crate) fn tuple(numbers: &[impl ToString]) -> String {
+    let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    format!("({}{})", words.join(", "), if words.len() == 1 { "," } else { "" })
 }
 
 /// NumPy's `str`. If the elements cannot be read, the text is the reason in angle brackets. For an error instead, use
