@@ -93,7 +93,7 @@ impl Layout {
         self.in_order(&(0..self.ndim()).filter(|axis| !removed.contains(axis)).collect::<Axes<_>>())
     }
 
-    /// The given axes in their order, none of them twice; index zero of the others.
+    /// The given axes in the given order, none of them twice, at index zero of the others.
     pub(super) fn in_order(&self, order: &[usize]) -> Self {
         // L1 to L3 do not depend on the order of the axes, and hold for fewer of them.
         Self {
