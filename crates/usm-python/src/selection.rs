@@ -1,6 +1,6 @@
 //! Functions of the package `usm` that list and choose platforms, devices and default queues.
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use usm_array::usm_core::{Aspects, Device, DeviceType};
@@ -210,7 +210,7 @@ fn aspects(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<Aspects> {
     names.iter().enumerate().try_fold(Aspects::empty(), |set, (i, one)| {
         let Ok(text) = one.cast::<PyString>() else {
             let found = type_name(one);
-            return Err(PyTypeError::new_err(format!("{name}[{i}]: found {found}, allowed is a str")));
+            return Err(type_error!("{name}[{i}]: found {found}, allowed is a str"));
         };
         let text = text.to_string_lossy();
         // One name, where a text of none or several would be a set.

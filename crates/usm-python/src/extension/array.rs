@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use pyo3::Borrowed;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
@@ -91,10 +91,7 @@ impl<'py> FromPyObject<'_, 'py> for PyUsmArray {
             }
         };
         let array = array_if_usm(&object).map_err(|error| error_of_package(py, error))?.ok_or_else(|| {
-            PyTypeError::new_err(format!(
-                "found {}, allowed is an array: an object with {INTERFACE}",
-                type_name(&object)
-            ))
+            type_error!("found {}, allowed is an array: an object with {INTERFACE}", type_name(&object))
         })?;
         Ok(Self { array: array.into_array(), object: ours.then(|| object.to_owned().unbind()) })
     }

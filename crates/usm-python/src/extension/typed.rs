@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use pyo3::Borrowed;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::{ArrayView, ArrayViewMut, Element, Result, UsmArray};
 
@@ -15,7 +14,7 @@ fn check<T: Element>(array: &UsmArray) -> PyResult<()> {
         return Ok(());
     }
     let (found, allowed) = (array.dtype(), T::DTYPE);
-    Err(PyTypeError::new_err(format!("dtype: found {found}, allowed is {allowed}")))
+    Err(type_error!("dtype: found {found}, allowed is {allowed}"))
 }
 
 macro_rules! typed {

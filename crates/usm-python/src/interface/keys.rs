@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 use usm_array::UsmArrayInterface;
 
-use crate::errors::type_name;
+use crate::errors::{type_name, wrong_type};
 use crate::number::{index, index_sequence, item, plain, sequence};
 
 /// The parsed dictionary and the object that names the context.
@@ -19,8 +19,7 @@ pub(super) struct Entries<'py> {
 pub(super) fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Entries<'py>> {
     let py = dict.py();
     let required = |key: &Bound<'py, PyString>| {
-        dict.get_item(key)?
-            .ok_or_else(|| PyValueError::new_err(format!("{key}: the entry is missing, but it is required")))
+        dict.get_item(key)?.ok_or_else(|| value_error!("{key}: the entry is missing, but it is required"))
     };
     let version = version(&required(intern!(py, "version"))?)?;
     let malformed = |error: PyErr| match error.is_instance_of::<PyTypeError>(py) {
@@ -50,17 +49,14 @@ fn version(object: &Bound<'_, PyAny>) -> PyResult<i64> {
     if object.is_exact_instance_of::<PyInt>() {
         index("version", object)
     } else {
-        Err(PyTypeError::new_err(format!("version: found {}, allowed is the integer 1", type_name(object))))
+        Err(wrong_type("version", object, "is the integer 1"))
     }
 }
 
 fn typestr(object: &Bound<'_, PyAny>) -> PyResult<String> {
     match object.cast::<PyString>() {
         Ok(text) => Ok(text.to_string_lossy().into_owned()),
-        Err(_) => Err(PyTypeError::new_err(format!(
-            "typestr: found {}, allowed is a string such as \"|f8\"",
-            type_name(object)
-        ))),
+        Err(_) => Err(wrong_type("typestr", object, "is a string such as \"|f8\"")),
     }
 }
 
@@ -72,10 +68,10 @@ fn data_pair(object: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
     }
     let items = sequence("data", object)?;
     let [address, flag] = items.as_slice() else {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "data: found {} items, allowed is a pair of a pointer and a read-only flag",
             items.len()
-        )));
+        ));
     };
     data(address, flag)
 }
@@ -88,10 +84,7 @@ fn data(address: &Bound<'_, PyAny>, flag: &Bound<'_, PyAny>) -> PyResult<(u64, b
     // NumPy's bool is not Python's.
     let is_bool = flag.is_instance_of::<PyBool>() || matches!(type_name(flag).as_str(), "bool" | "bool_");
     if !is_bool {
-        return Err(PyTypeError::new_err(format!(
-            "data[1]: found {}, allowed is a bool: True for read-only memory",
-            type_name(flag)
-        )));
+        return Err(wrong_type("data[1]", flag, "is a bool: True for read-only memory"));
     }
     Ok((address, flag.is_truthy()?))
 }

@@ -8,7 +8,6 @@ mod pool;
 mod snapshot;
 mod transfer;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySlice, PyTuple};
@@ -211,12 +210,12 @@ impl Memory {
 
     /// The bytes of a slice with step 1: an object of the same kind over the same memory, read-only where this one is.
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let slice = key.cast::<PySlice>().map_err(|_| {
-            PyTypeError::new_err(format!("found {}, allowed is a slice of bytes", type_name(key)))
-        })?;
+        let slice = key
+            .cast::<PySlice>()
+            .map_err(|_| type_error!("found {}, allowed is a slice of bytes", type_name(key)))?;
         let indices = slice.indices(self.buffer.len_bytes().cast_signed())?;
         if indices.step != 1 {
-            return Err(PyValueError::new_err(format!("found a step of {}, allowed is 1", indices.step)));
+            return Err(value_error!("found a step of {}, allowed is 1", indices.step));
         }
         let part = self.buffer.sub_buffer(indices.start.cast_unsigned(), indices.slicelength);
         wrap(key.py(), part.or_raise()?)

@@ -15,7 +15,7 @@ use crate::interrupt::{self, Pass};
 use crate::new_numpy;
 
 fn too_long(name: &str, found: usize, allowed: usize) -> PyErr {
-    PyValueError::new_err(format!("{name}: found {found} bytes, allowed are at most {allowed}"))
+    value_error!("{name}: found {found} bytes, allowed are at most {allowed}")
 }
 
 pub(super) fn to_host<'py>(
@@ -39,11 +39,11 @@ pub(super) fn to_host<'py>(
     };
     let bytes = HostBytes::writable("obj", &target)?;
     if bytes.len() < buffer.len_bytes() {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "obj: found a buffer of {} bytes, allowed is one of at least {}",
             bytes.len(),
             buffer.len_bytes()
-        )));
+        ));
     }
     let (from, pass) = (buffer.clone(), Pass::in_order(buffer.len_bytes()));
     bytes
@@ -119,11 +119,11 @@ fn first_bytes(name: &str, object: &Bound<'_, PyAny>, count: usize) -> PyResult<
     let Some(array) = array_if_usm(object)? else { return Ok(None) };
     let range = array.byte_range();
     if !array.is_c_contiguous() || range.len() < count {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "{name}: found {} bytes{}, allowed are at least {count} contiguous bytes",
             range.len(),
             if array.is_c_contiguous() { "" } else { " with strides" }
-        )));
+        ));
     }
     array.buffer().sub_buffer(range.start, count).or_raise().map(Some)
 }

@@ -2,7 +2,7 @@
 
 mod operations;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString};
 use usm_array::usm_core::QueueProperties;
@@ -30,9 +30,9 @@ fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> 
             (Ok("in_order"), _) | (Err(_), Ok(2)) => 2,
             (Err(_), Ok(3)) => 3,
             _ => {
-                return Err(PyValueError::new_err(format!(
+                return Err(value_error!(
                     "property: found {one}, allowed are \"in_order\", \"enable_profiling\", \"default\" and 0 to 3"
-                )));
+                ));
             }
         };
         properties.in_order |= bits & 2 != 0;

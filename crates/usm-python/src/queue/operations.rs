@@ -1,12 +1,12 @@
 //! The operations of a queue: from Python's operands to transfers under way.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::usm_core::Queue;
 use usm_array::usm_memory::{self, Dependency, HostMemory, HostMemoryMut, Transfer, UsmBuffer};
 
 use crate::buffer_import::HostBytes;
-use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::errors::{OrRaise, ToPyErr, wrong_type};
 use crate::flight::{self, Flight};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
@@ -68,24 +68,22 @@ fn usm_memory(name: &str, object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<
 
 /// As `usm_memory`, for an object that must have the interface.
 fn only_usm(name: &str, object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<UsmBuffer> {
-    usm_memory(name, object, queue)?.ok_or_else(|| {
-        PyTypeError::new_err(format!("{name}: found {}, allowed is USM memory", type_name(object)))
-    })
+    usm_memory(name, object, queue)?.ok_or_else(|| wrong_type(name, object, "is USM memory"))
 }
 
 fn first(name: &str, buffer: &UsmBuffer, count: usize) -> PyResult<UsmBuffer> {
     buffer.sub_buffer(0, count).map_err(|_| {
         let found = buffer.len_bytes();
-        PyValueError::new_err(format!("{name}: found {found} bytes, allowed are at least {count}"))
+        value_error!("{name}: found {found} bytes, allowed are at least {count}")
     })
 }
 
 fn kept(name: &str, bytes: HostBytes, count: usize, other: &UsmBuffer) -> PyResult<KeptBytes> {
     bytes.check_len(name, count)?;
     if bytes.overlaps(other) {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "{name}: found a buffer over the memory on the other side, allowed is that memory itself"
-        )));
+        ));
     }
     Ok(KeptBytes { bytes, count })
 }
@@ -162,7 +160,7 @@ fn equal_length(dest: Side<'_, '_>, src: Side<'_, '_>) -> PyResult<usize> {
     if to == from {
         return Ok(to);
     }
-    Err(PyValueError::new_err(format!("src: found {from} bytes, allowed are {to}, as many as dest has")))
+    Err(value_error!("src: found {from} bytes, allowed are {to}, as many as dest has"))
 }
 
 /// Repeats `pattern` `count` times; without a count as often as it fits.

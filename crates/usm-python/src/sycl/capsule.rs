@@ -3,7 +3,6 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -127,10 +126,10 @@ pub(super) fn import(
         // SAFETY: the name is read at once, before any other code runs.
         Ok(Some(found)) => unsafe { found.as_cstr() }.to_string_lossy().into_owned(),
         Ok(None) => "(no name)".to_owned(),
-        Err(error) => return Err(PyTypeError::new_err(format!("{name}: found a broken capsule: {error}"))),
+        Err(error) => return Err(type_error!("{name}: found a broken capsule: {error}")),
     };
     let used = if found.starts_with("used_") { ", which another library has consumed" } else { "" };
-    Err(PyTypeError::new_err(format!(
+    Err(type_error!(
         "{name}: found a capsule named {found:?}{used}; allowed are \"SyclQueueRef\" and \"SyclContextRef\""
-    )))
+    ))
 }

@@ -1,6 +1,6 @@
 //! Methods of `SyclDevice`.
 
-use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyDeprecationWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBool, PyString};
@@ -32,7 +32,7 @@ fn root(device: &Device) -> PyResult<Device> {
 
 fn peer_argument(py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<Device> {
     let found = type_name(peer);
-    let wrong = || PyTypeError::new_err(format!("peer: found {found}, allowed is a SyclDevice"));
+    let wrong = || type_error!("peer: found {found}, allowed is a SyclDevice");
     if peer.is_instance_of::<PyString>() { Err(wrong()) } else { device_of(py, peer)?.ok_or_else(wrong) }
 }
 
@@ -227,7 +227,7 @@ class_of_facts! {
         ) -> PyResult<String> {
             if self.device.filter_selector().is_none() {
                 let found = self.device.filter_string();
-                return Err(PyValueError::new_err(format!("found a {found}; only a root device has a filter string")));
+                return Err(value_error!("found a {found}; only a root device has a filter string"));
             }
             let info = self.device.info();
             if include_backend && include_device_type {
@@ -310,9 +310,7 @@ class_of_facts! {
             let access = match value {
                 "access_supported" => PeerAccess::AccessSupported,
                 "atomics_supported" => PeerAccess::AtomicsSupported,
-                _ => return Err(PyValueError::new_err(format!(
-                    "value: found {value:?}, allowed are \"access_supported\" and \"atomics_supported\""
-                ))),
+                _ => return Err(value_error!("value: found {value:?}, allowed are \"access_supported\" and \"atomics_supported\"")),
             };
             Ok(self.device.can_access_peer(&peer, access))
         }

@@ -6,7 +6,6 @@
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyCapsule, PyType, PyWeakrefReference};
@@ -307,11 +306,11 @@ pub(super) fn place_in_capsule(
     let Some(method) = object.getattr_opt(intern!(py, "_get_capsule"))? else { return Ok(None) };
     let made = called::python(py, || method.call0())?;
     let Ok(capsule) = made.cast::<PyCapsule>() else {
-        return Err(PyTypeError::new_err(format!(
+        return Err(type_error!(
             "{name}: _get_capsule() of {} gave {}, allowed is a capsule named \"SyclContextRef\" or \"SyclQueueRef\"",
             type_name(object),
             type_name(&made)
-        )));
+        ));
     };
     let imported = capsule::import(name, capsule, runtime)?;
     remember_import(object, &imported)?;

@@ -125,9 +125,7 @@ impl SyclEvent {
         };
         let Ok(event) = arg.cast::<Self>() else {
             let found = type_name(arg);
-            return Err(PyTypeError::new_err(format!(
-                "arg: found {found}, allowed are None and a SyclEvent"
-            )));
+            return Err(type_error!("arg: found {found}, allowed are None and a SyclEvent"));
         };
         let Self { events, dependencies, flight } = event.get();
         Ok(Self { events: events.clone(), dependencies: dependencies.clone(), flight: flight.clone() })
@@ -146,7 +144,7 @@ impl SyclEvent {
         let py = event.py();
         let wrong = |found: &Bound<'_, PyAny>| {
             let found = type_name(found);
-            PyTypeError::new_err(format!("event: found {found}, allowed are a SyclEvent and a list of them"))
+            type_error!("event: found {found}, allowed are a SyclEvent and a list of them")
         };
         if let Ok(event) = event.cast::<Self>() {
             return event.get().wait_for_end(py);

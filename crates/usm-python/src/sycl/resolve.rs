@@ -1,6 +1,5 @@
 //! From the many objects that may stand for a context or queue to the thing itself.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyTuple};
 use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
@@ -8,7 +7,9 @@ use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 use super::capsule::{self, QueueOrContext};
 use super::dpctl;
 use super::runtime;
-use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, SyclDeviceCreationError, type_name};
+use crate::errors::{
+    OrRaise, OrValueError, SyclContextCreationError, SyclDeviceCreationError, type_name, wrong_type,
+};
 
 /// The meaning of an argument that selects a device, a context or a queue.
 pub(crate) enum Target {
@@ -55,11 +56,11 @@ pub(crate) fn queue_or_context(name: &str, object: &Bound<'_, PyAny>) -> PyResul
         return Ok(QueueOrContext::Queue(queue));
     }
     dpctl::place_in_capsule(name, object, runtime)?.ok_or_else(|| {
-        PyTypeError::new_err(format!(
+        type_error!(
             "{name}: found {}; allowed are a filter selector string, a context, a queue, a capsule named \
              \"SyclContextRef\" or \"SyclQueueRef\", and an object whose _get_capsule() makes one",
             type_name(object)
-        ))
+        )
     })
 }
 
@@ -121,7 +122,7 @@ pub(crate) fn device_argument(
     let Some(argument) = argument else { return runtime::default_device(py) };
     device_of(py, argument)?.ok_or_else(|| {
         let found = type_name(argument);
-        PyTypeError::new_err(format!("{name}: found {found}, allowed are a filter string and a SyclDevice"))
+        type_error!("{name}: found {found}, allowed are a filter string and a SyclDevice")
     })
 }
 
@@ -144,10 +145,11 @@ pub(crate) fn cached_queue(key: &Bound<'_, PyAny>) -> PyResult<Queue> {
     let py = key.py();
     let runtime = runtime::get(py)?;
     let wrong = || {
-        PyTypeError::new_err(format!(
-            "key: found {}, allowed are a SyclDevice, a filter string, and a tuple of a SyclContext and a SyclDevice",
-            type_name(key)
-        ))
+        wrong_type(
+            "key",
+            key,
+            "are a SyclDevice, a filter string, and a tuple of a SyclContext and a SyclDevice",
+        )
     };
     let Ok(pair) = key.cast::<PyTuple>() else {
         let device = device_of(py, key)?.ok_or_else(wrong)?;

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use pyo3::class::basic::CompareOp;
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple};
@@ -198,9 +198,9 @@ impl UsmNdarray {
     ) -> PyResult<Bound<'py, PyModule>> {
         match api_version {
             None | Some("2024.12" | "2025.12") => py.import("usm.tensor"),
-            Some(other) => Err(PyValueError::new_err(format!(
-                "api_version: found {other:?}, allowed are \"2024.12\" and \"2025.12\""
-            ))),
+            Some(other) => {
+                Err(value_error!("api_version: found {other:?}, allowed are \"2024.12\" and \"2025.12\""))
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! `usm_ndarray.flags`.
 
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 use pyo3::{PyTraverseError, PyVisit};
@@ -114,9 +114,7 @@ impl Flags {
         match name {
             "WRITABLE" | "W" => self.set(value),
             "C_CONTIGUOUS" | "C" | "CONTIGUOUS" | "F_CONTIGUOUS" | "F" | "FC" | "FNC" | "FORC" => {
-                Err(PyTypeError::new_err(format!(
-                    "{name}: follows from the strides, allowed to be set is WRITABLE"
-                )))
+                Err(type_error!("{name}: follows from the strides, allowed to be set is WRITABLE"))
             }
             _ => Err(unknown(name)),
         }

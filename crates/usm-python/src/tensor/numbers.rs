@@ -20,9 +20,9 @@ pub(super) fn truth(py: Python<'_>, array: &UsmArray) -> PyResult<bool> {
     match array.size() {
         1 => item(py, array)?.is_truthy(),
         0 => Err(PyValueError::new_err("the truth value of an array without elements is ambiguous")),
-        found => Err(PyValueError::new_err(format!(
+        found => Err(value_error!(
             "the truth value of an array of {found} elements is ambiguous: use usm.tensor.any() or usm.tensor.all()"
-        ))),
+        )),
     }
 }
 
@@ -34,10 +34,10 @@ pub(super) fn scalar<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let element = item(py, array)?;
     if array.ndim() > 0 {
-        return Err(PyTypeError::new_err(format!(
+        return Err(type_error!(
             "found an array of {} axes, allowed is one without axes: use array.item()",
             array.ndim()
-        )));
+        ));
     }
     if element.is_exact_instance(class) {
         return Ok(element);

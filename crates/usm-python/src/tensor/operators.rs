@@ -1,7 +1,6 @@
 //! Comparisons and the logic of booleans between an array and numbers or other arrays.
 
 use pyo3::class::basic::CompareOp;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::{ArrayOrScalar, Result, UsmArray, coerced_kind};
 
@@ -87,10 +86,7 @@ impl Operator {
     /// The result in the memory of the array.
     pub(super) fn assign(self, array: &UsmArray, other: &Bound<'_, PyAny>) -> PyResult<()> {
         let Some(operand) = Operand::beside(array, other)? else {
-            return Err(PyTypeError::new_err(format!(
-                "found {}, allowed are booleans and arrays of them",
-                type_name(other)
-            )));
+            return Err(type_error!("found {}, allowed are booleans and arrays of them", type_name(other)));
         };
         let (array, bytes) = (array.clone(), work_bytes(array, &operand));
         let job = move || array.assign(&self.run(&array, (&operand).into())?);

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::sync::{PoisonError, RwLock};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat};
 use usm_array::{FloatMode, PrintOptions, Sign, UsmArray};
 
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, wrong_type};
 use crate::imported;
 use crate::interrupt;
 use crate::number::index;
@@ -32,7 +31,7 @@ const SIGNS: [(&str, Sign); 3] = [("-", Sign::Minus), ("+", Sign::Plus), (" ", S
 fn one_of<T: Copy>(name: &str, found: &str, allowed: &[(&str, T)]) -> PyResult<T> {
     allowed.iter().find(|(word, _)| *word == found).map(|&(_, value)| value).ok_or_else(|| {
         let words: Vec<String> = allowed.iter().map(|(word, _)| format!("{word:?}")).collect();
-        PyValueError::new_err(format!("{name}: found {found:?}, allowed are {}", words.join(", ")))
+        value_error!("{name}: found {found:?}, allowed are {}", words.join(", "))
     })
 }
 
@@ -252,7 +251,7 @@ pub(crate) fn usm_ndarray_repr(
 fn array_argument<'a>(x: &'a Bound<'_, PyAny>) -> PyResult<&'a UsmArray> {
     match x.cast::<UsmNdarray>() {
         Ok(array) => Ok(array.get().array()),
-        Err(_) => Err(PyTypeError::new_err(format!("x: found {}, allowed is a usm_ndarray", type_name(x)))),
+        Err(_) => Err(wrong_type("x", x, "is a usm_ndarray")),
     }
 }
 

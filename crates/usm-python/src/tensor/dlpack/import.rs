@@ -10,7 +10,7 @@ use usm_array::{Conversion, CopyMode, UsmArray};
 use super::capsule;
 use super::device::{self, CPU};
 use crate::called;
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, wrong_type};
 use crate::interrupt;
 use crate::objects::UsmNdarray;
 use crate::sycl::runtime;
@@ -77,7 +77,7 @@ impl Wanted {
             device => {
                 let runtime = runtime::get(py)?;
                 let found = py.detach(|| device_with_number(runtime, device));
-                let found = found.map_err(|error| PyValueError::new_err(format!("device: {error}")))?;
+                let found = found.map_err(|error| value_error!("device: {error}"))?;
                 py.detach(|| runtime.default_queue(&found)).or_raise().map(Self::At)
             }
         }
@@ -175,10 +175,7 @@ impl<'py> Producer<'py> {
         let py = object.py();
         let device = object.getattr_opt(intern!(py, "__dlpack_device__"))?;
         let (Some(device), Some(method)) = (device, method) else {
-            return Err(PyTypeError::new_err(format!(
-                "x: found {}, allowed is an object with __dlpack__ and __dlpack_device__",
-                type_name(object)
-            )));
+            return Err(wrong_type("x", object, "is an object with __dlpack__ and __dlpack_device__"));
         };
         let device = device::pair("__dlpack_device__", &called::python(py, || device.call0())?)?;
         Ok(Self { method, device })

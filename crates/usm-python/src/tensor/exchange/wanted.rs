@@ -1,6 +1,6 @@
 //! Where a result shall be, of which dtype, in which order, and whether it may be a view.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Device, Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
@@ -110,9 +110,7 @@ impl<'a, 'py> Wanted<'a, 'py> {
     /// Refuses what cannot be done without a copy.
     pub(super) fn check_copy_allowed(&self, what: &str) -> PyResult<()> {
         if self.copy == CopyMode::Never {
-            return Err(PyValueError::new_err(format!(
-                "copy: found False, allowed are None and True: {what} needs a copy"
-            )));
+            return Err(value_error!("copy: found False, allowed are None and True: {what} needs a copy"));
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! Casts, promotion and kinds of dtypes.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use usm_array::{DefaultDtypes, Dtype, DtypeKind, Operand, default_dtypes};
@@ -51,10 +50,10 @@ pub(crate) fn result_type<'py>(
         if let Some(array) = operands::array_if_named(&name, &argument)? {
             let of_device = default_dtypes(array.device());
             if defaults.is_some_and(|known| known != of_device) {
-                return Err(PyValueError::new_err(format!(
+                return Err(value_error!(
                     "{name}: found an array on {}, allowed are devices that all have 64-bit floats or all not",
                     array.device().filter_string()
-                )));
+                ));
             }
             defaults = Some(of_device);
             operands.push(array.dtype().into());
@@ -107,7 +106,7 @@ pub(super) fn kind_argument(name: &str, object: &Bound<'_, PyAny>) -> PyResult<D
     }
     if arguments::scalar(object)?.is_some() || object.is_none() {
         let found = type_name(object);
-        return Err(PyTypeError::new_err(format!("{name}: found {found}, allowed is a kind or a dtype")));
+        return Err(type_error!("{name}: found {found}, allowed is a kind or a dtype"));
     }
     operands::named_dtype(name, object).map(DtypeKind::from)
 }

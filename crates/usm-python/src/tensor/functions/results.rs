@@ -93,13 +93,13 @@ pub(super) fn give<'py>(
     let result = run(py, work_bytes, job)?;
     same_queue(&[("x", Some(&result)), ("out", Some(&target))])?;
     if target.shape() != result.shape() || target.dtype() != result.dtype() {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "out: found shape {:?} of {}, allowed is shape {:?} of {}",
             target.shape(),
             target.dtype(),
             result.shape(),
             result.dtype()
-        )));
+        ));
     }
     run(py, result.size_bytes(), move || target.assign(&result))?;
     Ok(out.clone())
