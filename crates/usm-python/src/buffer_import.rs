@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, UsmArray};
 
-use crate::errors::{type_name, wrong_type};
+use crate::errors::{in_place_of, type_name, wrong_type};
 use crate::interrupt::{self, Pass};
 
 /// A buffer, held as long as this lives.
@@ -253,14 +253,8 @@ impl HostBytes {
 }
 
 fn no_operand(name: &str, object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
-    if !error.is_instance_of::<PyTypeError>(object.py()) {
-        return error;
-    }
-    wrong_type(
-        name,
-        object,
-        "are USM memory (such as usm.memory._Memory) and objects with the buffer protocol",
-    )
+    let allowed = "are USM memory (such as usm.memory._Memory) and objects with the buffer protocol";
+    in_place_of::<PyTypeError>(object.py(), |_| wrong_type(name, object, allowed))(error)
 }
 
 /// The bytes from the lowest to the highest item of a buffer, gaps included.

@@ -191,12 +191,20 @@ pub(crate) fn queues_differ(
     )
 }
 
-/// Another exception for a device that does not exist: that of the object which was to be made from it.
-pub(crate) fn instead<E: PyTypeInfo>(py: Python<'_>) -> impl Fn(PyErr) -> PyErr {
-    move |error| match error.is_instance_of::<SyclDeviceCreationError>(py) {
-        true => PyErr::new::<E, _>(error.value(py).to_string()),
+/// Another exception, made from the text of one of class `E`; exceptions of other classes stay as they are.
+pub(crate) fn in_place_of<E: PyTypeInfo>(
+    py: Python<'_>,
+    make: impl Fn(String) -> PyErr,
+) -> impl Fn(PyErr) -> PyErr {
+    move |error| match error.is_instance_of::<E>(py) {
+        true => make(error.value(py).to_string()),
         false => error,
     }
+}
+
+/// Another exception for a device that does not exist: that of the object which was to be made from it.
+pub(crate) fn instead<E: PyTypeInfo>(py: Python<'_>) -> impl Fn(PyErr) -> PyErr {
+    in_place_of::<SyclDeviceCreationError>(py, PyErr::new::<E, String>)
 }
 
 /// The name of an object's type, for messages.

@@ -1,4 +1,4 @@
-//! Python integers as Rust ones, with errors that name what they are about.
+//! Python integers as Rust ones, sequences and words, with errors that name what they are about.
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -86,4 +86,14 @@ where
 /// How messages call an item of a sequence.
 pub(crate) fn item(name: &str, i: usize) -> String {
     format!("{name}[{i}]")
+}
+
+/// What one of several words means.
+pub(crate) fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> PyResult<T> {
+    words.iter().find(|(word, _)| *word == text).map(|&(_, meaning)| meaning).ok_or_else(|| {
+        let words = words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        let words =
+            words.rsplit_once(", ").map_or(words.clone(), |(first, last)| format!("{first} and {last}"));
+        value_error!("{name}: found {text:?}, allowed are {words}")
+    })
 }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 use usm_array::UsmArrayInterface;
 
-use crate::errors::{type_name, wrong_type};
+use crate::errors::{in_place_of, type_name, wrong_type};
 use crate::number::{index, index_sequence, item, plain, sequence};
 
 /// The parsed dictionary and the object that names the context.
@@ -22,14 +22,11 @@ pub(super) fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Entries<'py>> {
         dict.get_item(key)?.ok_or_else(|| value_error!("{key}: the entry is missing, but it is required"))
     };
     let version = version(&required(intern!(py, "version"))?)?;
-    let malformed = |error: PyErr| match error.is_instance_of::<PyTypeError>(py) {
-        true => PyValueError::new_err(error.value(py).to_string()), // as in dpctl
-        false => error,
-    };
-    let typestr = typestr(&required(intern!(py, "typestr"))?).map_err(malformed)?;
-    let shape = index_sequence("shape", &required(intern!(py, "shape"))?).map_err(malformed)?;
+    let malformed = in_place_of::<PyTypeError>(py, PyValueError::new_err); // as in dpctl
+    let typestr = typestr(&required(intern!(py, "typestr"))?).map_err(&malformed)?;
+    let shape = index_sequence("shape", &required(intern!(py, "shape"))?).map_err(&malformed)?;
     let strides = match dict.get_item(intern!(py, "strides"))? {
-        Some(strides) if !strides.is_none() => Some(index_sequence("strides", &strides).map_err(malformed)?),
+        Some(strides) if !strides.is_none() => Some(index_sequence("strides", &strides).map_err(&malformed)?),
         _ => None,
     };
     let offset = match dict.get_item(intern!(py, "offset"))? {
@@ -38,7 +35,7 @@ pub(super) fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Entries<'py>> {
     };
     let data = dict.get_item(intern!(py, "data"))?;
     let has_data = data.is_some();
-    let (address, read_only) = data.map_or(Ok((0, false)), |pair| data_pair(&pair)).map_err(malformed)?;
+    let (address, read_only) = data.map_or(Ok((0, false)), |pair| data_pair(&pair)).map_err(&malformed)?;
     let syclobj = required(intern!(py, "syclobj"))?;
     let interface = UsmArrayInterface { shape, typestr, address, read_only, strides, offset, version };
     Ok(Entries { interface, has_data, syclobj })

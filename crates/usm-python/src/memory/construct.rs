@@ -144,7 +144,7 @@ fn allocate(
 }
 
 /// The bytes from the lowest to the highest element of an array.
-fn span_of(array: &UsmArray) -> PyResult<UsmBuffer> {
+pub(crate) fn span_of(array: &UsmArray) -> PyResult<UsmBuffer> {
     let range = array.byte_range();
     array.buffer().sub_buffer(range.start, range.len()).or_raise()
 }

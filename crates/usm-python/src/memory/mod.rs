@@ -15,7 +15,9 @@ use std::ffi::c_int;
 use usm_array::usm_core::UsmKind;
 use usm_array::usm_memory::UsmBuffer;
 
-pub(crate) use self::construct::{MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, wrap};
+pub(crate) use self::construct::{
+    MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, span_of, wrap,
+};
 pub(crate) use self::default_pool::{default_pool_stats, trim_default_pool, use_default_pool};
 pub(crate) use self::pickle::from_pickle;
 pub(crate) use self::pool::{MemoryPool, use_pool};

@@ -1,6 +1,5 @@
 //! The operations of a queue: from Python's operands to transfers under way.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::usm_core::Queue;
 use usm_array::usm_memory::{self, Dependency, HostMemory, HostMemoryMut, Transfer, UsmBuffer};
@@ -10,7 +9,7 @@ use crate::errors::{OrRaise, ToPyErr, wrong_type};
 use crate::flight::{self, Flight};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
-use crate::memory::copy_host_bytes;
+use crate::memory::{copy_host_bytes, span_of};
 use crate::sycl::event::{self, SyclEvent, dependencies};
 
 /// Bytes of a Python buffer that a transfer keeps.
@@ -58,11 +57,9 @@ unsafe impl HostMemoryMut for KeptTarget {
 fn usm_memory(name: &str, object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<Option<UsmBuffer>> {
     let Some(array) = array_if_usm(object)? else { return Ok(None) };
     if !array.is_c_contiguous() {
-        let text = format!("{name}: found a strided array, allowed is contiguous memory");
-        return Err(PyValueError::new_err(text));
+        return Err(value_error!("{name}: found a strided array, allowed is contiguous memory"));
     }
-    let range = array.byte_range();
-    let bytes = array.buffer().sub_buffer(range.start, range.len()).or_raise()?;
+    let bytes = span_of(&array)?;
     Ok(Some(bytes.on_queue(queue).unwrap_or(bytes)))
 }
 

@@ -11,7 +11,8 @@ use super::platform::SyclPlatform;
 use super::resolve::{device_argument, device_objects, device_of};
 use super::runtime;
 use super::{dpctl, enums, listing, partition};
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, wrong_type};
+use crate::number::word;
 
 /// Whether an object of this package or of dpctl stands for the same SYCL device; `None` lets the other object answer.
 fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
@@ -22,7 +23,7 @@ fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<O
 }
 
 /// The device, or for a sub-device the root device that it is a part of.
-fn root(device: &Device) -> PyResult<Device> {
+pub(crate) fn root(device: &Device) -> PyResult<Device> {
     let mut root = device.clone();
     while let Some(parent) = root.parent().or_raise()? {
         root = parent;
@@ -31,8 +32,7 @@ fn root(device: &Device) -> PyResult<Device> {
 }
 
 fn peer_argument(py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<Device> {
-    let found = type_name(peer);
-    let wrong = || type_error!("peer: found {found}, allowed is a SyclDevice");
+    let wrong = || wrong_type("peer", peer, "is a SyclDevice");
     if peer.is_instance_of::<PyString>() { Err(wrong()) } else { device_of(py, peer)?.ok_or_else(wrong) }
 }
 
@@ -307,11 +307,9 @@ class_of_facts! {
         #[pyo3(signature = (peer, value="access_supported"))]
         fn can_access_peer(&self, py: Python<'_>, peer: &Bound<'_, PyAny>, value: &str) -> PyResult<bool> {
             let peer = peer_argument(py, peer)?;
-            let access = match value {
-                "access_supported" => PeerAccess::AccessSupported,
-                "atomics_supported" => PeerAccess::AtomicsSupported,
-                _ => return Err(value_error!("value: found {value:?}, allowed are \"access_supported\" and \"atomics_supported\"")),
-            };
+            use PeerAccess::{AccessSupported, AtomicsSupported};
+            let words = [("access_supported", AccessSupported), ("atomics_supported", AtomicsSupported)];
+            let access = word("value", value, &words)?;
             Ok(self.device.can_access_peer(&peer, access))
         }
 

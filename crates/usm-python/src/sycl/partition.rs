@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyList, PyString, PyTuple};
 use usm_array::usm_core::{AffinityDomain, Partition};
 
-use crate::errors::{SyclSubDeviceCreationError, wrong_type};
+use crate::errors::{SyclSubDeviceCreationError, in_place_of, wrong_type};
 use crate::number::{index, item, sequence};
 
 const DOMAINS: [AffinityDomain; 6] = [
@@ -40,16 +40,9 @@ pub(super) fn argument(name: &str, partition: &Bound<'_, PyAny>) -> PyResult<Par
         }
         return Ok(Partition::ByCounts(counts));
     }
-    units(name, partition).map(Partition::Equally).map_err(|error| {
-        if !error.is_instance_of::<PyTypeError>(partition.py()) {
-            return error;
-        }
-        wrong_type(
-            name,
-            partition,
-            "are a number of compute units, a list of them, and the name of an affinity domain",
-        )
-    })
+    let allowed = "are a number of compute units, a list of them, and the name of an affinity domain";
+    let wrong = in_place_of::<PyTypeError>(partition.py(), |_| wrong_type(name, partition, allowed));
+    units(name, partition).map(Partition::Equally).map_err(wrong)
 }
 
 /// A number of compute units. `device.max_compute_units / 2` is a float, and may be whole.

@@ -117,16 +117,6 @@ pub(super) fn explicit_dtype(
     ))
 }
 
-/// What one of several words means.
-pub(super) fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> PyResult<T> {
-    words.iter().find(|(word, _)| *word == text).map(|&(_, meaning)| meaning).ok_or_else(|| {
-        let words = words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
-        let words =
-            words.rsplit_once(", ").map_or(words.clone(), |(first, last)| format!("{first} and {last}"));
-        value_error!("{name}: found {text:?}, allowed are {words}")
-    })
-}
-
 /// `"C"` or `"F"`.
 pub(super) fn order(text: &str) -> PyResult<Order> {
     match text.as_bytes() {

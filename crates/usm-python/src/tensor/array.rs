@@ -20,6 +20,7 @@ use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise};
 use crate::interface::export;
 use crate::interrupt::{self, Pass};
 use crate::memory;
+use crate::number::word;
 use crate::objects::{PyDevice, UsmNdarray};
 use crate::sycl::{queue_context, queue_device, queue_object};
 
@@ -196,12 +197,10 @@ impl UsmNdarray {
         py: Python<'py>,
         api_version: Option<&str>,
     ) -> PyResult<Bound<'py, PyModule>> {
-        match api_version {
-            None | Some("2024.12" | "2025.12") => py.import("usm.tensor"),
-            Some(other) => {
-                Err(value_error!("api_version: found {other:?}, allowed are \"2024.12\" and \"2025.12\""))
-            }
+        if let Some(version) = api_version {
+            word("api_version", version, &[("2024.12", ()), ("2025.12", ())])?;
         }
+        py.import("usm.tensor")
     }
 
     /// The dictionary by which other SYCL libraries use the array without a copy.
@@ -306,39 +305,39 @@ impl UsmNdarray {
     }
 
     fn __and__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::And.apply(self.array(), other)
+        Operator::AND.apply(self.array(), other)
     }
 
     fn __rand__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::And.apply(self.array(), other)
+        Operator::AND.apply(self.array(), other)
     }
 
     fn __iand__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Operator::And.assign(self.array(), other)
+        Operator::AND.assign(self.array(), other)
     }
 
     fn __or__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::Or.apply(self.array(), other)
+        Operator::OR.apply(self.array(), other)
     }
 
     fn __ror__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::Or.apply(self.array(), other)
+        Operator::OR.apply(self.array(), other)
     }
 
     fn __ior__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Operator::Or.assign(self.array(), other)
+        Operator::OR.assign(self.array(), other)
     }
 
     fn __xor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::Xor.apply(self.array(), other)
+        Operator::XOR.apply(self.array(), other)
     }
 
     fn __rxor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::Xor.apply(self.array(), other)
+        Operator::XOR.apply(self.array(), other)
     }
 
     fn __ixor__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Operator::Xor.assign(self.array(), other)
+        Operator::XOR.assign(self.array(), other)
     }
 
     fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {

@@ -6,7 +6,6 @@ use usm_array::usm_core::BackendId;
 
 use super::functions::device_queue;
 use super::peer;
-use crate::errors::OrRaise;
 use crate::objects::PyDevice;
 use crate::sycl::runtime;
 use crate::sycl::{SyclQueue, own_device, queue_context, queue_device, queue_object, queue_of};
@@ -76,9 +75,7 @@ impl PyDevice {
         }
         match own_device(other)? {
             Some(device) if device == *self.queue.device() => {
-                let runtime = runtime::get(py)?;
-                let default = py.detach(|| runtime.default_queue(self.queue.device()));
-                Ok(default.or_raise()? == self.queue)
+                Ok(runtime::default_queue_of(py, self.queue.device())? == self.queue)
             }
             _ => Ok(false),
         }

@@ -10,7 +10,7 @@ use crate::errors::{OrRaise, SyclDeviceCreationError, wrong_type};
 use crate::imported;
 use crate::number::{index, sequence};
 use crate::sycl::runtime;
-use crate::sycl::{Target, plain_device_object, target};
+use crate::sycl::{Target, plain_device_object, root, target};
 
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
@@ -98,10 +98,7 @@ pub(crate) fn sycl_device_to_dldevice<'py>(dev: &Bound<'py, PyAny>) -> PyResult<
             _ => None,
         },
     };
-    let mut device = device.ok_or_else(|| wrong_type("dev", dev, "is a SyclDevice"))?;
-    while let Some(whole) = device.parent().or_raise()? {
-        device = whole;
-    }
+    let device = root(&device.ok_or_else(|| wrong_type("dev", dev, "is a SyclDevice"))?)?;
     let runtime = runtime::get(py)?;
     let number = py.detach(|| number_of_device(runtime, &device)).ok_or_else(|| {
         value_error!(

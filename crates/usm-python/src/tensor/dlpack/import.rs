@@ -78,7 +78,7 @@ impl Wanted {
                 let runtime = runtime::get(py)?;
                 let found = py.detach(|| device_with_number(runtime, device));
                 let found = found.map_err(|error| value_error!("device: {error}"))?;
-                py.detach(|| runtime.default_queue(&found)).or_raise().map(Self::At)
+                runtime::default_queue_of(py, &found).map(Self::At)
             }
         }
     }
@@ -143,7 +143,7 @@ fn of_producer(
     let stream = match is_usm && !ask_for_cpu {
         true => {
             let device = py.detach(|| device_with_number(runtime, on)).or_raise()?;
-            let default = py.detach(|| runtime.default_queue(&device)).or_raise()?;
+            let default = runtime::default_queue_of(py, &device)?;
             let asked = wanted.queue().filter(|queue| queue.context() == default.context());
             Some(asked.cloned().unwrap_or(default))
         }
@@ -209,14 +209,6 @@ impl<'py> Producer<'py> {
         }?;
         capsule::take(&capsule)
     }
-}
-
-/// `asarray` says `ValueError` where a copy is needed.
-pub(in crate::tensor) fn as_value_error(error: PyErr) -> PyErr {
-    Python::attach(|py| match error.is_instance_of::<PyBufferError>(py) {
-        true => PyValueError::new_err(error.value(py).to_string()),
-        false => error,
-    })
 }
 
 /// `from_dlpack` says `BufferError`.

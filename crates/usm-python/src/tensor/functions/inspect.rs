@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use usm_array::usm_core::Device;
-use usm_array::{Dtype, DtypeKind, MAX_NDIM, default_dtypes};
+use usm_array::{Dtype, MAX_NDIM, default_dtypes};
 
 use super::dtype_object;
-use super::dtypes::kind_argument;
+use super::dtypes::kinds;
 use super::place;
 use crate::sycl::runtime;
 use crate::sycl::{device_object, device_objects};
@@ -72,15 +72,7 @@ impl NamespaceInfo {
         kind: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let doubles = default_dtypes(&device_of(py, device)?).real_floating == Dtype::F64;
-        let kinds: Option<Vec<DtypeKind>> = match kind {
-            None => None,
-            Some(kind) => Some(match kind.cast::<PyTuple>() {
-                Ok(kinds) => {
-                    kinds.iter().map(|kind| kind_argument("kind", &kind)).collect::<PyResult<_>>()?
-                }
-                Err(_) => vec![kind_argument("kind", kind)?],
-            }),
-        };
+        let kinds = kind.map(kinds).transpose()?;
         let is_there = |dtype: &Dtype| match dtype {
             Dtype::F16 => false, // no dtype of the standard
             Dtype::F64 | Dtype::C128 => doubles,

@@ -10,7 +10,7 @@ use super::super::exchange::{Source, Wanted, array_from};
 use super::super::operand::Operand;
 use crate::errors::{reworded, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
-use crate::number::{index, index_sequence, item, sequence};
+use crate::number::{index, index_sequence, item, sequence, word};
 
 /// Any object with the interface, to work on for long. Errors start with the name of the argument.
 pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
@@ -138,14 +138,14 @@ fn is_tuple_or_list(object: &Bound<'_, PyAny>) -> bool {
 /// What becomes of indices outside of their axis.
 pub(super) fn mode(text: &str) -> PyResult<IndexMode> {
     use IndexMode::{Clip, Raise, Wrap};
-    arguments::word("mode", text, &[("raise", Raise), ("wrap", Wrap), ("clip", Clip)])
+    word("mode", text, &[("raise", Raise), ("wrap", Wrap), ("clip", Clip)])
 }
 
 /// Which casts are allowed.
 pub(super) fn casting(text: &str) -> PyResult<Casting> {
     use Casting::{Equiv, No, Safe, SameKind, Unsafe};
     let words = [("no", No), ("equiv", Equiv), ("safe", Safe), ("same_kind", SameKind), ("unsafe", Unsafe)];
-    arguments::word("casting", text, &words)
+    word("casting", text, &words)
 }
 
 /// A number, an array, or what asarray makes of another object, in memory as that of another array if there is one.
