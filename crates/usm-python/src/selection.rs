@@ -7,10 +7,9 @@ use usm_array::usm_core::{Aspects, DeviceType};
 
 use crate::errors::{OrRaise, type_name};
 use crate::number::sequence;
-use crate::sycl::runtime;
 use crate::sycl::{
     Selection, SyclPlatform, cached_queue, describe_platform, device_object, device_objects, print,
-    queue_object, verbosity as verbosity_of,
+    queue_object, runtime, verbosity as verbosity_of,
 };
 
 /// get_devices(backend="all", device_type="all")

@@ -110,6 +110,38 @@ impl<'py> IntoPyObject<'py> for PyUsmArray {
     }
 }
 
+/// What a type over an argument of another type has in common with that: the array, and the way back to Python.
+macro_rules! over_array {
+    ($name:ident $(<$element:ident>)?, $inner:tt) => {
+        impl$(<$element>)? $name$(<$element>)? {
+            /// The array alone.
+            #[must_use]
+            pub fn into_inner(self) -> UsmArray {
+                self.$inner.into_inner()
+            }
+        }
+
+        impl$(<$element>)? Deref for $name$(<$element>)? {
+            type Target = UsmArray;
+
+            fn deref(&self) -> &UsmArray {
+                &self.$inner
+            }
+        }
+
+        impl<'py, $($element: Element)?> IntoPyObject<'py> for $name$(<$element>)? {
+            type Target = PyAny;
+            type Output = Bound<'py, PyAny>;
+            type Error = PyErr;
+
+            fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                self.$inner.into_pyobject(py)
+            }
+        }
+    };
+}
+pub(super) use over_array;
+
 /// As [`PyUsmArray`], for an argument whose elements are changed: read-only arrays are refused with a `ValueError`.
 ///
 /// ```no_run
@@ -124,21 +156,7 @@ impl<'py> IntoPyObject<'py> for PyUsmArray {
 #[derive(Debug)]
 pub struct PyUsmArrayMut(PyUsmArray);
 
-impl PyUsmArrayMut {
-    /// The array alone.
-    #[must_use]
-    pub fn into_inner(self) -> UsmArray {
-        self.0.into_inner()
-    }
-}
-
-impl Deref for PyUsmArrayMut {
-    type Target = UsmArray;
-
-    fn deref(&self) -> &UsmArray {
-        &self.0
-    }
-}
+over_array!(PyUsmArrayMut, 0);
 
 impl<'py> FromPyObject<'_, 'py> for PyUsmArrayMut {
     type Error = PyErr;
@@ -149,15 +167,5 @@ impl<'py> FromPyObject<'_, 'py> for PyUsmArrayMut {
             return Ok(Self(array));
         }
         Err(PyValueError::new_err("data: found a read-only array, allowed is a writable one"))
-    }
-}
-
-impl<'py> IntoPyObject<'py> for PyUsmArrayMut {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.0.into_pyobject(py)
     }
 }

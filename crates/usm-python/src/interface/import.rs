@@ -16,8 +16,7 @@ use crate::builtin::is_builtin;
 use crate::called;
 use crate::errors::{ToPyErr, type_name};
 use crate::imported;
-use crate::objects::Memory;
-use crate::objects::UsmNdarray;
+use crate::objects::{Memory, UsmNdarray};
 use crate::sycl::{queue_for, queue_or_context};
 
 /// What keeps imported memory alive: the producer, and its buffer where the address came from that.

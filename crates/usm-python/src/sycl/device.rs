@@ -6,8 +6,7 @@ use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBool, PyString};
 use usm_array::usm_core::{Aspects, Device, DeviceType, PeerAccess};
 
-use super::classes::SyclDevice;
-use super::platform::SyclPlatform;
+use super::classes::{SyclDevice, SyclPlatform};
 use super::resolve::{device_argument, device_objects, device_of};
 use super::runtime;
 use super::{dpctl, enums, listing, partition};

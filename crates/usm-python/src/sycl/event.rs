@@ -67,20 +67,6 @@ impl SyclEvent {
         &self.events
     }
 
-    /// Waits for the completion of the operation, and returns its error.
-    pub(crate) fn wait_for_end(&self, py: Python<'_>) -> PyResult<()> {
-        let waited = interrupt::wait_all(py, &self.events);
-        let finished = py.detach(|| {
-            if !self.events.iter().all(Event::is_complete) {
-                return Ok(()); // a signal: the operation goes on, and keeps its operands
-            }
-            let finished = self.flight.as_ref().map_or(Ok(()), |flight| flight.finish());
-            flight::sweep();
-            finished
-        });
-        waited.and(finished.or_raise())
-    }
-
     fn times(&self, py: Python<'_>) -> PyResult<ProfilingTimes> {
         let event = self.events.first().ok_or(Error::NoProfiling).or_raise()?;
         interrupt::wait_all(py, &self.events)?;
@@ -129,8 +115,17 @@ impl SyclEvent {
     /// Wait until the operation is complete.
     ///
     /// Raises UsmError when it failed. Ctrl-C ends the waiting, not the operation.
-    fn wait(&self, py: Python<'_>) -> PyResult<()> {
-        self.wait_for_end(py)
+    pub(crate) fn wait(&self, py: Python<'_>) -> PyResult<()> {
+        let waited = interrupt::wait_all(py, &self.events);
+        let finished = py.detach(|| {
+            if !self.events.iter().all(Event::is_complete) {
+                return Ok(()); // a signal: the operation goes on, and keeps its operands
+            }
+            let finished = self.flight.as_ref().map_or(Ok(()), |flight| flight.finish());
+            flight::sweep();
+            finished
+        });
+        waited.and(finished.or_raise())
     }
 
     /// Wait for an event, or for a list of events, also after an error; the first error comes out.
@@ -140,12 +135,12 @@ impl SyclEvent {
         let wrong =
             |found: &Bound<'_, PyAny>| wrong_type("event", found, "are a SyclEvent and a list of them");
         if let Ok(event) = event.cast::<Self>() {
-            return event.get().wait_for_end(py);
+            return event.get().wait(py);
         }
         let items = sequence("event", event).map_err(|_| wrong(event))?;
         let events = items.iter().map(|item| item.cast::<Self>().map_err(|_| wrong(item)));
         let events: Vec<_> = events.collect::<PyResult<_>>()?;
-        events.iter().map(|event| event.get().wait_for_end(py)).fold(Ok(()), PyResult::and)
+        events.iter().map(|event| event.get().wait(py)).fold(Ok(()), PyResult::and)
     }
 
     /// How far the operation is, an `event_status_type`.

@@ -20,6 +20,19 @@ pub(crate) enum Target {
     Existing(QueueOrContext),
 }
 
+impl Target {
+    /// The queue, or the one to use on the device or in the context when nobody gave one.
+    pub(crate) fn into_queue(self, py: Python<'_>) -> PyResult<Queue> {
+        match self {
+            Self::Device(device) => runtime::default_queue_of(py, &device),
+            Self::Existing(QueueOrContext::Queue(queue)) => Ok(queue),
+            Self::Existing(QueueOrContext::Context(context)) => {
+                runtime::queue_in(py, &context, &first_device(&context)?)
+            }
+        }
+    }
+}
+
 /// A queue for memory at `address` in a place: the one given, or one on the device of the memory.
 ///
 /// `None` when the context does not know the address.
@@ -178,11 +191,5 @@ pub(crate) fn queue_argument(
     let Some(argument) = argument.filter(|argument| !argument.is_none()) else {
         return runtime::default_device_queue(py);
     };
-    match target(py, name, Some(argument))? {
-        Target::Device(device) => runtime::default_queue_of(py, &device),
-        Target::Existing(QueueOrContext::Queue(queue)) => Ok(queue),
-        Target::Existing(QueueOrContext::Context(context)) => {
-            runtime::queue_in(py, &context, &first_device(&context)?)
-        }
-    }
+    target(py, name, Some(argument))?.into_queue(py)
 }

@@ -14,7 +14,7 @@ use super::construct::{self, Arguments};
 use super::flags::Flags;
 use super::functions;
 use super::operators::{self, Operator};
-use super::{arithmetic, convert, dlpack, dtype, indexing, numbers, parts, peer, pickle, print, transfer};
+use super::{arithmetic, dlpack, dtype, indexing, numbers, peer, pickle, print, transfer};
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise};
 use crate::interface::export;
@@ -133,13 +133,13 @@ impl UsmNdarray {
     /// The real parts of complex numbers, as a view; of other numbers the array itself.
     #[getter]
     fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        parts::real(slf)
+        functions::parts::real_part(slf)
     }
 
     /// The imaginary parts of complex numbers, as a view; of other numbers a new array of zeros.
     #[getter]
     fn imag(&self, py: Python<'_>) -> PyResult<Self> {
-        parts::imag(py, self.array()).map(Self::from_array)
+        functions::parts::imag_part(py, self.array()).map(Self::from_array)
     }
 
     /// The memory of the array.
@@ -485,7 +485,7 @@ impl UsmNdarray {
     /// >>> ut.zeros((2, 1), dtype="i4").tolist()
     /// [[0], [0]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_list(py, self.array())
+        numbers::to_list(py, self.array())
     }
 
     /// The elements in the order ``"C"`` or ``"F"`` with another shape, as of the function reshape: a tuple or integers, of which one

@@ -7,8 +7,7 @@ use usm_array::usm_core::BackendId;
 use super::functions::device_queue;
 use super::peer;
 use crate::objects::PyDevice;
-use crate::sycl::runtime;
-use crate::sycl::{SyclQueue, own_device, queue_context, queue_device, queue_object, queue_of};
+use crate::sycl::{SyclQueue, own_device, queue_context, queue_device, queue_object, queue_of, runtime};
 
 #[pymethods]
 impl PyDevice {
@@ -58,7 +57,7 @@ impl PyDevice {
     /// >>> import usm.tensor as ut
     /// >>> ut.zeros(3).device.wait()
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
-        Bound::new(py, SyclQueue::from_queue(self.queue.clone()))?.call_method0("wait").map(drop)
+        SyclQueue::from_queue(self.queue.clone()).wait(py)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {

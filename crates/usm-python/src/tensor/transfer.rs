@@ -43,5 +43,5 @@ fn wait_for(py: Python<'_>, array: &UsmArray, stream: &Bound<'_, PyAny>) -> PyRe
     if queue == *array.queue() {
         return Ok(());
     }
-    Bound::new(py, SyclQueue::from_queue(queue))?.call_method0("wait").map(drop)
+    SyclQueue::from_queue(queue).wait(py)
 }

@@ -9,8 +9,7 @@ use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number, number_of_de
 use crate::errors::{OrRaise, SyclDeviceCreationError, wrong_type};
 use crate::imported;
 use crate::number::{index, sequence};
-use crate::sycl::runtime;
-use crate::sycl::{Target, plain_device_object, root, target};
+use crate::sycl::{Target, plain_device_object, root, runtime, target};
 
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };

@@ -11,8 +11,7 @@ use super::device;
 use crate::errors::{OrRaise, ToPyErr, wrong_type};
 use crate::interrupt::{self, Pass};
 use crate::number::index;
-use crate::sycl::runtime;
-use crate::sycl::{QueueOrContext, queue_or_context};
+use crate::sycl::{QueueOrContext, queue_or_context, runtime};
 use crate::tensor::arguments::copy_mode;
 
 /// A capsule with the array as a tensor.

@@ -13,8 +13,7 @@ use crate::called;
 use crate::errors::{OrRaise, wrong_type};
 use crate::interrupt;
 use crate::objects::UsmNdarray;
-use crate::sycl::runtime;
-use crate::sycl::{queue_argument, queue_object};
+use crate::sycl::{queue_argument, queue_object, runtime};
 use crate::tensor::arguments::copy_mode;
 
 /// from_dlpack(x, /, *, device=None, copy=None)

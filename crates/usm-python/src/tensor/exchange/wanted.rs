@@ -129,16 +129,13 @@ fn destination(
     if !given(device) {
         return Ok(queue.map(|queue| Destination { queue, is_device: false }));
     }
-    let destination = device_destination(py, device)?;
+    let place = target(py, "device", device)?;
+    let is_device = matches!(place, Target::Device(_));
+    let destination = Destination { queue: place.into_queue(py)?, is_device };
     match queue {
         Some(queue) if queue != destination.queue => Err(PyTypeError::new_err(
             "device, sycl_queue: found two places, allowed is one of the arguments, or the same queue for both",
         )),
         _ => Ok(Some(destination)),
     }
-}
-
-fn device_destination(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Destination> {
-    let is_device = matches!(target(py, "device", device)?, Target::Device(_));
-    Ok(Destination { queue: queue_argument(py, "device", device)?, is_device })
 }

@@ -20,6 +20,11 @@ pub(super) fn run<T: Send + 'static>(
     interrupt::run(py, work_bytes, job)?.or_raise()
 }
 
+/// The arrays among the operands of a function.
+pub(super) fn arrays<const N: usize>(operands: [Option<&UsmArray>; N]) -> Vec<&UsmArray> {
+    operands.into_iter().flatten().collect()
+}
+
 /// The bytes of the elements of some arrays.
 pub(super) fn work_bytes<'a>(arrays: impl IntoIterator<Item = &'a UsmArray>) -> usize {
     arrays.into_iter().fold(0, |sum, array| sum.saturating_add(array.size_bytes()))
