@@ -46,8 +46,8 @@ pub(crate) struct Options {
 /// Runs what the options ask for.
 pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
     if !options.criterion.is_empty() {
-        let bench = project.cargo().args(["bench", "--locked", "-p", "usm-bench", "--benches", "--"]);
-        return openly(bench.args(&options.criterion));
+        let rust = rust(project)?;
+        return openly(project.command(rust(project)?).arg("--bench").args(&options.criterion));
     }
     let report = Venv::ensure(project, "venv-report")?;
     report.require(REPORT)?;

@@ -1,8 +1,9 @@
-"""The drawings of the report, by matplotlib: shares of what is allowed, growth of series, samples."""
+"""The page of the report, by Markdown and matplotlib: shares of what is allowed, growth of series, samples."""
 
 import io
 from collections.abc import Iterable
 
+import markdown
 import matplotlib
 from judge import State, Verdict
 from matplotlib.axes import Axes
@@ -13,6 +14,25 @@ matplotlib.rcParams.update({"svg.fonttype": "none", "font.size": 8})
 
 COLOURS = {State.REACHED: "#2b7a2b", State.PACED: "#0b6e99", State.AT_FLOOR: "#a06a00", State.MISSED: "#b00030"}
 TICKS = [0.001, 0.01, 0.1, 0.25, 0.5, 1, 2, 4, 10, 30, 100, 1000]
+
+
+HEAD = "<!doctype html><html lang=en><meta charset=utf-8><title>usm beside other libraries</title>"
+STYLE = """
+body{font:14px/1.45 sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
+table{border-collapse:collapse;font-size:13px}
+th,td{border-bottom:1px solid #ddd;padding:3px 8px;text-align:left;vertical-align:top}
+svg{max-width:100%;height:auto}
+"""
+
+
+def page(parts: Iterable[str]) -> str:
+    """A page of Markdown and drawings. No part has markup of its own."""
+    written = (part if part.startswith("<svg") else of_markdown(part) for part in parts)
+    return "\n".join([f"{HEAD}<style>{STYLE}</style>", *written, "</html>\n"])
+
+
+def of_markdown(text: str) -> str:
+    return markdown.markdown(text.replace("<", "&lt;"), extensions=["tables"])
 
 
 def svg(figure: Figure) -> str:
