@@ -8,7 +8,7 @@ import matplotlib
 from judge import State, Verdict
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from record import Case, readable, summary
+from record import Case, Summary, readable, summary
 
 matplotlib.rcParams.update({"svg.fonttype": "none", "font.size": 8})
 
@@ -79,32 +79,26 @@ def within(values: list[float]) -> tuple[float, float]:
 
 def growth(cases: list[Case]) -> str:
     """A drawing for each group that has series: what a member costs, for each MiB where it has bytes."""
-    groups: dict[str, dict[str, list[Case]]] = {}
+    groups: dict[str, dict[str, list[tuple[Case, Summary]]]] = {}
     for case in cases:
-        if case.series:
-            groups.setdefault(case.group, {}).setdefault(case.series, []).append(case)
+        if case.series and (ours := case.ours()) and (found := summary(ours.samples)):
+            cost = found.scaled((1 << 20) / case.bytes if case.bytes else 1.0)
+            groups.setdefault(case.group, {}).setdefault(case.series, []).append((case, cost))
     return "".join(svg(series(group, members)) for group, members in groups.items())
 
 
-def series(group: str, members: dict[str, list[Case]]) -> Figure:
+def series(group: str, members: dict[str, list[tuple[Case, Summary]]]) -> Figure:
     figure = Figure(figsize=(7, 3.5))
     axes = figure.subplots()
-    per_byte, places = False, {}
-    for name, cases in members.items():
-        points = []
-        for case in cases:
-            ours = case.ours()
-            found = summary(ours.samples) if ours else None
-            if found:
-                per_byte |= case.bytes > 0
-                points.append((case.x, found.scaled((1 << 20) / case.bytes if case.bytes else 1.0)))
-                places[case.x] = case.name.rpartition("/")[2]
-        below = [cost.median - cost.low for _, cost in points]
-        above = [cost.high - cost.median for _, cost in points]
-        medians = [cost.median for _, cost in points]
-        axes.errorbar([x for x, _ in points], medians, yerr=[below, above], marker="o", markersize=3, label=name)
+    for name, points in members.items():
+        around = [[cost.median - cost.low, cost.high - cost.median] for _, cost in points]
+        x, medians = [case.x for case, _ in points], [cost.median for _, cost in points]
+        axes.errorbar(x, medians, yerr=list(zip(*around, strict=True)), marker="o", markersize=3, label=name)
+    found = [case for points in members.values() for case, _ in points]
     axes.set_yscale("log", base=2)
-    axes.set(xscale="log", title=f"{group}: time{' for each MiB of the result' if per_byte else ''}")
+    per_byte = " for each MiB of the result" if any(case.bytes for case in found) else ""
+    axes.set(xscale="log", title=f"{group}: time{per_byte}")
+    places = {case.x: case.name.rpartition("/")[2] for case in found}
     axes.set_xticks(list(places), list(places.values()))
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: readable(value, "ns"))

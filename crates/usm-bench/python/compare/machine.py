@@ -40,6 +40,9 @@ class Machine:
         name, processors = processor.partition(":")[2].strip(), len(os.sched_getaffinity(0))
         return cls(name, processors, memory_bytes, load, load, versions, commit or "unknown")
 
+    def look_again(self) -> None:
+        self.load_after = os.getloadavg()[0]
+
     def was_busy(self) -> bool:
         return self.load_before > BUSY * self.processors
 

@@ -144,15 +144,16 @@ pub(crate) fn print_resident(count: usize) {
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    let series: [(&str, fn(usize) -> Contender); 3] = [
+    type Replacing = fn(usize) -> Contender;
+    let series: [(_, Replacing); 3] = [
         ("replace one of many", from_a_pool),
         ("the same by malloc", by_malloc),
         ("the same with records by hand", by_hand),
     ];
     // Each in a case of its own, since it would find the caches full of another's million.
-    let by_name = |(series, contender): (&str, fn(usize) -> Contender)| {
+    let by_name = |(series, replacing): (&str, Replacing)| {
         [100, 10_000, 1_000_000_usize].map(|count| {
-            let case = Case::new(format!("live/{series}/{count}"), move || vec![contender(count)]);
+            let case = Case::new(format!("live/{series}/{count}"), move || vec![replacing(count)]);
             Case { x: Some(count as f64), ..case.long_if(count > 10_000).over_processes() }
         })
     };

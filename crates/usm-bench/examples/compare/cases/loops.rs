@@ -78,45 +78,35 @@ pub(crate) fn rows(
     (planes, count): (Vec<usize>, usize),
     (bytes, step): (usize, isize),
 ) -> Loops {
-    let part = move |nt, plane: usize, to: usize, first: usize, last: usize| unsafe {
-        for row in first..last {
-            let from = (src + plane).wrapping_add_signed(row as isize * step);
-            copy(nt, (to + row * bytes) as *mut u8, from as *const u8, bytes);
-        }
-    };
-    let buffered = move |nt, plane: usize, to: usize, first: usize, last: usize| unsafe {
-        let (numbers, each) = (bytes / 8, (32 << 10) / bytes);
+    let run = move |buffered, nt, plane: usize, to: usize, first: usize, last: usize| unsafe {
+        let source = |row: usize| (src + plane).wrapping_add_signed(row as isize * step);
+        let (numbers, each) = (bytes / 8, if buffered { (32 << 10) / bytes } else { 1 });
         for first in (first..last).step_by(each) {
+            let to = to + first * bytes;
+            if !buffered {
+                copy(nt, to as *mut u8, source(first) as *const u8, bytes);
+                continue;
+            }
             let n = each.min(last - first);
-            by_buffer(nt, (to + first * bytes) as *mut u64, n * numbers, |out| {
+            by_buffer(nt, to as *mut u64, n * numbers, |out| {
                 for row in 0..n {
-                    let from = (src + plane).wrapping_add_signed((first + row) as isize * step);
-                    for i in 0..numbers {
-                        *out.add(row * numbers + i) = at(from, i);
-                    }
+                    let from = source(first + row);
+                    (0..numbers).for_each(|i| *out.add(row * numbers + i) = at(from, i));
                 }
             });
         }
     };
-    fn all(
-        dst: usize,
-        (planes, count, bytes): (Vec<usize>, usize, usize),
-        part: impl Fn(bool, usize, usize, usize, usize) + Clone + Sync + 'static,
-    ) -> Loops {
+    let all = |buffered| {
+        let planes = planes.clone();
         ways(move |threads, nt| match planes[..] {
-            [plane] => split(threads, count, |first, last| part(nt, plane, dst, first, last)),
+            [plane] => split(threads, count, |first, last| run(buffered, nt, plane, dst, first, last)),
             _ => split(threads, planes.len(), |first, last| {
-                for k in first..last {
-                    part(nt, planes[k], dst + k * count * bytes, 0, count);
-                }
+                (first..last).for_each(|k| run(buffered, nt, planes[k], dst + k * count * bytes, 0, count));
             }),
         })
-    }
-    let mut found = all(dst, (planes.clone(), count, bytes), part);
-    if bytes < 512 {
-        found.extend(all(dst, (planes, count, bytes), buffered));
-    }
-    found
+    };
+    let short = (bytes < 512).then(|| all(true));
+    all(false).into_iter().chain(short.into_iter().flatten()).collect()
 }
 
 /// `dst[i] = of(i)`, in blocks of 4 KiB.

@@ -7,6 +7,7 @@ mod index;
 mod live;
 mod loops;
 mod memory;
+mod places;
 mod scale;
 mod stage;
 mod views;
@@ -19,7 +20,7 @@ pub(crate) fn main() {
         [] => stage::serve(&compared()),
         ["resident", count] => live::print_resident(count.parse().unwrap()),
         ["--bench", pattern, ..] => {
-            let alone = [views::cases(), index::cases()].into_iter().flatten();
+            let alone = [places::cases(), views::cases(), index::cases()].into_iter().flatten();
             stage::by_criterion(compared().into_iter().chain(alone), pattern);
         }
         _ => println!("arguments: none, to answer requests; or `--bench PATTERN` and options of criterion"),

@@ -1,5 +1,4 @@
-//! Cases of criterion alone: views, some beside those of ndarray with a dynamic number of dimensions; the interface; overlaps; what is
-//! asked of a pointer, on each kind of memory of each backend.
+//! Cases of criterion alone: views, some beside those of ndarray with a dynamic number of dimensions; the interface; overlaps.
 
 use std::hint::black_box;
 
@@ -55,7 +54,7 @@ fn hardest(_: UsmArray) -> Layout {
 
 pub(crate) fn cases() -> Vec<Case> {
     let row = |a: UsmArray| a.slice(&[SliceItem::Index(0), SliceItem::Index(0)]).unwrap();
-    let mut cases = vec![
+    vec![
         Case::new("views/a[::-1, 1:-1, ::2], 3 axes", slice_of_three_axes),
         case("a[::-1]", |a| a, |a| a.slice(black_box(&[BACK])).unwrap()),
         case("a[3]", |a| a, |a| a.slice(black_box(&[SliceItem::Index(3)])).unwrap()),
@@ -75,12 +74,5 @@ pub(crate) fn cases() -> Vec<Case> {
         case("internal overlap, hardest up to the limit", hardest, |hard| {
             hard.internal_overlap(Overlap::DEFAULT_WORK_LIMIT)
         }),
-    ];
-    cases.extend(usm_bench::places().into_iter().map(|(place, queue, kind)| {
-        Case::new(format!("pointer query/{place}"), move || {
-            let (context, block) = (queue.context().clone(), queue.allocate(kind, 4096).unwrap());
-            vec![Contender::timed(OURS, move || context.pointer_info(black_box(block.address())))]
-        })
-    }));
-    cases
+    ]
 }
