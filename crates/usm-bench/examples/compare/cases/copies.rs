@@ -117,7 +117,7 @@ fn slices() -> Vec<Case> {
         shape: [usize; 2],
         items: &[SliceItem],
         count: usize,
-        of: fn(usize, usize) -> T,
+        of: impl Fn(usize, usize) -> T + Copy + Sync + 'static,
     ) -> Case {
         slice(name, &shape, Dtype::F64, items, move |to, from| elements(to, count, move |i| of(from, i)))
     }

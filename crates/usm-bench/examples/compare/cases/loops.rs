@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// Candidates for a limit.
 pub(crate) type Loops = Vec<Box<dyn Fn()>>;
@@ -49,18 +50,9 @@ unsafe fn copy(nt: bool, dst: *mut u8, src: *const u8, bytes: usize) {
     }
 }
 
-/// Has `fill` write up to 32 KiB in place, or into a small buffer that is streamed.
-#[inline(always)]
-unsafe fn by_buffer<T>(nt: bool, dst: *mut T, count: usize, fill: impl FnOnce(*mut T)) {
-    #[repr(align(64))]
-    struct Buffer(#[allow(dead_code)] [u8; 32 << 10]);
-    if !nt {
-        return fill(dst);
-    }
-    let mut buffer = MaybeUninit::<Buffer>::uninit();
-    fill(buffer.as_mut_ptr().cast());
-    unsafe { copy(nt, dst.cast(), buffer.as_ptr().cast(), count * size_of::<T>()) };
-}
+/// Takes up to 32 KiB that are streamed afterwards.
+#[repr(align(64))]
+struct Buffer(#[allow(dead_code)] [u8; 32 << 10]);
 
 pub(crate) fn contiguous(dst: usize, src: usize, bytes: usize) -> Loops {
     ways(move |threads, nt| {
@@ -78,30 +70,35 @@ pub(crate) fn rows(
     (planes, count): (Vec<usize>, usize),
     (bytes, step): (usize, isize),
 ) -> Loops {
-    let run = move |buffered, nt, plane: usize, to: usize, first: usize, last: usize| unsafe {
+    let run = move |buffered, nt, plane: usize, to: usize, rows: Range<usize>| unsafe {
         let source = |row: usize| (src + plane).wrapping_add_signed(row as isize * step);
         let (numbers, each) = (bytes / 8, if buffered { (32 << 10) / bytes } else { 1 });
-        for first in (first..last).step_by(each) {
-            let to = to + first * bytes;
+        for first in rows.clone().step_by(each) {
             if !buffered {
-                copy(nt, to as *mut u8, source(first) as *const u8, bytes);
+                // The source is read forwards.
+                let row = if step < 0 { rows.end - 1 - (first - rows.start) } else { first };
+                copy(nt, (to + row * bytes) as *mut u8, source(row) as *const u8, bytes);
                 continue;
             }
-            let n = each.min(last - first);
-            by_buffer(nt, to as *mut u64, n * numbers, |out| {
-                for row in 0..n {
-                    let from = source(first + row);
-                    (0..numbers).for_each(|i| *out.add(row * numbers + i) = at(from, i));
-                }
-            });
+            let to = to + first * bytes;
+            let n = each.min(rows.end - first);
+            let mut buffer = MaybeUninit::<Buffer>::uninit();
+            let out = if nt { buffer.as_mut_ptr().cast() } else { to as *mut u64 };
+            for row in 0..n {
+                let from = source(first + row);
+                (0..numbers).for_each(|i| *out.add(row * numbers + i) = at(from, i));
+            }
+            if nt {
+                copy(nt, to as *mut u8, out.cast(), n * bytes);
+            }
         }
     };
     let all = |buffered| {
         let planes = planes.clone();
         ways(move |threads, nt| match planes[..] {
-            [plane] => split(threads, count, |first, last| run(buffered, nt, plane, dst, first, last)),
+            [plane] => split(threads, count, |first, last| run(buffered, nt, plane, dst, first..last)),
             _ => split(threads, planes.len(), |first, last| {
-                (first..last).for_each(|k| run(buffered, nt, planes[k], dst + k * count * bytes, 0, count));
+                (first..last).for_each(|k| run(buffered, nt, planes[k], dst + k * count * bytes, 0..count));
             }),
         })
     };
@@ -117,16 +114,19 @@ pub(crate) fn elements<T: Copy + 'static>(
 ) -> Loops {
     #[target_feature(enable = "avx2")]
     unsafe fn part<T>(nt: bool, dst: *mut T, first: usize, last: usize, of: &impl Fn(usize) -> T) {
+        let mut buffer = MaybeUninit::<Buffer>::uninit();
         // Whole lines of the cache.
         let block = (4096 / size_of::<T>()) & !63;
         for first in (first..last).step_by(block) {
             let n = block.min(last - first);
             unsafe {
-                by_buffer(nt, dst.add(first), n, |out| {
-                    for i in 0..n {
-                        *out.add(i) = of(first + i);
-                    }
-                });
+                let out = if nt { buffer.as_mut_ptr().cast() } else { dst.add(first) };
+                for i in 0..n {
+                    *out.add(i) = of(first + i);
+                }
+                if nt {
+                    copy(nt, dst.add(first).cast(), out.cast(), n * size_of::<T>());
+                }
             }
         }
     }
@@ -278,23 +278,24 @@ pub(crate) const MAX_SWAP: usize = 64;
 pub(crate) fn swaps(dst: usize, src: usize, side: usize, count: usize) -> Loops {
     #[target_feature(enable = "avx2")]
     unsafe fn part(nt: bool, dst: *mut u32, src: *const u32, side: usize, first: usize, last: usize) {
+        let mut buffer = MaybeUninit::<Buffer>::uninit();
         let square = side * side;
         let each = if nt { (2048 / square).max(1) } else { 1 };
         for first in (first..last).step_by(each) {
             let n = each.min(last - first);
             unsafe {
-                by_buffer(nt, dst.add(first * square), n * square, |out| {
-                    for k in 0..n {
-                        let (from, to) = (src.add((first + k) * square), out.add(k * square));
-                        for j in (0..side).step_by(8) {
-                            for i in (0..side).step_by(4) {
-                                kernel::<u32, 4>(to.add(i * side + j), side, |r| {
-                                    from.add((j + r) * side + i)
-                                });
-                            }
+                let out = if nt { buffer.as_mut_ptr().cast() } else { dst.add(first * square) };
+                for k in 0..n {
+                    let (from, to) = (src.add((first + k) * square), out.add(k * square));
+                    for j in (0..side).step_by(8) {
+                        for i in (0..side).step_by(4) {
+                            kernel::<u32, 4>(to.add(i * side + j), side, |r| from.add((j + r) * side + i));
                         }
                     }
-                });
+                }
+                if nt {
+                    copy(nt, dst.add(first * square).cast(), out.cast(), n * square * 4);
+                }
             }
         }
     }
