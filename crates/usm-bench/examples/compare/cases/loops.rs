@@ -40,11 +40,13 @@ unsafe fn copy(nt: bool, dst: *mut u8, src: *const u8, bytes: usize) {
         let head = dst.align_offset(64).min(bytes);
         std::ptr::copy_nonoverlapping(src, dst, head);
         let end = head + (bytes - head) / 64 * 64;
-        for at in (head..end).step_by(64) {
+        let mut at = head;
+        while at < end {
             let a = _mm256_loadu_si256(src.add(at).cast());
             let b = _mm256_loadu_si256(src.add(at + 32).cast());
             _mm256_stream_si256(dst.add(at).cast(), a);
             _mm256_stream_si256(dst.add(at + 32).cast(), b);
+            at += 64;
         }
         std::ptr::copy_nonoverlapping(src.add(end), dst.add(end), bytes - end);
     }
@@ -72,16 +74,17 @@ pub(crate) fn rows(
 ) -> Loops {
     let run = move |buffered, nt, plane: usize, to: usize, rows: Range<usize>| unsafe {
         let source = |row: usize| (src + plane).wrapping_add_signed(row as isize * step);
-        let (numbers, each) = (bytes / 8, if buffered { (32 << 10) / bytes } else { 1 });
-        for first in rows.clone().step_by(each) {
-            if !buffered {
+        if !buffered {
+            for k in rows.clone() {
                 // The source is read forwards.
-                let row = if step < 0 { rows.end - 1 - (first - rows.start) } else { first };
+                let row = if step < 0 { rows.end - 1 - (k - rows.start) } else { k };
                 copy(nt, (to + row * bytes) as *mut u8, source(row) as *const u8, bytes);
-                continue;
             }
-            let to = to + first * bytes;
-            let n = each.min(rows.end - first);
+            return;
+        }
+        let (numbers, each) = (bytes / 8, (32 << 10) / bytes);
+        for first in rows.clone().step_by(each) {
+            let (n, to) = (each.min(rows.end - first), to + first * bytes);
             let mut buffer = MaybeUninit::<Buffer>::uninit();
             let out = if nt { buffer.as_mut_ptr().cast() } else { to as *mut u64 };
             for row in 0..n {
@@ -117,17 +120,19 @@ pub(crate) fn elements<T: Copy + 'static>(
         let mut buffer = MaybeUninit::<Buffer>::uninit();
         // Whole lines of the cache.
         let block = (4096 / size_of::<T>()) & !63;
-        for first in (first..last).step_by(block) {
-            let n = block.min(last - first);
+        let mut at = first;
+        while at < last {
+            let n = block.min(last - at);
             unsafe {
-                let out = if nt { buffer.as_mut_ptr().cast() } else { dst.add(first) };
+                let out = if nt { buffer.as_mut_ptr().cast() } else { dst.add(at) };
                 for i in 0..n {
-                    *out.add(i) = of(first + i);
+                    *out.add(i) = of(at + i);
                 }
                 if nt {
-                    copy(nt, dst.add(first).cast(), out.cast(), n * size_of::<T>());
+                    copy(nt, dst.add(at).cast(), out.cast(), n * size_of::<T>());
                 }
             }
+            at += n;
         }
     }
     ways(move |threads, nt| {
