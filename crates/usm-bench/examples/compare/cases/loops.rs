@@ -72,7 +72,7 @@ pub(crate) fn rows(
     (planes, count): (Vec<usize>, usize),
     (bytes, step): (usize, isize),
 ) -> Loops {
-    let run = move |buffered, nt, plane: usize, to: usize, rows: Range<usize>| unsafe {
+    let run = move |buffered: bool, nt: bool, plane: usize, to: usize, rows: Range<usize>| unsafe {
         let source = |row: usize| (src + plane).wrapping_add_signed(row as isize * step);
         if !buffered {
             for k in rows.clone() {
