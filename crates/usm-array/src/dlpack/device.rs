@@ -2,11 +2,9 @@
 
 use usm_memory::usm_core::{BackendId, Device, Runtime};
 
-use crate::abi::DLDevice;
-use crate::abi::DLDeviceType;
+use crate::abi::{DLDevice, DLDeviceType};
 use crate::array::UsmArray;
-use crate::error::DlpackError;
-use crate::error::{Error, Result};
+use crate::error::{DlpackError, Error, Result};
 
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
@@ -95,7 +93,7 @@ impl UsmArray {
         let Some(number) = number_of_device(runtime, device) else {
             return refused("not a root device");
         };
-        let default = runtime.default_queue(device).map_err(usm_memory::Error::from)?;
+        let default = runtime.default_queue(device)?;
         if default.context() != self.context() {
             return refused("not in the default context");
         }

@@ -9,8 +9,7 @@ mod error;
 mod validate;
 
 pub use error::InterfaceError;
-pub use validate::VERSION;
-pub use validate::{ByteSpan, ValidInterface};
+pub use validate::{ByteSpan, VERSION, ValidInterface};
 
 use crate::dtype::Dtype;
 

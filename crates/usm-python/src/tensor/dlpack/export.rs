@@ -1,6 +1,6 @@
 //! `__dlpack__`.
 
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use usm_array::dlpack::{DlpackError, DlpackExport, ManagedTensor, TensorForm};
@@ -8,11 +8,10 @@ use usm_array::{CopyMode, Error, UsmArray};
 
 use super::capsule;
 use super::device;
-use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::errors::{OrRaise, ToPyErr, wrong_type};
 use crate::interrupt::{self, Pass};
 use crate::number::index;
-use crate::sycl::runtime;
-use crate::sycl::{QueueOrContext, queue_or_context};
+use crate::sycl::{QueueOrContext, queue_or_context, runtime};
 use crate::tensor::arguments::copy_mode;
 
 /// A capsule with the array as a tensor.
@@ -66,10 +65,7 @@ pub(super) fn export_error(error: &Error) -> PyErr {
 fn check_queue(stream: &Bound<'_, PyAny>) -> PyResult<()> {
     match queue_or_context("stream", stream)? {
         QueueOrContext::Queue(_) => Ok(()),
-        QueueOrContext::Context(_) => Err(PyTypeError::new_err(format!(
-            "stream: found {}, allowed are a queue and None",
-            type_name(stream)
-        ))),
+        QueueOrContext::Context(_) => Err(wrong_type("stream", stream, "are a queue and None")),
     }
 }
 
@@ -78,10 +74,7 @@ fn form(max_version: Option<&Bound<'_, PyAny>>) -> PyResult<TensorForm> {
     let Some(version) = max_version else { return Ok(TensorForm::Legacy) };
     let numbers = version.cast::<PyTuple>().ok().filter(|numbers| numbers.len() == 2);
     let numbers = numbers.ok_or_else(|| {
-        PyTypeError::new_err(format!(
-            "max_version: found {}, allowed is a tuple of two integers: major and minor version",
-            type_name(version)
-        ))
+        wrong_type("max_version", version, "is a tuple of two integers: major and minor version")
     })?;
     let major: i64 = index("max_version[0]", &numbers.get_item(0)?)?;
     index::<i64>("max_version[1]", &numbers.get_item(1)?)?;
