@@ -2,7 +2,6 @@
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 
 /// Candidates for a limit.
 pub(crate) type Loops = Vec<Box<dyn Fn()>>;
@@ -72,41 +71,69 @@ pub(crate) fn rows(
     (planes, count): (Vec<usize>, usize),
     (bytes, step): (usize, isize),
 ) -> Loops {
-    let run = move |buffered: bool, nt: bool, plane: usize, to: usize, rows: Range<usize>| unsafe {
-        let source = |row: usize| (src + plane).wrapping_add_signed(row as isize * step);
-        if !buffered {
-            for k in rows.clone() {
-                // The source is read forwards.
-                let row = if step < 0 { rows.end - 1 - (k - rows.start) } else { k };
-                copy(nt, (to + row * bytes) as *mut u8, source(row) as *const u8, bytes);
+    let short = (bytes < 512).then(|| {
+        let run = move |nt, to, from, count| unsafe { short_rows_of_plane(nt, to, from, count, bytes, step) };
+        of_planes(dst, src, (planes.clone(), count), (bytes, step), run)
+    });
+    let run = move |nt, to, from, count| unsafe { rows_of_plane(nt, to, from, count, bytes, step) };
+    let all = of_planes(dst, src, (planes, count), (bytes, step), run);
+    all.into_iter().chain(short.into_iter().flatten()).collect()
+}
+
+/// Parts of one plane, or of many planes, on each thread.
+fn of_planes(
+    dst: usize,
+    src: usize,
+    (planes, count): (Vec<usize>, usize),
+    (bytes, step): (usize, isize),
+    run: impl Fn(bool, usize, usize, usize) + Copy + Sync + 'static,
+) -> Loops {
+    ways(move |threads, nt| match planes[..] {
+        [plane] => split(threads, count, |first, last| {
+            let from = (src + plane).wrapping_add_signed(first as isize * step);
+            run(nt, dst + first * bytes, from, last - first);
+        }),
+        _ => split(threads, planes.len(), |first, last| {
+            for (k, plane) in (first..last).zip(&planes[first..last]) {
+                run(nt, dst + k * count * bytes, src + plane, count);
             }
-            return;
-        }
-        let (numbers, each) = (bytes / 8, (32 << 10) / bytes);
-        for first in rows.clone().step_by(each) {
-            let (n, to) = (each.min(rows.end - first), to + first * bytes);
-            let mut buffer = MaybeUninit::<Buffer>::uninit();
-            let out = if nt { buffer.as_mut_ptr().cast() } else { to as *mut u64 };
+        }),
+    })
+}
+
+#[inline(always)]
+unsafe fn rows_of_plane(nt: bool, dst: usize, src: usize, count: usize, bytes: usize, step: isize) {
+    for k in 0..count {
+        // The source is read forwards.
+        let row = if step < 0 { count - 1 - k } else { k };
+        let from = src.wrapping_add_signed(row as isize * step);
+        unsafe { copy(nt, (dst + row * bytes) as *mut u8, from as *const u8, bytes) };
+    }
+}
+
+#[inline(always)]
+unsafe fn short_rows_of_plane(nt: bool, dst: usize, src: usize, count: usize, bytes: usize, step: isize) {
+    let mut buffer = MaybeUninit::<Buffer>::uninit();
+    let buffer = buffer.as_mut_ptr().cast::<u64>();
+    // By pointers to numbers, which the compiler can tell apart.
+    let (dst, src, numbers, step) = (dst as *mut u64, src as *const u64, bytes / 8, step as usize / 8);
+    let each = (4096 / numbers).max(1);
+    for first in (0..count).step_by(each) {
+        let n = each.min(count - first);
+        unsafe {
+            let out = if nt { buffer } else { dst.add(first * numbers) };
             for row in 0..n {
-                let from = source(first + row);
-                (0..numbers).for_each(|i| *out.add(row * numbers + i) = at(from, i));
+                let from = src.add((first + row) * step);
+                for i in 0..numbers {
+                    *out.add(row * numbers + i) = *from.add(i);
+                }
             }
             if nt {
-                copy(nt, to as *mut u8, out.cast(), n * bytes);
+                copy(nt, dst.add(first * numbers).cast(), buffer.cast(), n * bytes);
             }
+            _mm_sfence();
         }
-    };
-    let all = |buffered| {
-        let planes = planes.clone();
-        ways(move |threads, nt| match planes[..] {
-            [plane] => split(threads, count, |first, last| run(buffered, nt, plane, dst, first..last)),
-            _ => split(threads, planes.len(), |first, last| {
-                (first..last).for_each(|k| run(buffered, nt, planes[k], dst + k * count * bytes, 0..count));
-            }),
-        })
-    };
-    let short = (bytes < 512).then(|| all(true));
-    all(false).into_iter().chain(short.into_iter().flatten()).collect()
+    }
 }
 
 /// `dst[i] = of(i)`, in blocks of 4 KiB.
