@@ -89,9 +89,9 @@ const SCENARIOS: [Scenario; 6] = [
     }),
     ("fills", |queue| {
         let block = queue.allocate(UsmKind::Shared, 1024)?;
-        for len in 1..=16 {
+        for len in [1, 2, 3, 4, 8, 16] {
             let pattern: Vec<u8> = (1..=len).collect();
-            for skip in 0..usize::from(len) {
+            for skip in [0, 1, 8] {
                 let start = block.as_ptr().as_ptr().wrapping_add(skip);
                 // SAFETY: within the block; waited for before it goes.
                 unsafe { queue.fill(start, &pattern, 9, &[]) }?.wait()?;
