@@ -4,16 +4,12 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::test::{DEVICE_LIBRARIES, WHEEL_TESTS};
+use super::test::{DEVICE_LIBRARIES, DRIVER, STAND_IN, WHEEL_TESTS};
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly, quietly};
 use crate::python::{PYTEST, Venv};
 use crate::report::say;
 use crate::wheel;
-
-/// Variable with the path of a driver, and the file of the stand-in.
-pub(super) const DRIVER: &str = "USM_CUDA_DRIVER";
-pub(super) const STAND_IN: &str = "libcuda_loopback.so";
 
 /// Runs the packed tests, seen from the root.
 const RUNNER: &str = "tests/packed/run.py";

@@ -7,7 +7,6 @@ use std::thread::available_parallelism;
 use xshell::Cmd;
 
 use super::demo::EXAMPLE;
-use super::device::{DRIVER, STAND_IN};
 use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
 use crate::python::{HEAVY_PEERS, PEERS, PYTEST, SYCL, TYPES, Venv};
@@ -62,6 +61,10 @@ const MAX_PROCESSES: usize = 4;
 
 /// `0` keeps a GPU of this machine out of tests that expect a default device of SYCL or of the host.
 const CUDA: &str = "USM_CUDA";
+
+/// Variable with the path of a CUDA driver, and the file of the stand-in.
+pub(super) const DRIVER: &str = "USM_CUDA_DRIVER";
+pub(super) const STAND_IN: &str = "libcuda_loopback.so";
 
 /// Takes the short cut away, so that the path of other devices is tested.
 const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
