@@ -1,7 +1,7 @@
 """Runs the packed tests on a device: needs Python with pytest, and no compiler, checkout or network.
 
-`cargo xtask test --device cuda` makes the folder and starts this program in it; `--pack` leaves an archive of the folder instead, for
-a machine with a GPU: unpack it there and run `python3 run.py`. The variable USM_REQUIRE_CUDA makes a missing device a failure.
+`cargo xtask test --device cuda` makes the folder and starts this program in it. With `--pack` it leaves an archive of
+the folder instead, for a machine with a GPU: unpack it there and run `python3 run.py`. A missing device is a failure.
 """
 
 import argparse
