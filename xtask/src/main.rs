@@ -34,6 +34,9 @@ enum Task {
         /// Install the SYCL runtime and the OpenCL CPU driver first (about 0.5 GB to download)
         #[arg(long)]
         sycl: bool,
+        /// In place of it, show the exchange with PyTorch and CuPy on an NVIDIA GPU; installs both first (several GB)
+        #[arg(long, conflicts_with = "sycl")]
+        cuda: bool,
     },
     /// Run every test: Rust, doctests, pytest on the installed wheel, with and without SYCL
     Test {
@@ -86,7 +89,8 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Outcome<()> {
     let project = Project::open(cli.python)?;
     match cli.task {
-        Task::Demo { sycl } => tasks::demo::run(&project, sycl),
+        Task::Demo { cuda: true, .. } => tasks::demo::run_cuda(&project),
+        Task::Demo { sycl, .. } => tasks::demo::run(&project, sycl),
         Task::Test { device: Some(_), pack: true, .. } => tasks::device::archive(&project),
         Task::Test { device: Some(kind), .. } => tasks::device::run(&project, kind),
         Task::Test { peers, all_peers, .. } => {

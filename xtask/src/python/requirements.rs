@@ -19,6 +19,9 @@ pub(crate) const COMPARED: &[&str] = &["dpnp>=0.20"];
 /// The peers whose packages are large: that of PyTorch brings CUDA along, several gigabytes.
 pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 
+/// The libraries that compute on NVIDIA GPUs.
+pub(crate) const CUDA_PEERS: &[&str] = &["cupy-cuda13x>=14", "torch>=2.9"];
+
 /// The test runner, its distribution over processes, and the maker of random examples.
 pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=8", "pytest-xdist>=3.6"];
 

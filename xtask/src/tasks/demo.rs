@@ -2,12 +2,15 @@
 
 use crate::failure::Outcome;
 use crate::project::{Project, openly};
-use crate::python::{SYCL, Venv};
+use crate::python::{CUDA_PEERS, SYCL, Venv};
 use crate::report::say;
 use crate::wheel;
 
 /// The program that the demo runs, seen from the root.
 pub(super) const EXAMPLE: &str = "examples/zero_copy.py";
+
+/// The program for an NVIDIA GPU.
+const CUDA_EXAMPLE: &str = "examples/cuda_exchange.py";
 
 /// Builds and installs the wheel into a venv of its own and runs the example there.
 ///
@@ -17,8 +20,19 @@ pub(crate) fn run(project: &Project, sycl: bool) -> Outcome<()> {
     if sycl {
         venv.require(SYCL)?;
     }
+    show(project, &venv, EXAMPLE)
+}
+
+/// The same on an NVIDIA GPU, with PyTorch and CuPy in a venv of its own.
+pub(crate) fn run_cuda(project: &Project) -> Outcome<()> {
+    let venv = Venv::ensure(project, "venv-demo-cuda")?;
+    venv.require(CUDA_PEERS)?;
+    show(project, &venv, CUDA_EXAMPLE)
+}
+
+fn show(project: &Project, venv: &Venv<'_>, example: &str) -> Outcome<()> {
     say("building the wheel (the first time about a minute)");
     venv.install_wheel(&wheel::build(project)?)?;
-    say(&format!("running {EXAMPLE}\n"));
-    openly(venv.python().arg(project.root().join(EXAMPLE)).quiet())
+    say(&format!("running {example}\n"));
+    openly(venv.python().arg(project.root().join(example)).quiet())
 }
