@@ -219,7 +219,7 @@ unsafe impl Backend for HostBackend {
 
     unsafe fn platform_info(&self, platform: RawPlatform) -> PlatformInfo {
         // SAFETY: O1: the handle is live.
-        unsafe { HostPlatform::clone_raw(platform) }.info()
+        unsafe { HostPlatform::get(platform) }.info()
     }
 
     unsafe fn platform_devices(&self, platform: RawPlatform) -> Result<Vec<RawDevice>> {
@@ -288,7 +288,7 @@ unsafe impl Backend for HostBackend {
 
     unsafe fn context_id(&self, context: RawContext) -> u64 {
         // SAFETY: O1: the handle is live.
-        unsafe { HostContext::clone_raw(context) }.id
+        unsafe { HostContext::get(context) }.id
     }
 
     unsafe fn context_devices(&self, context: RawContext) -> Result<Vec<RawDevice>> {
@@ -466,7 +466,7 @@ unsafe impl Backend for HostBackend {
 
     unsafe fn event_status(&self, event: RawEvent) -> EventStatus {
         // SAFETY: O1: the handle is live.
-        unsafe { HostEvent::clone_raw(event) }.status()
+        unsafe { HostEvent::get(event) }.status()
     }
 
     unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes> {
