@@ -46,6 +46,8 @@ pub mod _usm {
     #[pymodule_export]
     use crate::objects::{Memory, PyDevice, UsmNdarray};
     #[pymodule_export]
+    use crate::queue::from_cuda_stream;
+    #[pymodule_export]
     use crate::selection::{
         get_composite_devices, get_device_cached_queue, get_devices, get_num_devices, get_platforms,
         has_accelerator_devices, has_cpu_devices, has_gpu_devices, lsplatform, select_accelerator_device,
