@@ -120,6 +120,8 @@ attempts = {
 }
 if QUEUE.native_stream is None:
     attempts["capsule"] = QUEUE._get_capsule
+else:
+    del attempts["context"]     # that of the GPU is there already
 
 def work():
     slowest = 0.0

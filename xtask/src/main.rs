@@ -43,9 +43,9 @@ enum Task {
         /// As --peers, with PyTorch, whose package brings CUDA along (several GB more)
         #[arg(long)]
         all_peers: bool,
-        /// The tests of the crates and of the wheel on a GPU of this machine only; a missing one is a failure
-        #[arg(long, value_name = "NAME", value_parser = ["cuda"], conflicts_with_all = ["peers", "all_peers"])]
-        device: Option<String>,
+        /// The tests of the crates and of the wheel on one device only: a GPU of this machine, whose absence is a failure, or the stand-in
+        #[arg(long, conflicts_with_all = ["peers", "all_peers"])]
+        device: Option<tasks::device::Kind>,
         /// With --device: leave an archive for a machine without network and toolchain, and run nothing
         #[arg(long, requires = "device")]
         pack: bool,
@@ -88,7 +88,7 @@ fn run(cli: Cli) -> Outcome<()> {
     match cli.task {
         Task::Demo { sycl } => tasks::demo::run(&project, sycl),
         Task::Test { device: Some(_), pack: true, .. } => tasks::device::archive(&project),
-        Task::Test { device: Some(_), .. } => tasks::device::run(&project),
+        Task::Test { device: Some(kind), .. } => tasks::device::run(&project, kind),
         Task::Test { peers, all_peers, .. } => {
             tasks::test::run(&project, tasks::test::Peers::asked(peers, all_peers))
         }

@@ -222,8 +222,8 @@ impl Memory {
         faults
     }
 
-    /// The uses of a block that host code does not know to be complete.
-    pub(crate) fn unknown_uses(&self, streams: &Streams, start: usize) -> Option<Point> {
+    /// A use of a block of a pool that host code does not know to be complete.
+    pub(crate) fn unknown_use(&self, streams: &Streams, start: usize) -> Option<Point> {
         let block = self.blocks.get(&start).filter(|block| block.pool.is_some())?;
         block.accesses.points().chain(block.allocated).find(|point| !streams.host_knows(*point))
     }

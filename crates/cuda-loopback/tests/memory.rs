@@ -32,7 +32,6 @@ fn host_code_reaches_all_but_device_memory() {
     assert_eq!(driver.read(device, 1000, stream), [0xCB; 1000], "new memory has no known contents");
     assert_eq!(driver.loopback.live_bytes(Kind::Device), 2000);
     assert_eq!([driver.cuMemFree_v2(managed), driver.cuMemFreeHost(pinned)], [0, 0]);
-    assert_eq!([managed, pinned].map(is_readable), [false, false]);
     assert_eq!(driver.loopback.faults(), [""; 0]);
 }
 

@@ -35,7 +35,7 @@ fn pageable_memory_is_staged() {
     let driver = Driver::new();
     let stream = driver.stream();
     let device = made!(driver.cuMemAlloc_v2(64));
-    let mut source = vec![5_u8; 64];
+    let mut source = [5_u8; 64];
     driver.loopback.hold(10_000);
     assert_eq!(driver.cuMemcpyAsync(device, source.as_ptr() as u64, 64, stream), 0);
     source.fill(6);

@@ -53,7 +53,7 @@ impl Control {
 
     /// The kinds with live objects, each with their number; empty without leaks.
     pub fn leaks(&self) -> Vec<(Kind, usize)> {
-        Kind::ALL.into_iter().map(|kind| (kind, self.live(kind))).filter(|(_, count)| *count > 0).collect()
+        Kind::ALL.iter().map(|&kind| (kind, self.live(kind))).filter(|(_, count)| *count > 0).collect()
     }
 
     /// How often a handle or pointer was misused: deleted twice, used after deletion, of the wrong type, out of range.

@@ -15,58 +15,36 @@ pub(crate) type Handle = *mut c_void;
 /// The C type of an error handler.
 pub(crate) type Handler = unsafe extern "C" fn(c_int);
 
-/// The kinds of counted objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(i32)]
-pub enum Kind {
-    /// Device handles.
-    Device = 0,
-    /// Platform handles.
-    Platform = 1,
-    /// Context handles.
-    Context = 2,
-    /// Queue handles.
-    Queue = 3,
-    /// Event handles.
-    Event = 4,
-    /// Device selectors.
-    Selector = 5,
-    /// Device vectors.
-    DeviceVector = 6,
-    /// Platform vectors.
-    PlatformVector = 7,
-    /// Strings.
-    String = 8,
-    /// USM allocations.
-    Allocation = 9,
-    /// Event vectors.
-    EventVector = 10,
-    /// Kernel bundles.
-    Bundle = 11,
-    /// Kernels.
-    Kernel = 12,
-    /// Arrays of sizes.
-    SizeArray = 13,
-}
+macro_rules! kinds {
+    ($($kind:ident = $doc:literal,)*) => {
+        /// The kinds of counted objects.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(i32)]
+        pub enum Kind {
+            $(#[doc = $doc] $kind,)*
+        }
 
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 14] = [
-        Self::Device,
-        Self::Platform,
-        Self::Context,
-        Self::Queue,
-        Self::Event,
-        Self::Selector,
-        Self::DeviceVector,
-        Self::PlatformVector,
-        Self::String,
-        Self::Allocation,
-        Self::EventVector,
-        Self::Bundle,
-        Self::Kernel,
-        Self::SizeArray,
-    ];
+        impl Kind {
+            /// Every kind, in the order of the numbers.
+            pub const ALL: &[Self] = &[$(Self::$kind),*];
+        }
+    };
+}
+kinds! {
+    Device = "Device handles.",
+    Platform = "Platform handles.",
+    Context = "Context handles.",
+    Queue = "Queue handles.",
+    Event = "Event handles.",
+    Selector = "Device selectors.",
+    DeviceVector = "Device vectors.",
+    PlatformVector = "Platform vectors.",
+    String = "Strings.",
+    Allocation = "USM allocations.",
+    EventVector = "Event vectors.",
+    Bundle = "Kernel bundles.",
+    Kernel = "Kernels.",
+    SizeArray = "Arrays of sizes.",
 }
 
 /// A context: equal for all its handles.
@@ -115,38 +93,46 @@ pub(crate) struct Kernel {
     pub(crate) device: usize,
 }
 
-/// The object of a handle.
-#[derive(Clone, Debug)]
-pub(crate) enum Object {
-    Device(usize),
-    Platform(usize),
-    Context(Context),
-    Queue(Queue),
-    Event(Event),
-    Selector(Vec<(usize, i32)>),
-    DeviceVector(Vec<usize>),
-    PlatformVector(Vec<usize>),
-    EventVector(Vec<[u64; 3]>),
-    Bundle(Bundle),
-    Kernel(Kernel),
-}
-
-impl Object {
-    pub(crate) fn kind(&self) -> Kind {
-        match self {
-            Self::Device(_) => Kind::Device,
-            Self::Platform(_) => Kind::Platform,
-            Self::Context(_) => Kind::Context,
-            Self::Queue(_) => Kind::Queue,
-            Self::Event(_) => Kind::Event,
-            Self::Selector(_) => Kind::Selector,
-            Self::DeviceVector(_) => Kind::DeviceVector,
-            Self::PlatformVector(_) => Kind::PlatformVector,
-            Self::EventVector(_) => Kind::EventVector,
-            Self::Bundle(_) => Kind::Bundle,
-            Self::Kernel(_) => Kind::Kernel,
+macro_rules! objects {
+    ($($getter:ident: $kind:ident($ty:ty);)*) => {
+        /// The object of a handle.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Object {
+            $($kind($ty),)*
         }
-    }
+
+        impl Object {
+            pub(crate) fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$kind(_) => Kind::$kind,)*
+                }
+            }
+        }
+
+        impl State {$(
+            /// A copy of the object of a handle; a fault for an object of another kind.
+            pub(crate) fn $getter(&mut self, handle: Handle) -> Option<$ty> {
+                let Object::$kind(value) = self.object(handle)? else {
+                    self.fault();
+                    return None;
+                };
+                Some(value)
+            }
+        )*}
+    };
+}
+objects! {
+    device: Device(usize);
+    platform: Platform(usize);
+    context: Context(Context);
+    queue: Queue(Queue);
+    event: Event(Event);
+    selector: Selector(Vec<(usize, i32)>);
+    device_vector: DeviceVector(Vec<usize>);
+    platform_vector: PlatformVector(Vec<usize>);
+    event_vector: EventVector(Vec<[u64; 3]>);
+    bundle: Bundle(Bundle);
+    kernel: Kernel(Kernel);
 }
 
 /// A USM allocation.
@@ -175,6 +161,29 @@ pub enum Alignment {
     NoMoreThan(usize),
 }
 
+/// Values that callers delete, by address. Deleted ones are kept, so that their addresses are not given out again.
+#[derive(Debug)]
+struct Owned<T> {
+    live: BTreeMap<usize, T>,
+    deleted: Vec<T>,
+}
+
+impl<T> Default for Owned<T> {
+    fn default() -> Self {
+        Self { live: BTreeMap::new(), deleted: Vec::new() }
+    }
+}
+
+impl<T> Owned<T> {
+    /// Whether the address was one of a live value.
+    fn delete(&mut self, address: usize) -> bool {
+        let value = self.live.remove(&address);
+        let was_live = value.is_some();
+        self.deleted.extend(value);
+        was_live
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct State {
     objects: BTreeMap<usize, Object>,
@@ -182,13 +191,8 @@ pub(crate) struct State {
     /// By address.
     pub(crate) blocks: BTreeMap<usize, Block>,
     pub(crate) alignment: Alignment,
-    strings: BTreeMap<usize, CString>,
-    /// Deleted strings are kept, so that their addresses are not given out again.
-    deleted_strings: Vec<CString>,
-    /// By address.
-    arrays: BTreeMap<usize, Box<[usize]>>,
-    /// Deleted arrays are kept, as deleted strings are.
-    deleted_arrays: Vec<Box<[usize]>>,
+    strings: Owned<CString>,
+    arrays: Owned<Box<[usize]>>,
     sub_devices: Vec<SubDevice>,
     /// Pairs of a device and a peer whose memory it may reach.
     pub(crate) peers: HashSet<(usize, usize)>,
@@ -293,7 +297,7 @@ impl State {
     pub(crate) fn string(&mut self, text: &CStr) -> *const c_char {
         let text = text.to_owned();
         let pointer = text.as_ptr();
-        self.strings.insert(pointer.addr(), text);
+        self.strings.live.insert(pointer.addr(), text);
         pointer
     }
 
@@ -301,10 +305,8 @@ impl State {
         if pointer.is_null() {
             return None;
         }
-        let text = self.strings.remove(&pointer.addr());
-        self.expect(text.is_some())?;
-        self.deleted_strings.extend(text);
-        Some(())
+        let was_live = self.strings.delete(pointer.addr());
+        self.expect(was_live)
     }
 
     /// An array that the caller deletes.
@@ -312,7 +314,7 @@ impl State {
         // One element more, so that no two arrays share an address.
         let mut array: Box<[usize]> = values.iter().copied().chain([0]).collect();
         let pointer = array.as_mut_ptr();
-        self.arrays.insert(pointer.addr(), array);
+        self.arrays.live.insert(pointer.addr(), array);
         pointer
     }
 
@@ -320,10 +322,8 @@ impl State {
         if pointer.is_null() {
             return None;
         }
-        let array = self.arrays.remove(&pointer.addr());
-        self.expect(array.is_some())?;
-        self.deleted_arrays.extend(array);
-        Some(())
+        let was_live = self.arrays.delete(pointer.addr());
+        self.expect(was_live)
     }
 
     /// The number of a new sub-device, which no other device ever has.
@@ -350,8 +350,8 @@ impl State {
 
     pub(crate) fn live(&self, kind: Kind) -> usize {
         match kind {
-            Kind::SizeArray => self.arrays.len(),
-            Kind::String => self.strings.len(),
+            Kind::SizeArray => self.arrays.live.len(),
+            Kind::String => self.strings.live.len(),
             Kind::Allocation => self.blocks.len(),
             _ => self.objects.values().filter(|object| object.kind() == kind).count(),
         }
@@ -359,23 +359,16 @@ impl State {
 
     /// Makes the `count`-th call from now of a function fail; 0 takes it back.
     pub(crate) fn fail_next(&mut self, name: &str, count: usize) {
-        if count == 0 {
-            self.failures.remove(name);
-        } else {
-            self.failures.insert(name.to_owned(), count);
-        }
+        self.failures.insert(name.to_owned(), count);
     }
 
     fn fails(&mut self, name: &str) -> bool {
-        let Some(count) = self.failures.get_mut(name) else {
+        let count = self.failures.get_mut(name);
+        let Some(count) = count.filter(|count| **count > 0) else {
             return false;
         };
         *count -= 1;
-        let due = *count == 0;
-        if due {
-            self.failures.remove(name);
-        }
-        due
+        *count == 0
     }
 
     /// Gives the newest queue an asynchronous error, to be delivered at the next wait; false if there is no queue.
@@ -395,33 +388,4 @@ impl State {
         self.ticks += 10;
         self.ticks
     }
-}
-
-macro_rules! getter {
-    ($($name:ident: $variant:ident -> $ty:ty;)*) => {
-        impl State {$(
-            pub(crate) fn $name(&mut self, handle: Handle) -> Option<$ty> {
-                match self.object(handle)? {
-                    Object::$variant(value) => Some(value),
-                    _ => {
-                        self.fault();
-                        None
-                    }
-                }
-            }
-        )*}
-    };
-}
-getter! {
-    device: Device -> usize;
-    platform: Platform -> usize;
-    context: Context -> Context;
-    queue: Queue -> Queue;
-    event: Event -> Event;
-    selector: Selector -> Vec<(usize, i32)>;
-    device_vector: DeviceVector -> Vec<usize>;
-    platform_vector: PlatformVector -> Vec<usize>;
-    event_vector: EventVector -> Vec<[u64; 3]>;
-    bundle: Bundle -> Bundle;
-    kernel: Kernel -> Kernel;
 }

@@ -61,14 +61,14 @@ opaque! {
 pub type error_handler_callback = unsafe extern "C" fn(err_code: c_int);
 
 macro_rules! enumeration {
-    ($($(#[$doc:meta])* $name:ident($repr:ty) { $($(#[$value_doc:meta])* $constant:ident = $value:expr,)* })*) => {$(
+    ($($(#[$doc:meta])* $name:ident($repr:ty) { $($constant:ident = $value:expr, $doc_of_value:literal;)* })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(transparent)]
         pub struct $name(pub $repr);
 
         impl $name {
-            $($(#[$value_doc])* pub const $constant: Self = Self($value);)*
+            $(#[doc = $doc_of_value] pub const $constant: Self = Self($value);)*
         }
 
         impl core::fmt::Debug for $name {
@@ -85,191 +85,117 @@ macro_rules! enumeration {
 enumeration! {
     /// The kind of a USM pointer in a context.
     DPCTLSyclUSMType(c_uint) {
-        /// Not a USM pointer of the context.
-        UNKNOWN = 0,
-        /// Device USM.
-        DEVICE = 1,
-        /// Shared USM.
-        SHARED = 2,
-        /// Host USM.
-        HOST = 3,
+        UNKNOWN = 0, "Not a USM pointer of the context.";
+        DEVICE = 1, "Device USM.";
+        SHARED = 2, "Shared USM.";
+        HOST = 3, "Host USM.";
     }
 
     /// The SYCL backend of an object. The values are bits that may be combined with [`DPCTLSyclDeviceType`] into the
     /// `device_identifier` of the device manager.
     DPCTLSyclBackendType(c_uint) {
-        /// A backend this interface has no name for.
-        UNKNOWN = 0,
-        /// CUDA.
-        CUDA = 1 << 16,
-        /// oneAPI Level Zero.
-        LEVEL_ZERO = 1 << 17,
-        /// OpenCL.
-        OPENCL = 1 << 18,
-        /// HIP.
-        HIP = 1 << 19,
-        /// Every backend; only for a `device_identifier`.
-        ALL = 0x1f << 16,
+        UNKNOWN = 0, "A backend this interface has no name for.";
+        CUDA = 1 << 16, "CUDA.";
+        LEVEL_ZERO = 1 << 17, "oneAPI Level Zero.";
+        OPENCL = 1 << 18, "OpenCL.";
+        HIP = 1 << 19, "HIP.";
+        ALL = 0x1f << 16, "Every backend; only for a `device_identifier`.";
     }
 
     /// The type of a device. The values are bits that may be combined with [`DPCTLSyclBackendType`].
     DPCTLSyclDeviceType(c_uint) {
-        /// A type this interface has no name for.
-        UNKNOWN = 0,
-        /// An accelerator.
-        ACCELERATOR = 1 << 0,
-        /// Whatever the runtime prefers; only for a `device_identifier`.
-        AUTOMATIC = 1 << 1,
-        /// A CPU.
-        CPU = 1 << 2,
-        /// A device with fixed functions.
-        CUSTOM = 1 << 3,
-        /// A GPU.
-        GPU = 1 << 4,
-        /// Every type; only for a `device_identifier`.
-        ALL = 0x3f,
+        UNKNOWN = 0, "A type this interface has no name for.";
+        ACCELERATOR = 1 << 0, "An accelerator.";
+        AUTOMATIC = 1 << 1, "Whatever the runtime prefers; only for a `device_identifier`.";
+        CPU = 1 << 2, "A CPU.";
+        CUSTOM = 1 << 3, "A device with fixed functions.";
+        GPU = 1 << 4, "A GPU.";
+        ALL = 0x3f, "Every type; only for a `device_identifier`.";
     }
 
     /// A capability of a device, as `sycl::aspect`.
     DPCTLSyclAspectType(c_uint) {
-        /// The host device of SYCL 1.2.1.
-        HOST = 0,
-        /// A CPU device.
-        CPU = 1,
-        /// A GPU device.
-        GPU = 2,
-        /// An accelerator device.
-        ACCELERATOR = 3,
-        /// A custom device.
-        CUSTOM = 4,
-        /// Kernels may use `sycl::half`.
-        FP16 = 5,
-        /// Kernels may use `double`.
-        FP64 = 6,
-        /// 64-bit atomic operations.
-        ATOMIC64 = 7,
-        /// Images.
-        IMAGE = 8,
-        /// Kernels can be compiled at run time.
-        ONLINE_COMPILER = 9,
-        /// Kernels can be linked at run time.
-        ONLINE_LINKER = 10,
-        /// Queues can record times.
-        QUEUE_PROFILING = 11,
-        /// Device USM.
-        USM_DEVICE_ALLOCATIONS = 12,
-        /// Host USM.
-        USM_HOST_ALLOCATIONS = 13,
-        /// Shared USM.
-        USM_SHARED_ALLOCATIONS = 14,
-        /// Any memory of the process works as shared USM.
-        USM_SYSTEM_ALLOCATIONS = 15,
-        /// Atomic operations on host USM, concurrent with the host.
-        USM_ATOMIC_HOST_ALLOCATIONS = 16,
-        /// Atomic operations on shared USM, concurrent with the host.
-        USM_ATOMIC_SHARED_ALLOCATIONS = 17,
-        /// Kernels can be debugged from the host.
-        HOST_DEBUGGABLE = 18,
-        /// The device is emulated.
-        EMULATED = 19,
-        /// A component of a composite device.
-        IS_COMPONENT = 20,
-        /// A composite device.
-        IS_COMPOSITE = 21,
+        HOST = 0, "The host device of SYCL 1.2.1.";
+        CPU = 1, "A CPU device.";
+        GPU = 2, "A GPU device.";
+        ACCELERATOR = 3, "An accelerator device.";
+        CUSTOM = 4, "A custom device.";
+        FP16 = 5, "Kernels may use `sycl::half`.";
+        FP64 = 6, "Kernels may use `double`.";
+        ATOMIC64 = 7, "64-bit atomic operations.";
+        IMAGE = 8, "Images.";
+        ONLINE_COMPILER = 9, "Kernels can be compiled at run time.";
+        ONLINE_LINKER = 10, "Kernels can be linked at run time.";
+        QUEUE_PROFILING = 11, "Queues can record times.";
+        USM_DEVICE_ALLOCATIONS = 12, "Device USM.";
+        USM_HOST_ALLOCATIONS = 13, "Host USM.";
+        USM_SHARED_ALLOCATIONS = 14, "Shared USM.";
+        USM_SYSTEM_ALLOCATIONS = 15, "Any memory of the process works as shared USM.";
+        USM_ATOMIC_HOST_ALLOCATIONS = 16, "Atomic operations on host USM, concurrent with the host.";
+        USM_ATOMIC_SHARED_ALLOCATIONS = 17, "Atomic operations on shared USM, concurrent with the host.";
+        HOST_DEBUGGABLE = 18, "Kernels can be debugged from the host.";
+        EMULATED = 19, "The device is emulated.";
+        IS_COMPONENT = 20, "A component of a composite device.";
+        IS_COMPOSITE = 21, "A composite device.";
     }
 
     /// The resource by which a device is partitioned into sub-devices, `sycl::info::partition_affinity_domain`.
     DPCTLPartitionAffinityDomainType(c_uint) {
-        /// By nothing; no device is partitioned so.
-        NOT_APPLICABLE = 0,
-        /// Compute units of one NUMA node stay together.
-        NUMA = 1,
-        /// Compute units that share a level 4 cache stay together.
-        L4_CACHE = 2,
-        /// Compute units that share a level 3 cache stay together.
-        L3_CACHE = 3,
-        /// Compute units that share a level 2 cache stay together.
-        L2_CACHE = 4,
-        /// Compute units that share a level 1 cache stay together.
-        L1_CACHE = 5,
-        /// The first of the above by which the device can be partitioned.
-        NEXT_PARTITIONABLE = 6,
+        NOT_APPLICABLE = 0, "By nothing; no device is partitioned so.";
+        NUMA = 1, "Compute units of one NUMA node stay together.";
+        L4_CACHE = 2, "Compute units that share a level 4 cache stay together.";
+        L3_CACHE = 3, "Compute units that share a level 3 cache stay together.";
+        L2_CACHE = 4, "Compute units that share a level 2 cache stay together.";
+        L1_CACHE = 5, "Compute units that share a level 1 cache stay together.";
+        NEXT_PARTITIONABLE = 6, "The first of the above by which the device can be partitioned.";
     }
 
     /// A use of a peer's memory by a device, `sycl::ext::oneapi::peer_access`.
     DPCTLPeerAccessType(c_uint) {
-        /// Read and write it.
-        ACCESS_SUPPORTED = 0,
-        /// Use atomic operations on it.
-        ATOMICS_SUPPORTED = 1,
+        ACCESS_SUPPORTED = 0, "Read and write it.";
+        ATOMICS_SUPPORTED = 1, "Use atomic operations on it.";
     }
 
     /// Use of the cache of global memory.
     DPCTLGlobalMemCacheType(c_uint) {
-        /// The runtime does not report it.
-        INDETERMINATE = 0,
-        /// There is none.
-        NONE = 1,
-        /// Reads only.
-        READ_ONLY = 2,
-        /// Reads and writes.
-        READ_WRITE = 3,
+        INDETERMINATE = 0, "The runtime does not report it.";
+        NONE = 1, "There is none.";
+        READ_ONLY = 2, "Reads only.";
+        READ_WRITE = 3, "Reads and writes.";
     }
 
     /// How far a command is.
     DPCTLSyclEventStatusType(c_uint) {
-        /// The runtime does not report it.
-        UNKNOWN = 0,
-        /// Submitted, not started.
-        SUBMITTED = 1,
-        /// Running.
-        RUNNING = 2,
-        /// Finished.
-        COMPLETE = 3,
+        UNKNOWN = 0, "The runtime does not report it.";
+        SUBMITTED = 1, "Submitted, not started.";
+        RUNNING = 2, "Running.";
+        COMPLETE = 3, "Finished.";
     }
 
     /// Properties of a queue, as bits.
     DPCTLQueuePropertyType(c_int) {
-        /// Out of order, times not recorded.
-        DEFAULT_PROPERTY = 0,
-        /// Events record times.
-        ENABLE_PROFILING = 1 << 0,
-        /// Commands run in the order of submission.
-        IN_ORDER = 1 << 1,
+        DEFAULT_PROPERTY = 0, "Out of order, times not recorded.";
+        ENABLE_PROFILING = 1 << 0, "Events record times.";
+        IN_ORDER = 1 << 1, "Commands run in the order of submission.";
     }
 
     /// The type of a kernel argument that a pointer leads to.
     DPCTLKernelArgType(c_uint) {
-        /// An `int8_t`.
-        INT8_T = 0,
-        /// A `uint8_t`.
-        UINT8_T = 1,
-        /// An `int16_t`.
-        INT16_T = 2,
-        /// A `uint16_t`.
-        UINT16_T = 3,
-        /// An `int32_t`.
-        INT32_T = 4,
-        /// A `uint32_t`.
-        UINT32_T = 5,
-        /// An `int64_t`.
-        INT64_T = 6,
-        /// A `uint64_t`.
-        UINT64_T = 7,
-        /// A `float`.
-        FLOAT32_T = 8,
-        /// A `double`.
-        FLOAT64_T = 9,
-        /// The element is the USM pointer itself.
-        VOID_PTR = 10,
-        /// An [`MDLocalAccessor`].
-        LOCAL_ACCESSOR = 11,
-        /// The element is a number of bytes of local memory; not in every build of the library.
-        WORK_GROUP_MEMORY = 12,
-        /// An argument as bytes; not in every build of the library.
-        RAW_KERNEL_ARG = 13,
-        /// An argument of no type listed here.
-        UNSUPPORTED = 14,
+        INT8_T = 0, "An `int8_t`.";
+        UINT8_T = 1, "A `uint8_t`.";
+        INT16_T = 2, "An `int16_t`.";
+        UINT16_T = 3, "A `uint16_t`.";
+        INT32_T = 4, "An `int32_t`.";
+        UINT32_T = 5, "A `uint32_t`.";
+        INT64_T = 6, "An `int64_t`.";
+        UINT64_T = 7, "A `uint64_t`.";
+        FLOAT32_T = 8, "A `float`.";
+        FLOAT64_T = 9, "A `double`.";
+        VOID_PTR = 10, "The element is the USM pointer itself.";
+        LOCAL_ACCESSOR = 11, "An [`MDLocalAccessor`].";
+        WORK_GROUP_MEMORY = 12, "The element is a number of bytes of local memory; not in every build of the library.";
+        RAW_KERNEL_ARG = 13, "An argument as bytes; not in every build of the library.";
+        UNSUPPORTED = 14, "An argument of no type listed here.";
     }
 }
 

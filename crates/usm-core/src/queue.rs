@@ -33,6 +33,8 @@ struct Inner {
     /// The newest operation that was submitted through this value or a clone. Invariant Q1: the lock is held from before the
     /// submission until the event is stored, so that no older event replaces a newer one. A forked child has no pending operation.
     last: PerProcess<Mutex<Last>>,
+    /// Whether another library owns the stream.
+    is_external_stream: AtomicBool,
     /// Whether a runtime returned it as a default queue.
     is_default: AtomicBool,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
@@ -92,6 +94,7 @@ impl Queue {
             properties,
             is_known_elsewhere: AtomicBool::new(is_known_elsewhere),
             last: PerProcess::default(),
+            is_external_stream: AtomicBool::new(false),
             is_default: AtomicBool::new(false),
             attached: ForkOnce::new(),
         };
@@ -152,7 +155,15 @@ impl Queue {
         // SAFETY: the handle is live (H1); the caller's promises 1 and 2.
         let raw = unsafe { backend.queue_on_stream(device.raw(), stream.max(LEGACY_STREAM)) }?;
         // SAFETY: a fresh handle of this backend.
-        unsafe { Self::from_raw(backend, raw) }
+        let queue = unsafe { Self::from_raw(backend, raw) }?;
+        queue.inner.is_external_stream.store(true, Ordering::Release);
+        Ok(queue)
+    }
+
+    /// Whether the queue is [on a stream of another library](Self::from_cuda_stream), so that nothing may keep it longer than its memory.
+    #[must_use]
+    pub fn is_external_stream(&self) -> bool {
+        self.inner.is_external_stream.load(Ordering::Acquire)
     }
 
     /// The `CUstream` of the queue for code that submits to it, as long as the queue lives; `None` where queues are no streams.

@@ -327,6 +327,9 @@ fn every_failure_is_an_error_that_leaves_nothing_behind() {
             context: context.clone(),
         };
         for (name, scenario) in SCENARIOS {
+            if name.starts_with("sub-devices") && device.info().max_sub_devices == 0 {
+                continue;
+            }
             let mut failed = Vec::new();
             let once: fn(usize) -> Fault = Fault::at;
             for (arm, is_once) in [(once, true), (Fault::from, false)] {

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, UsmArray};
 
-use crate::errors::type_name;
+use crate::errors::{in_place_of, type_name, wrong_type};
 use crate::interrupt::{self, Pass};
 
 /// A buffer, held as long as this lives.
@@ -33,10 +33,10 @@ impl HostBuffer {
             return Ok(Self { view });
         }
         let error = PyErr::fetch(object.py());
-        Err(PyTypeError::new_err(format!(
+        Err(type_error!(
             "{name}: found {}, allowed is an object with the buffer protocol ({error})",
             type_name(object)
-        )))
+        ))
     }
 
     pub(crate) fn address(&self) -> usize {
@@ -127,7 +127,7 @@ impl HostBytes {
         if buffer.is_c_contiguous() {
             return Ok(Self { buffer });
         }
-        Err(PyValueError::new_err(format!("{name}: found a strided buffer, allowed is a C-contiguous one")))
+        Err(value_error!("{name}: found a strided buffer, allowed is a C-contiguous one"))
     }
 
     /// The bytes of an operand that is no USM memory.
@@ -253,13 +253,8 @@ impl HostBytes {
 }
 
 fn no_operand(name: &str, object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
-    if !error.is_instance_of::<PyTypeError>(object.py()) {
-        return error;
-    }
-    PyTypeError::new_err(format!(
-        "{name}: found {}, allowed are USM memory (such as usm.memory._Memory) and objects with the buffer protocol",
-        type_name(object)
-    ))
+    let allowed = "are USM memory (such as usm.memory._Memory) and objects with the buffer protocol";
+    in_place_of::<PyTypeError>(object.py(), |_| wrong_type(name, object, allowed))(error)
 }
 
 /// The bytes from the lowest to the highest item of a buffer, gaps included.

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyAttributeError, PyBufferError, PyException, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError,
-    PyTypeError, PyValueError, PyZeroDivisionError,
+    PyAttributeError, PyBufferError, PyException, PyIndexError, PyKeyboardInterrupt, PyMemoryError,
+    PyOverflowError, PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use usm_array::dlpack::DlpackError;
@@ -33,6 +33,16 @@ create_exception!(usm, USMAllocationError, PyMemoryError, "The runtime did not g
 
 // Of two built-in exceptions, which a class made here cannot be.
 pyo3::import_exception!(usm.tensor._errors, AxisError);
+
+/// A `TypeError` with a formatted text.
+macro_rules! type_error {
+    ($($text:tt)*) => { pyo3::exceptions::PyTypeError::new_err(format!($($text)*)) };
+}
+
+/// A `ValueError` with a formatted text.
+macro_rules! value_error {
+    ($($text:tt)*) => { pyo3::exceptions::PyValueError::new_err(format!($($text)*)) };
+}
 
 /// What host code does with device memory instead.
 pub(crate) const DEVICE_HINT: &str = "USM-device memory is not accessible to host code; copy it to the host with \
@@ -66,7 +76,7 @@ impl<T, E: ToPyErr> OrRaise<T> for Result<T, E> {
 
 impl<T, E: std::fmt::Display> OrValueError<T> for Result<T, E> {
     fn or_value_error(self, key: &str) -> PyResult<T> {
-        self.map_err(|error| PyValueError::new_err(format!("{key}: {error}")))
+        self.map_err(|error| value_error!("{key}: {error}"))
     }
 }
 
@@ -181,17 +191,30 @@ pub(crate) fn queues_differ(
     )
 }
 
-/// Another exception for a device that does not exist: that of the object which was to be made from it.
-pub(crate) fn instead<E: PyTypeInfo>(py: Python<'_>) -> impl Fn(PyErr) -> PyErr {
-    move |error| match error.is_instance_of::<SyclDeviceCreationError>(py) {
-        true => PyErr::new::<E, _>(error.value(py).to_string()),
+/// Another exception, made from the text of one of class `E`; exceptions of other classes stay as they are.
+pub(crate) fn in_place_of<E: PyTypeInfo>(
+    py: Python<'_>,
+    make: impl Fn(String) -> PyErr,
+) -> impl Fn(PyErr) -> PyErr {
+    move |error| match error.is_instance_of::<E>(py) {
+        true => make(error.value(py).to_string()),
         false => error,
     }
+}
+
+/// Another exception for a device that does not exist: that of the object which was to be made from it.
+pub(crate) fn instead<E: PyTypeInfo>(py: Python<'_>) -> impl Fn(PyErr) -> PyErr {
+    in_place_of::<SyclDeviceCreationError>(py, PyErr::new::<E, String>)
 }
 
 /// The name of an object's type, for messages.
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
+/// The refusal of an argument by its type; `allowed` begins with "is" or "are".
+pub(crate) fn wrong_type(name: &str, object: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
+    type_error!("{name}: found {}, allowed {allowed}", type_name(object))
 }
 
 /// A `TypeError` or `ValueError` with another text; other exceptions stay as they are.

@@ -1,7 +1,7 @@
 //! Functions of the package `usm` that tell what is there, backends and live memory; and how many threads may work.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use usm_array::usm_core::{BackendState, Runtime};
 use usm_array::usm_memory::{live_allocations as live_memory, live_borrows};
 use usm_array::{num_threads, set_num_threads as set_limit};
@@ -56,11 +56,7 @@ pub(crate) fn backends(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 #[pyfunction]
 pub(crate) fn live_allocations(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let live = live_memory();
-    let dict = PyDict::new(py);
-    dict.set_item("count", live.count)?;
-    dict.set_item("bytes", live.bytes)?;
-    dict.set_item("borrowed", live_borrows())?;
-    Ok(dict)
+    [("count", live.count), ("bytes", live.bytes), ("borrowed", live_borrows())].into_py_dict(py)
 }
 
 /// set_num_threads(limit)

@@ -27,6 +27,8 @@ macro_rules! intern {
 }
 
 #[macro_use]
+mod errors;
+#[macro_use]
 mod facts;
 
 mod buffer_export;
@@ -34,7 +36,6 @@ mod buffer_import;
 mod builtin;
 mod called;
 mod doctor;
-mod errors;
 mod extension;
 mod flight;
 mod functions;

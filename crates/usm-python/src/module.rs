@@ -49,8 +49,7 @@ pub mod _usm {
     use crate::queue::from_cuda_stream;
     #[pymodule_export]
     use crate::selection::{
-        get_composite_devices, get_device_cached_queue, get_devices, get_num_devices, get_platforms,
-        has_accelerator_devices, has_cpu_devices, has_gpu_devices, lsplatform, select_accelerator_device,
+        get_device_cached_queue, get_devices, get_platforms, lsplatform, select_accelerator_device,
         select_cpu_device, select_default_device, select_device_with_aspects, select_gpu_device,
     };
     #[pymodule_export]

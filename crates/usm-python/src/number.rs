@@ -1,11 +1,11 @@
-//! Python integers as Rust ones, with errors that name what they are about.
+//! Python integers as Rust ones, sequences and words, with errors that name what they are about.
 
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
 
 use crate::called;
-use crate::errors::type_name;
+use crate::errors::wrong_type;
 
 /// Characters of an integer that a message shows.
 const MAX_SHOWN: usize = 40;
@@ -17,11 +17,11 @@ where
 {
     let py = object.py();
     if object.is_instance_of::<PyBool>() {
-        return Err(wrong_type(name, object));
+        return Err(wrong_type(name, object, "is an integer"));
     }
     called::python(py, || object.extract()).map_err(|error: PyErr| {
         if error.is_instance_of::<PyTypeError>(py) {
-            return wrong_type(name, object);
+            return wrong_type(name, object, "is an integer");
         }
         if !error.is_instance_of::<PyOverflowError>(py) {
             return error; // raised by the object's own code
@@ -32,12 +32,8 @@ where
         if short.len() < shown.len() {
             short.push('…');
         }
-        PyValueError::new_err(format!("{name}: found {short}, which is out of range for {}", range_of::<T>()))
+        value_error!("{name}: found {short}, which is out of range for {}", range_of::<T>())
     })
-}
-
-fn wrong_type(name: &str, object: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("{name}: found {}, allowed is an integer", type_name(object)))
 }
 
 fn range_of<T>() -> &'static str {
@@ -55,10 +51,7 @@ pub(crate) fn sequence<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<
     }
     match object.cast::<PyList>() {
         Ok(list) => Ok(list.iter().collect()),
-        Err(_) => Err(PyTypeError::new_err(format!(
-            "{name}: found {}, allowed is a tuple or list",
-            type_name(object)
-        ))),
+        Err(_) => Err(wrong_type(name, object, "is a tuple or list")),
     }
 }
 
@@ -93,4 +86,14 @@ where
 /// How messages call an item of a sequence.
 pub(crate) fn item(name: &str, i: usize) -> String {
     format!("{name}[{i}]")
+}
+
+/// What one of several words means.
+pub(crate) fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> PyResult<T> {
+    words.iter().find(|(word, _)| *word == text).map(|&(_, meaning)| meaning).ok_or_else(|| {
+        let words = words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        let words =
+            words.rsplit_once(", ").map_or(words.clone(), |(first, last)| format!("{first} and {last}"));
+        value_error!("{name}: found {text:?}, allowed are {words}")
+    })
 }

@@ -1,6 +1,5 @@
 //! Arrays, where they are, and memory: what these objects hold. Their methods are in `tensor` and `memory`.
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use pyo3::prelude::*;
@@ -50,7 +49,7 @@ impl UsmNdarray {
 
     /// Those that have been asked for.
     pub(crate) fn attributes(&self) -> &Attributes {
-        self.attributes.get_or_init(|| Box::new(Attributes::new()))
+        self.attributes.get_or_init(Box::default)
     }
 
     /// The array.
@@ -69,6 +68,7 @@ impl UsmNdarray {
 /// others again and again.
 ///
 /// None of them refers to another Python object that could refer back, so the collector need not know of them.
+#[derive(Debug, Default)]
 pub(crate) struct Attributes {
     shape: ForkOnce<Py<PyTuple>>,
     strides: ForkOnce<Py<PyTuple>>,
@@ -76,10 +76,6 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
-    const fn new() -> Self {
-        Self { shape: ForkOnce::new(), strides: ForkOnce::new(), device: ForkOnce::new() }
-    }
-
     pub(crate) fn shape<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
         let make = || PyTuple::new(py, array.shape()).map(Bound::unbind);
         self.shape.get_or_try_init(make).map(|shape| shape.bind(py).clone())
@@ -93,12 +89,6 @@ impl Attributes {
     pub(crate) fn device<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDevice>> {
         let make = || Py::new(py, PyDevice::of(array.queue()));
         self.device.get_or_try_init(make).map(|device| device.bind(py).clone())
-    }
-}
-
-impl fmt::Debug for Attributes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Attributes")
     }
 }
 

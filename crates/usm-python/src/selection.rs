@@ -1,26 +1,16 @@
 //! Functions of the package `usm` that list and choose platforms, devices and default queues.
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use usm_array::usm_core::{Aspects, Device, DeviceType};
+use usm_array::usm_core::{Aspects, DeviceType};
 
 use crate::errors::{OrRaise, type_name};
 use crate::number::sequence;
-use crate::sycl::runtime;
 use crate::sycl::{
     Selection, SyclPlatform, cached_queue, describe_platform, device_object, device_objects, print,
-    queue_object, verbosity as verbosity_of,
+    queue_object, runtime, verbosity as verbosity_of,
 };
-
-fn selected(
-    py: Python<'_>,
-    backend: Option<&Bound<'_, PyAny>>,
-    device_type: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<Device>> {
-    let selection = Selection::parse(backend, device_type)?;
-    Ok(runtime::devices(py)?.into_iter().filter(|device| selection.has(device)).collect())
-}
 
 /// get_devices(backend="all", device_type="all")
 ///
@@ -37,24 +27,8 @@ pub(crate) fn get_devices<'py>(
     backend: Option<&Bound<'py, PyAny>>,
     device_type: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    device_objects(py, selected(py, backend, device_type)?)
-}
-
-/// get_num_devices(backend="all", device_type="all")
-///
-/// Number of root devices of a backend and type; see get_devices.
-///
-/// >>> import usm
-/// >>> usm.get_num_devices() == len(usm.get_devices())
-/// True
-#[pyfunction]
-#[pyo3(signature = (backend=None, device_type=None), text_signature = "(backend='all', device_type='all')")]
-pub(crate) fn get_num_devices(
-    py: Python<'_>,
-    backend: Option<&Bound<'_, PyAny>>,
-    device_type: Option<&Bound<'_, PyAny>>,
-) -> PyResult<usize> {
-    Ok(selected(py, backend, device_type)?.len())
+    let selection = Selection::parse(backend, device_type)?;
+    device_objects(py, runtime::devices(py)?.into_iter().filter(|device| selection.has(device)))
 }
 
 /// get_platforms()
@@ -69,25 +43,6 @@ pub(crate) fn get_platforms(py: Python<'_>) -> PyResult<Vec<SyclPlatform>> {
     let runtime = runtime::get(py)?;
     let platforms = py.detach(|| runtime.platforms()).or_raise()?;
     Ok(platforms.into_iter().map(SyclPlatform::from_platform).collect())
-}
-
-/// get_composite_devices()
-///
-/// All composite devices: those that the SYCL runtime combines from several devices.
-///
-/// >>> import usm
-/// >>> all(device.has_aspect_is_composite for device in usm.get_composite_devices())
-/// True
-#[pyfunction]
-pub(crate) fn get_composite_devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
-    let runtime = runtime::get(py)?;
-    let found = py.detach(|| {
-        let platforms = runtime.platforms()?;
-        let devices: Result<Vec<_>, _> =
-            platforms.iter().map(|platform| platform.composite_devices()).collect();
-        devices.map(|devices| devices.concat())
-    });
-    device_objects(py, found.or_raise()?)
 }
 
 /// lsplatform(verbosity=0)
@@ -210,7 +165,7 @@ fn aspects(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<Aspects> {
     names.iter().enumerate().try_fold(Aspects::empty(), |set, (i, one)| {
         let Ok(text) = one.cast::<PyString>() else {
             let found = type_name(one);
-            return Err(PyTypeError::new_err(format!("{name}[{i}]: found {found}, allowed is a str")));
+            return Err(type_error!("{name}[{i}]: found {found}, allowed is a str"));
         };
         let text = text.to_string_lossy();
         // One name, where a text of none or several would be a set.
@@ -221,44 +176,4 @@ fn aspects(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<Aspects> {
             PyAttributeError::new_err(format!("{name}[{i}]: found {text:?}, allowed are {known}"))
         })
     })
-}
-
-fn has_type(py: Python<'_>, device_type: DeviceType) -> PyResult<bool> {
-    Ok(runtime::devices(py)?.iter().any(|device| device.info().device_type == device_type))
-}
-
-/// has_cpu_devices()
-///
-/// True when there is a CPU device, the host device included.
-///
-/// >>> import usm
-/// >>> usm.has_cpu_devices()
-/// True
-#[pyfunction]
-pub(crate) fn has_cpu_devices(py: Python<'_>) -> PyResult<bool> {
-    has_type(py, DeviceType::Cpu)
-}
-
-/// has_gpu_devices()
-///
-/// True when there is a GPU device.
-///
-/// >>> import usm
-/// >>> usm.has_gpu_devices() == (usm.get_num_devices(device_type="gpu") > 0)
-/// True
-#[pyfunction]
-pub(crate) fn has_gpu_devices(py: Python<'_>) -> PyResult<bool> {
-    has_type(py, DeviceType::Gpu)
-}
-
-/// has_accelerator_devices()
-///
-/// True when there is an accelerator.
-///
-/// >>> import usm
-/// >>> usm.has_accelerator_devices() == (usm.get_num_devices(device_type="accelerator") > 0)
-/// True
-#[pyfunction]
-pub(crate) fn has_accelerator_devices(py: Python<'_>) -> PyResult<bool> {
-    has_type(py, DeviceType::Accelerator)
 }

@@ -17,8 +17,16 @@ const PYTHON_SETTINGS: [&str; 9] = [
     "VIRTUAL_ENV",
 ];
 
-/// Variables that make our tests strict. The command sets them, not its caller.
-const TEST_SETTINGS: [&str; 3] = ["USM_REQUIRE_PEERS", "USM_REQUIRE_SYCL", "USM_TEST_NO_SYCL"];
+/// Variables that make our tests strict or choose their device. The command sets them, not its caller.
+const TEST_SETTINGS: [&str; 7] = [
+    "USM_CUDA",
+    "USM_CUDA_DRIVER",
+    "USM_DEFAULT_DEVICE",
+    "USM_REQUIRE_CUDA",
+    "USM_REQUIRE_PEERS",
+    "USM_REQUIRE_SYCL",
+    "USM_TEST_NO_SYCL",
+];
 
 /// The names among `present` that children must not see.
 pub(super) fn unwanted(present: impl Iterator<Item = OsString>) -> Vec<OsString> {

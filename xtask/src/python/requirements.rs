@@ -26,8 +26,8 @@ pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=8", "pytest-x
 /// in its wheels, so that no other registry is needed.
 pub(crate) const TYPES: &[&str] = &["mypy>=1.18", "basedpyright>=1.40"];
 
-/// What draws the report of the comparison.
-pub(crate) const REPORT: &[&str] = &["matplotlib>=3.10"];
+/// What draws the report of the comparison, and makes a page of its Markdown.
+pub(crate) const REPORT: &[&str] = &["markdown>=3.8", "matplotlib>=3.10"];
 
 /// The checker of the Python style. One minor version, since each formats a little differently.
 pub(crate) const STYLE: &[&str] = &["ruff>=0.17.5,<0.18"];

@@ -38,7 +38,7 @@ pub(crate) struct Options {
     /// A Python that has usm, NumPy, dpctl and dpnp, in place of a venv with a new wheel
     #[arg(long, value_name = "PYTHON")]
     installed: Option<PathBuf>,
-    /// Run criterion only, with this filter and these options
+    /// Measure the Rust cases whose name contains this by criterion, with the options that follow
     #[arg(last = true)]
     criterion: Vec<String>,
 }
@@ -46,8 +46,7 @@ pub(crate) struct Options {
 /// Runs what the options ask for.
 pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
     if !options.criterion.is_empty() {
-        let bench = project.cargo().args(["bench", "--locked", "-p", "usm-bench", "--benches", "--"]);
-        return openly(bench.args(&options.criterion));
+        return openly(project.command(rust(project)?).arg("--bench").args(&options.criterion));
     }
     let report = Venv::ensure(project, "venv-report")?;
     report.require(REPORT)?;

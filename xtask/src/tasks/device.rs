@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+
 use super::test::{DEVICE_LIBRARIES, WHEEL_TESTS};
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly, quietly};
@@ -9,7 +11,11 @@ use crate::python::{PYTEST, Venv};
 use crate::report::say;
 use crate::wheel;
 
-/// Runs or packs the tests, seen from the root.
+/// Variable with the path of a driver, and the file of the stand-in.
+pub(super) const DRIVER: &str = "USM_CUDA_DRIVER";
+pub(super) const STAND_IN: &str = "libcuda_loopback.so";
+
+/// Runs the packed tests, seen from the root.
 const RUNNER: &str = "tests/packed/run.py";
 /// The folder and its archive, in the build directory.
 const FOLDER: &str = "packed";
@@ -17,12 +23,25 @@ const ARCHIVE: &str = "packed.tar.xz";
 /// The programs are built here, in the build directory.
 const BUILD: &str = "packed-build";
 
-/// Runs the tests on the CUDA device of this machine.
-pub(crate) fn run(project: &Project) -> Outcome<()> {
+/// A CUDA device for tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// The first GPU.
+    Cuda,
+    /// The stand-in of the driver, `cuda-loopback`.
+    CudaStandIn,
+}
+
+/// Runs the tests on a CUDA device.
+pub(crate) fn run(project: &Project, kind: Kind) -> Outcome<()> {
     let folder = pack(project)?;
     let venv = Venv::ensure(project, "venv-cuda")?;
     venv.require(PYTEST)?;
-    openly(venv.python().arg(folder.join("run.py")))
+    let tests = venv.python().arg(folder.join("run.py"));
+    openly(match kind {
+        Kind::Cuda => tests,
+        Kind::CudaStandIn => tests.env(DRIVER, folder.join("rust").join(STAND_IN)),
+    })
 }
 
 /// Leaves an archive with all that a machine with a GPU needs, next to Python and pytest.

@@ -7,6 +7,7 @@ use std::thread::available_parallelism;
 use xshell::Cmd;
 
 use super::demo::EXAMPLE;
+use super::device::{DRIVER, STAND_IN};
 use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
 use crate::python::{HEAVY_PEERS, PEERS, PYTEST, SYCL, TYPES, Venv};
@@ -58,6 +59,9 @@ const OVER_MEMORY: &str = "package(usm-memory) | package(usm-array)";
 
 /// The most processes of pytest: each starts the SYCL runtime, with as many threads as there are cores.
 const MAX_PROCESSES: usize = 4;
+
+/// `0` keeps a GPU of this machine out of tests that expect a default device of SYCL or of the host.
+const CUDA: &str = "USM_CUDA";
 
 /// Takes the short cut away, so that the path of other devices is tested.
 const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
@@ -153,7 +157,12 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
         venv.require(PYTEST)?;
         Ok(venv)
     })?;
-    steps.step("Rust tests", || openly(require_sycl(tests(project).args(ALL_BUT_PYTHON), &sycl)))?;
+    // Tests over all backends have a CUDA device, too.
+    let stand_in = project.target().join("debug/deps").join(STAND_IN);
+    steps.step("Rust tests", || {
+        let tests = tests(project).args(ALL_BUT_PYTHON).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
+        openly(require_sycl(tests, &sycl))
+    })?;
     steps.step("Rust tests with queues for all device memory", || {
         let tests = tests_of(project, OVER_MEMORY).args(ALL_BUT_PYTHON).env(STRICT_DEVICE, "1");
         openly(require_sycl(tests, &sycl))
@@ -175,6 +184,10 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
         let wheel = wheel::build_extension(project)?;
         sycl.install_other_wheel(&wheel)?;
         bare.install_other_wheel(&wheel)
+    })?;
+    steps.step("pytest on the stand-in of the CUDA driver", || {
+        let pytest = core(project, &bare).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1").env(CUDA, "1");
+        elsewhere(project, without_sycl(pytest).args(["-m", "not lengthy"]))
     })?;
     for (name, tests) in [("pytest", WHEEL_TESTS), ("pytest of the extension", EXTENSION_TESTS)] {
         steps.step(&format!("{name} with SYCL"), || {
@@ -285,7 +298,7 @@ fn pytest_on<'p>(venv: &Venv<'p>) -> Cmd<'p> {
     let processes = available_parallelism().map_or(1, NonZero::get).min(MAX_PROCESSES);
     let pytest = venv.python().args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
     let pytest = pytest.args(["--dist", "worksteal", "-n", &processes.to_string()]);
-    pytest.env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1")
+    pytest.env("PYTHONSAFEPATH", "1").env("PYTHONDONTWRITEBYTECODE", "1").env(CUDA, "0")
 }
 
 /// Runs a command in an empty folder, so that only the installed wheel can be imported.

@@ -21,11 +21,10 @@ fn free(mut state: Locked, call: &str, start: usize, kinds: &[BlockKind]) -> Out
     if !kinds.contains(&block.kind) {
         return Err(Code::INVALID_VALUE.fault(format!("{call}: {start:#x} is {:?} memory", block.kind)));
     }
-    // Memory of a pool is freed without a wait.
-    if let Some(point) = state.memory.unknown_uses(&state.streams, start) {
+    state = wait(state, |state| state.streams.is_idle());
+    // The real driver does not wait before it frees memory of a pool.
+    if let Some(point) = state.memory.unknown_use(&state.streams, start) {
         state.fault(format!("{call}: {start:#x} is freed, but its use by {point:?} may be under way"));
-    } else {
-        state = wait(state, |state| state.streams.is_idle());
     }
     state.memory.remove(start);
     Ok(())

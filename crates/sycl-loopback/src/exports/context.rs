@@ -3,8 +3,7 @@
 use std::ffi::c_int;
 
 use super::export;
-use crate::devices::OPENCL;
-use crate::state::{Context, Handle, Handler, Kind, Object, State};
+use crate::state::{Context, Handle, Handler, Object, State};
 
 /// The default context of a device, the same each time.
 pub(super) fn default_of(device: usize) -> Context {
@@ -30,22 +29,10 @@ export! {
         one.then(|| new(state, devices))
     }
 
-    fn DPCTLContext_AreEq(state, first: Handle, second: Handle) -> bool {
-        Some(state.context(first)?.identity == state.context(second)?.identity)
-    }
-
-    fn DPCTLContext_Copy(state, context: Handle) -> Handle { state.copy(context, Kind::Context) }
-
     fn DPCTLContext_DeviceCount(state, context: Handle) -> usize { Some(state.context(context)?.devices.len()) }
 
     fn DPCTLContext_GetDevices(state, context: Handle) -> Handle {
         let devices = state.context(context)?.devices;
         Some(state.create(Object::DeviceVector(devices)))
     }
-
-    fn DPCTLContext_GetBackend(state, context: Handle) -> u32 { state.context(context).map(|_| OPENCL) }
-
-    fn DPCTLContext_Delete(state, context: Handle) { state.delete(context, Kind::Context) }
-
-    fn DPCTLContext_Hash(state, context: Handle) -> usize { Some(state.context(context)?.identity) }
 }

@@ -7,8 +7,8 @@ use crate::state::{Alignment, Kind, with};
 /// The live handles of a kind; `usize::MAX` for a number that is not a kind.
 #[unsafe(no_mangle)]
 extern "C" fn usm_loopback_live_handles(kind: c_int) -> usize {
-    let kind = Kind::ALL.into_iter().find(|known| *known as c_int == kind);
-    kind.map_or(usize::MAX, |kind| with(|state| state.live(kind)))
+    let kind = Kind::ALL.iter().find(|known| **known as c_int == kind);
+    kind.map_or(usize::MAX, |&kind| with(|state| state.live(kind)))
 }
 
 /// The handles and pointers that were misused so far.

@@ -2,9 +2,9 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::{context, export};
-use crate::devices::{DEVICES, Device, OPENCL, matching};
-use crate::state::{Handle, Kind, Object, State};
+use super::{context, elements, export};
+use crate::devices::{DEVICES, Device, matching};
+use crate::state::{Handle, Object, State};
 
 fn info(state: &mut State, device: Handle) -> Option<&'static Device> {
     let device = state.device(device)?;
@@ -26,8 +26,6 @@ pub(super) fn preferred(scores: &[(usize, i32)]) -> Option<usize> {
 }
 
 export! {
-    fn DPCTLDevice_Copy(state, device: Handle) -> Handle { state.copy(device, Kind::Device) }
-
     fn DPCTLDevice_Create(state) -> Handle {
         let scores: Vec<_> = DEVICES.iter().map(|device| device.score).enumerate().collect();
         Some(state.create(Object::Device(preferred(&scores)?)))
@@ -37,10 +35,6 @@ export! {
         let device = preferred(&state.selector(selector)?)?;
         Some(state.create(Object::Device(device)))
     }
-
-    fn DPCTLDevice_Delete(state, device: Handle) { state.delete(device, Kind::Device) }
-
-    fn DPCTLDevice_GetBackend(state, device: Handle) -> u32 { info(state, device).map(|_| OPENCL) }
 
     fn DPCTLDevice_GetDeviceType(state, device: Handle) -> u32 { Some(info(state, device)?.device_type) }
 
@@ -77,12 +71,6 @@ export! {
         Some(aspects.checked_shr(aspect).unwrap_or(0) & 1 == 1)
     }
 
-    fn DPCTLDevice_AreEq(state, first: Handle, second: Handle) -> bool {
-        Some(state.device(first)? == state.device(second)?)
-    }
-
-    fn DPCTLDevice_Hash(state, device: Handle) -> usize { Some(state.device(device)? + 1) }
-
     fn DPCTLDevice_GetPlatform(state, device: Handle) -> Handle {
         let device = state.device(device)?;
         let platform = state.root(device);
@@ -115,22 +103,14 @@ export! {
     fn DPCTLDeviceVector_Create(state) -> Handle { Some(state.create(Object::DeviceVector(Vec::new()))) }
 
     fn DPCTLDeviceVector_CreateFromArray(state, len: usize, devices: *mut Handle) -> Handle {
-        let mut positions = Vec::new();
         if len > 0 && devices.is_null() {
             return None;
         }
-        for index in 0..len {
-            // SAFETY: the header's contract: `devices` has `len` elements.
-            let device = unsafe { devices.add(index) };
-            // SAFETY: the header's contract: the elements are initialised.
-            positions.push(state.device(unsafe { device.read() })?);
-        }
+        // SAFETY: the header's contract: `devices` has `len` elements.
+        let devices = unsafe { elements(devices, len) };
+        let positions = devices.into_iter().map(|device| state.device(device)).collect::<Option<_>>()?;
         Some(state.create(Object::DeviceVector(positions)))
     }
-
-    fn DPCTLDeviceVector_Delete(state, vector: Handle) { state.delete(vector, Kind::DeviceVector) }
-
-    fn DPCTLDeviceVector_Size(state, vector: Handle) -> usize { Some(state.device_vector(vector)?.len()) }
 
     fn DPCTLDeviceVector_GetAt(state, vector: Handle, index: usize) -> Handle {
         let device = *state.device_vector(vector)?.get(index)?;

@@ -1,8 +1,7 @@
 //! Events: every command is complete when its event exists.
 
-use super::export;
-use crate::devices::OPENCL;
-use crate::state::{Event, Handle, Kind, Object, with};
+use super::{export, getters};
+use crate::state::{Event, Handle, Object, with};
 
 /// `DPCTL_COMPLETE`.
 const COMPLETE: u32 = 3;
@@ -18,36 +17,24 @@ pub(super) fn deliver_error() {
 export! {
     fn DPCTLEvent_Create(state) -> Handle { Some(state.create(Object::Event(Event { times: [0; 3], after: Vec::new() }))) }
 
-    // Like the real library, this delivers no asynchronous error.
-    fn DPCTLEvent_Wait(state, event: Handle) { state.event(event).map(|_| ()) }
-
-    fn DPCTLEvent_Delete(state, event: Handle) { state.delete(event, Kind::Event) }
-
-    fn DPCTLEvent_Copy(state, event: Handle) -> Handle { state.copy(event, Kind::Event) }
-
-    fn DPCTLEvent_GetBackend(state, event: Handle) -> u32 { state.event(event).map(|_| OPENCL) }
-
-    fn DPCTLEvent_GetCommandExecutionStatus(state, event: Handle) -> u32 { state.event(event).map(|_| COMPLETE) }
-
-    fn DPCTLEvent_GetProfilingInfoSubmit(state, event: Handle) -> u64 { state.event(event).map(|event| event.times[0]) }
-
-    fn DPCTLEvent_GetProfilingInfoStart(state, event: Handle) -> u64 { state.event(event).map(|event| event.times[1]) }
-
-    fn DPCTLEvent_GetProfilingInfoEnd(state, event: Handle) -> u64 { state.event(event).map(|event| event.times[2]) }
-
     fn DPCTLEvent_GetWaitList(state, event: Handle) -> Handle {
         let after = state.event(event)?.after;
         Some(state.create(Object::EventVector(after)))
     }
 
-    fn DPCTLEventVector_Delete(state, vector: Handle) { state.delete(vector, Kind::EventVector) }
-
-    fn DPCTLEventVector_Size(state, vector: Handle) -> usize { Some(state.event_vector(vector)?.len()) }
-
     fn DPCTLEventVector_GetAt(state, vector: Handle, index: usize) -> Handle {
         let times = *state.event_vector(vector)?.get(index)?;
         Some(state.create(Object::Event(Event { times, after: Vec::new() })))
     }
+}
+
+getters! {
+    // Like the real library, this delivers no asynchronous error.
+    DPCTLEvent_Wait -> () = event: |_| ();
+    DPCTLEvent_GetCommandExecutionStatus -> u32 = event: |_| COMPLETE;
+    DPCTLEvent_GetProfilingInfoSubmit -> u64 = event: |event| event.times[0];
+    DPCTLEvent_GetProfilingInfoStart -> u64 = event: |event| event.times[1];
+    DPCTLEvent_GetProfilingInfoEnd -> u64 = event: |event| event.times[2];
 }
 
 #[unsafe(no_mangle)]

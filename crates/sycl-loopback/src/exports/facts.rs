@@ -1,6 +1,6 @@
 //! Facts of devices that kernels care about: work items, sub-groups, vectors, caches, clocks.
 
-use super::export;
+use super::{export, getters};
 use crate::state::Handle;
 
 export! {
@@ -9,8 +9,6 @@ export! {
         let most = state.facts(device)?.max_work_group;
         Some(state.array(&[most, most, 64]))
     }
-
-    fn DPCTLDevice_GetMaxNumSubGroups(state, device: Handle) -> u32 { state.device(device).map(|_| 64) }
 
     fn DPCTLDevice_GetSubGroupSizes(state, device: Handle, len: *mut usize) -> *mut usize {
         let device = state.device(device)?;
@@ -22,58 +20,37 @@ export! {
         unsafe { len.write(sizes.len()) };
         Some(state.array(sizes))
     }
+}
 
-    fn DPCTLDevice_GetSubGroupIndependentForwardProgress(state, device: Handle) -> bool {
-        state.device(device).map(|_| true)
-    }
-
-    fn DPCTLDevice_GetMaxReadImageArgs(state, device: Handle) -> u32 { state.device(device).map(|_| 128) }
-
-    fn DPCTLDevice_GetMaxWriteImageArgs(state, device: Handle) -> u32 { state.device(device).map(|_| 64) }
-
-    fn DPCTLDevice_GetImage2dMaxWidth(state, device: Handle) -> usize { state.device(device).map(|_| 8192) }
-
-    fn DPCTLDevice_GetImage2dMaxHeight(state, device: Handle) -> usize { state.device(device).map(|_| 4096) }
-
-    fn DPCTLDevice_GetImage3dMaxWidth(state, device: Handle) -> usize { state.device(device).map(|_| 2048) }
-
-    fn DPCTLDevice_GetImage3dMaxHeight(state, device: Handle) -> usize { state.device(device).map(|_| 1024) }
-
-    fn DPCTLDevice_GetImage3dMaxDepth(state, device: Handle) -> usize { state.device(device).map(|_| 512) }
-
-    fn DPCTLDevice_GetMaxClockFrequency(state, device: Handle) -> u32 { state.device(device).map(|_| 2000) }
-
-    fn DPCTLDevice_GetProfilingTimerResolution(state, device: Handle) -> usize { state.device(device).map(|_| 10) }
-
-    fn DPCTLDevice_GetGlobalMemCacheSize(state, device: Handle) -> u64 { state.device(device).map(|_| 1 << 20) }
-
-    fn DPCTLDevice_GetGlobalMemCacheLineSize(state, device: Handle) -> u32 { state.device(device).map(|_| 64) }
-
+getters! {
+    DPCTLDevice_GetMaxNumSubGroups -> u32 = device: |_| 64;
+    DPCTLDevice_GetSubGroupIndependentForwardProgress -> bool = device: |_| true;
+    DPCTLDevice_GetMaxReadImageArgs -> u32 = device: |_| 128;
+    DPCTLDevice_GetMaxWriteImageArgs -> u32 = device: |_| 64;
+    DPCTLDevice_GetImage2dMaxWidth -> usize = device: |_| 8192;
+    DPCTLDevice_GetImage2dMaxHeight -> usize = device: |_| 4096;
+    DPCTLDevice_GetImage3dMaxWidth -> usize = device: |_| 2048;
+    DPCTLDevice_GetImage3dMaxHeight -> usize = device: |_| 1024;
+    DPCTLDevice_GetImage3dMaxDepth -> usize = device: |_| 512;
+    DPCTLDevice_GetMaxClockFrequency -> u32 = device: |_| 2000;
+    DPCTLDevice_GetProfilingTimerResolution -> usize = device: |_| 10;
+    DPCTLDevice_GetGlobalMemCacheSize -> u64 = device: |_| 1 << 20;
+    DPCTLDevice_GetGlobalMemCacheLineSize -> u32 = device: |_| 64;
     // Reads and writes.
-    fn DPCTLDevice_GetGlobalMemCacheType(state, device: Handle) -> u32 { state.device(device).map(|_| 3) }
-}
-
-/// Widths that differ, so that a mix-up shows: 1 to 7 preferred, 11 to 17 native.
-macro_rules! widths {
-    ($($name:ident = $width:literal,)*) => {
-        export! {$(
-            fn $name(state, device: Handle) -> u32 { state.device(device).map(|_| $width) }
-        )*}
-    };
-}
-widths! {
-    DPCTLDevice_GetPreferredVectorWidthChar = 1,
-    DPCTLDevice_GetPreferredVectorWidthShort = 2,
-    DPCTLDevice_GetPreferredVectorWidthInt = 3,
-    DPCTLDevice_GetPreferredVectorWidthLong = 4,
-    DPCTLDevice_GetPreferredVectorWidthFloat = 5,
-    DPCTLDevice_GetPreferredVectorWidthDouble = 6,
-    DPCTLDevice_GetPreferredVectorWidthHalf = 7,
-    DPCTLDevice_GetNativeVectorWidthChar = 11,
-    DPCTLDevice_GetNativeVectorWidthShort = 12,
-    DPCTLDevice_GetNativeVectorWidthInt = 13,
-    DPCTLDevice_GetNativeVectorWidthLong = 14,
-    DPCTLDevice_GetNativeVectorWidthFloat = 15,
-    DPCTLDevice_GetNativeVectorWidthDouble = 16,
-    DPCTLDevice_GetNativeVectorWidthHalf = 17,
+    DPCTLDevice_GetGlobalMemCacheType -> u32 = device: |_| 3;
+    // Widths that differ, so that a mix-up shows: 1 to 7 preferred, 11 to 17 native.
+    DPCTLDevice_GetPreferredVectorWidthChar -> u32 = device: |_| 1;
+    DPCTLDevice_GetPreferredVectorWidthShort -> u32 = device: |_| 2;
+    DPCTLDevice_GetPreferredVectorWidthInt -> u32 = device: |_| 3;
+    DPCTLDevice_GetPreferredVectorWidthLong -> u32 = device: |_| 4;
+    DPCTLDevice_GetPreferredVectorWidthFloat -> u32 = device: |_| 5;
+    DPCTLDevice_GetPreferredVectorWidthDouble -> u32 = device: |_| 6;
+    DPCTLDevice_GetPreferredVectorWidthHalf -> u32 = device: |_| 7;
+    DPCTLDevice_GetNativeVectorWidthChar -> u32 = device: |_| 11;
+    DPCTLDevice_GetNativeVectorWidthShort -> u32 = device: |_| 12;
+    DPCTLDevice_GetNativeVectorWidthInt -> u32 = device: |_| 13;
+    DPCTLDevice_GetNativeVectorWidthLong -> u32 = device: |_| 14;
+    DPCTLDevice_GetNativeVectorWidthFloat -> u32 = device: |_| 15;
+    DPCTLDevice_GetNativeVectorWidthDouble -> u32 = device: |_| 16;
+    DPCTLDevice_GetNativeVectorWidthHalf -> u32 = device: |_| 17;
 }

@@ -1,11 +1,11 @@
 //! Kernel bundles and kernels: which of the known kernels a module names, and running them.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 
-use super::{export, memory, usm};
+use super::{elements, export, memory, text, usm};
 use crate::devices::{DEVICES, INTEL};
 use crate::kernels::{Argument, KNOWN, Launch, entry_points, functions};
-use crate::state::{Bundle, Handle, Kernel, Kind, Object, State};
+use crate::state::{Bundle, Handle, Kernel, Object, State};
 
 /// Work items in a sub-group, of every kernel.
 const SUB_GROUP_SIZE: usize = 16;
@@ -22,18 +22,6 @@ fn build(state: &mut State, context: Handle, device: Handle, names: Option<Vec<S
     names.as_ref()?;
     let kernels = (0..KNOWN.len()).filter_map(is_named).collect();
     Some(state.create(Object::Bundle(Bundle { context: context.identity, device, kernels })))
-}
-
-/// A zero-terminated string as text; `None` for NULL.
-///
-/// # Safety
-/// 1. `text` is NULL or a zero-terminated string.
-unsafe fn text(text: *const c_char) -> Option<String> {
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: the caller's promise 1.
-    unsafe { CStr::from_ptr(text) }.to_str().ok().map(str::to_owned)
 }
 
 fn find(state: &mut State, bundle: Handle, name: *const c_char) -> Option<Kernel> {
@@ -56,21 +44,6 @@ fn sub_groups(state: &mut State, kernel: Handle) -> Option<usize> {
     let knows = state.facts(device)?.vendor == INTEL;
     state.expect(knows)?;
     work_group_size(state, kernel)
-}
-
-/// The elements of an array of C.
-///
-/// # Safety
-/// 1. `start` has `count` initialised elements.
-unsafe fn elements<T: Copy>(start: *const T, count: usize) -> Vec<T> {
-    (0..count)
-        .map(|index| {
-            // SAFETY: the caller's promise 1.
-            let element = unsafe { start.add(index) };
-            // SAFETY: the caller's promise 1: the element is initialised.
-            unsafe { element.read() }
-        })
-        .collect()
 }
 
 /// The arguments of a function that submits, in the order of the headers.
@@ -154,14 +127,6 @@ export! {
     fn DPCTLKernelBundle_HasKernel(state, bundle: Handle, name: *const c_char) -> bool {
         Some(find(state, bundle, name).is_some())
     }
-
-    fn DPCTLKernelBundle_Delete(state, bundle: Handle) { state.delete(bundle, Kind::Bundle) }
-
-    fn DPCTLKernelBundle_Copy(state, bundle: Handle) -> Handle { state.copy(bundle, Kind::Bundle) }
-
-    fn DPCTLKernel_Delete(state, kernel: Handle) { state.delete(kernel, Kind::Kernel) }
-
-    fn DPCTLKernel_Copy(state, kernel: Handle) -> Handle { state.copy(kernel, Kind::Kernel) }
 
     fn DPCTLKernel_GetWorkGroupSize(state, kernel: Handle) -> usize { work_group_size(state, kernel) }
 

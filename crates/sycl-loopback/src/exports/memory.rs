@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use super::usm::block_of;
-use super::{export, queue};
+use super::{elements, export, queue};
 use crate::state::{Event, Handle, Object, Queue, State};
 
 /// `DPCTL_USM_DEVICE`.
@@ -40,13 +40,15 @@ pub(super) fn done(state: &mut State, queue: &Queue, after: Vec<[u64; 3]>) -> Ha
 
 /// The times of events; a fault for each that is not live.
 pub(super) fn times_of(state: &mut State, events: *const Handle, count: usize) -> Option<Vec<[u64; 3]>> {
-    let times = |index| {
-        // SAFETY: the header's contract: `events` has `count` elements.
-        let event = unsafe { events.add(index) };
-        // SAFETY: the header's contract: the elements are initialised.
-        state.event(unsafe { event.read() }).map(|event| event.times)
-    };
-    (0..count).map(times).collect()
+    // SAFETY: the header's contract: `events` has `count` elements.
+    let events = unsafe { elements(events, count) };
+    events.into_iter().map(|event| state.event(event).map(|event| event.times)).collect()
+}
+
+fn hint(state: &mut State, queue: Handle, pointer: *const c_void, count_bytes: usize) -> Option<Handle> {
+    let queue = state.queue(queue)?;
+    check(state, &queue, pointer, count_bytes)?;
+    Some(done(state, &queue, Vec::new()))
 }
 
 fn copy(
@@ -85,6 +87,23 @@ fn fill<T: Copy>(
     Some(done(state, &queue, Vec::new()))
 }
 
+macro_rules! fills {
+    ($($name:ident = $ty:ty;)*) => {
+        export! {$(
+            fn $name(state, queue: Handle, usm: *mut c_void, value: $ty, count: usize) -> Handle {
+                fill(state, queue, usm, value, count)
+            }
+        )*}
+    };
+}
+fills! {
+    DPCTLQueue_Memset = u8;
+    DPCTLQueue_Fill8 = u8;
+    DPCTLQueue_Fill16 = u16;
+    DPCTLQueue_Fill32 = u32;
+    DPCTLQueue_Fill64 = u64;
+}
+
 export! {
     fn DPCTLQueue_Memcpy(
         state, queue: Handle, destination: *mut c_void, source: *const c_void, count_bytes: usize,
@@ -101,17 +120,13 @@ export! {
     }
 
     fn DPCTLQueue_Prefetch(state, queue: Handle, pointer: *const c_void, count_bytes: usize) -> Handle {
-        let queue = state.queue(queue)?;
-        check(state, &queue, pointer, count_bytes)?;
-        Some(done(state, &queue, Vec::new()))
+        hint(state, queue, pointer, count_bytes)
     }
 
     fn DPCTLQueue_MemAdvise(
         state, queue: Handle, pointer: *const c_void, count_bytes: usize, _advice: c_int,
     ) -> Handle {
-        let queue = state.queue(queue)?;
-        check(state, &queue, pointer, count_bytes)?;
-        Some(done(state, &queue, Vec::new()))
+        hint(state, queue, pointer, count_bytes)
     }
 
     fn DPCTLQueue_SubmitBarrier(state, queue: Handle) -> Handle {
@@ -123,26 +138,6 @@ export! {
         let queue = state.queue(queue)?;
         let after = times_of(state, events, event_count)?;
         Some(done(state, &queue, after))
-    }
-
-    fn DPCTLQueue_Memset(state, queue: Handle, usm: *mut c_void, value: u8, count_bytes: usize) -> Handle {
-        fill(state, queue, usm, value, count_bytes)
-    }
-
-    fn DPCTLQueue_Fill8(state, queue: Handle, usm: *mut c_void, value: u8, count: usize) -> Handle {
-        fill(state, queue, usm, value, count)
-    }
-
-    fn DPCTLQueue_Fill16(state, queue: Handle, usm: *mut c_void, value: u16, count: usize) -> Handle {
-        fill(state, queue, usm, value, count)
-    }
-
-    fn DPCTLQueue_Fill32(state, queue: Handle, usm: *mut c_void, value: u32, count: usize) -> Handle {
-        fill(state, queue, usm, value, count)
-    }
-
-    fn DPCTLQueue_Fill64(state, queue: Handle, usm: *mut c_void, value: u64, count: usize) -> Handle {
-        fill(state, queue, usm, value, count)
     }
 
     fn DPCTLQueue_Fill128(state, queue: Handle, usm: *mut c_void, value: *mut u64, count: usize) -> Handle {

@@ -4,7 +4,7 @@
 //! be partitioned into by affinity; tiles reach each other's memory, and no other device reaches another's.
 
 use super::device::compute_units;
-use super::export;
+use super::{elements, export};
 use crate::state::{Handle, Object, State};
 
 /// `numa`.
@@ -62,14 +62,9 @@ export! {
         let device = state.device(device)?;
         // The real library reads the first count without asking.
         state.expect(len > 0 && !counts.is_null())?;
-        let mut values = Vec::new();
-        for index in 0..len {
-            // SAFETY: the header's contract: `counts` has `len` elements.
-            let count = unsafe { counts.add(index) };
-            // SAFETY: the header's contract: the elements are initialised.
-            values.push(unsafe { count.read() });
-        }
-        partition(state, device, &values)
+        // SAFETY: the header's contract: `counts` has `len` elements.
+        let counts = unsafe { elements(counts, len) };
+        partition(state, device, &counts)
     }
 
     fn DPCTLDevice_CreateSubDevicesByAffinity(state, device: Handle, domain: u32) -> Handle {

@@ -3,8 +3,7 @@
 use std::ffi::c_int;
 
 use super::{context, event, export};
-use crate::devices::OPENCL;
-use crate::state::{Context, Handle, Handler, Kind, Object, Queue, State, with};
+use crate::state::{Context, Handle, Handler, Object, Queue, State, with};
 
 const ENABLE_PROFILING: c_int = 1;
 const IN_ORDER: c_int = 2;
@@ -47,16 +46,6 @@ export! {
         new(state, context, device, handler, properties)
     }
 
-    fn DPCTLQueue_Delete(state, queue: Handle) { state.delete(queue, Kind::Queue) }
-
-    fn DPCTLQueue_Copy(state, queue: Handle) -> Handle { state.copy(queue, Kind::Queue) }
-
-    fn DPCTLQueue_AreEq(state, first: Handle, second: Handle) -> bool {
-        Some(state.queue(first)?.identity == state.queue(second)?.identity)
-    }
-
-    fn DPCTLQueue_GetBackend(state, queue: Handle) -> u32 { state.queue(queue).map(|_| OPENCL) }
-
     fn DPCTLQueue_GetContext(state, queue: Handle) -> Handle {
         let context = state.queue(queue)?.context;
         Some(state.create(Object::Context(context)))
@@ -70,8 +59,6 @@ export! {
     fn DPCTLQueue_IsInOrder(state, queue: Handle) -> bool { Some(state.queue(queue)?.properties & IN_ORDER != 0) }
 
     fn DPCTLQueue_HasEnableProfiling(state, queue: Handle) -> bool { Some(records_times(&state.queue(queue)?)) }
-
-    fn DPCTLQueue_Hash(state, queue: Handle) -> usize { Some(state.queue(queue)?.identity) }
 }
 
 #[unsafe(no_mangle)]

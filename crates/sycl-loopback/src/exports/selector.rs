@@ -1,10 +1,10 @@
 //! Device selectors: a score per device.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 
-use super::export;
+use super::{export, text};
 use crate::devices::{DEVICES, Device, filtered};
-use crate::state::{Handle, Kind, Object};
+use crate::state::{Handle, Object};
 
 /// Scores that accept the given devices and refuse all others.
 fn scores(accepts: impl Fn(usize, &Device) -> bool) -> Object {
@@ -25,16 +25,10 @@ export! {
     }
 
     fn DPCTLFilterSelector_Create(state, filter: *const c_char) -> Handle {
-        if filter.is_null() {
-            return None;
-        }
-        // SAFETY: the header's contract: `filter` is a zero-terminated string.
-        let filter = unsafe { CStr::from_ptr(filter) }.to_str().ok()?;
-        let devices = filtered(filter)?;
+        // SAFETY: the header's contract: `filter` is NULL or a zero-terminated string.
+        let devices = filtered(&unsafe { text(filter) }?)?;
         Some(state.create(scores(|index, _| devices.contains(&index))))
     }
-
-    fn DPCTLDeviceSelector_Delete(state, selector: Handle) { state.delete(selector, Kind::Selector) }
 
     fn DPCTLDeviceSelector_Score(state, selector: Handle, device: Handle) -> c_int {
         let scores = state.selector(selector)?;

@@ -75,31 +75,26 @@ pub(super) fn block_of(state: &State, address: usize) -> Option<(usize, Block)> 
     (address - start < block.size_bytes).then(|| (start, block.clone()))
 }
 
+macro_rules! allocations {
+    ($($plain:ident, $aligned:ident = $usm_type:ident;)*) => {
+        export! {$(
+            fn $plain(state, size_bytes: usize, queue: Handle) -> Handle {
+                allocate(state, $usm_type, 0, size_bytes, queue)
+            }
+
+            fn $aligned(state, alignment: usize, size_bytes: usize, queue: Handle) -> Handle {
+                allocate(state, $usm_type, alignment, size_bytes, queue)
+            }
+        )*}
+    };
+}
+allocations! {
+    DPCTLmalloc_shared, DPCTLaligned_alloc_shared = SHARED;
+    DPCTLmalloc_host, DPCTLaligned_alloc_host = HOST;
+    DPCTLmalloc_device, DPCTLaligned_alloc_device = DEVICE;
+}
+
 export! {
-    fn DPCTLmalloc_shared(state, size_bytes: usize, queue: Handle) -> Handle {
-        allocate(state, SHARED, 0, size_bytes, queue)
-    }
-
-    fn DPCTLaligned_alloc_shared(state, alignment: usize, size_bytes: usize, queue: Handle) -> Handle {
-        allocate(state, SHARED, alignment, size_bytes, queue)
-    }
-
-    fn DPCTLmalloc_host(state, size_bytes: usize, queue: Handle) -> Handle {
-        allocate(state, HOST, 0, size_bytes, queue)
-    }
-
-    fn DPCTLaligned_alloc_host(state, alignment: usize, size_bytes: usize, queue: Handle) -> Handle {
-        allocate(state, HOST, alignment, size_bytes, queue)
-    }
-
-    fn DPCTLmalloc_device(state, size_bytes: usize, queue: Handle) -> Handle {
-        allocate(state, DEVICE, 0, size_bytes, queue)
-    }
-
-    fn DPCTLaligned_alloc_device(state, alignment: usize, size_bytes: usize, queue: Handle) -> Handle {
-        allocate(state, DEVICE, alignment, size_bytes, queue)
-    }
-
     fn DPCTLfree_with_queue(state, usm: Handle, queue: Handle) {
         let context = state.queue(queue)?.context.identity;
         free(state, usm, context)

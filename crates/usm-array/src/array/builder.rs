@@ -41,11 +41,9 @@ impl UsmArray {
     /// Starts the construction of an array: without further arguments C-contiguous.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{BufferSource, Dtype, UsmArray};
+    /// use usm_array::{BufferSource, Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let source = BufferSource::Allocate { kind: UsmKind::Host, queue: &queue };
     /// let array = UsmArray::builder(&[2, 2], Dtype::U8)
     ///     .strides(Some(&[2, -1]))

@@ -61,11 +61,9 @@ impl UsmArray {
     /// strides are `None` exactly when the array is C-contiguous.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Dtype, UsmArray};
+    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::zeros(&queue, UsmKind::Shared, &[2, 3], Dtype::F32)?;
     /// let published = array.flip(None)?.interface()?;
     /// assert_eq!(published.address, array.address() as u64, "the offset leads to the last element");

@@ -32,11 +32,9 @@ use crate::layout::Layout;
 /// writable is a property of its buffer, so that no view can lose it.
 ///
 /// ```
-/// use usm_array::usm_core::{Runtime, UsmKind};
-/// use usm_array::{SliceItem, UsmArray};
+/// use usm_array::{SliceItem, UsmArray, usm_core::{Runtime, UsmKind}};
 ///
-/// let runtime = Runtime::global();
-/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
 /// // The Python expression array[:, ::-1].
 /// let backwards = SliceItem::Slice { start: None, stop: None, step: -1 };

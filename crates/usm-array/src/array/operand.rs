@@ -9,11 +9,9 @@ use crate::scalar::Scalar;
 /// Python number does: by its kind only, see [`WeakScalar`](crate::WeakScalar).
 ///
 /// ```
-/// use usm_array::usm_core::{Runtime, UsmKind};
-/// use usm_array::{Bool8, UsmArray};
+/// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
 ///
-/// let runtime = Runtime::global();
-/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[1_u8, 2, 3])?;
 /// let last = UsmArray::from_slice(&queue, UsmKind::Device, &[], &[3_i64])?;
 /// assert_eq!(array.equal(&last)?.to_vec::<Bool8>()?, [false, false, true].map(Bool8::from));
@@ -41,33 +39,15 @@ impl From<Scalar> for ArrayOrScalar<'_> {
     }
 }
 
-impl From<bool> for ArrayOrScalar<'_> {
-    fn from(value: bool) -> Self {
-        Self::Scalar(Scalar::Bool(value))
-    }
+macro_rules! scalars {
+    ($($value:ty => $kind:ident,)*) => {$(
+        impl From<$value> for ArrayOrScalar<'_> {
+            fn from(value: $value) -> Self {
+                Self::Scalar(Scalar::$kind(value.into()))
+            }
+        }
+    )*};
 }
 
-impl From<i128> for ArrayOrScalar<'_> {
-    fn from(value: i128) -> Self {
-        Self::Scalar(Scalar::Int(value))
-    }
-}
-
-// The type of literals without a suffix.
-impl From<i32> for ArrayOrScalar<'_> {
-    fn from(value: i32) -> Self {
-        Self::Scalar(Scalar::Int(value.into()))
-    }
-}
-
-impl From<f64> for ArrayOrScalar<'_> {
-    fn from(value: f64) -> Self {
-        Self::Scalar(Scalar::Float(value))
-    }
-}
-
-impl From<Complex64> for ArrayOrScalar<'_> {
-    fn from(value: Complex64) -> Self {
-        Self::Scalar(Scalar::Complex(value))
-    }
-}
+// `i32` is the type of literals without a suffix.
+scalars!(bool => Bool, i128 => Int, i32 => Int, f64 => Float, Complex64 => Complex,);

@@ -4,8 +4,7 @@ use super::CreateOptions;
 use super::generate::{generate_floating, generate_steps};
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
-use crate::error::CreateError;
-use crate::error::Result;
+use crate::error::{CreateError, Result};
 use crate::scalar::Scalar;
 
 impl CreateOptions<'_> {
@@ -17,11 +16,9 @@ impl CreateOptions<'_> {
     /// real number.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{CreateOptions, Dtype, Scalar};
+    /// use usm_array::{CreateOptions, Dtype, Scalar, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let new = CreateOptions::new(&queue, UsmKind::Device);
     /// let down = new.arange(Scalar::Int(5), Scalar::Int(0), Scalar::Int(-2))?;
     /// assert_eq!(down.to_vec::<i64>()?, [5, 3, 1]);

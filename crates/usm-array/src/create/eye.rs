@@ -10,11 +10,9 @@ impl CreateOptions<'_> {
     /// without a number of columns, and by default of real numbers.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{CreateOptions, Dtype};
+    /// use usm_array::{CreateOptions, Dtype, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let new = CreateOptions::new(&queue, UsmKind::Device).dtype(Some(Dtype::U8));
     /// assert_eq!(new.eye(2, Some(3), 1)?.to_vec::<u8>()?, [0, 1, 0, 0, 0, 1]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -9,8 +9,7 @@ use num_complex::{Complex32, Complex64};
 
 use crate::array::UsmArray;
 use crate::copy::compute;
-use crate::dtype::half_from_f64;
-use crate::dtype::{Dtype, Element};
+use crate::dtype::{Dtype, Element, half_from_f64};
 use crate::error::{Error, Result};
 use crate::layout::{Order, SliceItem};
 use crate::view::{bytes_of, zeroed_vec};

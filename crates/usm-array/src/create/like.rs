@@ -33,11 +33,9 @@ impl UsmArray {
     /// An array of the same shape, dtype, kind and queue, whose elements have no particular value.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Dtype, LikeOptions, UsmArray};
+    /// use usm_array::{Dtype, LikeOptions, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let model = UsmArray::zeros(&queue, UsmKind::Device, &[2, 3], Dtype::F32)?;
     /// let on_host = LikeOptions { kind: Some(UsmKind::Host), ..LikeOptions::default() };
     /// let like = model.transpose().empty_like(&on_host)?;

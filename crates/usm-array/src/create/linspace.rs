@@ -5,8 +5,7 @@ use super::arange::real;
 use super::generate::{generate_floating, generate_integers};
 use crate::array::UsmArray;
 use crate::dtype::WeakScalar;
-use crate::error::CreateError;
-use crate::error::{Error, Result};
+use crate::error::{CreateError, Error, Result};
 use crate::scalar::Scalar;
 
 impl CreateOptions<'_> {
@@ -17,11 +16,9 @@ impl CreateOptions<'_> {
     /// ends are integers.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{CreateOptions, Scalar};
+    /// use usm_array::{CreateOptions, Scalar, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let new = CreateOptions::new(&queue, UsmKind::Shared);
     /// let (start, stop) = (Scalar::Int(0), Scalar::Float(1.0));
     /// assert_eq!(new.linspace(start, stop, 5, true)?.to_vec::<f64>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);

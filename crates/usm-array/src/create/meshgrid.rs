@@ -1,8 +1,7 @@
 //! Coordinates of the points of a grid
 
 use crate::array::UsmArray;
-use crate::error::CreateError;
-use crate::error::Result;
+use crate::error::{CreateError, Result};
 use crate::layout::SliceItem;
 
 /// Which of the first two axes of a grid belongs to the first array of coordinates.
@@ -22,11 +21,9 @@ impl UsmArray {
     /// coordinates, otherwise read-only views of them.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Indexing, UsmArray};
+    /// use usm_array::{Indexing, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let x = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[1_u8, 2, 3])?;
     /// let y = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[10_u8, 20])?;
     /// let grid = UsmArray::meshgrid(&[&x, &y], Indexing::Xy, true)?;

@@ -4,8 +4,7 @@ use usm_memory::usm_core::{Queue, UsmKind};
 
 use crate::array::UsmArray;
 use crate::dtype::Element;
-use crate::error::CreateError;
-use crate::error::{Error, Result};
+use crate::error::{CreateError, Error, Result};
 
 /// Elements, or vectors, arrays and slices of such, to any depth.
 pub trait Nested {
@@ -113,11 +112,9 @@ impl UsmArray {
     /// A C-contiguous array of the elements of nested lists, with an axis for each depth.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::UsmArray;
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_nested(&queue, UsmKind::Device, &vec![[1_i32, 2, 3], [4, 5, 6]])?;
     /// assert_eq!(array.shape(), [2, 3]);
     /// let ragged = UsmArray::from_nested(&queue, UsmKind::Device, &vec![vec![1.0, 2.0], vec![3.0]]);

@@ -12,11 +12,9 @@ impl CreateOptions<'_> {
     /// Real numbers in an array of integers are cut off as by [`astype`](UsmArray::astype); integers must fit.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{CreateOptions, Dtype, Scalar};
+    /// use usm_array::{CreateOptions, Dtype, Scalar, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let new = CreateOptions::new(&queue, UsmKind::Device);
     /// let array = new.numbers(&[2], &[Scalar::Int(1), Scalar::Float(2.5)])?;
     /// assert_eq!(array.to_vec::<f64>()?, [1.0, 2.5]);

@@ -13,11 +13,9 @@ use crate::scalar::Scalar;
 /// Without a dtype each function chooses one: the default of the device for the kind of its numbers, see [`default_dtypes`].
 ///
 /// ```
-/// use usm_array::usm_core::{Runtime, UsmKind};
-/// use usm_array::{CreateOptions, Dtype, Scalar};
+/// use usm_array::{CreateOptions, Dtype, Scalar, usm_core::{Runtime, UsmKind}};
 ///
-/// let runtime = Runtime::global();
-/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let new = CreateOptions::new(&queue, UsmKind::Device);
 ///
 /// assert_eq!(new.ones(&[2])?.to_vec::<f64>()?, [1.0, 1.0]);

@@ -4,7 +4,7 @@
 
 use crate::array::UsmArray;
 use crate::error::Result;
-use crate::layout::{LayoutError, SliceItem};
+use crate::layout::{LayoutError, SliceItem, blocks};
 use crate::view::zeroed_vec;
 
 /// The most bytes of a piece.
@@ -15,11 +15,9 @@ impl UsmArray {
     /// A row-major copy of the matrices of the last two axes with zeros above the diagonal `k` elements to the right of the main one.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::UsmArray;
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let matrix = UsmArray::full(&queue, UsmKind::Device, &[2, 3], 7_u8)?;
     /// assert_eq!(matrix.tril(0)?.to_vec::<u8>()?, [7, 0, 0, 7, 7, 0]);
     /// assert_eq!(matrix.triu(1)?.to_vec::<u8>()?, [0, 7, 7, 0, 0, 7]);
@@ -42,67 +40,37 @@ impl UsmArray {
     }
 
     fn triangle(&self, k: isize, lower: bool) -> Result<Self> {
-        if self.ndim() < 2 {
+        let Some(rows_axis) = self.ndim().checked_sub(2) else {
             return Err(LayoutError::TooFewAxes { ndim: self.ndim(), needed: 2 }.into());
-        }
+        };
         let result = Self::empty(self.queue(), self.kind(), self.shape(), self.dtype())?;
-        if !self.is_empty() {
-            let reachable = self.is_host_reachable();
-            let piece_bytes = if reachable { HOST_PIECE_BYTES } else { DEVICE_PIECE_BYTES };
+        let itemsize = self.itemsize_bytes();
+        let piece_bytes = if self.is_host_reachable() { HOST_PIECE_BYTES } else { DEVICE_PIECE_BYTES };
+        let mut bytes = zeroed_vec::<u8>(piece_bytes.min(self.size_bytes()))?;
+        for (items, len) in blocks(self.shape(), piece_bytes / itemsize) {
+            let (source, target, bytes) =
+                (self.slice(&items)?, result.slice(&items)?, &mut bytes[..len * itemsize]);
+            source.copy_to_host_contiguous(bytes)?;
+            let first = |axis: usize| match items.get(axis) {
+                Some(&(SliceItem::Index(place) | SliceItem::Slice { start: Some(place), .. })) => {
+                    place as i128
+                }
+                _ => 0,
+            };
             // Sizes are at most `isize::MAX`, so a diagonal that far away is outside every matrix.
-            let mut triangle = Triangle { k: k as i128, lower, piece_bytes, bytes: Vec::new() };
-            triangle.copy(&result, self, 0, 0)?;
+            let diagonal = first(rows_axis) - first(rows_axis + 1) + k as i128;
+            let (columns, others) =
+                source.shape().split_last().map_or((1, &[][..]), |(&last, others)| (last, others));
+            let rows = others.last().copied().unwrap_or(1);
+            for (i, line) in bytes.chunks_exact_mut(columns * itemsize).enumerate() {
+                // The first column to the right of the diagonal, as far as this piece has it.
+                let first = diagonal + (i % rows) as i128 + i128::from(lower);
+                let first = first.clamp(0, columns as i128) as usize * itemsize;
+                let outside = if lower { &mut line[first..] } else { &mut line[..first] };
+                outside.fill(0);
+            }
+            target.copy_from_host_contiguous(bytes)?;
         }
         Ok(result)
-    }
-}
-
-struct Triangle {
-    k: i128,
-    lower: bool,
-    piece_bytes: usize,
-    bytes: Vec<u8>,
-}
-
-impl Triangle {
-    /// Copies a part of the matrices that begins at the given row and column, by halves until they are small enough.
-    fn copy(&mut self, target: &UsmArray, source: &UsmArray, row: usize, column: usize) -> Result<()> {
-        let longest = source.shape().iter().position(|&size| size > 1);
-        let Some(axis) = longest.filter(|_| source.size_bytes() > self.piece_bytes) else {
-            return self.copy_piece(target, source, row, column);
-        };
-        let middle = source.shape()[axis] / 2;
-        let mut items = vec![SliceItem::FULL; axis + 1];
-        items[axis] = SliceItem::between(0, middle);
-        self.copy(&target.slice(&items)?, &source.slice(&items)?, row, column)?;
-        items[axis] = SliceItem::between(middle, source.shape()[axis]);
-        let (target, source) = (target.slice(&items)?, source.slice(&items)?);
-        match source.ndim() - axis {
-            1 => self.copy(&target, &source, row, column + middle),
-            2 => self.copy(&target, &source, row + middle, column),
-            _ => self.copy(&target, &source, row, column),
-        }
-    }
-
-    fn copy_piece(&mut self, target: &UsmArray, source: &UsmArray, row: usize, column: usize) -> Result<()> {
-        let len_bytes = source.size_bytes();
-        if self.bytes.len() < len_bytes {
-            self.bytes = zeroed_vec(len_bytes)?;
-        }
-        let bytes = &mut self.bytes[..len_bytes];
-        source.copy_to_host_contiguous(bytes)?;
-        let [.., rows, columns] = *source.shape() else {
-            return Ok(()); // there are two axes
-        };
-        let itemsize = source.itemsize_bytes();
-        for (i, line) in bytes.chunks_exact_mut(columns * itemsize).enumerate() {
-            // The first column to the right of the diagonal, as far as this piece has it.
-            let diagonal = (row + i % rows) as i128 - column as i128 + self.k;
-            let first = if self.lower { diagonal + 1 } else { diagonal };
-            let first = first.clamp(0, columns as i128) as usize * itemsize;
-            let outside = if self.lower { &mut line[first..] } else { &mut line[..first] };
-            outside.fill(0);
-        }
-        target.copy_from_host_contiguous(bytes)
     }
 }

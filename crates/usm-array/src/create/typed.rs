@@ -69,11 +69,9 @@ impl UsmArray {
     /// A C-contiguous array of one axis with the elements that an iterator gives.
     ///
     /// ```
-    /// use usm_array::UsmArray;
-    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let squares = UsmArray::from_iter(&queue, UsmKind::Device, (0..4).map(|i| i * i))?;
     /// assert_eq!(squares.to_vec::<i32>()?, [0, 1, 4, 9]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -95,11 +93,9 @@ impl UsmArray {
     /// A C-contiguous array whose elements are the results of a function for their indices. It is called in row-major order.
     ///
     /// ```
-    /// use usm_array::UsmArray;
-    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let table = UsmArray::from_fn(&queue, UsmKind::Shared, &[2, 3], |index| (10 * index[0] + index[1]) as u8)?;
     /// assert_eq!(table.to_vec::<u8>()?, [0, 1, 2, 10, 11, 12]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -6,8 +6,7 @@ use super::describe::describe_elements;
 use super::device::{device_with_number, kind_for};
 use super::export::DlpackExport;
 use super::managed::ManagedTensor;
-use crate::abi::DLDeviceType;
-use crate::abi::DLTensor;
+use crate::abi::{DLDeviceType, DLTensor};
 use crate::array::UsmArray;
 use crate::error::Result;
 
@@ -30,7 +29,7 @@ impl UsmArray {
             _ => device_with_number(runtime, prototype.device)?,
         };
         let kind = kind_for(prototype.device.device_type);
-        let queue = runtime.default_queue(&device).map_err(usm_memory::Error::from)?;
+        let queue = runtime.default_queue(&device)?;
         let array = Self::empty(&queue, kind, &shape, dtype)?;
         array.to_dlpack(&DlpackExport { device: Some(prototype.device), runtime, ..DlpackExport::default() })
     }

@@ -4,8 +4,7 @@ use std::slice;
 
 use crate::abi::DLTensor;
 use crate::dtype::{Dtype, MAX_ITEMSIZE_BYTES};
-use crate::error::DlpackError;
-use crate::error::Result;
+use crate::error::{DlpackError, Result};
 use crate::interface::{UsmArrayInterface, VERSION, ValidInterface};
 use crate::layout::MAX_NDIM;
 

@@ -2,11 +2,9 @@
 
 use usm_memory::usm_core::{BackendId, Device, Runtime, UsmKind};
 
-use crate::abi::DLDevice;
-use crate::abi::DLDeviceType;
+use crate::abi::{DLDevice, DLDeviceType};
 use crate::array::UsmArray;
-use crate::error::DlpackError;
-use crate::error::{Error, Result};
+use crate::error::{DlpackError, Error, Result};
 
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
@@ -58,8 +56,9 @@ pub fn device_with_number(runtime: &Runtime, wanted: DLDevice) -> Result<Device>
         backend_of(wanted.device_type).ok_or(DlpackError::DeviceType { found: wanted.device_type })?;
     let index = usize::try_from(wanted.device_id).ok();
     let found = match backend {
-        BackendId::Cuda => root_devices(runtime, backend)
-            .find(|device| device.info().cuda_ordinal == Some(wanted.device_id)),
+        BackendId::Cuda => {
+            root_devices(runtime, backend).find(|device| device.info().cuda_ordinal == Some(wanted.device_id))
+        }
         _ => index.and_then(|index| root_devices(runtime, backend).nth(index)),
     };
     found.ok_or_else(|| DlpackError::device_id(wanted, root_devices(runtime, backend).count()).into())
@@ -125,13 +124,17 @@ impl UsmArray {
         let Some(number) = number_of_device(runtime, device) else {
             return refused("not a root device");
         };
-        let default = runtime.default_queue(device).map_err(usm_memory::Error::from)?;
+        let default = runtime.default_queue(device)?;
         if default.context() != self.context() {
             return refused("not in the default context");
         }
         Ok(match (number.device_type, self.kind()) {
-            (DLDeviceType::CUDA, UsmKind::Host) => DLDevice { device_type: DLDeviceType::CUDA_HOST, ..number },
-            (DLDeviceType::CUDA, UsmKind::Shared) => DLDevice { device_type: DLDeviceType::CUDA_MANAGED, ..number },
+            (DLDeviceType::CUDA, UsmKind::Host) => {
+                DLDevice { device_type: DLDeviceType::CUDA_HOST, ..number }
+            }
+            (DLDeviceType::CUDA, UsmKind::Shared) => {
+                DLDevice { device_type: DLDeviceType::CUDA_MANAGED, ..number }
+            }
             _ => number,
         })
     }

@@ -1,7 +1,6 @@
 //! Dtypes as DLPack writes them
 
-use crate::abi::DLDataType;
-use crate::abi::DLDataTypeCode;
+use crate::abi::{DLDataType, DLDataTypeCode};
 use crate::dtype::Dtype;
 use crate::error::DlpackError;
 

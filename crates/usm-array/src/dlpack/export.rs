@@ -9,13 +9,13 @@ use usm_memory::usm_core::{Queue, Runtime, UsmKind};
 
 use super::device::{CPU, device_with_number, kind_for, takes};
 use super::managed::{ManagedTensor, RawTensor};
-use crate::abi::DLDeviceType;
-use crate::abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor};
-use crate::abi::{FLAG_IS_COPIED, FLAG_READ_ONLY, VERSION};
+use crate::abi::{
+    DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_IS_COPIED,
+    FLAG_READ_ONLY, VERSION,
+};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
-use crate::error::DlpackError;
-use crate::error::Result;
+use crate::error::{DlpackError, Result};
 use crate::layout::Axes;
 
 /// Which of the two structs a tensor is exported as.
@@ -127,9 +127,9 @@ impl UsmArray {
 
     /// Lets others work with the memory.
     fn hand_out(&self, device: DLDevice) -> Result<()> {
-        if device.device_type == DLDeviceType::CPU && !self.is_empty() {
+        if device.device_type == DLDeviceType::CPU {
             // A consumer on the host knows no queue: the guard waits for the work of others.
-            drop(self.buffer().read_range(self.byte_range())?);
+            drop(self.read_guard()?);
         }
         Ok(self.buffer().publish()?)
     }
@@ -171,8 +171,9 @@ impl UsmArray {
             return Ok(None);
         }
         self.check_copy(device, options)?;
-        let queue = options.runtime.default_queue(&target).map_err(usm_memory::Error::from)?;
-        let kind = if takes(device.device_type, self.kind()) { self.kind() } else { kind_for(device.device_type) };
+        let queue = options.runtime.default_queue(&target)?;
+        let kind =
+            if takes(device.device_type, self.kind()) { self.kind() } else { kind_for(device.device_type) };
         Ok(Some(self.copy_to(&queue, kind)?))
     }
 

@@ -7,12 +7,10 @@ use usm_memory::usm_core::{BackendId, Queue, Runtime, UsmKind};
 use super::describe::{Described, describe};
 use super::device::{CPU, device_with_number, takes};
 use super::managed::ManagedTensor;
-use crate::abi::DLDeviceType;
-use crate::abi::DLTensor;
+use crate::abi::{DLDeviceType, DLTensor};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
-use crate::error::DlpackError;
-use crate::error::{Error, Result};
+use crate::error::{DlpackError, Error, Result};
 use crate::interface::ValidInterface;
 
 /// How a tensor is imported: by default where it is, copied only if that is needed.
@@ -106,7 +104,7 @@ fn queue_of_memory(
     valid: &ValidInterface,
     options: &DlpackImport<'_>,
 ) -> Result<Option<Queue>> {
-    let default = |device| options.runtime.default_queue(device).map_err(usm_memory::Error::from);
+    let default = |device| options.runtime.default_queue(device);
     let address = valid.span().start_address;
     let knows = |queue: &Queue| queue.context().pointer_info(address).is_some();
     let device_type = tensor.device.device_type;
@@ -138,7 +136,7 @@ fn queue_of_memory(
     for device in others {
         let Ok(context) = device.default_context() else { continue };
         // Devices of one platform share the default context.
-        let owner = context.pointer_device(address).map_err(usm_memory::Error::from)?;
+        let owner = context.pointer_device(address)?;
         if let Some(owner) = owner {
             return default(&owner).map(Some).map_err(Into::into);
         }
@@ -152,7 +150,7 @@ fn queue_for_empty(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<(Que
         CPU => options.runtime.default_device(),
         numbered => device_with_number(options.runtime, numbered)?,
     };
-    let source = options.runtime.default_queue(&device).map_err(usm_memory::Error::from)?;
+    let source = options.runtime.default_queue(&device)?;
     let known = source.context().pointer_info(tensor.data.addr());
     let kind = known.map_or(options.kind, |info| info.kind);
     Ok((options.queue.cloned().unwrap_or(source), kind))
@@ -170,10 +168,7 @@ unsafe fn copy_host_memory(valid: &ValidInterface, options: &DlpackImport<'_>) -
     }
     let queue = match options.queue {
         Some(queue) => queue.clone(),
-        None => options
-            .runtime
-            .default_queue(&options.runtime.default_device())
-            .map_err(usm_memory::Error::from)?,
+        None => options.runtime.default_queue(&options.runtime.default_device())?,
     };
     let array = UsmArray::empty(&queue, options.kind, valid.layout().shape(), valid.dtype())?;
     let start = std::ptr::with_exposed_provenance::<u8>(span.start_address);

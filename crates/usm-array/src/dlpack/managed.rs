@@ -3,8 +3,9 @@
 use std::mem;
 use std::ptr::NonNull;
 
-use crate::abi::{DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor};
-use crate::abi::{FLAG_READ_ONLY, VERSION};
+use crate::abi::{
+    DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor, FLAG_READ_ONLY, VERSION,
+};
 use crate::error::DlpackError;
 
 /// The pointer that a capsule holds.

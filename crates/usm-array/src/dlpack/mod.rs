@@ -5,11 +5,9 @@
 //!
 //! ```
 //! use usm_array::dlpack::{DlpackExport, DlpackImport};
-//! use usm_array::usm_core::{Runtime, UsmKind};
-//! use usm_array::UsmArray;
+//! use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
 //!
-//! let runtime = Runtime::global();
-//! let queue = runtime.default_queue(runtime.host_device())?;
+//! let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 //! let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[1.0_f32, 2.0, 3.0])?;
 //! let tensor = array.to_dlpack(&DlpackExport::default())?;
 //! // SAFETY: the tensor is one of ours, and no code writes its memory meanwhile.

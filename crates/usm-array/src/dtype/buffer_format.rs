@@ -6,27 +6,6 @@ use super::error::native_order;
 use super::{Dtype, DtypeError};
 
 impl Dtype {
-    /// The format of one element in native sizes, as `memoryview` and NumPy read it.
-    #[must_use]
-    pub const fn buffer_format(self) -> &'static str {
-        match self {
-            Self::Bool => "?",
-            Self::I8 => "b",
-            Self::I16 => "h",
-            Self::I32 => "i",
-            Self::I64 => "q",
-            Self::U8 => "B",
-            Self::U16 => "H",
-            Self::U32 => "I",
-            Self::U64 => "Q",
-            Self::F16 => "e",
-            Self::F32 => "f",
-            Self::F64 => "d",
-            Self::C64 => "Zf",
-            Self::C128 => "Zd",
-        }
-    }
-
     /// Reads the format of a buffer of single numbers.
     ///
     /// Without a prefix or with `@` the sizes are the C compiler's (`l` is a C `long`), after `=`

@@ -46,8 +46,7 @@ impl DefaultDtypes {
 /// `int64` for integers and indices.
 ///
 /// ```
-/// use usm_array::usm_core::Runtime;
-/// use usm_array::{Dtype, default_dtypes};
+/// use usm_array::{Dtype, default_dtypes, usm_core::Runtime};
 ///
 /// let defaults = default_dtypes(Runtime::global().host_device());
 /// assert_eq!(defaults.real_floating, Dtype::F64);

@@ -15,7 +15,7 @@
 //! | `kinds.rs` | the kinds of the array API standard |
 //! | `limits.rs` | `finfo` and `iinfo` |
 //!
-//! Elements are converted in `copy/cast/convert.rs`, `scalar.rs` and `view/scalar.rs`. DLPack's code of a dtype follows from
+//! The table of the dtypes is here. Elements are converted in `copy/cast/convert.rs`, `scalar.rs` and `view/scalar.rs`. DLPack's code of a dtype follows from
 //! [`Dtype::kind`] in `dlpack/dtype.rs`.
 
 mod bool8;
@@ -45,102 +45,96 @@ pub(crate) use rounding::half_from_f64;
 /// Bytes of the largest element. Item sizes are the powers of two up to this one.
 pub(crate) const MAX_ITEMSIZE_BYTES: usize = 16;
 
-/// The type of the elements of an array, known at run time.
-///
-/// ```
-/// use usm_array::Dtype;
-///
-/// assert_eq!(Dtype::F64.to_string(), "float64");
-/// assert_eq!(Dtype::F64.typestr(), "|f8");
-/// assert_eq!("<f8".parse(), Ok(Dtype::F64));
-/// assert_eq!(Dtype::F64.itemsize_bytes(), 8);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dtype {
-    /// Boolean in one byte
-    Bool,
-    /// Signed integer, 8 bits
-    I8,
-    /// Signed integer, 16 bits
-    I16,
-    /// Signed integer, 32 bits
-    I32,
-    /// Signed integer, 64 bits
-    I64,
-    /// Unsigned integer, 8 bits
-    U8,
-    /// Unsigned integer, 16 bits
-    U16,
-    /// Unsigned integer, 32 bits
-    U32,
-    /// Unsigned integer, 64 bits
-    U64,
-    /// IEEE 754 binary16
-    F16,
-    /// IEEE 754 binary32
-    F32,
-    /// IEEE 754 binary64
-    F64,
-    /// Two binary32: real, imaginary
-    C64,
-    /// Two binary64: real, imaginary
-    C128,
+/// The table of the dtypes: variant and its description, kind, bytes of an element and of its alignment, name, typestr, buffer
+/// format.
+macro_rules! dtypes {
+    ($($dtype:ident, $doc:literal, $kind:literal, $itemsize:literal, $align:literal, $name:literal, $typestr:literal,
+        $format:literal;)*) => {
+        /// The type of the elements of an array, known at run time.
+        ///
+        /// ```
+        /// use usm_array::Dtype;
+        ///
+        /// assert_eq!(Dtype::F64.to_string(), "float64");
+        /// assert_eq!(Dtype::F64.typestr(), "|f8");
+        /// assert_eq!("<f8".parse(), Ok(Dtype::F64));
+        /// assert_eq!(Dtype::F64.itemsize_bytes(), 8);
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Dtype {
+            $(#[doc = $doc] $dtype,)*
+        }
+
+        impl Dtype {
+            /// Every dtype, in the order booleans, signed, unsigned, floating, complex, like the variants: `dtype as usize` is
+            /// the place of `dtype`.
+            pub const ALL: [Self; 14] = [$(Self::$dtype),*];
+
+            /// Bytes from one element to the next.
+            #[must_use]
+            pub const fn itemsize_bytes(self) -> usize {
+                match self { $(Self::$dtype => $itemsize),* }
+            }
+
+            /// What the address of every element is a multiple of, in bytes. A complex number is aligned
+            /// like its parts.
+            #[must_use]
+            pub const fn align_bytes(self) -> usize {
+                match self { $(Self::$dtype => $align),* }
+            }
+
+            /// The kind letter of the array interface: `b`, `i`, `u`, `f` or `c`.
+            #[must_use]
+            pub const fn kind(self) -> char {
+                match self { $(Self::$dtype => $kind),* }
+            }
+
+            /// The name in the Python array API standard, like `"float32"`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$dtype => $name),* }
+            }
+
+            /// The typestr, always with `|`: `"|b1"`, `"|f4"`, `"|c16"`.
+            ///
+            /// Other libraries on this protocol write `|` for every size, so an array that goes through
+            /// one of them and back keeps an equal dictionary.
+            ///
+            /// ```
+            /// use usm_array::Dtype;
+            ///
+            /// assert_eq!(Dtype::C64.typestr(), "|c8");
+            /// assert_eq!(Dtype::from_typestr("=f8"), Ok(Dtype::F64));
+            /// ```
+            #[must_use]
+            pub const fn typestr(self) -> &'static str {
+                match self { $(Self::$dtype => $typestr),* }
+            }
+
+            /// The format of one element in native sizes, as `memoryview` and NumPy read it.
+            #[must_use]
+            pub const fn buffer_format(self) -> &'static str {
+                match self { $(Self::$dtype => $format),* }
+            }
+        }
+    };
 }
 
-impl Dtype {
-    /// Every dtype, in the order booleans, signed, unsigned, floating, complex, like the variants: `dtype as usize` is the
-    /// place of `dtype`.
-    pub const ALL: [Self; 14] = [
-        Self::Bool,
-        Self::I8,
-        Self::I16,
-        Self::I32,
-        Self::I64,
-        Self::U8,
-        Self::U16,
-        Self::U32,
-        Self::U64,
-        Self::F16,
-        Self::F32,
-        Self::F64,
-        Self::C64,
-        Self::C128,
-    ];
-
-    /// Bytes from one element to the next.
-    #[must_use]
-    pub const fn itemsize_bytes(self) -> usize {
-        match self {
-            Self::Bool | Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 | Self::F16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 | Self::F64 | Self::C64 => 8,
-            Self::C128 => 16,
-        }
-    }
-
-    /// What the address of every element is a multiple of, in bytes. A complex number is aligned
-    /// like its parts.
-    #[must_use]
-    pub const fn align_bytes(self) -> usize {
-        match self {
-            Self::C64 => 4,
-            Self::C128 => 8,
-            other => other.itemsize_bytes(),
-        }
-    }
-
-    /// The kind letter of the array interface: `b`, `i`, `u`, `f` or `c`.
-    #[must_use]
-    pub const fn kind(self) -> char {
-        match self {
-            Self::Bool => 'b',
-            Self::I8 | Self::I16 | Self::I32 | Self::I64 => 'i',
-            Self::U8 | Self::U16 | Self::U32 | Self::U64 => 'u',
-            Self::F16 | Self::F32 | Self::F64 => 'f',
-            Self::C64 | Self::C128 => 'c',
-        }
-    }
+dtypes! {
+    Bool, "Boolean in one byte", 'b', 1, 1, "bool", "|b1", "?";
+    I8, "Signed integer, 8 bits", 'i', 1, 1, "int8", "|i1", "b";
+    I16, "Signed integer, 16 bits", 'i', 2, 2, "int16", "|i2", "h";
+    I32, "Signed integer, 32 bits", 'i', 4, 4, "int32", "|i4", "i";
+    I64, "Signed integer, 64 bits", 'i', 8, 8, "int64", "|i8", "q";
+    U8, "Unsigned integer, 8 bits", 'u', 1, 1, "uint8", "|u1", "B";
+    U16, "Unsigned integer, 16 bits", 'u', 2, 2, "uint16", "|u2", "H";
+    U32, "Unsigned integer, 32 bits", 'u', 4, 4, "uint32", "|u4", "I";
+    U64, "Unsigned integer, 64 bits", 'u', 8, 8, "uint64", "|u8", "Q";
+    F16, "IEEE 754 binary16", 'f', 2, 2, "float16", "|f2", "e";
+    F32, "IEEE 754 binary32", 'f', 4, 4, "float32", "|f4", "f";
+    F64, "IEEE 754 binary64", 'f', 8, 8, "float64", "|f8", "d";
+    C64, "Two binary32: real, imaginary", 'c', 8, 4, "complex64", "|c8", "Zf";
+    C128, "Two binary64: real, imaginary", 'c', 16, 8, "complex128", "|c16", "Zd";
 }
 
 #[cfg(test)]

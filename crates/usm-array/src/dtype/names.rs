@@ -5,29 +5,6 @@ use std::str::FromStr;
 
 use super::{Dtype, DtypeError};
 
-impl Dtype {
-    /// The name in the Python array API standard, like `"float32"`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::I8 => "int8",
-            Self::I16 => "int16",
-            Self::I32 => "int32",
-            Self::I64 => "int64",
-            Self::U8 => "uint8",
-            Self::U16 => "uint16",
-            Self::U32 => "uint32",
-            Self::U64 => "uint64",
-            Self::F16 => "float16",
-            Self::F32 => "float32",
-            Self::F64 => "float64",
-            Self::C64 => "complex64",
-            Self::C128 => "complex128",
-        }
-    }
-}
-
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

@@ -7,37 +7,6 @@ use super::error::native_order;
 use super::{Dtype, DtypeError};
 
 impl Dtype {
-    /// The typestr, always with `|`: `"|b1"`, `"|f4"`, `"|c16"`.
-    ///
-    /// Other libraries on this protocol write `|` for every size, so an array that goes through
-    /// one of them and back keeps an equal dictionary.
-    ///
-    /// ```
-    /// use usm_array::Dtype;
-    ///
-    /// assert_eq!(Dtype::C64.typestr(), "|c8");
-    /// assert_eq!(Dtype::from_typestr("=f8"), Ok(Dtype::F64));
-    /// ```
-    #[must_use]
-    pub const fn typestr(self) -> &'static str {
-        match self {
-            Self::Bool => "|b1",
-            Self::I8 => "|i1",
-            Self::I16 => "|i2",
-            Self::I32 => "|i4",
-            Self::I64 => "|i8",
-            Self::U8 => "|u1",
-            Self::U16 => "|u2",
-            Self::U32 => "|u4",
-            Self::U64 => "|u8",
-            Self::F16 => "|f2",
-            Self::F32 => "|f4",
-            Self::F64 => "|f8",
-            Self::C64 => "|c8",
-            Self::C128 => "|c16",
-        }
-    }
-
     /// Reads a typestr. The byte order may be `|`, `=`, the machine's own, or left out; `"?"`
     /// is another spelling of `"b1"`.
     ///

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::dtype::Dtype;
+use crate::layout::allowed_indices;
 
 /// An index that does not fit its array. The operation has read and written no element.
 #[derive(Clone, PartialEq, Eq, Error)]
@@ -12,7 +13,7 @@ pub enum IndexError {
     #[error(
         "index {index} at position {position:?} of the index array is out of bounds for {} of size {size}, allowed are {}",
         axis_name(*axis),
-        allowed(*size)
+        allowed_indices(*size)
     )]
     OutOfBounds {
         /// The axis, counted from 0; `None` where all elements in row-major order count as one axis
@@ -86,11 +87,4 @@ fn axis_name(axis: Option<usize>) -> String {
 fn values_of(shape: &[usize]) -> String {
     let count = shape.iter().try_fold(1_usize, |count, &size| count.checked_mul(size));
     count.map_or_else(|| "shapes that memory can hold".to_owned(), |count| count.to_string())
-}
-
-fn allowed(size: usize) -> String {
-    match size {
-        0 => "none".to_owned(),
-        _ => format!("-{size} to {}", size - 1),
-    }
 }

@@ -53,7 +53,9 @@ pub enum Error {
     #[error("data: {0}")]
     NotImportable(#[source] usm_memory::Error),
     /// An address that no device of the CUDA driver has memory at.
-    #[error("data: found address {address:#x}, allowed is live memory of a CUDA device that this process sees")]
+    #[error(
+        "data: found address {address:#x}, allowed is live memory of a CUDA device that this process sees"
+    )]
     NotCuda {
         /// The address
         address: usize,

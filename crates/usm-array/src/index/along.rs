@@ -4,8 +4,7 @@ use super::plan::with_capacity;
 use super::read::integer_array;
 use super::{Index, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::error::IndexError;
-use crate::error::{Error, Result};
+use crate::error::{IndexError, Result};
 use crate::layout::{Layout, Order, broadcast_shapes, normalise_axis};
 
 impl UsmArray {
@@ -14,11 +13,9 @@ impl UsmArray {
     /// row-major order are one.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, IndexMode, UsmArray};
+    /// use usm_array::{Index, IndexMode, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
     /// let indices = Index::Integers { values: &[2, 0], shape: Some(&[2, 1]) };
     /// assert_eq!(array.take_along_axis(indices, Some(1), IndexMode::Raise)?.to_vec::<i32>()?, [3, 4]);
@@ -26,9 +23,9 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`]: no integers, one outside the axis that the mode does not admit, or another number of axes than this array
-    ///   has
-    /// - [`Error::Layout`]: no such axis, or the other axes do not broadcast
+    /// - [`Error::Index`](crate::Error::Index): no integers, one outside the axis that the mode does not admit, or
+    ///   another number of axes than this array has
+    /// - [`Error::Layout`](crate::Error::Layout): no such axis, or the other axes do not broadcast
     /// - the others of [`get_index`](Self::get_index)
     pub fn take_along_axis<'a>(
         &self,
@@ -43,11 +40,9 @@ impl UsmArray {
     /// [`set_index`](Self::set_index); the last of several values for one element wins.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, IndexMode, Scalar, UsmArray};
+    /// use usm_array::{Index, IndexMode, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_i32, 2, 3, 4])?;
     /// let indices = Index::Integers { values: &[1, 0], shape: Some(&[2, 1]) };
     /// array.put_along_axis(indices, Scalar::Int(9), Some(-1), IndexMode::Raise)?;
@@ -56,7 +51,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ReadOnly`]: the array is read-only
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
     /// - the errors of [`take_along_axis`](Self::take_along_axis) and [`set_index`](Self::set_index)
     pub fn put_along_axis<'a, 'b>(
         &self,
@@ -65,9 +60,7 @@ impl UsmArray {
         axis: Option<isize>,
         mode: IndexMode,
     ) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         let plan = self.along_plan(&indices.into(), axis, mode)?;
         plan.scatter(self, &Values::broadcast(self, values.into(), plan.shape())?)
     }

@@ -14,11 +14,9 @@ use crate::layout::{Layout, Order, SliceItem, broadcast_shapes};
 /// the condition's device; a [`Scalar`](crate::Scalar) takes part by its kind only, two of them give the default dtype of the higher kind.
 ///
 /// ```
-/// use usm_array::usm_core::{Runtime, UsmKind};
-/// use usm_array::{Dtype, Scalar, UsmArray, where_};
+/// use usm_array::{Dtype, Scalar, UsmArray, where_, usm_core::{Runtime, UsmKind}};
 ///
-/// let runtime = Runtime::global();
-/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let condition = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 1], &[1_u8, 0])?;
 /// let x = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1.5_f32, 2.5])?;
 /// let chosen = where_(&condition, &x, Scalar::Int(0))?;

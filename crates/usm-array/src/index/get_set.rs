@@ -4,7 +4,7 @@ use super::resolve::{Resolved, resolve};
 use super::{Index, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::Casting;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 impl UsmArray {
     /// The elements of an index, with the meaning of NumPy's `array[items]`: a view where all items are basic, as by
@@ -17,11 +17,9 @@ impl UsmArray {
     /// Each integer must be inside its axis, also where NumPy does not look because the result has no elements.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, UsmArray};
+    /// use usm_array::{Index, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
     /// // array[:, [2, 0]]
     /// let columns = array.get_index(&[Index::FULL, (&[2, 0]).into()])?;
@@ -35,12 +33,14 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`]: an integer outside its axis, a mask of another size than its axes, or an index array of real numbers
-    /// - [`Error::Layout`]: too many items, or several ellipses; basic items as for [`Layout::slice`](crate::Layout::slice); index
-    ///   arrays that do not broadcast
-    /// - [`Error::TooManyBytes`]: a result of more than `isize::MAX` bytes
-    /// - [`Error::OutOfHostMemory`]: no host memory for the places of elements, or for a copy of device memory
-    /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
+    /// - [`Error::Index`](crate::Error::Index): an integer outside its axis, a mask of another size than its axes, or an index
+    ///   array of real numbers
+    /// - [`Error::Layout`](crate::Error::Layout): too many items, or several ellipses; basic items as for
+    ///   [`Layout::slice`](crate::Layout::slice); index arrays that do not broadcast
+    /// - [`Error::TooManyBytes`](crate::Error::TooManyBytes): a result of more than `isize::MAX` bytes
+    /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for the places of elements, or for a copy
+    ///   of device memory
+    /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn get_index(&self, items: &[Index<'_>]) -> Result<Self> {
         match resolve(self, items)? {
             Resolved::View(items) => self.slice(&items),
@@ -56,11 +56,9 @@ impl UsmArray {
     /// in row-major order. A refused index leaves the array unchanged.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Index, Scalar, UsmArray};
+    /// use usm_array::{Index, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[0.0_f32; 4])?;
     /// let values = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[1_u8, 2, 3])?;
     /// array.set_index(&[(&[3, 1, 3]).into()], &values)?;
@@ -71,15 +69,13 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ReadOnly`]: the array is read-only
-    /// - [`Error::Index`], [`Error::Layout`], [`Error::OutOfHostMemory`]: as for [`get_index`](Self::get_index), or the value does not
-    ///   broadcast to the shape
-    /// - [`Error::ScalarKind`], [`Error::ScalarRange`]: a value that the dtype does not hold
-    /// - [`Error::Memory`]: memory is borrowed, or the runtime failed
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
+    /// - the errors of [`get_index`](Self::get_index), also if the value does not broadcast to the shape
+    /// - [`Error::ScalarKind`](crate::Error::ScalarKind), [`Error::ScalarRange`](crate::Error::ScalarRange): a value that the
+    ///   dtype does not hold
+    /// - [`Error::Memory`](crate::Error::Memory): memory is borrowed, or the runtime failed
     pub fn set_index<'a>(&self, items: &[Index<'_>], value: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         match (resolve(self, items)?, value.into()) {
             (Resolved::View(items), ArrayOrScalar::Array(array)) => {
                 self.slice(&items)?.assign_cast(array, Casting::Unsafe)

@@ -83,26 +83,19 @@ impl<'a> From<&'a UsmArray> for Index<'a> {
     }
 }
 
-impl<'a> From<&'a [i64]> for Index<'a> {
-    fn from(values: &'a [i64]) -> Self {
-        Self::Integers { values, shape: None }
-    }
-}
+macro_rules! host_arrays {
+    ($($values:ty => $variant:ident),*) => {$(
+        impl<'a> From<&'a [$values]> for Index<'a> {
+            fn from(values: &'a [$values]) -> Self {
+                Self::$variant { values, shape: None }
+            }
+        }
 
-impl<'a, const N: usize> From<&'a [i64; N]> for Index<'a> {
-    fn from(values: &'a [i64; N]) -> Self {
-        Self::Integers { values, shape: None }
-    }
+        impl<'a, const N: usize> From<&'a [$values; N]> for Index<'a> {
+            fn from(values: &'a [$values; N]) -> Self {
+                Self::$variant { values, shape: None }
+            }
+        }
+    )*};
 }
-
-impl<'a> From<&'a [bool]> for Index<'a> {
-    fn from(values: &'a [bool]) -> Self {
-        Self::Mask { values, shape: None }
-    }
-}
-
-impl<'a, const N: usize> From<&'a [bool; N]> for Index<'a> {
-    fn from(values: &'a [bool; N]) -> Self {
-        Self::Mask { values, shape: None }
-    }
-}
+host_arrays!(i64 => Integers, bool => Mask);

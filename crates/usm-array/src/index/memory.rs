@@ -4,7 +4,7 @@ use super::staging::Pieces;
 use super::walk::{Gather, Scatter, walk};
 use super::{Plan, Values};
 use crate::array::UsmArray;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::{Layout, Order};
 use crate::view::zeroed_vec;
 
@@ -42,9 +42,7 @@ impl Plan {
 
     /// Writes values to elements. An element at several indices gets the value of the last one.
     pub(super) fn scatter(&self, target: &UsmArray, values: &Values) -> Result<()> {
-        if !target.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        target.check_writable()?;
         let Some(span) = self.span() else { return Ok(()) };
         let itemsize = target.itemsize_bytes();
         let from = values.elements.bytes()?;

@@ -1,22 +1,20 @@
 //! Where elements are not zero
 
 use super::plan::with_capacity;
-use super::read::{HostElements, unravel};
+use super::read::HostElements;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::LayoutError;
+use crate::layout::{LayoutError, unravel};
 
 impl UsmArray {
     /// The indices of the elements that are not zero, in row-major order: for each axis an `int64` array, in memory of the same
     /// kind and queue. They are an index of this array.
     ///
     /// ```
-    /// use usm_array::UsmArray;
-    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[0.0_f32, 1.0, 2.0, -0.0])?;
     /// let places = array.nonzero()?;
     /// assert_eq!(places[0].to_vec::<i64>()?, [0, 1]);
@@ -47,11 +45,9 @@ impl UsmArray {
     /// the same kind and queue.
     ///
     /// ```
-    /// use usm_array::UsmArray;
-    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[0_u8, 1, 2, 0])?;
     /// assert_eq!(array.argwhere()?.to_vec::<i64>()?, [0, 1, 1, 0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

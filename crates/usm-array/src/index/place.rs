@@ -1,22 +1,18 @@
 //! extract and place: the elements for which a condition holds
 
 use super::nonzero::true_places;
-use super::plan::displacement_of;
 use super::{Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::error::IndexError;
-use crate::error::{Error, Result};
+use crate::error::{IndexError, Result};
 
 impl UsmArray {
     /// The elements for which a condition of as many elements is not zero, both taken in row-major order: an array of one axis, in
     /// memory of the same kind and queue.
     ///
     /// ```
-    /// use usm_array::UsmArray;
-    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_i32, 2, 3, 4])?;
     /// let condition = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[0_u8, 1, 1, 0])?;
     /// assert_eq!(array.extract(&condition)?.to_vec::<i32>()?, [2, 3]);
@@ -24,7 +20,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`]: another number of elements
+    /// - [`Error::Index`](crate::Error::Index): another number of elements
     /// - the errors of [`get_index`](Self::get_index) that are about memory
     pub fn extract(&self, condition: &Self) -> Result<Self> {
         self.condition_plan(condition)?.gather(self)
@@ -34,11 +30,9 @@ impl UsmArray {
     /// as often as needed, so that the first value goes to the first such element.
     ///
     /// ```
-    /// use usm_array::UsmArray;
-    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[4], &[1_i32, 2, 3, 4])?;
     /// let condition = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[0_u8, 1, 1, 1])?;
     /// let values = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[8_i32, 9])?;
@@ -48,13 +42,11 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ReadOnly`]: the array is read-only
-    /// - [`Error::Index`]: another number of elements, or no value where one is needed
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
+    /// - [`Error::Index`](crate::Error::Index): another number of elements, or no value where one is needed
     /// - the errors of [`set_index`](Self::set_index) that are about values and memory
     pub fn place<'a>(&self, condition: &Self, values: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         let plan = self.condition_plan(condition)?;
         let picked = plan.picked.len();
         match Values::repeated(self, values.into(), picked)? {
@@ -72,7 +64,7 @@ impl UsmArray {
         let contiguous = layout.is_c_contiguous();
         let places = true_places(condition)?;
         let displacement =
-            |place: usize| if contiguous { place.cast_signed() } else { displacement_of(&layout, place) };
+            |place: usize| if contiguous { place.cast_signed() } else { layout.offset_of_number(place) };
         let count = places.len();
         // In place: both are numbers of one word.
         Ok(Plan::of_places(&[count], places.into_iter().map(displacement).collect())?)

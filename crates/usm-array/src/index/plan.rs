@@ -78,15 +78,3 @@ pub(super) fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
     numbers.try_reserve_exact(len).map_err(failed)?;
     Ok(numbers)
 }
-
-/// The displacement of the `place`-th element of a layout in row-major order. There must be that many.
-pub(super) fn displacement_of(layout: &Layout, place: usize) -> isize {
-    let mut rest = place;
-    let mut displacement = layout.offset();
-    for (&size, &stride) in layout.shape().iter().zip(layout.strides()).rev() {
-        // The displacement of an element, so it does not overflow. No size is 0.
-        displacement += stride * (rest % size).cast_signed();
-        rest /= size;
-    }
-    displacement
-}

@@ -7,9 +7,8 @@ use super::{Index, IndexMode};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dtype::Dtype;
-use crate::error::IndexError;
-use crate::error::{Error, Result};
-use crate::layout::{Layout, SliceItem};
+use crate::error::{Error, IndexError, Result};
+use crate::layout::{Layout, SliceItem, unravel};
 use crate::view::bytes_of;
 
 /// Elements in row-major order and without gaps, where host code can touch them.
@@ -101,7 +100,7 @@ impl<'a> IndexArray<'a> {
     ) -> Result<Vec<isize>> {
         let bytes = self.elements.bytes()?;
         let refused = |position, index| {
-            let position = unravel(position, &self.shape);
+            let position = unravel(position, &self.shape).to_vec();
             Error::from(IndexError::OutOfBounds { axis, index, position, size })
         };
         macro_rules! steps {
@@ -156,15 +155,4 @@ pub(super) fn integer_array<'a>(index: &Index<'a>) -> Result<IndexArray<'a>> {
         Some(array) if array.is_mask() => Err(IndexError::NotIntegers { found: "a boolean mask" }.into()),
         Some(array) => Ok(array),
     }
-}
-
-/// The index of the `place`-th element of a shape in row-major order.
-pub(super) fn unravel(place: usize, shape: &[usize]) -> Vec<usize> {
-    let mut rest = place;
-    let mut index = vec![0; shape.len()];
-    for (i, &size) in index.iter_mut().zip(shape).rev() {
-        *i = rest % size.max(1);
-        rest /= size.max(1);
-    }
-    index
 }

@@ -3,8 +3,7 @@
 use super::read::IndexArray;
 use super::{Index, IndexMode, Plan};
 use crate::array::UsmArray;
-use crate::error::IndexError;
-use crate::error::Result;
+use crate::error::{IndexError, Result};
 use crate::layout::{Layout, LayoutError, Order, SliceItem, broadcast_shapes};
 
 /// The meaning of index items.

@@ -1,10 +1,9 @@
 //! take and put: integers along one axis, or for all elements in row-major order
 
-use super::plan::displacement_of;
 use super::read::integer_array;
 use super::{Index, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::normalise_axis;
 
 impl UsmArray {
@@ -12,11 +11,9 @@ impl UsmArray {
     /// memory of the same kind and queue. The axes of the indices take the place of the axis.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{IndexMode, UsmArray};
+    /// use usm_array::{IndexMode, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_i32, 2, 3, 4, 5, 6])?;
     /// let columns = array.take(&[2, 0], Some(-1), IndexMode::Raise)?;
     /// assert_eq!(columns.to_vec::<i32>()?, [3, 1, 6, 4]);
@@ -25,8 +22,8 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`]: no integers, or one outside the axis that the mode does not admit
-    /// - [`Error::Layout`]: no such axis, or too many axes or elements in the result
+    /// - [`Error::Index`](crate::Error::Index): no integers, or one outside the axis that the mode does not admit
+    /// - [`Error::Layout`](crate::Error::Layout): no such axis, or too many axes or elements in the result
     /// - the others of [`get_index`](Self::get_index)
     pub fn take<'a>(
         &self,
@@ -44,11 +41,9 @@ impl UsmArray {
     /// [`set_index`](Self::set_index); the last of several values for one element wins.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{IndexMode, Scalar, UsmArray};
+    /// use usm_array::{IndexMode, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// array.put_on_axis(&[-1], Scalar::Int(9), 1, IndexMode::Raise)?;
     /// assert_eq!(array.to_vec::<u8>()?, [1, 9, 3, 9]);
@@ -56,7 +51,7 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ReadOnly`]: the array is read-only
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
     /// - the errors of [`take`](Self::take) and [`set_index`](Self::set_index)
     pub fn put_on_axis<'a, 'b>(
         &self,
@@ -65,9 +60,7 @@ impl UsmArray {
         axis: isize,
         mode: IndexMode,
     ) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         let plan = self.axis_plan(&indices.into(), axis, mode)?;
         plan.scatter(self, &Values::broadcast(self, values.into(), plan.shape())?)
     }
@@ -90,11 +83,9 @@ impl UsmArray {
     /// repeated as often as needed; without values the call has no effect, as in NumPy. The last of several values for one element wins.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{IndexMode, Scalar, UsmArray};
+    /// use usm_array::{IndexMode, Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// array.put(&[-1, 4], Scalar::Int(9), IndexMode::Wrap)?;
     /// assert_eq!(array.to_vec::<u8>()?, [9, 2, 3, 9]);
@@ -104,8 +95,8 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ReadOnly`]: the array is read-only
-    /// - [`Error::Index`]: no integers, or one outside that the mode does not admit
+    /// - [`Error::ReadOnly`](crate::Error::ReadOnly): the array is read-only
+    /// - [`Error::Index`](crate::Error::Index): no integers, or one outside that the mode does not admit
     /// - the others of [`set_index`](Self::set_index)
     pub fn put<'a, 'b>(
         &self,
@@ -113,9 +104,7 @@ impl UsmArray {
         values: impl Into<ArrayOrScalar<'b>>,
         mode: IndexMode,
     ) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         let plan = self.flat_plan(&indices.into(), mode)?;
         match Values::repeated(self, values.into(), plan.picked.len())? {
             Some(values) => Plan::of_places(&[plan.picked.len()], plan.picked)?.scatter(self, &values),
@@ -129,7 +118,7 @@ impl UsmArray {
         let layout = self.layout_from_lowest()?;
         let picked = match layout.is_c_contiguous() {
             true => indices.integers(None, self.size(), mode, |place| place.cast_signed()),
-            false => indices.integers(None, self.size(), mode, |place| displacement_of(&layout, place)),
+            false => indices.integers(None, self.size(), mode, |place| layout.offset_of_number(place)),
         };
         Ok(Plan::of_places(&indices.shape, picked?)?)
     }

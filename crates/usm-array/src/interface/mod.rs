@@ -12,8 +12,7 @@ mod validate;
 
 pub use cuda::{CUDA_INTERFACE_VERSION, CudaArrayInterface};
 pub use error::InterfaceError;
-pub use validate::VERSION;
-pub use validate::{ByteSpan, ValidInterface};
+pub use validate::{ByteSpan, VERSION, ValidInterface};
 
 use crate::dtype::Dtype;
 

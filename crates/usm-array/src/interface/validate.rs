@@ -90,6 +90,19 @@ impl UsmArrayInterface {
         Ok(ValidInterface { dtype, layout, address, read_only: self.read_only, span })
     }
 
+    fn reach(&self, dtype: Dtype) -> InterfaceError {
+        InterfaceError::Reach {
+            strides: self.strides.clone().unwrap_or_default(),
+            shape: self.shape.clone(),
+            itemsize_bytes: dtype.itemsize_bytes(),
+        }
+    }
+
+    fn offset_error(&self, dtype: Dtype) -> InterfaceError {
+        let itemsize_bytes = dtype.itemsize_bytes();
+        InterfaceError::Offset { offset: self.offset, itemsize_bytes, address: self.address }
+    }
+
     /// Shape, strides and offset as a layout that satisfies V1.
     fn checked_layout(&self, dtype: Dtype) -> Result<Layout, InterfaceError> {
         let itemsize_bytes = dtype.itemsize_bytes();
@@ -99,28 +112,21 @@ impl UsmArrayInterface {
         });
         let shape: Axes<usize> = sizes.collect::<Result<_, _>>()?;
         let too_large = || InterfaceError::TooLarge { shape: self.shape.clone(), itemsize_bytes };
-        let reach = || InterfaceError::Reach {
-            strides: self.strides.clone().unwrap_or_default(),
-            shape: self.shape.clone(),
-            itemsize_bytes,
-        };
-        let offset_error =
-            || InterfaceError::Offset { offset: self.offset, itemsize_bytes, address: self.address };
         let strides = match &self.strides {
             None => None,
             Some(strides) => {
                 let strides = strides.iter().map(|&stride| isize::try_from(stride));
-                Some(strides.collect::<Result<Axes<_>, _>>().map_err(|_| reach())?)
+                Some(strides.collect::<Result<Axes<_>, _>>().map_err(|_| self.reach(dtype))?)
             }
         };
-        let offset = isize::try_from(self.offset).map_err(|_| offset_error())?;
+        let offset = isize::try_from(self.offset).map_err(|_| self.offset_error(dtype))?;
 
         let layout =
             Layout::new(&shape, strides.as_deref(), offset, Order::C).map_err(|error| match error {
                 LayoutError::TooManyAxes { found } => InterfaceError::TooManyAxes { found },
                 LayoutError::StridesLength { ndim, found } => InterfaceError::StridesLength { ndim, found },
-                LayoutError::ExtentOverflow { .. } => reach(),
-                LayoutError::OffsetOverflow { .. } => offset_error(),
+                LayoutError::ExtentOverflow { .. } => self.reach(dtype),
+                LayoutError::OffsetOverflow { .. } => self.offset_error(dtype),
                 _ => too_large(),
             })?;
         if layout.size_bytes(dtype).is_none() {
@@ -153,27 +159,18 @@ impl UsmArrayInterface {
         address: usize,
     ) -> Result<ByteSpan, InterfaceError> {
         let itemsize_bytes = dtype.itemsize_bytes();
-        let offset_error =
-            || InterfaceError::Offset { offset: self.offset, itemsize_bytes, address: self.address };
         let Some((extent, with_offset)) = layout.extent().zip(layout.extent_with_offset()) else {
             // Nothing is there, but the address of index zero has to exist.
             let zero = Extent { min: layout.offset(), max: layout.offset() };
-            span_at(address, zero, itemsize_bytes).ok_or_else(offset_error)?;
+            span_at(address, zero, itemsize_bytes).ok_or_else(|| self.offset_error(dtype))?;
             return Ok(ByteSpan { start_address: address, len_bytes: 0 });
         };
-        let bytes = byte_bounds(extent, itemsize_bytes);
-        let Some((min_bytes, max_bytes)) = bytes else {
-            return Err(InterfaceError::Reach {
-                strides: self.strides.clone().unwrap_or_default(),
-                shape: self.shape.clone(),
-                itemsize_bytes,
-            });
-        };
+        let (min_bytes, max_bytes) = byte_bounds(extent, itemsize_bytes).ok_or_else(|| self.reach(dtype))?;
         match span_at(address, with_offset, itemsize_bytes) {
             Some(span) => Ok(span),
             // The key to blame is the one without which it would fit.
             None if self.offset != 0 && span_at(address, extent, itemsize_bytes).is_some() => {
-                Err(offset_error())
+                Err(self.offset_error(dtype))
             }
             None => Err(InterfaceError::OutsideAddressSpace { address: self.address, min_bytes, max_bytes }),
         }

@@ -140,8 +140,14 @@ impl<T: Copy + Default> Default for Axes<T> {
 impl<T: Copy + Default> FromIterator<T> for Axes<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut axes = Self::new();
-        values.into_iter().for_each(|value| axes.push(value));
+        axes.extend(values);
         axes
+    }
+}
+
+impl<T: Copy + Default> Extend<T> for Axes<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        values.into_iter().for_each(|value| self.push(value));
     }
 }
 

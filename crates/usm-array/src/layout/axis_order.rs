@@ -88,9 +88,14 @@ impl Layout {
         Ok(self.in_order(&order))
     }
 
-    /// The axes in an order that names each of them once.
-    fn in_order(&self, order: &[usize]) -> Self {
-        // L1 to L3 do not depend on the order of the axes.
+    /// The axes but the given ones.
+    pub(super) fn without(&self, removed: &[usize]) -> Self {
+        self.in_order(&(0..self.ndim()).filter(|axis| !removed.contains(axis)).collect::<Axes<_>>())
+    }
+
+    /// The given axes in the given order, none of them twice, at index zero of the others.
+    pub(super) fn in_order(&self, order: &[usize]) -> Self {
+        // L1 to L3 do not depend on the order of the axes, and hold for fewer of them.
         Self {
             shape: order.iter().map(|&axis| self.shape[axis]).collect(),
             strides: order.iter().map(|&axis| self.strides[axis]).collect(),

@@ -25,10 +25,7 @@ impl Layout {
         let (skipped, other) = if offset < 0 { (rows, columns) } else { (columns, rows) };
         let length = self.shape[skipped].saturating_sub(start).min(self.shape[other]);
 
-        let kept = |axis: &usize| *axis != rows && *axis != columns;
-        let others = (0..self.ndim()).filter(kept);
-        let mut shape: super::Axes<usize> = others.clone().map(|axis| self.shape[axis]).collect();
-        let mut strides: super::Axes<isize> = others.map(|axis| self.strides[axis]).collect();
+        let Self { mut shape, mut strides, .. } = self.without(&[rows, columns]);
         shape.push(length);
         // With two elements a distance within L3; with fewer it is not used.
         strides.push(self.strides[rows].checked_add(self.strides[columns]).unwrap_or(0));

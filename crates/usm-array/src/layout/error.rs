@@ -276,7 +276,8 @@ pub enum LayoutError {
     },
 }
 
-fn allowed_indices(size: usize) -> String {
+/// For messages: the indices of an axis.
+pub(crate) fn allowed_indices(size: usize) -> String {
     match size {
         0 => "none".to_owned(),
         _ => format!("-{size} to {}", size - 1),

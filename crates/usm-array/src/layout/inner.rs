@@ -8,34 +8,41 @@ impl Layout {
         self.shape.iter().take(outer_ndim).product() // by L2, in which zeros count as 1
     }
 
-    /// The index, along the first axes only, of the element with a number in row-major order. The number is below that of the elements.
-    pub(crate) fn outer_index(&self, outer_ndim: usize, number: usize) -> Axes<usize> {
-        let mut index: Axes<usize> = self.shape.iter().take(outer_ndim).map(|_| 0).collect();
-        let mut rest = number;
-        for axis in (0..index.len()).rev() {
-            index[axis] = rest % self.shape[axis].max(1);
-            rest /= self.shape[axis].max(1);
+    /// The displacement of the element with a number in row-major order. The number is below that of the elements.
+    pub(crate) fn offset_of_number(&self, number: usize) -> isize {
+        self.outer_offset(self.ndim(), number)
+    }
+
+    /// The displacement of the first element at the index of the first axes with a number in row-major order.
+    fn outer_offset(&self, outer_ndim: usize, number: usize) -> isize {
+        let (mut offset, mut rest) = (self.offset, number);
+        for (size, stride) in self.axes().take(outer_ndim).rev() {
+            offset += stride * (rest % size).cast_signed(); // of an element, by L3
+            rest /= size;
         }
-        index
+        offset
     }
 
     /// The last axes at the index of the first axes with a number in row-major order. The number is below that of the indices.
     pub(crate) fn inner(&self, outer_ndim: usize, number: usize) -> Self {
-        let mut offset = self.offset;
-        if !self.is_empty() {
-            let index = self.outer_index(outer_ndim, number);
-            for (&i, &stride) in index.iter().zip(&*self.strides) {
-                offset += stride * i.cast_signed(); // of an element, by L3
-            }
-        }
-        let last = |axes: usize| axes.min(self.ndim());
+        let outer = outer_ndim.min(self.ndim());
         // L1 to L3 hold for fewer axes at an element. Without elements the offset is unchanged.
         Self {
-            shape: Axes::from(&self.shape[last(outer_ndim)..]),
-            strides: Axes::from(&self.strides[last(outer_ndim)..]),
-            offset,
+            shape: Axes::from(&self.shape[outer..]),
+            strides: Axes::from(&self.strides[outer..]),
+            offset: if self.is_empty() { self.offset } else { self.outer_offset(outer, number) },
         }
     }
+}
+
+/// The index with a number in row-major order. An axis of size 0 gets index 0.
+pub(crate) fn unravel(number: usize, shape: &[usize]) -> Axes<usize> {
+    let mut index = Axes::from(shape);
+    let mut rest = number;
+    for size in index.iter_mut().rev() {
+        (*size, rest) = (rest % (*size).max(1), rest / (*size).max(1));
+    }
+    index
 }
 
 #[cfg(test)]

@@ -7,26 +7,8 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 use super::SliceItem;
 
 /// An integer as an index along an axis. Integers that no axis reaches stay out of its bounds.
-trait AxisIndex {
-    fn saturated(self) -> isize;
-}
-
-impl AxisIndex for isize {
-    fn saturated(self) -> isize {
-        self
-    }
-}
-
-impl AxisIndex for i32 {
-    fn saturated(self) -> isize {
-        isize::try_from(self).unwrap_or(if self < 0 { isize::MIN } else { isize::MAX })
-    }
-}
-
-impl AxisIndex for usize {
-    fn saturated(self) -> isize {
-        isize::try_from(self).unwrap_or(isize::MAX)
-    }
+fn saturated<T: Copy + Default + PartialOrd + TryInto<isize>>(index: T) -> isize {
+    index.try_into().unwrap_or(if index < T::default() { isize::MIN } else { isize::MAX })
 }
 
 impl SliceItem {
@@ -42,52 +24,36 @@ impl SliceItem {
         Self::Slice { start: None, stop: None, step }
     }
 
-    fn range(start: Option<impl AxisIndex>, stop: Option<impl AxisIndex>) -> Self {
-        Self::Slice { start: start.map(AxisIndex::saturated), stop: stop.map(AxisIndex::saturated), step: 1 }
+    const fn range(start: Option<isize>, stop: Option<isize>) -> Self {
+        Self::Slice { start, stop, step: 1 }
     }
+}
 
-    /// Up to and with `last`. Behind the last element, -1, there is the end, which has no number.
-    fn up_to(start: Option<impl AxisIndex>, last: impl AxisIndex) -> Self {
-        let stop = last.saturated().checked_add(1).filter(|&stop| stop != 0);
-        Self::range(start, stop)
-    }
+/// Behind `last`. Behind the last element, -1, there is the end, which has no number.
+fn behind(last: isize) -> Option<isize> {
+    last.checked_add(1).filter(|&stop| stop != 0)
 }
 
 macro_rules! items_of {
     ($($integer:ty)*) => {$(
         impl From<$integer> for SliceItem {
             fn from(index: $integer) -> Self {
-                Self::Index(index.saturated())
+                Self::Index(saturated(index))
             }
         }
 
-        impl From<Range<$integer>> for SliceItem {
-            fn from(range: Range<$integer>) -> Self {
-                Self::range(Some(range.start), Some(range.end))
-            }
+        items_of! { $integer:
+            Range<$integer>, |range| Some(saturated(range.start)), Some(saturated(range.end));
+            RangeFrom<$integer>, |range| Some(saturated(range.start)), None;
+            RangeTo<$integer>, |range| None, Some(saturated(range.end));
+            RangeInclusive<$integer>, |range| Some(saturated(*range.start())), behind(saturated(*range.end()));
+            RangeToInclusive<$integer>, |range| None, behind(saturated(range.end));
         }
-
-        impl From<RangeFrom<$integer>> for SliceItem {
-            fn from(range: RangeFrom<$integer>) -> Self {
-                Self::range(Some(range.start), None::<$integer>)
-            }
-        }
-
-        impl From<RangeTo<$integer>> for SliceItem {
-            fn from(range: RangeTo<$integer>) -> Self {
-                Self::range(None::<$integer>, Some(range.end))
-            }
-        }
-
-        impl From<RangeInclusive<$integer>> for SliceItem {
-            fn from(range: RangeInclusive<$integer>) -> Self {
-                Self::up_to(Some(*range.start()), *range.end())
-            }
-        }
-
-        impl From<RangeToInclusive<$integer>> for SliceItem {
-            fn from(range: RangeToInclusive<$integer>) -> Self {
-                Self::up_to(None::<$integer>, range.end)
+    )*};
+    ($integer:ty: $($of:ty, |$range:ident| $start:expr, $stop:expr;)*) => {$(
+        impl From<$of> for SliceItem {
+            fn from($range: $of) -> Self {
+                Self::range($start, $stop)
             }
         }
     )*};
@@ -104,11 +70,9 @@ impl From<RangeFull> for SliceItem {
 /// and items.
 ///
 /// ```
-/// use usm_array::usm_core::{Runtime, UsmKind};
-/// use usm_array::{SliceItem, UsmArray};
+/// use usm_array::{SliceItem, UsmArray, usm_core::{Runtime, UsmKind}};
 ///
-/// let runtime = Runtime::global();
-/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
 /// assert_eq!(array.slice((.., 1..3))?.to_vec::<u8>()?, [2, 3, 5, 6]);
 /// assert_eq!(array.slice((-1, ..=-2))?.to_vec::<u8>()?, [4, 5]);

@@ -20,12 +20,14 @@
 //! | `diagonal.rs` | diagonals |
 //! | `pieces.rs` | unstack, as_strided |
 //! | `inner.rs` | the layouts at each index of the first axes |
+//! | `blocks.rs` | a shape cut into blocks |
 //! | `reinterpret.rs` | the same bytes as elements of another size |
 //! | `overlap/` | whether two layouts, or two indices of one, share an element |
 //! | `offsets.rs` | from indices to displacements, one or all of them |
 
 mod axes;
 mod axis_order;
+mod blocks;
 mod broadcast;
 mod construct;
 mod contiguity;
@@ -47,12 +49,14 @@ mod unit_axes;
 mod windows;
 
 pub use axes::Axes;
+pub(crate) use blocks::blocks;
 pub use broadcast::{broadcast_layouts, broadcast_shapes};
 pub use error::LayoutError;
+pub(crate) use error::allowed_indices;
 pub use extent::Extent;
+pub(crate) use inner::unravel;
 pub use items::SliceItems;
-pub(crate) use normalise::normalise_axes;
-pub(crate) use normalise::normalise_axis;
+pub(crate) use normalise::{normalise_axes, normalise_axis};
 pub use offsets::Offsets;
 pub use overlap::{Overlap, StridedBytes};
 pub use packed::CopyOrder;

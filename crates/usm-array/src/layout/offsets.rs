@@ -3,6 +3,7 @@
 use std::iter::FusedIterator;
 use std::ops::Range;
 
+use super::inner::unravel;
 use super::{Axes, Layout, LayoutError};
 
 impl Layout {
@@ -41,11 +42,9 @@ impl Layout {
     pub(crate) fn offsets_in(&self, numbers: Range<usize>) -> Offsets<'_> {
         let end = numbers.end.min(self.size());
         let start = numbers.start.min(end);
-        let (index, next) = match start {
-            0 => (self.shape.iter().map(|_| 0).collect(), self.offset),
-            _ if start == end => (self.shape.iter().map(|_| 0).collect(), self.offset),
-            number => (self.outer_index(self.ndim(), number), self.inner(self.ndim(), number).offset),
-        };
+        let first = if start == end { 0 } else { start };
+        let next = if first == 0 { self.offset } else { self.offset_of_number(first) };
+        let index = unravel(first, &self.shape);
         Offsets { layout: self, index, next, end, remaining: end - start }
     }
 }
@@ -100,7 +99,7 @@ impl DoubleEndedIterator for Offsets<'_> {
     fn next_back(&mut self) -> Option<isize> {
         self.remaining = self.remaining.checked_sub(1)?;
         self.end -= 1;
-        Some(self.layout.inner(self.layout.ndim(), self.end).offset)
+        Some(self.layout.offset_of_number(self.end))
     }
 }
 

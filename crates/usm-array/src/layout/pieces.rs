@@ -1,7 +1,7 @@
 //! Parts of a layout: the places along one axis, and any strides within its span
 
 use super::normalise::normalise_axis;
-use super::{Axes, Layout, LayoutError, Order};
+use super::{Layout, LayoutError, Order};
 
 impl Layout {
     /// The layouts of the places along one axis, from the first to the last; the axis itself goes away.
@@ -10,16 +10,12 @@ impl Layout {
     /// - [`LayoutError::AxisOutOfBounds`]: no such axis
     pub fn unstack(&self, axis: isize) -> Result<impl ExactSizeIterator<Item = Self> + use<>, LayoutError> {
         let axis = normalise_axis("axis", axis, self.ndim())?;
-        let others = (0..self.ndim()).filter(|&other| other != axis);
-        let shape: Axes<usize> = others.clone().map(|other| self.shape[other]).collect();
-        let strides: Axes<isize> = others.map(|other| self.strides[other]).collect();
+        let first = self.without(&[axis]);
         // Without elements the offset stays.
         let stride = if self.is_empty() { 0 } else { self.strides[axis] };
-        let start = self.offset;
         Ok((0..self.shape[axis]).map(move |i| Self {
-            shape: shape.clone(),
-            strides: strides.clone(),
-            offset: start + stride * i.cast_signed(), // of an element, by L3
+            offset: first.offset + stride * i.cast_signed(), // of an element, by L3
+            ..first.clone()
         }))
     }
 

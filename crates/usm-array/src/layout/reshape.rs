@@ -47,14 +47,6 @@ impl Layout {
         Self::checked(shape, strides, self.offset).map(Some)
     }
 
-    /// Whether [`Layout::reshape_view`] gives a view.
-    ///
-    /// # Errors
-    /// The errors of [`Layout::reshape_view`].
-    pub fn can_reshape_view(&self, shape: &[isize], order: Order) -> Result<bool, LayoutError> {
-        self.reshape_view(shape, order).map(|view| view.is_some())
-    }
-
     /// The shape with the number of elements that this layout has, in which -1 is replaced.
     ///
     /// # Errors

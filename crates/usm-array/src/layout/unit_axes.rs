@@ -1,7 +1,7 @@
 //! Axes of size 1: inserting and removing them
 
 use super::normalise::normalise_axes;
-use super::{Layout, LayoutError, MAX_NDIM};
+use super::{Axes, Layout, LayoutError, MAX_NDIM};
 
 impl Layout {
     /// New axes of size 1 at the given places of the result. Negative places count from the last axis of the result.
@@ -19,7 +19,8 @@ impl Layout {
         // Axes of size 1 do not count in L2 and L3. The others fill the places that are left.
         let axes =
             (0..ndim).filter_map(|place| if places.contains(&place) { Some((1, 0)) } else { old.next() });
-        Ok(Self::of_axes(axes, self.offset))
+        let (shape, strides) = axes.unzip();
+        Ok(Self { shape, strides, offset: self.offset })
     }
 
     /// Without the given axes of size 1, or without all of them.
@@ -28,25 +29,14 @@ impl Layout {
     /// - [`LayoutError::NotUnitAxis`]: a given axis has another size
     /// - [`LayoutError::AxisOutOfBounds`], [`LayoutError::RepeatedAxis`]: no such axis, or one twice
     pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Self, LayoutError> {
-        let Some(axes) = axes else {
-            return Ok(Self::of_axes(self.axes().filter(|&(size, _)| size != 1), self.offset));
+        let removed: Axes<usize> = match axes {
+            Some(axes) => normalise_axes("axis", axes, self.ndim())?,
+            None => (0..self.ndim()).filter(|&axis| self.shape[axis] == 1).collect(),
         };
-        let removed = normalise_axes("axis", axes, self.ndim())?;
         if let Some(&axis) = removed.iter().find(|&&axis| self.shape[axis] != 1) {
             return Err(LayoutError::NotUnitAxis { axis, size: self.shape[axis] });
         }
-        let kept = self.axes().enumerate().filter(|(axis, _)| !removed.contains(axis));
-        Ok(Self::of_axes(kept.map(|(_, axis)| axis), self.offset))
-    }
-
-    /// A layout with axes for which L1 to L3 hold already.
-    fn of_axes(axes: impl Iterator<Item = (usize, isize)>, offset: isize) -> Self {
-        let (mut shape, mut strides) = (super::Axes::new(), super::Axes::new());
-        for (size, stride) in axes {
-            shape.push(size);
-            strides.push(stride);
-        }
-        Self { shape, strides, offset }
+        Ok(self.without(&removed))
     }
 }
 

@@ -4,16 +4,14 @@ use usm_memory::usm_core::UsmKind;
 
 use crate::array::UsmArray;
 use crate::dtype::{Casting, Dtype, Operand, default_dtypes};
-use crate::error::ManipulateError;
-use crate::error::Result;
+use crate::error::{ManipulateError, Result};
 
 /// The kind of memory that an operation on memory of several kinds gives: device before shared before host. `None` for no kinds.
 ///
 /// This is the rule of `dpctl.utils.get_coerced_usm_type`.
 ///
 /// ```
-/// use usm_array::coerced_kind;
-/// use usm_array::usm_core::UsmKind;
+/// use usm_array::{coerced_kind, usm_core::UsmKind};
 ///
 /// assert_eq!(coerced_kind([UsmKind::Host, UsmKind::Shared]), Some(UsmKind::Shared));
 /// assert_eq!(coerced_kind([UsmKind::Shared, UsmKind::Device, UsmKind::Host]), Some(UsmKind::Device));

@@ -2,8 +2,7 @@
 
 use super::follow::{Followed, put};
 use crate::array::UsmArray;
-use crate::error::ManipulateError;
-use crate::error::Result;
+use crate::error::{ManipulateError, Result};
 use crate::layout::{SliceItem, normalise_axis};
 
 impl UsmArray {
@@ -12,11 +11,9 @@ impl UsmArray {
     /// The dtype is the promoted one, and the kind [`coerced_kind`](crate::coerced_kind) of the kinds.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::UsmArray;
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let a = UsmArray::from_nested(&queue, UsmKind::Device, &[[1_u8, 2], [3, 4]])?;
     /// let b = UsmArray::from_nested(&queue, UsmKind::Host, &[[5_i8], [6]])?;
     /// let joined = UsmArray::concat(&[&a, &b], Some(1))?;
@@ -56,11 +53,9 @@ impl UsmArray {
     /// Arrays of one shape joined along a new axis, at the given place in the result.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::UsmArray;
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let a = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[1_u8, 2, 3])?;
     /// let b = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[4_u8, 5, 6])?;
     /// let stacked = UsmArray::stack(&[&a, &b], -1)?;

@@ -4,8 +4,7 @@ use super::follow::{put, same_queue};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dtype::Dtype;
-use crate::error::ManipulateError;
-use crate::error::Result;
+use crate::error::{ManipulateError, Result};
 use crate::layout::{LayoutError, Order, SliceItem, normalise_axis};
 use crate::view::zeroed_vec;
 
@@ -28,11 +27,9 @@ impl UsmArray {
     /// Each element repeated along an axis, or without one each of all elements in row-major order.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Repeats, UsmArray};
+    /// use usm_array::{Repeats, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_nested(&queue, UsmKind::Device, &[[1_u8, 2], [3, 4]])?;
     /// assert_eq!(array.repeat(Repeats::Each(2), None)?.to_vec::<u8>()?, [1, 1, 2, 2, 3, 3, 4, 4]);
     /// let counted = array.repeat(Repeats::Counts(&[0, 3]), Some(1))?;

@@ -13,11 +13,9 @@ impl UsmArray {
     /// queue, in the given order without gaps.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{CopyMode, Order, UsmArray};
+    /// use usm_array::{CopyMode, Order, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
     /// assert_eq!(array.reshape(&[-1], Order::C, CopyMode::Never)?.address(), array.address());
     /// let transposed = array.transpose();
@@ -45,11 +43,9 @@ impl UsmArray {
     /// All elements in the given order along one axis, without gaps: a view if they are so in memory, else a copy.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Order, UsmArray};
+    /// use usm_array::{Order, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// assert_eq!(array.ravel(Order::C)?.address(), array.address());
     /// assert_eq!(array.ravel(Order::F)?.to_vec::<u8>()?, [1, 3, 2, 4]);

@@ -4,8 +4,7 @@ use super::follow::put;
 use super::join::signed;
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
-use crate::error::ManipulateError;
-use crate::error::Result;
+use crate::error::{ManipulateError, Result};
 use crate::layout::{Order, SliceItem, normalise_axis};
 
 impl UsmArray {
@@ -15,11 +14,9 @@ impl UsmArray {
     /// One shift goes for all axes, and one axis takes all shifts. An axis may be named several times, its shifts add up.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::UsmArray;
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_nested(&queue, UsmKind::Device, &[[1_u8, 2, 3], [4, 5, 6]])?;
     /// assert_eq!(array.roll(&[1], None)?.to_vec::<u8>()?, [6, 1, 2, 3, 4, 5]);
     /// assert_eq!(array.roll(&[1, -1], Some(&[0, 1]))?.to_vec::<u8>()?, [5, 6, 4, 2, 3, 1]);

@@ -10,11 +10,9 @@ impl UsmArray {
     /// leading ones.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::UsmArray;
+    /// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1_u8, 2])?;
     /// let tiled = array.tile(&[2, 2])?;
     /// assert_eq!(tiled.shape(), [2, 4]);

@@ -4,104 +4,71 @@ use half::f16;
 use num_complex::Complex;
 
 use super::elementwise::{constant, map};
+use super::relation::no_order;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
-use crate::error::{Error, Result};
+use crate::error::Result;
+
+/// A test of real numbers, of both parts of complex ones, and what it gives for other elements.
+macro_rules! of_parts {
+    ($array:expr, $test:ident, $both:tt, $others:expr) => {
+        match $array.dtype() {
+            Dtype::F16 => map($array, f16::$test),
+            Dtype::F32 => map($array, f32::$test),
+            Dtype::F64 => map($array, f64::$test),
+            Dtype::C64 => map($array, |z: Complex<f32>| z.re.$test() $both z.im.$test()),
+            Dtype::C128 => map($array, |z: Complex<f64>| z.re.$test() $both z.im.$test()),
+            _ => constant($array, $others),
+        }
+    };
+}
 
 /// # Classes of numbers
 /// The result is a new array of booleans of the same shape, kind of memory and queue. Booleans and integers are finite numbers.
 /// A complex number is NaN or infinite if one of its parts is, and finite if both are; it may be NaN and infinite.
+///
+/// ```
+/// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let numbers = [f64::NAN, f64::INFINITY, -f64::INFINITY, -0.0];
+/// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[4], &numbers)?;
+/// assert_eq!(array.isnan()?.count_nonzero_total()?, 1);
+/// assert_eq!(array.isfinite()?.count_nonzero_total()?, 1);
+/// assert_eq!(array.isinf()?.count_nonzero_total()?, 2);
+/// assert_eq!(array.signbit()?.count_nonzero_total()?, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 impl UsmArray {
     /// Whether elements are NaN.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[f64::NAN, f64::INFINITY, 0.0])?;
-    /// assert_eq!(array.isnan()?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
-    /// - [`Error::OutOfHostMemory`]: no host memory for a block
-    /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
+    /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for a block
+    /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn isnan(&self) -> Result<Self> {
-        match self.dtype() {
-            Dtype::F16 => map(self, f16::is_nan),
-            Dtype::F32 => map(self, f32::is_nan),
-            Dtype::F64 => map(self, f64::is_nan),
-            Dtype::C64 => map(self, |z: Complex<f32>| z.re.is_nan() | z.im.is_nan()),
-            Dtype::C128 => map(self, |z: Complex<f64>| z.re.is_nan() | z.im.is_nan()),
-            _ => constant(self, false),
-        }
+        of_parts!(self, is_nan, |, false)
     }
 
     /// Whether elements are neither NaN nor infinite.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, f32::MAX, -f32::INFINITY])?;
-    /// assert_eq!(array.isfinite()?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::isnan`].
     pub fn isfinite(&self) -> Result<Self> {
-        match self.dtype() {
-            Dtype::F16 => map(self, f16::is_finite),
-            Dtype::F32 => map(self, f32::is_finite),
-            Dtype::F64 => map(self, f64::is_finite),
-            Dtype::C64 => map(self, |z: Complex<f32>| z.re.is_finite() & z.im.is_finite()),
-            Dtype::C128 => map(self, |z: Complex<f64>| z.re.is_finite() & z.im.is_finite()),
-            _ => constant(self, true),
-        }
+        of_parts!(self, is_finite, &, true)
     }
 
     /// Whether elements are infinite, of either sign.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, f32::MAX, -f32::INFINITY])?;
-    /// assert_eq!(array.isinf()?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::isnan`].
     pub fn isinf(&self) -> Result<Self> {
-        match self.dtype() {
-            Dtype::F16 => map(self, f16::is_infinite),
-            Dtype::F32 => map(self, f32::is_infinite),
-            Dtype::F64 => map(self, f64::is_infinite),
-            Dtype::C64 => map(self, |z: Complex<f32>| z.re.is_infinite() | z.im.is_infinite()),
-            Dtype::C128 => map(self, |z: Complex<f64>| z.re.is_infinite() | z.im.is_infinite()),
-            _ => constant(self, false),
-        }
+        of_parts!(self, is_infinite, |, false)
     }
 
     /// Whether the sign bit of elements is set: less than 0, or -0.0, or a NaN with that sign.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[0.0_f64, -0.0, -1.0])?;
-    /// assert_eq!(array.signbit()?.count_nonzero_total()?, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
-    /// - [`Error::DtypeNotAllowed`]: complex numbers have no sign
+    /// - [`Error::DtypeNotAllowed`](crate::Error::DtypeNotAllowed): complex numbers have no sign
     /// - those of [`UsmArray::isnan`]
     pub fn signbit(&self) -> Result<Self> {
         match self.dtype() {
@@ -112,11 +79,7 @@ impl UsmArray {
             Dtype::F16 => map(self, f16::is_sign_negative),
             Dtype::F32 => map(self, f32::is_sign_negative),
             Dtype::F64 => map(self, f64::is_sign_negative),
-            Dtype::C64 | Dtype::C128 => Err(Error::DtypeNotAllowed {
-                operation: "signbit",
-                found: self.dtype(),
-                allowed: "real numbers and booleans",
-            }),
+            Dtype::C64 | Dtype::C128 => Err(no_order("signbit", self.dtype())),
             _ => constant(self, false),
         }
     }

@@ -33,10 +33,8 @@ impl UsmArray {
     /// Infinite numbers are close to equal ones and to nothing else.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Tolerance, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Tolerance, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[1.0_f32, 1.1, f32::NAN])?;
     /// assert_eq!(array.isclose(1.0, Tolerance::default())?.count_nonzero_total()?, 1);
     /// let wide = Tolerance { absolute: 0.2, equal_nan: true, ..Tolerance::default() };
@@ -81,10 +79,8 @@ impl UsmArray {
     /// Whether both have the same shape and equal elements, of whatever dtypes; NaN counts as equal to NaN if asked for.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1.0_f32, f32::NAN])?;
     /// let copy = array.copy_to(&queue, UsmKind::Device)?;
     /// assert!(array.array_equal(&copy, true)? && !array.array_equal(&copy, false)?);

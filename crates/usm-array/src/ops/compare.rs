@@ -3,10 +3,10 @@
 use num_complex::{Complex32, Complex64};
 
 use super::elementwise::{constant, map_pairs};
-use super::relation::{ExactOrder, Relation};
+use super::relation::{ExactOrder, Relation, by_order, no_order};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Dtype, Element, iinfo, result_type};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::scalar::Scalar;
 
 /// # Comparisons
@@ -17,41 +17,38 @@ use crate::scalar::Scalar;
 /// dtype are compared as they are. NaN is not equal to anything and neither less nor greater; zeros of both signs are equal.
 ///
 /// The result is a new array of booleans with the queue and the kind of memory of the first operand.
+///
+/// ```
+/// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let column = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 1], &[-1_i64, 1])?;
+/// let row = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1_u64, u64::MAX])?;
+/// assert_eq!(column.equal(&row)?.to_vec::<Bool8>()?, [false, false, true, false].map(Bool8::from));
+///
+/// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[4], &[-0.0, 1.0, 3.0, f64::NAN])?;
+/// assert_eq!(array.not_equal(&array)?.count_nonzero_total()?, 1);
+/// assert_eq!(array.less(2.5)?.to_vec::<Bool8>()?, [true, true, false, false].map(Bool8::from));
+/// assert_eq!(array.less_equal(0)?.count_nonzero_total()?, 1);
+/// assert_eq!(array.greater(2)?.count_nonzero_total()?, 1);
+/// assert_eq!(array.greater_equal(1)?.count_nonzero_total()?, 2);
+/// // Integers are compared as they are.
+/// let bounds = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[i64::MAX, i64::MIN])?;
+/// assert_eq!(bounds.greater(9.2e18)?.count_nonzero_total()?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 impl UsmArray {
     /// Whether elements are equal.
     ///
-    /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Bool8, UsmArray};
-    ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
-    /// let column = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 1], &[-1_i64, 1])?;
-    /// let row = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1_u64, u64::MAX])?;
-    /// let equal = column.equal(&row)?;
-    /// assert_eq!(equal.to_vec::<Bool8>()?, [false, false, true, false].map(Bool8::from));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
-    /// - [`Error::Layout`]: the shapes do not broadcast
-    /// - [`Error::OutOfHostMemory`]: no host memory for a block
-    /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
+    /// - [`Error::Layout`](crate::Error::Layout): the shapes do not broadcast
+    /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for a block
+    /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn equal<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::Equal)
     }
 
     /// Whether elements are not equal; NaN is equal to nothing.
-    ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[f32::NAN, 0.0])?;
-    /// assert_eq!(array.not_equal(&array)?.to_vec::<Bool8>()?, [true, false].map(Bool8::from));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::equal`].
@@ -61,35 +58,14 @@ impl UsmArray {
 
     /// Whether elements of this array are less.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[3], &[1_u8, 2, 3])?;
-    /// assert_eq!(array.less(2.5)?.to_vec::<Bool8>()?, [true, true, false].map(Bool8::from));
-    /// assert!(array.less(-1)?.to_vec::<Bool8>()?.iter().all(|less| !less.to_bool()));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
-    /// - [`Error::DtypeNotAllowed`]: complex numbers have no order
+    /// - [`Error::DtypeNotAllowed`](crate::Error::DtypeNotAllowed): complex numbers have no order
     /// - those of [`UsmArray::equal`]
     pub fn less<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         compare(self, other.into(), Relation::Less)
     }
 
     /// Whether elements of this array are less or equal.
-    ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[-0.0_f64, 1.0])?;
-    /// assert_eq!(array.less_equal(0)?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::less`].
@@ -99,16 +75,6 @@ impl UsmArray {
 
     /// Whether elements of this array are greater.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[i64::MAX, i64::MIN])?;
-    /// assert_eq!(array.greater(9.2e18)?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::less`].
     pub fn greater<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
@@ -116,16 +82,6 @@ impl UsmArray {
     }
 
     /// Whether elements of this array are greater or equal.
-    ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[3_u8, 4])?;
-    /// assert_eq!(array.greater_equal(4)?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::less`].
@@ -179,31 +135,17 @@ fn strong(dtype: Dtype, value: Scalar) -> Result<Value> {
 
 /// Both as elements of one dtype, or of a larger one that processors compare.
 fn same(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Relation, dtype: Dtype) -> Result<UsmArray> {
-    match dtype {
-        Dtype::I8 => ordered::<i8>(array, other, relation),
-        Dtype::I16 => ordered::<i16>(array, other, relation),
-        Dtype::I32 => ordered::<i32>(array, other, relation),
-        Dtype::I64 => ordered::<i64>(array, other, relation),
-        Dtype::Bool | Dtype::U8 => ordered::<u8>(array, other, relation),
-        Dtype::U16 => ordered::<u16>(array, other, relation),
-        Dtype::U32 => ordered::<u32>(array, other, relation),
-        Dtype::U64 => ordered::<u64>(array, other, relation),
-        Dtype::F16 | Dtype::F32 => ordered::<f32>(array, other, relation),
-        Dtype::F64 => ordered::<f64>(array, other, relation),
+    by_order!(dtype, T => ordered::<T>(array, other, relation), _ => match dtype {
         Dtype::C64 => unordered::<Complex32>(array, other, relation),
-        Dtype::C128 => unordered::<Complex64>(array, other, relation),
-    }
+        _ => unordered::<Complex64>(array, other, relation),
+    })
 }
 
 fn unordered<T: Element>(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Relation) -> Result<UsmArray> {
     match relation {
         Relation::Equal => map_pairs::<T, T>(array, other, |a, b| a == b),
         Relation::NotEqual => map_pairs::<T, T>(array, other, |a, b| a != b),
-        _ => Err(Error::DtypeNotAllowed {
-            operation: relation.name(),
-            found: T::DTYPE,
-            allowed: "real numbers and booleans",
-        }),
+        _ => Err(no_order(relation.name(), T::DTYPE)),
     }
 }
 

@@ -11,10 +11,8 @@ impl UsmArray {
     /// A new array of the complex conjugates, which for real numbers and booleans are the elements themselves.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{UsmArray, num_complex::Complex};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, num_complex::Complex, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[1], &[Complex::new(1.0_f32, 2.0)])?;
     /// assert_eq!(array.conj()?.to_vec::<Complex<f32>>()?, [Complex::new(1.0, -2.0)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,14 +1,11 @@
 //! One result for each element, or for each pair of elements
 
-use std::ops::ControlFlow;
-
-use super::blocks::{block_len, for_each_block};
 use super::sink::Sink;
-use super::source::Source;
+use super::source::{Source, block_len};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Bool8, Element};
 use crate::error::Result;
-use crate::layout::broadcast_shapes;
+use crate::layout::{blocks, broadcast_shapes};
 
 /// A boolean for each element of an array, read as `T`.
 pub(super) fn map<T: Element>(array: &UsmArray, function: impl Fn(T) -> bool) -> Result<UsmArray> {
@@ -22,15 +19,14 @@ pub(super) fn map_to<T: Element, R: Element>(
 ) -> Result<UsmArray> {
     let mut source = Source::<T>::array(array, array.shape())?;
     let mut sink = Sink::like(array, array.shape())?;
-    for_each_block(array.shape(), block_len(&[array]), |items, len| {
-        let elements = source.block(items, len)?;
+    for (items, len) in blocks(array.shape(), block_len(&[array])) {
+        let elements = source.block(&items, len)?;
         sink.next(len, |results| {
             for (result, &element) in results.iter_mut().zip(elements) {
                 *result = function(element);
             }
         })?;
-        Ok(ControlFlow::Continue(()))
-    })?;
+    }
     Ok(sink.finish())
 }
 
@@ -61,14 +57,13 @@ pub(super) fn map_pairs<A: Element, B: Element>(
         ArrayOrScalar::Array(other) => block_len(&[array, other]),
         ArrayOrScalar::Scalar(_) => block_len(&[array]),
     };
-    for_each_block(&shape, limit, |items, len| {
-        let (left, right) = (left.block(items, len)?, right.block(items, len)?);
+    for (items, len) in blocks(&shape, limit) {
+        let (left, right) = (left.block(&items, len)?, right.block(&items, len)?);
         sink.next(len, |results| {
             for ((result, &a), &b) in results.iter_mut().zip(left).zip(right) {
                 *result = Bool8::from(function(a, b));
             }
         })?;
-        Ok(ControlFlow::Continue(()))
-    })?;
+    }
     Ok(sink.finish())
 }

@@ -9,19 +9,29 @@ use crate::scalar::Scalar;
 /// # Logic
 /// The logical operations take elements of every dtype, as NumPy does: everything but zero is true, NaN too. The bitwise ones
 /// take booleans only. The result is a new array of booleans with the queue and the kind of memory of the first operand.
+///
+/// ```
+/// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, 1.0, -0.0])?;
+/// assert_eq!(array.logical_not()?.to_vec::<Bool8>()?, [false, false, true].map(Bool8::from));
+/// assert_eq!(array.logical_and(true)?.count_nonzero_total()?, 2);
+/// assert_eq!(array.logical_and(&array.logical_not()?)?.count_nonzero_total()?, 0);
+/// assert_eq!(array.logical_or(0)?.count_nonzero_total()?, 2);
+/// assert_eq!(array.logical_xor(&array)?.count_nonzero_total()?, 0);
+///
+/// let numbers = UsmArray::from_slice(&queue, UsmKind::Device, &[4], &[1_u8, 2, 3, 4])?;
+/// let middle = numbers.greater(1)?.bitwise_and(&numbers.less(4)?)?;
+/// assert_eq!(middle.to_vec::<Bool8>()?, [false, true, true, false].map(Bool8::from));
+/// assert_eq!(middle.bitwise_or(true)?.count_nonzero_total()?, 4);
+/// assert_eq!(middle.bitwise_xor(true)?.count_nonzero_total()?, 2);
+/// assert_eq!(middle.bitwise_invert()?.count_nonzero_total()?, 2);
+/// assert!(numbers.bitwise_and(&numbers).is_err(), "no booleans");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 impl UsmArray {
     /// Whether elements of both operands are true.
-    ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[f32::NAN, 1.0, 0.0])?;
-    /// assert_eq!(array.logical_and(true)?.count_nonzero_total()?, 2);
-    /// assert_eq!(array.logical_and(&array.logical_not()?)?.count_nonzero_total()?, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// - [`Error::Layout`]: the shapes do not broadcast
@@ -33,16 +43,6 @@ impl UsmArray {
 
     /// Whether elements of at least one operand are true.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0_u8, 2])?;
-    /// assert_eq!(array.logical_or(0)?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::logical_and`].
     pub fn logical_or<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
@@ -50,16 +50,6 @@ impl UsmArray {
     }
 
     /// Whether elements of exactly one operand are true.
-    ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0_u8, 2])?;
-    /// assert_eq!(array.logical_xor(&array)?.count_nonzero_total()?, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::logical_and`].
@@ -69,16 +59,6 @@ impl UsmArray {
 
     /// Whether elements are not true.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[0.0_f64, -0.0])?;
-    /// assert_eq!(array.logical_not()?.count_nonzero_total()?, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::logical_and`].
     pub fn logical_not(&self) -> Result<Self> {
@@ -86,18 +66,6 @@ impl UsmArray {
     }
 
     /// [`logical_and`](Self::logical_and) of booleans.
-    ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let numbers = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[1_u8, 2, 3, 4])?;
-    /// let middle = numbers.greater(1)?.bitwise_and(&numbers.less(4)?)?;
-    /// assert_eq!(middle.count_nonzero_total()?, 2);
-    /// assert!(numbers.bitwise_and(&numbers).is_err(), "no booleans");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// - [`Error::DtypeNotAllowed`], [`Error::ScalarKind`]: an operand is no boolean
@@ -109,16 +77,6 @@ impl UsmArray {
 
     /// [`logical_or`](Self::logical_or) of booleans.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[Bool8::TRUE, Bool8::FALSE])?;
-    /// assert_eq!(array.bitwise_or(true)?.count_nonzero_total()?, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::bitwise_and`].
     pub fn bitwise_or<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
@@ -128,16 +86,6 @@ impl UsmArray {
 
     /// [`logical_xor`](Self::logical_xor) of booleans.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[Bool8::TRUE, Bool8::FALSE])?;
-    /// assert_eq!(array.bitwise_xor(true)?.count_nonzero_total()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::bitwise_and`].
     pub fn bitwise_xor<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
@@ -146,16 +94,6 @@ impl UsmArray {
     }
 
     /// [`logical_not`](Self::logical_not) of booleans.
-    ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[Bool8::TRUE, Bool8::FALSE])?;
-    /// assert_eq!(array.bitwise_invert()?.to_vec::<Bool8>()?, [false, true].map(Bool8::from));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::bitwise_and`].

@@ -6,7 +6,6 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `blocks.rs` | a shape cut into blocks |
 //! | `source.rs` | an operand, block by block |
 //! | `sink.rs` | a new array, block by block |
 //! | `elementwise.rs` | one result for each element |
@@ -21,7 +20,6 @@
 //! | `extremes.rs` | min and max |
 //! | `truth.rs` | all, any, count_nonzero |
 
-mod blocks;
 mod classify;
 mod close;
 mod compare;

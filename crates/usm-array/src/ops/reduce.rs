@@ -1,15 +1,13 @@
 //! One result for all elements along some axes
 
 use std::cmp::Reverse;
-use std::ops::ControlFlow;
 
-use super::blocks::{block_len, for_each_block};
 use super::sink::Sink;
-use super::source::Source;
+use super::source::{Source, block_len};
 use crate::array::UsmArray;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
-use crate::layout::{Axes, normalise_axes};
+use crate::layout::{Axes, blocks, normalise_axes};
 
 /// What a number of elements become.
 pub(super) trait Reduction {
@@ -90,8 +88,8 @@ pub(super) fn reduce<R: Reduction>(array: &UsmArray, reduced: &Reduced) -> Resul
     }
     let mut source = Source::<R::Item>::array(&ordered, ordered.shape())?;
     let (mut state, mut folded) = (R::start(), 0);
-    for_each_block(ordered.shape(), limit, |items, len| {
-        let mut elements = source.block(items, len)?;
+    for (items, len) in blocks(ordered.shape(), limit) {
+        let mut elements = source.block(&items, len)?;
         // A block ends one result, makes some, and begins another; each of them may be missing.
         let finished = (folded + len) / reduced.count;
         sink.next(finished, |results| {
@@ -104,8 +102,7 @@ pub(super) fn reduce<R: Reduction>(array: &UsmArray, reduced: &Reduced) -> Resul
         })?;
         state.fold(elements);
         folded += elements.len();
-        Ok(ControlFlow::Continue(()))
-    })?;
+    }
     Ok(sink.finish())
 }
 
@@ -115,9 +112,11 @@ pub(super) fn reduce_all<R: Reduction>(array: &UsmArray) -> Result<R::Output> {
     let ordered = array.permute(&reduced.order)?;
     let mut source = Source::<R::Item>::array(&ordered, ordered.shape())?;
     let mut state = R::start();
-    for_each_block(ordered.shape(), block_len(&[array]), |items, len| {
-        state.fold(source.block(items, len)?);
-        Ok(if state.is_decided() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    })?;
+    for (items, len) in blocks(ordered.shape(), block_len(&[array])) {
+        state.fold(source.block(&items, len)?);
+        if state.is_decided() {
+            break;
+        }
+    }
     Ok(state.finish())
 }

@@ -2,6 +2,34 @@
 
 use std::cmp::Ordering;
 
+use crate::dtype::Dtype;
+use crate::error::Error;
+
+/// Evaluates an expression with a type name bound to the type of the elements of a dtype, or to a larger one that has all their
+/// values where processors do not order them. The other expression is for complex numbers.
+macro_rules! by_order {
+    ($dtype:expr, $T:ident => $value:expr, _ => $unordered:expr) => {
+        $crate::ops::relation::by_order!(@match $dtype, $T => $value, $unordered;
+            I8 = i8, I16 = i16, I32 = i32, I64 = i64, Bool | U8 = u8, U16 = u16, U32 = u32, U64 = u64,
+            F16 | F32 = f32, F64 = f64)
+    };
+    (@match $dtype:expr, $T:ident => $value:expr, $unordered:expr; $($($name:ident)|+ = $type:ty),*) => {
+        match $dtype {
+            $($(crate::dtype::Dtype::$name)|+ => {
+                type $T = $type;
+                $value
+            })*
+            crate::dtype::Dtype::C64 | crate::dtype::Dtype::C128 => $unordered,
+        }
+    };
+}
+pub(super) use by_order;
+
+/// The error for complex numbers.
+pub(super) fn no_order(operation: &'static str, found: Dtype) -> Error {
+    Error::DtypeNotAllowed { operation, found, allowed: "real numbers and booleans" }
+}
+
 /// A comparison of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {

@@ -23,9 +23,7 @@ impl<R: Element> Sink<R> {
     /// A new array with the queue and the kind of memory of another.
     pub(super) fn like(array: &UsmArray, shape: &[usize]) -> Result<Self> {
         let array = UsmArray::empty(array.queue(), array.kind(), shape, R::DTYPE)?;
-        let range = array.byte_range();
-        let in_place = array.is_host_reachable() && !range.is_empty();
-        let guard = if in_place { Some(array.buffer().write_range(range)?) } else { None };
+        let guard = if array.is_host_reachable() { array.write_guard()? } else { None };
         Ok(Self { array, written: 0, guard, block: Vec::new() })
     }
 
@@ -45,9 +43,8 @@ impl<R: Element> Sink<R> {
             self.block = zeroed_vec(len)?;
         }
         write(&mut self.block[..len]);
-        let (start, stop) = (Some(start.cast_signed()), Some(self.written.cast_signed()));
         let flat = self.array.reshape_view(&[-1], Order::C)?;
-        let part = flat.slice(&[SliceItem::Slice { start, stop, step: 1 }])?;
+        let part = flat.slice(&[SliceItem::between(start, self.written)])?;
         part.copy_from_host_contiguous(bytes_of(&self.block[..len]))
     }
 

@@ -24,6 +24,17 @@ pub(super) enum Source<T> {
     Constant { element: T, block: Vec<T> },
 }
 
+/// Elements of a block in memory that host code reaches: a few blocks of the largest elements stay in the caches.
+const BLOCK_LEN: usize = 8 << 10;
+
+/// Elements of a block that a queue copies: an operation of a queue costs about as much as copying 64 KiB.
+const STAGED_BLOCK_LEN: usize = 256 << 10;
+
+/// The most elements of a block for an operation on some arrays.
+pub(super) fn block_len(arrays: &[&UsmArray]) -> usize {
+    if arrays.iter().all(|array| array.is_host_reachable()) { BLOCK_LEN } else { STAGED_BLOCK_LEN }
+}
+
 impl<T: Element> Source<T> {
     /// An array or a value that `T` holds.
     pub(super) fn new(operand: ArrayOrScalar<'_>, shape: &[usize]) -> Result<Self> {
@@ -40,8 +51,7 @@ impl<T: Element> Source<T> {
             array.read_as(T::DTYPE, bytes_of_mut(&mut element))?;
             return Ok(Self::Constant { element: element[0], block: Vec::new() });
         }
-        let range = array.byte_range();
-        let guard = if range.is_empty() { None } else { Some(array.buffer().read_range(range)?) };
+        let guard = array.read_guard()?;
         let array = if array.shape() == shape { array.clone() } else { array.broadcast_to(shape)? };
         Ok(Self::Array { array: Box::new(array), guard, block: Vec::new() })
     }

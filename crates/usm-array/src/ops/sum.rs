@@ -7,8 +7,7 @@ use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
 use crate::dispatch;
-use crate::dtype::half_from_f64;
-use crate::dtype::{Bool8, Dtype, Element};
+use crate::dtype::{Bool8, Dtype, Element, half_from_f64};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 use crate::view::bytes_of;
@@ -26,10 +25,8 @@ impl UsmArray {
     /// queue and the kind of memory of this array.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Dtype, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[200_u8, 100, 1, 2])?;
     /// assert_eq!(array.sum(Some(&[0]), false, None)?.to_vec::<u64>()?, [201, 102]);
     /// let rows = array.sum(Some(&[-1]), true, Some(Dtype::F32))?;
@@ -60,10 +57,8 @@ impl UsmArray {
     /// The sum of all elements, in the dtype that [`sum`](Self::sum) gives them.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Scalar, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[0.5_f32, 0.25, -1.0])?;
     /// assert_eq!(array.sum_total()?, Scalar::Float(-0.25));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -97,10 +92,14 @@ trait Wide: Copy {
     fn plus(self, other: Self) -> Self;
 
     /// What `sum`, of this and another number, lost by rounding.
-    fn lost(self, other: Self, sum: Self) -> Self;
+    fn lost(self, _other: Self, _sum: Self) -> Self {
+        Self::ZERO
+    }
 
     /// With what was lost, unless the sum is not finite.
-    fn corrected(self, lost: Self) -> Self;
+    fn corrected(self, _lost: Self) -> Self {
+        self
+    }
 }
 
 macro_rules! integers {
@@ -110,14 +109,6 @@ macro_rules! integers {
 
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
-            }
-
-            fn lost(self, _other: Self, _sum: Self) -> Self {
-                0
-            }
-
-            fn corrected(self, _lost: Self) -> Self {
-                self
             }
         }
     )*};

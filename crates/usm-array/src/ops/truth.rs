@@ -1,7 +1,6 @@
 //! all, any, count_nonzero
 
-use half::f16;
-use num_complex::Complex;
+use std::marker::PhantomData;
 
 use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
@@ -12,19 +11,22 @@ use crate::error::Result;
 /// # Truth
 /// Elements of every dtype are true unless they are zero; NaN is true. The results have the queue and the kind of memory of the
 /// array.
+///
+/// ```
+/// use usm_array::{Bool8, UsmArray, usm_core::{Runtime, UsmKind}};
+///
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
+/// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1.0_f32, 0.0, f32::NAN, 0.5])?;
+/// assert_eq!(array.all(Some(&[1]), false)?.to_vec::<Bool8>()?, [false, true].map(Bool8::from));
+/// assert_eq!(array.any(Some(&[-1]), false)?.to_vec::<Bool8>()?, [true, true].map(Bool8::from));
+/// assert_eq!(array.count_nonzero(Some(&[0]), true)?.to_vec::<i64>()?, [2, 1]);
+/// assert!(array.is_any()? && !array.is_all()?);
+/// assert_eq!(array.count_nonzero_total()?, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 impl UsmArray {
     /// Whether all elements along the given axes are true, or all of the array. With `keepdims` the axes stay with size 1. Of no
     /// elements all are.
-    ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_i32, 0, 2, -3])?;
-    /// assert_eq!(array.all(Some(&[1]), false)?.to_vec::<Bool8>()?, [false, true].map(Bool8::from));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// - [`Error::Layout`](crate::Error::Layout): no such axis, or one twice
@@ -38,16 +40,6 @@ impl UsmArray {
     /// Whether any element along the given axes is true, or any of the array. With `keepdims` the axes stay with size 1. Of no
     /// elements none is.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Bool8, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_i32, 0, 0, 0])?;
-    /// assert_eq!(array.any(Some(&[-1]), false)?.to_vec::<Bool8>()?, [true, false].map(Bool8::from));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn any(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
@@ -58,16 +50,6 @@ impl UsmArray {
     /// How many elements along the given axes are true, as `int64`, or how many of the array. With `keepdims` the axes stay with
     /// size 1.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1.0_f32, 0.0, f32::NAN, 0.5])?;
-    /// assert_eq!(array.count_nonzero(Some(&[0]), true)?.to_vec::<i64>()?, [2, 1]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn count_nonzero(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
@@ -76,16 +58,6 @@ impl UsmArray {
     }
 
     /// Whether all elements are true; stops at the first block with one that is not.
-    ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1_u8, 0])?;
-    /// assert!(array.is_any()? && !array.is_all()?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// As [`UsmArray::all`].
@@ -103,16 +75,6 @@ impl UsmArray {
 
     /// How many elements are true.
     ///
-    /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::UsmArray;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
-    /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[3], &[0.0_f64, 0.5, f64::NAN])?;
-    /// assert_eq!(array.count_nonzero_total()?, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn count_nonzero_total(&self) -> Result<usize> {
@@ -121,55 +83,34 @@ impl UsmArray {
     }
 }
 
-/// An element that is true or false.
-trait Truth: Element {
-    fn is_true(self) -> bool;
-}
-
-macro_rules! truths {
-    ($($ty:ty: $is_true:expr;)*) => {$(
-        impl Truth for $ty {
-            fn is_true(self) -> bool {
-                let is_true: fn(Self) -> bool = $is_true;
-                is_true(self)
-            }
-        }
-    )*};
-}
-
-truths! {
-    Bool8: Self::to_bool;
-    i8: |x| x != 0;
-    i16: |x| x != 0;
-    i32: |x| x != 0;
-    i64: |x| x != 0;
-    u8: |x| x != 0;
-    u16: |x| x != 0;
-    u32: |x| x != 0;
-    u64: |x| x != 0;
-    f16: |x| x.to_bits() & 0x7fff != 0; // all but the sign
-    f32: |x| x != 0.0;
-    f64: |x| x != 0.0;
-    Complex<f32>: |z| (z.re != 0.0) | (z.im != 0.0);
-    Complex<f64>: |z| (z.re != 0.0) | (z.im != 0.0);
+/// Everything but zero.
+fn is_true<T: Element + Default>(element: T) -> bool {
+    element != T::default()
 }
 
 /// Elements that are looked at before asking whether that is enough.
 const RUN: usize = 256;
 
-struct All<T>(bool, std::marker::PhantomData<T>);
+/// Whether all elements are true, or whether any is: `ALL` until an element is not.
+struct Quantified<T, const ALL: bool>(bool, PhantomData<T>);
 
-impl<T: Truth> Reduction for All<T> {
+type All<T> = Quantified<T, true>;
+type Any<T> = Quantified<T, false>;
+
+impl<T: Element + Default, const ALL: bool> Reduction for Quantified<T, ALL> {
     type Item = T;
     type Output = Bool8;
 
     fn start() -> Self {
-        Self(true, std::marker::PhantomData)
+        Self(ALL, PhantomData)
     }
 
     fn fold(&mut self, elements: &[T]) {
-        let mut runs = elements.chunks(RUN);
-        self.0 = self.0 && runs.all(|run| run.iter().fold(true, |all, element| all & element.is_true()));
+        let has_other =
+            |run: &[T]| run.iter().fold(false, |other, &element| other | (is_true(element) != ALL));
+        if self.0 == ALL && elements.chunks(RUN).any(has_other) {
+            self.0 = !ALL;
+        }
     }
 
     fn finish(self) -> Bool8 {
@@ -177,48 +118,24 @@ impl<T: Truth> Reduction for All<T> {
     }
 
     fn is_decided(&self) -> bool {
-        !self.0
+        self.0 != ALL
     }
 }
 
-struct Any<T>(bool, std::marker::PhantomData<T>);
+struct Count<T>(i64, PhantomData<T>);
 
-impl<T: Truth> Reduction for Any<T> {
-    type Item = T;
-    type Output = Bool8;
-
-    fn start() -> Self {
-        Self(false, std::marker::PhantomData)
-    }
-
-    fn fold(&mut self, elements: &[T]) {
-        let mut runs = elements.chunks(RUN);
-        self.0 = self.0 || runs.any(|run| run.iter().fold(false, |any, element| any | element.is_true()));
-    }
-
-    fn finish(self) -> Bool8 {
-        self.0.into()
-    }
-
-    fn is_decided(&self) -> bool {
-        self.0
-    }
-}
-
-struct Count<T>(i64, std::marker::PhantomData<T>);
-
-impl<T: Truth> Reduction for Count<T> {
+impl<T: Element + Default> Reduction for Count<T> {
     type Item = T;
     type Output = i64;
 
     fn start() -> Self {
-        Self(0, std::marker::PhantomData)
+        Self(0, PhantomData)
     }
 
     fn fold(&mut self, elements: &[T]) {
         // Bytes in a row count in a byte, so that more of them are counted at a time.
         for run in elements.chunks(255) {
-            let count = run.iter().fold(0_u8, |count, element| count + u8::from(element.is_true()));
+            let count = run.iter().fold(0_u8, |count, &element| count + u8::from(is_true(element)));
             self.0 += i64::from(count);
         }
     }

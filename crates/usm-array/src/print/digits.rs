@@ -8,12 +8,14 @@ use half::f16;
 use crate::dtype::half_from_f64;
 
 /// A floating-point type that is written.
-pub(super) trait Real: Copy {
+pub(super) trait Real: Copy + Into<f64> {
     /// Decimal digits that every number of the type keeps, as `finfo(...).precision`.
     const PRECISION: i32;
 
     /// The same number.
-    fn exact(self) -> f64;
+    fn exact(self) -> f64 {
+        self.into()
+    }
 
     /// The number of this type nearest to another, as binary64.
     fn nearest(value: f64) -> f64;
@@ -22,44 +24,29 @@ pub(super) trait Real: Copy {
     fn shortest(self) -> String;
 }
 
-impl Real for f64 {
-    const PRECISION: i32 = 15;
+macro_rules! of_rust {
+    ($($real:ty, $precision:literal, $nearest:expr;)*) => {$(
+        impl Real for $real {
+            const PRECISION: i32 = $precision;
 
-    fn exact(self) -> f64 {
-        self
-    }
+            fn nearest(value: f64) -> f64 {
+                $nearest(value)
+            }
 
-    fn nearest(value: f64) -> f64 {
-        value
-    }
-
-    fn shortest(self) -> String {
-        even_one_of_two(self, format!("{:e}", self.abs()))
-    }
+            fn shortest(self) -> String {
+                even_one_of_two(self, format!("{:e}", self.abs()))
+            }
+        }
+    )*};
 }
 
-impl Real for f32 {
-    const PRECISION: i32 = 6;
-
-    fn exact(self) -> f64 {
-        self.into()
-    }
-
-    fn nearest(value: f64) -> f64 {
-        (value as Self).into()
-    }
-
-    fn shortest(self) -> String {
-        even_one_of_two(self, format!("{:e}", self.abs()))
-    }
+of_rust! {
+    f64, 15, |value| value;
+    f32, 6, |value| f64::from(value as Self);
 }
 
 impl Real for f16 {
     const PRECISION: i32 = 3;
-
-    fn exact(self) -> f64 {
-        self.into()
-    }
 
     fn nearest(value: f64) -> f64 {
         half_from_f64(value).into()

@@ -33,11 +33,9 @@ impl UsmArray {
     /// The text of NumPy's `array_str`, and of `Display`. Only the shown elements are copied to the host.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{PrintOptions, UsmArray};
+    /// use usm_array::{PrintOptions, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1.0, -0.25, 1e-3, f64::NAN])?;
     /// assert_eq!(array.to_string(), "[[ 1.    -0.25 ]\n [ 0.001    nan]]");
     /// let options = PrintOptions { precision: 2, suppress: true, ..PrintOptions::default() };
@@ -93,11 +91,9 @@ impl UsmArray {
     /// `prefix_columns` on and with `suffix_columns` left free at the end of each line.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{PrintOptions, UsmArray};
+    /// use usm_array::{PrintOptions, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1_u8, 2, 3, 40])?;
     /// let text = array.array2string(&PrintOptions::default(), ";", 2, 0)?;
     /// assert_eq!(text, "[[ 1; 2];\n   [ 3;40]]");
@@ -134,11 +130,10 @@ fn single_text<T: Printed + Element>(array: &UsmArray) -> Result<String> {
     Ok(array.to_vec::<T>()?.into_iter().map(T::single).collect())
 }
 
-fn tuple(shape: &[usize]) -> String {
-    match shape {
-        [n] => format!("({n},)"),
-        _ => format!("({})", shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
-    }
+/// Numbers as a tuple of Python.
+pub(crate) fn tuple(numbers: &[impl ToString]) -> String {
+    let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    format!("({}{})", words.join(", "), if words.len() == 1 { "," } else { "" })
 }
 
 /// NumPy's `str`. If the elements cannot be read, the text is the reason in angle brackets. For an error instead, use

@@ -1,29 +1,22 @@
 //! An array as HTML: a table of its properties, and the drawing of its layout
 
 use crate::array::UsmArray;
+use crate::print::tuple;
 
 impl UsmArray {
     /// A table of shape, strides, element type, memory and flags with the drawing of [`layout_svg`](Self::layout_svg), as a
     /// fragment of HTML for notebooks. The elements are not read.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Dtype, UsmArray};
+    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let html = UsmArray::zeros(&queue, UsmKind::Device, &[2, 3], Dtype::F32)?.to_html_fragment();
     /// assert!(html.contains("<th>shape</th><td>(2, 3)</td>") && html.contains("<svg "));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn to_html_fragment(&self) -> String {
-        let tuple = |numbers: &[String]| match numbers {
-            [one] => format!("({one},)"),
-            _ => format!("({})", numbers.join(", ")),
-        };
-        let shape: Vec<String> = self.shape().iter().map(ToString::to_string).collect();
-        let strides: Vec<String> = self.strides().iter().map(ToString::to_string).collect();
         let (buffer, elements) = (self.buffer(), self.size());
         let contiguous = match (self.is_c_contiguous(), self.is_f_contiguous()) {
             (true, true) => "C- and F-contiguous",
@@ -34,9 +27,9 @@ impl UsmArray {
         let writable = if self.is_writable() { "writable" } else { "read-only" };
         // Numbers, and words of this library. No text needs escapes.
         let rows = [
-            ("shape", tuple(&shape)),
+            ("shape", tuple(self.shape())),
             ("dtype", self.dtype().to_string()),
-            ("strides", format!("{} elements", tuple(&strides))),
+            ("strides", format!("{} elements", tuple(self.strides()))),
             ("elements", format!("{elements}, {} bytes, {contiguous}, {writable}", self.size_bytes())),
             ("memory", format!("{}, {} bytes at {:#x}", self.kind(), buffer.len_bytes(), buffer.address())),
             ("device", self.device().filter_string()),

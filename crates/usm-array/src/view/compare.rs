@@ -16,10 +16,8 @@ impl<T: Element> ArrayView<'_, T> {
     /// a NaN is from everything.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let a = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1.0_f32, 2.0])?;
     /// let b = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1.0_f32, 2.25])?;
     /// assert!(a.view::<f32>()?.abs_diff_eq(&b.view()?, 0.25));

@@ -28,11 +28,9 @@ impl UsmArray {
     /// The element with the given index; negative numbers count from the end. Up to six axes need no heap allocation.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Scalar, UsmArray};
+    /// use usm_array::{Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1.5_f32, 2.5, 3.5, 4.5])?;
     /// assert_eq!(array.get_scalar(&[1, -2])?, Scalar::Float(3.5));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,10 +51,8 @@ impl UsmArray {
     /// Changes the element with the given index; negative numbers count from the end. Up to six axes need no heap allocation.
     ///
     /// ```
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # use usm_array::{Scalar, UsmArray};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Scalar, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2], &[1.5_f32, 2.5])?;
     /// array.set_scalar(&[-1], Scalar::Int(7))?;
     /// assert_eq!(array.to_vec::<f32>()?, [1.5, 7.0]);
@@ -69,9 +65,7 @@ impl UsmArray {
     /// - [`Error::Layout`]: not one index for each axis, or one outside of its axis
     /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
     pub fn set_scalar(&self, index: &[isize], value: Scalar) -> Result<()> {
-        if !self.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        self.check_writable()?;
         let range = self.element_range(index)?;
         let bytes = value.to_bytes(self.dtype())?;
         Ok(self.buffer().copy_from_host(&bytes[..range.len()], range.start)?)

@@ -19,15 +19,28 @@ pub(crate) struct HostWrite {
     guard: Option<WriteGuard>,
 }
 
+impl UsmArray {
+    /// A guard over the elements, from the lowest to the highest; `None` without elements.
+    pub(crate) fn read_guard(&self) -> Result<Option<ReadGuard>> {
+        let range = self.byte_range();
+        Ok(if range.is_empty() { None } else { Some(self.buffer().read_range(range)?) })
+    }
+
+    /// As [`read_guard`](Self::read_guard), for writing.
+    pub(crate) fn write_guard(&self) -> Result<Option<WriteGuard>> {
+        let range = self.byte_range();
+        Ok(if range.is_empty() { None } else { Some(self.buffer().write_range(range)?) })
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.is_writable() { Ok(()) } else { Err(Error::ReadOnly) }
+    }
+}
+
 impl HostRead {
     pub(crate) fn lock(array: &UsmArray) -> Result<Self> {
         check_reachable(array)?;
-        let range = array.byte_range();
-        let guard = match range.is_empty() {
-            true => None,
-            false => Some(array.buffer().read_range(range)?),
-        };
-        Ok(Self { guard })
+        Ok(Self { guard: array.read_guard()? })
     }
 
     /// Start of the memory, readable over the range while this guard lives, by G1.
@@ -39,16 +52,9 @@ impl HostRead {
 
 impl HostWrite {
     pub(crate) fn lock(array: &UsmArray) -> Result<Self> {
-        if !array.is_writable() {
-            return Err(Error::ReadOnly);
-        }
+        array.check_writable()?;
         check_reachable(array)?;
-        let range = array.byte_range();
-        let guard = match range.is_empty() {
-            true => None,
-            false => Some(array.buffer().write_range(range)?),
-        };
-        Ok(Self { guard })
+        Ok(Self { guard: array.write_guard()? })
     }
 
     /// Start of the memory, readable and writable over the range while this guard lives,

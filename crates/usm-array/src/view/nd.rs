@@ -17,10 +17,8 @@ impl<T: Element> ArrayView<'_, T> {
     /// were given the address. Wait for them first, as for a [`ReadGuard::as_slice`](usm_memory::ReadGuard::as_slice).
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
     /// let view = array.view::<f32>()?;
     /// assert_eq!(view.as_ndarray().sum(), 10.0);
@@ -47,10 +45,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// [`ArrayView::as_ndarray`] hold for readers, too.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
     /// array.view_mut::<f32>()?.as_ndarray_mut()?.mapv_inplace(|x| 2.0 * x);
     /// assert_eq!(array.to_vec::<f32>()?, [2.0, 4.0, 6.0, 8.0]);
@@ -129,10 +125,8 @@ impl UsmArray {
     /// The elements, copied to an array of the crate `ndarray` in row-major order, whatever the kind of memory.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
     /// assert_eq!(array.transpose().to_ndarray::<f32>()?, ndarray::arr2(&[[1.0, 3.0], [2.0, 4.0]]).into_dyn());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -154,10 +148,8 @@ impl UsmArray {
     /// runtime has to allocate unified shared memory, and that of `ndarray` comes from elsewhere.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let matrix = ndarray::arr2(&[[1_u8, 2], [3, 4]]);
     /// let array = UsmArray::from_ndarray(&queue, UsmKind::Device, &matrix.t())?;
     /// assert_eq!(array.to_vec::<u8>()?, [1, 3, 2, 4]);

@@ -13,11 +13,9 @@ impl<T: Element> ArrayView<'_, T> {
     /// also [`par_axis_iter`](Self::par_axis_iter).
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     /// use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// let view = array.view::<u8>()?;
     /// assert_eq!(view.par_iter().map(u32::from).sum::<u32>(), 10);

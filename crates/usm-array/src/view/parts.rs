@@ -16,10 +16,8 @@ impl<T: Element> ArrayView<'_, T> {
     /// Some of the elements, with the meaning of Python's `view[items]`.
     ///
     /// ```
-    /// # use usm_array::{SliceItem, UsmArray};
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{SliceItem, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
     /// let view = array.view::<u8>()?;
     /// assert_eq!(view.slice((.., SliceItem::every(-2)))?.to_vec()?, [3, 1, 6, 4]);
@@ -35,10 +33,8 @@ impl<T: Element> ArrayView<'_, T> {
     /// The elements at one place along an axis, which goes away. Negative numbers count from the end.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
     /// assert_eq!(array.view::<u8>()?.index_axis(1, -1)?.to_vec()?, [3, 6]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,10 +49,8 @@ impl<T: Element> ArrayView<'_, T> {
     /// The axes in reverse order.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// assert_eq!(array.view::<u8>()?.transpose().to_vec()?, [1, 3, 2, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -69,10 +63,8 @@ impl<T: Element> ArrayView<'_, T> {
     /// The views at the places along an axis, from the first to the last.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
     /// let view = array.view::<u8>()?;
     /// let columns: Vec<u8> = view.axis_iter(1)?.map(|column| column.iter().sum()).collect();
@@ -89,11 +81,9 @@ impl<T: Element> ArrayView<'_, T> {
     /// As [`axis_iter`](Self::axis_iter), on several threads.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
     /// use rayon::iter::ParallelIterator;
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
     /// let view = array.view::<u8>()?;
     /// let rows: Vec<u8> = view.par_axis_iter(0)?.map(|row| row.iter().sum()).collect();
@@ -114,10 +104,8 @@ impl<T: Element> ArrayView<'_, T> {
     /// The one-dimensional views along an axis, in row-major order of the others.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 1, 2], &[1_u8, 2, 3, 4])?;
     /// let view = array.view::<u8>()?;
     /// let lanes = view.lanes(0)?.map(|lane| lane.to_vec()).collect::<Result<Vec<_>, _>>()?;
@@ -137,10 +125,8 @@ impl<T: Element> ArrayView<'_, T> {
     /// The views of all windows of a shape, in row-major order of their places.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[4], &[1_u8, 2, 4, 8])?;
     /// let view = array.view::<u8>()?;
     /// let sums: Vec<u8> = view.windows(&[2])?.map(|window| window.iter().sum()).collect();
@@ -160,10 +146,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// Some of the elements, to be changed, with the meaning of Python's `view[items]`.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// let mut view = array.view_mut::<u8>()?;
     /// view.slice_mut((0,))?.map_in_place(|x| 10 * x);
@@ -181,10 +165,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// The elements at one place along an axis, to be changed. Negative numbers count from the end.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// let mut view = array.view_mut::<u8>()?;
     /// view.index_axis_mut(-1, 0)?.set(&[1], 30)?;
@@ -202,10 +184,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// The axes in reverse order, with elements to be changed.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// let mut view = array.view_mut::<u8>()?;
     /// view.transpose_mut().set(&[0, 1], 30)?;
@@ -223,10 +203,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// One view exists at a time, so that elements with several indices are no problem.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// let mut view = array.view_mut::<u8>()?;
     /// view.for_each_axis_mut(1, |column, mut elements| elements.map_in_place(|x| x + 10 * column as u8))?;

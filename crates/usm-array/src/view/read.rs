@@ -17,11 +17,9 @@ use crate::layout::Layout;
 /// another library may write to.
 ///
 /// ```
-/// use usm_array::UsmArray;
-/// use usm_array::usm_core::{Runtime, UsmKind};
+/// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
 ///
-/// let runtime = Runtime::global();
-/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 2, 3, 4])?;
 /// let view = array.view::<u8>()?;
 /// assert_eq!(view.get(&[1, 0])?, 3);
@@ -110,10 +108,8 @@ impl<'a, T: Element> ArrayView<'a, T> {
     /// The elements in row-major order, each with its index.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 2], &[1_u8, 9, 3, 4])?;
     /// let view = array.view::<u8>()?;
     /// let largest = view.indexed_iter().max_by_key(|(_, element)| *element);

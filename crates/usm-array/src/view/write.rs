@@ -16,11 +16,9 @@ use crate::layout::{Axes, Layout};
 /// indices (stride 0) are no problem: the last write wins.
 ///
 /// ```
-/// use usm_array::UsmArray;
-/// use usm_array::usm_core::{Runtime, UsmKind};
+/// use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
 ///
-/// let runtime = Runtime::global();
-/// let queue = runtime.default_queue(runtime.host_device())?;
+/// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
 /// let array = UsmArray::from_slice(&queue, UsmKind::Host, &[2, 2], &[1_u8, 2, 3, 4])?;
 /// let mut view = array.view_mut::<u8>()?;
 /// view.set(&[0, 1], 20)?;
@@ -75,10 +73,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// A read-only view of the same elements, which borrows this one.
     ///
     /// ```
-    /// # use usm_array::UsmArray;
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Host, &[2, 2], &[1_u8, 2, 3, 4])?;
     /// let mut view = array.view_mut::<u8>()?;
     /// view.set(&[0, 0], 5)?;
@@ -134,10 +130,8 @@ impl<T: Element> ArrayViewMut<'_, T> {
     /// Replaces each element, in row-major order, with the result of the function for its index and the element.
     ///
     /// ```
-    /// # use usm_array::{Dtype, UsmArray};
-    /// # use usm_array::usm_core::{Runtime, UsmKind};
-    /// # let runtime = Runtime::global();
-    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// # use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
+    /// # let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::zeros(&queue, UsmKind::Host, &[2, 3], Dtype::U16)?;
     /// let mut view = array.view_mut::<u16>()?;
     /// view.indexed_map_in_place(|index, _| (10 * index[0] + index[1]) as u16);

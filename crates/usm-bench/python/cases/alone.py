@@ -2,9 +2,8 @@
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
-from case import Case, timed
+from case import Case, Names, timed
 from sides import USM, names
 
 # Each is one access to memory that others know.
@@ -18,7 +17,7 @@ ACCESSES = {
 }
 
 
-def array_and_memory() -> dict[str, Any]:
+def array_and_memory() -> Names:
     """4 KiB on a new queue, which no other library has."""
     import usm
 
@@ -27,13 +26,13 @@ def array_and_memory() -> dict[str, Any]:
     return {"a": a, "m": a.usm_data, "host": bytearray(4096)}
 
 
-def exported() -> dict[str, Any]:
+def exported() -> Names:
     """The same, with the queue known to others: they have taken a capsule of it, as dpctl does."""
     made = array_and_memory()
     return made | {"capsule": made["a"].__sycl_usm_array_interface__["syclobj"]._get_capsule()}
 
 
-def exported_alone() -> dict[str, Any]:
+def exported_alone() -> Names:
     """The same with the interface read, of whose queue nobody took a capsule; with dpctl, each queue object has one."""
     if "dpctl" in sys.modules:
         raise RuntimeError("dpctl is imported, and knows each queue that is an object")

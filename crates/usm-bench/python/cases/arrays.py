@@ -1,9 +1,8 @@
 """Large arrays: strided copies into existing ones, and new ones of 64 MiB. The Rust program has the loops by hand."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from case import Case, timed
+from case import Case, Names, each
 from sides import DPNP, NUMPY, USM, Side, names
 from yardstick import beside
 
@@ -56,7 +55,7 @@ def copies() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
         yield f"cast {source} to {target}", (8 * MIB,), source, "a", target
 
 
-def operands(side: Side, shape: tuple[int, ...], dtype: str, view: str, target: str) -> dict[str, Any]:
+def operands(side: Side, shape: tuple[int, ...], dtype: str, view: str, target: str) -> Names:
     made = names(side, a=(shape, dtype))
     # Touched: pages that were never written are one page of zeros.
     made["a"][...] = 1
@@ -66,21 +65,12 @@ def operands(side: Side, shape: tuple[int, ...], dtype: str, view: str, target: 
     return made
 
 
-def sources(side: Side) -> dict[str, Any]:
+def sources(side: Side) -> Names:
     import numpy
 
     made = names(side, a=((NUMBERS,), "f8"))
     made["a"][...] = 1
     return made | {"n": NUMBERS, "host": numpy.ones((4096, 2048))}
-
-
-def existing() -> Iterator[Case]:
-    for name, *what in copies():
-        contenders = [
-            timed(side, side.finished("b[...] = v", "b"), lambda side=side, what=what: operands(side, *what), 1)
-            for side in (USM, NUMPY, DPNP)
-        ]
-        yield Case(f"copy/{name}", contenders)
 
 
 def results() -> Iterator[Case]:
@@ -90,12 +80,14 @@ def results() -> Iterator[Case]:
             own = numpys if side is NUMPY and numpys else statement
             # A result on the host is complete.
             own = own if "asnumpy" in name else side.finished(f"r = {own}", "r")
-            repeats = 10 if "4 elements" in name else 1
-            contenders.append(timed(side, own, lambda side=side: sources(side), repeats))
+            contenders += each([side], own, sources, repeats=10 if "4 elements" in name else 1)
         yield Case(f"new/{name}", contenders)
 
 
 def cases() -> Iterator[Case]:
-    yield from existing()
+    for name, *what in copies():
+        sides = ([side, side.finished("b[...] = v", "b")] for side in (USM, NUMPY, DPNP))
+        contenders = [each([side], statement, operands, *what, repeats=1)[0] for side, statement in sides]
+        yield Case(f"copy/{name}", contenders)
     # The bound of one of them is a time.
     yield from beside(results())

@@ -1,23 +1,26 @@
 """Calls on small arrays: what Python itself costs."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from case import Case, Contender, timed
+from case import Case, Contender, Names, each
 from sides import DPNP, NUMPY, USM, Holder, Side, names
 
+ALL = (USM, NUMPY, DPNP)
 KINDS = ["shared", "host"]
 
-VIEWS = ["a[1:-1, ::2]", "a[::-1]", "a[3]", "a[..., None]", "a.T"]
-# The last two are not in NumPy.
-ATTRIBUTES = ["shape", "strides", "flags", "dtype", "device", "usm_type"]
-MANIPULATIONS = {
+VIEWS = {
+    "a[1:-1, ::2]": "a[1:-1, ::2]",
+    "a[::-1]": "a[::-1]",
+    "a[3]": "a[3]",
+    "a[..., None]": "a[..., None]",
+    "a.T": "a.T",
     "reshape": "xp.reshape(a, (4, 16))",
     "permute_dims": "xp.permute_dims(a, (1, 0))",
     "broadcast_to": "xp.broadcast_to(a, (8, 8, 8))",
     "expand_dims": "xp.expand_dims(a, axis=0)",
     "flip": "xp.flip(a)",
 }
+ATTRIBUTES = ["shape", "strides", "flags", "dtype", "device"]
 CREATIONS = {
     "empty((8, 8))": "xp.empty((8, 8), **kind)",
     "zeros(10)": "xp.zeros(10, **kind)",
@@ -33,60 +36,46 @@ SMALL = {
 }
 
 
-def small(side: Side, kind: str = "shared", shape: tuple[int, ...] = (8, 8)) -> Callable[[], dict[str, Any]]:
-    return lambda: names(side, kind, a=(shape, "f8"))
+def small(side: Side, kind: str = "shared", shape: tuple[int, ...] = (8, 8)) -> Names:
+    return names(side, kind, a=(shape, "f8"))
 
 
-def of_all(statement: str, sides: tuple[Side, ...] = (USM, NUMPY, DPNP), kind: str = "shared") -> list[Contender]:
-    return [timed(side, statement, small(side, kind)) for side in sides]
-
-
-def with_memory(side: Side) -> Callable[[], dict[str, Any]]:
+def with_memory(side: Side) -> Names:
     """An array over existing memory: the memory, the class, and an object with the interface."""
-
-    def make() -> dict[str, Any]:
-        made = names(side, a=((8, 8), "f8"))
-        array = made["a"]
-        made["Array"] = type(array)
-        if side is NUMPY:
-            return made | {"m": memoryview(bytearray(512))}
-        return made | {"m": array.usm_data, "o": Holder(array)}
-
-    return make
+    made = small(side)
+    made["Array"] = type(made["a"])
+    if side is NUMPY:
+        return made | {"m": memoryview(bytearray(512))}
+    return made | {"m": made["a"].usm_data, "o": Holder(made["a"])}
 
 
 def exchanges() -> Iterator[Case]:
-    statement = "a.__sycl_usm_array_interface__"
-    numpys = timed(NUMPY, "a.__array_interface__", small(NUMPY))
-    yield Case("exchange/interface of an array", [*of_all(statement, (USM, DPNP)), numpys])
-    sides = (USM, DPNP)
-    objects = [timed(side, "xp.asarray(o)", with_memory(side)) for side in sides]
-    yield Case("exchange/asarray of an object", objects)
-    over = [timed(side, "Array((8, 8), dtype='f8', buffer=m)", with_memory(side)) for side in (*sides, NUMPY)]
-    yield Case("exchange/array over existing memory", over)
-    new = [timed(side, "Array((8, 8), dtype='f8', buffer='shared')", with_memory(side)) for side in sides]
-    numpys = timed(NUMPY, "Array((8, 8), dtype='f8')", with_memory(NUMPY))
-    yield Case("exchange/array with new memory", [*new, numpys])
+    ours_and_dpnp = (USM, DPNP)
+
+    def case(name: str, statement: str, numpys: str | None = None) -> Case:
+        numpy: list[Contender] = each([NUMPY], numpys, with_memory) if numpys else []
+        return Case(f"exchange/{name}", [*each(ours_and_dpnp, statement, with_memory), *numpy])
+
+    yield case("interface of an array", "a.__sycl_usm_array_interface__", "a.__array_interface__")
+    yield case("asarray of an object", "xp.asarray(o)")
+    over = "Array((8, 8), dtype='f8', buffer=m)"
+    yield case("array over existing memory", over, over)
+    yield case("array with new memory", "Array((8, 8), dtype='f8', buffer='shared')", "Array((8, 8), dtype='f8')")
     # Ours is measured in a process without dpctl, which knows the queue of each array here.
-    yield Case("exchange/__dlpack__", [timed(side, "a.__dlpack__()", small(side)) for side in (NUMPY, DPNP)])
-    yield Case("exchange/from_dlpack", of_all("xp.from_dlpack(a)"))
+    yield Case("exchange/__dlpack__", each((NUMPY, DPNP), "a.__dlpack__()", small))
+    yield Case("exchange/from_dlpack", each(ALL, "xp.from_dlpack(a)", small))
 
 
 def cases() -> Iterator[Case]:
-    for statement in VIEWS:
-        yield Case(f"view/{statement}", of_all(statement))
-    for name, statement in MANIPULATIONS.items():
-        yield Case(f"view/{name}", of_all(statement))
+    for name, statement in VIEWS.items():
+        yield Case(f"view/{name}", each(ALL, statement, small))
     for name in ATTRIBUTES:
-        yield Case(f"attribute/{name}", of_all(f"a.{name}", (USM, DPNP) if name == "usm_type" else (USM, NUMPY, DPNP)))
+        yield Case(f"attribute/{name}", each(ALL, f"a.{name}", small))
+    yield Case("attribute/usm_type", each((USM, DPNP), "a.usm_type", small))
     yield from exchanges()
     for kind in KINDS:
         for name, statement in CREATIONS.items():
-            yield Case(f"create/{name}, {kind}", of_all(statement, kind=kind))
+            yield Case(f"create/{name}, {kind}", each(ALL, statement, small, kind))
         for name, (statement, numpys, shape) in SMALL.items():
-            contenders = [
-                timed(USM, statement, small(USM, kind, shape)),
-                timed(NUMPY, numpys, small(NUMPY, kind, shape)),
-                timed(DPNP, statement, small(DPNP, kind, shape)),
-            ]
-            yield Case(f"small/{name}, {kind}", contenders)
+            ours, dpnps = each((USM, DPNP), statement, small, kind, shape)
+            yield Case(f"small/{name}, {kind}", [ours, *each([NUMPY], numpys, small, kind, shape), dpnps])

@@ -1,14 +1,17 @@
 """A case and its contenders."""
 
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sides import Side
 
 # Takes how often to run; gives nanoseconds for all of the runs, or a value that is no time.
 Measured = Callable[[int], float]
+# The names of a statement.
+Names = dict[str, Any]
 
 # A statement is written this often in the timed loop, so that the loop itself costs less than a nanosecond.
 REPEATS = 10
@@ -30,12 +33,12 @@ class Case:
     once: bool = False
     processes: int = 1
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> Names:
         listed = {"case": self.name, "bytes": 0, "unit": self.unit}
         return listed | {"once": self.once, "processes": self.processes}
 
 
-def timed(name: Side | str, statement: str, names: Callable[[], dict[str, Any]], repeats: int = REPEATS) -> Contender:
+def timed(name: Side | str, statement: str, names: Callable[[], Names], repeats: int = REPEATS) -> Contender:
     """A statement, in the names that `names()` makes when the case is opened."""
 
     def set_up() -> Measured:
@@ -48,6 +51,13 @@ def timed(name: Side | str, statement: str, names: Callable[[], dict[str, Any]],
         return run
 
     return Contender(str(name), set_up)
+
+
+def each(
+    sides: Iterable[Side], statement: str, names: Callable[..., Names], *what: Any, repeats: int = REPEATS
+) -> list[Contender]:
+    """The statement of each side, in the names that `names(side, *what)` makes."""
+    return [timed(side, statement, partial(names, side, *what), repeats) for side in sides]
 
 
 def value(name: str, measure: Callable[[], float]) -> Contender:

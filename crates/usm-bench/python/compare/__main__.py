@@ -34,11 +34,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rust", help="the Rust program")
     parser.add_argument("--folder", type=Path, required=True, help="takes the reports")
     parser.add_argument("--case", default="")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--page", action="store_true")
-    parser.add_argument("--compare", type=Path)
-    parser.add_argument("--judge", type=Path)
+    for flag in ["--quick", "--check", "--page"]:
+        parser.add_argument(flag, action="store_true")
+    for file in ["--compare", "--judge"]:
+        parser.add_argument(file, type=Path)
     return parser.parse_args()
 
 
@@ -93,10 +92,7 @@ def main() -> None:
     options = arguments()
     goals = Goals.parse(GOALS.read_text())
     before = Report.read(options.compare) if options.compare else None
-    if options.judge:
-        report = Report.read(options.judge)
-    else:
-        report = measure(options, goals)
+    report = Report.read(options.judge) if options.judge else measure(options, goals)
     report.verdicts = judge(goals, {case.name: case for case in report.cases}, report.known)
     print(write(report, options.folder, before), flush=True)
     if options.page:

@@ -1,18 +1,38 @@
-"""The drawings of the report, by matplotlib: shares of what is allowed, growth of series, samples."""
+"""The page of the report, by Markdown and matplotlib: shares of what is allowed, growth of series, samples."""
 
 import io
 from collections.abc import Iterable
 
+import markdown
 import matplotlib
 from judge import State, Verdict
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from record import Case, readable, summary
+from record import Case, Summary, readable, summary
 
 matplotlib.rcParams.update({"svg.fonttype": "none", "font.size": 8})
 
 COLOURS = {State.REACHED: "#2b7a2b", State.PACED: "#0b6e99", State.AT_FLOOR: "#a06a00", State.MISSED: "#b00030"}
 TICKS = [0.001, 0.01, 0.1, 0.25, 0.5, 1, 2, 4, 10, 30, 100, 1000]
+
+
+HEAD = "<!doctype html><html lang=en><meta charset=utf-8><title>usm beside other libraries</title>"
+STYLE = """
+body{font:14px/1.45 sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
+table{border-collapse:collapse;font-size:13px}
+th,td{border-bottom:1px solid #ddd;padding:3px 8px;text-align:left;vertical-align:top}
+svg{max-width:100%;height:auto}
+"""
+
+
+def page(parts: Iterable[str]) -> str:
+    """A page of Markdown and drawings. No part has markup of its own."""
+    written = (part if part.startswith("<svg") else of_markdown(part) for part in parts)
+    return "\n".join([f"{HEAD}<style>{STYLE}</style>", *written, "</html>\n"])
+
+
+def of_markdown(text: str) -> str:
+    return markdown.markdown(text.replace("<", "&lt;"), extensions=["tables"])
 
 
 def svg(figure: Figure) -> str:
@@ -59,32 +79,26 @@ def within(values: list[float]) -> tuple[float, float]:
 
 def growth(cases: list[Case]) -> str:
     """A drawing for each group that has series: what a member costs, for each MiB where it has bytes."""
-    groups: dict[str, dict[str, list[Case]]] = {}
+    groups: dict[str, dict[str, list[tuple[Case, Summary]]]] = {}
     for case in cases:
-        if case.series:
-            groups.setdefault(case.group, {}).setdefault(case.series, []).append(case)
+        if case.series and (ours := case.ours()) and (found := summary(ours.samples)):
+            cost = found.scaled((1 << 20) / case.bytes if case.bytes else 1.0)
+            groups.setdefault(case.group, {}).setdefault(case.series, []).append((case, cost))
     return "".join(svg(series(group, members)) for group, members in groups.items())
 
 
-def series(group: str, members: dict[str, list[Case]]) -> Figure:
+def series(group: str, members: dict[str, list[tuple[Case, Summary]]]) -> Figure:
     figure = Figure(figsize=(7, 3.5))
     axes = figure.subplots()
-    per_byte, places = False, {}
-    for name, cases in members.items():
-        points = []
-        for case in cases:
-            ours = case.ours()
-            found = summary(ours.samples) if ours else None
-            if found:
-                per_byte |= case.bytes > 0
-                points.append((case.x, found.scaled((1 << 20) / case.bytes if case.bytes else 1.0)))
-                places[case.x] = case.name.rpartition("/")[2]
-        below = [cost.median - cost.low for _, cost in points]
-        above = [cost.high - cost.median for _, cost in points]
-        medians = [cost.median for _, cost in points]
-        axes.errorbar([x for x, _ in points], medians, yerr=[below, above], marker="o", markersize=3, label=name)
+    for name, points in members.items():
+        around = [[cost.median - cost.low, cost.high - cost.median] for _, cost in points]
+        x, medians = [case.x for case, _ in points], [cost.median for _, cost in points]
+        axes.errorbar(x, medians, yerr=list(zip(*around, strict=True)), marker="o", markersize=3, label=name)
+    found = [case for points in members.values() for case, _ in points]
     axes.set_yscale("log", base=2)
-    axes.set(xscale="log", title=f"{group}: time{' for each MiB of the result' if per_byte else ''}")
+    per_byte = " for each MiB of the result" if any(case.bytes for case in found) else ""
+    axes.set(xscale="log", title=f"{group}: time{per_byte}")
+    places = {case.x: case.name.rpartition("/")[2] for case in found}
     axes.set_xticks(list(places), list(places.values()))
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: readable(value, "ns"))

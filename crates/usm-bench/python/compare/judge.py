@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from record import OURS, Case, Contender, Summary, digits, ratios, readable, summary
+from record import OURS, Case, Contender, Summary, digits, readable, summary
 
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "×": 1}
 
@@ -165,39 +165,35 @@ def measured_contender(case: Case, name: str) -> Contender:
     return contender
 
 
-def number(found: Summary | None, name: str) -> Summary:
-    if found is None:
+def number(samples: Iterable[float], name: str) -> Summary:
+    if (found := summary(samples)) is None:
         raise NotMeasuredError(f"{name} gave no number")
     return found
 
 
 def by_goal(goals: Goals, goal: Goal, verdict: Verdict, case: Case) -> None:
     bound, ours = goal.at_most, measured_contender(case, verdict.contender)
-    floor = goal.floor.value / bound.value if goal.floor else 0.0
-    alone = number(summary(ours.samples), ours.name)
-    if bound.times:
-        ratio = number(ratios(ours, measured_contender(case, bound.times)), bound.times)
-        verdict.settle(ratio.scaled(1 / bound.value), f"{digits(ratio.median)} × {bound.times}", floor)
-    elif bound.over:
-        other = measured_contender(case, bound.over)
-        above = summary(a - b for a, b in zip(ours.samples, other.samples, strict=False))
-        above = number(above, other.name)
-        found = f"{readable(above.median, case.unit)} over {other.name}"
-        verdict.settle(above.scaled(1 / bound.value), found, floor)
+    alone, pace = number(ours.samples, ours.name), None
+    if other := bound.times or bound.over:
+        pairs = zip(ours.samples, measured_contender(case, other).samples, strict=False)
+        share = number((a / b if bound.times else a - b for a, b in pairs), other)
+        word, unit = ("×", "") if bound.times else ("over", case.unit)
+        found = f"{readable(share.median, unit).strip()} {word} {other}"
     else:
         factors = goals.pace(case) if bound.is_time else None
         rounds = zip(ours.samples, factors or [1.0] * len(ours.samples), strict=False)
-        share = number(summary(sample / factor for sample, factor in rounds), ours.name)
-        verdict.settle(share.scaled(1 / bound.value), readable(alone.median, case.unit), floor)
-        if pace := summary(factors or []):
-            verdict.pace = pace.median
+        share, pace = number((sample / factor for sample, factor in rounds), ours.name), summary(factors or [])
+        found = readable(alone.median, case.unit)
+    verdict.settle(share.scaled(1 / bound.value), found, goal.floor.value / bound.value if goal.floor else 0.0)
+    if pace:
+        verdict.pace = pace.median
         if verdict.state is State.REACHED and alone.median > bound.value:
             verdict.state = State.PACED
 
 
 def by_growth(growth: Growth, verdict: Verdict, start: Case, end: Case) -> None:
     contenders = (measured_contender(case, growth.contender) for case in (start, end))
-    before, after = (number(summary(contender.samples), growth.contender) for contender in contenders)
+    before, after = (number(contender.samples, growth.contender) for contender in contenders)
     size = end.bytes / start.bytes if growth.per_byte else 1.0
     # The rounds of two cases do not belong together, so the noise of the start counts in full.
     ratio = after.scaled(1 / (before.median * size))

@@ -11,14 +11,10 @@ BUSY = 0.3
 
 VERSIONS = """
 import json, platform
-from importlib.metadata import PackageNotFoundError, version
-found = {"Python": platform.python_version()}
-for name in ["usm", "numpy", "dpctl", "dpnp", "intel-sycl-rt", "intel-opencl-rt"]:
-    try:
-        found[name] = version(name)
-    except PackageNotFoundError:
-        found[name] = "not installed"
-print(json.dumps(found))
+from importlib.metadata import distributions
+there = {one.name: one.version for one in distributions()} | {"Python": platform.python_version()}
+names = ["Python", "usm", "numpy", "dpctl", "dpnp", "intel-sycl-rt", "intel-opencl-rt"]
+print(json.dumps({name: there.get(name, "not installed") for name in names}))
 """
 
 
@@ -38,12 +34,10 @@ class Machine:
         load = os.getloadavg()[0]
         versions = json.loads(subprocess.check_output([python, "-P", "-c", VERSIONS], text=True))
         processor = next((line for line in Path("/proc/cpuinfo").open() if line.startswith("model name")), ": unknown")
-        commit = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+", "--exclude=*"], cwd=root, capture_output=True, text=True
-        ).stdout.strip()
+        describe = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+        commit = subprocess.run(describe, cwd=root, capture_output=True, text=True).stdout.strip()
         memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        processors = len(os.sched_getaffinity(0))
-        name = processor.partition(":")[2].strip()
+        name, processors = processor.partition(":")[2].strip(), len(os.sched_getaffinity(0))
         return cls(name, processors, memory_bytes, load, load, versions, commit or "unknown")
 
     def look_again(self) -> None:

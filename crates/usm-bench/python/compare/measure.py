@@ -7,7 +7,7 @@ import select
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from record import Case, Contender, digits, ratios, readable, summary
 
@@ -97,7 +97,7 @@ class Listed:
     case: str
     bytes: int
     unit: str
-    workers: list[Worker]
+    workers: list[Worker] = field(default_factory=list)
     x: float | None = None
     long: bool = False
     once: bool = False
@@ -138,7 +138,7 @@ class Bench:
         self.listed: dict[str, Listed] = {}
         for worker in workers:
             for described in worker.ask("list"):  # type: ignore[attr-defined]
-                new = Listed(workers=[], **described)
+                new = Listed(**described)
                 known = self.listed.setdefault(new.case, new)
                 known.workers.append(worker)
                 if (known.unit, known.once) != (new.unit, new.once):
@@ -170,26 +170,28 @@ class Bench:
 
     def _over_processes(self, listed: Listed, seconds: float) -> Case:
         parts = max(1, min(listed.processes, self.effort.processes))
-        case = self._once(listed, -(-self.effort.rounds // parts), seconds / parts)
-        for _ in range(1, parts):
-            for worker in listed.workers:
-                worker.stop()
-            join(case, self._once(listed, -(-self.effort.rounds // parts), seconds / parts))
+        rounds, case = -(-self.effort.rounds // parts), None
+        for _ in range(parts):
+            if case:
+                for worker in listed.workers:
+                    worker.stop()
+            found = self._once(listed, rounds, seconds / parts)
+            case = join(case, found) if case else found
+        assert case
         return case
 
-    def _once(self, listed: Listed, rounds: int, seconds: float) -> Case:
-        case = Case(listed.case, listed.bytes, listed.unit, listed.x)
-        entrants: list[Entrant] = []
+    def _opened(self, listed: Listed) -> Iterator[Entrant]:
         for worker in listed.workers:
             try:
                 opened: list[dict] = worker.ask("open", listed.case)  # type: ignore[assignment]
             except WorkerError as error:
-                entrants.append(Entrant(worker, Contender(f"program {self.workers.index(worker)}", [], str(error))))
-                continue
-            found = [Contender(one["name"], [], one.get("missing")) for one in opened]
-            entrants += [Entrant(worker, contender) for contender in found]
+                opened = [{"name": f"program {self.workers.index(worker)}", "missing": str(error)}]
+            for one in opened:
+                yield Entrant(worker, Contender(one["name"], [], one.get("missing")))
+
+    def _once(self, listed: Listed, rounds: int, seconds: float) -> Case:
         # Ours first in tables.
-        entrants.sort(key=lambda entrant: not entrant.record.is_ours)
+        entrants = sorted(self._opened(listed), key=lambda entrant: not entrant.record.is_ours)
         if not listed.once:
             for entrant in entrants:
                 entrant.calibrate(self.effort.sample_ns)
@@ -204,20 +206,17 @@ class Bench:
             if worker.process:
                 with contextlib.suppress(WorkerError):
                     worker.ask("close")
-        case.contenders = [entrant.record for entrant in entrants]
-        return case
+        return Case(listed.case, listed.bytes, listed.unit, listed.x, [entrant.record for entrant in entrants])
 
 
-def join(case: Case, more: Case) -> None:
+def join(case: Case, more: Case) -> Case:
     """Adds the samples of another process. A contender that failed in one of them has none."""
     for contender in case.contenders:
-        other = more.contender(contender.name)
-        if other is None:
-            contender.fail("not there in a program that was started anew")
-        elif contender.missing is None and other.missing is None:
-            contender.samples += other.samples
-        else:
-            contender.fail(contender.missing or other.missing)
+        other = more.contender(contender.name) or Contender("", [], "not there in a program that was started anew")
+        if reason := contender.missing or other.missing:
+            contender.fail(reason)
+        contender.samples += other.samples if not contender.missing else []
+    return case
 
 
 def line(case: Case) -> str:

@@ -4,13 +4,12 @@ import datetime
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
-from html import escape
 from pathlib import Path
 
 import draw
 from judge import State, Verdict, rows
 from machine import Machine
-from record import Case, Summary, digits, ratios, readable, summary
+from record import Case, digits, ratios, readable, summary
 
 # A reader of older files would misunderstand those of another version.
 VERSION = 1
@@ -33,22 +32,20 @@ class Report:
     def read(cls, path: Path) -> "Report":
         """What an earlier run saved, without its verdicts."""
         saved = json.loads(path.read_text())
-        if saved["version"] != VERSION:
-            raise SystemExit(f"{path} has version {saved['version']}, this program reads {VERSION}")
+        if (version := saved.pop("version")) != VERSION:
+            raise SystemExit(f"{path} has version {version}, this program reads {VERSION}")
         cases = [Case.from_json(case) for case in saved["cases"]]
-        known = saved.get("known", [case.name for case in cases])
-        machine, repeated = Machine(**saved["machine"]), saved.get("repeated", [])
-        return cls(saved["quick"], machine, cases, known, repeated, saved["seconds_since_1970"])
+        return cls(**saved | {"cases": cases, "machine": Machine(**saved["machine"]), "verdicts": []})
 
     def json(self) -> str:
         content = asdict(self) | {"version": VERSION}
         return json.dumps(content, default=lambda state: state.value, ensure_ascii=False)
 
-    def count(self, state: State) -> int:
-        return sum(verdict.state is state for verdict in self.verdicts)
+    def of(self, state: State) -> list[Verdict]:
+        return [verdict for verdict in self.verdicts if verdict.state is state]
 
     def counts(self) -> str:
-        counts = ", ".join(f"{self.count(state)} {state.value}" for state in State)
+        counts = ", ".join(f"{len(self.of(state))} {state.value}" for state in State)
         return f"{len(self.verdicts)} goals: {counts}."
 
 
@@ -60,7 +57,7 @@ def first_line(text: str) -> str:
     return text.partition("\n")[0]
 
 
-# Markdown.
+# All of them are Markdown.
 
 
 def table(head: list[str], lines: Iterable[Iterable[object]]) -> str:
@@ -74,19 +71,17 @@ def goals_table(found: dict[str, list[Verdict]]) -> str:
     for row, verdicts in found.items():
         worst = verdicts[0]
         reached = sum(verdict.state in (State.REACHED, State.PACED) for verdict in verdicts)
-        where = f"`{worst.case}`, {worst.contender}"
-        share = worst.share or "–"
-        count = f"{reached} of {len(verdicts)}"
-        lines.append([row, f"≤ {worst.at_most}", count, where, first_line(worst.found), pace_of(worst), share])
+        where, count = f"`{worst.case}`, {worst.contender}", f"{reached} of {len(verdicts)}"
+        found_first, share = first_line(worst.found), worst.share or "–"
+        lines.append([row, f"≤ {worst.at_most}", count, where, found_first, pace_of(worst), share])
     return table(["goal", "bound", "reached", "farthest from it", "found", "pace", "share of the bound"], lines)
 
 
 def paced(report: Report) -> str:
     """The goals that are reached only because the machine is slower than that of the bounds."""
-    found = [verdict for verdict in report.verdicts if verdict.state is State.PACED]
-    lines = [[v.row, f"`{v.case}`", f"≤ {v.at_most}", v.found, pace_of(v)] for v in found]
+    lines = [[v.row, f"`{v.case}`", f"≤ {v.at_most}", v.found, pace_of(v)] for v in report.of(State.PACED)]
     head = "## Reached only through the pace of the machine\n\n"
-    return head + table(["goal", "case", "bound", "found", "pace"], lines) if found else ""
+    return head + table(["goal", "case", "bound", "found", "pace"], lines) if lines else ""
 
 
 def apart(report: Report) -> str:
@@ -95,13 +90,10 @@ def apart(report: Report) -> str:
     if report.repeated:
         text += f"## Kept from a repetition, since the first measurement missed\n\n{'; '.join(report.repeated)}\n\n"
     reasons: dict[str, list[str]] = {}
-    for verdict in report.verdicts:
-        if verdict.state is State.UNMEASURED:
-            reasons.setdefault(first_line(verdict.found), []).append(verdict.case)
-    if reasons:
-        lines = "".join(f"- {'; '.join(cases)}: {reason}\n" for reason, cases in reasons.items())
-        text += f"## Not measured\n\n{lines}\n"
-    return text
+    for verdict in report.of(State.UNMEASURED):
+        reasons.setdefault(first_line(verdict.found), []).append(verdict.case)
+    lines = "".join(f"- {'; '.join(cases)}: {reason}\n" for reason, cases in reasons.items())
+    return text + (f"## Not measured\n\n{lines}\n" if reasons else "")
 
 
 def summary_page(report: Report, before: Report | None) -> str:
@@ -115,9 +107,9 @@ def changes(before: Report, now: Report) -> str:
     """What differs from a saved run. The change of the other libraries is that of the machine."""
     old, new = ({case.name: case for case in report.cases} for report in (before, now))
     lines, noise, others = [], 0, []
-    for case in now.cases:
-        for contender in case.contenders:
-            former = old[case.name].contender(contender.name) if case.name in old else None
+    for name in filter(old.get, new):
+        for contender in new[name].contenders:
+            former = old[name].contender(contender.name)
             then, found = summary(former.samples if former else []), summary(contender.samples)
             if not (then and found):
                 continue
@@ -125,8 +117,8 @@ def changes(before: Report, now: Report) -> str:
             if not contender.is_ours:
                 others.append(factor)
             elif found.is_apart_from(then):
-                times = [readable(one.median, case.unit) for one in (then, found)]
-                lines.append((max(factor, 1 / factor), [f"`{case.name}`", contender.name, *times, digits(factor)]))
+                times = [readable(one.median, new[name].unit) for one in (then, found)]
+                lines.append((max(factor, 1 / factor), [f"`{name}`", contender.name, *times, digits(factor)]))
             else:
                 noise += 1
     lines.sort(key=lambda line: -line[0])
@@ -142,7 +134,7 @@ def changes(before: Report, now: Report) -> str:
 
 def performance_page(report: Report) -> str:
     """The page of the guide."""
-    if report.quick or report.count(State.LEFT_OUT):
+    if report.quick or report.of(State.LEFT_OUT):
         raise SystemExit("the page is of whole runs: leave --quick and --case out")
     if report.machine.was_busy():
         raise SystemExit("the machine was busy with other work: the page needs a quiet one")
@@ -152,10 +144,10 @@ def performance_page(report: Report) -> str:
         "`crates/usm-bench/goals.toml`.\n[How this is measured](benchmarks.md), the decisions: "
         f"[PERFORMANCE.md](../PERFORMANCE.md).\n\n{report.machine.words()}\n\n"
     )
-    found = rows(report.verdicts)
+    left = rows(report.verdicts)
 
     def section(title: str, state: Callable[[set[State]], bool]) -> str:
-        chosen = {row: found.pop(row) for row in list(found) if state({one.state for one in found[row]})}
+        chosen = {row: left.pop(row) for row in list(left) if state({one.state for one in left[row]})}
         over = [v[0] for v in chosen.values() if v[0].why and v[0].share and v[0].share.median > 1]
         whys = [f"**{worst.row}**: {worst.why}\n\n" for worst in over]
         return f"## {title}\n\n{goals_table(chosen)}{''.join(whys)}" if chosen else ""
@@ -164,89 +156,69 @@ def performance_page(report: Report) -> str:
     missed = section("What misses its goal", lambda states: State.MISSED in states)
     text += section("What misses its goal, with a known reason", lambda states: State.AT_FLOOR in states) + missed
     text += section("What could not be measured", lambda states: True)
-    return text + side_by_side(report)
-
-
-def side_by_side(report: Report) -> str:
     lines = []
     for case in report.cases:
         ours = case.ours()
-        found = summary(ours.samples) if ours else None
-        if ours and found:
-            contenders = [case.contender(name) for name in OTHERS]
-            times = [ratios(one, ours) if one else None for one in contenders]
+        if ours and (found := summary(ours.samples)):
+            times = [one and ratios(one, ours) for one in map(case.contender, OTHERS)]
             cells = [digits(ratio.median) if ratio else "" for ratio in times]
             lines.append([f"`{case.name}`", readable(found.median, case.unit), *cells])
-    head = "## Side by side\n\nThe numbers of the others are how many times as long they take as ours.\n\n"
-    return head + table(["case", "ours", *OTHERS], lines)
-
-
-# HTML.
-
-STYLE = """
-body{font:14px/1.45 sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
-table{border-collapse:collapse;font-size:13px}
-th,td{border-bottom:1px solid #ddd;padding:3px 8px;text-align:left;vertical-align:top}
-svg{max-width:100%;height:auto}
-"""
-
-
-def html_table(head: list[str], lines: Iterable[Iterable[object]]) -> str:
-    row = "".join(f"<th>{escape(cell)}" for cell in head)
-    written = ("<tr>" + "".join(f"<td>{escape(str(cell))}" for cell in cells) for cells in lines)
-    return f"<table><tr>{row}\n" + "\n".join(written) + "</table>\n"
-
-
-def html(report: Report, before: Report | None) -> str:
-    """One page that loads nothing."""
-    head = ["goal", "case", "contender", "bound", "found", "pace", "share of the bound", ""]
-    goals = [
-        [v.row, v.case, v.contender, f"≤ {v.at_most}", v.found, pace_of(v), v.share or "", v.state.value]
-        for v in report.verdicts
-    ]
-    parts = [
-        f"<!doctype html><html lang=en><meta charset=utf-8><title>usm beside other libraries</title><style>{STYLE}",
-        f"</style><h1>usm beside other libraries</h1><p>{escape(report.machine.words())}</p>",
-        f"<p>{'A quick run: few samples, no long cases. ' if report.quick else ''}",
-        f"{escape(report.machine.load_words())}</p><p><b>{report.counts()}</b></p>",
-        f"<pre>{escape(apart(report) + (changes(before, report) if before else ''))}</pre>",
-        "<h2>Shares of what is allowed</h2><p>Left of 1 is reached. The bar goes from quartile to quartile.</p>",
-        draw.shares(report.verdicts) + "<h2>Goals</h2>" + html_table(head, goals),
-        *[f"<p><b>{escape(row)}</b>: {escape(v[0].why)}</p>" for row, v in rows(report.verdicts).items() if v[0].why],
-        "<h2>Growth</h2>" + draw.growth(report.cases),
-        "<h2>Cases</h2><p>Medians of one call, with the quartiles in brackets. “Ours 1.5 ×”: ours takes 1.5 times as "
-        "long, by the median of the ratios of the rounds. Each drawing has all samples beside the median of ours, and "
-        "the box goes from quartile to quartile.</p>",
-    ]
-    groups: dict[str, list[Case]] = {}
-    for case in report.cases:
-        groups.setdefault(case.group, []).append(case)
-    for group, cases in groups.items():
-        parts += [f"<h3>{escape(group)}</h3>", of_cases(cases), draw.samples(cases)]
-    return "\n".join(parts) + "</html>\n"
+    text += "## Side by side\n\nThe numbers of the others are how many times as long they take as ours.\n\n"
+    return text + table(["case", "ours", *OTHERS], lines)
 
 
 def of_cases(cases: list[Case]) -> str:
+    """Every contender of these cases."""
+
     def cell(case: Case, name: str) -> str:
         contender, ours = case.contender(name), case.ours()
         if contender is None:
             return ""
         found = summary(contender.samples)
         if found is None:
-            return f"not measured: {contender.missing or 'it gave no number'}"
+            return f"not measured: {first_line(contender.missing or 'it gave no number')}"
         low, median, high = (readable(value, case.unit) for value in found)
-        ratio: Summary | None = ratios(ours, contender) if ours and ours is not contender else None
+        ratio = ratios(ours, contender) if ours and ours is not contender else None
         return f"{median} ({low} … {high})" + (f", ours {digits(ratio.median)} ×" if ratio else "")
 
     names = list(dict.fromkeys(contender.name for case in cases for contender in case.contenders))
-    return html_table(["case", *names], ([case.name, *(cell(case, name) for name in names)] for case in cases))
+    return table(["case", *names], ([f"`{case.name}`", *(cell(case, name) for name in names)] for case in cases))
+
+
+def html(report: Report, before: Report | None) -> str:
+    """One page that loads nothing: the summary, and all verdicts, cases and samples."""
+    head = ["goal", "case", "contender", "bound", "found", "pace", "share of the bound", ""]
+    goals = []
+    for v in report.verdicts:
+        found = [first_line(v.found), pace_of(v), v.share or "", v.state.value]
+        goals.append([v.row, f"`{v.case}`", v.contender, f"≤ {v.at_most}", *found])
+    whys = [f"**{row}**: {v[0].why}\n\n" for row, v in rows(report.verdicts).items() if v[0].why]
+    groups: dict[str, list[Case]] = {}
+    for case in report.cases:
+        groups.setdefault(case.group, []).append(case)
+    parts = [
+        summary_page(report, before),
+        "\n\n## Shares of what is allowed\n\nLeft of 1 is reached. The bar goes from quartile to quartile.\n\n",
+        draw.shares(report.verdicts),
+        f"## Goals\n\n{table(head, goals)}{''.join(whys)}## Growth\n\n",
+        draw.growth(report.cases),
+        "## Cases\n\nMedians of one call, with the quartiles in brackets. “Ours 1.5 ×”: ours takes 1.5 times as long, "
+        "by the median of the ratios of the rounds. Each drawing has all samples beside the median of ours, and the "
+        "box goes from quartile to quartile.\n\n",
+    ]
+    for group, cases in groups.items():
+        parts += [f"### {group}\n\n{of_cases(cases)}", draw.samples(cases)]
+    return draw.page(parts)
 
 
 def write(report: Report, folder: Path, before: Report | None) -> str:
     """Writes the three files and returns the summary."""
     folder.mkdir(parents=True, exist_ok=True)
     text = summary_page(report, before)
-    (folder / "report.json").write_text(report.json())
-    (folder / "report.html").write_text(html(report, before))
-    (folder / "summary.md").write_text(text)
+    for name, content in {
+        "report.json": report.json(),
+        "report.html": html(report, before),
+        "summary.md": text,
+    }.items():
+        (folder / name).write_text(content)
     return f"{text}\n{folder} has report.html, report.json and summary.md"

@@ -1,10 +1,13 @@
-//! The backends that decorators are tested over: host, the loopback library, and the real SYCL runtime where there is one.
+//! The backends that decorators are tested over: host, the stand-ins of the SYCL interface and of the CUDA driver, and the real SYCL
+//! runtime where there is one.
 #![allow(clippy::unwrap_used, dead_code)]
 
 use std::sync::Arc;
 
 use sycl_loopback::Loopback;
 use usm_core::backend::Backend;
+#[cfg(feature = "cuda")]
+use usm_core::backend::cuda::CudaBackend;
 use usm_core::backend::host::HostBackend;
 use usm_core::{DeviceType, HostDevice};
 
@@ -13,17 +16,20 @@ pub(crate) struct Base {
     pub(crate) name: &'static str,
     pub(crate) backend: Arc<dyn Backend>,
     loopback: Option<Loopback>,
+    driver: Option<cuda_loopback::Loopback>,
 }
 
 impl Base {
     /// What is alive in the library below, where that is known.
     pub(crate) fn alive(&self) -> String {
-        self.loopback.as_ref().map(|loopback| format!("{:?}", loopback.leaks())).unwrap_or_default()
+        let of_sycl = self.loopback.as_ref().map(|loopback| format!("{:?}", loopback.leaks()));
+        of_sycl.or_else(|| Some(format!("{:?}", live(self.driver.as_ref()?)))).unwrap_or_default()
     }
 
     /// How often the library below was misused, where that is known.
     pub(crate) fn misuses(&self) -> usize {
-        self.loopback.as_ref().map_or(0, |loopback| loopback.faults())
+        let of_sycl = self.loopback.as_ref().map_or(0, |loopback| loopback.faults());
+        of_sycl + self.driver.as_ref().map_or(0, |driver| driver.faults().len())
     }
 }
 
@@ -41,8 +47,8 @@ pub(crate) fn all() -> Vec<Base> {
     // Whatever the machine has: with fewer than two compute units there would be nothing to partition.
     let device = HostDevice::new(DeviceType::Cpu).compute_units(4);
     let backend = Arc::new(HostBackend::with_devices(&[device]));
-    let host = Base { name: "host", backend, loopback: None };
-    std::iter::once(host).chain(sycl()).collect()
+    let host = Base { name: "host", backend, loopback: None, driver: None };
+    std::iter::once(host).chain(sycl()).chain(cuda()).collect()
 }
 
 #[cfg(not(feature = "sycl"))]
@@ -61,10 +67,31 @@ fn sycl() -> Vec<Base> {
     // SAFETY: the loopback library; opened by its path, it is a library of its own beside any SYCL runtime.
     let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
     let backend = Arc::new(SyclBackend::new(api));
-    let mut bases = vec![Base { name: "loopback", backend, loopback: Some(loopback) }];
+    let mut bases = vec![Base { name: "loopback", backend, loopback: Some(loopback), driver: None }];
     if has_sycl {
         let backend = Arc::clone(Runtime::global().sycl_backend().unwrap());
-        bases.push(Base { name: "sycl", backend, loopback: None });
+        bases.push(Base { name: "sycl", backend, loopback: None, driver: None });
     }
     bases
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda() -> Vec<Base> {
+    Vec::new()
+}
+
+#[cfg(feature = "cuda")]
+fn cuda() -> Vec<Base> {
+    let driver = cuda_loopback::Loopback::new().unwrap();
+    assert!(driver.set("DEVICES", 2).unwrap());
+    // SAFETY: the stand-in of the driver.
+    let backend = unsafe { CudaBackend::load(driver.path().as_os_str(), 0) }.unwrap();
+    vec![Base { name: "cuda", backend: Arc::new(backend), loopback: None, driver: Some(driver) }]
+}
+
+/// Streams and blocks that are alive in the stand-in of the driver. Events, contexts and pools stay with the backend.
+fn live(driver: &cuda_loopback::Loopback) -> [usize; 4] {
+    use cuda_loopback::Kind;
+
+    [Kind::Stream, Kind::Device, Kind::Managed, Kind::Pinned].map(|kind| driver.live(kind))
 }

@@ -53,15 +53,10 @@ from ._usm import (
     backends,
     doctor,
     from_cuda_stream,
-    get_composite_devices,
     get_device_cached_queue,
     get_devices,
-    get_num_devices,
     get_num_threads,
     get_platforms,
-    has_accelerator_devices,
-    has_cpu_devices,
-    has_gpu_devices,
     live_allocations,
     lsplatform,
     select_accelerator_device,
@@ -116,17 +111,30 @@ __all__ = [
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._enums import backend_type, device_type, event_status_type, global_mem_cache_type
+    from ._selection import (
+        get_composite_devices,
+        get_num_devices,
+        has_accelerator_devices,
+        has_cpu_devices,
+        has_gpu_devices,
+    )
     from ._timer import SyclTimer
 
 __version__: str
 
-# What needs modules that take longer to import than all of this package, by the module of this package that needs them.
+# Names that most programs do not use, or that need modules which take longer to import than all of this package, by the
+# module of this package that has them.
 _LATER = {
     "SyclTimer": "_timer",
     "backend_type": "_enums",
     "device_type": "_enums",
     "event_status_type": "_enums",
+    "get_composite_devices": "_selection",
+    "get_num_devices": "_selection",
     "global_mem_cache_type": "_enums",
+    "has_accelerator_devices": "_selection",
+    "has_cpu_devices": "_selection",
+    "has_gpu_devices": "_selection",
 }
 
 

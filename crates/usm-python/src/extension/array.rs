@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use pyo3::Borrowed;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
@@ -91,10 +91,7 @@ impl<'py> FromPyObject<'_, 'py> for PyUsmArray {
             }
         };
         let array = array_if_usm(&object).map_err(|error| error_of_package(py, error))?.ok_or_else(|| {
-            PyTypeError::new_err(format!(
-                "found {}, allowed is an array: an object with {INTERFACE}",
-                type_name(&object)
-            ))
+            type_error!("found {}, allowed is an array: an object with {INTERFACE}", type_name(&object))
         })?;
         Ok(Self { array: array.into_array(), object: ours.then(|| object.to_owned().unbind()) })
     }
@@ -113,6 +110,38 @@ impl<'py> IntoPyObject<'py> for PyUsmArray {
     }
 }
 
+/// What a type over an argument of another type has in common with that: the array, and the way back to Python.
+macro_rules! over_array {
+    ($name:ident $(<$element:ident>)?, $inner:tt) => {
+        impl$(<$element>)? $name$(<$element>)? {
+            /// The array alone.
+            #[must_use]
+            pub fn into_inner(self) -> UsmArray {
+                self.$inner.into_inner()
+            }
+        }
+
+        impl$(<$element>)? Deref for $name$(<$element>)? {
+            type Target = UsmArray;
+
+            fn deref(&self) -> &UsmArray {
+                &self.$inner
+            }
+        }
+
+        impl<'py, $($element: Element)?> IntoPyObject<'py> for $name$(<$element>)? {
+            type Target = PyAny;
+            type Output = Bound<'py, PyAny>;
+            type Error = PyErr;
+
+            fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                self.$inner.into_pyobject(py)
+            }
+        }
+    };
+}
+pub(super) use over_array;
+
 /// As [`PyUsmArray`], for an argument whose elements are changed: read-only arrays are refused with a `ValueError`.
 ///
 /// ```no_run
@@ -127,21 +156,7 @@ impl<'py> IntoPyObject<'py> for PyUsmArray {
 #[derive(Debug)]
 pub struct PyUsmArrayMut(PyUsmArray);
 
-impl PyUsmArrayMut {
-    /// The array alone.
-    #[must_use]
-    pub fn into_inner(self) -> UsmArray {
-        self.0.into_inner()
-    }
-}
-
-impl Deref for PyUsmArrayMut {
-    type Target = UsmArray;
-
-    fn deref(&self) -> &UsmArray {
-        &self.0
-    }
-}
+over_array!(PyUsmArrayMut, 0);
 
 impl<'py> FromPyObject<'_, 'py> for PyUsmArrayMut {
     type Error = PyErr;
@@ -152,15 +167,5 @@ impl<'py> FromPyObject<'_, 'py> for PyUsmArrayMut {
             return Ok(Self(array));
         }
         Err(PyValueError::new_err("data: found a read-only array, allowed is a writable one"))
-    }
-}
-
-impl<'py> IntoPyObject<'py> for PyUsmArrayMut {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.0.into_pyobject(py)
     }
 }

@@ -4,18 +4,17 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use pyo3::Borrowed;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::{ArrayView, ArrayViewMut, Element, Result, UsmArray};
 
-use super::array::{PyUsmArray, PyUsmArrayMut};
+use super::array::{PyUsmArray, PyUsmArrayMut, over_array};
 
 fn check<T: Element>(array: &UsmArray) -> PyResult<()> {
     if array.dtype() == T::DTYPE {
         return Ok(());
     }
     let (found, allowed) = (array.dtype(), T::DTYPE);
-    Err(PyTypeError::new_err(format!("dtype: found {found}, allowed is {allowed}")))
+    Err(type_error!("dtype: found {found}, allowed is {allowed}"))
 }
 
 macro_rules! typed {
@@ -28,21 +27,7 @@ macro_rules! typed {
             _element: PhantomData<fn() -> T>,
         }
 
-        impl<T> $name<T> {
-            /// The array alone.
-            #[must_use]
-            pub fn into_inner(self) -> UsmArray {
-                self.array.into_inner()
-            }
-        }
-
-        impl<T> Deref for $name<T> {
-            type Target = UsmArray;
-
-            fn deref(&self) -> &UsmArray {
-                &self.array
-            }
-        }
+        over_array!($name<T>, array);
 
         impl<'py, T: Element> FromPyObject<'_, 'py> for $name<T> {
             type Error = PyErr;
@@ -51,16 +36,6 @@ macro_rules! typed {
                 let array = object.extract::<$inner>()?;
                 check::<T>(&array)?;
                 Ok(Self { array, _element: PhantomData })
-            }
-        }
-
-        impl<'py, T: Element> IntoPyObject<'py> for $name<T> {
-            type Target = PyAny;
-            type Output = Bound<'py, PyAny>;
-            type Error = PyErr;
-
-            fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-                self.array.into_pyobject(py)
             }
         }
     };

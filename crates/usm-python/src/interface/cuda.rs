@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use usm_array::{CudaArrayInterface, UsmArray};
@@ -11,7 +11,7 @@ use usm_array::{CudaArrayInterface, UsmArray};
 use super::import::Producer;
 use super::keys;
 use crate::called;
-use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::errors::{OrRaise, ToPyErr, type_name, wrong_type};
 use crate::number::{index, index_sequence, sequence};
 use crate::sycl::runtime;
 
@@ -36,10 +36,7 @@ pub(crate) fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<B
     let py = object.py();
     let found = called::python(py, || object.getattr_opt(intern!(py, INTERFACE)))?;
     let dict = found.map(|found| {
-        found.cast_into::<PyDict>().map_err(|error| {
-            let found = type_name(&error.into_inner());
-            PyTypeError::new_err(format!("{INTERFACE}: found {found}, allowed is a dict"))
-        })
+        found.cast_into::<PyDict>().map_err(|error| wrong_type(INTERFACE, &error.into_inner(), "is a dict"))
     });
     dict.transpose()
 }
@@ -60,7 +57,8 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyR
 /// The entries, each read once.
 fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<CudaArrayInterface> {
     let py = dict.py();
-    let entry = |key: &Bound<'py, PyString>| Ok::<_, PyErr>(dict.get_item(key)?.filter(|entry| !entry.is_none()));
+    let entry =
+        |key: &Bound<'py, PyString>| Ok::<_, PyErr>(dict.get_item(key)?.filter(|entry| !entry.is_none()));
     let version = index("version", &keys::required(dict, intern!(py, "version"))?)?;
     let typestr = keys::typestr(&keys::required(dict, intern!(py, "typestr"))?)?;
     let shape = index_sequence("shape", &keys::required(dict, intern!(py, "shape"))?)?;
@@ -68,8 +66,10 @@ fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<CudaArrayInterface> {
     let strides_bytes = strides.map(|strides| index_sequence("strides", &strides)).transpose()?;
     let (address, read_only) = keys::data_pair(&keys::required(dict, intern!(py, "data"))?)?;
     if let Some(mask) = entry(intern!(py, "mask"))? {
-        let found = type_name(&mask);
-        return Err(PyValueError::new_err(format!("mask: found {found}, allowed is None: masks are not supported")));
+        return Err(value_error!(
+            "mask: found {}, allowed is None: masks are not supported",
+            type_name(&mask)
+        ));
     }
     if let Some(descr) = entry(intern!(py, "descr"))? {
         check_descr(&descr, &typestr)?;
@@ -85,12 +85,14 @@ fn check_descr(descr: &Bound<'_, PyAny>, typestr: &str) -> PyResult<()> {
         [field] => {
             let parts = sequence("descr[0]", field)?;
             let of_field = parts.get(1).and_then(|part| part.extract::<String>().ok());
-            of_field.is_some_and(|found| found.trim_start_matches(['<', '|', '=']) == typestr.trim_start_matches(['<', '|', '=']))
+            of_field.is_some_and(|found| {
+                found.trim_start_matches(['<', '|', '=']) == typestr.trim_start_matches(['<', '|', '='])
+            })
         }
         _ => false,
     };
     if is_plain {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!("descr: found {descr}, allowed is one field of the typestr {typestr:?}")))
+    Err(value_error!("descr: found {descr}, allowed is one field of the typestr {typestr:?}"))
 }

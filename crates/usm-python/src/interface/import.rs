@@ -18,8 +18,7 @@ use crate::builtin::is_builtin;
 use crate::called;
 use crate::errors::{OrRaise, ToPyErr, type_name};
 use crate::imported;
-use crate::objects::Memory;
-use crate::objects::UsmNdarray;
+use crate::objects::{Memory, UsmNdarray};
 use crate::sycl::{QueueOrContext, queue_for, queue_or_context, runtime};
 
 /// What keeps imported memory alive: the producer, and its buffer where the address came from that.
@@ -128,10 +127,9 @@ fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, P
     let Some(found) = found else { return Ok(None) };
     match found.cast_into::<PyDict>() {
         Ok(dict) => Ok(Some(dict)),
-        Err(error) => Err(PyTypeError::new_err(format!(
-            "{INTERFACE}: found {}, allowed is a dict",
-            type_name(&error.into_inner())
-        ))),
+        Err(error) => {
+            Err(type_error!("{INTERFACE}: found {}, allowed is a dict", type_name(&error.into_inner())))
+        }
     }
 }
 
@@ -154,9 +152,8 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
         Some(queue) => QueueOrContext::Queue(queue),
         None => queue_or_context("syclobj", &entries.syclobj)?,
     };
-    let queue = queue_for(py, place, start)?.ok_or_else(|| {
-        PyValueError::new_err(format!("data: {start:#x} is not USM of the context that syclobj names"))
-    })?;
+    let queue = queue_for(py, place, start)?
+        .ok_or_else(|| value_error!("data: {start:#x} is not USM of the context that syclobj names"))?;
     let producer = Producer { object: Some(object.clone().unbind()), _buffer: buffer };
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
     // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust boundary of
@@ -182,10 +179,10 @@ fn cuda_queue(syclobj: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
 /// Without an entry `data` the memory is that of the object's buffer.
 fn address_from_buffer(object: &Bound<'_, PyAny>, interface: &mut UsmArrayInterface) -> PyResult<HostBuffer> {
     let buffer = HostBuffer::get("data", object).map_err(|_| {
-        PyValueError::new_err(format!(
+        value_error!(
             "data: the entry is missing, and {} has no buffer of host-accessible memory to take its place",
             type_name(object)
-        ))
+        )
     })?;
     interface.address = buffer.address() as u64;
     interface.read_only = buffer.is_read_only();
@@ -199,10 +196,10 @@ fn check_span(valid: &ValidInterface, buffer: &HostBuffer) -> PyResult<()> {
     if buffer.is_c_contiguous() && inside.is_some_and(|end| end <= buffer.len_bytes()) {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!(
+    Err(value_error!(
         "data: the entry is missing, and the elements do not lie within the contiguous buffer of {} bytes that takes its place",
         buffer.len_bytes()
-    )))
+    ))
 }
 
 /// `dpctl.memory` publishes its objects as read-only although they are writable. They, and only they, are taken as writable.

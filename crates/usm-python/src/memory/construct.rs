@@ -1,6 +1,5 @@
 //! Memory objects: newly allocated, or over the memory of another object.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use usm_array::UsmArray;
@@ -107,10 +106,10 @@ fn construct(
     let source = span_of(&source)?;
     if !copy {
         if source.kind() != kind {
-            return Err(PyValueError::new_err(format!(
+            return Err(value_error!(
                 "nbytes: found USM-{} memory, allowed without copy=True is USM-{kind} memory",
                 source.kind()
-            )));
+            ));
         }
         return Ok(source);
     }
@@ -145,7 +144,7 @@ fn allocate(
 }
 
 /// The bytes from the lowest to the highest element of an array.
-fn span_of(array: &UsmArray) -> PyResult<UsmBuffer> {
+pub(crate) fn span_of(array: &UsmArray) -> PyResult<UsmBuffer> {
     let range = array.byte_range();
     array.buffer().sub_buffer(range.start, range.len()).or_raise()
 }
@@ -182,5 +181,5 @@ pub(crate) fn as_usm_memory<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
 
 /// dpctl documents `ValueError` for an object without the interface.
 pub(super) fn usm_argument<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
-    array_if_usm(object)?.ok_or_else(|| PyValueError::new_err(format!("obj: {}", no_usm(object))))
+    array_if_usm(object)?.ok_or_else(|| value_error!("obj: {}", no_usm(object)))
 }

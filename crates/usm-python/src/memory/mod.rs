@@ -8,7 +8,6 @@ mod pool;
 mod snapshot;
 mod transfer;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySlice, PyTuple};
@@ -16,7 +15,9 @@ use std::ffi::c_int;
 use usm_array::usm_core::UsmKind;
 use usm_array::usm_memory::UsmBuffer;
 
-pub(crate) use self::construct::{MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, wrap};
+pub(crate) use self::construct::{
+    MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory, span_of, wrap,
+};
 pub(crate) use self::default_pool::{default_pool_stats, trim_default_pool, use_default_pool};
 pub(crate) use self::pickle::from_pickle;
 pub(crate) use self::pool::{MemoryPool, use_pool};
@@ -217,12 +218,12 @@ impl Memory {
 
     /// The bytes of a slice with step 1: an object of the same kind over the same memory, read-only where this one is.
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let slice = key.cast::<PySlice>().map_err(|_| {
-            PyTypeError::new_err(format!("found {}, allowed is a slice of bytes", type_name(key)))
-        })?;
+        let slice = key
+            .cast::<PySlice>()
+            .map_err(|_| type_error!("found {}, allowed is a slice of bytes", type_name(key)))?;
         let indices = slice.indices(self.buffer.len_bytes().cast_signed())?;
         if indices.step != 1 {
-            return Err(PyValueError::new_err(format!("found a step of {}, allowed is 1", indices.step)));
+            return Err(value_error!("found a step of {}, allowed is 1", indices.step));
         }
         let part = self.buffer.sub_buffer(indices.start.cast_unsigned(), indices.slicelength);
         wrap(key.py(), part.or_raise()?)

@@ -1,6 +1,6 @@
 //! Memory objects as pickles, which keep their kind, device and content.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use usm_array::usm_core::Device;
@@ -37,7 +37,7 @@ pub(crate) fn device_name(what: &str, device: &Device) -> PyResult<String> {
     let name = device.filter_selector().map(|selector| selector.to_string());
     name.ok_or_else(|| {
         let found = device.filter_string();
-        PyTypeError::new_err(format!("cannot pickle {what} {found}: only root devices have a name elsewhere"))
+        type_error!("cannot pickle {what} {found}: only root devices have a name elsewhere")
     })
 }
 

@@ -10,8 +10,7 @@ use usm_array::usm_memory::resource::{
     DefaultScope, DirectResource, LimitingResource, PoolOptions, PoolResource,
 };
 
-use crate::sycl::queue_argument;
-use crate::sycl::runtime;
+use crate::sycl::{queue_argument, runtime};
 
 /// A pool that new memory comes from: what use_pool() gives.
 ///

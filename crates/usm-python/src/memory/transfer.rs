@@ -6,7 +6,7 @@ use pyo3::types::PyByteArray;
 use usm_array::Dtype;
 use usm_array::usm_memory::UsmBuffer;
 
-use super::construct::usm_argument;
+use super::construct::{span_of, usm_argument};
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::imported;
@@ -14,8 +14,8 @@ use crate::interface::import::array_if_usm;
 use crate::interrupt::{self, Pass};
 use crate::new_numpy;
 
-fn too_long(name: &str, found: usize, allowed: usize) -> PyErr {
-    PyValueError::new_err(format!("{name}: found {found} bytes, allowed are at most {allowed}"))
+fn too_long(found: usize, allowed: usize) -> PyErr {
+    value_error!("obj: found {found} bytes, allowed are at most {allowed}")
 }
 
 pub(super) fn to_host<'py>(
@@ -39,11 +39,11 @@ pub(super) fn to_host<'py>(
     };
     let bytes = HostBytes::writable("obj", &target)?;
     if bytes.len() < buffer.len_bytes() {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "obj: found a buffer of {} bytes, allowed is one of at least {}",
             bytes.len(),
             buffer.len_bytes()
-        )));
+        ));
     }
     let (from, pass) = (buffer.clone(), Pass::in_order(buffer.len_bytes()));
     bytes
@@ -55,7 +55,7 @@ pub(super) fn to_host<'py>(
 pub(super) fn from_host(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
     let bytes = HostBytes::readable("obj", source)?;
     if bytes.len() > buffer.len_bytes() {
-        return Err(too_long("obj", bytes.len(), buffer.len_bytes()));
+        return Err(too_long(bytes.len(), buffer.len_bytes()));
     }
     let (to, pass) = (buffer.clone(), Pass::in_order(bytes.len()));
     bytes.run_job(source.py(), buffer, pass, move |bytes| to.copy_from_host(bytes, 0))?.or_raise()
@@ -66,13 +66,11 @@ pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResul
     if !array.is_c_contiguous() {
         return Err(PyValueError::new_err("obj: found a strided array, allowed is contiguous USM"));
     }
-    let range = array.byte_range();
-    if range.len() > buffer.len_bytes() {
-        return Err(too_long("obj", range.len(), buffer.len_bytes()));
+    let from = span_of(&array)?;
+    if from.len_bytes() > buffer.len_bytes() {
+        return Err(too_long(from.len_bytes(), buffer.len_bytes()));
     }
-    let target = buffer.sub_buffer(0, range.len()).or_raise()?;
-    let source_bytes = array.buffer().sub_buffer(range.start, range.len()).or_raise()?;
-    between(source.py(), target, source_bytes)
+    between(source.py(), buffer.sub_buffer(0, from.len_bytes()).or_raise()?, from)
 }
 
 /// Copies all of one buffer to another one of the same length.
@@ -119,11 +117,11 @@ fn first_bytes(name: &str, object: &Bound<'_, PyAny>, count: usize) -> PyResult<
     let Some(array) = array_if_usm(object)? else { return Ok(None) };
     let range = array.byte_range();
     if !array.is_c_contiguous() || range.len() < count {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "{name}: found {} bytes{}, allowed are at least {count} contiguous bytes",
             range.len(),
             if array.is_c_contiguous() { "" } else { " with strides" }
-        )));
+        ));
     }
     array.buffer().sub_buffer(range.start, count).or_raise().map(Some)
 }

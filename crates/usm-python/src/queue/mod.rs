@@ -5,7 +5,7 @@ mod stream;
 
 pub(crate) use stream::from_cuda_stream;
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyCapsule, PyString};
 use usm_array::usm_core::QueueProperties;
@@ -33,9 +33,9 @@ fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> 
             (Ok("in_order"), _) | (Err(_), Ok(2)) => 2,
             (Err(_), Ok(3)) => 3,
             _ => {
-                return Err(PyValueError::new_err(format!(
+                return Err(value_error!(
                     "property: found {one}, allowed are \"in_order\", \"enable_profiling\", \"default\" and 0 to 3"
-                )));
+                ));
             }
         };
         properties.in_order |= bits & 2 != 0;
@@ -45,6 +45,7 @@ fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> 
 }
 
 #[pymethods]
+#[allow(non_snake_case, reason = "dpctl's name `dEvents`")]
 impl SyclQueue {
     #[new]
     #[allow(clippy::new_ret_no_self, reason = "beside dpctl an object of the joint class")]
@@ -161,7 +162,7 @@ impl SyclQueue {
     /// Wait for all that was submitted, and for operations of any queue that Ctrl-C has broken off: they go on, and keep their operands.
     ///
     /// Raises UsmError when an operation failed. Ctrl-C ends the waiting, not the operations.
-    fn wait(&self, py: Python<'_>) -> PyResult<()> {
+    pub(crate) fn wait(&self, py: Python<'_>) -> PyResult<()> {
         let barrier = py.detach(|| self.queue.barrier(&[])).or_raise()?;
         interrupt::wait_all(py, &[barrier])?;
         interrupt::wait_for_broken_off(py)?;
@@ -208,7 +209,6 @@ impl SyclQueue {
     ///
     /// The operation owns both sides until it is complete; who uses them earlier gets BufferError. Between two objects with the
     /// buffer protocol only, the copy is done when this returns.
-    #[allow(non_snake_case, reason = "dpctl's name")]
     #[pyo3(signature = (dest, src, count, dEvents=None))]
     fn memcpy_async(
         &self,
@@ -223,11 +223,10 @@ impl SyclQueue {
     /// Copy all of `src` to `dest`, of the same number of bytes, each USM memory or an object with the buffer protocol, and wait.
     #[pyo3(signature = (dest, src))]
     fn copy(&self, py: Python<'_>, dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.copy_async(dest, src, None)?.wait_for_end(py)
+        self.copy_async(dest, src, None)?.wait(py)
     }
 
     /// As copy, but return when the copy is submitted, to be done after the events `dEvents`.
-    #[allow(non_snake_case, reason = "dpctl's name")]
     #[pyo3(signature = (dest, src, dEvents=None))]
     fn copy_async(
         &self,
@@ -247,11 +246,10 @@ impl SyclQueue {
         value: u8,
         count: Option<usize>,
     ) -> PyResult<()> {
-        self.memset_async(dest, value, count, None)?.wait_for_end(py)
+        self.memset_async(dest, value, count, None)?.wait(py)
     }
 
     /// As memset, but return when the operation is submitted, to be done after the events `dEvents`.
-    #[allow(non_snake_case, reason = "dpctl's name")]
     #[pyo3(signature = (dest, value=0, count=None, dEvents=None))]
     fn memset_async(
         &self,
@@ -273,11 +271,10 @@ impl SyclQueue {
         pattern: &[u8],
         count: Option<usize>,
     ) -> PyResult<()> {
-        self.fill_async(dest, pattern, count, None)?.wait_for_end(py)
+        self.fill_async(dest, pattern, count, None)?.wait(py)
     }
 
     /// As fill, but return when the operation is submitted, to be done after the events `dEvents`.
-    #[allow(non_snake_case, reason = "dpctl's name")]
     #[pyo3(signature = (dest, pattern, count=None, dEvents=None))]
     fn fill_async(
         &self,
@@ -292,11 +289,10 @@ impl SyclQueue {
     /// Hint that the device will soon use the first `count` bytes of USM memory, and wait; 0 means all.
     #[pyo3(signature = (mem, count=0))]
     fn prefetch(&self, py: Python<'_>, mem: &Bound<'_, PyAny>, count: usize) -> PyResult<()> {
-        self.prefetch_async(mem, count, None)?.wait_for_end(py)
+        self.prefetch_async(mem, count, None)?.wait(py)
     }
 
     /// As prefetch, but return when the hint is submitted, to be done after the events `dEvents`.
-    #[allow(non_snake_case, reason = "dpctl's name")]
     #[pyo3(signature = (mem, count=0, dEvents=None))]
     fn prefetch_async(
         &self,
@@ -311,11 +307,10 @@ impl SyclQueue {
     /// to the device's backend; 0 takes earlier advice back.
     #[pyo3(signature = (mem, count, advice))]
     fn mem_advise(&self, py: Python<'_>, mem: &Bound<'_, PyAny>, count: usize, advice: i32) -> PyResult<()> {
-        self.mem_advise_async(mem, count, advice, None)?.wait_for_end(py)
+        self.mem_advise_async(mem, count, advice, None)?.wait(py)
     }
 
     /// As mem_advise, but return when the advice is submitted, to be done after the events `dEvents`.
-    #[allow(non_snake_case, reason = "dpctl's name")]
     #[pyo3(signature = (mem, count, advice, dEvents=None))]
     fn mem_advise_async(
         &self,

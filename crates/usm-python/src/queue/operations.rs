@@ -1,16 +1,15 @@
 //! The operations of a queue: from Python's operands to transfers under way.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use usm_array::usm_core::Queue;
 use usm_array::usm_memory::{self, Dependency, HostMemory, HostMemoryMut, Transfer, UsmBuffer};
 
 use crate::buffer_import::HostBytes;
-use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::errors::{OrRaise, ToPyErr, wrong_type};
 use crate::flight::{self, Flight};
 use crate::interface::import::array_if_usm;
 use crate::interrupt;
-use crate::memory::copy_host_bytes;
+use crate::memory::{copy_host_bytes, span_of};
 use crate::sycl::event::{self, SyclEvent, dependencies};
 
 /// Bytes of a Python buffer that a transfer keeps.
@@ -58,34 +57,30 @@ unsafe impl HostMemoryMut for KeptTarget {
 fn usm_memory(name: &str, object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<Option<UsmBuffer>> {
     let Some(array) = array_if_usm(object)? else { return Ok(None) };
     if !array.is_c_contiguous() {
-        let text = format!("{name}: found a strided array, allowed is contiguous memory");
-        return Err(PyValueError::new_err(text));
+        return Err(value_error!("{name}: found a strided array, allowed is contiguous memory"));
     }
-    let range = array.byte_range();
-    let bytes = array.buffer().sub_buffer(range.start, range.len()).or_raise()?;
+    let bytes = span_of(&array)?;
     Ok(Some(bytes.on_queue(queue).unwrap_or(bytes)))
 }
 
 /// As `usm_memory`, for an object that must have the interface.
 fn only_usm(name: &str, object: &Bound<'_, PyAny>, queue: &Queue) -> PyResult<UsmBuffer> {
-    usm_memory(name, object, queue)?.ok_or_else(|| {
-        PyTypeError::new_err(format!("{name}: found {}, allowed is USM memory", type_name(object)))
-    })
+    usm_memory(name, object, queue)?.ok_or_else(|| wrong_type(name, object, "is USM memory"))
 }
 
 fn first(name: &str, buffer: &UsmBuffer, count: usize) -> PyResult<UsmBuffer> {
     buffer.sub_buffer(0, count).map_err(|_| {
         let found = buffer.len_bytes();
-        PyValueError::new_err(format!("{name}: found {found} bytes, allowed are at least {count}"))
+        value_error!("{name}: found {found} bytes, allowed are at least {count}")
     })
 }
 
 fn kept(name: &str, bytes: HostBytes, count: usize, other: &UsmBuffer) -> PyResult<KeptBytes> {
     bytes.check_len(name, count)?;
     if bytes.overlaps(other) {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "{name}: found a buffer over the memory on the other side, allowed is that memory itself"
-        )));
+        ));
     }
     Ok(KeptBytes { bytes, count })
 }
@@ -162,7 +157,7 @@ fn equal_length(dest: Side<'_, '_>, src: Side<'_, '_>) -> PyResult<usize> {
     if to == from {
         return Ok(to);
     }
-    Err(PyValueError::new_err(format!("src: found {from} bytes, allowed are {to}, as many as dest has")))
+    Err(value_error!("src: found {from} bytes, allowed are {to}, as many as dest has"))
 }
 
 /// Repeats `pattern` `count` times; without a count as often as it fits.

@@ -1,12 +1,11 @@
 //! `from_cuda_stream`: queues on streams of other libraries.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::usm_core::{BackendId, Device, Queue};
 
 use crate::called;
-use crate::errors::{OrValueError, type_name};
+use crate::errors::{OrValueError, wrong_type};
 use crate::interface::import::Producer;
 use crate::number::{index, sequence};
 use crate::sycl::resolve::device_argument;
@@ -37,8 +36,8 @@ pub(crate) fn from_cuda_stream<'py>(
     let py = stream.py();
     let handle = match handle(stream)? {
         2 => {
-            return Err(PyValueError::new_err(
-                "stream: found 2, the default stream of a thread, allowed are streams that all threads share",
+            return Err(value_error!(
+                "stream: found 2, the default stream of a thread, allowed are streams that all threads share"
             ));
         }
         handle => handle,
@@ -51,9 +50,8 @@ pub(crate) fn from_cuda_stream<'py>(
             let default = runtime::default_device(py)?;
             let others = runtime::devices(py)?.into_iter().filter(|device| *device != default);
             let tried = std::iter::once(default.clone()).chain(others).filter(is_cuda);
-            let mut outcome = Err(PyValueError::new_err(
-                "stream: there is no device of the CUDA backend; usm.backends() tells why",
-            ));
+            let mut outcome =
+                Err(value_error!("stream: there is no device of the CUDA backend; usm.backends() tells why"));
             for device in tried {
                 outcome = on_device(py, &device, handle);
                 if outcome.is_ok() {
@@ -78,12 +76,11 @@ fn handle(stream: &Bound<'_, PyAny>) -> PyResult<usize> {
     let py = stream.py();
     if let Some(method) = stream.getattr_opt(intern!(py, "__cuda_stream__"))? {
         let answer = called::python(py, || method.call0())?;
-        let parts = answer.cast::<PyTuple>().ok().map(|_| sequence("__cuda_stream__", &answer)).transpose()?;
+        let parts =
+            answer.cast::<PyTuple>().ok().map(|_| sequence("__cuda_stream__", &answer)).transpose()?;
         return match parts.as_deref() {
             Some([_version, handle]) => index("__cuda_stream__[1]", handle),
-            _ => Err(PyTypeError::new_err(format!(
-                "__cuda_stream__: found {answer}, allowed is a tuple of a version and a handle"
-            ))),
+            _ => Err(wrong_type("__cuda_stream__", &answer, "is a tuple of a version and a handle")),
         };
     }
     if stream.hasattr(intern!(py, "__index__"))? {
@@ -94,8 +91,9 @@ fn handle(stream: &Bound<'_, PyAny>) -> PyResult<usize> {
             return index(name, &handle);
         }
     }
-    Err(PyTypeError::new_err(format!(
-        "stream: found {}, allowed are the handle of a stream, and objects with __cuda_stream__, cuda_stream or ptr",
-        type_name(stream)
-    )))
+    Err(wrong_type(
+        "stream",
+        stream,
+        "are the handle of a stream, and objects with __cuda_stream__, cuda_stream or ptr",
+    ))
 }

@@ -3,7 +3,6 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -107,30 +106,29 @@ pub(super) fn import(
     capsule: &Bound<'_, PyCapsule>,
     runtime: &Runtime,
 ) -> PyResult<QueueOrContext> {
-    if capsule.is_valid_checked(Some(QUEUE)) {
-        let pointer = capsule.pointer_checked(Some(QUEUE))?.as_ptr();
+    for known in [QUEUE, CONTEXT] {
+        if !capsule.is_valid_checked(Some(known)) {
+            continue;
+        }
+        let pointer = capsule.pointer_checked(Some(known))?.as_ptr();
         let backend = capsule.py().detach(|| runtime.sycl_backend()).or_value_error(name)?;
-        // SAFETY: by its name a live queue; a pointer that is none is detected as far as can be.
-        return unsafe { Queue::from_external(backend, pointer) }
-            .map(QueueOrContext::Queue)
-            .or_value_error(name);
-    }
-    if capsule.is_valid_checked(Some(CONTEXT)) {
-        let pointer = capsule.pointer_checked(Some(CONTEXT))?.as_ptr();
-        let backend = capsule.py().detach(|| runtime.sycl_backend()).or_value_error(name)?;
-        // SAFETY: by its name a live context; a pointer that is none is detected as far as can be.
-        return unsafe { Context::from_external(backend, pointer) }
-            .map(QueueOrContext::Context)
-            .or_value_error(name);
+        let imported = if known == QUEUE {
+            // SAFETY: by its name a live queue; a pointer that is none is detected as far as can be.
+            unsafe { Queue::from_external(backend, pointer) }.map(QueueOrContext::Queue)
+        } else {
+            // SAFETY: by its name a live context; a pointer that is none is detected as far as can be.
+            unsafe { Context::from_external(backend, pointer) }.map(QueueOrContext::Context)
+        };
+        return imported.or_value_error(name);
     }
     let found = match capsule.name() {
         // SAFETY: the name is read at once, before any other code runs.
         Ok(Some(found)) => unsafe { found.as_cstr() }.to_string_lossy().into_owned(),
         Ok(None) => "(no name)".to_owned(),
-        Err(error) => return Err(PyTypeError::new_err(format!("{name}: found a broken capsule: {error}"))),
+        Err(error) => return Err(type_error!("{name}: found a broken capsule: {error}")),
     };
     let used = if found.starts_with("used_") { ", which another library has consumed" } else { "" };
-    Err(PyTypeError::new_err(format!(
+    Err(type_error!(
         "{name}: found a capsule named {found:?}{used}; allowed are \"SyclQueueRef\" and \"SyclContextRef\""
-    )))
+    ))
 }

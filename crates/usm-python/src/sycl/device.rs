@@ -1,17 +1,17 @@
 //! Methods of `SyclDevice`.
 
-use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyDeprecationWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBool, PyString};
 use usm_array::usm_core::{Aspects, Device, DeviceType, PeerAccess};
 
-use super::classes::SyclDevice;
-use super::platform::SyclPlatform;
+use super::classes::{SyclDevice, SyclPlatform};
 use super::resolve::{device_argument, device_objects, device_of};
 use super::runtime;
 use super::{dpctl, enums, listing, partition};
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, wrong_type};
+use crate::number::word;
 
 /// Whether an object of this package or of dpctl stands for the same SYCL device; `None` lets the other object answer.
 fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
@@ -22,7 +22,7 @@ fn equal(device: &Bound<'_, SyclDevice>, other: &Bound<'_, PyAny>) -> PyResult<O
 }
 
 /// The device, or for a sub-device the root device that it is a part of.
-fn root(device: &Device) -> PyResult<Device> {
+pub(crate) fn root(device: &Device) -> PyResult<Device> {
     let mut root = device.clone();
     while let Some(parent) = root.parent().or_raise()? {
         root = parent;
@@ -31,8 +31,7 @@ fn root(device: &Device) -> PyResult<Device> {
 }
 
 fn peer_argument(py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<Device> {
-    let found = type_name(peer);
-    let wrong = || PyTypeError::new_err(format!("peer: found {found}, allowed is a SyclDevice"));
+    let wrong = || wrong_type("peer", peer, "is a SyclDevice");
     if peer.is_instance_of::<PyString>() { Err(wrong()) } else { device_of(py, peer)?.ok_or_else(wrong) }
 }
 
@@ -227,7 +226,7 @@ class_of_facts! {
         ) -> PyResult<String> {
             if self.device.filter_selector().is_none() {
                 let found = self.device.filter_string();
-                return Err(PyValueError::new_err(format!("found a {found}; only a root device has a filter string")));
+                return Err(value_error!("found a {found}; only a root device has a filter string"));
             }
             let info = self.device.info();
             if include_backend && include_device_type {
@@ -307,13 +306,9 @@ class_of_facts! {
         #[pyo3(signature = (peer, value="access_supported"))]
         fn can_access_peer(&self, py: Python<'_>, peer: &Bound<'_, PyAny>, value: &str) -> PyResult<bool> {
             let peer = peer_argument(py, peer)?;
-            let access = match value {
-                "access_supported" => PeerAccess::AccessSupported,
-                "atomics_supported" => PeerAccess::AtomicsSupported,
-                _ => return Err(PyValueError::new_err(format!(
-                    "value: found {value:?}, allowed are \"access_supported\" and \"atomics_supported\""
-                ))),
-            };
+            use PeerAccess::{AccessSupported, AtomicsSupported};
+            let words = [("access_supported", AccessSupported), ("atomics_supported", AtomicsSupported)];
+            let access = word("value", value, &words)?;
             Ok(self.device.can_access_peer(&peer, access))
         }
 

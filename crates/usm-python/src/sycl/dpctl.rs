@@ -6,7 +6,6 @@
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyCapsule, PyType, PyWeakrefReference};
@@ -86,12 +85,17 @@ struct Objects {
     made: Mutex<Option<Py<PyWeakrefReference>>>,
 }
 
+/// The object of dpctl that the program gave for a queue.
+fn given(queue: &Queue) -> Option<&Py<PyAny>> {
+    queue.attached::<Objects>()?.given.as_ref()
+}
+
 /// The Python object that the program gave for a context.
 struct GivenContext(Py<PyAny>);
 
 /// A queue as a Python object: the one that the program gave, or one of the joint class; one of ours without dpctl.
 pub(crate) fn queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
-    match queue.attached::<Objects>().and_then(|objects| objects.given.as_ref()) {
+    match given(queue) {
         Some(given) => Ok(given.bind(py).clone()),
         None => own_queue_object(py, queue),
     }
@@ -124,7 +128,7 @@ pub(crate) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<
 
 /// The context of a queue as a Python object: the one of the program's own queue, or like [`context_object`].
 pub(crate) fn queue_context<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
-    match queue.attached::<Objects>().and_then(|objects| objects.given.as_ref()) {
+    match given(queue) {
         Some(given) => given.bind(py).getattr(intern!(py, "sycl_context")),
         None => context_object(py, queue.context()),
     }
@@ -132,7 +136,7 @@ pub(crate) fn queue_context<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bou
 
 /// The device of a queue as a Python object: the one of the program's own queue, or like [`device_object`].
 pub(crate) fn queue_device<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
-    match queue.attached::<Objects>().and_then(|objects| objects.given.as_ref()) {
+    match given(queue) {
         Some(given) => given.bind(py).getattr(intern!(py, "sycl_device")),
         None => device_object(py, queue.device()),
     }
@@ -307,11 +311,11 @@ pub(super) fn place_in_capsule(
     let Some(method) = object.getattr_opt(intern!(py, "_get_capsule"))? else { return Ok(None) };
     let made = called::python(py, || method.call0())?;
     let Ok(capsule) = made.cast::<PyCapsule>() else {
-        return Err(PyTypeError::new_err(format!(
+        return Err(type_error!(
             "{name}: _get_capsule() of {} gave {}, allowed is a capsule named \"SyclContextRef\" or \"SyclQueueRef\"",
             type_name(object),
             type_name(&made)
-        )));
+        ));
     };
     let imported = capsule::import(name, capsule, runtime)?;
     remember_import(object, &imported)?;

@@ -1,6 +1,5 @@
 //! The words of dpctl's enumerations, which are Python classes: members out, members or plain words in.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use usm_array::usm_core::{CacheType, Device, DeviceType, EventStatus};
@@ -76,15 +75,12 @@ fn word(name: &str, class: &str, argument: Option<&Bound<'_, PyAny>>) -> PyResul
         argument.getattr(intern!(py, "name"))?.extract()?
     } else {
         let found = type_name(argument);
-        return Err(PyTypeError::new_err(format!("{name}: found {found}, allowed is a str or a {class}")));
+        return Err(type_error!("{name}: found {found}, allowed is a str or a {class}"));
     };
     let words = imported::import(py, intern!(py, "usm._enums"))?.getattr(class)?;
     let words: Vec<String> = words.try_iter()?.map(|word| word?.extract()).collect::<PyResult<_>>()?;
     if !words.contains(&word) {
-        return Err(PyValueError::new_err(format!(
-            "{name}: found {word:?}, allowed are {}",
-            words.join(", ")
-        )));
+        return Err(value_error!("{name}: found {word:?}, allowed are {}", words.join(", ")));
     }
     Ok((word != "all").then_some(word))
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Error, Event, EventStatus, ProfilingTimes};
 use usm_array::usm_memory::Dependency;
@@ -10,7 +9,7 @@ use usm_array::usm_memory::Dependency;
 use super::enums;
 use super::resolve::first_device;
 use super::runtime;
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, wrong_type};
 use crate::flight::{self, Flight};
 use crate::interrupt;
 use crate::number::sequence;
@@ -30,6 +29,7 @@ use crate::number::sequence;
 /// >>> memory.tobytes()
 /// b'abcd'
 #[pyclass(frozen, weakref, module = "usm")]
+#[derive(Clone)]
 pub struct SyclEvent {
     /// The event whose completion is that of the operation.
     events: Vec<Event>,
@@ -67,20 +67,6 @@ impl SyclEvent {
         &self.events
     }
 
-    /// Waits for the completion of the operation, and returns its error.
-    pub(crate) fn wait_for_end(&self, py: Python<'_>) -> PyResult<()> {
-        let waited = interrupt::wait_all(py, &self.events);
-        let finished = py.detach(|| {
-            if !self.events.iter().all(Event::is_complete) {
-                return Ok(()); // a signal: the operation goes on, and keeps its operands
-            }
-            let finished = self.flight.as_ref().map_or(Ok(()), |flight| flight.finish());
-            flight::sweep();
-            finished
-        });
-        waited.and(finished.or_raise())
-    }
-
     fn times(&self, py: Python<'_>) -> PyResult<ProfilingTimes> {
         let event = self.events.first().ok_or(Error::NoProfiling).or_raise()?;
         interrupt::wait_all(py, &self.events)?;
@@ -99,8 +85,7 @@ pub(crate) fn dependencies(name: &str, argument: Option<&Bound<'_, PyAny>>) -> P
         }
         let (py, class) = (item.py(), item.get_type());
         if !class.hasattr(intern!(py, "_get_capsule"))? || !class.hasattr(intern!(py, "execution_status"))? {
-            let text = format!("{name}: found {}, allowed is a list of SyclEvent", type_name(&item));
-            return Err(PyTypeError::new_err(text));
+            return Err(wrong_type(name, &item, "is a list of SyclEvent"));
         }
         item.call_method0(intern!(py, "wait"))?;
     }
@@ -120,41 +105,42 @@ impl SyclEvent {
     #[new]
     #[pyo3(signature = (arg=None))]
     fn new(arg: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let Some(arg) = arg else {
-            return Ok(Self::complete());
-        };
-        let Ok(event) = arg.cast::<Self>() else {
-            let found = type_name(arg);
-            return Err(PyTypeError::new_err(format!(
-                "arg: found {found}, allowed are None and a SyclEvent"
-            )));
-        };
-        let Self { events, dependencies, flight } = event.get();
-        Ok(Self { events: events.clone(), dependencies: dependencies.clone(), flight: flight.clone() })
+        let Some(arg) = arg else { return Ok(Self::complete()) };
+        match arg.cast::<Self>() {
+            Ok(event) => Ok(event.get().clone()),
+            Err(_) => Err(wrong_type("arg", arg, "are None and a SyclEvent")),
+        }
     }
 
     /// Wait until the operation is complete.
     ///
     /// Raises UsmError when it failed. Ctrl-C ends the waiting, not the operation.
-    fn wait(&self, py: Python<'_>) -> PyResult<()> {
-        self.wait_for_end(py)
+    pub(crate) fn wait(&self, py: Python<'_>) -> PyResult<()> {
+        let waited = interrupt::wait_all(py, &self.events);
+        let finished = py.detach(|| {
+            if !self.events.iter().all(Event::is_complete) {
+                return Ok(()); // a signal: the operation goes on, and keeps its operands
+            }
+            let finished = self.flight.as_ref().map_or(Ok(()), |flight| flight.finish());
+            flight::sweep();
+            finished
+        });
+        waited.and(finished.or_raise())
     }
 
     /// Wait for an event, or for a list of events, also after an error; the first error comes out.
     #[staticmethod]
     fn wait_for(event: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = event.py();
-        let wrong = |found: &Bound<'_, PyAny>| {
-            let found = type_name(found);
-            PyTypeError::new_err(format!("event: found {found}, allowed are a SyclEvent and a list of them"))
-        };
+        let wrong =
+            |found: &Bound<'_, PyAny>| wrong_type("event", found, "are a SyclEvent and a list of them");
         if let Ok(event) = event.cast::<Self>() {
-            return event.get().wait_for_end(py);
+            return event.get().wait(py);
         }
         let items = sequence("event", event).map_err(|_| wrong(event))?;
         let events = items.iter().map(|item| item.cast::<Self>().map_err(|_| wrong(item)));
         let events: Vec<_> = events.collect::<PyResult<_>>()?;
-        events.iter().map(|event| event.get().wait_for_end(py)).fold(Ok(()), PyResult::and)
+        events.iter().map(|event| event.get().wait(py)).fold(Ok(()), PyResult::and)
     }
 
     /// How far the operation is, an `event_status_type`.

@@ -1,11 +1,11 @@
 //! The argument `partition`: how a device is parted into sub-devices.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyList, PyString, PyTuple};
 use usm_array::usm_core::{AffinityDomain, Partition};
 
-use crate::errors::{SyclSubDeviceCreationError, type_name};
+use crate::errors::{SyclSubDeviceCreationError, in_place_of, wrong_type};
 use crate::number::{index, item, sequence};
 
 const DOMAINS: [AffinityDomain; 6] = [
@@ -28,7 +28,7 @@ pub(super) fn argument(name: &str, partition: &Bound<'_, PyAny>) -> PyResult<Par
         let found = DOMAINS.into_iter().find(|domain| domain.to_string() == text);
         return found.map(Partition::ByAffinity).ok_or_else(|| {
             let allowed = DOMAINS.map(|domain| domain.to_string()).join(", ");
-            PyValueError::new_err(format!("{name}: found {text:?}, allowed are {allowed}"))
+            value_error!("{name}: found {text:?}, allowed are {allowed}")
         });
     }
     if partition.is_instance_of::<PyList>() || partition.is_instance_of::<PyTuple>() {
@@ -36,19 +36,13 @@ pub(super) fn argument(name: &str, partition: &Bound<'_, PyAny>) -> PyResult<Par
         let counts = items.iter().enumerate().map(|(i, count)| units(&item(name, i), count));
         let counts = counts.collect::<PyResult<Vec<_>>>()?;
         if counts.is_empty() {
-            return Err(PyValueError::new_err(format!("{name}: found no count, allowed is at least one")));
+            return Err(value_error!("{name}: found no count, allowed is at least one"));
         }
         return Ok(Partition::ByCounts(counts));
     }
-    units(name, partition).map(Partition::Equally).map_err(|error| {
-        if !error.is_instance_of::<PyTypeError>(partition.py()) {
-            return error;
-        }
-        PyTypeError::new_err(format!(
-            "{name}: found {}, allowed are a number of compute units, a list of them, and the name of an affinity domain",
-            type_name(partition)
-        ))
-    })
+    let allowed = "are a number of compute units, a list of them, and the name of an affinity domain";
+    let wrong = in_place_of::<PyTypeError>(partition.py(), |_| wrong_type(name, partition, allowed));
+    units(name, partition).map(Partition::Equally).map_err(wrong)
 }
 
 /// A number of compute units. `device.max_compute_units / 2` is a float, and may be whole.

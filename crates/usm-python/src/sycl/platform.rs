@@ -1,44 +1,14 @@
-//! `SyclPlatform`.
+//! Methods of `SyclPlatform`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use usm_array::usm_core::Platform;
 
+use super::classes::SyclPlatform;
 use super::dpctl;
 use super::enums::{self, Selection};
 use super::listing;
 use super::resolve::{device_argument, device_objects};
 use crate::errors::{OrRaise, SyclContextCreationError, instead};
-
-/// SyclPlatform(arg=None)
-///
-/// A SYCL platform: the devices that one driver brings; or the platform of an embedded host device. Without an argument that
-/// of the default device; from a filter string, or a device, that of the device; from a platform the same platform.
-///
-/// Raises ValueError when there is no such device.
-///
-/// >>> import usm
-/// >>> usm.SyclPlatform("host").get_devices() == usm.get_devices("host")
-/// True
-#[pyclass(frozen, weakref, module = "usm")]
-#[derive(Debug)]
-pub struct SyclPlatform {
-    platform: Platform,
-}
-
-impl SyclPlatform {
-    /// Wraps a platform.
-    #[must_use]
-    pub fn from_platform(platform: Platform) -> Self {
-        Self { platform }
-    }
-
-    /// The platform.
-    #[must_use]
-    pub fn platform(&self) -> &Platform {
-        &self.platform
-    }
-}
 
 #[pymethods]
 impl SyclPlatform {

@@ -1,6 +1,5 @@
 //! From the many objects that may stand for a context or queue to the thing itself.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyTuple};
 use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
@@ -8,7 +7,10 @@ use usm_array::usm_core::{Context, Device, FilterSelector, Queue};
 use super::capsule::{self, QueueOrContext};
 use super::dpctl;
 use super::runtime;
-use crate::errors::{OrRaise, OrValueError, SyclContextCreationError, SyclDeviceCreationError, type_name};
+use crate::errors::{
+    OrRaise, OrValueError, SyclContextCreationError, SyclDeviceCreationError, in_place_of, type_name,
+    wrong_type,
+};
 
 /// The meaning of an argument that selects a device, a context or a queue.
 pub(crate) enum Target {
@@ -16,6 +18,19 @@ pub(crate) enum Target {
     Device(Device),
     /// A context or queue that exists.
     Existing(QueueOrContext),
+}
+
+impl Target {
+    /// The queue, or the one to use on the device or in the context when nobody gave one.
+    pub(crate) fn into_queue(self, py: Python<'_>) -> PyResult<Queue> {
+        match self {
+            Self::Device(device) => runtime::default_queue_of(py, &device),
+            Self::Existing(QueueOrContext::Queue(queue)) => Ok(queue),
+            Self::Existing(QueueOrContext::Context(context)) => {
+                runtime::queue_in(py, &context, &first_device(&context)?)
+            }
+        }
+    }
 }
 
 /// A queue for memory at `address` in a place: the one given, or one on the device of the memory.
@@ -26,9 +41,8 @@ pub(crate) fn queue_for(py: Python<'_>, place: QueueOrContext, address: usize) -
         QueueOrContext::Queue(queue) => return Ok(Some(queue)),
         QueueOrContext::Context(context) => context,
     };
-    let runtime = runtime::get(py)?;
     let Some(device) = context.pointer_device(address).or_raise()? else { return Ok(None) };
-    py.detach(|| runtime.queue_in(&context, &device)).or_raise().map(Some)
+    runtime::queue_in(py, &context, &device).map(Some)
 }
 
 /// The context or queue that an object stands for: each form of the protocol's `syclobj`, and our own classes.
@@ -55,11 +69,11 @@ pub(crate) fn queue_or_context(name: &str, object: &Bound<'_, PyAny>) -> PyResul
         return Ok(QueueOrContext::Queue(queue));
     }
     dpctl::place_in_capsule(name, object, runtime)?.ok_or_else(|| {
-        PyTypeError::new_err(format!(
+        type_error!(
             "{name}: found {}; allowed are a filter selector string, a context, a queue, a capsule named \
              \"SyclContextRef\" or \"SyclQueueRef\", and an object whose _get_capsule() makes one",
             type_name(object)
-        ))
+        )
     })
 }
 
@@ -119,10 +133,8 @@ pub(crate) fn device_argument(
     argument: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Device> {
     let Some(argument) = argument else { return runtime::default_device(py) };
-    device_of(py, argument)?.ok_or_else(|| {
-        let found = type_name(argument);
-        PyTypeError::new_err(format!("{name}: found {found}, allowed are a filter string and a SyclDevice"))
-    })
+    let wrong = || wrong_type(name, argument, "are a filter string and a SyclDevice");
+    device_of(py, argument)?.ok_or_else(wrong)
 }
 
 /// The queue that an object of the three classes stands for; `None` for other objects.
@@ -142,21 +154,14 @@ pub(crate) fn queue_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
 /// The queue to use on a device, or in a context on a device of it, when nobody gave one.
 pub(crate) fn cached_queue(key: &Bound<'_, PyAny>) -> PyResult<Queue> {
     let py = key.py();
-    let runtime = runtime::get(py)?;
-    let wrong = || {
-        PyTypeError::new_err(format!(
-            "key: found {}, allowed are a SyclDevice, a filter string, and a tuple of a SyclContext and a SyclDevice",
-            type_name(key)
-        ))
-    };
+    let allowed = "are a SyclDevice, a filter string, and a tuple of a SyclContext and a SyclDevice";
+    let wrong = || wrong_type("key", key, allowed);
     let Ok(pair) = key.cast::<PyTuple>() else {
-        let device = device_of(py, key)?.ok_or_else(wrong)?;
-        return py.detach(|| runtime.default_queue(&device)).or_raise();
+        return runtime::default_queue_of(py, &device_of(py, key)?.ok_or_else(wrong)?);
     };
     let [context, device] = pair.iter().collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
     let QueueOrContext::Context(context) = queue_or_context("key[0]", &context)? else { return Err(wrong()) };
-    let device = device_of(py, &device)?.ok_or_else(wrong)?;
-    py.detach(|| runtime.queue_in(&context, &device)).or_raise()
+    runtime::queue_in(py, &context, &device_of(py, &device)?.ok_or_else(wrong)?)
 }
 
 /// The first device of a context.
@@ -168,16 +173,13 @@ pub(crate) fn first_device(context: &Context) -> PyResult<Device> {
 /// The default queue of the device that a pickle names; `instead` is what can be pickled for any machine.
 pub(crate) fn pickled_queue(device: &Bound<'_, PyString>, instead: &str) -> PyResult<Queue> {
     let py = device.py();
-    queue_argument(py, "device", Some(device.as_any())).map_err(|error| {
-        match error.is_instance_of::<SyclDeviceCreationError>(py) {
-            true => SyclDeviceCreationError::new_err(format!(
-                "pickle: its memory was on {device}, which is not here ({}); unpickle it on a machine with that device, or \
-                 pickle {instead} there",
-                error.value(py)
-            )),
-            false => error,
-        }
-    })
+    let elsewhere = in_place_of::<SyclDeviceCreationError>(py, |text| {
+        SyclDeviceCreationError::new_err(format!(
+            "pickle: its memory was on {device}, which is not here ({text}); unpickle it on a machine with that device, or \
+             pickle {instead} there"
+        ))
+    });
+    queue_argument(py, "device", Some(device.as_any())).map_err(elsewhere)
 }
 
 /// The queue that the argument `name` selects; the default queue without an argument.
@@ -189,13 +191,5 @@ pub(crate) fn queue_argument(
     let Some(argument) = argument.filter(|argument| !argument.is_none()) else {
         return runtime::default_device_queue(py);
     };
-    let runtime = runtime::get(py)?;
-    match target(py, name, Some(argument))? {
-        Target::Device(device) => py.detach(|| runtime.default_queue(&device)).or_raise(),
-        Target::Existing(QueueOrContext::Queue(queue)) => Ok(queue),
-        Target::Existing(QueueOrContext::Context(context)) => {
-            let device = first_device(&context)?;
-            py.detach(|| runtime.queue_in(&context, &device)).or_raise()
-        }
-    }
+    target(py, name, Some(argument))?.into_queue(py)
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::ForkOnce;
-use usm_array::usm_core::{BackendId, Device, Problem, ProblemKind, Queue, Runtime, RuntimeOptions};
+use usm_array::usm_core::{BackendId, Context, Device, Problem, ProblemKind, Queue, Runtime, RuntimeOptions};
 use usm_array::usm_memory::{around_waits_in_drops, wait_for_others_with};
 
 use super::dpctl::{default_queue, known_default_queue};
@@ -63,8 +63,19 @@ pub(crate) fn devices(py: Python<'_>) -> PyResult<Vec<Device>> {
 
 /// The queue of the host device, which is always there.
 pub(crate) fn host_queue(py: Python<'_>) -> PyResult<Queue> {
+    default_queue_of(py, get(py)?.host_device())
+}
+
+/// The queue to use on a device when nobody gave one.
+pub(crate) fn default_queue_of(py: Python<'_>, device: &Device) -> PyResult<Queue> {
     let runtime = get(py)?;
-    py.detach(|| runtime.default_queue(runtime.host_device())).or_raise()
+    py.detach(|| runtime.default_queue(device)).or_raise()
+}
+
+/// The queue to use in a context, on a device of it, when nobody gave one.
+pub(crate) fn queue_in(py: Python<'_>, context: &Context, device: &Device) -> PyResult<Queue> {
+    let runtime = get(py)?;
+    py.detach(|| runtime.queue_in(context, device)).or_raise()
 }
 
 /// The queue to use when nobody named one.

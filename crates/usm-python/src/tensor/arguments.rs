@@ -10,7 +10,7 @@ use usm_array::{
 };
 
 use crate::builtin::is_builtin;
-use crate::errors::type_name;
+use crate::errors::wrong_type;
 use crate::imported;
 use crate::number::{index, index_sequence, plain};
 
@@ -35,9 +35,10 @@ pub(super) fn read_shape(object: &Bound<'_, PyAny>, sizes: &mut Axes<usize>) -> 
     };
     *sizes = Axes::new();
     for (axis, &size) in found.iter().enumerate() {
-        sizes.push(usize::try_from(size).map_err(|_| {
-            PyValueError::new_err(format!("shape[{axis}]: found {size}, allowed are sizes of 0 and more"))
-        })?);
+        sizes.push(
+            usize::try_from(size)
+                .map_err(|_| value_error!("shape[{axis}]: found {size}, allowed are sizes of 0 and more"))?,
+        );
     }
     Ok(())
 }
@@ -109,20 +110,11 @@ pub(super) fn explicit_dtype(
     {
         return parse(&text.to_string_lossy());
     }
-    Err(PyTypeError::new_err(format!(
-        "dtype: found {}, allowed is a name such as \"float32\", a typestr such as \"|f4\" or a NumPy dtype",
-        type_name(object)
-    )))
-}
-
-/// What one of several words means.
-pub(super) fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> PyResult<T> {
-    words.iter().find(|(word, _)| *word == text).map(|&(_, meaning)| meaning).ok_or_else(|| {
-        let words = words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
-        let words =
-            words.rsplit_once(", ").map_or(words.clone(), |(first, last)| format!("{first} and {last}"));
-        PyValueError::new_err(format!("{name}: found {text:?}, allowed are {words}"))
-    })
+    Err(wrong_type(
+        "dtype",
+        object,
+        "is a name such as \"float32\", a typestr such as \"|f4\" or a NumPy dtype",
+    ))
 }
 
 /// `"C"` or `"F"`.
@@ -130,7 +122,7 @@ pub(super) fn order(text: &str) -> PyResult<Order> {
     match text.as_bytes() {
         b"C" | b"c" => Ok(Order::C),
         b"F" | b"f" => Ok(Order::F),
-        _ => Err(PyValueError::new_err(format!("order: found {text:?}, allowed are \"C\" and \"F\""))),
+        _ => Err(value_error!("order: found {text:?}, allowed are \"C\" and \"F\"")),
     }
 }
 
@@ -233,8 +225,6 @@ pub(super) fn copy_order(text: &str) -> PyResult<CopyOrder> {
         "F" | "f" => Ok(CopyOrder::F),
         "A" | "a" => Ok(CopyOrder::Any),
         "K" | "k" => Ok(CopyOrder::Keep),
-        _ => Err(PyValueError::new_err(format!(
-            "order: found {text:?}, allowed are \"C\", \"F\", \"A\" and \"K\""
-        ))),
+        _ => Err(value_error!("order: found {text:?}, allowed are \"C\", \"F\", \"A\" and \"K\"")),
     }
 }

@@ -1,6 +1,5 @@
 //! Arithmetic, which is left to the libraries that use the same memory: a refusal that names them.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 use usm_array::usm_core::{BackendId, DeviceType};
@@ -26,10 +25,7 @@ pub(super) fn binary<'py>(
 
 /// Why there is no result, and which libraries give one.
 pub(super) fn refused(array: &UsmArray, operator: &str) -> PyErr {
-    PyTypeError::new_err(format!(
-        "{operator}: usm.tensor holds and moves arrays and has no arithmetic; {}",
-        libraries(array)
-    ))
+    type_error!("{operator}: usm.tensor holds and moves arrays and has no arithmetic; {}", libraries(array))
 }
 
 /// The libraries that compute on the memory of an array `a` where it is.

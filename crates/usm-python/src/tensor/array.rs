@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use pyo3::class::basic::CompareOp;
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple};
@@ -14,12 +14,13 @@ use super::construct::{self, Arguments};
 use super::flags::Flags;
 use super::functions;
 use super::operators::{self, Operator};
-use super::{arithmetic, convert, dlpack, dtype, indexing, numbers, parts, peer, pickle, print, transfer};
+use super::{arithmetic, dlpack, dtype, indexing, numbers, peer, pickle, print, transfer};
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise, no_cuda};
 use crate::interface::{cuda, export};
 use crate::interrupt::{self, Pass};
 use crate::memory;
+use crate::number::word;
 use crate::objects::{PyDevice, UsmNdarray};
 use crate::sycl::{queue_context, queue_device, queue_object};
 
@@ -132,13 +133,13 @@ impl UsmNdarray {
     /// The real parts of complex numbers, as a view; of other numbers the array itself.
     #[getter]
     fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        parts::real(slf)
+        functions::parts::real_part(slf)
     }
 
     /// The imaginary parts of complex numbers, as a view; of other numbers a new array of zeros.
     #[getter]
     fn imag(&self, py: Python<'_>) -> PyResult<Self> {
-        parts::imag(py, self.array()).map(Self::from_array)
+        functions::parts::imag_part(py, self.array()).map(Self::from_array)
     }
 
     /// The memory of the array.
@@ -196,12 +197,10 @@ impl UsmNdarray {
         py: Python<'py>,
         api_version: Option<&str>,
     ) -> PyResult<Bound<'py, PyModule>> {
-        match api_version {
-            None | Some("2024.12" | "2025.12") => py.import("usm.tensor"),
-            Some(other) => Err(PyValueError::new_err(format!(
-                "api_version: found {other:?}, allowed are \"2024.12\" and \"2025.12\""
-            ))),
+        if let Some(version) = api_version {
+            word("api_version", version, &[("2024.12", ()), ("2025.12", ())])?;
         }
+        py.import("usm.tensor")
     }
 
     /// The dictionary by which other SYCL libraries use the array without a copy.
@@ -314,39 +313,39 @@ impl UsmNdarray {
     }
 
     fn __and__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::And.apply(self.array(), other)
+        Operator::AND.apply(self.array(), other)
     }
 
     fn __rand__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::And.apply(self.array(), other)
+        Operator::AND.apply(self.array(), other)
     }
 
     fn __iand__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Operator::And.assign(self.array(), other)
+        Operator::AND.assign(self.array(), other)
     }
 
     fn __or__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::Or.apply(self.array(), other)
+        Operator::OR.apply(self.array(), other)
     }
 
     fn __ror__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::Or.apply(self.array(), other)
+        Operator::OR.apply(self.array(), other)
     }
 
     fn __ior__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Operator::Or.assign(self.array(), other)
+        Operator::OR.assign(self.array(), other)
     }
 
     fn __xor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::Xor.apply(self.array(), other)
+        Operator::XOR.apply(self.array(), other)
     }
 
     fn __rxor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::Xor.apply(self.array(), other)
+        Operator::XOR.apply(self.array(), other)
     }
 
     fn __ixor__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Operator::Xor.assign(self.array(), other)
+        Operator::XOR.assign(self.array(), other)
     }
 
     fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {
@@ -494,7 +493,7 @@ impl UsmNdarray {
     /// >>> ut.zeros((2, 1), dtype="i4").tolist()
     /// [[0], [0]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_list(py, self.array())
+        numbers::to_list(py, self.array())
     }
 
     /// The elements in the order ``"C"`` or ``"F"`` with another shape, as of the function reshape: a tuple or integers, of which one

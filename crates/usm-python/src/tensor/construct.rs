@@ -7,7 +7,7 @@ use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{Axes, BufferSource, UsmArray};
 
 use super::arguments;
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, in_place_of, type_name, wrong_type};
 use crate::interface::import;
 use crate::interrupt;
 use crate::memory::kind_argument;
@@ -29,10 +29,7 @@ pub(super) struct Arguments<'a, 'py> {
 /// Refuses every namespace: arrays belong to `usm.tensor`.
 pub(super) fn check_namespace(array_namespace: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     array_namespace.map_or(Ok(()), |other| {
-        Err(PyTypeError::new_err(format!(
-            "array_namespace: found {}, allowed is None: arrays belong to usm.tensor",
-            type_name(other)
-        )))
+        Err(wrong_type("array_namespace", other, "is None: arrays belong to usm.tensor"))
     })
 }
 
@@ -88,14 +85,12 @@ fn no_keywords(arguments: &Arguments<'_, '_>) -> PyResult<()> {
 
 /// The array whose memory is used.
 fn array_argument<'a>(buffer: &'a Bound<'_, PyAny>) -> PyResult<import::Found<'a>> {
-    import::array_of(buffer).map_err(|error| match error.is_instance_of::<PyTypeError>(buffer.py()) {
-        true => PyTypeError::new_err(format!(
-            "buffer: found {}; allowed are \"device\", \"shared\", \"host\", memory and arrays ({})",
-            type_name(buffer),
-            error.value(buffer.py())
-        )),
-        false => error,
-    })
+    import::array_of(buffer).map_err(in_place_of::<PyTypeError>(buffer.py(), |text| {
+        let found = type_name(buffer);
+        type_error!(
+            "buffer: found {found}; allowed are \"device\", \"shared\", \"host\", memory and arrays ({text})"
+        )
+    }))
 }
 
 /// The keywords that are passed to the constructor of new memory.
@@ -118,9 +113,9 @@ impl Options {
                 // New memory has nothing to copy.
                 "copy" => {}
                 other => {
-                    return Err(PyTypeError::new_err(format!(
+                    return Err(type_error!(
                         "buffer_ctor_kwargs: found {other:?}, allowed are \"queue\", \"alignment\" and \"copy\""
-                    )));
+                    ));
                 }
             }
         }

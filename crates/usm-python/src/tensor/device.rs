@@ -6,10 +6,8 @@ use usm_array::usm_core::BackendId;
 
 use super::functions::device_queue;
 use super::peer;
-use crate::errors::OrRaise;
 use crate::objects::PyDevice;
-use crate::sycl::runtime;
-use crate::sycl::{SyclQueue, own_device, queue_context, queue_device, queue_object, queue_of};
+use crate::sycl::{SyclQueue, own_device, queue_context, queue_device, queue_object, queue_of, runtime};
 
 #[pymethods]
 impl PyDevice {
@@ -59,7 +57,7 @@ impl PyDevice {
     /// >>> import usm.tensor as ut
     /// >>> ut.zeros(3).device.wait()
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
-        Bound::new(py, SyclQueue::from_queue(self.queue.clone()))?.call_method0("wait").map(drop)
+        SyclQueue::from_queue(self.queue.clone()).wait(py)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -76,9 +74,7 @@ impl PyDevice {
         }
         match own_device(other)? {
             Some(device) if device == *self.queue.device() => {
-                let runtime = runtime::get(py)?;
-                let default = py.detach(|| runtime.default_queue(self.queue.device()));
-                Ok(default.or_raise()? == self.queue)
+                Ok(runtime::default_queue_of(py, self.queue.device())? == self.queue)
             }
             _ => Ok(false),
         }

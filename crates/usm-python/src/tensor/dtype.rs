@@ -1,6 +1,6 @@
 //! Dtypes as Python objects: NumPy's where NumPy is installed, otherwise our own.
 
-use pyo3::exceptions::{PyImportError, PyValueError};
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use usm_array::usm_core::fork::ForkOnce;
@@ -37,7 +37,7 @@ impl Objects {
 pub(crate) fn object(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
     match Objects::get(py)?.dtypes.get(dtype as usize) {
         Some(object) => Ok(object.bind(py).clone()),
-        None => Err(PyValueError::new_err(format!("dtype: {dtype} has no object"))), // never: all dtypes are in the list
+        None => Err(value_error!("dtype: {dtype} has no object")), // never: all dtypes are in the list
     }
 }
 
@@ -55,8 +55,7 @@ pub(crate) fn named<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
         return Ok(Objects::get(py)?.class.bind(py).clone().into_any());
     }
     let found = Dtype::ALL.into_iter().find(|dtype| dtype.name() == name);
-    let found = found
-        .ok_or_else(|| PyValueError::new_err(format!("name: found {name:?}, allowed is that of a dtype")))?;
+    let found = found.ok_or_else(|| value_error!("name: found {name:?}, allowed is that of a dtype"))?;
     object(py, found)
 }
 

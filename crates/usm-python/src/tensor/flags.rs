@@ -1,6 +1,6 @@
 //! `usm_ndarray.flags`.
 
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 use pyo3::{PyTraverseError, PyVisit};
@@ -106,20 +106,20 @@ impl Flags {
             "FC" => self.fc(),
             "FNC" => self.fnc(),
             "FORC" => self.forc(),
-            _ => return Err(unknown(name)),
+            _ => {
+                return Err(PyKeyError::new_err(format!(
+                    "found {name:?}, allowed are C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE, FC, FNC, FORC, C, F and W"
+                )));
+            }
         })
     }
 
     fn __setitem__(&self, name: &str, value: &Bound<'_, PyBool>) -> PyResult<()> {
-        match name {
-            "WRITABLE" | "W" => self.set(value),
-            "C_CONTIGUOUS" | "C" | "CONTIGUOUS" | "F_CONTIGUOUS" | "F" | "FC" | "FNC" | "FORC" => {
-                Err(PyTypeError::new_err(format!(
-                    "{name}: follows from the strides, allowed to be set is WRITABLE"
-                )))
-            }
-            _ => Err(unknown(name)),
+        if let "WRITABLE" | "W" = name {
+            return self.set(value);
         }
+        self.__getitem__(name)?;
+        Err(type_error!("{name}: follows from the strides, allowed to be set is WRITABLE"))
     }
 
     /// Flags are equal when all of them are; also to their number.
@@ -139,10 +139,4 @@ impl Flags {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.array)
     }
-}
-
-fn unknown(name: &str) -> PyErr {
-    PyKeyError::new_err(format!(
-        "found {name:?}, allowed are C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE, FC, FNC, FORC, C, F and W"
-    ))
 }

@@ -9,7 +9,7 @@ use super::exchange::is_numpy;
 use super::numbers;
 use super::operand::{self, Operand};
 use super::slice;
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, in_place_of, type_name};
 use crate::interface::import::array_if_usm;
 use crate::interrupt::{self, Pass};
 use crate::number::index;
@@ -235,8 +235,6 @@ fn slice_bound(name: &str, object: &Bound<'_, PyAny>) -> PyResult<isize> {
 
 /// Python says IndexError for an integer that no axis can have.
 fn integer(object: &Bound<'_, PyAny>) -> PyResult<SliceItem> {
-    index::<isize>("index", object).map(SliceItem::Index).map_err(|error| {
-        let is_range = error.is_instance_of::<PyValueError>(object.py());
-        if is_range { PyIndexError::new_err(error.value(object.py()).to_string()) } else { error }
-    })
+    let beyond = in_place_of::<PyValueError>(object.py(), PyIndexError::new_err);
+    index::<isize>("index", object).map(SliceItem::Index).map_err(beyond)
 }

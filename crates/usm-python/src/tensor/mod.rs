@@ -6,7 +6,7 @@
 //! | `construct.rs`, `pickle.rs`, `transfer.rs` | new arrays; arrays from pickles; arrays on other devices |
 //! | `indexing.rs`, `slice.rs` | `array[key]` and `array[key] = value` |
 //! | `operators.rs`, `operand.rs`, `arithmetic.rs` | operators, the objects beside an array, refused arithmetic |
-//! | `numbers.rs`, `convert.rs`, `parts.rs` | Python numbers and lists; real and imaginary parts |
+//! | `numbers.rs` | Python numbers and lists |
 //! | `flags.rs`, `device.rs`, `dtype.rs`, `print.rs` | the classes of attributes; arrays as text |
 //! | `arguments.rs` | shapes, dtypes, orders and indices as arguments |
 //! | `functions/` | the functions of `usm.tensor` |
@@ -16,7 +16,6 @@ mod arguments;
 mod arithmetic;
 mod array;
 mod construct;
-mod convert;
 mod device;
 mod dlpack;
 pub(crate) mod dtype;
@@ -27,7 +26,6 @@ mod indexing;
 mod numbers;
 mod operand;
 mod operators;
-mod parts;
 mod peer;
 mod pickle;
 mod print;

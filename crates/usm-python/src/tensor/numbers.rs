@@ -1,18 +1,19 @@
-//! An array without axes, or with one element, as a Python number.
+//! Elements as Python numbers: the one of an array without axes, or all in nested lists.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use usm_array::UsmArray;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyType};
+use usm_array::{Scalar, UsmArray};
 
-use super::convert;
 use crate::errors::OrRaise;
+use crate::interrupt;
 
 /// The one element of the array.
 pub(super) fn item<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
     // Host code reads one element sooner than it gives the interpreter up.
     let value =
         if array.is_host_reachable() { array.item() } else { py.detach(|| array.item()) }.or_raise()?;
-    convert::to_python(py, value)
+    to_python(py, value)
 }
 
 /// Whether the one element is true.
@@ -20,9 +21,9 @@ pub(super) fn truth(py: Python<'_>, array: &UsmArray) -> PyResult<bool> {
     match array.size() {
         1 => item(py, array)?.is_truthy(),
         0 => Err(PyValueError::new_err("the truth value of an array without elements is ambiguous")),
-        found => Err(PyValueError::new_err(format!(
+        found => Err(value_error!(
             "the truth value of an array of {found} elements is ambiguous: use usm.tensor.any() or usm.tensor.all()"
-        ))),
+        )),
     }
 }
 
@@ -30,14 +31,14 @@ pub(super) fn truth(py: Python<'_>, array: &UsmArray) -> PyResult<bool> {
 pub(super) fn scalar<'py>(
     py: Python<'py>,
     array: &UsmArray,
-    class: &Bound<'py, pyo3::types::PyType>,
+    class: &Bound<'py, PyType>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let element = item(py, array)?;
     if array.ndim() > 0 {
-        return Err(PyTypeError::new_err(format!(
+        return Err(type_error!(
             "found an array of {} axes, allowed is one without axes: use array.item()",
             array.ndim()
-        )));
+        ));
     }
     if element.is_exact_instance(class) {
         return Ok(element);
@@ -51,5 +52,45 @@ pub(super) fn index<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'p
         let message = format!("an array of {} is no index, allowed are integers", array.dtype());
         return Err(PyTypeError::new_err(message));
     }
-    scalar(py, array, &py.get_type::<pyo3::types::PyInt>())
+    scalar(py, array, &py.get_type::<PyInt>())
+}
+
+/// A Python number.
+fn to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match value {
+        Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
+        Scalar::Int(value) => match i64::try_from(value) {
+            Ok(value) => value.into_pyobject(py)?.into_any(),
+            Err(_) => u64::try_from(value)?.into_pyobject(py)?.into_any(),
+        },
+        Scalar::Float(value) => PyFloat::new(py, value).into_any(),
+        Scalar::Complex(value) => PyComplex::from_doubles(py, value.re, value.im).into_any(),
+        _ => return Err(PyTypeError::new_err("a scalar of unknown kind")),
+    })
+}
+
+/// Nested lists of Python numbers; of an array without axes the number itself.
+pub(super) fn to_list<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
+    let source = array.clone();
+    let bytes = interrupt::run(py, array.size_bytes(), move || source.to_bytes())?.or_raise()?;
+    nest(py, array, array.shape(), &bytes)
+}
+
+fn nest<'py>(
+    py: Python<'py>,
+    array: &UsmArray,
+    shape: &[usize],
+    bytes: &[u8],
+) -> PyResult<Bound<'py, PyAny>> {
+    let Some((&size, inner)) = shape.split_first() else {
+        let value = Scalar::from_bytes(array.dtype(), bytes);
+        return value.map_or_else(|| Ok(py.None().into_bound(py)), |value| to_python(py, value));
+    };
+    let list = PyList::empty(py);
+    let step = bytes.len().checked_div(size).unwrap_or(0);
+    for i in 0..size {
+        interrupt::check_now_and_then(py, i)?;
+        list.append(nest(py, array, inner, &bytes[i * step..(i + 1) * step])?)?;
+    }
+    Ok(list.into_any())
 }

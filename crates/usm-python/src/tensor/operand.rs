@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList};
+use pyo3::types::{PyInt, PyList, PyType};
 use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray};
 
 use super::arguments;
@@ -92,14 +92,9 @@ impl Operand {
                 Self::of(&whole)?.ok_or_else(|| PyTypeError::new_err("value: int() gave no integer"))
             }
             Ok(operand) => Ok(operand),
-            Err(source) => on_host(object, source).map(Self::from).map_err(|error| {
-                match is_refusal(object.py(), &error) {
-                    true => {
-                        PyErr::from_type(error.get_type(object.py()), renamed(object.py(), &error, "value"))
-                    }
-                    false => error,
-                }
-            }),
+            Err(source) => on_host(object, source)
+                .map(Self::from)
+                .map_err(|error| renamed(object.py(), error, "value", None)),
         }
     }
 }
@@ -107,11 +102,9 @@ impl Operand {
 /// As an index: an array of integers or booleans from nested lists, or from an array of NumPy; not USM.
 pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
     let py = object.py();
-    let array =
-        on_host(object, Source::beside_usm(object)?).map_err(|error| match is_refusal(py, &error) {
-            true => PyIndexError::new_err(renamed(py, &error, "index")),
-            false => error,
-        })?;
+    let class = py.get_type::<PyIndexError>();
+    let array = on_host(object, Source::beside_usm(object)?)
+        .map_err(|error| renamed(py, error, "index", Some(class)))?;
     // A list of nothing picks nothing, though its dtype is that of real numbers.
     if array.is_empty() && object.is_instance_of::<PyList>() {
         return UsmArray::from_slice::<i64>(array.queue(), array.kind(), array.shape(), &[])
@@ -121,19 +114,20 @@ pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> 
     Ok(array)
 }
 
-fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<PyTypeError>(py)
+/// A refusal by `on_host`, which knows its argument as `obj`, as one about an argument of another name: of a class, or its own.
+fn renamed(py: Python<'_>, error: PyErr, name: &str, class: Option<Bound<'_, PyType>>) -> PyErr {
+    let is_refusal = error.is_instance_of::<PyTypeError>(py)
         || error.is_instance_of::<PyValueError>(py)
-        || error.is_instance_of::<PyOverflowError>(py)
-}
-
-/// The text of a refusal by `on_host`, which knows its argument as `obj`, about an argument of another name.
-fn renamed(py: Python<'_>, error: &PyErr, name: &str) -> String {
+        || error.is_instance_of::<PyOverflowError>(py);
+    if !is_refusal {
+        return error;
+    }
     let text = error.value(py).to_string();
-    match text.strip_prefix("obj") {
+    let text = match text.strip_prefix("obj") {
         Some(rest) => format!("{name}{rest}"),
         None => format!("{name}: {text}"),
-    }
+    };
+    PyErr::from_type(class.unwrap_or_else(|| error.get_type(py)), text)
 }
 
 /// Refuses operands whose queues do not compute together: where to compute would be a guess.

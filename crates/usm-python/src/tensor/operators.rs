@@ -1,7 +1,6 @@
 //! Comparisons and the logic of booleans between an array and numbers or other arrays.
 
 use pyo3::class::basic::CompareOp;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::{ArrayOrScalar, Result, UsmArray, coerced_kind};
 
@@ -10,57 +9,37 @@ use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
 use crate::objects::UsmNdarray;
 
+type Function = fn(&UsmArray, ArrayOrScalar<'_>) -> Result<UsmArray>;
+
 /// What stands between two operands.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Operator {
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-    And,
-    Or,
-    Xor,
+#[derive(Clone, Copy)]
+pub(super) struct Operator {
+    function: Function,
+    /// Gives the same for the operands in the other order.
+    reflected: Function,
 }
 
 impl From<CompareOp> for Operator {
     fn from(relation: CompareOp) -> Self {
-        match relation {
-            CompareOp::Eq => Self::Equal,
-            CompareOp::Ne => Self::NotEqual,
-            CompareOp::Lt => Self::Less,
-            CompareOp::Le => Self::LessEqual,
-            CompareOp::Gt => Self::Greater,
-            CompareOp::Ge => Self::GreaterEqual,
-        }
+        let (function, reflected): (Function, Function) = match relation {
+            CompareOp::Eq => (|a, b| a.equal(b), |a, b| a.equal(b)),
+            CompareOp::Ne => (|a, b| a.not_equal(b), |a, b| a.not_equal(b)),
+            CompareOp::Lt => (|a, b| a.less(b), |a, b| a.greater(b)),
+            CompareOp::Le => (|a, b| a.less_equal(b), |a, b| a.greater_equal(b)),
+            CompareOp::Gt => (|a, b| a.greater(b), |a, b| a.less(b)),
+            CompareOp::Ge => (|a, b| a.greater_equal(b), |a, b| a.less_equal(b)),
+        };
+        Self { function, reflected }
     }
 }
 
 impl Operator {
-    fn run(self, first: &UsmArray, second: ArrayOrScalar<'_>) -> Result<UsmArray> {
-        match self {
-            Self::Equal => first.equal(second),
-            Self::NotEqual => first.not_equal(second),
-            Self::Less => first.less(second),
-            Self::LessEqual => first.less_equal(second),
-            Self::Greater => first.greater(second),
-            Self::GreaterEqual => first.greater_equal(second),
-            Self::And => first.bitwise_and(second),
-            Self::Or => first.bitwise_or(second),
-            Self::Xor => first.bitwise_xor(second),
-        }
-    }
+    pub(super) const AND: Self = Self::symmetric(|a, b| a.bitwise_and(b));
+    pub(super) const OR: Self = Self::symmetric(|a, b| a.bitwise_or(b));
+    pub(super) const XOR: Self = Self::symmetric(|a, b| a.bitwise_xor(b));
 
-    /// The operator that gives the same for the operands in the other order.
-    fn reflected(self) -> Self {
-        match self {
-            Self::Less => Self::Greater,
-            Self::LessEqual => Self::GreaterEqual,
-            Self::Greater => Self::Less,
-            Self::GreaterEqual => Self::LessEqual,
-            other => other,
-        }
+    const fn symmetric(function: Function) -> Self {
+        Self { function, reflected: function }
     }
 
     /// A new array, or `NotImplemented` for an object that is neither number nor array.
@@ -77,9 +56,9 @@ impl Operator {
         let result = interrupt::run(py, bytes, move || match &other {
             // The result is in memory of the first operand's kind: the one that is furthest from the host comes first.
             Operand::Array(second) if coerced_kind([second.kind(), array.kind()]) != Some(array.kind()) => {
-                self.reflected().run(second, (&array).into())
+                (self.reflected)(second, (&array).into())
             }
-            other => self.run(&array, other.into()),
+            other => (self.function)(&array, other.into()),
         })?;
         Ok(Bound::new(py, UsmNdarray::from_array(result.or_raise()?))?.into_any())
     }
@@ -87,13 +66,10 @@ impl Operator {
     /// The result in the memory of the array.
     pub(super) fn assign(self, array: &UsmArray, other: &Bound<'_, PyAny>) -> PyResult<()> {
         let Some(operand) = Operand::beside(array, other)? else {
-            return Err(PyTypeError::new_err(format!(
-                "found {}, allowed are booleans and arrays of them",
-                type_name(other)
-            )));
+            return Err(type_error!("found {}, allowed are booleans and arrays of them", type_name(other)));
         };
         let (array, bytes) = (array.clone(), work_bytes(array, &operand));
-        let job = move || array.assign(&self.run(&array, (&operand).into())?);
+        let job = move || array.assign(&(self.function)(&array, (&operand).into())?);
         interrupt::run(other.py(), bytes, job)?.or_raise()
     }
 }

@@ -5,7 +5,6 @@ use pyo3::types::{PyDict, PyTuple};
 use usm_array::UsmArray;
 use usm_array::usm_core::BackendId;
 
-use crate::errors::OrRaise;
 use crate::{imported, memory};
 
 /// `dpnp.tensor`, if the program has imported it.
@@ -33,7 +32,7 @@ pub(super) fn usm_ndarray<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Op
     // The span of the elements, in which index zero lies at a multiple of the element's size.
     let span = array.byte_range();
     let offset = (array.address() - array.buffer().address() - span.start) / array.itemsize_bytes();
-    let bytes = array.buffer().sub_buffer(span.start, span.len()).or_raise()?;
+    let bytes = memory::span_of(array)?;
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "dtype"), array.dtype().typestr())?;
     // dpnp takes memory of dpctl's classes only.

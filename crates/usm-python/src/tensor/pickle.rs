@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use usm_array::{Dtype, UsmArray};
@@ -88,9 +87,8 @@ pub(crate) fn array_from_pickle(
     let places: Option<Vec<isize>> = (0..axes.len().cast_signed())
         .map(|axis| axes.iter().position(|&found| found == axis).map(usize::cast_signed))
         .collect();
-    let places = places.ok_or_else(|| {
-        PyValueError::new_err(format!("axes: found {axes:?}, allowed is each axis exactly once"))
-    })?;
+    let places =
+        places.ok_or_else(|| value_error!("axes: found {axes:?}, allowed is each axis exactly once"))?;
     let array = array.permute(&places).or_raise()?;
     Ok(UsmNdarray::from_array(if readonly { array.read_only() } else { array }))
 }

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::sync::{PoisonError, RwLock};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat};
 use usm_array::{FloatMode, PrintOptions, Sign, UsmArray};
 
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, wrong_type};
 use crate::imported;
 use crate::interrupt;
 use crate::number::index;
@@ -32,7 +31,7 @@ const SIGNS: [(&str, Sign); 3] = [("-", Sign::Minus), ("+", Sign::Plus), (" ", S
 fn one_of<T: Copy>(name: &str, found: &str, allowed: &[(&str, T)]) -> PyResult<T> {
     allowed.iter().find(|(word, _)| *word == found).map(|&(_, value)| value).ok_or_else(|| {
         let words: Vec<String> = allowed.iter().map(|(word, _)| format!("{word:?}")).collect();
-        PyValueError::new_err(format!("{name}: found {found:?}, allowed are {}", words.join(", ")))
+        value_error!("{name}: found {found:?}, allowed are {}", words.join(", "))
     })
 }
 
@@ -43,10 +42,8 @@ fn word_of<T: PartialEq>(value: &T, words: &[(&'static str, T)]) -> &'static str
 /// Changes to print options; `None` changes nothing.
 #[derive(Default)]
 struct Changes<'a, 'py> {
-    linewidth: Option<&'a Bound<'py, PyAny>>,
-    edgeitems: Option<&'a Bound<'py, PyAny>>,
-    threshold: Option<&'a Bound<'py, PyAny>>,
-    precision: Option<&'a Bound<'py, PyAny>>,
+    /// `linewidth`, `edgeitems`, `threshold` and `precision`.
+    numbers: [Option<&'a Bound<'py, PyAny>>; 4],
     floatmode: Option<&'a str>,
     suppress: Option<bool>,
     nanstr: Option<&'a str>,
@@ -59,12 +56,13 @@ impl Changes<'_, '_> {
     /// The current options of the process, or NumPy's, with the changes.
     fn apply(&self, py: Python<'_>) -> PyResult<PrintOptions> {
         let mut options = if self.numpy { of_numpy(py)? } else { current() };
-        for (name, change, option) in [
-            ("linewidth", self.linewidth, &mut options.linewidth),
-            ("edgeitems", self.edgeitems, &mut options.edgeitems),
-            ("threshold", self.threshold, &mut options.threshold),
-            ("precision", self.precision, &mut options.precision),
-        ] {
+        let numbers = [
+            ("linewidth", &mut options.linewidth),
+            ("edgeitems", &mut options.edgeitems),
+            ("threshold", &mut options.threshold),
+            ("precision", &mut options.precision),
+        ];
+        for ((name, option), change) in numbers.into_iter().zip(self.numbers) {
             if let Some(change) = change {
                 *option = index(name, change)?;
             }
@@ -139,19 +137,8 @@ pub(crate) fn set_print_options(
     sign: Option<&str>,
     numpy: bool,
 ) -> PyResult<()> {
-    let changes = Changes {
-        linewidth,
-        edgeitems,
-        threshold,
-        precision,
-        floatmode,
-        suppress,
-        nanstr,
-        infstr,
-        sign,
-        numpy,
-    };
-    let options = changes.apply(py)?;
+    let numbers = [linewidth, edgeitems, threshold, precision];
+    let options = Changes { numbers, floatmode, suppress, nanstr, infstr, sign, numpy }.apply(py)?;
     *OPTIONS.write().unwrap_or_else(PoisonError::into_inner) = Some(options);
     Ok(())
 }
@@ -208,18 +195,8 @@ pub(crate) fn usm_ndarray_str(
     suffix: &str,
 ) -> PyResult<String> {
     let array = array_argument(x)?;
-    let options = Changes {
-        linewidth: line_width,
-        edgeitems: edge_items,
-        threshold,
-        precision,
-        floatmode,
-        suppress,
-        sign,
-        numpy,
-        ..Changes::default()
-    };
-    let options = options.apply(py)?;
+    let numbers = [line_width, edge_items, threshold, precision];
+    let options = Changes { numbers, floatmode, suppress, sign, numpy, ..Changes::default() }.apply(py)?;
     let (prefix, suffix) = (prefix.chars().count(), suffix.chars().count());
     let separator = separator.to_owned();
     written(py, array, options, move |array, options| array.array2string(options, &separator, prefix, suffix))
@@ -244,7 +221,8 @@ pub(crate) fn usm_ndarray_repr(
     prefix: &str,
 ) -> PyResult<String> {
     let array = array_argument(x)?;
-    let options = Changes { linewidth: line_width, precision, suppress, ..Changes::default() }.apply(py)?;
+    let numbers = [line_width, None, None, precision];
+    let options = Changes { numbers, suppress, ..Changes::default() }.apply(py)?;
     let prefix = prefix.to_owned();
     written(py, array, options, move |array, options| array.repr(&prefix, options))
 }
@@ -252,7 +230,7 @@ pub(crate) fn usm_ndarray_repr(
 fn array_argument<'a>(x: &'a Bound<'_, PyAny>) -> PyResult<&'a UsmArray> {
     match x.cast::<UsmNdarray>() {
         Ok(array) => Ok(array.get().array()),
-        Err(_) => Err(PyTypeError::new_err(format!("x: found {}, allowed is a usm_ndarray", type_name(x)))),
+        Err(_) => Err(wrong_type("x", x, "is a usm_ndarray")),
     }
 }
 

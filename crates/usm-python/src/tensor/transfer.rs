@@ -1,10 +1,9 @@
 //! Arrays on other devices and queues.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, wrong_type};
 use crate::interrupt;
 use crate::objects::UsmNdarray;
 use crate::sycl::{SyclQueue, queue_argument, queue_of};
@@ -38,14 +37,11 @@ pub(super) fn to_device<'py>(
 fn wait_for(py: Python<'_>, array: &UsmArray, stream: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_queue = queue_of(stream)?.is_some() || stream.hasattr("_get_capsule")?;
     if !is_queue {
-        return Err(PyTypeError::new_err(format!(
-            "stream: found {}, allowed are a SyclQueue and None",
-            type_name(stream)
-        )));
+        return Err(wrong_type("stream", stream, "are a SyclQueue and None"));
     }
     let queue = queue_argument(py, "stream", Some(stream))?;
     if queue == *array.queue() {
         return Ok(());
     }
-    Bound::new(py, SyclQueue::from_queue(queue))?.call_method0("wait").map(drop)
+    SyclQueue::from_queue(queue).wait(py)
 }

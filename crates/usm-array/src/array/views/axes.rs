@@ -29,11 +29,9 @@ impl UsmArray {
     /// Two axes exchanged.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Dtype, UsmArray};
+    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[2, 3, 4], Dtype::F32)?;
     /// assert_eq!(array.swapaxes(0, -1)?.shape(), [4, 3, 2]);
     /// assert_eq!(array.moveaxis(&[0], &[-1])?.shape(), [3, 4, 2]);

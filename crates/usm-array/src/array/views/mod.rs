@@ -31,11 +31,9 @@ impl UsmArray {
     /// Some of the elements, with the meaning of Python's `array[items]`.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{SliceItem, UsmArray};
+    /// use usm_array::{SliceItem, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Device, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
     /// let view = array.slice((-1, SliceItem::every(-2)))?; // array[-1, ::-2]
     /// assert_eq!((view.strides(), view.to_vec::<u8>()?), (&[-2][..], vec![6, 4]));

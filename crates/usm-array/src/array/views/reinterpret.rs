@@ -33,11 +33,9 @@ impl UsmArray {
     /// Unlike in NumPy the last axis may have any stride if its size is 0 or 1.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Dtype, UsmArray};
+    /// use usm_array::{Dtype, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let floats = UsmArray::from_slice(&queue, UsmKind::Shared, &[2], &[1.0_f32, -2.0])?;
     /// assert_eq!(floats.reinterpret(Dtype::U32)?.to_vec::<u32>()?, [0x3f80_0000, 0xc000_0000]);
     /// assert_eq!(floats.reinterpret(Dtype::C64)?.shape(), [1]);

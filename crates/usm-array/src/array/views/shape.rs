@@ -30,11 +30,9 @@ impl UsmArray {
     /// others.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Order, UsmArray};
+    /// use usm_array::{Order, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::from_slice(&queue, UsmKind::Shared, &[2, 3], &[1_u8, 2, 3, 4, 5, 6])?;
     /// let view = array.reshape_view(&[3, -1], Order::C)?;
     /// assert_eq!(view.shape(), [3, 2]);

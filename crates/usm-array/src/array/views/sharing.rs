@@ -7,11 +7,9 @@ impl UsmArray {
     /// Whether the two have a byte of memory in common, exactly, as [`Overlap::between`] with a limit of work.
     ///
     /// ```
-    /// use usm_array::usm_core::{Runtime, UsmKind};
-    /// use usm_array::{Dtype, Overlap, SliceItem, UsmArray};
+    /// use usm_array::{Dtype, Overlap, SliceItem, UsmArray, usm_core::{Runtime, UsmKind}};
     ///
-    /// let runtime = Runtime::global();
-    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let queue = Runtime::global().default_queue(Runtime::global().host_device())?;
     /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[10], Dtype::F32)?;
     /// let every_other = |start| array.slice(&[SliceItem::Slice { start: Some(start), stop: None, step: 2 }]);
     /// let (even, odd) = (every_other(0)?, every_other(1)?);

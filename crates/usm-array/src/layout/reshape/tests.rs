@@ -41,7 +41,7 @@ fn known_cases() {
 fn without_elements_every_empty_shape_is_a_view() {
     let empty = layout(&[2, 0, 3], &[7, 5, 3]);
     for shape in [&[0][..], &[0, 9], &[3, 0, 2]] {
-        assert!(empty.can_reshape_view(shape, Order::C).expect("a shape"), "{shape:?}");
+        assert!(empty.reshape_view(shape, Order::C).expect("a shape").is_some(), "{shape:?}");
     }
     assert_eq!(strides(&empty, &[-1, 4], Order::C), Some(vec![4, 1]));
     // 0 times anything is 0: -1 could be any size.
@@ -143,7 +143,6 @@ proptest! {
         let places = displacements(&layout);
         let view = layout.reshape_view(&given, Order::C).expect("a shape");
         prop_assert_eq!(view.is_some(), searched(&places, &shape).is_some());
-        prop_assert_eq!(layout.can_reshape_view(&given, Order::C), Ok(view.is_some()));
         if let Some(view) = view {
             prop_assert_eq!(view.shape(), &shape[..]);
             prop_assert_eq!(displacements(&view), places);

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use sycl_sys::locate::SearchOptions;
 use sycl_sys::{Api, DPCTLSyclQueueRef, DPCTLSyclUSMRef};
 
-use super::stage::{Case, Contender, Stage};
+use super::stage::{Case, Contender};
 
 const C: &str = "C";
 /// `DPCTL_IN_ORDER` of the header.
@@ -59,55 +59,45 @@ impl Drop for Runtime {
     }
 }
 
-/// Each case has one contender: the others are in Python. `run` gets device memory and host memory of `bytes` bytes.
-fn case(stage: &Stage, name: &str, bytes: usize, run: fn(&Runtime, *mut c_void, *mut c_void, usize)) {
-    stage.case(Case::new(name), || match Runtime::new(bytes) {
+/// Gets device memory and host memory of `bytes` bytes.
+type Call = fn(&Runtime, *mut c_void, *mut c_void, usize);
+
+/// Each case has one contender: the others are in Python.
+fn case(name: String, bytes: usize, call: Call) -> Case {
+    Case::new(name, move || match Runtime::new(bytes) {
         Err(reason) => vec![Contender::missing(C, reason)],
         Ok(runtime) => {
             let mut host = vec![0_u8; bytes];
             vec![Contender::timed(C, move || {
-                run(&runtime, runtime.block.cast(), host.as_mut_ptr().cast(), bytes);
+                call(&runtime, runtime.block.cast(), host.as_mut_ptr().cast(), bytes);
             })]
         }
-    });
+    })
 }
 
-pub(crate) fn all(stage: &Stage) {
-    let sizes = [("64 B", 64), ("4 KiB", 4096), ("1 MiB", 1 << 20), ("64 MiB", 64_usize << 20)];
-    for (label, bytes) in sizes {
-        for way in ["direct", "pool"] {
-            case(stage, &format!("allocate/{label}, {way}"), bytes, |runtime, _, _, bytes| unsafe {
-                let block = (runtime.api.DPCTLmalloc_shared)(bytes, runtime.queue);
-                (runtime.api.DPCTLfree_with_queue)(block, runtime.queue);
-            });
-        }
-    }
-    // Each access to memory that others know has to wait for a queue that is idle.
-    for name in [
-        "float(a[3, 4])",
-        "a[0, 0] = 1.0",
-        "copy_from_host, 4 KiB",
-        "copy_to_host, 4 KiB",
-        "__dlpack__",
-        "memoryview",
-    ] {
-        let name = format!("exported/{name}, queue of others");
-        case(stage, &name, 8, |runtime, _, _, _| unsafe { (runtime.api.DPCTLQueue_Wait)(runtime.queue) });
-    }
-    for name in ["queue/float(a[3, 4])", "queue/asnumpy(a)"] {
-        let bytes = if name.contains("float") { 8 } else { 128 };
-        case(stage, name, bytes, |runtime, device, host, bytes| runtime.copy(host, device, bytes));
-    }
-    case(stage, "queue/a[0, 0] = 1.0", 8, |runtime, device, host, bytes| runtime.copy(device, host, bytes));
-    case(stage, "queue/copy(a)", 128, |runtime, device, _, bytes| unsafe {
+pub(crate) fn cases() -> Vec<Case> {
+    let allocate: Call = |runtime, _, _, bytes| unsafe {
+        let block = (runtime.api.DPCTLmalloc_shared)(bytes, runtime.queue);
+        (runtime.api.DPCTLfree_with_queue)(block, runtime.queue);
+    };
+    let wait: Call = |runtime, _, _, _| unsafe { (runtime.api.DPCTLQueue_Wait)(runtime.queue) };
+    let read: Call = |runtime, device, host, bytes| runtime.copy(host, device, bytes);
+    let write: Call = |runtime, device, host, bytes| runtime.copy(device, host, bytes);
+    let copy: Call = |runtime, device, _, bytes| unsafe {
         let block = (runtime.api.DPCTLmalloc_device)(bytes, runtime.queue);
         runtime.copy(block.cast(), device, bytes);
         (runtime.api.DPCTLfree_with_queue)(block, runtime.queue);
+    };
+    let sizes = [("64 B", 64), ("4 KiB", 4096), ("1 MiB", 1 << 20), ("64 MiB", 64_usize << 20)];
+    let allocations = sizes.into_iter().flat_map(|(label, bytes)| {
+        ["direct", "pool"].map(|way| case(format!("allocate/{label}, {way}"), bytes, allocate))
     });
-    case(stage, "queue/copy_from_host, 4 KiB", 4096, |runtime, device, host, bytes| {
-        runtime.copy(device, host, bytes);
-    });
-    case(stage, "queue/copy_to_host, 4 KiB", 4096, |runtime, device, host, bytes| {
-        runtime.copy(host, device, bytes);
-    });
+    let access = ["float(a[3, 4])", "a[0, 0] = 1.0", "copy_from_host, 4 KiB", "copy_to_host, 4 KiB"];
+    // Each access to memory that others know has to wait for a queue that is idle.
+    let waits = access.into_iter().chain(["__dlpack__", "memoryview"]);
+    let waits = waits.map(|name| case(format!("exported/{name}, queue of others"), 8, wait));
+    let queued = access.into_iter().zip([(8, read), (8, write), (4096, write), (4096, read)]);
+    let queued = queued.chain([("asnumpy(a)", (128, read)), ("copy(a)", (128, copy))]);
+    let queued = queued.map(|(name, (bytes, call))| case(format!("queue/{name}"), bytes, call));
+    allocations.chain(waits).chain(queued).collect()
 }

@@ -7,7 +7,7 @@ use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::UsmKind;
 use usm_memory::{MemoryResource, UsmBuffer};
 
-use super::stage::{Case, Contender, OURS, Stage, queue};
+use super::stage::{Case, Contender, OURS, queue};
 
 /// A small generator: the same sizes and the same order in each run.
 struct Random(u64);
@@ -105,9 +105,12 @@ fn by_hand(count: usize) -> Contender {
 }
 
 /// Resident bytes of a process full of buffers for each byte asked for: this program with an argument.
-fn resident() -> Option<f64> {
-    let output = Command::new(std::env::current_exe().ok()?).args(["resident", "1000000"]).output().ok()?;
-    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+fn resident() -> Contender {
+    Contender::value(OURS, |_| {
+        let program = std::env::current_exe().unwrap();
+        let output = Command::new(program).args(["resident", "1000000"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
+    })
 }
 
 fn resident_bytes() -> usize {
@@ -140,17 +143,21 @@ pub(crate) fn print_resident(count: usize) {
     println!("{:.3}", (resident_bytes() - before) as f64 / asked_bytes as f64);
 }
 
-pub(crate) fn all(stage: &Stage) {
+pub(crate) fn cases() -> Vec<Case> {
+    type Replacing = fn(usize) -> Contender;
+    let series: [(_, Replacing); 3] = [
+        ("replace one of many", from_a_pool),
+        ("the same by malloc", by_malloc),
+        ("the same with records by hand", by_hand),
+    ];
     // Each in a case of its own, since it would find the caches full of another's million.
-    let by_name = |series: &str, contender: fn(usize) -> Contender| {
-        for count in [100, 10_000, 1_000_000_usize] {
-            let case = Case::new(format!("live/{series}/{count}")).long_if(count > 10_000).over_processes();
-            stage.case(Case { x: Some(count as f64), ..case }, || vec![contender(count)]);
-        }
+    let by_name = |(series, replacing): (&str, Replacing)| {
+        [100, 10_000, 1_000_000_usize].map(|count| {
+            let case = Case::new(format!("live/{series}/{count}"), move || vec![replacing(count)]);
+            Case { x: Some(count as f64), ..case.long_if(count > 10_000).over_processes() }
+        })
     };
-    by_name("replace one of many", from_a_pool);
-    by_name("the same by malloc", by_malloc);
-    by_name("the same with records by hand", by_hand);
-    let case = Case { unit: "×", ..Case::new("live/resident bytes for each byte asked for") };
-    stage.case(case.long_if(true), || vec![Contender::value(OURS, resident)]);
+    let resident = Case::new("live/resident bytes for each byte asked for", || vec![resident()]);
+    let resident = Case { unit: "×", ..resident.long_if(true) };
+    series.into_iter().flat_map(by_name).chain([resident]).collect()
 }

@@ -1,54 +1,60 @@
-//! Cases, their contenders, and the requests of the comparison, from standard input to standard output.
+//! Cases, their contenders, and who runs them: criterion; or the comparison, whose requests come from standard input.
 //!
 //! Requests are lines, words apart by tabs; each is answered by one line of JSON: `list`; `open CASE`; `run CONTENDER COUNT`, which
 //! gives nanoseconds for all of the runs, or a value; `close`.
 
-use std::cell::{Cell, RefCell};
 use std::hint::black_box;
-use std::io::{self, BufRead, Lines, StdinLock, Write};
-use std::time::Instant;
+use std::io;
+use std::time::{Duration, Instant};
 
+use criterion::{Criterion, Throughput};
 use serde_json::{Value, json};
 use usm_array::usm_core::Queue;
+
+use super::loops::Loops;
 
 /// The name of our own contender; `usm` alone is the Python package.
 pub(crate) const OURS: &str = "usm in Rust";
 /// The fastest loop by hand.
 pub(crate) const LIMIT: &str = "limit";
 
-/// Candidates for a limit.
-pub(crate) type Loops = Vec<Box<dyn Fn()>>;
-
-/// What is measured of a contender.
-enum Run {
-    /// The time of each call.
-    Timed(Box<dyn FnMut()>),
-    /// What the call returns.
-    Value(Box<dyn FnMut() -> Option<f64>>),
-    /// Nothing, for this reason.
-    Missing(String),
-}
+/// Gives nanoseconds for so many calls, or a value.
+type Run = Box<dyn FnMut(u64) -> f64>;
 
 pub(crate) struct Contender {
     name: &'static str,
-    run: Run,
+    /// The error is the reason why there is nothing to run.
+    run: Result<Run, String>,
 }
 
 impl Contender {
-    pub(crate) fn timed(name: &'static str, run: impl FnMut() + 'static) -> Self {
-        Self { name, run: Run::Timed(Box::new(run)) }
+    pub(crate) fn timed<T>(name: &'static str, mut call: impl FnMut() -> T + 'static) -> Self {
+        // One call of the loop for all cases, which no case is inlined into.
+        let mut call: Box<dyn FnMut()> = Box::new(move || drop(black_box(call())));
+        Self::value(name, move |count| {
+            let start = Instant::now();
+            for _ in 0..count {
+                black_box(&mut call)();
+            }
+            start.elapsed().as_nanos() as f64
+        })
     }
 
-    pub(crate) fn value(name: &'static str, run: impl FnMut() -> Option<f64> + 'static) -> Self {
-        Self { name, run: Run::Value(Box::new(run)) }
+    pub(crate) fn value(name: &'static str, run: impl FnMut(u64) -> f64 + 'static) -> Self {
+        Self { name, run: Ok(Box::new(run)) }
     }
 
     pub(crate) fn missing(name: &'static str, reason: impl Into<String>) -> Self {
-        Self { name, run: Run::Missing(reason.into()) }
+        Self { name, run: Err(reason.into()) }
     }
 
     /// The loop that is fastest here: each runs twice, the four best seven times in turn, and the best median wins.
     pub(crate) fn fastest(name: &'static str, candidates: Loops) -> Self {
+        let seconds = |run: &dyn Fn()| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64()
+        };
         let mut best: Vec<_> =
             candidates.into_iter().map(|run| (seconds(&run).min(seconds(&run)), run)).collect();
         best.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -69,8 +75,8 @@ impl Contender {
 
     /// Runs it once, and takes it out if its result is wrong.
     pub(crate) fn checked(mut self, is_right: impl FnOnce() -> bool) -> Self {
-        if let Run::Timed(run) = &mut self.run {
-            run();
+        if let Ok(run) = &mut self.run {
+            run(1);
             if !is_right() {
                 return Self::missing(self.name, "its result is wrong");
             }
@@ -79,43 +85,15 @@ impl Contender {
     }
 
     /// The same with an owner of the memory whose address it has.
-    pub(crate) fn keeping(mut self, owner: impl Sized + 'static) -> Self {
-        if let Run::Timed(mut run) = self.run {
-            self.run = Run::Timed(Box::new(move || {
+    pub(crate) fn keeping(self, owner: impl Sized + 'static) -> Self {
+        let keep = |mut run: Run| -> Run {
+            Box::new(move |count| {
                 let _alive = &owner;
-                run();
-            }));
-        }
-        self
+                run(count)
+            })
+        };
+        Self { run: self.run.map(keep), ..self }
     }
-
-    fn described(&self) -> Value {
-        match &self.run {
-            Run::Missing(reason) => json!({ "name": self.name, "missing": reason }),
-            _ => json!({ "name": self.name }),
-        }
-    }
-
-    /// Nanoseconds for `count` calls, or a value.
-    fn run(&mut self, count: u64) -> Value {
-        match &mut self.run {
-            Run::Timed(call) => {
-                let start = Instant::now();
-                for _ in 0..count {
-                    black_box(&mut *call)();
-                }
-                json!(start.elapsed().as_nanos() as f64)
-            }
-            Run::Value(value) => value().map_or_else(|| json!({ "error": "no value" }), |value| json!(value)),
-            Run::Missing(reason) => json!({ "error": reason }),
-        }
-    }
-}
-
-fn seconds(run: impl Fn()) -> f64 {
-    let start = Instant::now();
-    run();
-    start.elapsed().as_secs_f64()
 }
 
 /// The name is `group/case`, or `group/series/x`.
@@ -130,11 +108,13 @@ pub(crate) struct Case {
     pub(crate) long: bool,
     /// By so many processes of each program it is measured, one after the other.
     pub(crate) processes: usize,
+    pub(crate) set_up: Box<dyn Fn() -> Vec<Contender>>,
 }
 
 impl Case {
-    pub(crate) fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: "ns", x: None, bytes: 0, long: false, processes: 1 }
+    pub(crate) fn new(name: impl Into<String>, set_up: impl Fn() -> Vec<Contender> + 'static) -> Self {
+        let set_up = Box::new(set_up);
+        Self { name: name.into(), unit: "ns", x: None, bytes: 0, long: false, processes: 1, set_up }
     }
 
     pub(crate) fn long_if(self, long: bool) -> Self {
@@ -145,110 +125,68 @@ impl Case {
     pub(crate) fn over_processes(self) -> Self {
         Self { processes: 5, ..self }
     }
-}
 
-/// Goes through all cases for one purpose.
-pub(crate) struct Stage {
-    purpose: Purpose,
-    requests: RefCell<Lines<StdinLock<'static>>>,
-}
-
-enum Purpose {
-    List(RefCell<Vec<Value>>),
-    Open { wanted: String, found: Cell<bool> },
-    Table { pattern: String },
+    fn described(&self) -> Value {
+        json!({
+            "case": self.name,
+            "bytes": self.bytes,
+            "unit": self.unit,
+            "x": self.x,
+            "long": self.long,
+            "processes": self.processes,
+            "once": self.unit != "ns",
+        })
+    }
 }
 
 /// Answers requests until there are no more.
-pub(crate) fn serve(all: impl Fn(&Stage)) {
-    let mut stage = Stage::new(Purpose::List(RefCell::default()));
-    while let Some(Ok(line)) = stage.requests.get_mut().next() {
-        stage.purpose = match line.split_once('\t') {
-            Some(("open", name)) => Purpose::Open { wanted: name.to_owned(), found: Cell::new(false) },
-            _ if line == "list" => Purpose::List(RefCell::default()),
-            _ => {
-                answer(&json!({ "error": format!("no case is open: {line}") }));
-                continue;
+pub(crate) fn serve(cases: &[Case]) {
+    let mut open: Vec<Contender> = vec![];
+    for line in io::stdin().lines().map_while(Result::ok) {
+        let answer = match line.split('\t').collect::<Vec<_>>()[..] {
+            ["list"] => cases.iter().map(Case::described).collect(),
+            ["open", name] => match cases.iter().find(|case| case.name == name) {
+                None => json!({ "error": format!("no such case: {name}") }),
+                Some(case) => {
+                    open = (case.set_up)();
+                    let missing = |one: &Contender| one.run.as_ref().err().cloned();
+                    open.iter().map(|one| json!({ "name": one.name, "missing": missing(one) })).collect()
+                }
+            },
+            ["run", name, count] => {
+                match open.iter_mut().find(|one| one.name == name).map(|one| &mut one.run) {
+                    None => json!({ "error": format!("no such contender: {name}") }),
+                    Some(Err(reason)) => json!({ "error": reason }),
+                    Some(Ok(run)) => json!(run(count.parse().unwrap_or(1))),
+                }
             }
+            ["close"] => {
+                open.clear();
+                json!({})
+            }
+            _ => json!({ "error": format!("no such request: {line}") }),
         };
-        all(&stage);
-        answer(&match &stage.purpose {
-            Purpose::List(cases) => Value::Array(cases.take()),
-            Purpose::Open { wanted, found } if !found.get() => {
-                json!({ "error": format!("no such case: {wanted}") })
-            }
-            _ => json!({}),
-        });
+        println!("{answer}");
     }
 }
 
-fn answer(value: &Value) {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{value}").and_then(|()| out.flush()).unwrap();
-}
-
-impl Stage {
-    fn new(purpose: Purpose) -> Self {
-        Self { purpose, requests: RefCell::new(io::stdin().lock().lines()) }
-    }
-
-    /// Prints a line for each case whose name contains the pattern.
-    pub(crate) fn table(pattern: &str) -> Self {
-        Self::new(Purpose::Table { pattern: pattern.to_owned() })
-    }
-
-    /// Lists the case; or sets it up if it is the wanted one, and runs its contenders until it is closed.
-    pub(crate) fn case(&self, case: Case, set_up: impl FnOnce() -> Vec<Contender>) {
-        match &self.purpose {
-            Purpose::List(cases) => cases.borrow_mut().push(json!({
-                "case": case.name,
-                "bytes": case.bytes,
-                "unit": case.unit,
-                "x": case.x,
-                "long": case.long,
-                "processes": case.processes,
-                "once": case.unit != "ns",
-            })),
-            Purpose::Open { wanted, found } if *wanted == case.name => {
-                found.set(true);
-                self.perform(set_up());
+/// A group for each case whose name contains the pattern; criterion reads its options from the arguments.
+pub(crate) fn by_criterion(cases: impl Iterator<Item = Case>, pattern: &str) {
+    let mut criterion = Criterion::default().configure_from_args().with_filter("");
+    for case in cases.filter(|case| case.unit == "ns" && case.name.contains(pattern)) {
+        let mut group = criterion.benchmark_group(&case.name);
+        if case.bytes > 0 {
+            group.throughput(Throughput::Bytes(case.bytes as u64));
+        }
+        for contender in (case.set_up)() {
+            if let Ok(mut run) = contender.run {
+                group.bench_function(contender.name, |bencher| {
+                    bencher.iter_custom(|count| Duration::from_nanos(run(count) as u64));
+                });
             }
-            Purpose::Table { pattern } if case.name.contains(pattern) && case.unit == "ns" => {
-                print(&case.name, set_up());
-            }
-            _ => {}
         }
     }
-
-    fn perform(&self, mut contenders: Vec<Contender>) {
-        answer(&contenders.iter().map(Contender::described).collect());
-        while let Some(Ok(line)) = self.requests.borrow_mut().next() {
-            let words: Vec<&str> = line.split('\t').collect();
-            let ["run", name, count] = words[..] else { return };
-            let count = count.parse().unwrap_or(1);
-            answer(&match contenders.iter_mut().find(|contender| contender.name == name) {
-                Some(contender) => contender.run(count),
-                None => json!({ "error": format!("no such contender: {name}") }),
-            });
-        }
-    }
-}
-
-/// Runs the contenders in turn, 15 rounds after the first, and prints the medians in microseconds.
-fn print(case: &str, mut contenders: Vec<Contender>) {
-    let mut samples = vec![vec![]; contenders.len()];
-    for round in 0..16 {
-        for (contender, samples) in contenders.iter_mut().zip(&mut samples) {
-            let nanoseconds = contender.run(1).as_f64();
-            samples.extend(nanoseconds.filter(|_| round > 0));
-        }
-    }
-    let medians = contenders.iter().zip(samples).filter(|(_, samples)| !samples.is_empty());
-    let words = medians.map(|(contender, mut samples)| {
-        samples.sort_by(f64::total_cmp);
-        format!("{} {:.1}", contender.name, samples[samples.len() / 2] / 1e3)
-    });
-    println!("{case:36} {}", words.collect::<Vec<_>>().join(", "));
+    criterion.final_summary();
 }
 
 /// The queue of a SYCL device where there is one, since that is the memory Python uses by default, too.

@@ -138,11 +138,13 @@ impl CudaDevice {
 
     #[cold]
     fn error(&self, driver: &Driver, call: &'static str, code: Code) -> Error {
-        if code.is_sticky() {
-            self.lost.store(code.0, Ordering::Release);
-            return self.loss(driver, code);
-        }
-        driver.error(call, code)
+        if code.is_sticky() { self.lose(driver, code) } else { driver.error(call, code) }
+    }
+
+    /// Gives the device up: no work is submitted from now on, and no memory is freed.
+    fn lose(&self, driver: &Driver, code: Code) -> Error {
+        self.lost.store(code.0, Ordering::Release);
+        self.loss(driver, code)
     }
 
     /// Retains the primary context and makes what this backend keeps in it.
@@ -252,6 +254,11 @@ impl Current<'_> {
     /// The error of a call in this context.
     pub(super) fn check(&self, call: &'static str, code: Code) -> Result<()> {
         self.device.check(&self.driver, call, code)
+    }
+
+    /// Gives the device up because of an error after which the state of its work is unknown.
+    pub(super) fn lose(&self, code: Code) -> Error {
+        self.device.lose(&self.driver, code)
     }
 
     /// An event that no operation uses.

@@ -197,6 +197,12 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    fn not_found(error: &libloading::Error) -> Self {
+        // The loader's text is the source.
+        let source = std::error::Error::source(error);
+        Self::NotFound(source.map_or_else(|| error.to_string(), ToString::to_string))
+    }
+
     fn without(symbol: &str) -> Self {
         Self::Unusable(format!("it has no function {symbol}; a driver for CUDA 11.2 or newer has"))
     }
@@ -223,7 +229,7 @@ macro_rules! functions {
             pub(super) unsafe fn load(library: &OsStr) -> Result<Self, LoadError> {
                 // SAFETY: the initialisers of the driver's library, which the machine's owner installed (1).
                 let library = unsafe { Library::new(library) };
-                let library = library.map_err(|error| LoadError::NotFound(error.to_string()))?;
+                let library = library.map_err(|error| LoadError::not_found(&error))?;
                 Ok(Self {
                     $($name: {
                         let symbol: &[u8] = concat!(stringify!($name), "\0").as_bytes();
@@ -271,7 +277,7 @@ functions! {
     fn cuMemHostAlloc(pointer: *mut *mut c_void, len_bytes: usize, flags: c_uint);
     fn cuMemFreeHost(pointer: *mut c_void);
     fn cuMemGetInfo_v2(free_bytes: *mut usize, total_bytes: *mut usize);
-    /// The values are of the attributes' types; unknown addresses give 0 for each, without an error.
+    /// The values are of the attributes' types. An unknown address gives the memory type 0, and no range, without an error.
     fn cuPointerGetAttributes(
         count: c_uint, attributes: *const PointerAttribute, values: *const *mut c_void, address: Address,
     );

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use super::device::{CudaDevice, Current};
@@ -73,9 +74,25 @@ impl CudaEvent {
         }
         let current = self.device.enter_to_wait()?;
         // SAFETY: D1; E1.
-        current.check("cuEventSynchronize", unsafe { (current.cuEventSynchronize)(self.end) })?;
+        let waited = current.check("cuEventSynchronize", unsafe { (current.cuEventSynchronize)(self.end) });
+        if waited.is_err() {
+            // The operation must not touch its operands any more when the wait has failed.
+            self.wait_by_queries(&current)?;
+        }
         self.is_complete.store(true, Ordering::Release);
-        Ok(())
+        waited
+    }
+
+    /// Asks until the operation is complete. A device that gives no answer counts as lost: then its memory is used for nothing else.
+    fn wait_by_queries(&self, current: &Current<'_>) -> Result<()> {
+        loop {
+            // SAFETY: D1; E1.
+            match unsafe { (current.cuEventQuery)(self.end) } {
+                Code::NOT_READY => thread::yield_now(),
+                Code::SUCCESS => return Ok(()),
+                code => return Err(current.lose(code)),
+            }
+        }
     }
 
     pub(super) fn status(&self) -> EventStatus {

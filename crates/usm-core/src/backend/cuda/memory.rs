@@ -52,7 +52,11 @@ fn allocate_on_device(current: &Current<'_>, len_bytes: usize) -> Option<Address
     // Any queue may use the memory at once, so the allocation must be complete.
     // SAFETY: D1; the stream lives as long as the process.
     let code = unsafe { (current.cuStreamSynchronize)(stream) };
-    current.check("cuStreamSynchronize", code).ok()?;
+    if current.check("cuStreamSynchronize", code).is_err() {
+        // SAFETY: D1; the block that was just allocated, which nobody knows.
+        let _ = unsafe { (current.cuMemFreeAsync)(address, stream) };
+        return None;
+    }
     Some(address)
 }
 

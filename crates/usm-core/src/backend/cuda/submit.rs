@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::context::Found;
 use super::device::Current;
-use super::driver::Address;
+use super::driver::{Address, Code};
 use super::event::{CudaEvent, Started};
 use super::queue::CudaQueue;
 use super::{Handle, fill as fills};
@@ -44,9 +44,9 @@ unsafe fn submit(
         Ok(event) => Ok(CudaEvent::into_raw(Arc::new(event))),
         Err(error) => {
             // A part may have been submitted, which must not touch memory after the call has returned.
-            // SAFETY: D1; Q1. A failure means that the device is lost, so that nothing runs any more.
-            let _ = unsafe { (current.cuStreamSynchronize)(queue.stream) };
-            Err(error)
+            // SAFETY: D1; Q1.
+            let code = unsafe { (current.cuStreamSynchronize)(queue.stream) };
+            Err(if code == Code::SUCCESS { error } else { current.lose(code) })
         }
     }
 }

@@ -85,9 +85,9 @@ unsafe fn argument<'py>(py: Python<'py>, object: *mut c_void) -> PyResult<Bound<
     // SAFETY: promise 1.
     let object = unsafe { Bound::from_borrowed_ptr_or_opt(py, object.cast::<ffi::PyObject>()) };
     let object = object.ok_or_else(|| PyTypeError::new_err("found null, allowed is a usm_ndarray"))?;
-    object.cast_into::<UsmNdarray>().map_err(|error| {
-        PyTypeError::new_err(format!("found {}, allowed is a usm_ndarray", type_name(&error.into_inner())))
-    })
+    object
+        .cast_into::<UsmNdarray>()
+        .map_err(|error| type_error!("found {}, allowed is a usm_ndarray", type_name(&error.into_inner())))
 }
 
 /// # Safety

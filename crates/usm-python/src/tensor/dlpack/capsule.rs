@@ -3,13 +3,12 @@
 use std::ffi::CStr;
 use std::ptr::NonNull;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use usm_array::dlpack::{DLManagedTensor, DLManagedTensorVersioned, ManagedTensor, RawTensor};
 
-use crate::errors::type_name;
+use crate::errors::wrong_type;
 
 const VERSIONED: &CStr = c"dltensor_versioned";
 const LEGACY: &CStr = c"dltensor";
@@ -51,9 +50,7 @@ unsafe extern "C" fn delete(capsule: *mut ffi::PyObject) {
 
 /// Takes the tensor out of a capsule, which is renamed. A refused capsule stays as it is.
 pub(super) fn take(object: &Bound<'_, PyAny>) -> PyResult<ManagedTensor> {
-    let capsule = object.cast::<PyCapsule>().map_err(|_| {
-        PyTypeError::new_err(format!("__dlpack__: found {}, allowed is a capsule", type_name(object)))
-    })?;
+    let capsule = object.cast::<PyCapsule>().map_err(|_| wrong_type("__dlpack__", object, "is a capsule"))?;
     for (name, used) in [(VERSIONED, USED_VERSIONED), (LEGACY, USED_LEGACY)] {
         if !capsule.is_valid_checked(Some(name)) {
             continue;
@@ -74,9 +71,9 @@ pub(super) fn take(object: &Bound<'_, PyAny>) -> PyResult<ManagedTensor> {
         _ => "(no name)".to_owned(),
     };
     let used = if found.starts_with("used_") { ", whose tensor somebody has taken" } else { "" };
-    Err(PyValueError::new_err(format!(
+    Err(value_error!(
         "__dlpack__: found a capsule named {found:?}{used}; allowed are \"dltensor\" and \"dltensor_versioned\""
-    )))
+    ))
 }
 
 fn raw(pointer: *mut u8, name: &CStr) -> Option<RawTensor> {

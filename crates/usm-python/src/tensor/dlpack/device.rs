@@ -1,16 +1,15 @@
 //! Devices as pairs of numbers: the kind and the number among those of its kind.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use usm_array::UsmArray;
 use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number, number_of_device};
 
-use crate::errors::{OrRaise, SyclDeviceCreationError, type_name};
+use crate::errors::{OrRaise, SyclDeviceCreationError, wrong_type};
 use crate::imported;
 use crate::number::{index, sequence};
-use crate::sycl::runtime;
-use crate::sycl::{Target, plain_device_object, target};
+use crate::sycl::{Target, plain_device_object, root, runtime, target};
 
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
@@ -35,18 +34,13 @@ fn as_python(py: Python<'_>, device: DLDevice) -> PyResult<Bound<'_, PyTuple>> {
 
 /// A pair of numbers; members of any enumeration of integers will do.
 pub(super) fn pair(name: &str, object: &Bound<'_, PyAny>) -> PyResult<DLDevice> {
-    let wrong = || {
-        PyTypeError::new_err(format!(
-            "{name}: found {}, allowed is a tuple of a device type and a number",
-            type_name(object)
-        ))
-    };
+    let wrong = || wrong_type(name, object, "is a tuple of a device type and a number");
     let items = sequence(name, object).map_err(|_| wrong())?;
     let [kind, number] = items.as_slice() else {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "{name}: found {} items, allowed are a device type and a number",
             items.len()
-        )));
+        ));
     };
     // Members of plain enumerations have their number as `value`.
     let kind = match kind.hasattr(intern!(kind.py(), "__index__"))? {
@@ -74,10 +68,7 @@ pub(super) fn pair(name: &str, object: &Bound<'_, PyAny>) -> PyResult<DLDevice> 
 pub(crate) fn dldevice_to_sycl_device<'py>(dl_dev: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = dl_dev.py();
     if !dl_dev.is_instance_of::<PyTuple>() {
-        return Err(PyTypeError::new_err(format!(
-            "dl_dev: found {}, allowed is a tuple of a device type and a number",
-            type_name(dl_dev)
-        )));
+        return Err(wrong_type("dl_dev", dl_dev, "is a tuple of a device type and a number"));
     }
     let (wanted, runtime) = (pair("dl_dev", dl_dev)?, runtime::get(py)?);
     let found = py.detach(|| device_with_number(runtime, wanted));
@@ -113,18 +104,13 @@ pub(crate) fn sycl_device_to_dldevice<'py>(dev: &Bound<'py, PyAny>) -> PyResult<
             _ => None,
         },
     };
-    let mut device = device.ok_or_else(|| {
-        PyTypeError::new_err(format!("dev: found {}, allowed is a SyclDevice", type_name(dev)))
-    })?;
-    while let Some(whole) = device.parent().or_raise()? {
-        device = whole;
-    }
+    let device = root(&device.ok_or_else(|| wrong_type("dev", dev, "is a SyclDevice"))?)?;
     let runtime = runtime::get(py)?;
     let number = py.detach(|| number_of_device(runtime, &device)).ok_or_else(|| {
-        PyValueError::new_err(format!(
+        value_error!(
             "dev: found {}, allowed are devices of the SYCL runtime, the CUDA driver and the host backend",
             device.filter_string()
-        ))
+        )
     })?;
     as_python(py, number)
 }

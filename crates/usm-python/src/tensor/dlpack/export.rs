@@ -1,6 +1,6 @@
 //! `__dlpack__`.
 
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use usm_array::dlpack::{DlpackError, DlpackExport, ManagedTensor, TensorForm};
@@ -9,11 +9,10 @@ use usm_array::{CopyMode, Error, UsmArray};
 
 use super::capsule;
 use super::device;
-use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::errors::{OrRaise, ToPyErr, wrong_type};
 use crate::interrupt::{self, Pass};
 use crate::number::index;
-use crate::sycl::runtime;
-use crate::sycl::{QueueOrContext, queue_or_context};
+use crate::sycl::{QueueOrContext, queue_or_context, runtime};
 use crate::tensor::arguments::copy_mode;
 
 /// A capsule with the array as a tensor.
@@ -62,16 +61,18 @@ impl Consumer {
     /// The argument `stream`: a number for memory of the CUDA backend, or a queue.
     fn parse(array: &UsmArray, stream: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(stream) = stream else { return Ok(Self::Anywhere) };
-        if array.device().backend_id() != BackendId::Cuda || !stream.hasattr(intern!(stream.py(), "__index__"))? {
+        if array.device().backend_id() != BackendId::Cuda
+            || !stream.hasattr(intern!(stream.py(), "__index__"))?
+        {
             return check_queue(stream).map(|()| Self::Anywhere);
         }
         match index::<i64>("stream", stream)? {
             -1 => Ok(Self::Unordered),
             number => match usize::try_from(number) {
                 Ok(stream) if stream != 0 => Ok(Self::Stream(stream)),
-                _ => Err(PyValueError::new_err(format!(
+                _ => Err(value_error!(
                     "stream: found {number}, allowed for CUDA memory are None, -1, 1, 2 and the handle of a stream"
-                ))),
+                )),
             },
         }
     }
@@ -95,7 +96,7 @@ fn ordered(array: &UsmArray, options: &DlpackExport<'_>, stream: usize) -> usm_a
 pub(super) fn order(array: &UsmArray, stream: usize) -> usm_array::Result<()> {
     array.buffer().check_unwritten(array.byte_range())?;
     // SAFETY: that the stream is live is the protocol: behind the trust boundary of SECURITY.md.
-    unsafe { array.queue().order_cuda_stream(stream) }.map_err(usm_array::usm_memory::Error::from)?;
+    unsafe { array.queue().order_cuda_stream(stream) }.map_err(usm_array::Error::from)?;
     Ok(())
 }
 
@@ -104,7 +105,7 @@ pub(super) fn current_stream(runtime: &Runtime, device: &Device) -> usm_array::R
     if device.backend_id() != BackendId::Cuda {
         return Ok(None);
     }
-    let queue = runtime.default_queue(device).map_err(usm_array::usm_memory::Error::from)?;
+    let queue = runtime.default_queue(device).map_err(usm_array::Error::from)?;
     Ok(queue.native_stream())
 }
 
@@ -121,10 +122,7 @@ pub(super) fn export_error(error: &Error) -> PyErr {
 fn check_queue(stream: &Bound<'_, PyAny>) -> PyResult<()> {
     match queue_or_context("stream", stream)? {
         QueueOrContext::Queue(_) => Ok(()),
-        QueueOrContext::Context(_) => Err(PyTypeError::new_err(format!(
-            "stream: found {}, allowed are a queue and None",
-            type_name(stream)
-        ))),
+        QueueOrContext::Context(_) => Err(wrong_type("stream", stream, "are a queue and None")),
     }
 }
 
@@ -133,10 +131,7 @@ fn form(max_version: Option<&Bound<'_, PyAny>>) -> PyResult<TensorForm> {
     let Some(version) = max_version else { return Ok(TensorForm::Legacy) };
     let numbers = version.cast::<PyTuple>().ok().filter(|numbers| numbers.len() == 2);
     let numbers = numbers.ok_or_else(|| {
-        PyTypeError::new_err(format!(
-            "max_version: found {}, allowed is a tuple of two integers: major and minor version",
-            type_name(version)
-        ))
+        wrong_type("max_version", version, "is a tuple of two integers: major and minor version")
     })?;
     let major: i64 = index("max_version[0]", &numbers.get_item(0)?)?;
     index::<i64>("max_version[1]", &numbers.get_item(1)?)?;

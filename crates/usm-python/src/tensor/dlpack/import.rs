@@ -10,11 +10,10 @@ use usm_array::{Conversion, CopyMode, UsmArray};
 use super::capsule;
 use super::device::{self, CPU};
 use crate::called;
-use crate::errors::{OrRaise, type_name};
+use crate::errors::{OrRaise, wrong_type};
 use crate::interrupt;
 use crate::objects::UsmNdarray;
-use crate::sycl::runtime;
-use crate::sycl::{queue_argument, queue_object};
+use crate::sycl::{queue_argument, queue_object, runtime};
 use crate::tensor::arguments::copy_mode;
 
 /// from_dlpack(x, /, *, device=None, copy=None)
@@ -78,8 +77,8 @@ impl Wanted {
             device => {
                 let runtime = runtime::get(py)?;
                 let found = py.detach(|| device_with_number(runtime, device));
-                let found = found.map_err(|error| PyValueError::new_err(format!("device: {error}")))?;
-                py.detach(|| runtime.default_queue(&found)).or_raise().map(Self::At)
+                let found = found.map_err(|error| value_error!("device: {error}"))?;
+                runtime::default_queue_of(py, &found).map(Self::At)
             }
         }
     }
@@ -148,7 +147,7 @@ fn of_producer(
     let stream = match is_usm && !ask_for_cpu && on.device_type != DLDeviceType::CUDA_HOST {
         true => {
             let device = py.detach(|| device_with_number(runtime, on)).or_raise()?;
-            let default = py.detach(|| runtime.default_queue(&device)).or_raise()?;
+            let default = runtime::default_queue_of(py, &device)?;
             let asked = wanted.queue().filter(|queue| queue.context() == default.context());
             Some(asked.cloned().unwrap_or(default))
         }
@@ -164,7 +163,8 @@ fn of_producer(
     };
     if let Some(ordered) = stream.as_ref().filter(|_| is_cuda && wanted.queue().is_some()) {
         // The work that the producer has ordered before this queue comes before that of the wanted one.
-        py.detach(|| wanted.queue().filter(|queue| *queue != ordered).map_or(Ok(()), |_| ordered.wait())).or_raise()?;
+        py.detach(|| wanted.queue().filter(|queue| *queue != ordered).map_or(Ok(()), |_| ordered.wait()))
+            .or_raise()?;
     }
     let queue = wanted.queue().or(stream.as_ref());
     let options = DlpackImport { queue, kind, copy, runtime };
@@ -184,10 +184,7 @@ impl<'py> Producer<'py> {
         let py = object.py();
         let device = object.getattr_opt(intern!(py, "__dlpack_device__"))?;
         let (Some(device), Some(method)) = (device, method) else {
-            return Err(PyTypeError::new_err(format!(
-                "x: found {}, allowed is an object with __dlpack__ and __dlpack_device__",
-                type_name(object)
-            )));
+            return Err(wrong_type("x", object, "is an object with __dlpack__ and __dlpack_device__"));
         };
         let device = device::pair("__dlpack_device__", &called::python(py, || device.call0())?)?;
         Ok(Self { method, device })
@@ -224,14 +221,6 @@ impl<'py> Producer<'py> {
         }?;
         capsule::take(&capsule)
     }
-}
-
-/// `asarray` says `ValueError` where a copy is needed.
-pub(in crate::tensor) fn as_value_error(error: PyErr) -> PyErr {
-    Python::attach(|py| match error.is_instance_of::<PyBufferError>(py) {
-        true => PyValueError::new_err(error.value(py).to_string()),
-        false => error,
-    })
 }
 
 /// `from_dlpack` says `BufferError`.

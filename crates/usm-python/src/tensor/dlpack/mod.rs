@@ -19,4 +19,4 @@ pub(super) use device::device_of;
 pub(crate) use device::{dldevice_to_sycl_device, sycl_device_to_dldevice};
 pub(super) use export::export;
 pub(crate) use import::from_dlpack;
-pub(super) use import::{as_value_error, import};
+pub(super) use import::import;

@@ -1,6 +1,5 @@
 //! Elements in the buffer of an object, in any layout.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{BufferSource, CopyOrder, Dtype, Layout, Order, UsmArray};
@@ -27,7 +26,7 @@ impl HostElements {
                 Some((_, dtype)) => format!("{} of {dtype}", type_name(object)),
                 None => type_name(object),
             };
-            PyTypeError::new_err(format!("{name}: found a buffer of {found}: {why}"))
+            type_error!("{name}: found a buffer of {found}: {why}")
         };
         let dtype = Dtype::from_buffer_format(&buffer.format())
             .map_err(|error| refusal().unwrap_or_else(|| wrong(error.to_string())))?;
@@ -101,7 +100,7 @@ fn numpy_dtype(object: &Bound<'_, PyAny>) -> Option<(char, String)> {
 fn unsupported_dtype(name: &str, object: &Bound<'_, PyAny>) -> Option<PyErr> {
     let (kind, dtype) = numpy_dtype(object).filter(|(kind, _)| !"biufc".contains(*kind))?;
     let hint = if "mM".contains(kind) { "; x.view(\"int64\") has the counts of time units" } else { "" };
-    Some(PyTypeError::new_err(format!(
+    Some(type_error!(
         "{name}: found elements of {dtype}, allowed are booleans, integers, real and complex numbers{hint}"
-    )))
+    ))
 }

@@ -1,6 +1,5 @@
 //! Sequences of numbers, arrays and sequences, to any depth.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyRange;
 use usm_array::usm_core::{Queue, UsmKind};
@@ -77,9 +76,7 @@ impl Elements {
     /// Adds what is in a sequence, and tells its shape. `path` is where it is in the outermost one.
     fn collect(&mut self, object: &Bound<'_, PyAny>, path: &mut Vec<usize>) -> PyResult<Vec<usize>> {
         if path.len() >= MAX_NDIM {
-            return Err(PyValueError::new_err(format!(
-                "obj: found more than {MAX_NDIM} sequences in each other"
-            )));
+            return Err(value_error!("obj: found more than {MAX_NDIM} sequences in each other"));
         }
         let items = match object.is_instance_of::<PyRange>() {
             true => numbers_of(object)?,
@@ -96,10 +93,10 @@ impl Elements {
             match &first {
                 None => first = Some(shape),
                 Some(expected) if *expected != shape => {
-                    return Err(PyValueError::new_err(format!(
+                    return Err(value_error!(
                         "{}: found shape {shape:?}, allowed is {expected:?} as of the first item",
                         name(path)
-                    )));
+                    ));
                 }
                 Some(_) => {}
             }

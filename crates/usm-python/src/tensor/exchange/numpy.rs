@@ -3,7 +3,6 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::usm_core::UsmKind;
-use usm_array::usm_core::fork::ForkOnce;
 use usm_array::{Conversion, CopyMode, CopyOrder, UsmArray};
 
 use super::host::HostElements;
@@ -96,9 +95,8 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     if let Some(result) = copied? {
         return Ok(result);
     }
-    let shape = PyTuple::new(py, array.shape())?;
-    static EMPTY: ForkOnce<Py<PyAny>> = ForkOnce::new();
-    let result = function(py, &EMPTY, "empty")?.call1((shape, dtype::object(py, array.dtype())?))?;
+    let wanted = (PyTuple::new(py, array.shape())?, dtype::object(py, array.dtype())?);
+    let result = imported::import(py, intern!(py, "numpy"))?.call_method1(intern!(py, "empty"), wanted)?;
     let (bytes, source) = (HostBytes::writable("numpy.empty", &result)?, array.clone());
     bytes
         .run_job_mut(py, array.buffer(), Pass::over(array), move |bytes| {
@@ -116,21 +114,5 @@ fn pooled_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, Py
         source.converted(&Conversion { copy: CopyMode::Always, ..host })
     })?;
     let copy = Bound::new(py, UsmNdarray::from_array(copy.or_raise()?))?;
-    static ASARRAY: ForkOnce<Py<PyAny>> = ForkOnce::new();
-    function(py, &ASARRAY, "asarray")?.call1((copy,))
-}
-
-/// A function of NumPy, imported by the first call.
-fn function<'a, 'py>(
-    py: Python<'py>,
-    known: &'a ForkOnce<Py<PyAny>>,
-    name: &str,
-) -> PyResult<&'a Bound<'py, PyAny>> {
-    match known.get() {
-        Some(function) => Ok(function.bind(py)),
-        None => {
-            let find = || imported::import(py, intern!(py, "numpy"))?.getattr(name).map(Bound::unbind);
-            known.get_or_try_init(find).map(|function| function.bind(py))
-        }
-    }
+    numpy_array(copy.as_any())
 }

@@ -1,5 +1,6 @@
 //! `asarray`: the array that was asked for, of any object.
 
+use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::prelude::*;
 use usm_array::usm_core::UsmKind;
 use usm_array::{CopyMode, CreateOptions, UsmArray};
@@ -7,7 +8,7 @@ use usm_array::{CopyMode, CreateOptions, UsmArray};
 use super::nested;
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, in_place_of};
 use crate::interface::cuda;
 use crate::objects::UsmNdarray;
 use crate::sycl::runtime;
@@ -86,7 +87,9 @@ pub(in crate::tensor) fn array_from<'py>(
         Source::Dlpack(method) => {
             let kind = wanted.kind.unwrap_or(UsmKind::Device);
             let array = dlpack::import(object, method, wanted.queue(), kind, wanted.copy);
-            let array = array.map(Box::new).map_err(dlpack::as_value_error)?;
+            // Here it is an argument that does not allow the copy.
+            let refused = in_place_of::<PyBufferError>(py, PyValueError::new_err);
+            let array = array.map(Box::new).map_err(refused)?;
             match wanted.copy {
                 CopyMode::Never => wanted.convert(py, array),
                 _ => wanted.convert_own(py, array), // what has to be copied has been

@@ -1,6 +1,5 @@
 //! What an object with elements is, found out with one look at each attribute of a protocol.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyRange, PyString, PyTuple};
@@ -131,9 +130,9 @@ pub(in crate::tensor) fn is_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// The refusal of an object without elements.
 pub(super) fn no_elements(name: &str, object: &Bound<'_, PyAny>) -> PyErr {
     let found = type_name(object);
-    PyTypeError::new_err(format!(
+    type_error!(
         "{name}: found {found}, allowed are numbers, sequences, and objects with {INTERFACE}, the buffer protocol or DLPack"
-    ))
+    )
 }
 
 /// The array over the memory of an object, when it is USM and says so.

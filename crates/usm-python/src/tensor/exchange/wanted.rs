@@ -1,6 +1,6 @@
 //! Where a result shall be, of which dtype, in which order, and whether it may be a view.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Device, Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, CopyOrder, Dtype, UsmArray};
@@ -110,9 +110,7 @@ impl<'a, 'py> Wanted<'a, 'py> {
     /// Refuses what cannot be done without a copy.
     pub(super) fn check_copy_allowed(&self, what: &str) -> PyResult<()> {
         if self.copy == CopyMode::Never {
-            return Err(PyValueError::new_err(format!(
-                "copy: found False, allowed are None and True: {what} needs a copy"
-            )));
+            return Err(value_error!("copy: found False, allowed are None and True: {what} needs a copy"));
         }
         Ok(())
     }
@@ -131,16 +129,13 @@ fn destination(
     if !given(device) {
         return Ok(queue.map(|queue| Destination { queue, is_device: false }));
     }
-    let destination = device_destination(py, device)?;
+    let place = target(py, "device", device)?;
+    let is_device = matches!(place, Target::Device(_));
+    let destination = Destination { queue: place.into_queue(py)?, is_device };
     match queue {
         Some(queue) if queue != destination.queue => Err(PyTypeError::new_err(
             "device, sycl_queue: found two places, allowed is one of the arguments, or the same queue for both",
         )),
         _ => Ok(Some(destination)),
     }
-}
-
-fn device_destination(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Destination> {
-    let is_device = matches!(target(py, "device", device)?, Target::Device(_));
-    Ok(Destination { queue: queue_argument(py, "device", device)?, is_device })
 }

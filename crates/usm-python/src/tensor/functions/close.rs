@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use usm_array::{Tolerance, UsmArray};
 
-use super::super::operand::{Operand, same_queue};
+use super::super::operand::same_queue;
 use super::operands;
 use super::results;
 use crate::objects::UsmNdarray;
@@ -66,12 +66,9 @@ fn compared(
 ) -> PyResult<UsmNdarray> {
     let (a1, a2) = (operands::array("a1", a1)?, operands::operand("a2", a2)?);
     same_queue(&[("a1", Some(&a1)), ("a2", a2.array())])?;
-    let work = results::work_bytes([Some(&a1), a2.array()].into_iter().flatten());
-    results::array(py, work, move || finish(is_close(&a1, &a2, tolerance)?))
-}
-
-fn is_close(a1: &UsmArray, a2: &Operand, tolerance: Tolerance) -> usm_array::Result<UsmArray> {
-    let close = a1.isclose(a2, tolerance)?;
-    let arrays: Vec<&UsmArray> = [Some(a1), a2.array()].into_iter().flatten().collect();
-    results::follow(close, &arrays)
+    let work = results::work_bytes(results::arrays([Some(&a1), a2.array()]));
+    results::array(py, work, move || {
+        let close = a1.isclose(&a2, tolerance)?;
+        finish(results::follow(close, &results::arrays([Some(&a1), a2.array()]))?)
+    })
 }

@@ -1,6 +1,5 @@
 //! Copies of arrays, of the same dtype or another.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::{Conversion, CopyMode, can_cast, default_dtypes};
 
@@ -39,10 +38,10 @@ pub(crate) fn astype<'py>(
     let queue = queue.unwrap_or_else(|| array.queue().clone());
     let dtype = arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device()))?;
     if !can_cast(array.dtype(), dtype, operands::casting(casting)?) {
-        return Err(PyTypeError::new_err(format!(
+        return Err(type_error!(
             "casting: found {casting:?}, which does not allow {} to become {dtype}",
             array.dtype()
-        )));
+        ));
     }
     let source = array.clone();
     let cast = results::array(py, array.size_bytes(), move || {

@@ -194,7 +194,5 @@ pub(super) fn as_python_casts(value: Scalar, dtype: Dtype) -> Scalar {
 /// A number of rows, columns or elements.
 pub(super) fn size(name: &str, object: &Bound<'_, PyAny>) -> PyResult<usize> {
     let size: isize = index(name, object)?;
-    usize::try_from(size).map_err(|_| {
-        pyo3::exceptions::PyValueError::new_err(format!("{name}: found {size}, allowed are 0 and more"))
-    })
+    usize::try_from(size).map_err(|_| value_error!("{name}: found {size}, allowed are 0 and more"))
 }

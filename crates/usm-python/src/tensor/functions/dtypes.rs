@@ -1,6 +1,5 @@
 //! Casts, promotion and kinds of dtypes.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use usm_array::{DefaultDtypes, Dtype, DtypeKind, Operand, default_dtypes};
@@ -8,7 +7,7 @@ use usm_array::{DefaultDtypes, Dtype, DtypeKind, Operand, default_dtypes};
 use super::super::arguments;
 use super::dtype_object;
 use super::operands;
-use crate::errors::{OrValueError, type_name};
+use crate::errors::{OrValueError, wrong_type};
 use crate::number::item;
 
 /// can_cast(from_, to, /, *, casting="safe")
@@ -51,10 +50,10 @@ pub(crate) fn result_type<'py>(
         if let Some(array) = operands::array_if_named(&name, &argument)? {
             let of_device = default_dtypes(array.device());
             if defaults.is_some_and(|known| known != of_device) {
-                return Err(PyValueError::new_err(format!(
+                return Err(value_error!(
                     "{name}: found an array on {}, allowed are devices that all have 64-bit floats or all not",
                     array.device().filter_string()
-                )));
+                ));
             }
             defaults = Some(of_device);
             operands.push(array.dtype().into());
@@ -91,25 +90,26 @@ pub(crate) fn result_type<'py>(
 #[pyfunction]
 pub(crate) fn isdtype(dtype: &Bound<'_, PyAny>, kind: &Bound<'_, PyAny>) -> PyResult<bool> {
     let dtype = operands::named_dtype("dtype", dtype)?;
-    let kinds = match kind.cast::<PyTuple>() {
-        Ok(kinds) => kinds.iter().collect(),
-        Err(_) => vec![kind.clone()],
-    };
-    let kinds: Vec<DtypeKind> =
-        kinds.iter().map(|kind| kind_argument("kind", kind)).collect::<PyResult<_>>()?;
-    Ok(usm_array::isdtype(dtype, &kinds))
+    Ok(usm_array::isdtype(dtype, &kinds(kind)?))
+}
+
+/// The argument `kind`: one, or a tuple of them.
+pub(super) fn kinds(argument: &Bound<'_, PyAny>) -> PyResult<Vec<DtypeKind>> {
+    match argument.cast::<PyTuple>() {
+        Ok(kinds) => kinds.iter().map(|one| kind(&one)).collect(),
+        Err(_) => Ok(vec![kind(argument)?]),
+    }
 }
 
 /// A kind by its word, or a dtype.
-pub(super) fn kind_argument(name: &str, object: &Bound<'_, PyAny>) -> PyResult<DtypeKind> {
+fn kind(object: &Bound<'_, PyAny>) -> PyResult<DtypeKind> {
     if let Ok(word) = object.cast::<PyString>() {
-        return word.to_string_lossy().parse().or_value_error(name);
+        return word.to_string_lossy().parse().or_value_error("kind");
     }
     if arguments::scalar(object)?.is_some() || object.is_none() {
-        let found = type_name(object);
-        return Err(PyTypeError::new_err(format!("{name}: found {found}, allowed is a kind or a dtype")));
+        return Err(wrong_type("kind", object, "is a kind or a dtype"));
     }
-    operands::named_dtype(name, object).map(DtypeKind::from)
+    operands::named_dtype("kind", object).map(DtypeKind::from)
 }
 
 /// The dtype of an array, or a dtype.

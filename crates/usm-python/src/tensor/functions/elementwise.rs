@@ -25,9 +25,9 @@ pub(super) fn binary<'py>(
             "x1, x2: found two numbers, allowed is at least one array, which says where to compute",
         ));
     }
-    let work = results::work_bytes([a.array(), b.array()].into_iter().flatten());
+    let work = results::work_bytes(results::arrays([a.array(), b.array()]));
     results::give(x1.py(), out, work, move || {
-        let arrays: Vec<&UsmArray> = [a.array(), b.array()].into_iter().flatten().collect();
+        let arrays = results::arrays([a.array(), b.array()]);
         let result = match (&a, &b) {
             (Operand::Array(a), b) => function(a, b.into())?,
             (a, Operand::Array(b)) => reversed(b, a.into())?,

@@ -3,13 +3,12 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use usm_array::usm_core::Device;
-use usm_array::{Dtype, DtypeKind, MAX_NDIM, default_dtypes};
+use usm_array::{Dtype, MAX_NDIM, default_dtypes};
 
 use super::dtype_object;
-use super::dtypes::kind_argument;
+use super::dtypes::kinds;
 use super::place;
-use crate::sycl::runtime;
-use crate::sycl::{device_object, device_objects};
+use crate::sycl::{device_object, device_objects, runtime};
 
 /// What the namespace can do and has, made by ``__array_namespace_info__``.
 ///
@@ -21,9 +20,9 @@ use crate::sycl::{device_object, device_objects};
 pub(crate) struct NamespaceInfo;
 
 #[pymethods]
+#[allow(clippy::unused_self, reason = "methods of the standard")]
 impl NamespaceInfo {
     /// A dict: ``"boolean indexing"``, ``"data-dependent shapes"``, and the largest number of axes, ``"max dimensions"``.
-    #[allow(clippy::unused_self, reason = "a method of the standard")]
     fn capabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("boolean indexing", true)?;
@@ -33,7 +32,6 @@ impl NamespaceInfo {
     }
 
     /// The device used when none is named.
-    #[allow(clippy::unused_self, reason = "a method of the standard")]
     fn default_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let runtime = runtime::get(py)?;
         device_object(py, &py.detach(|| runtime.default_device()))
@@ -41,7 +39,6 @@ impl NamespaceInfo {
 
     /// The dtypes that a device gives to what has none, by ``"real floating"``, ``"complex floating"``, ``"integral"`` and
     /// ``"indexing"``.
-    #[allow(clippy::unused_self, reason = "a method of the standard")]
     #[pyo3(signature = (*, device=None))]
     fn default_dtypes<'py>(
         &self,
@@ -63,7 +60,6 @@ impl NamespaceInfo {
 
     /// The standard's dtypes that a device computes with, by their names: all, or those of a kind or of a tuple of kinds, as for
     /// isdtype.
-    #[allow(clippy::unused_self, reason = "a method of the standard")]
     #[pyo3(signature = (*, device=None, kind=None))]
     fn dtypes<'py>(
         &self,
@@ -72,15 +68,7 @@ impl NamespaceInfo {
         kind: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let doubles = default_dtypes(&device_of(py, device)?).real_floating == Dtype::F64;
-        let kinds: Option<Vec<DtypeKind>> = match kind {
-            None => None,
-            Some(kind) => Some(match kind.cast::<PyTuple>() {
-                Ok(kinds) => {
-                    kinds.iter().map(|kind| kind_argument("kind", &kind)).collect::<PyResult<_>>()?
-                }
-                Err(_) => vec![kind_argument("kind", kind)?],
-            }),
-        };
+        let kinds = kind.map(kinds).transpose()?;
         let is_there = |dtype: &Dtype| match dtype {
             Dtype::F16 => false, // no dtype of the standard
             Dtype::F64 | Dtype::C128 => doubles,
@@ -98,12 +86,10 @@ impl NamespaceInfo {
     }
 
     /// All devices, in a tuple.
-    #[allow(clippy::unused_self, reason = "a method of the standard")]
     fn devices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, device_objects(py, runtime::devices(py)?)?)
     }
 
-    #[allow(clippy::unused_self, reason = "as Python wants it")]
     fn __repr__(&self) -> &'static str {
         "<usm.tensor namespace of the array API 2025.12>"
     }

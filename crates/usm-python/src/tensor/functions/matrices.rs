@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use usm_array::{Indexing, UsmArray};
 
-use super::super::arguments;
 use super::operands::{self, Diagonal};
 use super::results;
+use crate::number::word;
 use crate::objects::UsmNdarray;
 
 /// tril(x, /, *, k=0)
@@ -59,7 +59,7 @@ pub(crate) fn meshgrid<'py>(
     arrays: &Bound<'py, PyTuple>,
     indexing: &str,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let indexing = arguments::word("indexing", indexing, &[("xy", Indexing::Xy), ("ij", Indexing::Ij)])?;
+    let indexing = word("indexing", indexing, &[("xy", Indexing::Xy), ("ij", Indexing::Ij)])?;
     let arrays = operands::variadic("arrays", arrays)?;
     let points = arrays.iter().fold(1_usize, |points, array| points.saturating_mul(array.size()));
     let grids = results::run(py, points.saturating_mul(8 * arrays.len()), move || {

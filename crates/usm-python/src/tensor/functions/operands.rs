@@ -1,6 +1,6 @@
 //! Arguments of the functions: arrays, numbers, axes, shapes, memory orders.
 
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PySequence, PyString, PyTuple};
 use usm_array::{Casting, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
@@ -8,9 +8,9 @@ use usm_array::{Casting, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
 use super::super::arguments;
 use super::super::exchange::{Source, Wanted, array_from};
 use super::super::operand::Operand;
-use crate::errors::{reworded, type_name};
+use crate::errors::{reworded, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
-use crate::number::{index, index_sequence, item, sequence};
+use crate::number::{index, index_sequence, item, sequence, word};
 
 /// Any object with the interface, to work on for long. Errors start with the name of the argument.
 pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray> {
@@ -19,7 +19,7 @@ pub(super) fn array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<UsmArray>
 
 /// As [`array`], to make views of.
 pub(super) fn found<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Found<'a>> {
-    array_if_named(name, object)?.ok_or_else(|| PyTypeError::new_err(format!("{name}: {}", no_usm(object))))
+    array_if_named(name, object)?.ok_or_else(|| type_error!("{name}: {}", no_usm(object)))
 }
 
 /// As [`array`], but `None` for an object without the interface.
@@ -51,9 +51,7 @@ pub(super) fn operand(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Operand
 
 /// A Python or NumPy number.
 pub(super) fn number(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    arguments::scalar(object)?.ok_or_else(|| {
-        PyTypeError::new_err(format!("{name}: found {}, allowed is a number", type_name(object)))
-    })
+    arguments::scalar(object)?.ok_or_else(|| wrong_type(name, object, "is a number"))
 }
 
 /// A dtype, or `None` to leave it to the function.
@@ -121,7 +119,7 @@ pub(super) fn counts(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<usiz
     let checked = indices(name, object)?.into_iter().enumerate().map(|(i, count)| {
         usize::try_from(count).map_err(|_| {
             let name = if is_sequence(object) { item(name, i) } else { name.to_owned() };
-            PyValueError::new_err(format!("{name}: found {count}, allowed are 0 and more"))
+            value_error!("{name}: found {count}, allowed are 0 and more")
         })
     });
     checked.collect()
@@ -140,14 +138,14 @@ fn is_tuple_or_list(object: &Bound<'_, PyAny>) -> bool {
 /// What becomes of indices outside of their axis.
 pub(super) fn mode(text: &str) -> PyResult<IndexMode> {
     use IndexMode::{Clip, Raise, Wrap};
-    arguments::word("mode", text, &[("raise", Raise), ("wrap", Wrap), ("clip", Clip)])
+    word("mode", text, &[("raise", Raise), ("wrap", Wrap), ("clip", Clip)])
 }
 
 /// Which casts are allowed.
 pub(super) fn casting(text: &str) -> PyResult<Casting> {
     use Casting::{Equiv, No, Safe, SameKind, Unsafe};
     let words = [("no", No), ("equiv", Equiv), ("safe", Safe), ("same_kind", SameKind), ("unsafe", Unsafe)];
-    arguments::word("casting", text, &words)
+    word("casting", text, &words)
 }
 
 /// A number, an array, or what asarray makes of another object, in memory as that of another array if there is one.

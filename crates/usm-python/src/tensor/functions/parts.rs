@@ -1,13 +1,13 @@
 //! Parts of complex numbers, and their conjugates.
 
 use pyo3::prelude::*;
-use usm_array::CopyOrder;
+use usm_array::{CopyOrder, UsmArray};
 
 use super::super::arguments::copy_order;
-use super::super::parts;
 use super::elementwise::unary_functions;
 use super::operands;
 use super::results;
+use crate::errors::OrRaise;
 use crate::objects::UsmNdarray;
 
 /// real(x, /, *, out=None, order="K")
@@ -26,7 +26,7 @@ pub(crate) fn real<'py>(
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    part(x, out, order, parts::real)
+    part(x, out, order, real_part)
 }
 
 /// imag(x, /, *, out=None, order="K")
@@ -45,7 +45,7 @@ pub(crate) fn imag<'py>(
     out: Option<&Bound<'py, PyAny>>,
     order: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    part(x, out, order, |x| Bound::new(x.py(), UsmNdarray::from_array(parts::imag(x.py(), x.get().array())?)))
+    part(x, out, order, |x| Bound::new(x.py(), UsmNdarray::from_array(imag_part(x.py(), x.get().array())?)))
 }
 
 unary_functions! {
@@ -77,4 +77,22 @@ fn part<'py>(
     }
     let array = view.get().array().clone();
     results::give(x.py(), out, array.size_bytes(), move || results::in_order(array.clone(), order, &[&array]))
+}
+
+/// The real parts of complex numbers, as a view; of other numbers the array itself.
+pub(in crate::tensor) fn real_part<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<Bound<'py, UsmNdarray>> {
+    let ours = array.get().array();
+    if ours.dtype().kind() != 'c' {
+        return Ok(array.clone());
+    }
+    Bound::new(array.py(), UsmNdarray::from_array(ours.real().or_raise()?))
+}
+
+/// The imaginary parts of complex numbers, as a view; of other numbers new zeros.
+pub(in crate::tensor) fn imag_part(py: Python<'_>, array: &UsmArray) -> PyResult<UsmArray> {
+    if array.dtype().kind() == 'c' {
+        return array.imag().or_raise();
+    }
+    let zeros = || UsmArray::zeros(array.queue(), array.kind(), array.shape(), array.dtype());
+    py.detach(zeros).or_raise()
 }

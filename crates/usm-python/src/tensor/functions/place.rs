@@ -1,6 +1,5 @@
 //! Where new arrays are made: `device=`, `sycl_queue=`, `usm_type=`.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use usm_array::usm_core::{Queue, UsmKind};
 
@@ -29,9 +28,9 @@ pub(super) fn named_queue(
     let asked = sycl_queue.map(|queue| queue_argument(py, "sycl_queue", Some(queue))).transpose()?;
     let on_device = device.map(|device| device_queue(py, "device", Some(device))).transpose()?;
     match (asked, on_device) {
-        (Some(asked), Some(on_device)) if asked != on_device => Err(PyTypeError::new_err(format!(
+        (Some(asked), Some(on_device)) if asked != on_device => Err(type_error!(
             "sycl_queue, device: found {asked} and another one, {on_device}; allowed is one of the two arguments, or the same queue twice"
-        ))),
+        )),
         (asked, on_device) => Ok(asked.or(on_device)),
     }
 }
@@ -46,10 +45,10 @@ pub(in crate::tensor) fn device_queue(
     if let Some(part) = own_device(device)?
         && part.parent().or_raise()?.is_some()
     {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "{name}: found a {}, allowed are root devices, and queues on parts of them",
             part.filter_string()
-        )));
+        ));
     }
     queue_argument(py, name, Some(device))
 }

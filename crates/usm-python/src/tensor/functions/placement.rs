@@ -1,6 +1,5 @@
 //! Where an operation on several arrays computes, and in memory of which kind its result is.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use usm_array::coerced_kind;
@@ -76,14 +75,14 @@ pub(crate) fn validate_usm_type(usm_type: &Bound<'_, PyAny>, allow_none: bool) -
     let or_none = if allow_none { " and None" } else { "" };
     let Ok(text) = usm_type.cast::<PyString>() else {
         let found = type_name(usm_type);
-        return Err(PyTypeError::new_err(format!("usm_type: found {found}, allowed are a str{or_none}")));
+        return Err(type_error!("usm_type: found {found}, allowed are a str{or_none}"));
     };
     match kind_of(usm_type) {
         Some(_) => Ok(()),
-        None => Err(PyValueError::new_err(format!(
+        None => Err(value_error!(
             "usm_type: found {:?}, allowed are \"device\", \"shared\", \"host\"{or_none}",
             text.to_string_lossy()
-        ))),
+        )),
     }
 }
 

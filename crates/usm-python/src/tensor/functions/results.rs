@@ -20,6 +20,11 @@ pub(super) fn run<T: Send + 'static>(
     interrupt::run(py, work_bytes, job)?.or_raise()
 }
 
+/// The arrays among the operands of a function.
+pub(super) fn arrays<const N: usize>(operands: [Option<&UsmArray>; N]) -> Vec<&UsmArray> {
+    operands.into_iter().flatten().collect()
+}
+
 /// The bytes of the elements of some arrays.
 pub(super) fn work_bytes<'a>(arrays: impl IntoIterator<Item = &'a UsmArray>) -> usize {
     arrays.into_iter().fold(0, |sum, array| sum.saturating_add(array.size_bytes()))
@@ -93,13 +98,13 @@ pub(super) fn give<'py>(
     let result = run(py, work_bytes, job)?;
     same_queue(&[("x", Some(&result)), ("out", Some(&target))])?;
     if target.shape() != result.shape() || target.dtype() != result.dtype() {
-        return Err(PyValueError::new_err(format!(
+        return Err(value_error!(
             "out: found shape {:?} of {}, allowed is shape {:?} of {}",
             target.shape(),
             target.dtype(),
             result.shape(),
             result.dtype()
-        )));
+        ));
     }
     run(py, result.size_bytes(), move || target.assign(&result))?;
     Ok(out.clone())

@@ -2,7 +2,6 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::UsmArray;
 
 use super::super::arguments::copy_order;
 use super::super::operand::same_queue;
@@ -100,10 +99,9 @@ pub(crate) fn where_<'py>(
     let (condition, order) = (operands::array("condition", condition)?, copy_order(order)?);
     let (x1, x2) = (operands::operand("x1", x1)?, operands::operand("x2", x2)?);
     same_queue(&[("condition", Some(&condition)), ("x1", x1.array()), ("x2", x2.array())])?;
-    let work = results::work_bytes([Some(&condition), x1.array(), x2.array()].into_iter().flatten());
+    let work = results::work_bytes(results::arrays([Some(&condition), x1.array(), x2.array()]));
     results::give(py, out, work, move || {
-        let arrays: Vec<&UsmArray> =
-            [Some(&condition), x1.array(), x2.array()].into_iter().flatten().collect();
+        let arrays = results::arrays([Some(&condition), x1.array(), x2.array()]);
         let chosen = results::follow(usm_array::where_(&condition, &x1, &x2)?, &arrays)?;
         results::in_order(chosen, order, &arrays)
     })

@@ -1,6 +1,5 @@
 //! Elements by integers along an axis.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use usm_array::UsmArray;
 
@@ -151,9 +150,7 @@ fn only_axis(array: &UsmArray, axis: Option<isize>) -> PyResult<Option<isize>> {
     match (array.ndim(), axis) {
         (0, Some(0) | None) => Ok(None),
         (1, None) => Ok(Some(0)),
-        (ndim, None) => {
-            Err(PyValueError::new_err(format!("axis: found None, allowed is one of {ndim} axes")))
-        }
+        (ndim, None) => Err(value_error!("axis: found None, allowed is one of {ndim} axes")),
         (_, axis) => Ok(axis),
     }
 }

@@ -1,0 +1,311 @@
+//! The CUDA backend over the stand-in of the driver: each function of the driver fails once, devices are lost, two GPUs share memory.
+#![cfg(feature = "cuda")]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::slice::from_ref;
+use std::sync::Arc;
+
+use cuda_loopback::{Kind, Loopback};
+use usm_core::backend::Backend;
+use usm_core::backend::cuda::{CudaBackend, LoadError};
+use usm_core::{
+    Context, Device, Error, Event, EventStatus, PeerAccess, Queue, QueueProperties, Result, Runtime, UsmKind,
+};
+
+/// A driver of its own, with the devices of a backend over it.
+struct Gpus {
+    devices: Vec<Device>,
+    driver: Loopback,
+}
+
+fn gpus(count: u64) -> Gpus {
+    let driver = Loopback::new().unwrap();
+    assert!(driver.set("DEVICES", count).unwrap());
+    // SAFETY: the stand-in of the driver.
+    let backend: Arc<dyn Backend> =
+        Arc::new(unsafe { CudaBackend::load(driver.path().as_os_str(), 0) }.unwrap());
+    let mut devices = Runtime::with_backend(backend).unwrap().devices();
+    devices.retain(|device| device.filter_string().starts_with("cuda:"));
+    assert_eq!(devices.len() as u64, count);
+    Gpus { devices, driver }
+}
+
+impl Gpus {
+    fn queue(&self, number: usize) -> Queue {
+        let device = &self.devices[number];
+        device.default_context().unwrap().create_queue(device, QueueProperties::IN_ORDER).unwrap()
+    }
+
+    fn live(&self) -> [usize; 4] {
+        [Kind::Stream, Kind::Device, Kind::Managed, Kind::Pinned].map(|kind| self.driver.live(kind))
+    }
+}
+
+impl Drop for Gpus {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(self.driver.faults(), Vec::<String>::new());
+        }
+    }
+}
+
+/// Waits, also after an error, so that operands stay until then.
+fn wait(events: Vec<Event>) -> Result<()> {
+    Event::wait_all(&events)
+}
+
+type Scenario = (&'static str, fn(&Queue) -> Result<()>);
+
+const SCENARIOS: [Scenario; 6] = [
+    ("a queue with times", |queue| {
+        let device = queue.device();
+        let queue = queue.context().create_queue(device, QueueProperties::IN_ORDER.with_profiling(true))?;
+        let event = queue.barrier(&[])?;
+        let times = event.profiling_times()?;
+        assert!(times.submit_ns <= times.start_ns && times.start_ns <= times.end_ns);
+        Ok(())
+    }),
+    ("each kind", |queue| {
+        for kind in UsmKind::ALL {
+            for len in [1, 100, (1 << 19) + 1] {
+                let block = queue.allocate(kind, len)?;
+                assert_eq!(block.len_bytes(), len);
+            }
+        }
+        Ok(())
+    }),
+    ("there and back", |queue| {
+        let block = queue.allocate(UsmKind::Device, 1000)?;
+        let (sent, mut back) = ([9_u8; 1000], [0_u8; 1000]);
+        // SAFETY: within the block; waited for before it goes.
+        let copied = unsafe { queue.memcpy(block.as_ptr().as_ptr(), sent.as_ptr(), 1000, &[]) }?;
+        // SAFETY: as above.
+        let read =
+            unsafe { queue.memcpy(back.as_mut_ptr(), block.as_ptr().as_ptr(), 1000, from_ref(&copied)) };
+        wait(std::iter::once(copied).chain(read.as_ref().ok().cloned()).collect())?;
+        read?;
+        assert_eq!(sent, back);
+        Ok(())
+    }),
+    ("fills", |queue| {
+        let block = queue.allocate(UsmKind::Shared, 1024)?;
+        for len in [1, 2, 3, 4, 8, 16] {
+            let pattern: Vec<u8> = (1..=len).collect();
+            for skip in [0, 1, 8] {
+                let start = block.as_ptr().as_ptr().wrapping_add(skip);
+                // SAFETY: within the block; waited for before it goes.
+                unsafe { queue.fill(start, &pattern, 9, &[]) }?.wait()?;
+                // SAFETY: shared memory, and no operation is pending.
+                let bytes = unsafe { std::slice::from_raw_parts(start, 9 * usize::from(len)) };
+                assert!(bytes.chunks(usize::from(len)).all(|chunk| chunk == pattern), "{len} {skip}");
+            }
+        }
+        Ok(())
+    }),
+    ("hints", |queue| {
+        let block = queue.allocate(UsmKind::Shared, 4096)?;
+        let start = block.as_ptr().as_ptr().cast_const();
+        // SAFETY: the block stays until the wait.
+        let first = unsafe { queue.prefetch(start, 4096, &[]) }?;
+        // SAFETY: the block stays until the wait.
+        let second = unsafe { queue.mem_advise(start, 4096, 0, &[]) };
+        wait(std::iter::once(first).chain(second.as_ref().ok().cloned()).collect())?;
+        second.map(drop)
+    }),
+    ("an event of another queue", |queue| {
+        let other = queue.context().create_queue(queue.device(), QueueProperties::OUT_OF_ORDER)?;
+        let block = queue.allocate(UsmKind::Device, 8)?;
+        // SAFETY: within the block; waited for before it goes.
+        let set = unsafe { queue.memset(block.as_ptr().as_ptr(), 1, 8, &[]) }?;
+        let ordered = other.barrier(from_ref(&set));
+        set.wait()?;
+        ordered?.wait()
+    }),
+];
+
+/// The functions of the driver that an operation needs. Others release objects, whose failure leaves them in the driver, or report facts.
+const NEEDED: [&str; 21] = [
+    "cuCtxGetCurrent",
+    "cuCtxPushCurrent_v2",
+    "cuEventCreate",
+    "cuEventElapsedTime",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuLaunchKernel",
+    "cuMemAdvise",
+    "cuMemAllocFromPoolAsync",
+    "cuMemAllocManaged",
+    "cuMemHostAlloc",
+    "cuMemPrefetchAsync",
+    "cuMemcpyAsync",
+    "cuMemsetD16Async",
+    "cuMemsetD32Async",
+    "cuMemsetD8Async",
+    "cuModuleGetFunction",
+    "cuModuleLoadData",
+    "cuStreamCreate",
+    "cuStreamSynchronize",
+    "cuStreamWaitEvent",
+];
+
+#[test]
+fn each_call_of_the_driver_fails_once() {
+    const CODES: [u32; 2] = [2, 999];
+    let mut failed = std::collections::BTreeSet::new();
+    for (name, scenario) in SCENARIOS {
+        for function in NEEDED {
+            // The kernel is loaded once for each device.
+            let is_once = function.starts_with("cuModule");
+            let mut gpus = gpus(1);
+            for code in CODES {
+                // Each further byte of a pattern is the same call.
+                for n in 1..=4 {
+                    if is_once {
+                        gpus = self::gpus(1);
+                    }
+                    let queue = gpus.queue(0);
+                    let (live, calls) = (gpus.live(), gpus.driver.calls(function).unwrap());
+                    gpus.driver.fail(function, n, code).unwrap();
+                    let result = scenario(&queue);
+                    let calls = gpus.driver.calls(function).unwrap() - calls;
+                    let what = format!("{name}: call {n} of {function} gives {code}: {result:?}");
+                    assert_eq!(gpus.driver.faults(), Vec::<String>::new(), "{what}");
+                    gpus.driver.reset();
+                    // A failed look at the current context hides an object from its release.
+                    if !function.starts_with("cuCtx") {
+                        assert_eq!(gpus.live(), live, "{what}");
+                    }
+                    if calls < n {
+                        break;
+                    }
+                    failed.insert(function);
+                    scenario(&queue).unwrap_or_else(|error| panic!("{error} afterwards: {what}"));
+                }
+            }
+        }
+    }
+    assert_eq!(failed.len(), NEEDED.len(), "{failed:?}");
+}
+
+#[test]
+fn a_lost_device_says_so_and_hangs_nowhere() {
+    const ILLEGAL_ADDRESS: u32 = 700;
+    for (name, scenario) in SCENARIOS {
+        for n in 1..40 {
+            let gpus = gpus(1);
+            let queue = gpus.queue(0);
+            let block = queue.allocate(UsmKind::Device, 64).unwrap();
+            // SAFETY: within the block, which stays until the device is lost.
+            let pending = unsafe { queue.memset(block.as_ptr().as_ptr(), 1, 64, &[]) }.unwrap();
+            assert!(gpus.driver.fail("*", n, ILLEGAL_ADDRESS).unwrap());
+            let result = scenario(&queue);
+            if result.is_ok() {
+                continue;
+            }
+            let later = [queue.barrier(&[]).map(drop), queue.allocate(UsmKind::Device, 8).map(drop)];
+            for error in later.into_iter().filter_map(Result::err) {
+                let text = error.to_string();
+                assert!(matches!(error, Error::DeviceLost { .. }), "{name} {n}: {text}");
+                assert!(text.contains("CUDA_ERROR_ILLEGAL_ADDRESS") && text.contains("cuda:gpu:0"), "{text}");
+            }
+            let _ = pending.wait();
+            assert!(matches!(pending.status(), EventStatus::Failed | EventStatus::Complete));
+        }
+    }
+}
+
+#[test]
+fn memory_of_another_gpu_is_refused_by_name() {
+    let gpus = gpus(2);
+    let (first, second) = (gpus.queue(0), gpus.queue(1));
+    let block = second.allocate(UsmKind::Device, 64).unwrap();
+    assert_eq!(first.context().pointer_info(block.address()), None);
+    assert_eq!(second.context().pointer_device(block.address()).unwrap().as_ref(), Some(second.device()));
+    let mut bytes = [0_u8; 64];
+    // SAFETY: refused.
+    let refused = unsafe { first.memcpy(bytes.as_mut_ptr(), block.as_ptr().as_ptr(), 64, &[]) };
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("cuda:gpu:1") && text.contains("cuda:gpu:0"), "{text}");
+    // SAFETY: refused.
+    let refused = unsafe { first.memset(block.as_ptr().as_ptr(), 1, 64, &[]) };
+    assert!(matches!(refused, Err(Error::OtherContext { .. })));
+}
+
+#[test]
+fn a_context_over_two_gpus_copies_between_them() {
+    let gpus = gpus(2);
+    let context = Context::new(&gpus.devices).unwrap();
+    let queues: Vec<_> = gpus
+        .devices
+        .iter()
+        .map(|device| context.create_queue(device, QueueProperties::IN_ORDER).unwrap())
+        .collect();
+    let blocks: Vec<_> = queues.iter().map(|queue| queue.allocate(UsmKind::Device, 4096).unwrap()).collect();
+    let [from, to] = [&blocks[0], &blocks[1]].map(|block| block.as_ptr().as_ptr());
+    let mut bytes = vec![0_u8; 4096];
+    // SAFETY: within the blocks, ordered by events, waited for.
+    let filled = unsafe { queues[0].memset(from, 5, 4096, &[]) }.unwrap();
+    // SAFETY: as above.
+    let copied = unsafe { queues[1].memcpy(to, from, 4096, from_ref(&filled)) }.unwrap();
+    // SAFETY: as above.
+    unsafe { queues[0].memcpy(bytes.as_mut_ptr(), to, 4096, from_ref(&copied)) }.unwrap().wait().unwrap();
+    assert!(bytes.iter().all(|&byte| byte == 5));
+    for (block, device) in blocks.iter().zip(&gpus.devices) {
+        assert_eq!(context.pointer_device(block.address()).unwrap().as_ref(), Some(device));
+    }
+}
+
+#[test]
+fn peer_access_is_switched_on_and_off() {
+    let gpus = gpus(2);
+    let [first, second] = [&gpus.devices[0], &gpus.devices[1]];
+    assert!(first.can_access_peer(second, PeerAccess::AccessSupported));
+    for _ in 0..2 {
+        first.enable_peer_access(second).unwrap();
+        first.disable_peer_access(second).unwrap();
+    }
+}
+
+#[test]
+fn queues_are_in_order_and_pinned_memory_is_kept() {
+    let gpus = gpus(1);
+    let device = &gpus.devices[0];
+    let queue =
+        device.default_context().unwrap().create_queue(device, QueueProperties::OUT_OF_ORDER).unwrap();
+    assert!(queue.properties().in_order);
+    let pinned = gpus.driver.calls("cuMemHostAlloc").unwrap();
+    for len in [4 << 20, (4 << 20) - 100, 4 << 20] {
+        let block = queue.allocate(UsmKind::Host, len).unwrap();
+        let address = block.address();
+        assert_eq!(queue.context().pointer_info(address + len), None);
+        drop(block);
+        assert_eq!(queue.context().pointer_info(address), None, "freed, though still pinned");
+    }
+    assert_eq!(gpus.driver.calls("cuMemHostAlloc").unwrap(), pinned + 1);
+    drop(queue);
+    assert_eq!(gpus.live()[1..], [0, 0, 1]);
+}
+
+#[test]
+fn too_much_memory_is_an_error_with_the_figures_of_the_device() {
+    let gpus = gpus(1);
+    let queue = gpus.queue(0);
+    let figures = gpus.devices[0].memory_figures().unwrap();
+    let len = usize::try_from(figures.total_bytes).unwrap() - 4096;
+    let _block = queue.allocate(UsmKind::Device, len / 2).unwrap();
+    let text = queue.allocate(UsmKind::Device, len).unwrap_err().to_string();
+    assert!(text.contains("bytes are free") && text.contains(&figures.total_bytes.to_string()), "{text}");
+}
+
+#[test]
+fn a_library_that_is_no_driver_says_what_is_missing() {
+    let absent = std::ffi::OsStr::new("/nowhere/libcuda.so.1");
+    // SAFETY: there is no such file.
+    let error = unsafe { CudaBackend::load(absent, 0) }.unwrap_err();
+    assert!(matches!(&error, LoadError::NotFound(text) if text.contains("nowhere")), "{error:?}");
+    let driver = Loopback::new().unwrap();
+    driver.fail("cuInit", 1, 803).unwrap();
+    // SAFETY: the stand-in of the driver.
+    let error = unsafe { CudaBackend::load(driver.path().as_os_str(), 0) }.unwrap_err();
+    assert!(matches!(&error, LoadError::Unusable(text) if text.contains("cuInit")), "{error:?}");
+}
