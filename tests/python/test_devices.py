@@ -9,7 +9,7 @@ from support import requirements
 
 def test_backends_are_values(queue):
     found = {b["name"]: b for b in usm.backends()}
-    assert set(found) == {"host", "sycl"}
+    assert set(found) == {"host", "sycl", "cuda"}
     for backend in found.values():
         assert set(backend) == {"name", "available", "library", "reason", "tried", "notes", "devices"}
         assert type(backend["available"]) is bool
@@ -17,11 +17,12 @@ def test_backends_are_values(queue):
         if not backend["available"]:
             assert backend["reason"] and backend["devices"] == []
     assert found["host"]["available"]
-    mine = found["host" if queue.sycl_device.backend == "host" else "sycl"]
+    mine = found["host" if queue.sycl_device.backend == "host" else "cuda" if queue.native_stream else "sycl"]
     assert mine["available"] and mine["reason"] is None and mine["devices"]
 
 
 def test_the_sycl_library_is_named(sycl_queue):
+    requirements.sycl_objects(sycl_queue)
     (sycl,) = [b for b in usm.backends() if b["name"] == "sycl"]
     assert "libDPCTLSyclInterface" in sycl["library"]
 
@@ -124,7 +125,9 @@ def test_in_order_queues(queue):
     assert type(usm.SyclQueue(device).is_in_order) is bool
     for bits, words in ((0, "default"), (1, "enable_profiling"), (2, ["in_order", 0]), (3, ("in_order", 1))):
         for queue in (usm.SyclQueue(device, property=bits), usm.SyclQueue(device, property=words)):
-            assert (queue.has_enable_profiling, queue.is_in_order) == (bool(bits & 1), bool(bits & 2))
+            # Streams of CUDA are always in order.
+            in_order = bool(bits & 2) or queue.native_stream is not None
+            assert (queue.has_enable_profiling, queue.is_in_order) == (bool(bits & 1), in_order)
     for wrong in ("sideways", 4, -1, 4.5, ["in_order", ()], b"in_order"):
         with pytest.raises(ValueError, match="property"):
             usm.SyclQueue(device, property=wrong)

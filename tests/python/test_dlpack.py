@@ -87,6 +87,8 @@ def test_the_device_is_one_of_the_enumeration(small):
     expected = ONE_API
     if small.sycl_device.backend == "host":
         expected = EXT_DEV if small.usm_type == "device" else CPU
+    elif small.sycl_queue.native_stream:
+        expected = ({"device": 2, "host": 3, "shared": 13}[small.usm_type], 0)
     assert device == expected and isinstance(device[0], enum.Enum) and type(device[1]) is int
     assert device[0] is ut.DLDeviceType(expected[0])
 
@@ -134,8 +136,10 @@ def test_consumers_ask_for_version_and_queue(small):
     ut.from_dlpack(exporter, copy=False)
     (asked,) = exporter.asked
     assert asked["max_version"] == (1, 3) and asked["copy"] is False
-    if small.sycl_device.backend == "host":
+    if small.sycl_device.backend == "host" or small.__dlpack_device__()[0] == ut.DLDeviceType.kDLCUDAHost:
         assert "stream" not in asked
+    elif small.sycl_queue.native_stream:
+        assert asked["stream"] == usm.get_device_cached_queue(small.sycl_device).native_stream
     else:
         assert usm.SyclQueue(asked["stream"]).sycl_device == small.sycl_device
 
@@ -188,7 +192,7 @@ def test_to_the_host(small):
 
 
 def test_devices_that_are_not_there(small):
-    for device in ((2, 0), (1, 1), (14, 99), (14, -1), (77, 0)):
+    for device in ((2, 99), (1, 1), (14, 99), (14, -1), (77, 0)):
         with pytest.raises(BufferError, match=r"^dl_device"):
             small.__dlpack__(dl_device=device)
         with pytest.raises((BufferError, ValueError), match=r"^device"):
@@ -208,8 +212,12 @@ def test_wrong_arguments(small):
     for version in (1, "1.0", [1, 0], (1,), (1, 0, 0), ("1", 0), (1.0, 0)):
         with pytest.raises(TypeError, match=r"^max_version"):
             small.__dlpack__(max_version=version)
-    for stream in (1, -1, object(), small.sycl_context):
+    is_cuda = small.sycl_queue.native_stream is not None
+    for stream in (object(), small.sycl_context, *(() if is_cuda else (1, -1))):
         with pytest.raises(TypeError, match=r"^stream"):
+            small.__dlpack__(stream=stream)
+    for stream in (0, -2) if is_cuda else ():
+        with pytest.raises(ValueError, match=r"^stream: found"):
             small.__dlpack__(stream=stream)
     with pytest.raises(TypeError):
         small.__dlpack__(copy="yes")
@@ -266,7 +274,7 @@ def test_what_others_have_added_is_not_ours(host_accessible, host_queue, sycl_qu
     assert ut.from_dlpack(a, device=CPU).tolist() == [5, 6]
 
 
-@pytest.mark.parametrize("device", [(12, 1), (12, -1), (13, 0)])
+@pytest.mark.parametrize("device", [(12, 1), (12, -1), (13, 99), (10, 0)])
 def test_devices_that_nobody_has(host_queue, device):
     a = ut.asarray([1, 2], usm_type="shared", sycl_queue=host_queue)
     with pytest.raises(BufferError, match="^dl_device: device_(id|type): found"):

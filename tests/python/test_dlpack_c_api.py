@@ -151,13 +151,16 @@ def test_streams_are_queues(api, queue):
     for device in ((1, 0), (12, 0)):
         out.value = 77
         assert api.current_stream(*device, ctypes.byref(out)) == 0 and out.value is None
-    if queue.sycl_device.backend != "host":
+    if queue.native_stream:
+        assert api.current_stream(2, 0, ctypes.byref(out)) == 0
+        assert out.value == usm.get_device_cached_queue(queue.sycl_device).native_stream
+    elif queue.sycl_device.backend != "host":
         assert api.current_stream(14, 0, ctypes.byref(out)) == 0 and out.value
         first = out.value
         assert api.current_stream(14, 0, ctypes.byref(out)) == 0 and out.value == first
         taken = usm.SyclQueue(capsules.make(first, capsules.QUEUE))
         assert taken == usm.get_device_cached_queue(queue.sycl_device)
-    for device in ((2, 0), (12, 1), (14, 99), (14, -1)):
+    for device in ((2, 99), (10, 0), (12, 1), (14, 99), (14, -1)):
         with pytest.raises(ValueError, match="^device"):
             api.current_stream(*device, ctypes.byref(out))
 
@@ -168,7 +171,7 @@ def test_allocation(api, queue, at_start):
     shape = (ctypes.c_int64 * 2)(3, 4)
     prototype = DLTensor(device_type=1, ndim=2, code=2, bits=32, lanes=1)
     prototype.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
-    devices = [1] if queue.sycl_device.backend == "host" else [1, 14]
+    devices = [1] if queue.sycl_device.backend == "host" else [1, 2, 3, 13] if queue.native_stream else [1, 14]
     for device in devices:
         prototype.device_type = device
         out = ctypes.c_void_p()
@@ -180,7 +183,7 @@ def test_allocation(api, queue, at_start):
             ctypes.memset(tensor.data, 0, 48)
         delete(out.value)
     assert errors == []
-    for spoil in ({"device_type": 2}, {"device_id": 9}, {"code": 99}, {"ndim": -1}, {"lanes": 2}):
+    for spoil in ({"device_type": 10}, {"device_id": 9}, {"code": 99}, {"ndim": -1}, {"lanes": 2}):
         bad = DLTensor.from_buffer_copy(prototype)
         for name, value in spoil.items():
             setattr(bad, name, value)

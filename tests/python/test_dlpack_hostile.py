@@ -83,7 +83,7 @@ def shape(*sizes):
 SPOILED = {
     "no data": (spoil_tensor(data=0), "data"),
     "misaligned data": (lambda f: setattr(f.tensor, "data", f.tensor.data + 1), "data"),
-    "device type": (spoil_tensor(device_type=2), "device_type"),
+    "device type": (spoil_tensor(device_type=10), "device_type"),
     "device number": (spoil_tensor(device_id=7), "device_id"),
     "negative device number": (spoil_tensor(device_id=-1), "device_id"),
     "negative ndim": (spoil_tensor(ndim=-1), "ndim"),
@@ -150,16 +150,18 @@ def test_no_strides_are_row_major_and_empty_tensors_have_no_data():
 
 def test_memory_that_is_no_usm_as_kdloneapi(sycl_queue):
     external = External()
-    external.tensor.device_type = 14
+    pair = ut.sycl_device_to_dldevice(sycl_queue.sycl_device)
+    external.tensor.device_type, external.tensor.device_id = pair
     with pytest.raises(ValueError, match="^data"):
-        ut.from_dlpack(CapsuleExporter(external.capsule, (14, 0)))
+        ut.from_dlpack(CapsuleExporter(external.capsule, pair))
     assert external.deleted == 1
 
 
 def test_the_tensor_counts_not_the_method(sycl_queue):
     """A producer that says another device than its tensor has."""
     external = External()
-    assert ut.from_dlpack(CapsuleExporter(external.capsule, (14, 0))).tolist() == [5, 6]
+    pair = ut.sycl_device_to_dldevice(sycl_queue.sycl_device)
+    assert ut.from_dlpack(CapsuleExporter(external.capsule, pair)).tolist() == [5, 6]
 
 
 def test_devices_that_are_no_pairs():

@@ -10,12 +10,14 @@ from support import requirements
 
 def test_every_root_device_has_a_number(sycl_queue):
     roots = [device for device in usm.get_devices() if device.backend != "host"]
-    for number, device in enumerate(roots):
+    of_cuda = [device for device in roots if usm.SyclQueue(device).native_stream is not None]
+    kinds = {ut.DLDeviceType.kDLOneAPI: [d for d in roots if d not in of_cuda], ut.DLDeviceType.kDLCUDA: of_cuda}
+    for kind, number, device in [(kind, *found) for kind, devices in kinds.items() for found in enumerate(devices)]:
         pair = ut.sycl_device_to_dldevice(device)
-        assert pair == (ut.DLDeviceType.kDLOneAPI, number)
+        assert pair == (kind, number)
         assert isinstance(pair[0], ut.DLDeviceType)
         assert ut.dldevice_to_sycl_device(pair) == device
-        assert ut.dldevice_to_sycl_device((14, number)) == device
+        assert ut.dldevice_to_sycl_device((int(kind), number)) == device
     part = requirements.parts_of(sycl_queue.sycl_device)[0]
     assert ut.sycl_device_to_dldevice(part) == ut.sycl_device_to_dldevice(sycl_queue.sycl_device)
 
@@ -37,6 +39,7 @@ def test_the_numbers_are_dpnps(dpctl, dpt, sycl_queue):
         ((14, 0, 0), ValueError),
         ((1, 0), ValueError),
         ((14, 1000), usm.SyclDeviceCreationError),
+        ((2, 99), usm.SyclDeviceCreationError),
         ((14, -1), usm.SyclDeviceCreationError),
         ((12, 1), usm.SyclDeviceCreationError),
         ((14, "0"), TypeError),

@@ -6,7 +6,7 @@ import usm
 import usm.memory as um
 import usm.tensor as ut
 
-from support import capsules
+from support import capsules, requirements
 from support.interface import changed, settled
 
 
@@ -57,6 +57,7 @@ def test_filter_string(memory):
 
 @pytest.fixture
 def sycl_memory(sycl_queue, usm_type):
+    requirements.sycl_objects(sycl_queue)
     kinds = {"host": um.MemoryUSMHost, "device": um.MemoryUSMDevice, "shared": um.MemoryUSMShared}
     made = kinds[usm_type](64, queue=sycl_queue)
     made.memset(0)
@@ -90,6 +91,7 @@ def test_objects_with_get_capsule(sycl_memory, form):
 
 
 def test_each_capsule_is_fresh(sycl_queue):
+    requirements.sycl_objects(sycl_queue)
     for source in (sycl_queue, sycl_queue.sycl_context):
         first, second = source._get_capsule(), source._get_capsule()
         assert first is not second
@@ -97,6 +99,7 @@ def test_each_capsule_is_fresh(sycl_queue):
 
 
 def test_queues_and_contexts_from_capsules(sycl_queue):
+    requirements.sycl_objects(sycl_queue)
     for arg in (sycl_queue._get_capsule(), capsules.CapsuleSource(sycl_queue)):
         assert usm.SyclQueue(arg) == sycl_queue
     context = sycl_queue.sycl_context

@@ -88,7 +88,10 @@ pub use error::{CreateError, Error, IndexError, ManipulateError, Result};
 pub use half;
 pub use index::{Index, IndexMode, where_};
 pub use interface::VERSION as INTERFACE_VERSION;
-pub use interface::{ByteSpan, InterfaceError, InterfaceRef, UsmArrayInterface, ValidInterface};
+pub use interface::{
+    ByteSpan, CUDA_INTERFACE_VERSION, CudaArrayInterface, InterfaceError, InterfaceRef, UsmArrayInterface,
+    ValidInterface,
+};
 pub use layout::{
     Axes, CopyOrder, Extent, Layout, LayoutError, MAX_NDIM, Offsets, Order, Overlap, SliceItem, SliceItems,
     StridedBytes, broadcast_layouts, broadcast_shapes,

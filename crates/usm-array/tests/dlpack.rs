@@ -207,7 +207,8 @@ fn other_devices_are_refused_with_their_names() {
         let device = Some(DLDevice { device_type: DLDeviceType(device_type), device_id });
         array.to_dlpack(&DlpackExport { device, ..Default::default() }).unwrap_err().to_string()
     };
-    assert!(export(2, 0).contains("found kDLCUDA (2)"));
+    assert!(export(10, 0).contains("found kDLROCM (10)"));
+    assert!(export(2, 500).contains("device_id: found 500 of kDLCUDA (2)"));
     assert!(export(99, 0).contains("an unknown device type (99)"));
     assert!(export(1, 3).contains("device_id: found 3 of kDLCPU (1), allowed are 0"));
     assert!(export(14, 500).contains("device_id: found 500 of kDLOneAPI (14)"));
@@ -401,7 +402,7 @@ fn new_tensors_are_like_their_prototype() {
             // SAFETY: as above.
             let refused = unsafe { UsmArray::allocate_dlpack(&prototype, runtime) }.unwrap_err();
             assert!(matches!(refused, Error::Dlpack(_)), "{refused}");
-            prototype.device.device_type = DLDeviceType(2);
+            prototype.device.device_type = DLDeviceType(10);
             // SAFETY: as above.
             let refused = unsafe { UsmArray::allocate_dlpack(&prototype, runtime) }.unwrap_err();
             assert!(matches!(refused, Error::Dlpack(DlpackError::DeviceType { .. })), "{refused}");

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use common::queues;
 use external::{Deleted, External};
 use proptest::prelude::*;
-use usm_array::dlpack::{DLDataTypeCode, DLDeviceType, DlpackError, DlpackImport, ManagedTensor};
+use usm_array::dlpack::{DLDataTypeCode, DLDevice, DLDeviceType, DlpackError, DlpackImport, ManagedTensor};
 use usm_array::usm_core::UsmKind;
 use usm_array::{CopyMode, Dtype, UsmArray};
 
@@ -41,8 +41,12 @@ fn each_spoiled_field_is_refused_by_its_name() {
             (f.major, f.tensor.ndim, f.null_shape) = (7, 60, true);
             f.tensor.data = std::ptr::dangling_mut();
         }),
-        ("device_type: found kDLCUDA (2)", |f| f.tensor.device.device_type = DLDeviceType(2)),
-        ("device_type: found kDLCUDAHost (3)", |f| f.tensor.device.device_type = DLDeviceType(3)),
+        ("device_id: found 99 of kDLCUDA (2)", |f| {
+            f.tensor.device = DLDevice { device_type: DLDeviceType(2), device_id: 99 };
+        }),
+        ("device_id: found 99 of kDLCUDAHost (3)", |f| {
+            f.tensor.device = DLDevice { device_type: DLDeviceType(3), device_id: 99 };
+        }),
         ("device_type: found kDLROCM (10)", |f| f.tensor.device.device_type = DLDeviceType(10)),
         ("device_type: found kDLTrn (18)", |f| f.tensor.device.device_type = DLDeviceType(18)),
         ("device_type: found an unknown device type (0)", |f| f.tensor.device.device_type = DLDeviceType(0)),

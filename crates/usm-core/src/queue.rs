@@ -19,6 +19,9 @@ owned_handle!(
     QueueHandle, RawQueue, Queue
 );
 
+/// The number of CUDA's legacy default stream, whose handle is null in older libraries.
+const LEGACY_STREAM: usize = 1;
+
 #[derive(Debug)]
 struct Inner {
     handle: QueueHandle,
@@ -30,6 +33,8 @@ struct Inner {
     /// The newest operation that was submitted through this value or a clone. Invariant Q1: the lock is held from before the
     /// submission until the event is stored, so that no older event replaces a newer one. A forked child has no pending operation.
     last: PerProcess<Mutex<Last>>,
+    /// Whether another library owns the stream.
+    is_external_stream: AtomicBool,
     /// Whether a runtime returned it as a default queue.
     is_default: AtomicBool,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
@@ -89,6 +94,7 @@ impl Queue {
             properties,
             is_known_elsewhere: AtomicBool::new(is_known_elsewhere),
             last: PerProcess::default(),
+            is_external_stream: AtomicBool::new(false),
             is_default: AtomicBool::new(false),
             attached: ForkOnce::new(),
         };
@@ -132,6 +138,72 @@ impl Queue {
     /// [`Error::NoExternalHandle`] from a backend without SYCL objects.
     pub fn to_external(&self) -> Result<ExternalHandle> {
         ExternalHandle::new(self.backend(), RawHandle::Queue(self.raw_for_others()))
+    }
+
+    /// A queue on a CUDA stream of another library, in the default context of the device. Both submit to the stream in one order. It is
+    /// not destroyed with the queue.
+    ///
+    /// # Safety
+    /// 1. `stream` is a live `CUstream`, or 0 or 1 for the legacy default stream, or 2 for the default stream of the calling thread.
+    /// 2. It stays live as long as the queue and its clones. A queue on stream 2 stays with its thread.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] where queues are no streams; [`Error::InvalidExternalHandle`] for a stream of another context;
+    /// [`Error::DeviceLost`].
+    pub unsafe fn from_cuda_stream(device: &Device, stream: usize) -> Result<Self> {
+        let backend = device.backend();
+        // SAFETY: the handle is live (H1); the caller's promises 1 and 2.
+        let raw = unsafe { backend.queue_on_stream(device.raw(), stream.max(LEGACY_STREAM)) }?;
+        // SAFETY: a fresh handle of this backend.
+        let queue = unsafe { Self::from_raw(backend, raw) }?;
+        queue.inner.is_external_stream.store(true, Ordering::Release);
+        Ok(queue)
+    }
+
+    /// Whether the queue is [on a stream of another library](Self::from_cuda_stream), so that nothing may keep it longer than its memory.
+    #[must_use]
+    pub fn is_external_stream(&self) -> bool {
+        self.inner.is_external_stream.load(Ordering::Acquire)
+    }
+
+    /// The `CUstream` of the queue for code that submits to it, as long as the queue lives; `None` where queues are no streams.
+    #[must_use]
+    pub fn native_stream(&self) -> Option<usize> {
+        let raw = self.raw();
+        // SAFETY: the handle is live (H1).
+        let stream = unsafe { self.backend().native_stream(raw) }?;
+        self.inner.is_known_elsewhere.store(true, Ordering::Release);
+        Some(stream)
+    }
+
+    /// What is submitted to a CUDA stream of the device from now on starts after all that was submitted to this queue. Does not wait.
+    ///
+    /// # Safety
+    /// 1. `stream` is as for [`from_cuda_stream`](Self::from_cuda_stream), live during the call.
+    ///
+    /// # Errors
+    /// As [`from_cuda_stream`](Self::from_cuda_stream).
+    pub unsafe fn order_cuda_stream(&self, stream: usize) -> Result<()> {
+        // SAFETY: the caller's promise 1; this value ends with the call.
+        let consumer = unsafe { Self::from_cuda_stream(self.device(), stream) }?;
+        if !self.is_surely_idle() {
+            consumer.barrier(&[self.barrier(&[])?])?;
+        }
+        Ok(())
+    }
+
+    /// What is submitted to this queue from now on starts after all that was submitted to a CUDA stream of the device. Does not wait.
+    ///
+    /// # Safety
+    /// 1. As for [`order_cuda_stream`](Self::order_cuda_stream).
+    ///
+    /// # Errors
+    /// As [`from_cuda_stream`](Self::from_cuda_stream).
+    pub unsafe fn order_after_cuda_stream(&self, stream: usize) -> Result<()> {
+        // SAFETY: the caller's promise 1; this value ends with the call.
+        let producer = unsafe { Self::from_cuda_stream(self.device(), stream) }?;
+        self.barrier(&[producer.barrier(&[])?])?;
+        Ok(())
     }
 
     /// The handle for code that may submit by other means than this value.

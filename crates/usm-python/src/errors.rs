@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyBufferError, PyException, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyOverflowError,
-    PyTypeError, PyValueError, PyZeroDivisionError,
+    PyAttributeError, PyBufferError, PyException, PyIndexError, PyKeyboardInterrupt, PyMemoryError,
+    PyOverflowError, PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use usm_array::dlpack::DlpackError;
@@ -224,4 +224,9 @@ pub(crate) fn reworded(py: Python<'_>, error: PyErr, text: impl FnOnce(&str) -> 
         false => error.is_instance_of::<PyValueError>(py).then(|| PyValueError::new_err(text)),
     };
     make(text(&error.value(py).to_string())).unwrap_or(error)
+}
+
+/// The attribute that memory of other devices does not have, so that `hasattr` says so.
+pub(crate) fn no_cuda() -> PyErr {
+    PyAttributeError::new_err("__cuda_array_interface__: only memory of CUDA devices has it")
 }

@@ -16,7 +16,7 @@ use crate::sycl::runtime;
 ///
 /// >>> import usm
 /// >>> [backend["name"] for backend in usm.backends()]
-/// ['sycl', 'host']
+/// ['sycl', 'cuda', 'host']
 #[pyfunction]
 pub(crate) fn backends(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let runtime = runtime::get(py)?;

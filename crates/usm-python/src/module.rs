@@ -46,6 +46,8 @@ pub mod _usm {
     #[pymodule_export]
     use crate::objects::{Memory, PyDevice, UsmNdarray};
     #[pymodule_export]
+    use crate::queue::from_cuda_stream;
+    #[pymodule_export]
     use crate::selection::{
         get_device_cached_queue, get_devices, get_platforms, lsplatform, select_accelerator_device,
         select_cpu_device, select_default_device, select_device_with_aspects, select_gpu_device,

@@ -48,6 +48,12 @@ def device_of(backend: str) -> usm.SyclDevice:
     raise AssertionError("unreachable")
 
 
+def sycl_objects(queue: usm.SyclQueue) -> None:
+    """Skips a test of SYCL objects on a queue that is none."""
+    if queue.backend.name == "cuda" and queue.native_stream is not None:
+        pytest.skip("queues of the CUDA backend are streams, no objects of SYCL")
+
+
 def parts_of(device: usm.SyclDevice) -> list[usm.SyclDevice]:
     """Sub-devices of one compute unit each; no device but a processor of several units has to have such."""
     try:

@@ -15,8 +15,14 @@ pub struct DLDataTypeCode(pub u8);
 impl DLDeviceType {
     /// Memory that host code can touch
     pub const CPU: Self = Self(1);
+    /// Device memory of a GPU under CUDA
+    pub const CUDA: Self = Self(2);
+    /// Host memory that CUDA has pinned
+    pub const CUDA_HOST: Self = Self(3);
     /// Device memory of the host backend, in the default context of a root device
     pub const EXT_DEV: Self = Self(12);
+    /// Managed memory of CUDA
+    pub const CUDA_MANAGED: Self = Self(13);
     /// USM in the default context of a platform, on a root device
     pub const ONE_API: Self = Self(14);
 }

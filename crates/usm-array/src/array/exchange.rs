@@ -5,7 +5,9 @@ use usm_memory::UsmBuffer;
 use super::UsmArray;
 use super::construct::address_of;
 use crate::error::{Error, Result};
-use crate::interface::{InterfaceRef, UsmArrayInterface, ValidInterface};
+use crate::interface::{
+    CUDA_INTERFACE_VERSION, CudaArrayInterface, InterfaceRef, UsmArrayInterface, ValidInterface,
+};
 
 impl UsmArray {
     /// An array over imported memory.
@@ -93,6 +95,44 @@ impl UsmArray {
             strides: (!self.is_c_contiguous()).then(|| self.strides()),
             offset: self.published_offset(),
         })
+    }
+
+    /// The entries of `__cuda_array_interface__`, or `None` for memory of other devices than CUDA's.
+    ///
+    /// The stream is that of the array's queue. Memory of a SYCL runtime names none: work of others on it is waited for. Consumers may
+    /// use the memory, so from now on access to it waits for the queue first ([`UsmBuffer::publish`]).
+    ///
+    /// # Errors
+    /// - [`Error::Memory`]: the memory is borrowed for writing, or work on it failed
+    pub fn cuda_interface(&self) -> Result<Option<CudaArrayInterface>> {
+        // SYCL devices of CUDA use the same context of the GPU as CUDA's libraries.
+        if self.device().info().backend_name != "cuda" {
+            return Ok(None);
+        }
+        self.buffer.publish()?;
+        let range = self.byte_range();
+        let stream = self.queue().native_stream();
+        match stream {
+            Some(_) => self.buffer.check_unwritten(range)?,
+            None => drop(self.buffer.read_range(range)?),
+        }
+        let itemsize_bytes = self.dtype.itemsize_bytes();
+        let typestr = match itemsize_bytes {
+            1 => self.dtype.typestr().to_owned(),
+            _ => self.dtype.typestr().replace('|', "<"),
+        };
+        // By A1 the strides in bytes fit, as no machine counts further than 64 bits.
+        let in_bytes = |&stride: &isize| stride as i64 * itemsize_bytes as i64;
+        let strides = (!self.is_c_contiguous()).then(|| self.strides().iter().map(in_bytes).collect());
+        Ok(Some(CudaArrayInterface {
+            shape: self.shape().iter().map(|&size| size as i64).collect(),
+            typestr,
+            address: if self.is_empty() { 0 } else { self.address() as u64 },
+            read_only: !self.is_writable(),
+            strides_bytes: strides,
+            version: CUDA_INTERFACE_VERSION,
+            stream: stream.map(|stream| stream as u64),
+        }))
     }
 }
 

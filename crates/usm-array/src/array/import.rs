@@ -3,12 +3,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use usm_memory::usm_core::Queue;
+use usm_memory::usm_core::{BackendId, Device, Queue, Runtime, UsmKind};
 use usm_memory::{UsmBuffer, pointer_info};
 
 use super::UsmArray;
 use crate::error::{Error, Result};
-use crate::interface::ValidInterface;
+use crate::interface::{CudaArrayInterface, ValidInterface};
 
 impl UsmArray {
     /// An array over external memory that `owner` keeps alive, as its interface describes it.
@@ -40,5 +40,72 @@ impl UsmArray {
         // SAFETY: the caller's promises 1 and 3 are the same, and promise 2 covers the bytes from the published address on.
         let buffer = unsafe { UsmBuffer::borrow(queue, start, len_bytes, !valid.is_read_only(), owner) };
         Self::from_interface(valid, buffer.map_err(Error::NotImportable)?)
+    }
+
+    /// An array over external CUDA memory that `owner` keeps alive, as its interface describes it: on the default queue of the device
+    /// that the driver names, after the work of the stream. Without elements the array is new.
+    ///
+    /// # Safety
+    /// 1. Those of [`UsmArray::import`].
+    /// 2. The stream, if there is one, is live.
+    ///
+    /// # Errors
+    /// - [`Error::Interface`]: entries that cannot be trusted
+    /// - [`Error::NotCuda`]: no device of the CUDA driver has the memory
+    /// - [`Error::Memory`]: the stream is not of that device, or the runtime failed
+    /// - those of [`UsmArray::import`]
+    pub unsafe fn import_cuda(
+        interface: &CudaArrayInterface,
+        runtime: &Runtime,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Self> {
+        let valid = interface.elements()?.validate()?;
+        let stream = interface.checked_stream()?;
+        let start = valid.span().start_address;
+        let devices = runtime.devices();
+        let mut cuda = devices.iter().filter(|device| device.backend_id() == BackendId::Cuda);
+        let is_empty = valid.layout().size() == 0;
+        let has_it = |device: &&Device| {
+            // The devices of a driver answer for pinned memory of each other, but only one has it.
+            let context = device.default_context().ok();
+            let owner = context.and_then(|context| context.pointer_device(start).ok().flatten());
+            is_empty || owner.as_ref() == Some(*device)
+        };
+        let device = cuda.find(has_it).ok_or(Error::NotCuda { address: start })?;
+        let queue = runtime.default_queue(device).map_err(usm_memory::Error::from)?;
+        if is_empty {
+            let array = Self::empty(&queue, UsmKind::Device, valid.layout().shape(), valid.dtype())?;
+            return Ok(if valid.is_read_only() { array.read_only() } else { array });
+        }
+        // SAFETY: the caller's promise 1.
+        let array = unsafe { Self::import(&valid, &queue, owner) }?;
+        if let Some(stream) = stream {
+            // SAFETY: the caller's promise 2.
+            unsafe { queue.order_after_cuda_stream(stream) }.map_err(usm_memory::Error::from)?;
+        }
+        Ok(array)
+    }
+
+    /// The same memory in the context of another backend that works on the same GPU: a SYCL runtime and the CUDA driver share its
+    /// context. `None` for other queues.
+    pub(crate) fn shared_with(&self, queue: &Queue) -> Result<Option<Self>> {
+        let is_cuda = |queue: &Queue| queue.device().info().backend_name == "cuda";
+        let start = self.buffer().address();
+        let is_there = || {
+            let owner = queue.context().pointer_device(start);
+            owner.is_ok_and(|owner| owner.as_ref() == Some(queue.device()))
+        };
+        let is_other = queue.backend_id() != self.queue().backend_id();
+        if !(is_other && is_cuda(queue) && is_cuda(self.queue()) && is_there()) {
+            return Ok(None);
+        }
+        // Neither backend orders its work after that of the other.
+        self.queue().wait().map_err(usm_memory::Error::from)?;
+        self.buffer().publish()?;
+        let (len_bytes, owner) = (self.buffer().len_bytes(), Arc::new(self.buffer().clone()));
+        // SAFETY: 1. the owner is the buffer itself, 2. whose bytes belong to one allocation; 3. one table has the guards of both.
+        let shared = unsafe { UsmBuffer::borrow(queue, start, len_bytes, self.is_writable(), owner) };
+        let shared = shared.map_err(Error::NotImportable)?;
+        Self::from_parts(shared, self.dtype(), self.layout().clone(), self.origin).map(Some)
     }
 }

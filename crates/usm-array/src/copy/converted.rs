@@ -100,6 +100,12 @@ impl UsmArray {
         if self.is_as(wanted) {
             return Ok(self.clone());
         }
+        if wanted.copy != CopyMode::Always
+            && let Some(queue) = wanted.queue
+            && let Some(shared) = self.shared_with(queue)?
+        {
+            return shared.converted(wanted);
+        }
         let dtype = wanted.dtype.unwrap_or(self.dtype());
         if wanted.copy == CopyMode::Never {
             return Err(match self.reason_to_move(wanted) {

@@ -1,6 +1,6 @@
 //! Which device an array is on, in the numbers of DLPack
 
-use usm_memory::usm_core::{BackendId, Device, Runtime};
+use usm_memory::usm_core::{BackendId, Device, Runtime, UsmKind};
 
 use crate::abi::{DLDevice, DLDeviceType};
 use crate::array::UsmArray;
@@ -9,7 +9,8 @@ use crate::error::{DlpackError, Error, Result};
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
 
-/// The backend whose root devices a kind of device numbers: their places in the list of the runtime are their numbers.
+/// The backend whose root devices a kind of device numbers: their places in the list of the runtime are their numbers, and those of
+/// CUDA have the numbers of their driver.
 ///
 /// DLPack has no kind for the host backend, whose device memory no other library can use. kDLExtDev is the one for what a program
 /// adds.
@@ -17,7 +18,27 @@ fn backend_of(kind: DLDeviceType) -> Option<BackendId> {
     match kind {
         DLDeviceType::ONE_API => Some(BackendId::Sycl),
         DLDeviceType::EXT_DEV => Some(BackendId::Host),
+        DLDeviceType::CUDA | DLDeviceType::CUDA_HOST | DLDeviceType::CUDA_MANAGED => Some(BackendId::Cuda),
         _ => None,
+    }
+}
+
+/// The kind of new memory for a kind of device.
+pub(super) fn kind_for(kind: DLDeviceType) -> UsmKind {
+    match kind {
+        DLDeviceType::CPU | DLDeviceType::CUDA_HOST => UsmKind::Host,
+        DLDeviceType::CUDA_MANAGED => UsmKind::Shared,
+        _ => UsmKind::Device,
+    }
+}
+
+/// Whether memory of that kind can be handed to, or come from, that kind of device. CUDA alone has a kind of device for each kind of
+/// memory; its GPUs take managed memory as their own, too.
+pub(super) fn takes(device_type: DLDeviceType, kind: UsmKind) -> bool {
+    match device_type {
+        DLDeviceType::CUDA => kind != UsmKind::Host,
+        DLDeviceType::CUDA_HOST | DLDeviceType::CUDA_MANAGED => kind == kind_for(device_type),
+        _ => true,
     }
 }
 
@@ -26,7 +47,7 @@ fn root_devices(runtime: &Runtime, backend: BackendId) -> impl Iterator<Item = D
 }
 
 /// The device that a number of kDLOneAPI stands for, its place among the root devices of the SYCL runtime, or one of kDLExtDev, its
-/// place among those of the host backend.
+/// place among those of the host backend, or one of kDLCUDA, kDLCUDAHost and kDLCUDAManaged, its number in the CUDA driver.
 ///
 /// # Errors
 /// - [`Error::Dlpack`] with [`DlpackError::DeviceType`]: another kind of device; [`DlpackError::DeviceId`]: there are not so many
@@ -34,12 +55,17 @@ pub fn device_with_number(runtime: &Runtime, wanted: DLDevice) -> Result<Device>
     let backend =
         backend_of(wanted.device_type).ok_or(DlpackError::DeviceType { found: wanted.device_type })?;
     let index = usize::try_from(wanted.device_id).ok();
-    index
-        .and_then(|index| root_devices(runtime, backend).nth(index))
-        .ok_or_else(|| DlpackError::device_id(wanted, root_devices(runtime, backend).count()).into())
+    let found = match backend {
+        BackendId::Cuda => {
+            root_devices(runtime, backend).find(|device| device.info().cuda_ordinal == Some(wanted.device_id))
+        }
+        _ => index.and_then(|index| root_devices(runtime, backend).nth(index)),
+    };
+    found.ok_or_else(|| DlpackError::device_id(wanted, root_devices(runtime, backend).count()).into())
 }
 
-/// The number of a root device: of kDLOneAPI for one of the SYCL runtime, of kDLExtDev for one of the host backend.
+/// The number of a root device: of kDLOneAPI for one of the SYCL runtime, of kDLExtDev for one of the host backend, of kDLCUDA for one
+/// of the CUDA backend.
 ///
 /// ```
 /// use usm_array::dlpack::{DLDevice, DLDeviceType, number_of_device};
@@ -54,6 +80,10 @@ pub fn number_of_device(runtime: &Runtime, device: &Device) -> Option<DLDevice> 
     let device_type = match device.backend_id() {
         BackendId::Sycl => DLDeviceType::ONE_API,
         BackendId::Host => DLDeviceType::EXT_DEV,
+        BackendId::Cuda => {
+            let device_type = DLDeviceType::CUDA;
+            return device.info().cuda_ordinal.map(|device_id| DLDevice { device_type, device_id });
+        }
         _ => return None,
     };
     let index = root_devices(runtime, device.backend_id()).position(|root| root == *device)?;
@@ -64,7 +94,8 @@ pub fn number_of_device(runtime: &Runtime, device: &Device) -> Option<DLDevice> 
 impl UsmArray {
     /// The DLPack device of this array. SYCL memory in the default context of its platform is on kDLOneAPI, with the
     /// place of the device among the root devices of the SYCL runtime. Other memory that host code can touch is on kDLCPU 0.
-    /// Device memory of the host backend is on kDLExtDev, which other libraries refuse.
+    /// Device memory of the host backend is on kDLExtDev, which other libraries refuse. Memory of the CUDA backend is on kDLCUDA,
+    /// kDLCUDAHost or kDLCUDAManaged, by its kind, with the number that the GPU has in the driver.
     ///
     /// # Errors
     /// - [`Error::Dlpack`] with [`DlpackError::NoDevice`]: device memory of another context or of a sub-device
@@ -97,6 +128,14 @@ impl UsmArray {
         if default.context() != self.context() {
             return refused("not in the default context");
         }
-        Ok(number)
+        Ok(match (number.device_type, self.kind()) {
+            (DLDeviceType::CUDA, UsmKind::Host) => {
+                DLDevice { device_type: DLDeviceType::CUDA_HOST, ..number }
+            }
+            (DLDeviceType::CUDA, UsmKind::Shared) => {
+                DLDevice { device_type: DLDeviceType::CUDA_MANAGED, ..number }
+            }
+            _ => number,
+        })
     }
 }

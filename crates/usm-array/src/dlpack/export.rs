@@ -5,9 +5,9 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
-use usm_memory::usm_core::{Runtime, UsmKind};
+use usm_memory::usm_core::{Queue, Runtime, UsmKind};
 
-use super::device::{CPU, device_with_number};
+use super::device::{CPU, device_with_number, kind_for, takes};
 use super::managed::{ManagedTensor, RawTensor};
 use crate::abi::{
     DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_IS_COPIED,
@@ -59,13 +59,14 @@ struct Exported<T> {
     managed: T,
     shape: Axes<i64>,
     strides: Axes<i64>,
-    _array: UsmArray,
+    array: UsmArray,
+    is_cuda: bool,
 }
 
 impl UsmArray {
     /// The array as a tensor that keeps its memory alive.
     ///
-    /// A kDLOneAPI or kDLExtDev tensor shares the memory of the array. Host and shared memory goes to kDLCPU without a copy
+    /// A kDLOneAPI, kDLExtDev or CUDA tensor shares the memory of the array. Host and shared memory goes to kDLCPU without a copy
     /// too, after work that others have submitted to the queue is complete; device memory is copied to host memory. `data` is the
     /// address of the lowest element, and `byte_offset` leads to index zero: it is 0 without negative strides. Without elements
     /// `data` is null on kDLCPU, and elsewhere an address of the allocation, which identifies its kind. Strides
@@ -133,6 +134,15 @@ impl UsmArray {
         Ok(self.buffer().publish()?)
     }
 
+    /// Lets the memory be used again after what CUDA's legacy default stream has to do, on which most libraries work: they delete a
+    /// tensor that their kernels still use. Another stream may be gone by now, so its users keep the tensor until it is idle.
+    fn release_after_default_stream(&self) {
+        // SAFETY: the default stream is always there, and the queue ends here.
+        let stream = unsafe { Queue::from_cuda_stream(self.device(), 0) };
+        // On a lost device nothing runs any more.
+        let _ = stream.map(|stream| self.buffer().release_on(&stream));
+    }
+
     /// The copy that kDLCPU needs, if any.
     fn copy_for_cpu(&self, device: DLDevice, options: &DlpackExport<'_>) -> Result<Option<Self>> {
         if device != CPU {
@@ -154,14 +164,17 @@ impl UsmArray {
         let target = device_with_number(options.runtime, device)?;
         let is_there = match self.numbered_device(options.runtime) {
             Err(error) if options.copy == CopyMode::Never => return Err(error),
-            found => found.is_ok_and(|found| found == device),
+            // Kinds of devices of one backend differ by the kind of memory.
+            found => found.is_ok() && target == *self.device() && takes(device.device_type, self.kind()),
         };
         if is_there && options.copy != CopyMode::Always {
             return Ok(None);
         }
         self.check_copy(device, options)?;
         let queue = options.runtime.default_queue(&target)?;
-        Ok(Some(self.copy_to(&queue, self.kind())?))
+        let kind =
+            if takes(device.device_type, self.kind()) { self.kind() } else { kind_for(device.device_type) };
+        Ok(Some(self.copy_to(&queue, kind)?))
     }
 
     fn check_copy(&self, wanted: DLDevice, options: &DlpackExport<'_>) -> Result<()> {
@@ -201,8 +214,9 @@ impl UsmArray {
     fn tensor(&self, device: DLDevice, form: TensorForm, flags: u64) -> ManagedTensor {
         // Shape and strides lead into the struct itself, so they come when it is in its place.
         let dl_tensor = self.bare_tensor(device);
+        let is_cuda = matches!(device.device_type, DLDeviceType::CUDA | DLDeviceType::CUDA_MANAGED);
         let raw = match form {
-            TensorForm::Versioned => RawTensor::Versioned(place(self, |shape, strides| {
+            TensorForm::Versioned => RawTensor::Versioned(place(self, is_cuda, |shape, strides| {
                 let dl_tensor = DLTensor { shape, strides, ..dl_tensor };
                 let deleter = Some(delete::<DLManagedTensorVersioned> as _);
                 DLManagedTensorVersioned {
@@ -213,7 +227,7 @@ impl UsmArray {
                     dl_tensor,
                 }
             })),
-            TensorForm::Legacy => RawTensor::Legacy(place(self, |shape, strides| {
+            TensorForm::Legacy => RawTensor::Legacy(place(self, is_cuda, |shape, strides| {
                 let dl_tensor = DLTensor { shape, strides, ..dl_tensor };
                 let deleter = Some(delete::<DLManagedTensor> as _);
                 DLManagedTensor { dl_tensor, manager_ctx: ptr::null_mut(), deleter }
@@ -226,13 +240,13 @@ impl UsmArray {
 }
 
 /// Puts an array and the struct that `managed` makes for the places of its shape and strides on the heap.
-fn place<T>(array: &UsmArray, managed: impl Fn(*mut i64, *mut i64) -> T) -> NonNull<T> {
+fn place<T>(array: &UsmArray, is_cuda: bool, managed: impl Fn(*mut i64, *mut i64) -> T) -> NonNull<T> {
     // Sizes and strides fit by the invariants of layouts.
     let shape = array.shape().iter().map(|&n| n as i64).collect();
     let strides = array.strides().iter().map(|&stride| stride as i64).collect();
     let managed_without_axes = managed(ptr::null_mut(), ptr::null_mut());
     let exported =
-        Box::new(Exported { managed: managed_without_axes, shape, strides, _array: array.clone() });
+        Box::new(Exported { managed: managed_without_axes, shape, strides, array: array.clone(), is_cuda });
     let exported = NonNull::from(Box::leak(exported));
     // SAFETY: leaked just now, and no other code has the pointer.
     let inside = unsafe { &mut *exported.as_ptr() };
@@ -251,7 +265,13 @@ unsafe extern "C" fn delete<T>(managed: *mut T) {
     // SAFETY: promise 1: a leaked box of this type, whose first field `managed` is.
     let exported = unsafe { Box::from_raw(managed.cast::<Exported<T>>()) };
     // An external owner of borrowed memory may end with it, and could panic.
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(exported))) {
+    let end = || {
+        if exported.is_cuda {
+            exported.array.release_after_default_stream();
+        }
+        drop(exported);
+    };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(end)) {
         mem::forget(payload);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use usm_memory::usm_core::{Queue, Runtime, UsmKind};
+use usm_memory::usm_core::{BackendId, Queue, Runtime, UsmKind};
 
 use super::describe::{Described, describe};
-use super::device::{CPU, device_with_number};
+use super::device::{CPU, device_with_number, takes};
 use super::managed::ManagedTensor;
 use crate::abi::{DLDeviceType, DLTensor};
 use crate::array::UsmArray;
@@ -36,7 +36,7 @@ impl Default for DlpackImport<'_> {
 impl UsmArray {
     /// An array over the memory of a tensor, which is kept until the last array over it is gone.
     ///
-    /// A kDLOneAPI or kDLExtDev tensor is borrowed in the default context of its device, and so is a kDLCPU tensor whose memory the
+    /// A tensor of kDLOneAPI, kDLExtDev or CUDA is borrowed in the default context of its device, and so is a kDLCPU tensor whose memory the
     /// runtime knows as USM of any of its devices. Other host memory is no USM: its elements are copied into memory of
     /// `options.kind`. A queue of another context needs a copy too. Without elements the array is new,
     /// of the kind that the context knows `data` as, or else of `options.kind`. The array is read-only if the tensor
@@ -105,10 +105,21 @@ fn queue_of_memory(
     options: &DlpackImport<'_>,
 ) -> Result<Option<Queue>> {
     let default = |device| options.runtime.default_queue(device);
+    let address = valid.span().start_address;
+    let knows = |queue: &Queue| queue.context().pointer_info(address).is_some();
+    let device_type = tensor.device.device_type;
     if tensor.device != CPU {
-        return Ok(Some(default(&device_with_number(options.runtime, tensor.device)?)?));
+        let queue = default(&device_with_number(options.runtime, tensor.device)?)?;
+        let kind = queue.context().pointer_info(address).map(|info| info.kind);
+        return match kind.filter(|&kind| !takes(device_type, kind)) {
+            Some(kind) => Err(DlpackError::Kind { device_type, kind, address }.into()),
+            // The queue of a SYCL runtime may be on the same GPU.
+            None if queue.backend_id() == BackendId::Cuda && options.queue.is_some_and(knows) => {
+                Ok(options.queue.cloned())
+            }
+            None => Ok(Some(queue)),
+        };
     }
-    let knows = |queue: &Queue| queue.context().pointer_info(valid.span().start_address).is_some();
     if let Some(queue) = options.queue.filter(|queue| knows(queue)) {
         return Ok(Some(queue.clone()));
     }
@@ -125,7 +136,7 @@ fn queue_of_memory(
     for device in others {
         let Ok(context) = device.default_context() else { continue };
         // Devices of one platform share the default context.
-        let owner = context.pointer_device(valid.span().start_address)?;
+        let owner = context.pointer_device(address)?;
         if let Some(owner) = owner {
             return default(&owner).map(Some).map_err(Into::into);
         }

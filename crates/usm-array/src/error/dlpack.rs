@@ -18,7 +18,8 @@ pub enum DlpackError {
     },
     /// A kind of device whose memory is no USM.
     #[error(
-        "device_type: found {found}, allowed are kDLCPU (1), kDLOneAPI (14) and, for the host backend, kDLExtDev (12)"
+        "device_type: found {found}, allowed are kDLCPU (1), kDLCUDA (2), kDLCUDAHost (3), kDLCUDAManaged (13), kDLOneAPI (14) and, \
+         for the host backend, kDLExtDev (12)"
     )]
     DeviceType {
         /// The kind of device
@@ -88,6 +89,16 @@ pub enum DlpackError {
         /// The offset
         found: u64,
         /// The address it counts from
+        address: usize,
+    },
+    /// CUDA memory of another kind than the device type says.
+    #[error("data: found {kind} memory at {address:#x}, which {device_type} does not stand for")]
+    Kind {
+        /// Kind of the device
+        device_type: DLDeviceType,
+        /// Kind of the memory, as the driver knows it
+        kind: UsmKind,
+        /// The address
         address: usize,
     },
     /// Host memory that no runtime knows as USM, where a copy is forbidden.

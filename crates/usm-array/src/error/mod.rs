@@ -52,6 +52,14 @@ pub enum Error {
     /// Memory to import that differs from its interface.
     #[error("data: {0}")]
     NotImportable(#[source] usm_memory::Error),
+    /// An address that no device of the CUDA driver has memory at.
+    #[error(
+        "data: found address {address:#x}, allowed is live memory of a CUDA device that this process sees"
+    )]
+    NotCuda {
+        /// The address
+        address: usize,
+    },
     /// A value of a kind that the element type does not hold.
     #[error("cannot store {found} in elements of {dtype}")]
     ScalarKind {

@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::dtype::DtypeError;
 use crate::layout::MAX_NDIM;
 
-/// An entry of `__sycl_usm_array_interface__` that cannot be trusted.
+/// An entry of `__sycl_usm_array_interface__`, or of `__cuda_array_interface__`, that cannot be trusted.
 ///
 /// The message starts with the name of the key, then says what was found and what is allowed.
 #[derive(Clone, PartialEq, Eq, Error)]
@@ -16,6 +16,30 @@ pub enum InterfaceError {
     Version {
         /// The version
         found: i64,
+    },
+    /// A version of `__cuda_array_interface__` without the keys that matter.
+    #[error("version: found {found}, allowed are 2, 3 and later ones")]
+    CudaVersion {
+        /// The version
+        found: i64,
+    },
+    /// A stride of `__cuda_array_interface__` that ends between two elements.
+    #[error(
+        "strides: found {found} bytes along axis {axis}, allowed are multiples of the {itemsize_bytes} bytes of an element"
+    )]
+    StrideBytes {
+        /// The axis, counted from 0
+        axis: usize,
+        /// Its stride in bytes
+        found: i64,
+        /// Bytes of one element
+        itemsize_bytes: usize,
+    },
+    /// A number that stands for no stream.
+    #[error("stream: found {found}, allowed are None, 1, 2 and the handle of a stream")]
+    Stream {
+        /// The number
+        found: u64,
     },
     /// An element type that is not supported.
     #[error("typestr: {0}")]

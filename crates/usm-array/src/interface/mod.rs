@@ -3,11 +3,14 @@
 //! | file | job |
 //! |---|---|
 //! | `validate.rs` | every check on the numbers, before any of them is trusted |
+//! | `cuda.rs` | the numbers of `__cuda_array_interface__` |
 //! | `error.rs` | the refusals, each starting with the key it is about |
 
+mod cuda;
 mod error;
 mod validate;
 
+pub use cuda::{CUDA_INTERFACE_VERSION, CudaArrayInterface};
 pub use error::InterfaceError;
 pub use validate::{ByteSpan, VERSION, ValidInterface};
 

@@ -69,6 +69,9 @@ pub struct DeviceInfo {
     pub device_type: DeviceType,
     /// Third part of the filter string: position among the root devices of that backend and type. Sub-devices have none.
     pub number: Option<usize>,
+    /// The number of the device in the CUDA driver, which CUDA's libraries use. It differs from `number` where devices of another
+    /// backend come first. `None` outside of the CUDA backend.
+    pub cuda_ordinal: Option<i32>,
     /// The capabilities of the device.
     pub aspects: Aspects,
     /// Largest single allocation, in bytes.
@@ -125,6 +128,7 @@ impl DeviceInfo {
             backend_name,
             device_type,
             number,
+            cuda_ordinal: None,
             aspects: Aspects::empty(),
             max_alloc_bytes: 0,
             global_mem_bytes: 0,

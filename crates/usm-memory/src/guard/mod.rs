@@ -201,6 +201,17 @@ impl UsmBuffer {
         self.write_range_after(range, &[])
     }
 
+    /// Checks that nobody writes a byte range at the moment. Waits for nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it.
+    pub fn check_unwritten(&self, range: Range<usize>) -> Result<()> {
+        let range = self.in_block(range)?;
+        let id = borrows().acquire(addresses(self.block(), &range), false, &[])?;
+        BORROWS.release(id);
+        Ok(())
+    }
+
     /// For operations that are ordered `after` those which hold these borrows.
     pub(crate) fn read_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<ReadGuard> {
         let range = self.in_block(range)?;

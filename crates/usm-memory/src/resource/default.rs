@@ -217,7 +217,9 @@ pub fn use_process_pool(on: bool) -> bool {
 #[inline]
 pub(super) fn pool_for(queue: &Queue) -> Option<&'static PoolResource> {
     let made = made();
-    (made.is_on.load(Ordering::Acquire) && queue.context().is_permanent()).then_some(&made.pool)
+    // A pool keeps the queues of its memory for ever.
+    let is_kept = queue.context().is_permanent() && !queue.is_external_stream();
+    (made.is_on.load(Ordering::Acquire) && is_kept).then_some(&made.pool)
 }
 
 /// The slabs of the pool, and the buffers in them.

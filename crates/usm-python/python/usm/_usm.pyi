@@ -1,7 +1,7 @@
 """Types of the native module. Import the names from `usm`, `usm.memory` and `usm.tensor`."""
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import EllipsisType, ModuleType
 from typing import (
@@ -88,6 +88,7 @@ __all__ = [
     "finfo",
     "finfo_object",
     "flip",
+    "from_cuda_stream",
     "from_dlpack",
     "from_numpy",
     "full",
@@ -239,10 +240,34 @@ class _HasDlpack(Protocol):
     def __dlpack_device__(self) -> tuple[Any, int]: ...
 
 @type_check_only
+class _HasCudaInterface(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> Mapping[str, Any]: ...
+
+# Streams of cuda.core and CuPy 14, of PyTorch, of CuPy.
+@type_check_only
+class _HasCudaStream(Protocol):
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+@type_check_only
+class _HasHandle(Protocol):
+    @property
+    def cuda_stream(self) -> int: ...
+
+@type_check_only
+class _HasPointer(Protocol):
+    @property
+    def ptr(self) -> int: ...
+
+_HasStream: TypeAlias = _HasCudaStream | _HasHandle | _HasPointer
+
+@type_check_only
 class _HasArray(Protocol):
     def __array__(self) -> Any: ...
 
-_ArrayLike: TypeAlias = _Scalar | _HasInterface | Buffer | _HasDlpack | _HasArray | range | Sequence[_ArrayLike]
+_ArrayLike: TypeAlias = (
+    _Scalar | _HasInterface | Buffer | _HasDlpack | _HasCudaInterface | _HasArray | range | Sequence[_ArrayLike]
+)
 
 _Events: TypeAlias = Sequence[SyclEvent | _HasWait]
 _Operand: TypeAlias = _HasInterface | Buffer
@@ -261,11 +286,21 @@ class _MemoryInterface(TypedDict):
     strides: tuple[int, ...] | None
     typestr: str
     version: int
-    syclobj: SyclQueue
+    # The filter string of CUDA memory, which has no object of SYCL.
+    syclobj: SyclQueue | str
 
 @type_check_only
 class _ArrayInterface(_MemoryInterface):
     offset: int
+
+@type_check_only
+class _CudaInterface(TypedDict):
+    shape: tuple[int, ...]
+    typestr: str
+    data: tuple[int, bool]
+    strides: tuple[int, ...] | None
+    stream: int | None
+    version: int
 
 @type_check_only
 class _Backend(TypedDict):
@@ -579,6 +614,11 @@ class SyclQueue:
     def has_enable_profiling(self) -> bool: ...
     @property
     def __name__(self) -> str: ...
+    # None outside of CUDA, where the next one is no attribute.
+    @property
+    def native_stream(self) -> int | None: ...
+    @property
+    def __cuda_stream__(self) -> Callable[[], tuple[int, int]]: ...
     def get_sycl_device(self) -> SyclDevice: ...
     def get_sycl_context(self) -> SyclContext: ...
     def print_device_info(self) -> None: ...
@@ -631,6 +671,7 @@ class SyclEvent:
 def _c_api() -> CapsuleType: ...
 def get_platforms() -> list[SyclPlatform]: ...
 def get_devices(backend: _Backends = "all", device_type: _DeviceType = "all") -> list[SyclDevice]: ...
+def from_cuda_stream(stream: SupportsIndex | _HasStream, device: _DeviceLike | None = None) -> SyclQueue: ...
 def get_device_cached_queue(key: _DeviceLike | tuple[SyclContext, SyclDevice]) -> SyclQueue: ...
 def lsplatform(verbosity: int = 0) -> None: ...
 def select_default_device() -> SyclDevice: ...
@@ -666,6 +707,8 @@ class _Memory:
     def reference_obj(self) -> Any: ...
     @property
     def __sycl_usm_array_interface__(self) -> _MemoryInterface: ...
+    @property
+    def __cuda_array_interface__(self) -> _CudaInterface: ...
     @property
     def _queue(self) -> SyclQueue: ...
     @property
@@ -910,13 +953,15 @@ class usm_ndarray:
     @property
     def __sycl_usm_array_interface__(self) -> _ArrayInterface: ...
     @property
+    def __cuda_array_interface__(self) -> _CudaInterface: ...
+    @property
     def __usm_ndarray__(self) -> Any: ...
     # Raises always.
     def __array__(self, _dtype: Any = None, *, copy: bool | None = None) -> Never: ...
     def __dlpack__(
         self,
         *,
-        stream: _SyclObject | None = None,
+        stream: _SyclObject | SupportsIndex | None = None,
         max_version: tuple[SupportsIndex, SupportsIndex] | None = None,
         dl_device: tuple[SupportsIndex, SupportsIndex] | None = None,
         copy: bool | None = None,

@@ -7,6 +7,7 @@ use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, INTERFACE_VERSION, InterfaceRef, UsmArray};
 
+use super::import::CUDA_GPU;
 use crate::errors::OrRaise;
 use crate::sycl::queue_object;
 
@@ -38,7 +39,16 @@ fn entries<'py>(py: Python<'py>, found: &InterfaceRef<'_>, queue: &Queue) -> PyR
     dict.set_item(intern!(py, "data"), (found.address, found.read_only))?;
     dict.set_item(intern!(py, "shape"), PyTuple::new(py, found.shape)?)?;
     dict.set_item(intern!(py, "typestr"), typestr(py, found.dtype))?;
-    dict.set_item(intern!(py, "syclobj"), queue_object(py, queue)?)?;
+    match queue.device().info().cuda_ordinal {
+        // There is no object of SYCL. A SYCL runtime numbers the devices of CUDA like the driver.
+        Some(ordinal) => {
+            if !queue.is_surely_idle() {
+                py.detach(|| queue.wait()).or_raise()?;
+            }
+            dict.set_item(intern!(py, "syclobj"), format!("{CUDA_GPU}{ordinal}"))?;
+        }
+        None => dict.set_item(intern!(py, "syclobj"), queue_object(py, queue)?)?,
+    }
     Ok(dict)
 }
 

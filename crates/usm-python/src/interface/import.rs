@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
+use usm_array::dlpack::{DLDevice, DLDeviceType, device_with_number};
+use usm_array::usm_core::Queue;
 use usm_array::usm_memory::{Ownership, UsmBuffer};
 use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
 
@@ -14,10 +16,10 @@ use super::keys;
 use crate::buffer_import::HostBuffer;
 use crate::builtin::is_builtin;
 use crate::called;
-use crate::errors::{ToPyErr, type_name};
+use crate::errors::{OrRaise, ToPyErr, type_name};
 use crate::imported;
 use crate::objects::{Memory, UsmNdarray};
-use crate::sycl::{queue_for, queue_or_context};
+use crate::sycl::{QueueOrContext, queue_for, queue_or_context, runtime};
 
 /// What keeps imported memory alive: the producer, and its buffer where the address came from that.
 ///
@@ -28,6 +30,13 @@ pub(crate) struct Producer {
     /// There until the end.
     pub(crate) object: Option<Py<PyAny>>,
     _buffer: Option<HostBuffer>,
+}
+
+impl Producer {
+    /// The object alone.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> Self {
+        Self { object: Some(object.clone().unbind()), _buffer: None }
+    }
 }
 
 impl Drop for Producer {
@@ -105,6 +114,9 @@ pub(crate) fn array_if_usm<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<
 
 pub(crate) const INTERFACE: &str = "__sycl_usm_array_interface__";
 
+/// Filter strings of CUDA devices before the number.
+pub(super) const CUDA_GPU: &str = "cuda:gpu:";
+
 /// The object's interface, or `None` when it has none.
 fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
     if is_builtin(object) {
@@ -136,13 +148,32 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
         check_span(&valid, buffer)?;
     }
     let start = valid.span().start_address;
-    let queue = queue_for(py, queue_or_context("syclobj", &entries.syclobj)?, start)?
+    let place = match cuda_queue(&entries.syclobj)? {
+        Some(queue) => QueueOrContext::Queue(queue),
+        None => queue_or_context("syclobj", &entries.syclobj)?,
+    };
+    let queue = queue_for(py, place, start)?
         .ok_or_else(|| value_error!("data: {start:#x} is not USM of the context that syclobj names"))?;
     let producer = Producer { object: Some(object.clone().unbind()), _buffer: buffer };
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(producer);
     // SAFETY: 1. the producer keeps the memory as long as it lives, which is the protocol; 2. and 3. are the trust boundary of
     // SECURITY.md: nobody can check them.
     unsafe { UsmArray::import(&valid, &queue, owner) }.map(Box::new).map_err(|error| error.to_py_err())
+}
+
+/// The default queue of the CUDA driver's device that a filter string names by the driver's number, as exports of CUDA memory do.
+fn cuda_queue(syclobj: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+    let Ok(text) = syclobj.cast::<PyString>() else { return Ok(None) };
+    let text = text.to_string_lossy();
+    let Some(device_id) = text.strip_prefix(CUDA_GPU).and_then(|number| number.parse().ok()) else {
+        return Ok(None);
+    };
+    let (py, runtime) = (syclobj.py(), runtime::get(syclobj.py())?);
+    py.detach(|| {
+        let number = DLDevice { device_type: DLDeviceType::CUDA, device_id };
+        device_with_number(runtime, number).ok().map(|device| runtime.default_queue(&device)).transpose()
+    })
+    .or_raise()
 }
 
 /// Without an entry `data` the memory is that of the object's buffer.

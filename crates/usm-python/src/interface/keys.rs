@@ -18,9 +18,7 @@ pub(super) struct Entries<'py> {
 
 pub(super) fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Entries<'py>> {
     let py = dict.py();
-    let required = |key: &Bound<'py, PyString>| {
-        dict.get_item(key)?.ok_or_else(|| value_error!("{key}: the entry is missing, but it is required"))
-    };
+    let required = |key: &Bound<'py, PyString>| required(dict, key);
     let version = version(&required(intern!(py, "version"))?)?;
     let malformed = in_place_of::<PyTypeError>(py, PyValueError::new_err); // as in dpctl
     let typestr = typestr(&required(intern!(py, "typestr"))?).map_err(&malformed)?;
@@ -41,6 +39,14 @@ pub(super) fn parse<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Entries<'py>> {
     Ok(Entries { interface, has_data, syclobj })
 }
 
+/// An entry that has to be there.
+pub(super) fn required<'py>(
+    dict: &Bound<'py, PyDict>,
+    key: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyAny>> {
+    dict.get_item(key)?.ok_or_else(|| value_error!("{key}: the entry is missing, but it is required"))
+}
+
 // Exactly an int: `True` and `1.0` equal 1, but a producer that writes them does not know what it publishes.
 fn version(object: &Bound<'_, PyAny>) -> PyResult<i64> {
     if object.is_exact_instance_of::<PyInt>() {
@@ -50,14 +56,14 @@ fn version(object: &Bound<'_, PyAny>) -> PyResult<i64> {
     }
 }
 
-fn typestr(object: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(super) fn typestr(object: &Bound<'_, PyAny>) -> PyResult<String> {
     match object.cast::<PyString>() {
         Ok(text) => Ok(text.to_string_lossy().into_owned()),
         Err(_) => Err(wrong_type("typestr", object, "is a string such as \"|f8\"")),
     }
 }
 
-fn data_pair(object: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
+pub(super) fn data_pair(object: &Bound<'_, PyAny>) -> PyResult<(u64, bool)> {
     if let Ok(tuple) = object.cast::<PyTuple>()
         && tuple.len() == 2
     {

@@ -24,8 +24,8 @@ pub(crate) use self::pool::{MemoryPool, use_pool};
 pub(crate) use self::snapshot::{LiveMemory, MemorySnapshot, memory_stats, take_snapshot};
 pub(crate) use self::transfer::{copy_bytes, copy_host_bytes};
 use crate::buffer_export;
-use crate::errors::{OrRaise, OrValueError, type_name};
-use crate::interface::{export, import};
+use crate::errors::{OrRaise, OrValueError, no_cuda, type_name};
+use crate::interface::{cuda, export, import};
 use crate::interrupt::{self, Pass};
 use crate::objects::Memory;
 use crate::sycl::{queue_context, queue_device, queue_object, queue_or_context};
@@ -134,6 +134,12 @@ impl Memory {
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         export::memory(py, &self.buffer)
+    }
+
+    /// The dictionary by which CUDA libraries use this memory without a copy. AttributeError for memory of other devices.
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        cuda::export(py, &self.as_bytes_array()?)?.ok_or_else(no_cuda)
     }
 
     /// Copy to `obj`, a writable contiguous buffer of at least as many bytes, and return it; without `obj` to a new NumPy array of

@@ -1,10 +1,13 @@
 //! Methods of `SyclQueue`, which take memory and arrays.
 
 mod operations;
+mod stream;
 
-use pyo3::exceptions::PyTypeError;
+pub(crate) use stream::from_cuda_stream;
+
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyString};
+use pyo3::types::{PyCFunction, PyCapsule, PyString};
 use usm_array::usm_core::QueueProperties;
 
 use crate::errors::{OrRaise, SyclQueueCreationError, instead};
@@ -136,6 +139,24 @@ impl SyclQueue {
     #[getter]
     fn is_in_order(&self) -> bool {
         self.queue.properties().in_order
+    }
+
+    /// The `CUstream` of a queue of the CUDA backend, a number; None for other queues. Work of other libraries on it runs in the order
+    /// of the queue, as long as that lives.
+    #[getter]
+    fn native_stream(&self) -> Option<usize> {
+        self.queue.native_stream()
+    }
+
+    /// A function that returns the version of the protocol and the stream, by which CuPy and cuda.core take the queue.
+    ///
+    /// AttributeError for queues of other backends.
+    #[getter]
+    fn __cuda_stream__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCFunction>> {
+        let stream = self.queue.native_stream().ok_or_else(|| {
+            PyAttributeError::new_err("__cuda_stream__: only queues of the CUDA backend have it")
+        })?;
+        PyCFunction::new_closure(py, None, None, move |_, _| (0, stream))
     }
 
     /// Wait for all that was submitted, and for operations of any queue that Ctrl-C has broken off: they go on, and keep their operands.

@@ -33,6 +33,12 @@ fn libraries(array: &UsmArray) -> &'static str {
     let device = array.device();
     let is_sycl = device.backend_id() == BackendId::Sycl;
     let is_gpu = device.info().device_type == DeviceType::Gpu;
+    if device.backend_id() == BackendId::Cuda {
+        return match array.is_host_accessible() {
+            true => "cupy.asarray(a) and numpy.asarray(a) compute on this memory without a copy",
+            false => "cupy.asarray(a) and torch.from_dlpack(a) compute on this memory without a copy",
+        };
+    }
     match (array.is_host_accessible(), is_sycl, is_gpu) {
         (true, false, _) => "numpy.asarray(a) and torch.from_dlpack(a) compute on this memory without a copy",
         (true, true, false) => {

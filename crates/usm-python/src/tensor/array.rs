@@ -16,8 +16,8 @@ use super::functions;
 use super::operators::{self, Operator};
 use super::{arithmetic, dlpack, dtype, indexing, numbers, peer, pickle, print, transfer};
 use crate::buffer_export;
-use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise};
-use crate::interface::export;
+use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise, no_cuda};
+use crate::interface::{cuda, export};
 use crate::interrupt::{self, Pass};
 use crate::memory;
 use crate::number::word;
@@ -207,6 +207,14 @@ impl UsmNdarray {
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         export::array(py, self.array())
+    }
+
+    /// The dictionary by which CUDA libraries such as Numba use the array without a copy, version 3 with the stream of the array's queue.
+    ///
+    /// AttributeError for memory of other devices.
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        cuda::export(py, self.array())?.ok_or_else(no_cuda)
     }
 
     /// An array with negative strides as dpnp's, without a copy: dpnp refuses them in a dictionary. AttributeError for other arrays,

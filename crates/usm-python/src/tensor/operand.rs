@@ -57,7 +57,7 @@ impl Operand {
             Source::Number(number) => return Ok(Ok(Self::Scalar(number))),
             Source::Array(array) => return Ok(Ok(array.into())),
             Source::Sequence | Source::Other => return Ok(Err(source)),
-            Source::Host(_) | Source::Dlpack(_) => {}
+            Source::Host(_) | Source::Dlpack(_) | Source::Cuda(_) => {}
         }
         if let Some(number) = arguments::numpy_number(object)? {
             return Ok(Ok(Self::Scalar(number)));

@@ -19,6 +19,7 @@ pub(super) fn platform_info(platform: &CudaPlatform) -> PlatformInfo {
 
 pub(super) fn device_info(device: &CudaDevice) -> DeviceInfo {
     let mut info = DeviceInfo::new(NAME, DeviceType::Gpu, Some(device.number));
+    info.cuda_ordinal = Some(device.ordinal);
     let driver = device.platform.entry.look();
     let attribute = |attribute| driver.attribute(attribute, device.ordinal);
     let number = |wanted| u32::try_from(attribute(wanted)).unwrap_or(0);

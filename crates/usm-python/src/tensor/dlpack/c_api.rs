@@ -17,7 +17,7 @@ use usm_array::dlpack::{
 };
 use usm_array::usm_core::ExternalHandle;
 
-use super::export::tensor_of;
+use super::export::{current_stream, order, tensor_of};
 use crate::errors::{OrRaise, type_name};
 use crate::objects::UsmNdarray;
 use crate::sycl::runtime;
@@ -132,14 +132,20 @@ unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
         // SAFETY: promise 1.
         let array = unsafe { argument(py, object) }?;
         let (array, runtime) = (array.get().array(), runtime::get(py)?);
-        let tensor = py.detach(|| array.borrow_dlpack(runtime).map(Carried)).or_raise()?;
+        let tensor = || {
+            if let Some(stream) = current_stream(runtime, array.device())? {
+                order(array, stream)?;
+            }
+            array.borrow_dlpack(runtime).map(Carried)
+        };
+        let tensor = py.detach(tensor).or_raise()?;
         // SAFETY: promise 1.
         unsafe { out.write(tensor.get()) };
         Ok(())
     })
 }
 
-/// The `sycl::queue` of a device that arrays without another one are on; null for the host and its backend.
+/// The `sycl::queue` of a device that arrays without another one are on, or its `CUstream`; null for the host and its backend.
 ///
 /// # Safety
 /// 1. The caller is attached to the interpreter, and `out` is where a pointer can be written.
@@ -159,6 +165,9 @@ unsafe extern "C" fn current_queue(
                 Ok(runtime.default_queue(&device).map_err(usm_array::usm_memory::Error::from)?)
             });
             let queue = queue.or_raise()?;
+            if let Some(stream) = queue.native_stream() {
+                pointer = ptr::with_exposed_provenance_mut(stream);
+            }
             // Queues of the host backend are no objects of SYCL: what they run is complete when a tensor is handed over.
             if device_type == DLDeviceType::ONE_API {
                 let handle = queue.to_external().or_raise()?;

@@ -14,6 +14,11 @@ use crate::sycl::{Target, plain_device_object, root, runtime, target};
 /// The host.
 pub(super) const CPU: DLDevice = DLDevice { device_type: DLDeviceType::CPU, device_id: 0 };
 
+/// Whether the memory is CUDA's, of any kind.
+pub(super) fn is_cuda(kind: DLDeviceType) -> bool {
+    matches!(kind, DLDeviceType::CUDA | DLDeviceType::CUDA_HOST | DLDeviceType::CUDA_MANAGED)
+}
+
 /// What `__dlpack_device__` of an array gives: a `DLDeviceType` and a number.
 pub(in crate::tensor) fn device_of<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyTuple>> {
     let runtime = runtime::get(py)?;
@@ -51,7 +56,7 @@ pub(super) fn pair(name: &str, object: &Bound<'_, PyAny>) -> PyResult<DLDevice> 
 /// dldevice_to_sycl_device(dl_dev)
 ///
 /// The root device that a pair of numbers of DLPack stands for: ``kDLOneAPI`` and the number of the device among those of the SYCL
-/// runtime, or ``kDLExtDev`` and its number among those of the host backend.
+/// runtime, ``kDLExtDev`` and its number among those of the host backend, or ``kDLCUDA`` and its number in the CUDA driver.
 ///
 /// Raises TypeError for what is no tuple, ValueError for another kind of device, SyclDeviceCreationError for a number that none has.
 ///
@@ -70,6 +75,7 @@ pub(crate) fn dldevice_to_sycl_device<'py>(dl_dev: &Bound<'py, PyAny>) -> PyResu
     let found = found.map_err(|error| {
         let message = format!("dl_dev: {error}");
         match wanted.device_type {
+            kind if is_cuda(kind) => SyclDeviceCreationError::new_err(message),
             DLDeviceType::ONE_API | DLDeviceType::EXT_DEV => SyclDeviceCreationError::new_err(message),
             _ => PyValueError::new_err(message),
         }
@@ -80,7 +86,8 @@ pub(crate) fn dldevice_to_sycl_device<'py>(dl_dev: &Bound<'py, PyAny>) -> PyResu
 /// sycl_device_to_dldevice(dev)
 ///
 /// The pair of numbers that stands for a device in DLPack: ``kDLOneAPI``, and the number of the device, or of the root device that
-/// it is a part of, among those of the SYCL runtime; ``kDLExtDev`` and such a number for devices of the host backend.
+/// it is a part of, among those of the SYCL runtime; ``kDLExtDev`` and such a number for devices of the host backend, ``kDLCUDA`` and
+/// the number in the driver for those of the CUDA backend.
 ///
 /// Raises TypeError for what is no device.
 ///
@@ -101,7 +108,7 @@ pub(crate) fn sycl_device_to_dldevice<'py>(dev: &Bound<'py, PyAny>) -> PyResult<
     let runtime = runtime::get(py)?;
     let number = py.detach(|| number_of_device(runtime, &device)).ok_or_else(|| {
         value_error!(
-            "dev: found {}, allowed are devices of the SYCL runtime and of the host backend",
+            "dev: found {}, allowed are devices of the SYCL runtime, the CUDA driver and the host backend",
             device.filter_string()
         )
     })?;

@@ -4,6 +4,7 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use usm_array::dlpack::{DlpackError, DlpackExport, ManagedTensor, TensorForm};
+use usm_array::usm_core::{BackendId, Device, Runtime};
 use usm_array::{CopyMode, Error, UsmArray};
 
 use super::capsule;
@@ -23,9 +24,7 @@ pub(in crate::tensor) fn export<'py>(
     dl_device: Option<&Bound<'py, PyAny>>,
     copy: Option<bool>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    if let Some(stream) = stream {
-        check_queue(stream)?;
-    }
+    let consumer = Consumer::parse(array, stream)?;
     let options = DlpackExport {
         device: dl_device.map(|pair| device::pair("dl_device", pair)).transpose()?,
         copy: copy_mode(copy),
@@ -35,13 +34,48 @@ pub(in crate::tensor) fn export<'py>(
     // Only a copy takes long.
     let copies = options.copy == CopyMode::Always || dl_device.is_some() && !array.is_host_accessible();
     let is_near = array.is_host_reachable();
-    let tensor = if is_near && !copies {
-        settled(array, &options)
-    } else {
-        let (array, pass) = (array.clone(), if copies { Pass::over(array) } else { Pass::NONE });
-        interrupt::run_at(py, pass, is_near, move || settled(&array, &options))?
+    let tensor = match consumer {
+        Consumer::Anywhere if is_near && !copies => settled(array, &options),
+        // Here, since the default stream of the thread is that of the caller.
+        Consumer::Stream(stream) if !copies => py.detach(|| ordered(array, &options, stream)),
+        Consumer::Unordered if !copies => py.detach(|| array.to_dlpack(&options)),
+        _ => {
+            let (array, pass) = (array.clone(), if copies { Pass::over(array) } else { Pass::NONE });
+            interrupt::run_at(py, pass, is_near, move || settled(&array, &options))?
+        }
     };
     capsule::wrap(py, tensor.map_err(|error| export_error(&error))?)
+}
+
+/// Where the consumer uses the memory.
+enum Consumer {
+    /// On any queue, or by host code
+    Anywhere,
+    /// On a stream of CUDA, after what is pending
+    Stream(usize),
+    /// In an order that the consumer sees to
+    Unordered,
+}
+
+impl Consumer {
+    /// The argument `stream`: a number for memory of the CUDA backend, or a queue.
+    fn parse(array: &UsmArray, stream: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(stream) = stream else { return Ok(Self::Anywhere) };
+        if array.device().backend_id() != BackendId::Cuda
+            || !stream.hasattr(intern!(stream.py(), "__index__"))?
+        {
+            return check_queue(stream).map(|()| Self::Anywhere);
+        }
+        match index::<i64>("stream", stream)? {
+            -1 => Ok(Self::Unordered),
+            number => match usize::try_from(number) {
+                Ok(stream) if stream != 0 => Ok(Self::Stream(stream)),
+                _ => Err(value_error!(
+                    "stream: found {number}, allowed for CUDA memory are None, -1, 1, 2 and the handle of a stream"
+                )),
+            },
+        }
+    }
 }
 
 /// The tensor, after work that others have submitted is complete: then it does not matter which queue the consumer uses.
@@ -50,6 +84,29 @@ pub(super) fn settled(array: &UsmArray, options: &DlpackExport<'_>) -> usm_array
         drop(array.buffer().read_range(array.byte_range())?);
     }
     array.to_dlpack(options)
+}
+
+/// The tensor for a consumer on a stream of CUDA, whose work comes after all that is pending.
+fn ordered(array: &UsmArray, options: &DlpackExport<'_>, stream: usize) -> usm_array::Result<ManagedTensor> {
+    order(array, stream)?;
+    array.to_dlpack(options)
+}
+
+/// Lets later work of a stream of CUDA start after all that is pending on an array.
+pub(super) fn order(array: &UsmArray, stream: usize) -> usm_array::Result<()> {
+    array.buffer().check_unwritten(array.byte_range())?;
+    // SAFETY: that the stream is live is the protocol: behind the trust boundary of SECURITY.md.
+    unsafe { array.queue().order_cuda_stream(stream) }.map_err(usm_array::Error::from)?;
+    Ok(())
+}
+
+/// The stream that consumers of the C exchange API work on: that of the default queue of a CUDA device.
+pub(super) fn current_stream(runtime: &Runtime, device: &Device) -> usm_array::Result<Option<usize>> {
+    if device.backend_id() != BackendId::Cuda {
+        return Ok(None);
+    }
+    let queue = runtime.default_queue(device).map_err(usm_array::Error::from)?;
+    Ok(queue.native_stream())
 }
 
 /// A device that is not there is a reason why the array cannot be handed out.
@@ -84,5 +141,9 @@ fn form(max_version: Option<&Bound<'_, PyAny>>) -> PyResult<TensorForm> {
 /// The struct for the C exchange API, always versioned.
 pub(super) fn tensor_of(py: Python<'_>, array: &UsmArray) -> PyResult<ManagedTensor> {
     let options = DlpackExport { runtime: runtime::get(py)?, ..DlpackExport::default() };
-    py.detach(|| settled(array, &options)).or_raise()
+    let tensor = || match current_stream(options.runtime, array.device())? {
+        Some(stream) => ordered(array, &options, stream),
+        None => settled(array, &options),
+    };
+    py.detach(tensor).or_raise()
 }

@@ -20,7 +20,8 @@ use crate::tensor::arguments::copy_mode;
 ///
 /// An array over the memory of an object with ``__dlpack__`` and ``__dlpack_device__``.
 ///
-/// USM is used without a copy: kDLOneAPI tensors, kDLExtDev ones of the host backend, and kDLCPU ones that are USM. Other host memory is copied, by default to device
+/// USM is used without a copy: kDLOneAPI tensors, those of CUDA (kDLCUDA, kDLCUDAHost, kDLCUDAManaged), whose producers order their work before that of the array's queue,
+/// kDLExtDev ones of the host backend, and kDLCPU ones that are USM. Other host memory is copied, by default to device
 /// memory. `device` is a device, a filter string or a queue on which the array shall be, or a tuple as ``__dlpack_device__`` gives
 /// it; ``(DLDeviceType.kDLCPU, 0)`` stands for memory that host code can touch. `copy` True copies in any case, None where it is
 /// needed, False never. The array is read-only if the tensor is; those of producers without versions always are.
@@ -127,19 +128,23 @@ fn of_producer(
     let py = producer.method.py();
     let runtime = runtime::get(py)?;
     let on = producer.device;
-    let is_usm = on.device_type == DLDeviceType::ONE_API;
+    let is_cuda = device::is_cuda(on.device_type);
+    let is_usm = is_cuda || on.device_type == DLDeviceType::ONE_API;
     let may_be_usm = is_usm || on.device_type == DLDeviceType::EXT_DEV;
     let ask_for_cpu = match (wanted, on.device_type) {
         (Wanted::Anywhere, _) | (_, DLDeviceType::CPU) => false,
         (Wanted::HostCode, _) => true,
         (Wanted::At(_), DLDeviceType::ONE_API) => false,
+        // SYCL devices of CUDA, too, reach it.
+        (Wanted::At(queue), _) if is_cuda => queue.device().info().backend_name != "cuda",
         // kDLExtDev is our host backend, or what another library has added: only for the former there is a place here.
         (Wanted::At(queue), DLDeviceType::EXT_DEV) => queue.device().backend_id() != BackendId::Host,
         // Whoever has memory of other kinds of devices can hand it to the host at least.
         (Wanted::At(_), _) => true,
     };
     // The queue that the memory is used on first: that of the default context where the wanted one is of another.
-    let stream = match is_usm && !ask_for_cpu {
+    // Pinned memory is the host's: its producers know no streams.
+    let stream = match is_usm && !ask_for_cpu && on.device_type != DLDeviceType::CUDA_HOST {
         true => {
             let device = py.detach(|| device_with_number(runtime, on)).or_raise()?;
             let default = runtime::default_queue_of(py, &device)?;
@@ -156,6 +161,11 @@ fn of_producer(
         }
         tensor => tensor?,
     };
+    if let Some(ordered) = stream.as_ref().filter(|_| is_cuda && wanted.queue().is_some()) {
+        // The work that the producer has ordered before this queue comes before that of the wanted one.
+        py.detach(|| wanted.queue().filter(|queue| *queue != ordered).map_or(Ok(()), |_| ordered.wait()))
+            .or_raise()?;
+    }
     let queue = wanted.queue().or(stream.as_ref());
     let options = DlpackImport { queue, kind, copy, runtime };
     // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of SECURITY.md.
@@ -190,7 +200,10 @@ impl<'py> Producer<'py> {
         let py = self.method.py();
         let keywords = PyDict::new(py);
         if let Some(queue) = stream {
-            keywords.set_item(intern!(py, "stream"), queue_object(py, queue)?)?;
+            match queue.native_stream() {
+                Some(stream) => keywords.set_item(intern!(py, "stream"), stream)?,
+                None => keywords.set_item(intern!(py, "stream"), queue_object(py, queue)?)?,
+            }
         }
         let old_keywords = keywords.copy()?;
         keywords.set_item(intern!(py, "max_version"), (VERSION.major, VERSION.minor))?;

@@ -12,6 +12,7 @@ use super::host::HostElements;
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
 use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
+use crate::interface::cuda;
 use crate::interrupt::{self, Pass};
 use crate::number::sequence;
 use crate::sycl::runtime;
@@ -127,6 +128,7 @@ impl Elements {
                 shape
             }
             Source::Array(array) => self.add_array(array.into_boxed(), path),
+            Source::Cuda(dict) => self.add_array(Box::new(cuda::import(item, &dict)?), path),
             Source::Dlpack(method) => {
                 let array = dlpack::import(item, method, None, UsmKind::Device, CopyMode::IfNeeded)?;
                 self.add_array(Box::new(array), path)

@@ -9,6 +9,7 @@ use super::nested;
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
 use crate::errors::{OrRaise, in_place_of};
+use crate::interface::cuda;
 use crate::objects::UsmNdarray;
 use crate::sycl::runtime;
 use crate::tensor::dlpack;
@@ -20,7 +21,8 @@ use crate::tensor::dlpack;
 /// `obj` is, looked at in this order: an array or memory of this package, or any object with
 /// ``__sycl_usm_array_interface__``, whose memory is used without a copy; a Python number; a list, tuple or range of any of
 /// these, to any depth; an object with the buffer protocol (NumPy arrays, bytes, ``memoryview``), which is copied; an object with
-/// DLPack, whose memory is used where it is USM and copied where not; an object that ``numpy.asarray`` takes.
+/// DLPack, whose memory is used where it is USM and copied where not; an object with ``__cuda_array_interface__``, whose memory is
+/// used without a copy after the work of its stream; an object that ``numpy.asarray`` takes.
 ///
 /// `dtype` is that of the elements unless given; Python numbers have the default dtypes of the device. `usm_type`, and
 /// `sycl_queue` or `device`, say where the array is; by default where the memory is, else "device" on the default queue. An array on
@@ -93,6 +95,7 @@ pub(in crate::tensor) fn array_from<'py>(
                 _ => wanted.convert_own(py, array), // what has to be copied has been
             }
         }
+        Source::Cuda(dict) => wanted.convert(py, Box::new(cuda::import(object, &dict)?)),
         Source::Number(number) => {
             wanted.check_copy_allowed("a number")?;
             let queue = wanted.queue_or_default(py)?;

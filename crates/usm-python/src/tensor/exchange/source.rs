@@ -9,6 +9,7 @@ use super::host::HostElements;
 use crate::builtin::is_builtin;
 use crate::errors::type_name;
 use crate::imported;
+use crate::interface::cuda;
 use crate::interface::import::{Found, INTERFACE, array_if_usm};
 use crate::objects::UsmNdarray;
 use crate::tensor::arguments;
@@ -25,6 +26,8 @@ pub(in crate::tensor) enum Source<'a, 'py> {
     Host(Host),
     /// Elements that only DLPack has, by this method.
     Dlpack(Bound<'py, PyAny>),
+    /// CUDA memory that only `__cuda_array_interface__` tells of.
+    Cuda(Bound<'py, PyDict>),
     /// None of these.
     Other,
 }
@@ -94,6 +97,9 @@ impl<'a, 'py> Source<'a, 'py> {
             && let Some(method) = object.getattr_opt(intern!(py, "__dlpack__"))?
         {
             return Ok(Self::Dlpack(method));
+        }
+        if let Some(dict) = cuda::interface_of(object)? {
+            return Ok(Self::Cuda(dict));
         }
         let is_array = object.hasattr(intern!(py, "__array__"))? || is_numpy(object)?;
         Ok(if is_array { Self::Host(Host::NumPy) } else { Self::Other })
