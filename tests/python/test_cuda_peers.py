@@ -1,4 +1,4 @@
-"""PyTorch, CuPy, Numba and JAX on a GPU: memory both ways without a copy, and kernels in the order of a queue of ours."""
+"""PyTorch, CuPy, Numba and JAX on a GPU: memory both ways without a copy, and kernels in the order of our queues."""
 
 import gc
 from types import ModuleType

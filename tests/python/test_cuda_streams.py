@@ -84,7 +84,7 @@ def test_dlpack(cuda_queue, usm_type, stream):
     assert (b._pointer, b.usm_type) == (a._pointer, usm_type)
     b[1] = 9
     assert a.tolist() == [1, 9, 3]
-    del b, capsule
+    del b
     gc.collect()
     assert a.tolist() == [1, 9, 3]
 
