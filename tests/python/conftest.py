@@ -60,6 +60,13 @@ def sycl_queue() -> usm.SyclQueue:
     return _queue("sycl")
 
 
+@pytest.fixture
+def cuda_queue(sycl_queue: usm.SyclQueue) -> usm.SyclQueue:
+    if sycl_queue.native_stream is None:
+        requirements.missing("a CUDA device", "USM_REQUIRE_CUDA=1 selects it", required=requirements.REQUIRE_CUDA)
+    return sycl_queue
+
+
 @pytest.fixture(params=["host", "device", "shared"])
 def usm_type(request: pytest.FixtureRequest) -> str:
     return request.param

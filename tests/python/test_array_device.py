@@ -37,7 +37,10 @@ def test_create_device(queue):
     for argument in (queue.sycl_device, text, cached, ut.Device.create_device(text)):
         assert ut.Device.create_device(argument).sycl_queue == cached
     assert ut.Device.create_device(queue).sycl_queue == queue
-    assert ut.Device.create_device(device=queue._get_capsule() if queue.backend.name not in ("host", "cuda") else queue) == queue
+    assert (
+        ut.Device.create_device(device=queue._get_capsule() if queue.backend.name not in ("host", "cuda") else queue)
+        == queue
+    )
     assert ut.Device.create_device() == ut.Device.create_device(None)
     for wrong in (3, object(), "nonsense:::"):
         with pytest.raises((TypeError, ValueError, usm.SyclDeviceCreationError)):

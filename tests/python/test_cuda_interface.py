@@ -9,8 +9,6 @@ import usm
 import usm.memory as um
 import usm.tensor as ut
 
-from support import requirements
-
 KEYS = ["data", "shape", "stream", "strides", "typestr", "version"]
 
 
@@ -20,13 +18,6 @@ class Producer:
     def __init__(self, interface, keep=None):
         self.__cuda_array_interface__ = interface
         self.keep = keep
-
-
-@pytest.fixture
-def cuda_queue(sycl_queue):
-    if sycl_queue.native_stream is None:
-        requirements.missing("a CUDA device", "USM_REQUIRE_CUDA=1 selects it", required=requirements.REQUIRE_CUDA)
-    return sycl_queue
 
 
 @pytest.fixture
@@ -60,7 +51,9 @@ def test_memory(cuda_queue, usm_type):
     assert (found["shape"], found["typestr"], found["strides"]) == ((64,), "|u1", None)
 
 
-@pytest.mark.parametrize("view", [lambda a: a, lambda a: a.T, lambda a: a[::-1, ::2], lambda a: a[1], lambda a: a[:, :0]])
+@pytest.mark.parametrize(
+    "view", [lambda a: a, lambda a: a.T, lambda a: a[::-1, ::2], lambda a: a[1], lambda a: a[:, :0]]
+)
 def test_there_and_back(array, usm_type, view):
     a = view(array)
     b = ut.asarray(Producer(a.__cuda_array_interface__, a))

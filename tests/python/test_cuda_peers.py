@@ -1,4 +1,4 @@
-"""PyTorch, CuPy, Numba and JAX on a GPU: memory both ways without a copy, and kernels in the order of a queue of ours."""
+"""PyTorch, CuPy, Numba and JAX on a GPU: memory both ways without a copy, and kernels in the order of our queues."""
 
 import gc
 from types import ModuleType
@@ -9,7 +9,6 @@ import usm
 import usm.tensor as ut
 
 from support import requirements
-from test_cuda_interface import cuda_queue  # noqa: F401
 
 REQUIRED = requirements.REQUIRE_CUDA and requirements.REQUIRE_PEERS
 
@@ -26,28 +25,28 @@ def peer(name: str, has_gpu) -> ModuleType:
 
 
 @pytest.fixture
-def torch(cuda_queue):  # noqa: F811
+def torch(cuda_queue):
     return peer("torch", lambda torch: torch.cuda.is_available())
 
 
 @pytest.fixture
-def cupy(cuda_queue):  # noqa: F811
+def cupy(cuda_queue):
     return peer("cupy", lambda cupy: cupy.cuda.runtime.getDeviceCount() > 0)
 
 
 @pytest.fixture
-def cuda(cuda_queue):  # noqa: F811
+def cuda(cuda_queue):
     peer("numba", lambda numba: True)
     return peer("numba.cuda", lambda cuda: cuda.is_available())
 
 
 @pytest.fixture
-def jax(cuda_queue):  # noqa: F811
+def jax(cuda_queue):
     return peer("jax", lambda jax: bool(jax.devices("cuda")))
 
 
 @pytest.fixture
-def array(cuda_queue):  # noqa: F811
+def array(cuda_queue):
     return ut.asarray([[1, 2, 3], [4, 5, 6]], "f4", usm_type="device", sycl_queue=cuda_queue)
 
 
@@ -71,7 +70,7 @@ def test_torch(torch, array):
     assert ut.from_dlpack(theirs.T).strides == (1, 3)
 
 
-def test_cupy(cupy, array, cuda_queue, usm_type):  # noqa: F811
+def test_cupy(cupy, array, cuda_queue, usm_type):
     ours = ut.asarray(array, usm_type=usm_type)
     wait = cupy.cuda.Device().synchronize
     for theirs in (cupy.asarray(ours), *((cupy.from_dlpack(ours),) if usm_type == "device" else ())):
@@ -119,7 +118,7 @@ def test_owners(torch, array):
     assert ours.tolist() == [[1.0] * 3] * 2
 
 
-def test_kernels_of_torch_on_our_queue(torch, cuda_queue):  # noqa: F811
+def test_kernels_of_torch_on_our_queue(torch, cuda_queue):
     """Many operations of both on one stream, without a wait between them."""
     stream = torch.cuda.ExternalStream(cuda_queue.native_stream)
     a = ut.zeros(1 << 22, "f4", sycl_queue=cuda_queue)

@@ -8,10 +8,14 @@ import pytest
 import usm
 import usm.tensor as ut
 
-from support.dlpack import CapsuleExporter
-from test_cuda_interface import cuda_queue  # noqa: F401
+from support import capsules
+from support.dlpack import CapsuleExporter, ManagedVersioned
 
-KINDS = {"device": ut.DLDeviceType.kDLCUDA, "host": ut.DLDeviceType.kDLCUDAHost, "shared": ut.DLDeviceType.kDLCUDAManaged}
+KINDS = {
+    "device": ut.DLDeviceType.kDLCUDA,
+    "host": ut.DLDeviceType.kDLCUDAHost,
+    "shared": ut.DLDeviceType.kDLCUDAManaged,
+}
 
 
 def test_the_stream_of_a_queue(cuda_queue):
@@ -80,7 +84,7 @@ def test_dlpack(cuda_queue, usm_type, stream):
     assert (b._pointer, b.usm_type) == (a._pointer, usm_type)
     b[1] = 9
     assert a.tolist() == [1, 9, 3]
-    del b, capsule
+    del b
     gc.collect()
     assert a.tolist() == [1, 9, 3]
 
@@ -98,9 +102,6 @@ def test_managed_memory_is_device_memory_too(cuda_queue):
 
 def test_the_kind_has_to_be_that_of_the_device(cuda_queue):
     a = ut.asarray([1, 2], usm_type="host", sycl_queue=cuda_queue)
-    from support import capsules
-    from support.dlpack import ManagedVersioned
-
     capsule = a.__dlpack__(max_version=(1, 0))
     ManagedVersioned.from_address(capsules.pointer_of(capsule)).tensor.device_type = 2
     with pytest.raises(ValueError, match="^data: found host memory at .* kDLCUDA"):
