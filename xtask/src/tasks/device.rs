@@ -44,7 +44,12 @@ pub(crate) fn run(project: &Project, kind: Kind) -> Outcome<()> {
 pub(crate) fn archive(project: &Project) -> Outcome<()> {
     let folder = pack(project)?;
     let archive = project.target().join(ARCHIVE);
-    let tar = xshell::cmd!(project.shell(), "tar --create --xz --file {archive} --directory {folder} .");
+    // All cores: the programs are some hundred megabytes.
+    let xz = "xz -T0 -2";
+    let tar = xshell::cmd!(
+        project.shell(),
+        "tar --create --use-compress-program {xz} --file {archive} --directory {folder} ."
+    );
     quietly(tar)?;
     say(&format!("unpack {} there, and run `python3 run.py` in its folder", archive.display()));
     Ok(())
