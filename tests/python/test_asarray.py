@@ -115,7 +115,10 @@ def test_sequences_of_arrays(queue, usm_type, numpy):
     stacked = ut.asarray([a, a.T])
     assert (stacked.dtype, stacked.usm_type, stacked.sycl_queue) == ("int16", usm_type, queue)
     assert stacked.tolist() == [[[1, 2], [3, 4]], [[1, 3], [2, 4]]]
-    mixed = ut.asarray([a[0], [5, 6.5], numpy.array([7, 8], "f4"), Producer(a[1].__sycl_usm_array_interface__, a)])
+    theirs = Producer(a[1].__sycl_usm_array_interface__, a)
+    # A dict of CUDA memory names the device, and no queue.
+    place = {"sycl_queue": queue} if queue.sycl_device.backend == "cuda" else {}
+    mixed = ut.asarray([a[0], [5, 6.5], numpy.array([7, 8], "f4"), theirs], **place)
     assert (mixed.dtype, mixed.usm_type, mixed.shape) == ("float64", usm_type, (4, 2))
     assert mixed.tolist() == [[1, 2], [5, 6.5], [7, 8], [3, 4]]
     assert ut.asarray([a[0, 0], 9], "u1", order="F").tolist() == [1, 9]

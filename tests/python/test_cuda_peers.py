@@ -1,6 +1,7 @@
 """PyTorch, CuPy, Numba and JAX on a GPU: memory both ways without a copy, and kernels in the order of our queues."""
 
 import gc
+import warnings
 from types import ModuleType
 
 import pytest
@@ -36,8 +37,10 @@ def cupy(cuda_queue):
 
 @pytest.fixture
 def cuda(cuda_queue):
-    peer("numba", lambda numba: True)
-    return peer("numba.cuda", lambda cuda: cuda.is_available())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Numba itself, with new releases of NumPy
+        peer("numba", lambda numba: True)
+        return peer("numba.cuda", lambda cuda: cuda.is_available())
 
 
 @pytest.fixture

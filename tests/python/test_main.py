@@ -70,7 +70,9 @@ def test_json():
 
 def test_problems_give_the_exit_code():
     """An environment in which no SYCL device is shown, or in which there is no SYCL runtime."""
-    done = process.run("from usm.__main__ import main; raise SystemExit(main([]))", ONEAPI_DEVICE_SELECTOR="cuda:gpu")
+    done = process.run(
+        "from usm.__main__ import main; raise SystemExit(main([]))", ONEAPI_DEVICE_SELECTOR="cuda:gpu", USM_CUDA="0"
+    )
     assert done.returncode == 1, done.stderr
     assert "what to do: " in done.stdout and "host:cpu:0" in done.stdout
 

@@ -27,6 +27,11 @@ const fn one_api(device_id: i32) -> DLDevice {
     DLDevice { device_type: DLDeviceType::ONE_API, device_id }
 }
 
+/// The first GPU of the CUDA driver: 2 for device memory, 3 for host and 13 for shared memory.
+fn cuda(device_type: i32) -> DLDevice {
+    DLDevice { device_type: DLDeviceType(device_type), device_id: 0 }
+}
+
 fn legacy_form() -> DlpackExport<'static> {
     DlpackExport { form: TensorForm::Legacy, ..Default::default() }
 }
@@ -55,6 +60,9 @@ const EXT_DEV: DLDevice = DLDevice { device_type: DLDeviceType::EXT_DEV, device_
 fn expected_device(queue: &Queue, kind: UsmKind) -> DLDevice {
     match (queue.device().backend_id(), kind) {
         (BackendId::Sycl, _) => one_api(0),
+        (BackendId::Cuda, UsmKind::Device) => cuda(2),
+        (BackendId::Cuda, UsmKind::Host) => cuda(3),
+        (BackendId::Cuda, UsmKind::Shared) => cuda(13),
         (_, UsmKind::Device) => EXT_DEV,
         _ => CPU,
     }
@@ -340,6 +348,11 @@ fn a_queue_of_another_context_gets_a_copy() {
         let tensor = || array.to_dlpack(&DlpackExport::default()).unwrap();
         let there = import(tensor(), &options(&own)).unwrap();
         assert_eq!((there.context(), there.to_vec::<u64>().unwrap()), (own.context(), vec![5, 6]));
+        if queue.device().backend_id() == BackendId::Cuda {
+            // All contexts of a GPU have its memory.
+            assert_eq!(there.address(), array.address());
+            continue;
+        }
         assert_ne!(there.address(), array.address());
         let refused = import(tensor(), &DlpackImport { copy: CopyMode::Never, ..options(&own) });
         assert!(matches!(refused, Err(Error::Dlpack(DlpackError::CopyNeeded { .. }))));
@@ -382,8 +395,12 @@ fn borrowed_tensors_point_into_the_array() {
 fn new_tensors_are_like_their_prototype() {
     let runtime = Runtime::global();
     let mut devices = vec![CPU, EXT_DEV];
-    if queues().len() > 1 {
-        devices.push(one_api(0));
+    for queue in queues() {
+        match queue.device().backend_id() {
+            BackendId::Sycl => devices.push(one_api(0)),
+            BackendId::Cuda => devices.extend([2, 3, 13].map(cuda)),
+            _ => {}
+        }
     }
     for device in devices {
         for shape in [vec![], vec![2, 0], vec![3, 5]] {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use super::demo::EXAMPLE;
 use super::test::{DEVICE_LIBRARIES, DRIVER, STAND_IN, WHEEL_TESTS};
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly, quietly};
@@ -72,8 +73,12 @@ fn pack(project: &Project) -> Outcome<PathBuf> {
     }
     shell.copy_file(wheel::build(project)?, &folder)?;
     shell.copy_file(project.root().join(RUNNER), &folder)?;
-    let tests = project.root().join(WHEEL_TESTS);
-    quietly(xshell::cmd!(shell, "cp -r {tests} {folder}/python"))?;
+    // At the places that they have in the checkout.
+    for part in [WHEEL_TESTS, EXAMPLE] {
+        let (from, to) = (project.root().join(part), folder.join(part));
+        shell.create_dir(to.parent().unwrap_or(&folder))?;
+        quietly(xshell::cmd!(shell, "cp -r {from} {to}"))?;
+    }
     Ok(folder)
 }
 

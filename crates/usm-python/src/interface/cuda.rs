@@ -2,14 +2,17 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use usm_array::{CudaArrayInterface, UsmArray};
 
 use super::import::Producer;
 use super::keys;
+use crate::builtin::is_builtin;
 use crate::called;
 use crate::errors::{OrRaise, ToPyErr, type_name, wrong_type};
 use crate::number::{index, index_sequence, sequence};
@@ -29,6 +32,22 @@ pub(crate) fn export<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Option<
     dict.set_item(intern!(py, "stream"), found.stream)?;
     dict.set_item(intern!(py, "version"), found.version)?;
     Ok(Some(dict))
+}
+
+/// Whether an object with a buffer is an array of a GPU, which refuses the buffer only when it is asked for it, as CuPy's.
+pub(crate) fn is_behind_buffer(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    // The newest type without the interface: in most programs NumPy's. A static type lives as long as the process.
+    static PLAIN: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
+    let kind = object.get_type_ptr();
+    if PLAIN.load(Ordering::Relaxed) == kind || is_builtin(object) {
+        return Ok(false);
+    }
+    let has_interface = object.get_type().hasattr(intern!(object.py(), INTERFACE))?;
+    // SAFETY: the type of a live object.
+    if !has_interface && unsafe { ffi::PyType_GetFlags(kind) } & ffi::Py_TPFLAGS_HEAPTYPE == 0 {
+        PLAIN.store(kind, Ordering::Relaxed);
+    }
+    Ok(has_interface)
 }
 
 /// The object's interface, or `None` when it has none.

@@ -85,7 +85,8 @@ impl<'a, 'py> Source<'a, 'py> {
             return Ok(Self::Sequence);
         }
         // SAFETY: an object of this interpreter.
-        if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0 {
+        let has_buffer = unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0;
+        if has_buffer && !cuda::is_behind_buffer(object)? {
             return Ok(Self::Host(Host::Buffer));
         }
         if is_builtin(object) {
