@@ -53,6 +53,7 @@ fn in_child(test: &str, variables: &[(&str, &str)]) -> bool {
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args([test, "--exact", "--nocapture"])
             .env("USM_DOCTOR_CHILD", "1")
+            .env("USM_CUDA", "0")
             .envs(variables.iter().copied())
             .output()
             .unwrap();
