@@ -73,6 +73,9 @@ const STRICT_DEVICE: &str = "USM_STRICT_DEVICE";
 pub(super) const WHEEL_TESTS: &str = "tests/python";
 const EXTENSION_TESTS: &str = "examples/pyext/tests";
 
+/// The files of [`WHEEL_TESTS`] about CUDA devices.
+const CUDA_TESTS: [&str; 3] = ["test_cuda_interface", "test_cuda_streams", "test_cuda_stress"];
+
 /// The files of [`WHEEL_TESTS`] that depend on the interpreter: its objects, its collector, its threads and signals, its end, its
 /// protocols, and one of everything else.
 const CORE_TESTS: [&str; 20] = [
@@ -189,8 +192,8 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
         bare.install_other_wheel(&wheel)
     })?;
     steps.step("pytest on the stand-in of the CUDA driver", || {
-        let pytest = core(project, &bare).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1").env(CUDA, "1");
-        elsewhere(project, without_sycl(pytest).args(["-m", "not lengthy"]))
+        let pytest = files(project, &bare, &CUDA_TESTS).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
+        elsewhere(project, without_sycl(pytest).env(CUDA, "1"))
     })?;
     for (name, tests) in [("pytest", WHEEL_TESTS), ("pytest of the extension", EXTENSION_TESTS)] {
         steps.step(&format!("{name} with SYCL"), || {
@@ -212,8 +215,13 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
 
 /// pytest on [`CORE_TESTS`].
 fn core<'p>(project: &Project, venv: &Venv<'p>) -> Cmd<'p> {
-    let files = CORE_TESTS.map(|name| project.root().join(WHEEL_TESTS).join(name).with_extension("py"));
-    pytest_on(venv).args(files)
+    files(project, venv, &CORE_TESTS)
+}
+
+/// pytest on some files of [`WHEEL_TESTS`].
+fn files<'p>(project: &Project, venv: &Venv<'p>, names: &[&str]) -> Cmd<'p> {
+    let path = |name: &&str| project.root().join(WHEEL_TESTS).join(name).with_extension("py");
+    pytest_on(venv).args(names.iter().map(path))
 }
 
 /// The same wheel on each other Python that is found, with the tests that depend on the interpreter.
