@@ -35,7 +35,8 @@ def test_text():
         assert platform.name in done.stdout
     for backend in usm.backends():
         assert backend["name"] in done.stdout
-        if not backend["available"]:
+        # The driver of a GPU is left out of this process alone.
+        if not backend["available"] and backend["name"] != "cuda":
             for line in backend["reason"].splitlines():
                 assert line in done.stdout
             assert "pip install dpctl intel-opencl-rt" in done.stdout
