@@ -49,6 +49,8 @@ pub(super) struct CudaDevice {
     pub(super) number: usize,
     /// The context, from the first use on.
     primary: ForkOnce<Primary>,
+    /// Held while a thread makes the context or the kernel, so that no second one is made and lost.
+    opening: Mutex<()>,
     /// The error that made the context unusable; 0 for none.
     lost: AtomicU32,
     /// Events that no operation uses, without times and with times.
@@ -74,6 +76,7 @@ impl CudaDevice {
             ordinal,
             number,
             primary: ForkOnce::new(),
+            opening: Mutex::default(),
             lost: AtomicU32::new(0),
             events: Default::default(),
             fill_kernel: ForkOnce::new(),
@@ -104,7 +107,13 @@ impl CudaDevice {
 
     fn make_current<'a>(&'a self, driver: Entered<'a>) -> Result<Current<'a>> {
         self.check_lost(&driver)?;
-        let primary = self.primary.get_or_try_init(|| self.open(&driver))?;
+        let primary = match self.primary.get() {
+            Some(primary) => primary,
+            None => {
+                let _lock = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+                self.primary.get_or_try_init(|| self.open(&driver))?
+            }
+        };
         let mut current = ContextHandle::NULL;
         // SAFETY: D1; the pointer is writable.
         self.check(&driver, "cuCtxGetCurrent", unsafe { (driver.cuCtxGetCurrent)(&raw mut current) })?;
@@ -290,6 +299,10 @@ impl Current<'_> {
 
     /// The kernel for fills, which is loaded once.
     pub(super) fn fill_kernel(&self, load: impl Fn() -> Result<Function>) -> Result<Function> {
+        if let Some(function) = self.device.fill_kernel.get() {
+            return Ok(*function);
+        }
+        let _lock = self.device.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let load = || {
             let function = load();
             self.device.platform.entry.wait_at_exit(Loaded::CudaKernels);

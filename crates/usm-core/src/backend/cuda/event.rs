@@ -10,12 +10,11 @@ use super::driver::{Code, EventHandle, Stream};
 use crate::backend::{EventStatus, ProfilingTimes};
 use crate::{Error, Result};
 
-/// A recorded event of the driver, or the completion of an operation that was complete when its call returned.
+/// A recorded event of the driver.
 #[derive(Debug)]
 pub(super) struct CudaEvent {
     device: Arc<CudaDevice>,
-    /// Invariant E1: an event that was recorded behind the operation; nobody else records it before this value returns it. Null for an
-    /// operation that was complete at once.
+    /// Invariant E1: an event that was recorded behind the operation; nobody else records it before this value returns it.
     end: EventHandle,
     started: Option<Started>,
     is_complete: AtomicBool,
@@ -51,12 +50,6 @@ impl CudaEvent {
     ) -> Result<Self> {
         let end = record(current, stream, started.is_some())?;
         Ok(Self { device: Arc::clone(device), end, started, is_complete: AtomicBool::new(false) })
-    }
-
-    /// The event of an operation that is complete.
-    pub(super) fn complete(device: &Arc<CudaDevice>) -> Self {
-        let (end, is_complete) = (EventHandle::NULL, AtomicBool::new(true));
-        Self { device: Arc::clone(device), end, started: None, is_complete }
     }
 
     /// Lets later work of a stream start after the operation. The stream may be of another device.
@@ -125,9 +118,7 @@ impl CudaEvent {
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         // Elsewhere the event is not this process's any more.
-        if self.end != EventHandle::NULL
-            && let Ok(current) = self.device.enter()
-        {
+        if let Ok(current) = self.device.enter() {
             current.return_event(self.end, self.started.is_some());
             if let Some(started) = &self.started {
                 current.return_event(started.event, true);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::context::Found;
 use super::device::Current;
 use super::driver::{Address, Code};
 use super::event::{CudaEvent, Started};
@@ -11,13 +10,6 @@ use super::{Handle, fill as fills};
 use crate::backend::{RawEvent, RawQueue};
 use crate::{Error, Result, UsmKind};
 
-/// How far an operation is when its call has returned.
-enum Progress {
-    Submitted,
-    /// Complete, and with it all that was submitted to the stream before.
-    Complete,
-}
-
 /// Submits what `operation` gives to the driver, after the dependencies.
 ///
 /// # Safety
@@ -25,7 +17,7 @@ enum Progress {
 unsafe fn submit(
     queue: RawQueue,
     dependencies: &[RawEvent],
-    operation: impl FnOnce(&CudaQueue, &Current<'_>) -> Result<Progress>,
+    operation: impl FnOnce(&CudaQueue, &Current<'_>) -> Result<()>,
 ) -> Result<RawEvent> {
     // SAFETY: O1: the handle is live (1).
     let queue = unsafe { CudaQueue::get(queue) };
@@ -36,10 +28,8 @@ unsafe fn submit(
     }
     let started =
         queue.clock.as_ref().map(|clock| Started::record(clock, &current, queue.stream)).transpose()?;
-    let submitted = operation(queue, &current).and_then(|progress| match progress {
-        Progress::Complete if started.is_none() => Ok(CudaEvent::complete(&queue.device)),
-        _ => CudaEvent::record(&queue.device, &current, queue.stream, started),
-    });
+    let submitted = operation(queue, &current)
+        .and_then(|()| CudaEvent::record(&queue.device, &current, queue.stream, started));
     match submitted {
         Ok(event) => Ok(CudaEvent::into_raw(Arc::new(event))),
         Err(error) => {
@@ -62,19 +52,16 @@ pub(super) unsafe fn memcpy(
 ) -> Result<RawEvent> {
     let (to, from) = (dst.expose_provenance(), src.expose_provenance());
     let copy = |queue: &CudaQueue, current: &Current<'_>| {
-        let target = operand(queue, current, "memcpy destination", to, len_bytes)?;
-        let source = operand(queue, current, "memcpy source", from, len_bytes)?;
+        check_operand(queue, current, "memcpy destination", to, len_bytes)?;
+        check_operand(queue, current, "memcpy source", from, len_bytes)?;
         if len_bytes == 0 {
-            return Ok(Progress::Submitted);
+            return Ok(());
         }
         // SAFETY: D1; Q1; both ranges are valid until the event is complete (the caller's promise 1). The driver knows by the address
         // on which device a range is, or that it is host memory.
         let code =
             unsafe { (current.cuMemcpyAsync)(to as Address, from as Address, len_bytes, queue.stream) };
-        current.check("cuMemcpyAsync", code)?;
-        // The driver's documentation: a copy from device memory to pageable host memory returns when it is complete.
-        let is_complete = target.is_none() && source.is_some_and(|found| found.kind == UsmKind::Device);
-        Ok(if is_complete { Progress::Complete } else { Progress::Submitted })
+        current.check("cuMemcpyAsync", code)
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(queue, dependencies, copy) }
@@ -91,10 +78,9 @@ pub(super) unsafe fn fill(
 ) -> Result<RawEvent> {
     let address = dst.expose_provenance();
     let fill = |queue: &CudaQueue, current: &Current<'_>| {
-        operand(queue, current, "fill", address, pattern.len().saturating_mul(count))?;
+        check_operand(queue, current, "fill", address, pattern.len().saturating_mul(count))?;
         // SAFETY: Q1; the range is valid for writing until the event is complete (the caller's promise 1).
-        unsafe { fills::fill(current, queue.stream, address as Address, pattern, count) }?;
-        Ok(Progress::Submitted)
+        unsafe { fills::fill(current, queue.stream, address as Address, pattern, count) }
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(queue, dependencies, fill) }
@@ -111,14 +97,13 @@ pub(super) unsafe fn prefetch(
     let prefetch = |queue: &CudaQueue, current: &Current<'_>| {
         // Other memory does not move.
         if !is_shared(current, address) || len_bytes == 0 {
-            return Ok(Progress::Submitted);
+            return Ok(());
         }
         let ordinal = queue.device.ordinal;
         // SAFETY: D1; Q1; managed memory that stays until the event is complete (the caller's promise 2).
         let code =
             unsafe { (current.cuMemPrefetchAsync)(address as Address, len_bytes, ordinal, queue.stream) };
-        current.check("cuMemPrefetchAsync", code)?;
-        Ok(Progress::Submitted)
+        current.check("cuMemPrefetchAsync", code)
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(queue, dependencies, prefetch) }
@@ -138,7 +123,7 @@ pub(super) unsafe fn mem_advise(
     const UNSET_ALL: [i32; 3] = [2, 4, 6];
     let advise = |queue: &CudaQueue, current: &Current<'_>| {
         if !is_shared(current, address) || len_bytes == 0 {
-            return Ok(Progress::Submitted);
+            return Ok(());
         }
         let advices = if advice == 0 { &UNSET_ALL[..] } else { &[advice] };
         for &advice in advices {
@@ -148,7 +133,7 @@ pub(super) unsafe fn mem_advise(
                 unsafe { (current.cuMemAdvise)(address as Address, len_bytes, advice, queue.device.ordinal) };
             current.check("cuMemAdvise", code)?;
         }
-        Ok(Progress::Submitted)
+        Ok(())
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(queue, dependencies, advise) }
@@ -158,23 +143,23 @@ pub(super) unsafe fn mem_advise(
 /// 1. As for [`crate::backend::Backend::barrier`].
 pub(super) unsafe fn barrier(queue: RawQueue, events: &[RawEvent]) -> Result<RawEvent> {
     // SAFETY: the caller's promise 1.
-    unsafe { submit(queue, events, |_, _| Ok(Progress::Submitted)) }
+    unsafe { submit(queue, events, |_, _| Ok(())) }
 }
 
 fn is_shared(current: &Current<'_>, address: usize) -> bool {
     current.find(address).is_some_and(|found| found.kind == UsmKind::Shared)
 }
 
-/// The facts about an operand; `None` for host memory that is not USM, which the driver does not know. Refuses memory of a device outside
-/// of the context, and a range that leaves its allocation.
-fn operand(
+/// Refuses memory of a device outside of the context, and a range that leaves its allocation. An address that the driver does not know is
+/// host memory that is not USM.
+fn check_operand(
     queue: &CudaQueue,
     current: &Current<'_>,
     operation: &'static str,
     address: usize,
     len_bytes: usize,
-) -> Result<Option<Found>> {
-    let Some(found) = current.find(address) else { return Ok(None) };
+) -> Result<()> {
+    let Some(found) = current.find(address) else { return Ok(()) };
     if found.kind == UsmKind::Device && queue.context.device(found.ordinal).is_none() {
         return Err(Error::OtherContext {
             operation,
@@ -187,5 +172,5 @@ fn operand(
     if found.block.is_some_and(leaves) {
         return Err(Error::Unreachable { operation, address, len_bytes });
     }
-    Ok(Some(found))
+    Ok(())
 }
