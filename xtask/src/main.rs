@@ -63,8 +63,8 @@ enum Task {
     Docs,
     /// Compare with peers and limits; writes target/bench/report.html, report.json and summary.md
     Bench(tasks::bench::Options),
-    /// Build the kernels of usm-array: OpenCL C to SPIR-V modules, which are committed
-    Spirv,
+    /// Build the kernels of usm-array: OpenCL C to modules of SPIR-V and PTX, which are committed
+    Kernels,
     /// The long campaign: the property tests of usm-array, optimized, with many cases, and the ones of the wheel with 10,000
     Verify {
         /// Cases per property
@@ -101,7 +101,7 @@ fn run(cli: Cli) -> Outcome<()> {
         Task::Dist => tasks::dist::run(&project),
         Task::Docs => tasks::docs::run(&project),
         Task::Bench(options) => tasks::bench::run(&project, &options),
-        Task::Spirv => tasks::spirv::run(&project),
+        Task::Kernels => tasks::kernels::run(&project),
         Task::Verify { sanitize: true, .. } => tasks::sanitize::run(&project),
         Task::Verify { cases, .. } => tasks::verify::run(&project, cases),
     }

@@ -63,6 +63,7 @@ mod abi;
 mod array;
 mod copy;
 mod create;
+mod device;
 pub mod dlpack;
 mod dtype;
 mod error;

@@ -78,7 +78,7 @@ pub use live::live_allocations;
 pub use plain::Plain;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
-pub use transfer::{Copy2d, Dependency, HostMemory, HostMemoryMut, Refused, Transfer};
+pub use transfer::{Copy2d, Dependency, HostMemory, HostMemoryMut, Operand, Refused, Transfer, submit};
 pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};
 pub use waits::wait_for_others_with;
 

@@ -6,12 +6,12 @@ use usm_memory::usm_core::{Event, Result as CoreResult};
 
 use super::cast::Cast;
 use super::executor::{Executor, Run};
-use super::kernel::StridedKernels;
 use super::overlap;
 use super::place::{Place, lock, lock_for_queue};
 use super::plan::{CopyPlan, Side};
 use super::{host, staged, task};
 use crate::array::UsmArray;
+use crate::device::Kernels;
 use crate::error::Result;
 use crate::view::zeroed_vec;
 
@@ -53,7 +53,7 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
         }
         Executor::Kernel(queue) => {
             let (to, from) = lock_for_queue(to, from)?;
-            let kernels = StridedKernels::global();
+            let kernels = Kernels::global();
             // SAFETY: 1. Elements of the target, none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
             // and nobody else uses them (K1) until the wait below has returned.
             wait(unsafe { kernels.copy(queue, &plan, itemsize, to.start, from.start, &[]) })

@@ -3,11 +3,12 @@
 use usm_memory::usm_core::{Queue, UsmKind};
 
 use super::cast::Cast;
-use super::kernel::{Job, StridedKernels};
+use super::kernel::Job;
 use super::place::{Place, addresses, overlap};
 use super::plan::{CopyPlan, Side};
 use super::staged::Staging;
 use crate::array::UsmArray;
+use crate::device::Kernels;
 
 /// Copies of fewer bytes are for no kernel: the first use of one builds it, which takes as long as staging hundreds of megabytes.
 const MIN_KERNEL_BYTES: usize = 1 << 20;
@@ -77,9 +78,8 @@ impl<'a> Executor<'a> {
         }
         // Kernels do not cast.
         let is_for_kernels = is_same && is_for_kernels(queue, plan, itemsize);
-        let takes = |to: usize, from: usize| {
-            StridedKernels::global().takes(queue, Job::Copy, plan, itemsize, [to, from])
-        };
+        let takes =
+            |to: usize, from: usize| Kernels::global().takes(queue, Job::Copy, plan, itemsize, [to, from]);
         if is_for_kernels
             && to.is_for_kernels_of(queue)
             && from.is_for_kernels_of(queue)
@@ -116,7 +116,7 @@ pub(super) fn is_filled_by_kernel(array: &UsmArray, plan: &CopyPlan) -> bool {
     let (queue, itemsize) = (array.queue(), array.itemsize_bytes());
     is_for_kernels(queue, plan, itemsize)
         && array.buffer().is_reachable_by(queue)
-        && StridedKernels::global().takes(queue, Job::Fill, plan, itemsize, [addresses(array).start, 0])
+        && Kernels::global().takes(queue, Job::Fill, plan, itemsize, [addresses(array).start, 0])
 }
 
 /// Whether a plan is large enough for a kernel, which may carry it out in any order.

@@ -2,10 +2,10 @@
 
 use super::execute::wait;
 use super::executor::is_filled_by_kernel;
-use super::kernel::StridedKernels;
 use super::place::{lock_target, small_run};
 use super::plan::CopyPlan;
 use crate::array::UsmArray;
+use crate::device::Kernels;
 use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
@@ -87,7 +87,7 @@ impl UsmArray {
             }
             if is_filled_by_kernel(self, &plan) {
                 let to = lock_target(self)?;
-                let kernels = StridedKernels::global();
+                let kernels = Kernels::global();
                 // SAFETY: elements of the array (P1), none of them visited twice, where the queue reaches them, as was just seen; nobody
                 // else uses them (K1) until the wait below has returned.
                 return wait(unsafe { kernels.fill(self.queue(), &plan, element, to.start, &[]) });

@@ -15,9 +15,11 @@ mod pinned;
 mod rows;
 mod shape;
 mod staged;
+mod submit;
 mod vector;
 
 pub use self::dependency::Dependency;
 pub use self::handle::{Refused, Transfer};
 pub use self::host_memory::{HostMemory, HostMemoryMut};
 pub use self::shape::Copy2d;
+pub use self::submit::{Operand, submit};

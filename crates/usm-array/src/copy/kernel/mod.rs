@@ -1,35 +1,50 @@
 //! Strided copies of memory that host code cannot touch, by kernels
 //!
-//! The kernels are OpenCL C in `kernels/` of this crate, compiled by `cargo xtask spirv` to the SPIR-V modules beside it. They move
-//! elements as bits; a cast between dtypes goes through the host.
-//!
-//! | file | job |
-//! |---|---|
-//! | `nest.rs` | from a plan to the numbers that a kernel takes; only arithmetic |
-//! | `cache.rs` | the modules, and built kernels for each context and device |
+//! The kernels move elements as bits; a cast between dtypes goes through the host. `nest.rs` makes the numbers that a kernel takes of a
+//! plan; only arithmetic.
 
-mod cache;
 mod nest;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cache::{Job, StridedKernels};
-
 use std::iter;
 use std::sync::Arc;
 
-use usm_memory::usm_core::{Error, Event, KernelArgument, NdRange, Queue, Result};
+use usm_memory::usm_core::{Error, Event, Kernel, KernelArgument, Queue, Result};
 
 use super::plan::CopyPlan;
-use cache::{DeviceKernels, Reason};
+use crate::device::{DeviceKernels, Kernels, Launch, Reason, STRIDED_COPY, STRIDED_FILL, of_size};
 use nest::Nest;
 
-impl StridedKernels {
+/// What a kernel does with each pair of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Job {
+    Copy,
+    /// Sets the element of the target to one value.
+    Fill,
+}
+
+/// Work-items that share a block: one where processors with caches of their own do the work, else enough for memory that wants
+/// adjacent items at adjacent places.
+fn lanes(on_device: &DeviceKernels) -> usize {
+    if on_device.is_cpu() { 1 } else { 64 }
+}
+
+fn kernel(on_device: &DeviceKernels, job: Job, item_bytes: usize) -> Result<Kernel, Reason> {
+    let modules = match job {
+        Job::Copy => &STRIDED_COPY,
+        Job::Fill => &STRIDED_FILL,
+    };
+    let module = of_size(modules, item_bytes).ok_or("no kernel has elements of this size")?;
+    on_device.kernel(module, "strided")
+}
+
+impl Kernels {
     /// Whether a kernel can carry out a plan for elements of so many bytes, between the addresses from which it counts; the kernel is
     /// built then. It cannot where none can be built (the host backend, a device without an online compiler), for sizes other than 1,
     /// 2, 4, 8 and 16 bytes, for more than eight loops, and for addresses that are not aligned to the size or 8 bytes, whichever is less.
-    pub(crate) fn takes(
+    pub(in crate::copy) fn takes(
         &self,
         queue: &Queue,
         job: Job,
@@ -51,7 +66,7 @@ impl StridedKernels {
     /// # Errors
     /// - [`Error::NotSupported`]: it is none that [`takes`](Self::takes) allows; nothing was submitted
     /// - those of [`Queue::submit_kernel`] that the runtime reports
-    pub(crate) unsafe fn copy(
+    pub(in crate::copy) unsafe fn copy(
         &self,
         queue: &Queue,
         plan: &CopyPlan,
@@ -76,7 +91,7 @@ impl StridedKernels {
     ///
     /// # Errors
     /// As there.
-    pub(crate) unsafe fn fill(
+    pub(in crate::copy) unsafe fn fill(
         &self,
         queue: &Queue,
         plan: &CopyPlan,
@@ -105,9 +120,9 @@ impl StridedKernels {
             return Err("elements that are not aligned");
         }
         let on_device = self.on_device(queue);
-        let nest = Nest::new(plan, on_device.compute_units(), on_device.lanes())
+        let nest = Nest::new(plan, on_device.compute_units(), lanes(&on_device))
             .ok_or("kernels have at most 8 loops")?;
-        on_device.kernel(job, item_bytes)?;
+        kernel(&on_device, job, item_bytes)?;
         Ok((on_device, nest))
     }
 }
@@ -136,7 +151,7 @@ fn fill_ends(plan: &CopyPlan, element: &[u8], dst: *mut u8) -> Vec<KernelArgumen
 }
 
 /// # Safety
-/// Those of [`StridedKernels::copy`], for the pairs of the nest, from its first one on.
+/// Those of [`Kernels::copy`], for the pairs of the nest, from its first one on.
 unsafe fn submit(
     on_device: &DeviceKernels,
     queue: &Queue,
@@ -146,10 +161,11 @@ unsafe fn submit(
     ends: &[KernelArgument],
     dependencies: &[Event],
 ) -> Result<Event> {
-    let kernel = on_device.kernel(job, item_bytes).map_err(refused(queue))?;
+    let kernel = kernel(on_device, job, item_bytes).map_err(refused(queue))?;
     let arguments: Vec<_> = ends.iter().copied().chain(nest.numbers().map(KernelArgument::from)).collect();
-    let lanes = nest.lanes.min(kernel.info().work_group_size);
+    let group_items = nest.lanes.min(kernel.info().work_group_size);
+    let launch = Launch { kernel: &kernel, arguments: &arguments, groups: nest.groups, group_items };
     // SAFETY: promise 1 of it: two pointers, or one and two halves of a value, then `long`s, as in `kernels/strided.cl`; 2: the
     // kernel visits the pairs of the nest (N1, N2), which are the caller's promises; 3: each element is written once.
-    unsafe { queue.submit_kernel(kernel, &arguments, NdRange::new(nest.groups * lanes, lanes), dependencies) }
+    unsafe { launch.submit(queue, dependencies) }
 }

@@ -9,8 +9,8 @@ use usm_memory::usm_core::{Event, Queue, Result as CoreResult};
 
 use super::cast::Cast;
 use super::host::execute_piece;
-use super::kernel::StridedKernels;
 use super::plan::{CopyPlan, Side};
+use crate::device::Kernels;
 use crate::error::Result;
 pub(super) use buffers::Staging;
 
@@ -70,7 +70,7 @@ pub(super) unsafe fn read_packed(
         let (pack, unpack) = piece.through_packed(Side::Target);
         let buffer = staging.start()?;
         // SAFETY: elements of the source that nobody writes, by promise 2, each packed in a place of its own.
-        let event = unsafe { StridedKernels::global().copy(queue, &pack, itemsize, buffer, src, &[]) };
+        let event = unsafe { Kernels::global().copy(queue, &pack, itemsize, buffer, src, &[]) };
         staging.pending = Some(submitted(event)?);
         Ok((unpack, 0))
     };
@@ -170,7 +170,7 @@ pub(super) unsafe fn write_packed(
         unsafe { execute_piece(pack, cast, size, false, buffer, src) };
         // SAFETY: elements of the target that nobody else touches, by promise 1, each written once, from a buffer that `staging` keeps
         // until the event is complete.
-        let event = unsafe { StridedKernels::global().copy(queue, &unpack, itemsize, dst, buffer, &[]) };
+        let event = unsafe { Kernels::global().copy(queue, &unpack, itemsize, dst, buffer, &[]) };
         staging.pending = Some(submitted(event)?);
         std::mem::swap(&mut staging, &mut other);
     }

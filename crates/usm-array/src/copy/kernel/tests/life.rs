@@ -3,14 +3,15 @@
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use super::super::cache::MAX_DEVICES;
-use super::super::{Job, StridedKernels};
+use super::super::{Job, kernel};
 use super::reference::plan;
 use super::{other_context, sycl_queue};
+use crate::device::Kernels;
+use crate::device::MAX_DEVICES;
 use usm_memory::usm_core::{Error, Event, Queue, Result, Runtime, UsmKind};
 
 /// Copies 100 bytes backwards in shared memory.
-fn copy(kernels: &StridedKernels, queue: &Queue) -> Result<Event> {
+fn copy(kernels: &Kernels, queue: &Queue) -> Result<Event> {
     let reversed = plan(&[(100, 1, -1)]);
     let block = queue.allocate(UsmKind::Shared, 200).unwrap();
     let start = block.as_ptr().as_ptr();
@@ -33,7 +34,7 @@ fn copy(kernels: &StridedKernels, queue: &Queue) -> Result<Event> {
 fn the_host_backend_has_none_and_says_so() {
     let runtime = Runtime::global();
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
-    let kernels = StridedKernels::new();
+    let kernels = Kernels::new();
     assert!(matches!(copy(&kernels, &queue), Err(Error::NotSupported { .. })));
     let block = queue.allocate(UsmKind::Shared, 100).unwrap();
     // SAFETY: within the block; nothing is submitted.
@@ -44,7 +45,7 @@ fn the_host_backend_has_none_and_says_so() {
 #[test]
 fn misaligned_elements_are_left_to_others() {
     let Some(queue) = sycl_queue() else { return };
-    let kernels = StridedKernels::new();
+    let kernels = Kernels::new();
     let block = queue.allocate(UsmKind::Device, 64).unwrap();
     let start = block.as_ptr().as_ptr();
     for (dst, src, item_bytes, fits) in
@@ -74,7 +75,7 @@ fn misaligned_elements_are_left_to_others() {
 #[test]
 fn a_dependency_is_waited_for_and_a_fill_arrives() {
     let Some(queue) = sycl_queue() else { return };
-    let kernels = StridedKernels::new();
+    let kernels = Kernels::new();
     let len = 1 << 20;
     let block = queue.allocate(UsmKind::Shared, len).unwrap();
     let start = block.as_ptr().as_ptr();
@@ -93,7 +94,7 @@ fn a_dependency_is_waited_for_and_a_fill_arrives() {
 fn threads_that_need_the_same_kernel_get_one() {
     let Some(queue) = sycl_queue() else { return };
     let queue = other_context(&queue);
-    let kernels = Arc::new(StridedKernels::new());
+    let kernels = Arc::new(Kernels::new());
     let together = Arc::new(Barrier::new(4));
     let threads: Vec<_> = (0..4)
         .map(|number| {
@@ -104,8 +105,8 @@ fn threads_that_need_the_same_kernel_get_one() {
                     copy(&kernels, &queue).unwrap();
                 }
                 let on_device = kernels.on_device(&queue);
-                let kernel = on_device.kernel(Job::Copy, 1).unwrap();
-                std::ptr::from_ref(kernel).addr()
+                let kernel = kernel(&on_device, Job::Copy, 1).unwrap();
+                std::ptr::from_ref(kernel.info()).addr()
             })
         })
         .collect();
@@ -116,7 +117,7 @@ fn threads_that_need_the_same_kernel_get_one() {
 #[test]
 fn kernels_outlive_the_context_that_everybody_else_dropped() {
     let Some(queue) = sycl_queue() else { return };
-    let kernels = StridedKernels::new();
+    let kernels = Kernels::new();
     let first = other_context(&queue);
     copy(&kernels, &first).unwrap();
     let context = first.context().clone();
@@ -133,7 +134,7 @@ fn kernels_outlive_the_context_that_everybody_else_dropped() {
 fn the_places_used_longest_ago_are_forgotten() {
     let runtime = Runtime::global();
     let host = runtime.default_queue(runtime.host_device()).unwrap();
-    let kernels = StridedKernels::new();
+    let kernels = Kernels::new();
     let (first, second) = (other_context(&host), other_context(&host));
     let [kept, gone] = [&first, &second].map(|queue| Arc::downgrade(&kernels.on_device(queue)));
     for _ in 0..MAX_DEVICES {

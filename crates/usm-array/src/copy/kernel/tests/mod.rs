@@ -9,7 +9,7 @@ use usm_core::testing::sycl_queue;
 use usm_memory::usm_core::{Queue, QueueProperties, UsmKind};
 
 use super::Job;
-use super::cache::SIZES;
+use crate::device::SIZES;
 use crate::layout::brute_force::campaign;
 use reference::{Axis, Case};
 
@@ -119,12 +119,11 @@ fn rows_around_the_edges_of_blocks() {
 #[test]
 fn every_module_builds() {
     let Some(queue) = sycl_queue() else { return };
-    let kernels = super::StridedKernels::new();
+    let kernels = crate::device::Kernels::new();
     let on_device = kernels.on_device(&queue);
     for (job, ends) in [(Job::Copy, 2), (Job::Fill, 3)] {
         for size in SIZES {
-            let kernel = on_device
-                .kernel(job, size)
+            let kernel = super::kernel(&on_device, job, size)
                 .unwrap_or_else(|reason| panic!("{job:?} of {size} bytes: {reason}"));
             assert_eq!(kernel.info().num_args, ends + 28, "{job:?} of {size} bytes");
         }

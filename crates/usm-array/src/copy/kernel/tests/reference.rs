@@ -4,15 +4,16 @@ use std::sync::LazyLock;
 
 use usm_memory::usm_core::{Allocation, Queue, UsmKind};
 
-use super::super::{Job, StridedKernels, copy_ends, fill_ends, submit};
+use super::super::{Job, copy_ends, fill_ends, submit};
 use crate::copy::plan::CopyPlan;
+use crate::device::Kernels;
 use crate::layout::brute_force::displacements;
 use crate::layout::{Layout, Order};
 
 /// Elements around the spans that must stay as they are.
 const MARGIN: usize = 40;
 
-static KERNELS: LazyLock<StridedKernels> = LazyLock::new(StridedKernels::new);
+static KERNELS: LazyLock<Kernels> = LazyLock::new(Kernels::new);
 
 /// Steps of one axis: how many, and how far each goes in the target and in the source.
 pub(super) type Axis = (usize, isize, isize);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use super::modules::{FLAGS, SOURCE, all};
+use super::modules::{DIALECT, FORMS, all};
 use crate::python::KERNELS;
 
 /// The file's name.
@@ -20,14 +20,18 @@ pub(super) struct Manifest {
 impl Manifest {
     /// The manifest of the files that are in the folder now.
     pub(super) fn of(folder: &Path) -> io::Result<Self> {
-        let source = std::fs::read(folder.join(SOURCE))?;
+        let dialect = std::fs::read(folder.join(DIALECT))?;
         let mut manifest = Self { modules: BTreeMap::new(), len_bytes: 0 };
         for module in all() {
-            let told = [&FLAGS.map(String::from)[..], &module.defines(), &KERNELS.map(String::from)].concat();
-            let code = std::fs::read(folder.join(module.file()))?;
-            let inputs = hash(&[&source[..], told.join(" ").as_bytes()].concat());
-            manifest.modules.insert(module.file(), (inputs, hash(&code)));
-            manifest.len_bytes += code.len();
+            let source = std::fs::read(folder.join(module.source))?;
+            for form in FORMS {
+                let flags = form.flags().into_iter().chain(KERNELS).map(String::from);
+                let told: Vec<_> = flags.chain(module.defines.iter().cloned()).collect();
+                let code = std::fs::read(folder.join(form.file(&module)))?;
+                let inputs = hash(&[&dialect[..], &source[..], told.join(" ").as_bytes()].concat());
+                manifest.modules.insert(form.file(&module), (inputs, hash(&code)));
+                manifest.len_bytes += code.len();
+            }
         }
         Ok(manifest)
     }
@@ -35,8 +39,9 @@ impl Manifest {
     /// The text of the file, for modules that `spirv-val` has found valid or has not seen.
     pub(super) fn text(&self, validated: bool) -> String {
         let head =
-            "# Made by `cargo xtask spirv`: module, hash of what it was built from, hash of the module.\n";
-        let validity = if validated { "# All are valid, says spirv-val.\n" } else { "# NOT VALIDATED.\n" };
+            "# Made by `cargo xtask kernels`: module, hash of what it was built from, hash of the module.\n";
+        let validity =
+            if validated { "# All of SPIR-V are valid, says spirv-val.\n" } else { "# NOT VALIDATED.\n" };
         let lines = self
             .modules
             .iter()
@@ -75,7 +80,7 @@ mod tests {
         let found = Manifest::of(&folder()).unwrap().text(true);
         assert!(
             noted == found,
-            "the kernels have changed: run `cargo xtask spirv` with spirv-val on PATH\nnoted:\n{noted}\nfound:\n{found}"
+            "the kernels have changed: run `cargo xtask kernels` with spirv-val on PATH\nnoted:\n{noted}\nfound:\n{found}"
         );
     }
 
@@ -83,9 +88,11 @@ mod tests {
     fn the_folder_has_these_modules_and_no_other() {
         let files =
             fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut found: Vec<_> = files.filter(|file| file.ends_with(".spv")).collect();
+        let mut found: Vec<_> =
+            files.filter(|file| file.ends_with(".spv") || file.ends_with(".ptx")).collect();
         found.sort();
-        let mut expected: Vec<_> = all().map(|module| module.file()).collect();
+        let mut expected: Vec<_> =
+            all().iter().flat_map(|module| FORMS.map(|form| form.file(module))).collect();
         expected.sort();
         assert_eq!(found, expected);
     }
@@ -100,7 +107,7 @@ mod tests {
         }
         let before = Manifest::of(&copy).unwrap();
         assert_eq!(before.text(true), Manifest::of(&folder()).unwrap().text(true));
-        for file in [SOURCE, "copy_4.spv", "fill_16.spv"] {
+        for file in [DIALECT, "strided.cl", "copy_4.spv", "fill_16.ptx"] {
             let content = fs::read(copy.join(file)).unwrap();
             fs::write(copy.join(file), [&content[..], b"\n"].concat()).unwrap();
             assert_ne!(Manifest::of(&copy).unwrap().text(true), before.text(true), "{file}");

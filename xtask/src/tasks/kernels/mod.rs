@@ -1,4 +1,4 @@
-//! `cargo xtask spirv`: the kernels of usm-array, from OpenCL C to the SPIR-V modules that are committed beside it.
+//! `cargo xtask kernels`: the kernels of usm-array, from OpenCL C to the modules of SPIR-V and PTX that are committed beside it.
 
 mod manifest;
 mod modules;
@@ -11,7 +11,7 @@ use crate::python::{KERNELS, Venv};
 use crate::report::say;
 
 use manifest::{MANIFEST, Manifest};
-use modules::{FLAGS, SOURCE, all};
+use modules::{FORMS, Form, all};
 
 /// Where sources and modules are.
 const FOLDER: &str = "crates/usm-array/kernels";
@@ -20,27 +20,31 @@ const FOLDER: &str = "crates/usm-array/kernels";
 pub(crate) fn run(project: &Project) -> Outcome<()> {
     let shell = project.shell();
     let folder = project.root().join(FOLDER);
-    let tools = Venv::ensure(project, "venv-spirv")?;
+    let tools = Venv::ensure(project, "venv-kernels")?;
     tools.require(&KERNELS).map_err(|failure| {
         let wanted = KERNELS.join(", ");
         Failure::new(format!(
             "the kernels need the clang of {wanted}, which pip could not install:\n{failure}"
         ))
     })?;
-    let built = project.target().join("spirv");
+    let built = project.target().join("kernels");
     shell.remove_path(&built)?;
     shell.create_dir(&built)?;
     for module in all() {
-        let clang = tools.python().args(["-I", "-m", "ziglang", "clang"]).args(FLAGS).args(module.defines());
-        quietly(clang.arg(folder.join(SOURCE)).arg("-o").arg(built.join(module.file())))?;
+        for form in FORMS {
+            let clang = tools.python().args(["-I", "-m", "ziglang", "clang"]);
+            let clang = clang.args(form.flags()).args(&module.defines);
+            quietly(clang.arg(folder.join(module.source)).arg("-o").arg(built.join(form.file(&module))))?;
+        }
     }
     let validated = validate(project, &built)?;
-    for old in shell.read_dir(&folder)?.iter().filter(|path| path.extension().is_some_and(|end| end == "spv"))
-    {
+    let is_module =
+        |path: &Path| FORMS.iter().any(|form| path.extension().is_some_and(|end| end == form.extension()));
+    for old in shell.read_dir(&folder)?.iter().filter(|path| is_module(path)) {
         shell.remove_path(old)?;
     }
-    for module in all() {
-        shell.copy_file(built.join(module.file()), folder.join(module.file()))?;
+    for file in all().iter().flat_map(|module| FORMS.map(|form| form.file(module))) {
+        shell.copy_file(built.join(&file), folder.join(&file))?;
     }
     let manifest = Manifest::of(&folder).map_err(|error| Failure::new(format!("{FOLDER}: {error}")))?;
     shell.write_file(folder.join(MANIFEST), manifest.text(validated))?;
@@ -59,11 +63,12 @@ fn validate(project: &Project, built: &Path) -> Outcome<bool> {
         );
         return Ok(false);
     }
-    for module in all() {
+    let modules = all();
+    for module in &modules {
         // The environment with the lowest version of SPIR-V, 1.0.
         let check = project.command(validator).args(["--target-env", "opencl2.1"]);
-        openly(check.arg(built.join(module.file())).quiet())?;
+        openly(check.arg(built.join(Form::Spirv.file(module))).quiet())?;
     }
-    say(&format!("{} modules are valid", all().count()));
+    say(&format!("{} modules of SPIR-V are valid", modules.len()));
     Ok(true)
 }

@@ -1,0 +1,94 @@
+//! Which modules there are, and what the compiler is told.
+
+/// What all sources include.
+pub(super) const DIALECT: &str = "dialect.h";
+
+/// A source and the modules that are made of it: as in `src/device/modules.rs` of usm-array.
+struct Family {
+    name: &'static str,
+    source: &'static str,
+    define: Option<&'static str>,
+    /// One module for each, with the size in its name and as `ITEM_BYTES`; one module without a size where there is none.
+    sizes: &'static [usize],
+}
+
+const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
+
+const FAMILIES: [Family; 2] = [
+    Family { name: "copy", source: "strided.cl", define: None, sizes: &SIZES },
+    Family { name: "fill", source: "strided.cl", define: Some("-DFILL"), sizes: &SIZES },
+];
+
+/// One module: a source, compiled with defines.
+#[derive(Clone)]
+pub(super) struct Module {
+    pub(super) name: String,
+    pub(super) source: &'static str,
+    pub(super) defines: Vec<String>,
+}
+
+/// All modules.
+pub(super) fn all() -> Vec<Module> {
+    FAMILIES.iter().flat_map(Family::modules).collect()
+}
+
+impl Family {
+    fn modules(&self) -> Vec<Module> {
+        let (source, define) = (self.source, self.define.map(str::to_owned));
+        if self.sizes.is_empty() {
+            return vec![Module {
+                name: self.name.to_owned(),
+                source,
+                defines: define.into_iter().collect(),
+            }];
+        }
+        let of_size = |size: &usize| Module {
+            name: format!("{}_{size}", self.name),
+            source,
+            defines: define.iter().cloned().chain([format!("-DITEM_BYTES={size}")]).collect(),
+        };
+        self.sizes.iter().map(of_size).collect()
+    }
+}
+
+/// The forms of a module.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// For SYCL devices: all OpenCL drivers with SPIR-V accept SPIR-V 1.0.
+    Spirv,
+    /// For GPUs of NVIDIA: the driver compiles it for the GPU, of any architecture from compute capability 5.0 on.
+    Ptx,
+}
+
+pub(super) const FORMS: [Form; 2] = [Form::Spirv, Form::Ptx];
+
+impl Form {
+    pub(super) fn extension(self) -> &'static str {
+        match self {
+            Self::Spirv => "spv",
+            Self::Ptx => "ptx",
+        }
+    }
+
+    pub(super) fn file(self, module: &Module) -> String {
+        format!("{}.{}", module.name, self.extension())
+    }
+
+    /// What the compiler is told for every module of this form.
+    pub(super) fn flags(self) -> Vec<&'static str> {
+        let target: &[_] = match self {
+            Self::Spirv => &["--target=spirv64v1.0", "-c"],
+            Self::Ptx => &[
+                "--target=nvptx64-nvidia-cuda",
+                "-march=sm_50",
+                "-Xclang",
+                "-target-feature",
+                "-Xclang",
+                "+ptx60",
+                "-S",
+            ],
+        };
+        [target, &["-x", "cl", "-cl-std=CL2.0", "-cl-no-stdinc", "-O2", "-Wall", "-Wextra", "-Werror"]]
+            .concat()
+    }
+}
