@@ -211,6 +211,17 @@ impl Streams {
         self.streams.values().all(|stream| stream.complete == stream.submitted)
     }
 
+    pub(crate) fn is_idle_on(&self, device: usize) -> bool {
+        self.streams.values().all(|stream| stream.device != device || stream.complete == stream.submitted)
+    }
+
+    /// Host code has learned that all operations of a device are complete.
+    pub(crate) fn host_learns_all(&mut self, device: usize) {
+        let of_device = self.streams.values().filter(|stream| stream.device == device);
+        let clocks: Vec<_> = of_device.map(|stream| stream.clock.clone()).collect();
+        clocks.iter().for_each(|clock| self.host_learns(clock));
+    }
+
     /// Whether an operation is surely complete before others start that have this clock. Those of a stream that is gone are.
     pub(crate) fn is_before(&self, point: Point, clock: &Clock) -> bool {
         clock.covers(point) || !self.streams.contains_key(&point.stream)

@@ -294,12 +294,17 @@ pub enum Error {
         position: usize,
     },
     /// Kernels that the runtime could not build.
-    #[error("{language} could not be built for device {device}; the SYCL interface does not tell why")]
+    #[error(
+        "{language} could not be built for device {device}{}",
+        log.as_ref().map_or_else(|| "; the SYCL interface does not tell why".to_owned(), |log| format!(": {log}"))
+    )]
     KernelBuild {
-        /// `"SPIR-V"` or `"OpenCL C"`.
+        /// `"SPIR-V"`, `"OpenCL C"` or `"PTX"`.
         language: &'static str,
         /// Filter string of the device.
         device: String,
+        /// The compiler's messages, where the runtime passes them on.
+        log: Option<String>,
     },
     /// A bundle has no kernel of that name.
     #[error("the bundle has no kernel named {name:?}")]
@@ -326,6 +331,20 @@ pub enum Error {
         found: usize,
         /// Number of arguments it has.
         expected: usize,
+    },
+    /// An argument of another size than the kernel declares.
+    #[error(
+        "kernel {kernel:?}: argument {position} has {found_bytes} bytes, but the kernel declares {expected_bytes}"
+    )]
+    ArgumentSize {
+        /// Name of the kernel.
+        kernel: String,
+        /// Position of the argument, from 0 on.
+        position: usize,
+        /// Bytes of the argument.
+        found_bytes: usize,
+        /// Bytes of the kernel's parameter.
+        expected_bytes: usize,
     },
     /// Local memory as an argument that is empty, or larger than the device's.
     #[error(

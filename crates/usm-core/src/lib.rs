@@ -26,7 +26,7 @@
 //! | `queue::memcpy`, `fill`, `memset`, `wait_and_throw` | [`Queue::memcpy`], [`Queue::fill`], [`Queue::memset`], [`Queue::wait`] |
 //! | `queue::prefetch`, `mem_advise`, `ext_oneapi_submit_barrier` | [`Queue::prefetch`], [`Queue::mem_advise`], [`Queue::barrier`] |
 //! | `exception`, asynchronous errors | [`Error`], [`Error::Asynchronous`] out of the next wait |
-//! | `kernel_bundle`, interoperability with OpenCL | [`KernelBundle`] from SPIR-V or OpenCL C, [`KernelCode`] |
+//! | `kernel_bundle`, interoperability with OpenCL | [`KernelBundle`] from SPIR-V, OpenCL C or PTX, [`KernelCode`] |
 //! | `kernel`, `info::kernel_device_specific` | [`Kernel`], [`KernelInfo`] |
 //! | `range`, `nd_range` | [`Range`], [`NdRange`]; either: [`ExecutionRange`] |
 //! | `handler::set_arg`, `local_accessor`, `parallel_for` | [`KernelArgument`], [`Queue::submit_kernel`] |

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint};
 
 use super::{export, give, handle};
 use crate::codes::Code;
-use crate::state::{Context, Handle, Object, current};
+use crate::state::{Context, Handle, Object, current, wait};
 use crate::streams::Implicit;
 
 export! {
@@ -46,6 +46,15 @@ export! {
         }
         // SAFETY: the header's contract: writable.
         unsafe { give(context, handle(found)) }
+    }
+
+    fn cuCtxSynchronize(call, state) {
+        let device = state.current_device(call)?;
+        let mut state = wait(state, |state| state.streams.is_idle_on(device) || state.usable(device).is_err());
+        state.usable(device)?;
+        state.streams.host_learns_all(device);
+        state.memory.trim_all();
+        Ok(())
     }
 
     fn cuCtxEnablePeerAccess(call, state, peer: Handle, flags: c_uint) {

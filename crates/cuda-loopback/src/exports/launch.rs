@@ -1,6 +1,6 @@
 //! Modules of kernels, and launches.
 
-use std::ffi::{CStr, c_char, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::{export, give, handle};
 use crate::codes::{Code, Outcome};
@@ -33,6 +33,55 @@ export! {
         let new = state.create(Object::Module(Module { device, entries }));
         // SAFETY: the header's contract: writable.
         unsafe { give(module, handle(new)) }
+    }
+
+    fn cuModuleLoadDataEx(
+        call, state, module: *mut Handle, image: *const c_void,
+        _count: c_uint, _options: *const c_int, _values: *const *mut c_void,
+    ) {
+        let device = state.current_device(call)?;
+        if module.is_null() || image.is_null() {
+            return Err(Code::INVALID_VALUE.refusal());
+        }
+        // SAFETY: the header's contract: PTX ends with a zero byte, and this library takes nothing else.
+        let text = unsafe { CStr::from_ptr(image.cast()) }.to_string_lossy();
+        let entries = kernels::entries(&text);
+        if entries.is_empty() || !text.contains(".version") {
+            return Err(Code::INVALID_IMAGE.refusal());
+        }
+        let new = state.create(Object::Module(Module { device, entries }));
+        // SAFETY: the header's contract: writable.
+        unsafe { give(module, handle(new)) }
+    }
+
+    fn cuModuleUnload(call, state, module: Handle) {
+        state.current_device(call)?;
+        state.module(call, module)?;
+        state.remove(module.addr());
+        Ok(())
+    }
+
+    fn cuFuncGetAttribute(call, state, value: *mut c_int, attribute: c_int, function: Handle) {
+        state.function(call, function)?;
+        let found = match attribute {
+            0 => 1024,
+            1..=3 => 0,
+            4 => 32,
+            _ => return Err(Code::INVALID_VALUE.refusal()),
+        };
+        // SAFETY: the header's contract: writable.
+        unsafe { give(value, found) }
+    }
+
+    fn cuFuncGetParamInfo(call, state, function: Handle, index: usize, offset: *mut usize, size: *mut usize) {
+        let kernel = state.function(call, function)?.kernel;
+        if index >= kernel.map_or(0, |kernel| kernel.argument_count) {
+            return Err(Code::INVALID_VALUE.refusal());
+        }
+        // SAFETY: the header's contract: writable.
+        unsafe { give(offset, 8 * index) }?;
+        // SAFETY: the header's contract: writable.
+        unsafe { give(size, 8) }
     }
 
     fn cuModuleGetFunction(call, state, function: *mut Handle, module: Handle, name: *const c_char) {

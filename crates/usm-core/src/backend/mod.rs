@@ -518,7 +518,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// 1. Both handles are live, and the device is one of the context.
     ///
     /// # Errors
-    /// [`Error::NotSupported`], [`Error::Backend`] when they cannot be built.
+    /// [`Error::NotSupported`]; [`Error::Backend`] or [`Error::KernelBuild`] when they cannot be built.
     unsafe fn create_bundle(
         &self,
         _context: RawContext,
@@ -533,8 +533,11 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Safety
     /// 1. `bundle` is live.
-    unsafe fn bundle_kernel(&self, _bundle: RawBundle, _name: &CStr) -> Option<RawKernel> {
-        None
+    ///
+    /// # Errors
+    /// When the runtime cannot look it up.
+    unsafe fn bundle_kernel(&self, _bundle: RawBundle, _name: &CStr) -> Result<Option<RawKernel>> {
+        Ok(None)
     }
 
     /// The facts about a kernel.
@@ -552,7 +555,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Safety
     /// 1. Queue, kernel and dependencies are live; the kernel was built for the queue's device in the queue's context.
-    /// 2. There are as many arguments as the kernel has, each of the type it declares.
+    /// 2. There are as many arguments as the kernel has, each of the type it declares. A backend may refuse one of another size.
     /// 3. The kernel's behaviour with these arguments is defined, and its memory stays valid until the event completes.
     /// 4. No size is 0, and a local range has as many dimensions as the global one, divides it, and has at most as many
     ///    work-items as [`KernelInfo::work_group_size`].

@@ -94,6 +94,18 @@ impl KernelArgument {
         self.number_of(ArgumentKind::LocalMemory)
     }
 
+    /// Bytes of a number or a pointer; `None` for local memory.
+    #[must_use]
+    pub const fn len_bytes(&self) -> Option<usize> {
+        Some(match self.kind {
+            ArgumentKind::I8 | ArgumentKind::U8 => 1,
+            ArgumentKind::I16 | ArgumentKind::U16 => 2,
+            ArgumentKind::I32 | ArgumentKind::U32 | ArgumentKind::F32 => 4,
+            ArgumentKind::I64 | ArgumentKind::U64 | ArgumentKind::F64 | ArgumentKind::Pointer => 8,
+            ArgumentKind::LocalMemory => return None,
+        })
+    }
+
     fn number_of(&self, kind: ArgumentKind) -> Option<usize> {
         (self.kind == kind).then(|| usize::try_from(u64::from_ne_bytes(self.bytes)).ok()).flatten()
     }
@@ -191,6 +203,7 @@ mod tests {
         for (argument, kind, bytes, text) in arguments {
             assert_eq!((argument.kind(), argument.to_string().as_str()), (kind, text));
             assert_eq!(argument.to_bytes()[..bytes.len()], *bytes);
+            assert_eq!(argument.len_bytes(), Some(bytes.len()));
             assert!(argument.to_bytes()[bytes.len()..].iter().all(|&byte| byte == 0));
             assert_eq!((argument.address(), argument.local_bytes()), (None, None));
         }
@@ -204,7 +217,8 @@ mod tests {
         assert_eq!((argument.address(), argument.local_bytes()), (Some(pointer.addr()), None));
         assert_eq!(argument, KernelArgument::from(pointer.cast_mut()));
         assert_eq!(argument.to_string(), format!("{:#x}", pointer.addr()));
-        assert_eq!(KernelArgument::local_memory(9).local_bytes(), Some(9));
+        let local = KernelArgument::local_memory(9);
+        assert_eq!((local.local_bytes(), local.len_bytes(), argument.len_bytes()), (Some(9), None, Some(8)));
         assert_ne!(KernelArgument::local_memory(9), KernelArgument::pointer(9));
     }
 }

@@ -25,15 +25,18 @@ pub enum KernelCode<'a> {
     Spirv(&'a [u8]),
     /// OpenCL C source.
     OpenclC(&'a CStr),
+    /// PTX, the assembly language of NVIDIA's GPUs.
+    Ptx(&'a CStr),
 }
 
 impl KernelCode<'_> {
-    /// `"SPIR-V"` or `"OpenCL C"`.
+    /// `"SPIR-V"`, `"OpenCL C"` or `"PTX"`.
     #[must_use]
     pub const fn language(&self) -> &'static str {
         match self {
             Self::Spirv(_) => "SPIR-V",
             Self::OpenclC(_) => "OpenCL C",
+            Self::Ptx(_) => "PTX",
         }
     }
 
@@ -42,7 +45,7 @@ impl KernelCode<'_> {
     pub const fn as_bytes(&self) -> &[u8] {
         match self {
             Self::Spirv(module) => module,
-            Self::OpenclC(source) => source.to_bytes(),
+            Self::OpenclC(source) | Self::Ptx(source) => source.to_bytes(),
         }
     }
 }
@@ -61,7 +64,7 @@ struct Inner {
 /// 33 ms to build from source (the first one of a process 180 ms) and 13 ms from SPIR-V; submitting it takes 4 µs, with waiting
 /// for it 8 µs.
 ///
-/// **Why a build failed is not known.** The C interface drops the compiler's log; with `DPCTL_VERBOSITY=warning` in the
+/// **Why a build failed is known on CUDA only.** The C interface of SYCL drops the compiler's log; with `DPCTL_VERBOSITY=warning` in the
 /// environment it prints OpenCL's error code to the standard error, and nothing more. Try the code with a compiler of its
 /// own, such as `ocloc` or `clang`.
 ///
@@ -142,6 +145,30 @@ impl KernelBundle {
         Self::build(context, device, KernelCode::OpenclC(&source), options)
     }
 
+    /// Compiles PTX for a GPU of the context, with the compiler of the CUDA driver. The call blocks until that is done.
+    ///
+    /// `options` are `-maxrregcount=N`, `-O0` to `-O4` and `-lineinfo`, which mean what they mean to `ptxas`; empty for none.
+    ///
+    /// A parameter of a kernel takes an argument of its size. A parameter of 4 or 8 bytes takes
+    /// [local memory](crate::KernelArgument::local_memory), too: the kernel gets the offset of the memory in its dynamic shared memory
+    /// (`.extern .shared`), a multiple of 16.
+    ///
+    /// A bundle and its kernels keep the code loaded. The drop of the last of them waits for the device, if a kernel was submitted.
+    ///
+    /// # Safety
+    /// 1. `text` is valid PTX. The driver's compiler refuses other texts with a reason, as far as it finds out.
+    ///
+    /// # Errors
+    /// - [`Error::NulByte`]: a byte of 0 in `text` or `options`.
+    /// - [`Error::DeviceNotInContext`].
+    /// - [`Error::NotSupported`]: another backend than CUDA.
+    /// - [`Error::KernelBuild`]: the driver could not compile it, with the compiler's messages; or an unknown option.
+    /// - [`Error::Driver`], [`Error::DeviceLost`]: the driver could not load it.
+    pub unsafe fn from_ptx(context: &Context, device: &Device, text: &str, options: &str) -> Result<Self> {
+        let text = c_string("PTX", text)?;
+        Self::build(context, device, KernelCode::Ptx(&text), options)
+    }
+
     fn build(context: &Context, device: &Device, code: KernelCode<'_>, options: &str) -> Result<Self> {
         let options = c_string("build options", options)?;
         let backend = context.backend();
@@ -152,7 +179,7 @@ impl KernelBundle {
         let raw = unsafe { backend.create_bundle(context.raw(), device.raw(), code, &options) };
         let raw = raw.map_err(|error| match error {
             Error::Backend { .. } => {
-                Error::KernelBuild { language: code.language(), device: device.filter_string() }
+                Error::KernelBuild { language: code.language(), device: device.filter_string(), log: None }
             }
             other => other,
         })?;
@@ -180,18 +207,14 @@ impl KernelBundle {
     /// the process ends.
     ///
     /// # Errors
-    /// [`Error::NoSuchKernel`], [`Error::Backend`] when the runtime tells nothing about it.
+    /// [`Error::NoSuchKernel`]; [`Error::Backend`] or [`Error::Driver`] when the runtime tells nothing about it.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let missing = || Error::NoSuchKernel { name: name.to_owned() };
         // No kernel has a name with a zero byte.
         let c_name = CString::new(name).map_err(|_| missing())?;
         let backend = self.inner.handle.backend();
         // SAFETY: the handle is live (H1).
-        let raw = unsafe { backend.bundle_kernel(self.inner.handle.raw(), &c_name) };
-        let Some(raw) = raw else {
-            backend.check_process()?;
-            return Err(missing());
-        };
+        let raw = unsafe { backend.bundle_kernel(self.inner.handle.raw(), &c_name) }?.ok_or_else(missing)?;
         // SAFETY: a fresh handle of this backend.
         let handle = unsafe { KernelHandle::from_raw(Arc::clone(backend), raw) };
         // SAFETY: both handles are live (H1), and the bundle was built for its device.

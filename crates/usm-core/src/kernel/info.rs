@@ -23,6 +23,8 @@ pub struct KernelInfo {
     pub compile_num_sub_groups: u32,
     /// Work-items in a sub-group as the kernel's code demands them; 0 if it does not.
     pub compile_sub_group_size: u32,
+    /// Registers of a work-item, where the backend reports them; else 0.
+    pub registers: u32,
 }
 
 impl KernelInfo {
@@ -39,6 +41,7 @@ impl KernelInfo {
             max_sub_group_size: 0,
             compile_num_sub_groups: 0,
             compile_sub_group_size: 0,
+            registers: 0,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Kernels from SPIR-V modules or OpenCL C source: built at run time, run with USM pointers and numbers.
+//! Kernels from SPIR-V modules, OpenCL C source or PTX: built at run time, run with USM pointers and numbers.
 
 mod argument;
 mod bundle;

@@ -19,10 +19,11 @@ impl Queue {
     /// # Errors
     /// - [`Error::KernelMismatch`]: the kernel is of another context than the queue, or was built for another device.
     /// - [`Error::KernelArguments`]: another number of arguments than the kernel has.
+    /// - [`Error::ArgumentSize`]: an argument of another size than the kernel declares, on CUDA.
     /// - [`Error::LocalMemory`]: local memory of 0 bytes, or together more than the device has.
     /// - [`Error::KernelRange`]: a size of 0, work-groups that do not divide the range or have other dimensions, more
     ///   work-items in one than the kernel can have on this device.
-    /// - [`Error::Backend`]: the runtime refused without a reason; usually a number of another size than the kernel declares.
+    /// - [`Error::Backend`]: the SYCL runtime refused without a reason; usually a number of another size than the kernel declares.
     ///
     /// After an error nothing was submitted.
     pub unsafe fn submit_kernel(

@@ -88,17 +88,6 @@ impl Outcome for Option<NonNull<u8>> {
     }
 }
 
-impl Outcome for Option<RawKernel> {
-    // Looking a kernel up fails without a reason.
-    fn failure(_error: Error) -> Option<Self> {
-        Some(None)
-    }
-
-    fn answer(&self) -> Answer {
-        Answer::Kernel(*self)
-    }
-}
-
 macro_rules! infallible {
     ($($outcome:ty: $value:pat => $answer:expr;)+) => {$(
         impl Outcome for $outcome {
@@ -149,6 +138,7 @@ success!(
         Answer::Parts(context, device, properties);
     NonNull<c_void>: pointer => Answer::External(pointer.addr().get());
     RawBundle: &bundle => Answer::Handle(RawHandle::Bundle(bundle));
+    Option<RawKernel>: &kernel => Answer::Kernel(kernel);
     KernelInfo: &info => Answer::KernelInfo(info);
 
     Vec<RawPlatform>: platforms => Answer::Platforms(platforms.clone());

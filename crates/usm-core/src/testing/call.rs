@@ -239,7 +239,7 @@ methods!($
         context: RawContext = context, device: RawDevice = device, language: &'static str = code.language(),
         code: Vec<u8> = code.as_bytes().to_vec(), options: CString = options.to_owned(),
     };
-    BundleKernel true [unsafe] bundle_kernel(bundle: RawBundle, name: &CStr) -> Option<RawKernel>
+    BundleKernel true [unsafe] bundle_kernel(bundle: RawBundle, name: &CStr) -> Result<Option<RawKernel>>
         { bundle: RawBundle = bundle, name: CString = name.to_owned() };
     KernelInfo true [unsafe] kernel_info(kernel: RawKernel, device: RawDevice) -> Result<KernelInfo>
         { kernel: RawKernel = kernel, device: RawDevice = device };

@@ -51,7 +51,7 @@ struct State {
 /// A backend that fails at calls that a test selects, and passes all other calls to the backend below.
 ///
 /// A failing call does not reach the backend below, except [`wait`](Backend::wait), which waits before it fails. Failing calls
-/// return [`Error::Backend`] with the method's name; `allocate` and `bundle_kernel` return `None`.
+/// return [`Error::Backend`] with the method's name; `allocate` returns `None`.
 ///
 /// Run a scenario with [`Fault::at`] 1, 2, … until [`failures`](Self::failures) stays 0. All its calls have failed once then.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! The functions of the CUDA driver interface that this backend uses, loaded from the driver's library at run time.
 //!
 //! Types and numbers are those of the header `cuda.h` of CUDA 12. A name with a suffix such as `_v2` is the symbol that this header
-//! stands for; the driver keeps all of them for older programs. Functions beyond CUDA 11.2 are not used.
+//! stands for; the driver keeps all of them for older programs. Functions beyond CUDA 11.2 are
+//! optional.
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::fmt;
@@ -57,10 +58,27 @@ handles!(
 /// Numbers of `cuda.h`, named as there without their prefixes.
 impl Code {
     pub(super) const SUCCESS: Self = Self(0);
+    pub(super) const INVALID_VALUE: Self = Self(1);
     pub(super) const NO_DEVICE: Self = Self(100);
+    pub(super) const NOT_FOUND: Self = Self(500);
     pub(super) const NOT_READY: Self = Self(600);
     pub(super) const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
     pub(super) const PEER_ACCESS_NOT_ENABLED: Self = Self(705);
+
+    /// Whether the driver could not compile a module.
+    pub(super) fn is_of_compiler(self) -> bool {
+        const INVALID_IMAGE: c_uint = 200;
+        const NO_BINARY_FOR_GPU: c_uint = 209;
+        const INVALID_PTX: c_uint = 218;
+        const JIT_COMPILER_NOT_FOUND: c_uint = 221;
+        const UNSUPPORTED_PTX_VERSION: c_uint = 222;
+        const JIT_COMPILATION_DISABLED: c_uint = 223;
+        const UNSUPPORTED_DEVSIDE_SYNC: c_uint = 225;
+        const INVALID_SOURCE: c_uint = 300;
+        matches!(self.0, INVALID_IMAGE | NO_BINARY_FOR_GPU | INVALID_PTX | INVALID_SOURCE)
+            || matches!(self.0, JIT_COMPILER_NOT_FOUND | UNSUPPORTED_PTX_VERSION | JIT_COMPILATION_DISABLED)
+            || self.0 == UNSUPPORTED_DEVSIDE_SYNC
+    }
 
     /// Whether the context is unusable from now on: the header says of these that the process must end and start again to use CUDA.
     pub(super) fn is_sticky(self) -> bool {
@@ -121,6 +139,30 @@ impl PointerAttribute {
     pub(super) const DEVICE_ORDINAL: Self = Self(9);
     pub(super) const RANGE_START: Self = Self(11);
     pub(super) const RANGE_SIZE: Self = Self(12);
+}
+
+/// `CUfunction_attribute`.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FunctionAttribute(c_int);
+
+impl FunctionAttribute {
+    pub(super) const MAX_THREADS_PER_BLOCK: Self = Self(0);
+    pub(super) const LOCAL_SIZE_BYTES: Self = Self(3);
+    pub(super) const NUM_REGS: Self = Self(4);
+}
+
+/// `CUjit_option`.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JitOption(c_int);
+
+impl JitOption {
+    pub(super) const MAX_REGISTERS: Self = Self(0);
+    pub(super) const ERROR_LOG_BUFFER: Self = Self(5);
+    pub(super) const ERROR_LOG_BUFFER_SIZE_BYTES: Self = Self(6);
+    pub(super) const OPTIMIZATION_LEVEL: Self = Self(7);
+    pub(super) const GENERATE_LINE_INFO: Self = Self(13);
 }
 
 /// `CU_MEMORYTYPE_HOST`; device memory is the next number.
@@ -209,11 +251,16 @@ impl LoadError {
 }
 
 macro_rules! functions {
-    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?);)+) => {
+    (
+        $($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?);)+
+        optional:
+        $($(#[$new_doc:meta])* fn $new:ident($($new_argument:ident: $new_type:ty),* $(,)?);)+
+    ) => {
         /// Pointers to the functions of a driver, with the names of their symbols.
         #[allow(non_snake_case, reason = "symbols of a C library")]
         pub(super) struct Driver {
             $($(#[$doc])* pub(super) $name: unsafe extern "C" fn($($type),*) -> Code,)+
+            $($(#[$new_doc])* pub(super) $new: Option<unsafe extern "C" fn($($new_type),*) -> Code>,)+
             // Invariant D1: the library that the pointers lead into; it is never unloaded.
             _library: std::mem::ManuallyDrop<Library>,
         }
@@ -236,6 +283,12 @@ macro_rules! functions {
                         // SAFETY: the caller's promise 1.
                         let found = unsafe { library.get::<unsafe extern "C" fn($($type),*) -> Code>(symbol) };
                         *found.map_err(|_| LoadError::without(stringify!($name)))?
+                    },)+
+                    $($new: {
+                        let symbol: &[u8] = concat!(stringify!($new), "\0").as_bytes();
+                        // SAFETY: the caller's promise 1.
+                        let found = unsafe { library.get::<unsafe extern "C" fn($($new_type),*) -> Code>(symbol) };
+                        found.ok().map(|found| *found)
                     },)+
                     _library: std::mem::ManuallyDrop::new(library),
                 })
@@ -262,6 +315,7 @@ functions! {
     fn cuCtxGetCurrent(context: *mut ContextHandle);
     fn cuCtxPushCurrent_v2(context: ContextHandle);
     fn cuCtxPopCurrent_v2(context: *mut ContextHandle);
+    fn cuCtxSynchronize();
     fn cuCtxEnablePeerAccess(peer: ContextHandle, flags: c_uint);
     fn cuCtxDisablePeerAccess(peer: ContextHandle);
 
@@ -303,13 +357,24 @@ functions! {
     fn cuEventDestroy_v2(event: EventHandle);
 
     fn cuModuleLoadData(module: *mut Module, image: *const c_void);
+    /// As many values as options: numbers as pointers without provenance, and pointers.
+    fn cuModuleLoadDataEx(
+        module: *mut Module, image: *const c_void,
+        count: c_uint, options: *const JitOption, values: *const *mut c_void,
+    );
+    fn cuModuleUnload(module: Module);
     fn cuModuleGetFunction(function: *mut Function, module: Module, name: *const c_char);
+    fn cuFuncGetAttribute(value: *mut c_int, attribute: FunctionAttribute, function: Function);
     fn cuLaunchKernel(
         function: Function,
         grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
         block_x: c_uint, block_y: c_uint, block_z: c_uint,
         shared_bytes: c_uint, stream: Stream, arguments: *mut *mut c_void, extra: *mut *mut c_void,
     );
+
+    optional:
+    /// From CUDA 12.4 on. `INVALID_VALUE` behind the last parameter.
+    fn cuFuncGetParamInfo(function: Function, index: usize, offset_bytes: *mut usize, len_bytes: *mut usize);
 }
 
 impl Driver {

@@ -10,6 +10,8 @@
 //! | device USM | memory of a pool of this library, ordered by streams |
 //! | shared USM | managed memory |
 //! | host USM | pinned memory, mapped into each context |
+//! | kernel bundle, kernel | a module that the driver compiled from PTX, a function of it |
+//! | work-group, sub-group, local memory | block, warp, shared memory |
 //!
 //! Addresses are unified: a pointer means the same for each GPU and the host. A context over several GPUs has the memory of each of
 //! them; copies between them are operations of one queue.
@@ -23,12 +25,14 @@ mod driver;
 mod event;
 mod facts;
 mod fill;
+mod kernel;
 mod memory;
 mod pinned;
+mod ptx;
 mod queue;
 mod submit;
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -37,16 +41,17 @@ use self::device::{CudaDevice, CudaPlatform};
 use self::driver::{Attribute, Code, Driver, Ordinal};
 pub use self::driver::{LIBRARY, LoadError};
 use self::event::CudaEvent;
+use self::kernel::{CudaBundle, CudaKernel};
 use self::pinned::PinnedBlocks;
 use self::queue::CudaQueue;
 use super::entry::{Entry, Inside, Loaded};
 use super::objects::{Handle, handle};
 use super::{
     Backend, BackendId, DeviceInfo, EventStatus, MemoryFigures, Partition, PeerAccess, PlatformInfo,
-    PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle, RawPlatform,
-    RawQueue,
+    PointerInfo, ProfilingTimes, QueueProperties, RawBundle, RawContext, RawDevice, RawEvent, RawHandle,
+    RawKernel, RawPlatform, RawQueue,
 };
-use crate::{Error, Result, UsmKind};
+use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Result, UsmKind};
 
 handle!(
     CudaPlatform => RawPlatform,
@@ -54,6 +59,8 @@ handle!(
     CudaContext => RawContext,
     CudaQueue => RawQueue,
     CudaEvent => RawEvent,
+    CudaBundle => RawBundle,
+    CudaKernel => RawKernel,
 );
 
 /// Name of the backend in filter strings.
@@ -310,8 +317,10 @@ unsafe impl Backend for CudaBackend {
             RawHandle::Queue(raw) => unsafe { CudaQueue::release_raw(raw) },
             // SAFETY: O1: the caller gives the count of the handle back.
             RawHandle::Event(raw) => unsafe { CudaEvent::release_raw(raw) },
-            // None was given out.
-            RawHandle::Bundle(_) | RawHandle::Kernel(_) => {}
+            // SAFETY: O1: the caller gives the count of the handle back.
+            RawHandle::Bundle(raw) => unsafe { CudaBundle::release_raw(raw) },
+            // SAFETY: O1: the caller gives the count of the handle back.
+            RawHandle::Kernel(raw) => unsafe { CudaKernel::release_raw(raw) },
         }
     }
 
@@ -425,6 +434,42 @@ unsafe impl Backend for CudaBackend {
     unsafe fn event_times(&self, event: RawEvent) -> Result<ProfilingTimes> {
         // SAFETY: O1: the handle is live.
         unsafe { CudaEvent::get(event) }.times()
+    }
+
+    unsafe fn create_bundle(
+        &self,
+        _context: RawContext,
+        device: RawDevice,
+        code: KernelCode<'_>,
+        options: &CStr,
+    ) -> Result<RawBundle> {
+        // SAFETY: O1: the handle is live.
+        let device = unsafe { CudaDevice::clone_raw(device) };
+        Ok(CudaBundle::into_raw(Arc::new(CudaBundle::build(device, code, options)?)))
+    }
+
+    unsafe fn bundle_kernel(&self, bundle: RawBundle, name: &CStr) -> Result<Option<RawKernel>> {
+        // SAFETY: O1: the handle is live.
+        let bundle = unsafe { CudaBundle::clone_raw(bundle) };
+        let kernel = CudaKernel::find(bundle, name)?;
+        Ok(kernel.map(|kernel| CudaKernel::into_raw(Arc::new(kernel))))
+    }
+
+    unsafe fn kernel_info(&self, kernel: RawKernel, _device: RawDevice) -> Result<KernelInfo> {
+        // SAFETY: O1: the handle is live.
+        Ok(unsafe { CudaKernel::get(kernel) }.info())
+    }
+
+    unsafe fn submit_kernel(
+        &self,
+        queue: RawQueue,
+        kernel: RawKernel,
+        arguments: &[KernelArgument],
+        range: &ExecutionRange,
+        dependencies: &[RawEvent],
+    ) -> Result<RawEvent> {
+        // SAFETY: O1: the promises of the method are those of the function.
+        unsafe { kernel::submit(queue, kernel, arguments, range, dependencies) }
     }
 
     // The driver does not list them, and complete ones may be missing.

@@ -14,7 +14,7 @@ use crate::{Error, Result, UsmKind};
 ///
 /// # Safety
 /// 1. Queue and dependencies are live.
-unsafe fn submit(
+pub(super) unsafe fn submit(
     queue: RawQueue,
     dependencies: &[RawEvent],
     operation: impl FnOnce(&CudaQueue, &Current<'_>) -> Result<()>,

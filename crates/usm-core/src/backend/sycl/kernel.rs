@@ -28,7 +28,10 @@ pub(super) unsafe fn create_bundle(
     let not_supported = |what| Err(Error::NotSupported { backend: BackendId::Sycl, what });
     // SAFETY: the device is live.
     match (code, unsafe { (api.DPCTLDevice_GetBackend)(device) }) {
-        (_, DPCTLSyclBackendType::OPENCL) | (KernelCode::Spirv(_), DPCTLSyclBackendType::LEVEL_ZERO) => {}
+        // Refused below.
+        (KernelCode::Ptx(_), _)
+        | (_, DPCTLSyclBackendType::OPENCL)
+        | (KernelCode::Spirv(_), DPCTLSyclBackendType::LEVEL_ZERO) => {}
         (KernelCode::Spirv(_), _) => {
             return not_supported("kernels from SPIR-V on other devices than those of OpenCL and Level Zero");
         }
@@ -41,6 +44,7 @@ pub(super) unsafe fn create_bundle(
         return not_supported("building kernels for a device without the aspect online_compiler");
     }
     let bundle = match code {
+        KernelCode::Ptx(_) => return not_supported("kernels from PTX"),
         KernelCode::Spirv(module) => {
             let start = module.as_ptr().cast();
             // SAFETY: the handles are live and belong together, on a backend that can: for such the call does not throw.
@@ -107,6 +111,7 @@ pub(super) unsafe fn info(api: &Api, raw: RawKernel, device: DPCTLSyclDeviceRef)
         max_sub_group_size: count(api.DPCTLKernel_GetMaxSubGroupSize),
         compile_num_sub_groups: count(api.DPCTLKernel_GetCompileNumSubGroups),
         compile_sub_group_size: count(api.DPCTLKernel_GetCompileSubGroupSize),
+        registers: 0,
     })
 }
 
@@ -244,10 +249,10 @@ macro_rules! methods {
             &self,
             bundle: $crate::backend::RawBundle,
             name: &::std::ffi::CStr,
-        ) -> Option<$crate::backend::RawKernel> {
-            let api = self.runtime.enter().ok()?;
+        ) -> Result<Option<$crate::backend::RawKernel>> {
+            let api = self.runtime.enter()?;
             // SAFETY: the caller's promise is the same.
-            unsafe { kernel::find(&api, bundle, name) }
+            Ok(unsafe { kernel::find(&api, bundle, name) })
         }
 
         unsafe fn kernel_info(
