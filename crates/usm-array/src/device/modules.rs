@@ -1,6 +1,5 @@
 //! The compiled modules, as `cargo xtask kernels` has made them: those of `xtask/src/tasks/kernels/modules.rs`
 
-use std::ffi::CStr;
 use std::fmt;
 
 /// One module in both forms. Its address is its identity.
@@ -8,7 +7,7 @@ pub(crate) struct Module {
     name: &'static str,
     /// For SYCL devices.
     pub(crate) spirv: &'static [u8],
-    /// For GPUs of NVIDIA, with a byte of 0 at the end.
+    /// For GPUs of NVIDIA.
     pub(super) ptx: &'static str,
 }
 
@@ -18,18 +17,12 @@ impl fmt::Debug for Module {
     }
 }
 
-impl Module {
-    pub(super) fn ptx(&self) -> Option<&'static CStr> {
-        CStr::from_bytes_with_nul(self.ptx.as_bytes()).ok()
-    }
-}
-
 macro_rules! module {
     ($($name:literal)+) => {
         Module {
             name: concat!($($name),+),
             spirv: include_bytes!(concat!("../../kernels/", $($name,)+ ".spv")),
-            ptx: concat!(include_str!(concat!("../../kernels/", $($name,)+ ".ptx")), "\0"),
+            ptx: include_str!(concat!("../../kernels/", $($name,)+ ".ptx")),
         }
     };
 }
