@@ -144,6 +144,44 @@ def test_samples_of_processes_follow_each_other():
     assert joined.contenders[0].missing
 
 
+# Cases on a device.
+
+
+def slow_program(tmp_path):
+    """A program with two cases of two contenders, `usm` slow, whose first case leaves it unusable."""
+    starts = tmp_path / "starts"
+    described = [{"case": name, "bytes": 0, "unit": "ns"} for name in ("a/b", "a/c")]
+    script = (
+        "import json, sys, time\n"
+        f"open({str(starts)!r}, 'a').write('.')\n"
+        "for line in sys.stdin:\n"
+        "    request, *rest = line.split()\n"
+        "    time.sleep(0.2 if request == 'run' and rest[0] == 'usm' else 0)\n"
+        f"    answers = {{'list': {described!r}, 'open': [{{'name': 'usm'}}, {{'name': 'C'}}], 'run': 2e8}}\n"
+        "    print(json.dumps(answers.get(request, {'restart': True})), flush=True)\n"
+    )
+    return measure.Worker([sys.executable, "-c", script]), starts
+
+
+def test_a_slow_contender_takes_few_samples_and_a_broken_program_starts_anew(tmp_path):
+    worker, starts = slow_program(tmp_path)
+    bench = measure.Bench([worker], measure.Effort(sample_ns=1.0, rounds=5, contender_seconds=0.3))
+    cases = bench.measure(bench.chosen(""))
+    bench.stop()
+    for one in cases:
+        assert [len(contender.samples) for contender in one.contenders] == [1, 5]
+    assert starts.read_text() == "..", "the second case is measured by a new program"
+
+
+def test_no_case_begins_after_the_limit(tmp_path):
+    worker, _ = slow_program(tmp_path)
+    bench = measure.Bench([worker], measure.Effort(sample_ns=1.0, rounds=1, limit=0.1))
+    first, second = bench.measure(bench.chosen(""))
+    bench.stop()
+    assert first.contenders[0].samples
+    assert [one.missing for one in second.contenders] == ["the 0 s of the run were over"]
+
+
 # Goals.
 
 GOALS = """
@@ -186,6 +224,50 @@ def test_the_committed_goals_are_read():
         assert one.floor is None or (one.floor > one.at_most and one.why), one.row
 
 
+def test_the_committed_goals_of_devices_are_read():
+    goals = Goals.parse((ROOT / "crates/usm-bench/goals-cuda.toml").read_text())
+    assert goals.ahead_of == ["CuPy", "PyTorch"] and not goals.yardstick
+    assert {goal.at_most.times for goal in goals.goals if goal.at_most.is_part} == {"memcpy", "memset", "pinned memory"}
+
+
+PARTS = """
+[peers]
+ahead_of = ["CuPy"]
+noise = 1.1
+[[goal]]
+row = "parts"
+cases = ["a/b", "a/c"]
+at_least = "0.8 of memcpy"
+limit = ["0.9", "0.95"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("ours", "cupy", "states", "found"),
+    [
+        ([10.0], [20.0], [State.REACHED, State.REACHED], "0.80 of memcpy"),
+        ([10.5], [20.0], [State.MISSED, State.REACHED], "0.76 of memcpy"),
+        ([9.0], [8.0], [State.REACHED, State.MISSED], "0.89 of memcpy"),
+        # A peer that was not measured is none to be ahead of.
+        ([9.0], "no GPU", [State.REACHED], "0.89 of memcpy"),
+    ],
+)
+def test_parts_of_a_plain_copy_and_peers(ours, cupy, states, found):
+    verdicts = judged(PARTS, case("a/b", usm=ours, CuPy=cupy, memcpy=[8.0]), case("a/c", usm="why", memcpy=[8.0]))
+    of_case = [verdict for verdict in verdicts if verdict.case == "a/b"]
+    assert [verdict.state for verdict in of_case] == states
+    assert (of_case[0].found, of_case[0].bound, of_case[0].limit) == (found, "≥ 0.8 of memcpy", "0.9")
+    assert of_case[0].share.median == pytest.approx(0.8 * ours[0] / 8.0)
+    (failed,) = [verdict for verdict in verdicts if verdict.case == "a/c"]
+    assert (failed.state, failed.limit) == (State.UNMEASURED, "0.95")
+
+
+def test_limits_are_for_each_case_or_for_all():
+    with pytest.raises(ValueError, match="3 limits for 2 cases"):
+        Goals.parse(PARTS.replace('"0.95"', '"0.95", "1.0"'))
+    assert Goals.parse(PARTS.replace(', "0.95"', "")).goals[0].limit == ["0.9", "0.9"]
+
+
 def test_bounds_are_read_as_they_are_written():
     bound = Bound.parse("1.15 × usm in Rust")
     assert (bound.value, bound.times, bound.is_time) == (1.15, "usm in Rust", False)
@@ -196,7 +278,12 @@ def test_bounds_are_read_as_they_are_written():
     assert (Bound.parse("1.15 ×").value, Bound.parse("1.15 ×").times) == (1.15, "")
 
 
-@pytest.mark.parametrize("text", ["", "fast", "1.15", "3 parsecs", "20 ms under C", "20 ms over", "2 × over", "1..5 ×"])
+def test_parts_are_bounds():
+    bound = Bound.parse("0.8 of pinned memory")
+    assert (bound.value, bound.times, bound.is_part, bound.is_time) == (1.25, "pinned memory", True, False)
+
+
+@pytest.mark.parametrize("text", ["", "fast", "of memcpy", "1.15", "3 parsecs", "20 ms under C", "20 ms over", "2 × over", "1..5 ×"])
 def test_other_bounds_are_refused(text):
     with pytest.raises(ValueError):
         Bound.parse(text)
@@ -372,6 +459,31 @@ def test_the_performance_page_has_reasons_and_the_day():
     assert "What could not be measured" not in page
     page = report.performance_page(written(quick=False, usm="no attribute"))
     assert "## What could not be measured\n" in page and "the reason" not in page
+
+
+def on_device(smoke, ours):
+    machine = Machine("a processor", 2, 1 << 30, 0.0, 0.0, {"usm": "0"}, "0000000", "a GPU")
+    cases = [case("a/b", usm=ours, CuPy=[16.0], memcpy=[8.0]), case("a/t", usm=[900.0], PyTorch=[2000.0])]
+    goals = PARTS.replace(', "a/c"', "").replace('["0.9", "0.95"]', '["0.9"]\nwhy = "the reason"')
+    goals += '[[goal]]\nrow = "t"\ncases = ["a/t"]\nat_most = "1 µs"\n'
+    made = report.Report(False, machine, cases, ["a/b", "a/t"], seconds_since_1970=86400.0 * 20_778, smoke=smoke)
+    made.verdicts = judge(Goals.parse(goals), by_name(*cases), made.known)
+    return made
+
+
+def test_the_page_of_a_device_has_peers_limits_and_reasons():
+    page = report.performance_page(on_device(False, [16.0]))
+    assert "2026-11-21: a GPU; 2 × a processor" in page and "**parts**: the reason\n" in page
+    assert "| `a/b` | 0.50 (0.50 … 0.50) | – | 0.9 | ≥ 0.8 | 0.50 (0.50 … 0.50) | missed |" in page
+    assert "| `a/t` | – | 2.00 µs | – | ≤ 1 µs | 900 ns | reached |" in page
+    assert "| Not slower than CuPy | ≤ 1.1 × CuPy | 1 of 1 | `a/b`, usm | 1.00 × CuPy |" in page
+
+
+def test_a_smoke_run_leaves_no_figures_on_the_page():
+    page = report.performance_page(on_device(True, [16.0]))
+    assert "No run on a GPU is recorded here yet" in page and "a processor" not in page
+    assert "| `a/b` | – | – | 0.9 | ≥ 0.8 | – | – |" in page and "| `a/t` | – | – | – | ≤ 1 µs | – | – |" in page
+    assert "Not slower" not in page and "the reason" not in page
 
 
 @pytest.mark.parametrize(("quick", "load", "left_out"), [(True, 0.0, 0), (False, 2.0, 0), (False, 0.0, 1)])

@@ -4,6 +4,7 @@ Requests are lines, words apart by tabs; each is answered by one line of JSON: `
 `run CONTENDER COUNT`, which gives nanoseconds for all of the runs, or a value; `close`.
 """
 
+import contextlib
 import gc
 import json
 import sys
@@ -12,6 +13,9 @@ from collections.abc import Iterator
 import alone
 import arrays
 import calls
+import device_calls
+import device_copies
+import device_sides
 import memory
 import process
 import queues
@@ -21,12 +25,18 @@ from yardstick import beside
 # Cases on device memory through queues run in a process of their own, which has USM_STRICT_DEVICE=1.
 # Cases that depend on who knows a queue run in a process that never imports dpctl.
 SIDES = {"python": [memory, calls, arrays, process], "queues": [queues], "alone": [alone]}
+# Cases on a CUDA device; with small operands for a smoke run.
+DEVICE = {"cuda": False, "cuda-smoke": True}
 
 # Their bounds are times.
 TIMED = [memory, calls, alone]
 
 
 def cases(side: str) -> Iterator[Case]:
+    if side in DEVICE:
+        yield from device_copies.cases(DEVICE[side])
+        yield from device_calls.cases(DEVICE[side])
+        return
     for module in SIDES[side]:
         found = module.cases()
         yield from beside(found) if module in TIMED else found
@@ -53,7 +63,23 @@ def opened(case: Case) -> dict[str, Measured]:
     return ready
 
 
+def ran(measured: Measured, count: int) -> object:
+    try:
+        return measured(count)
+    except Exception as error:  # The contender is out, the others go on.
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def left_usable() -> bool:
+    """Gives memory back; false where a fault of a case lasts as long as this process."""
+    with contextlib.suppress(Exception):
+        device_sides.release()
+    return device_sides.is_usable()
+
+
 def main(side: str) -> None:
+    if side in DEVICE:
+        device_sides.queue()
     known = {case.name: case for case in cases(side)}
     ready: dict[str, Measured] = {}
     gc.disable()
@@ -64,11 +90,11 @@ def main(side: str) -> None:
             case ["open", name] if name in known:
                 ready = opened(known[name])
             case ["run", name, count] if name in ready:
-                answer(ready[name](int(count)))
+                answer(ran(ready[name], int(count)))
             case ["close"]:
                 ready = {}
                 gc.collect()
-                answer({})
+                answer({"restart": side in DEVICE and not left_usable()})
             case _:
                 answer({"error": f"no such request now: {line.rstrip()}"})
 

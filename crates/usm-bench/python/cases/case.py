@@ -25,16 +25,19 @@ class Contender:
 
 @dataclass(frozen=True)
 class Case:
-    """`name` is `group/case`; `once`: run one at a time; `processes`: in so many, one after the other."""
+    """`name` is `group/case`, or `group/series/x` with its `x`; `once`: run one at a time; `processes`: in so many, one
+    after the other; `bytes` of the result, where growth is about them."""
 
     name: str
     contenders: list[Contender]
     unit: str = "ns"
     once: bool = False
     processes: int = 1
+    bytes: int = 0
+    x: float | None = None
 
     def description(self) -> Names:
-        listed = {"case": self.name, "bytes": 0, "unit": self.unit}
+        listed = {"case": self.name, "bytes": self.bytes, "unit": self.unit, "x": self.x}
         return listed | {"once": self.once, "processes": self.processes}
 
 

@@ -7,18 +7,22 @@ import time
 from pathlib import Path
 
 from judge import Goals, State, Verdict, better, judge
-from machine import Machine
-from measure import FULL, QUICK, Bench, Worker, WorkerError
+from machine import Machine, cuda_device
+from measure import DEVICE, DEVICE_QUICK, FULL, QUICK, SMOKE, Bench, Effort, Worker, WorkerError
 from record import Case
 from report import Report, performance_page, write
 
 ROOT = Path(__file__).resolve().parents[4]
-GOALS = ROOT / "crates/usm-bench/goals.toml"
 CASES = ROOT / "crates/usm-bench/python/cases"
-PAGE = ROOT / "guide/performance.md"
+# The goals and the page of the CPU, and of a CUDA device.
+GOALS = {None: ROOT / "crates/usm-bench/goals.toml", "cuda": ROOT / "crates/usm-bench/goals-cuda.toml"}
+PAGES = {None: ROOT / "guide/performance.md", "cuda": ROOT / "guide/performance-cuda.md"}
 
-# A goal that is missed so often is missed.
-TRIES = 3
+# Seconds that a program on a device may take for an answer: the machine is lent for minutes.
+DEVICE_PATIENCE = 40.0
+
+# A goal that is missed so often is missed. On a device, which nobody else uses, once is enough.
+TRIES, DEVICE_TRIES = 3, 1
 
 # The folder that has dpctl's `lib`: not that of the Python where packages come from elsewhere.
 PREFIX = """
@@ -33,16 +37,21 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--python", help="the Python with usm, NumPy, dpctl and dpnp")
     parser.add_argument("--rust", help="the Rust program")
     parser.add_argument("--folder", type=Path, required=True, help="takes the reports")
-    parser.add_argument("--case", default="")
-    for flag in ["--quick", "--check", "--page"]:
+    parser.add_argument("--device", choices=["cuda"], help="the cases on a GPU, in place of the ones on the CPU")
+    parser.add_argument("--case", "--only", default="")
+    for flag in ["--quick", "--check", "--page", "--smoke"]:
         parser.add_argument(flag, action="store_true")
     for file in ["--compare", "--judge"]:
         parser.add_argument(file, type=Path)
     return parser.parse_args()
 
 
-def workers(python: str, rust: str) -> list[Worker]:
+def workers(options: argparse.Namespace) -> list[Worker]:
     """Each process has its own SYCL runtime. The module `cases` says which cases belong to which side."""
+    python, rust = options.python, options.rust
+    if options.device:
+        side = f"{options.device}{'-smoke' if options.smoke else ''}"
+        return [Worker([python, "-B", str(CASES), side], patience=DEVICE_PATIENCE)]
     prefix = subprocess.check_output([python, "-P", "-c", PREFIX], text=True).strip()
     strict = dict(os.environ, USM_STRICT_DEVICE="1")
     sides = {"python": None, "alone": None, "queues": strict}
@@ -50,25 +59,35 @@ def workers(python: str, rust: str) -> list[Worker]:
     return [*made, Worker([rust], dict(os.environ, VIRTUAL_ENV=prefix))]
 
 
+def effort(options: argparse.Namespace) -> Effort:
+    if options.smoke:
+        return SMOKE
+    if options.device:
+        return DEVICE_QUICK if options.quick else DEVICE
+    return QUICK if options.quick else FULL
+
+
 def measure(options: argparse.Namespace, goals: Goals) -> Report:
-    machine = Machine.look(options.python, ROOT)
-    bench = Bench(workers(options.python, options.rust), QUICK if options.quick else FULL)
+    machine = Machine.look(options.python, ROOT, cuda_device(options.python) if options.device else "")
+    bench = Bench(workers(options), effort(options))
     try:
         names = bench.chosen(options.case)
         if not names:
             raise SystemExit(f"no case contains {options.case!r}")
         measured = {case.name: case for case in bench.measure(names)}
-        repeated = repeat(bench, goals, measured) if options.check else []
+        tries = DEVICE_TRIES if options.device else TRIES
+        repeated = repeat(bench, goals, measured, tries) if options.check else []
     finally:
         bench.stop()
     machine.look_again()
-    return Report(options.quick, machine, list(measured.values()), list(bench.listed), repeated, time.time())
+    cases, known = list(measured.values()), list(bench.listed)
+    return Report(options.quick, machine, cases, known, repeated, time.time(), smoke=options.smoke)
 
 
-def repeat(bench: Bench, goals: Goals, measured: dict[str, Case]) -> list[str]:
+def repeat(bench: Bench, goals: Goals, measured: dict[str, Case], tries: int) -> list[str]:
     """Measures failed cases again: other programs of the machine disturb some cases of any run."""
     kept: set[str] = set()
-    for _ in range(1, TRIES):
+    for _ in range(1, tries):
         failed = [verdict for verdict in judge(goals, measured, bench.listed) if verdict.fails]
         names = list(dict.fromkeys(name for verdict in failed for name in verdict.needed if name in measured))
         if not names:
@@ -90,13 +109,13 @@ def outcome(verdicts: list[Verdict]) -> str:
 
 def main() -> None:
     options = arguments()
-    goals = Goals.parse(GOALS.read_text())
+    goals = Goals.parse(GOALS[options.device].read_text())
     before = Report.read(options.compare) if options.compare else None
     report = Report.read(options.judge) if options.judge else measure(options, goals)
     report.verdicts = judge(goals, {case.name: case for case in report.cases}, report.known)
     print(write(report, options.folder, before), flush=True)
     if options.page:
-        PAGE.write_text(performance_page(report))
+        PAGES[options.device].write_text(performance_page(report))
     if options.check:
         print(outcome(report.verdicts))
 

@@ -28,19 +28,23 @@ class NotMeasuredError(Exception):
 
 @dataclass(frozen=True)
 class Bound:
-    """Like "0.25 µs", "1.15 × limit", "20 ms over C" or "1.15 ×"; `value` is in nanoseconds, bytes, or a factor."""
+    """Like "0.25 µs", "1.15 × limit", "20 ms over C" or "1.15 ×"; `value` is in nanoseconds, bytes, or a factor. "0.9 of memcpy"
+    is at least this part of its speed."""
 
     text: str
     value: float
     times: str = ""
     over: str = ""
     is_time: bool = False
+    is_part: bool = False
 
     @classmethod
     def parse(cls, text: str) -> "Bound":
+        if part := re.fullmatch(r"([\d.]+) of (.+)", text):
+            return cls(text, 1 / float(part[1]), times=part[2], is_part=True)
         match = re.fullmatch(r"([\d.]+) (ns|µs|ms|s|B|KiB|MiB|×)( over)?(?: (.+))?", text)
         if not match or bool(match[3]) != bool(match[4] and match[2] != "×"):
-            raise ValueError(f'{text!r} is not like "0.25 µs", "1.15 × limit" or "20 ms over C"')
+            raise ValueError(f'{text!r} is not like "0.25 µs", "1.15 × limit", "20 ms over C" or "0.9 of memcpy"')
         number, unit, _, other = match.groups(default="")
         alone = unit.endswith("s") and not other
         times, over = (other, "") if unit == "×" else ("", other)
@@ -49,7 +53,8 @@ class Bound:
 
 @dataclass(frozen=True)
 class Goal:
-    """A row: each contender keeps within `at_most` in each case. `floor` is the part of a miss that `why` explains."""
+    """A row: each contender keeps within `at_most` in each case, which `at_least` is about too. `floor` is the part of a miss
+    that `why` explains. `limit` has what the best loop by hand reached: for each case, or one text for all of them."""
 
     row: str
     cases: list[str]
@@ -57,6 +62,17 @@ class Goal:
     contenders: list[str] = field(default_factory=lambda: [OURS])
     why: str = ""
     floor: Bound | None = None
+    limit: list[str] = field(default_factory=list)
+
+    @classmethod
+    def parse(cls, goal: dict) -> "Goal":
+        bounds = {"at_most": Bound.parse(goal.pop("at_least", "") or goal["at_most"])}
+        if "floor" in goal:
+            bounds["floor"] = Bound.parse(goal["floor"])
+        limits = goal.pop("limit", [])
+        if len(limits) not in (0, 1, len(goal["cases"])):
+            raise ValueError(f"{goal['row']}: {len(limits)} limits for {len(goal['cases'])} cases")
+        return cls(**goal | bounds, limit=limits * len(goal["cases"]) if len(limits) == 1 else limits)
 
 
 @dataclass(frozen=True)
@@ -80,17 +96,18 @@ class Goals:
     # The contender that tells the pace of the machine, and its nanoseconds on the machine of the bounds.
     yardstick: str = ""
     took: float = 1.0
+    # Contenders that no case of a goal may be slower than, and by how much all the same, which is noise.
+    ahead_of: list[str] = field(default_factory=list)
+    noise: float = 1.0
 
     @classmethod
     def parse(cls, text: str) -> "Goals":
         read = tomllib.loads(text)
-        goals = [
-            Goal(**goal | {key: Bound.parse(goal[key]) for key in ("at_most", "floor") if key in goal})
-            for goal in read.get("goal", [])
-        ]
+        goals = [Goal.parse(goal) for goal in read.get("goal", [])]
         growth = [Growth(ends=(one.pop("from"), one.pop("to")), **one) for one in read.get("growth", [])]
         pace = read.get("pace", {"contender": "", "took": "1 ns"})
-        return cls(goals, growth, pace["contender"], Bound.parse(pace["took"]).value)
+        peers = read.get("peers", {"ahead_of": [], "noise": 1.0})
+        return cls(goals, growth, pace["contender"], Bound.parse(pace["took"]).value, peers["ahead_of"], peers["noise"])
 
     def pace(self, case: Case) -> list[float] | None:
         """By how much the machine is slower in each round of a case, never less than 1; None where nothing tells."""
@@ -113,6 +130,12 @@ class Verdict:
     share: Summary | None = None
     found: str = ""
     pace: float | None = None
+    limit: str = ""
+
+    @property
+    def bound(self) -> str:
+        """With its sign."""
+        return self.at_most if self.at_most.startswith("≥") else f"≤ {self.at_most}"
 
     @property
     def fails(self) -> bool:
@@ -143,10 +166,16 @@ def judge(goals: Goals, measured: dict[str, Case], known: Iterable[str]) -> list
                 verdict.found = str(reason)
 
     for goal in goals.goals:
-        for case in goal.cases:
+        text = f"≥ {goal.at_most.text}" if goal.at_most.is_part else goal.at_most.text
+        for place, case in enumerate(goal.cases):
             for name in goal.contenders:
-                verdict = Verdict(goal.row, case, name, goal.at_most.text, goal.why, [case])
+                limit = goal.limit[place] if goal.limit else ""
+                verdict = Verdict(goal.row, case, name, text, goal.why, [case], limit=limit)
                 add(verdict, lambda verdict, cases, goal=goal: by_goal(goals, goal, verdict, cases[0]))
+    for goal in behind(goals, measured):
+        for case in goal.cases:
+            verdict = Verdict(goal.row, case, OURS, goal.at_most.text, "", [case])
+            add(verdict, lambda verdict, cases, goal=goal: by_goal(goals, goal, verdict, cases[0]))
     for growth in goals.growth:
         for series in growth.series:
             ends = [f"{series}/{end}" for end in growth.ends]
@@ -154,6 +183,22 @@ def judge(goals: Goals, measured: dict[str, Case], known: Iterable[str]) -> list
             verdict = Verdict(growth.row, ends[1], growth.contender, at_most, growth.why, ends)
             add(verdict, lambda verdict, cases, growth=growth: by_growth(growth, verdict, *cases))
     return verdicts
+
+
+def behind(goals: Goals, measured: dict[str, Case]) -> list[Goal]:
+    """A goal for each peer: ours is not slower in any case of the goals in which both were measured."""
+    cases = list(dict.fromkeys(case for goal in goals.goals for case in goal.cases))
+    found = []
+    for peer in goals.ahead_of:
+        both = [name for name in cases if name in measured and has(measured[name], OURS) and has(measured[name], peer)]
+        if both:
+            found.append(Goal(f"Not slower than {peer}", both, Bound.parse(f"{goals.noise} × {peer}")))
+    return found
+
+
+def has(case: Case, name: str) -> bool:
+    contender = case.contender(name)
+    return contender is not None and bool(contender.samples)
 
 
 def measured_contender(case: Case, name: str) -> Contender:
@@ -179,6 +224,8 @@ def by_goal(goals: Goals, goal: Goal, verdict: Verdict, case: Case) -> None:
         share = number((a / b if bound.times else a - b for a, b in pairs), other)
         word, unit = ("×", "") if bound.times else ("over", case.unit)
         found = f"{readable(share.median, unit).strip()} {word} {other}"
+        if bound.is_part:
+            found = f"{digits(1 / share.median)} of {other}"
     else:
         factors = goals.pace(case) if bound.is_time else None
         rounds = zip(ours.samples, factors or [1.0] * len(ours.samples), strict=False)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from record import Case, Contender, digits, ratios, readable, summary
+from record import OURS, Case, Contender, digits, ratios, readable, summary
 
 # Seconds that an answer may take. A copy of another library has been seen to wait for ever, in the driver's threads.
 PATIENCE = 300.0
@@ -18,7 +18,8 @@ LEAST_ROUNDS = 3
 
 @dataclass(frozen=True)
 class Effort:
-    """A sample takes at least `sample_ns`; a case ends after `rounds` or `seconds`; all cases share `total` seconds."""
+    """A sample takes at least `sample_ns`; a case ends after `rounds` or `seconds`; all cases share `total` seconds. A contender
+    that has taken more than `contender_seconds` of a case takes no more samples there; after `limit` seconds no case begins."""
 
     sample_ns: float = 5e6
     rounds: int = 31
@@ -26,10 +27,17 @@ class Effort:
     long_cases: bool = True
     processes: int = 1000
     total: float = float("inf")
+    contender_seconds: float = float("inf")
+    limit: float = float("inf")
 
 
 FULL = Effort()
 QUICK = Effort(sample_ns=1e6, rounds=15, seconds=0.25, long_cases=False, processes=1, total=140.0)
+# A GPU is lent for minutes.
+DEVICE = Effort(sample_ns=1.5e6, rounds=21, seconds=1.5, total=170.0, contender_seconds=0.4, limit=215.0)
+DEVICE_QUICK = Effort(sample_ns=1e6, rounds=9, seconds=0.5, total=60.0, contender_seconds=0.2, limit=90.0)
+# One round, which shows that everything runs.
+SMOKE = Effort(sample_ns=0.0, rounds=1, seconds=1.0)
 
 
 class WorkerError(Exception):
@@ -111,14 +119,18 @@ class Entrant:
     worker: Worker
     record: Contender
     calls: int = 1
+    seconds: float = 0.0
 
     def run(self) -> float | None:
         """Nanoseconds of all calls, or a value; None for a contender that is missing."""
         if self.record.missing is None:
+            start = time.monotonic()
             try:
                 return float(self.worker.ask("run", self.record.name, self.calls))  # type: ignore[arg-type]
             except WorkerError as error:
                 self.record.fail(error)
+            finally:
+                self.seconds += time.monotonic() - start
         return None
 
     def calibrate(self, wanted: float) -> None:
@@ -154,6 +166,9 @@ class Bench:
     def measure(self, names: list[str]) -> list[Case]:
         start, cases = time.monotonic(), []
         for place, name in enumerate(names):
+            if time.monotonic() - start > self.effort.limit:
+                cases.append(self._left_out(self.listed[name]))
+                continue
             share = max(0.0, self.effort.total - (time.monotonic() - start)) / (len(names) - place)
             cases.append(self._over_processes(self.listed[name], min(self.effort.seconds, share)))
             print(f"{place + 1}/{len(names)} {line(cases[-1])}")
@@ -180,6 +195,10 @@ class Bench:
         assert case
         return case
 
+    def _left_out(self, listed: Listed) -> Case:
+        contender = Contender(OURS, [], f"the {self.effort.limit:.0f} s of the run were over")
+        return Case(listed.case, listed.bytes, listed.unit, listed.x, [contender])
+
     def _opened(self, listed: Listed) -> Iterator[Entrant]:
         for worker in listed.workers:
             try:
@@ -200,12 +219,17 @@ class Bench:
             if round_ >= LEAST_ROUNDS and time.monotonic() - start > seconds:
                 break
             for entrant in (entrants[place] for place in order):
+                if entrant.record.samples and entrant.seconds > self.effort.contender_seconds:
+                    continue
                 if (took := entrant.run()) is not None:
                     entrant.record.samples.append(took / entrant.calls)
         for worker in listed.workers:
             if worker.process:
                 with contextlib.suppress(WorkerError):
-                    worker.ask("close")
+                    answer = worker.ask("close")
+                    # A fault of a case lasts as long as the program.
+                    if isinstance(answer, dict) and answer.get("restart"):
+                        worker.stop()
         return Case(listed.case, listed.bytes, listed.unit, listed.x, [entrant.record for entrant in entrants])
 
 

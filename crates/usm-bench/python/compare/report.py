@@ -6,15 +6,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import draw
 from judge import State, Verdict, rows
 from machine import Machine
-from record import Case, digits, ratios, readable, summary
+from record import Case, Contender, digits, ratios, readable, summary
+
+try:
+    import draw
+except ModuleNotFoundError:
+    # A machine with a GPU may have neither matplotlib nor Markdown. `--judge report.json` makes the page elsewhere.
+    draw = None
 
 # A reader of older files would misunderstand those of another version.
 VERSION = 1
 # The other libraries of the table of the performance page, in this order.
 OTHERS = ["NumPy", "dpnp", "dpctl", "ndarray", "C", "limit"]
+DEVICE_OTHERS = ["CuPy", "PyTorch"]
 
 
 @dataclass
@@ -27,6 +33,8 @@ class Report:
     repeated: list[str] = field(default_factory=list)
     seconds_since_1970: float = 0.0
     verdicts: list[Verdict] = field(default_factory=list)
+    # One round of small operands: its figures mean nothing, and pages do not show them.
+    smoke: bool = False
 
     @classmethod
     def read(cls, path: Path) -> "Report":
@@ -73,13 +81,13 @@ def goals_table(found: dict[str, list[Verdict]]) -> str:
         reached = sum(verdict.state in (State.REACHED, State.PACED) for verdict in verdicts)
         where, count = f"`{worst.case}`, {worst.contender}", f"{reached} of {len(verdicts)}"
         found_first, share = first_line(worst.found), worst.share or "–"
-        lines.append([row, f"≤ {worst.at_most}", count, where, found_first, pace_of(worst), share])
+        lines.append([row, worst.bound, count, where, found_first, pace_of(worst), share])
     return table(["goal", "bound", "reached", "farthest from it", "found", "pace", "share of the bound"], lines)
 
 
 def paced(report: Report) -> str:
     """The goals that are reached only because the machine is slower than that of the bounds."""
-    lines = [[v.row, f"`{v.case}`", f"≤ {v.at_most}", v.found, pace_of(v)] for v in report.of(State.PACED)]
+    lines = [[v.row, f"`{v.case}`", v.bound, v.found, pace_of(v)] for v in report.of(State.PACED)]
     head = "## Reached only through the pace of the machine\n\n"
     return head + table(["goal", "case", "bound", "found", "pace"], lines) if lines else ""
 
@@ -96,10 +104,48 @@ def apart(report: Report) -> str:
     return text + (f"## Not measured\n\n{lines}\n" if reasons else "")
 
 
+def by_case(report: Report) -> str:
+    """The goals on a device, case by case: parts of the speed of plain copies, and times of calls. The limit is the best
+    that loops by hand, or the driver alone, reached."""
+    parts, times = [], []
+    cases = {case.name: case for case in report.cases}
+    for verdict in report.verdicts:
+        case = cases.get(verdict.case)
+        if verdict.state is State.LEFT_OUT or case is None:
+            continue
+        contenders = [*map(case.contender, DEVICE_OTHERS), case.contender(verdict.contender)]
+        if " of " in verdict.bound:
+            bound, _, plain = verdict.bound.partition(" of ")
+            found = [of_plain(case.contender(plain), one) for one in contenders]
+            into = parts
+        elif verdict.bound.endswith("s"):
+            found = [took(case, one) for one in contenders]
+            bound, into = verdict.bound, times
+        else:
+            continue
+        *others, ours = ["–"] * len(found) if report.smoke else found
+        state = "–" if report.smoke else verdict.state.value
+        into.append([f"`{case.name}`", *others, verdict.limit or "–", bound, ours, state])
+    head = ["case", *DEVICE_OTHERS, "limit", "goal", "ours", ""]
+    text = f"## Parts of the speed of a plain copy or fill of as many bytes\n\n{table(head, parts)}" if parts else ""
+    return text + (f"## Times\n\n{table(head, times)}" if times else "")
+
+
+def of_plain(plain: Contender | None, other: Contender | None) -> str:
+    found = ratios(plain, other) if plain and other else None
+    return str(found) if found else "–"
+
+
+def took(case: Case, contender: Contender | None) -> str:
+    found = summary(contender.samples) if contender else None
+    return readable(found.median, case.unit) if found else "–"
+
+
 def summary_page(report: Report, before: Report | None) -> str:
-    kind = "quick" if report.quick else "full"
+    kind = "smoke run, whose figures mean nothing" if report.smoke else "quick" if report.quick else "full"
     machine = f"{report.machine.words()}\n\n{report.machine.load_words()}"
     text = f"# Comparison, {kind}\n\n{machine}\n\n{report.counts()}\n\n{goals_table(rows(report.verdicts))}"
+    text += by_case(report) if report.machine.device else ""
     return text + apart(report) + (changes(before, report) if before else "")
 
 
@@ -132,8 +178,27 @@ def changes(before: Report, now: Report) -> str:
     return text
 
 
+def device_page(report: Report) -> str:
+    """The page of the guide about GPUs. Of a smoke run it has the goals, and no figures."""
+    text = "# Performance on a GPU\n\nWritten by `cargo xtask bench --device cuda --page`. Do not edit: "
+    text += "goals and reasons stand in `crates/usm-bench/goals-cuda.toml`.\n"
+    text += "[How this is measured](benchmarks.md#on-a-gpu).\n\n"
+    if report.smoke:
+        return f"{text}No run on a GPU is recorded here yet, so there are no figures.\n\n{by_case(report)}".rstrip() + "\n"
+    if report.quick or report.of(State.LEFT_OUT):
+        raise SystemExit("the page is of whole runs: leave --quick and --case out")
+    day = datetime.datetime.fromtimestamp(report.seconds_since_1970, datetime.UTC).date()
+    text += f"{day}: {report.machine.words()}\n\n{report.counts()}\n\n{by_case(report)}"
+    peers = {row: v for row, v in rows(report.verdicts).items() if row.startswith("Not slower than")}
+    text += f"## Beside peers\n\n{goals_table(peers)}" if peers else ""
+    over = [v[0] for v in rows(report.verdicts).values() if v[0].why and v[0].share and v[0].share.median > 1]
+    return text + "".join(f"**{worst.row}**: {worst.why}\n\n" for worst in over)
+
+
 def performance_page(report: Report) -> str:
     """The page of the guide."""
+    if report.machine.device:
+        return device_page(report)
     if report.quick or report.of(State.LEFT_OUT):
         raise SystemExit("the page is of whole runs: leave --quick and --case out")
     if report.machine.was_busy():
@@ -191,7 +256,7 @@ def html(report: Report, before: Report | None) -> str:
     goals = []
     for v in report.verdicts:
         found = [first_line(v.found), pace_of(v), v.share or "", v.state.value]
-        goals.append([v.row, f"`{v.case}`", v.contender, f"≤ {v.at_most}", *found])
+        goals.append([v.row, f"`{v.case}`", v.contender, v.bound, *found])
     whys = [f"**{row}**: {v[0].why}\n\n" for row, v in rows(report.verdicts).items() if v[0].why]
     groups: dict[str, list[Case]] = {}
     for case in report.cases:
@@ -215,10 +280,9 @@ def write(report: Report, folder: Path, before: Report | None) -> str:
     """Writes the three files and returns the summary."""
     folder.mkdir(parents=True, exist_ok=True)
     text = summary_page(report, before)
-    for name, content in {
-        "report.json": report.json(),
-        "report.html": html(report, before),
-        "summary.md": text,
-    }.items():
+    pages = {"report.json": report.json(), "summary.md": text}
+    if draw:
+        pages["report.html"] = html(report, before)
+    for name, content in pages.items():
         (folder / name).write_text(content)
-    return f"{text}\n{folder} has report.html, report.json and summary.md"
+    return f"{text}\n{folder} has {', '.join(sorted(pages))}"
