@@ -283,7 +283,9 @@ def test_parts_are_bounds():
     assert (bound.value, bound.times, bound.is_part, bound.is_time) == (1.25, "pinned memory", True, False)
 
 
-@pytest.mark.parametrize("text", ["", "fast", "of memcpy", "1.15", "3 parsecs", "20 ms under C", "20 ms over", "2 × over", "1..5 ×"])
+@pytest.mark.parametrize(
+    "text", ["", "fast", "of memcpy", "1.15", "3 parsecs", "20 ms under C", "20 ms over", "2 × over", "1..5 ×"]
+)
 def test_other_bounds_are_refused(text):
     with pytest.raises(ValueError):
         Bound.parse(text)

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use xshell::Cmd;
 
+use super::device::{self, Kind};
+use super::test::{CUDA, DRIVER, STAND_IN};
 use crate::failure::Outcome;
-use crate::project::{Project, openly};
-use crate::python::{COMPARED, REPORT, SYCL, Venv};
+use crate::project::{Project, openly, quietly};
+use crate::python::{COMPARED, CUDA_PEERS, REPORT, SYCL, Venv};
 use crate::report::say;
 use crate::wheel;
 
@@ -14,11 +17,28 @@ use crate::wheel;
 const COMPARISON: &str = "crates/usm-bench/python/compare";
 const RUST: &str = "release/examples/compare";
 
+/// What the cases on a device need, seen from the root: their goals, and the programs.
+const DEVICE_PARTS: [&str; 2] = ["crates/usm-bench/goals-cuda.toml", "crates/usm-bench/python"];
+/// Starts the packed comparison, seen from the root, and its name, the folder and the archive, in the build directory.
+const RUNNER: &str = "tests/packed/bench.py";
+const RUNNER_NAME: &str = "run.py";
+const FOLDER: &str = "packed-bench";
+const ARCHIVE: &str = "packed-bench.tar.xz";
+
 /// What the command line asks for.
 #[derive(Args)]
 pub(crate) struct Options {
+    /// In place of the cases on the CPU, the ones on a GPU of this machine, whose absence is a failure, or on the stand-in of the driver
+    #[arg(long, conflicts_with_all = ["installed", "criterion"])]
+    device: Option<Kind>,
+    /// With --device: leave an archive for a machine without network and toolchain, and measure nothing
+    #[arg(long, requires = "device")]
+    pack: bool,
+    /// With --device: one round with few elements, which shows that everything runs; always so on the stand-in
+    #[arg(long, requires = "device")]
+    smoke: bool,
     /// Only cases whose name contains this
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, visible_alias = "only", value_name = "PATTERN")]
     case: Option<String>,
     /// Few samples and no long cases: under three minutes once everything is built
     #[arg(long)]
@@ -29,7 +49,7 @@ pub(crate) struct Options {
     /// Fail if a goal of goals.toml that belongs to this run is missed three times, or cannot be measured
     #[arg(long)]
     check: bool,
-    /// Write guide/performance.md; only after a whole run on a quiet machine
+    /// Write guide/performance.md, or with --device guide/performance-cuda.md; only after a whole run on a quiet machine
     #[arg(long, conflicts_with_all = ["quick", "case"])]
     page: bool,
     /// Measure nothing: judge a saved report.json by the goals as they are now, and write the files again
@@ -48,22 +68,95 @@ pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
     if !options.criterion.is_empty() {
         return openly(project.command(rust(project)?).arg("--bench").args(&options.criterion));
     }
+    if options.pack {
+        return pack(project);
+    }
+    let device = match options.device {
+        Some(kind) if options.judge.is_none() => Some(on_device(project, kind)?),
+        _ => None,
+    };
     let report = Venv::ensure(project, "venv-report")?;
     report.require(REPORT)?;
     let mut compare = report.python().args(["-B", "-u"]).arg(project.root().join(COMPARISON));
     compare = compare.arg("--folder").arg(project.target().join("bench"));
-    for (name, wanted) in [("--quick", options.quick), ("--check", options.check), ("--page", options.page)] {
+    let smoke = options.smoke || options.device == Some(Kind::CudaStandIn);
+    let flags = [
+        ("--quick", options.quick),
+        ("--check", options.check),
+        ("--page", options.page),
+        ("--smoke", smoke),
+    ];
+    for (name, wanted) in flags {
         compare = compare.args(wanted.then_some(name));
+    }
+    if options.device.is_some() {
+        compare = compare.args(["--device", "cuda"]);
     }
     for (name, file) in [("--compare", &options.compare), ("--judge", &options.judge)] {
         compare = file.iter().fold(compare, |compare, file| compare.arg(name).arg(absolute(file)));
     }
     if options.judge.is_none() {
         compare = compare.args(options.case.iter().flat_map(|pattern| ["--case", pattern]));
-        compare = compare.arg("--python").arg(python(project, options.installed.as_deref())?);
-        compare = compare.arg("--rust").arg(rust(project)?);
+        compare = match device {
+            Some(device) => device.env(compare).arg("--python").arg(device.python),
+            None => {
+                let python = python(project, options.installed.as_deref())?;
+                compare.arg("--python").arg(python).arg("--rust").arg(rust(project)?)
+            }
+        };
     }
     openly(compare.quiet())
+}
+
+/// The Python of the cases on a device, and the stand-in of the driver in place of a GPU.
+struct OnDevice {
+    python: PathBuf,
+    stand_in: Option<PathBuf>,
+}
+
+impl OnDevice {
+    /// A command that sees the device.
+    fn env<'p>(&self, command: Cmd<'p>) -> Cmd<'p> {
+        match &self.stand_in {
+            Some(driver) => command.env(DRIVER, driver).env(CUDA, "1"),
+            None => command,
+        }
+    }
+}
+
+/// Looks for the device before it installs the other libraries, which are several gigabytes.
+fn on_device(project: &Project, kind: Kind) -> Outcome<OnDevice> {
+    let venv = Venv::ensure(project, "venv-bench-cuda")?;
+    say("building the wheel (the first time some minutes)");
+    venv.install_wheel(&wheel::build(project)?)?;
+    let stand_in = match kind {
+        Kind::Cuda => None,
+        Kind::CudaStandIn => Some(stand_in(project)?),
+    };
+    let device = OnDevice { python: venv.executable(), stand_in };
+    let look = venv.python().arg("-B").arg(project.root().join(COMPARISON)).args(["--look", "--python"]);
+    let found = quietly(device.env(look.arg(&device.python)))?;
+    say(&format!("comparing on {}", found.trim()));
+    venv.require(if kind == Kind::Cuda { CUDA_PEERS } else { &["numpy"] })?;
+    Ok(device)
+}
+
+/// Builds the stand-in of the driver.
+fn stand_in(project: &Project) -> Outcome<PathBuf> {
+    openly(project.cargo().args(["build", "--quiet", "--locked", "-p", "cuda-loopback"]).quiet())?;
+    Ok(project.target().join("debug").join(STAND_IN))
+}
+
+/// Leaves an archive with all that a machine with a GPU needs, next to Python, NumPy, CuPy and PyTorch.
+fn pack(project: &Project) -> Outcome<()> {
+    let shell = project.shell();
+    let folder = project.target().join(FOLDER);
+    shell.remove_path(&folder)?;
+    shell.create_dir(&folder)?;
+    shell.copy_file(wheel::build(project)?, &folder)?;
+    shell.copy_file(project.root().join(RUNNER), folder.join(RUNNER_NAME))?;
+    device::copy_parts(project, &folder, &DEVICE_PARTS)?;
+    device::compress(project, &folder, ARCHIVE)
 }
 
 /// A path is seen from where the command was started; the program runs in the root. Links stay: the name of a link tells which venv

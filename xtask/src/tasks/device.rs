@@ -1,6 +1,6 @@
 //! `cargo xtask test --device cuda`: the tests of the crates and of the wheel on a GPU, here or packed for another machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
@@ -44,7 +44,12 @@ pub(crate) fn run(project: &Project, kind: Kind) -> Outcome<()> {
 /// Leaves an archive with all that a machine with a GPU needs, next to Python and pytest.
 pub(crate) fn archive(project: &Project) -> Outcome<()> {
     let folder = pack(project)?;
-    let archive = project.target().join(ARCHIVE);
+    compress(project, &folder, ARCHIVE)
+}
+
+/// Makes an archive of a folder, in the build directory.
+pub(super) fn compress(project: &Project, folder: &Path, archive: &str) -> Outcome<()> {
+    let archive = project.target().join(archive);
     // All cores: the programs are some hundred megabytes.
     let xz = "xz -T0 -2";
     let tar = xshell::cmd!(
@@ -73,13 +78,19 @@ fn pack(project: &Project) -> Outcome<PathBuf> {
     }
     shell.copy_file(wheel::build(project)?, &folder)?;
     shell.copy_file(project.root().join(RUNNER), &folder)?;
-    // At the places that they have in the checkout.
-    for part in [WHEEL_TESTS, EXAMPLE] {
+    copy_parts(project, &folder, &[WHEEL_TESTS, EXAMPLE])?;
+    Ok(folder)
+}
+
+/// Copies parts of the checkout to the places in a folder that they have in the checkout.
+pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Outcome<()> {
+    let shell = project.shell();
+    for part in parts {
         let (from, to) = (project.root().join(part), folder.join(part));
-        shell.create_dir(to.parent().unwrap_or(&folder))?;
+        shell.create_dir(to.parent().unwrap_or(folder))?;
         quietly(xshell::cmd!(shell, "cp -r {from} {to}"))?;
     }
-    Ok(folder)
+    Ok(())
 }
 
 /// The test programs of the libraries, built without symbols, which would be most of their size.

@@ -60,7 +60,7 @@ const OVER_MEMORY: &str = "package(usm-memory) | package(usm-array)";
 const MAX_PROCESSES: usize = 4;
 
 /// `0` keeps a GPU of this machine out of tests that expect a default device of SYCL or of the host.
-const CUDA: &str = "USM_CUDA";
+pub(super) const CUDA: &str = "USM_CUDA";
 
 /// Variable with the path of a CUDA driver, and the file of the stand-in.
 pub(super) const DRIVER: &str = "USM_CUDA_DRIVER";
@@ -75,6 +75,9 @@ const EXTENSION_TESTS: &str = "examples/pyext/tests";
 
 /// The files of [`WHEEL_TESTS`] about CUDA devices.
 const CUDA_TESTS: [&str; 3] = ["test_cuda_interface", "test_cuda_streams", "test_cuda_stress"];
+
+/// The file of [`WHEEL_TESTS`] about the comparison on CUDA devices, which needs NumPy.
+const CUDA_COMPARISON: [&str; 1] = ["test_bench_cuda"];
 
 /// The files of [`WHEEL_TESTS`] that depend on the interpreter: its objects, its collector, its threads and signals, its end, its
 /// protocols, and one of everything else.
@@ -194,6 +197,11 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
     steps.step("pytest on the stand-in of the CUDA driver", || {
         let pytest = files(project, &bare, &CUDA_TESTS).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
         elsewhere(project, without_sycl(pytest).env(CUDA, "1"))
+    })?;
+    steps.step("comparison on the stand-in of the CUDA driver", || {
+        let pytest =
+            files(project, &sycl, &CUDA_COMPARISON).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
+        elsewhere(project, pytest.env(CUDA, "1"))
     })?;
     for (name, tests) in [("pytest", WHEEL_TESTS), ("pytest of the extension", EXTENSION_TESTS)] {
         steps.step(&format!("{name} with SYCL"), || {

@@ -13,7 +13,13 @@ MIB = 1 << 20
 ASSIGN = {"statement": "b[...] = v", "torch": "b.copy_(v)"}
 
 TRANSPOSES = {
-    "aligned": [("u1", 16384, 16384), ("u2", 16384, 16384), ("f4", 8192, 8192), ("f8", 8192, 8192), ("c16", 4096, 4096)],
+    "aligned": [
+        ("u1", 16384, 16384),
+        ("u2", 16384, 16384),
+        ("f4", 8192, 8192),
+        ("f8", 8192, 8192),
+        ("c16", 4096, 4096),
+    ],
     "16-byte pitches": [("u1", 12000, 10000), ("f4", 8000, 6000), ("f8", 7000, 5000)],
     "odd pitches": [
         ("u1", 32767, 16385),
@@ -54,8 +60,8 @@ def copy(
     shift: int = 0,
     **more: Any,
 ) -> Case:
-    """`v`, a view of `a`, into `b`, a view of `o`. The plain copy has the bytes of the result; of a cast, the mean of what is
-    read and written."""
+    """`v`, a view of `a`, into `b`, a view of `o`. The plain copy has the bytes of the result; of a cast, the mean of
+    what is read and written."""
     read = Array(shape, dtype, shift=shift)
     result = Array(out or viewed(shape, view), to or dtype, shift=shift)
     written = prod(viewed(result.shape, target.replace("o", "a"))) * result.itemsize

@@ -31,8 +31,8 @@ def queue() -> Any:
 
 @dataclass(frozen=True)
 class Array:
-    """`values`: `numbers`, `mask` or `order`, a scattered permutation of its indices, each times `step`; `shift`: elements
-    between an address that is a multiple of 256 bytes and the first element."""
+    """`values`: `numbers`, `mask` or `order`, a scattered permutation of its indices, each times `step`; `shift`:
+    elements between an address that is a multiple of 256 bytes and the first element."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -56,8 +56,8 @@ class Array:
 
 @functools.lru_cache(4)
 def content(array: Array) -> Any:
-    """NumPy's bytes of the whole array, or of a block that it repeats. Floating-point numbers are small integers, so that
-    sums and casts are exact."""
+    """NumPy's bytes of the whole array, or of a block that it repeats. Floating-point numbers are small integers, so
+    that sums and casts are exact."""
     import numpy
 
     count = array.shift + math.prod(array.shape)
@@ -73,7 +73,8 @@ def content(array: Array) -> Any:
 
 
 def order(count: int) -> Any:
-    """A permutation of the indices: a product with an odd number and shifts modulo a power of two, without what is too large."""
+    """A permutation of the indices: products with odd numbers and shifts, modulo a power of two, without what is too
+    large."""
     import numpy
 
     bits = max(1, (count - 1).bit_length())
@@ -252,6 +253,15 @@ class CuPy(Side):
     def host_bytes(self, result: Any) -> bytes:
         return self.xp.asnumpy(result).tobytes()
 
+    def taken(self, result: Any, of: type[Side], expected: Any) -> Any:
+        """The elements of another library's result as an array of this one."""
+        if of is PyTorch:
+            return self.xp.ascontiguousarray(self.xp.asarray(result))
+        return filled_by_ours(self.xp.empty(expected.shape, expected.dtype), result)
+
+    def same(self, one: Any, other: Any) -> bool:
+        return bool((one.ravel().view("u1") == other.ravel().view("u1")).all())
+
     def wait(self) -> None:
         self.stream.synchronize()
 
@@ -303,6 +313,13 @@ class PyTorch(Side):
 
     def host_bytes(self, result: Any) -> bytes:
         return result.cpu().numpy().tobytes()
+
+    def taken(self, result: Any, of: type[Side], expected: Any) -> Any:
+        empty = self.xp.empty(expected.shape, dtype=expected.dtype, device="cuda")
+        return filled_by_ours(empty, result)
+
+    def same(self, one: Any, other: Any) -> bool:
+        return self.xp.equal(one, other)
 
     def wait(self) -> None:
         self.stream.synchronize()
@@ -363,17 +380,25 @@ def side(which: type[Side]) -> Any:
     return _sides[which]
 
 
-def first_there(*which: type[Side]) -> Any:
-    """The first that can be used here."""
-    for one in which[:-1]:
-        with suppress(Exception):
-            return side(one)
-    return side(which[-1])
+def filled_by_ours(target: Any, result: Any) -> Any:
+    """Another library's array, after the elements of an array of ours are copied into it."""
+    ours = side(Usm)
+    ours.xp.asarray(target, sycl_queue=ours.queue)[...] = result
+    ours.wait()
+    return target
 
 
+@functools.cache
 def plain() -> Any:
-    """The library whose copies, fills and events everything is compared with: not ours where there is another one."""
-    return first_there(CuPy, PyTorch, Usm)
+    """The library whose copies, fills and events everything is compared with: not ours where another one works."""
+    for which in (CuPy, PyTorch):
+        with suppress(Exception):
+            start, stop = side(which).timer()
+            start()
+            side(which).copier(256)()
+            stop()
+            return side(which)
+    return side(Usm)
 
 
 def is_usable() -> bool:

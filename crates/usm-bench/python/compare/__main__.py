@@ -36,10 +36,10 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--python", help="the Python with usm, NumPy, dpctl and dpnp")
     parser.add_argument("--rust", help="the Rust program")
-    parser.add_argument("--folder", type=Path, required=True, help="takes the reports")
+    parser.add_argument("--folder", type=Path, default=Path("report"), help="takes the reports")
     parser.add_argument("--device", choices=["cuda"], help="the cases on a GPU, in place of the ones on the CPU")
     parser.add_argument("--case", "--only", default="")
-    for flag in ["--quick", "--check", "--page", "--smoke"]:
+    for flag in ["--quick", "--check", "--page", "--smoke", "--look"]:
         parser.add_argument(flag, action="store_true")
     for file in ["--compare", "--judge"]:
         parser.add_argument(file, type=Path)
@@ -109,6 +109,9 @@ def outcome(verdicts: list[Verdict]) -> str:
 
 def main() -> None:
     options = arguments()
+    if options.look:
+        print(cuda_device(options.python))
+        return
     goals = Goals.parse(GOALS[options.device].read_text())
     before = Report.read(options.compare) if options.compare else None
     report = Report.read(options.judge) if options.judge else measure(options, goals)

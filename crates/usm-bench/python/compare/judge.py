@@ -28,8 +28,8 @@ class NotMeasuredError(Exception):
 
 @dataclass(frozen=True)
 class Bound:
-    """Like "0.25 µs", "1.15 × limit", "20 ms over C" or "1.15 ×"; `value` is in nanoseconds, bytes, or a factor. "0.9 of memcpy"
-    is at least this part of its speed."""
+    """Like "0.25 µs", "1.15 × limit", "20 ms over C" or "1.15 ×"; `value` is in nanoseconds, bytes, or a factor.
+    "0.9 of memcpy" is at least this part of its speed."""
 
     text: str
     value: float
@@ -53,8 +53,8 @@ class Bound:
 
 @dataclass(frozen=True)
 class Goal:
-    """A row: each contender keeps within `at_most` in each case, which `at_least` is about too. `floor` is the part of a miss
-    that `why` explains. `limit` has what the best loop by hand reached: for each case, or one text for all of them."""
+    """A row: each contender keeps within `at_most` in each case; the file may say `at_least` instead. `floor` is the
+    part of a miss that `why` explains. `limit` is the best that loops by hand reached, for each case."""
 
     row: str
     cases: list[str]

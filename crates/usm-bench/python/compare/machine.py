@@ -15,8 +15,9 @@ from importlib.metadata import distributions
 there = {one.name: one.version for one in distributions()} | {"Python": platform.python_version()}
 print(json.dumps({name: there.get(name, "not installed") for name in NAMES}))
 """
+# The other libraries of the CPU, and of a CUDA device. CuPy's package is named after the CUDA version.
 NAMES = ["Python", "usm", "numpy", "dpctl", "dpnp", "intel-sycl-rt", "intel-opencl-rt"]
-DEVICE_NAMES = ["Python", "usm", "numpy", "cupy-cuda13x", "cupy-cuda12x", "torch"]
+DEVICE_NAMES = ["Python", "usm", "numpy", "cupy-cuda13x", "torch"]
 
 # The first CUDA device; fails with the reason where there is none.
 DEVICE = """
@@ -64,7 +65,6 @@ class Machine:
         memory = f"{self.memory_bytes >> 20} MiB"
         device = f"{self.device}; " if self.device else ""
         return f"{device}{self.processors} × {self.processor}, {memory}; commit {self.commit}; {versions}"
-
 
     def load_words(self) -> str:
         load = f"load {self.load_before:.1f} before, {self.load_after:.1f} after"

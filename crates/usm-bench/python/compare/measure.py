@@ -18,8 +18,9 @@ LEAST_ROUNDS = 3
 
 @dataclass(frozen=True)
 class Effort:
-    """A sample takes at least `sample_ns`; a case ends after `rounds` or `seconds`; all cases share `total` seconds. A contender
-    that has taken more than `contender_seconds` of a case takes no more samples there; after `limit` seconds no case begins."""
+    """A sample takes at least `sample_ns`; a case ends after `rounds` or `seconds`; all cases share `total` seconds. A
+    contender that has taken `contender_seconds` of a case takes no more samples there. After `limit` seconds no case
+    begins."""
 
     sample_ns: float = 5e6
     rounds: int = 31

@@ -105,8 +105,8 @@ def apart(report: Report) -> str:
 
 
 def by_case(report: Report) -> str:
-    """The goals on a device, case by case: parts of the speed of plain copies, and times of calls. The limit is the best
-    that loops by hand, or the driver alone, reached."""
+    """The goals on a device, case by case: parts of the speed of plain copies, and times of calls. The limit is the
+    best that loops by hand, or the driver alone, reached."""
     parts, times = [], []
     cases = {case.name: case for case in report.cases}
     for verdict in report.verdicts:
@@ -184,7 +184,8 @@ def device_page(report: Report) -> str:
     text += "goals and reasons stand in `crates/usm-bench/goals-cuda.toml`.\n"
     text += "[How this is measured](benchmarks.md#on-a-gpu).\n\n"
     if report.smoke:
-        return f"{text}No run on a GPU is recorded here yet, so there are no figures.\n\n{by_case(report)}".rstrip() + "\n"
+        text += f"No run on a GPU is recorded here yet, so there are no figures.\n\n{by_case(report)}"
+        return text.rstrip() + "\n"
     if report.quick or report.of(State.LEFT_OUT):
         raise SystemExit("the page is of whole runs: leave --quick and --case out")
     day = datetime.datetime.fromtimestamp(report.seconds_since_1970, datetime.UTC).date()
@@ -277,12 +278,16 @@ def html(report: Report, before: Report | None) -> str:
 
 
 def write(report: Report, folder: Path, before: Report | None) -> str:
-    """Writes the three files and returns the summary."""
+    """Writes the three files and returns the summary. The page comes last: a drawing that fails leaves the others."""
     folder.mkdir(parents=True, exist_ok=True)
     text = summary_page(report, before)
-    pages = {"report.json": report.json(), "summary.md": text}
-    if draw:
-        pages["report.html"] = html(report, before)
-    for name, content in pages.items():
-        (folder / name).write_text(content)
-    return f"{text}\n{folder} has {', '.join(sorted(pages))}"
+    (folder / "report.json").write_text(report.json())
+    (folder / "summary.md").write_text(text)
+    if not draw:
+        return f"{text}\n{folder} has report.json and summary.md; matplotlib or Markdown for report.html is missing"
+    try:
+        (folder / "report.html").write_text(html(report, before))
+    except Exception as error:
+        print(text, flush=True)
+        raise SystemExit(f"report.html: {type(error).__name__}: {error}") from error
+    return f"{text}\n{folder} has report.html, report.json and summary.md"
