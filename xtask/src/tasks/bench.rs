@@ -78,7 +78,8 @@ pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
     let report = Venv::ensure(project, "venv-report")?;
     report.require(REPORT)?;
     let mut compare = report.python().args(["-B", "-u"]).arg(project.root().join(COMPARISON));
-    compare = compare.arg("--folder").arg(project.target().join("bench"));
+    let folder = if options.device.is_some() { "bench-cuda" } else { "bench" };
+    compare = compare.arg("--folder").arg(project.target().join(folder));
     let smoke = options.smoke || options.device == Some(Kind::CudaStandIn);
     let flags = [
         ("--quick", options.quick),

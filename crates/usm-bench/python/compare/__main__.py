@@ -18,7 +18,7 @@ CASES = ROOT / "crates/usm-bench/python/cases"
 GOALS = {None: ROOT / "crates/usm-bench/goals.toml", "cuda": ROOT / "crates/usm-bench/goals-cuda.toml"}
 PAGES = {None: ROOT / "guide/performance.md", "cuda": ROOT / "guide/performance-cuda.md"}
 
-# Seconds that a program on a device may take for an answer: the machine is lent for minutes.
+# Seconds that a program on a device may take for an answer: a GPU is there for minutes.
 DEVICE_PATIENCE = 40.0
 
 # A goal that is missed so often is missed. On a device, which nobody else uses, once is enough.

@@ -34,7 +34,7 @@ class Effort:
 
 FULL = Effort()
 QUICK = Effort(sample_ns=1e6, rounds=15, seconds=0.25, long_cases=False, processes=1, total=140.0)
-# A GPU is lent for minutes.
+# A GPU is there for minutes.
 DEVICE = Effort(sample_ns=1.5e6, rounds=21, seconds=1.5, total=170.0, contender_seconds=0.4, limit=215.0)
 DEVICE_QUICK = Effort(sample_ns=1e6, rounds=9, seconds=0.5, total=60.0, contender_seconds=0.2, limit=90.0)
 # One round, which shows that everything runs.
