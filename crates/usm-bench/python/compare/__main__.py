@@ -53,10 +53,12 @@ def workers(options: argparse.Namespace) -> list[Worker]:
         side = f"{options.device}{'-smoke' if options.smoke else ''}"
         return [Worker([python, "-B", str(CASES), side], patience=DEVICE_PATIENCE)]
     prefix = subprocess.check_output([python, "-P", "-c", PREFIX], text=True).strip()
-    strict = dict(os.environ, USM_STRICT_DEVICE="1")
-    sides = {"python": None, "alone": None, "queues": strict}
+    # A GPU of this machine is no default device of these cases.
+    here = os.environ | {"USM_CUDA": "0"}
+    strict = here | {"USM_STRICT_DEVICE": "1"}
+    sides = {"python": here, "alone": here, "queues": strict}
     made = [Worker([python, "-B", str(CASES), side], environment) for side, environment in sides.items()]
-    return [*made, Worker([rust], dict(os.environ, VIRTUAL_ENV=prefix))]
+    return [*made, Worker([rust], here | {"VIRTUAL_ENV": prefix})]
 
 
 def effort(options: argparse.Namespace) -> Effort:
