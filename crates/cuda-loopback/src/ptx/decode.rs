@@ -6,11 +6,21 @@ use super::alu;
 use super::convert::Convert;
 use super::float::Rounding;
 use super::instruction::{
-    Combine, Guard, Instruction, LOCAL, LaneMask, MODULE, Operand, Operation, PARAMETERS, Place, Reduction,
-    Register, SHARED, Shuffle, Special, Vote, WarpOperation,
+    AddressOperand, Combine, Guard, Instruction, LOCAL, LaneMask, MODULE, Operand, Operation, PARAMETERS,
+    Reduction, Register, SHARED, Shuffle, Special, Vote, WarpOperation,
 };
-use super::module::{Parsed, Parser, Symbol, Symbols, number};
+use super::parser::{Parsed, Parser, number};
 use super::types::Type;
+
+/// A name of the text outside of registers and labels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Symbol {
+    /// The window of its state space.
+    pub(super) window: u64,
+    pub(super) offset: u64,
+}
+
+pub(super) type Symbols = HashMap<String, Symbol>;
 
 /// The names of a kernel's body.
 pub(super) struct Scope {
@@ -213,9 +223,9 @@ impl Argument {
         }
     }
 
-    fn place(&self, window: u64) -> Parsed<Place> {
+    fn place(&self, window: u64) -> Parsed<AddressOperand> {
         let Self::Address { base, offset } = self else { return Err(format!("{self:?} is no address")) };
-        Ok(Place { window, base: base.operand(Type::U64)?, offset: *offset })
+        Ok(AddressOperand { window, base: base.operand(Type::U64)?, offset: *offset })
     }
 
     /// The registers or values of a vector, or of a single operand.

@@ -156,7 +156,9 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             // Exponents around those of the narrow formats.
             let exponent = 1023 - 160 + (state >> 20) % 320;
-            (state & !(0x7ff << 52)) | exponent << 52 | if index % 3 == 0 { 0 } else { state & 0xfff }
+            (state & !(0x7ff << 52))
+                | exponent << 52
+                | if index.is_multiple_of(3) { 0 } else { state & 0xfff }
         });
         edges.into_iter().chain(near.map(f64::to_bits)).chain(random)
     }

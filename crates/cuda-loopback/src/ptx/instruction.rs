@@ -69,7 +69,7 @@ pub(super) struct Instruction {
 
 /// Where an access goes: the window of a state space, or 0 for a generic address.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct AddressOperand {
     pub(super) window: u64,
     pub(super) base: Operand,
     pub(super) offset: u64,
@@ -165,20 +165,20 @@ pub(super) enum Operation {
         ty: Type,
         to: [Register; 4],
         count: u8,
-        place: Place,
+        place: AddressOperand,
     },
     Store {
         ty: Type,
         from: [Operand; 4],
         count: u8,
-        place: Place,
+        place: AddressOperand,
     },
     Atomic {
         run: Alu,
         ty: Type,
         to: Option<Register>,
         operands: [Operand; 2],
-        place: Place,
+        place: AddressOperand,
     },
     Branch {
         target: u32,
@@ -208,7 +208,7 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    /// Room for a variable; its offset.
+    /// Adds space for a variable; its offset.
     pub(super) fn reserve(&mut self, len_bytes: usize, align_bytes: usize) -> usize {
         let start = self.bytes.len().next_multiple_of(align_bytes.max(1));
         self.bytes.resize(start + len_bytes, 0);

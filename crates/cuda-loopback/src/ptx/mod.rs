@@ -9,7 +9,8 @@
 //! | `types`, `float` | types and values in registers; rounding |
 //! | `alu`, `convert` | a function for each operation and type; conversions |
 //! | `instruction` | instructions as they run, kernels |
-//! | `lexer`, `module`, `decode` | words of the text; directives; instructions of the text |
+//! | `lexer`, `parser` | words of the text; a position in it |
+//! | `module`, `decode` | directives; instructions of the text |
 //! | `run` | blocks, threads, warps and barriers |
 
 mod alu;
@@ -19,6 +20,7 @@ mod float;
 mod instruction;
 mod lexer;
 mod module;
+mod parser;
 mod run;
 #[cfg(test)]
 mod tests;

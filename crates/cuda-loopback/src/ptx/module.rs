@@ -1,11 +1,11 @@
 //! Modules: the directives of a PTX text, which declare kernels, variables, registers and labels.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::decode::{self, Scope};
+use super::decode::{self, Scope, Symbol, Symbols};
 use super::instruction::{Bytes, DYNAMIC, Instruction, Kernel, LOCAL, MODULE, Operation, PARAMETERS, SHARED};
-use super::lexer::{Token, tokens};
+use super::lexer::tokens;
+use super::parser::{Parsed, Parser, number};
 use super::types::Type;
 
 /// What a PTX text declares.
@@ -16,23 +16,11 @@ pub(crate) struct Module {
     pub(crate) variables: Vec<u8>,
 }
 
-pub(super) type Parsed<T = ()> = Result<T, String>;
-
-/// A name of the text outside of registers and labels.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Symbol {
-    /// The window of its state space.
-    pub(super) window: u64,
-    pub(super) offset: u64,
-}
-
-pub(super) type Symbols = HashMap<String, Symbol>;
-
 impl Module {
     /// Reads a text. The error has the line and the reason.
     pub(crate) fn parse(text: &str) -> Parsed<Self> {
         let tokens = tokens(text);
-        let mut parser = Parser { tokens: &tokens, at: 0 };
+        let mut parser = Parser::new(&tokens);
         let mut module = parser.module();
         if let Err(reason) = &mut module {
             *reason = format!("line {}: {reason}", parser.line());
@@ -41,50 +29,7 @@ impl Module {
     }
 }
 
-/// A position in the tokens.
-pub(super) struct Parser<'a> {
-    tokens: &'a [Token],
-    at: usize,
-}
-
-impl<'a> Parser<'a> {
-    pub(super) fn line(&self) -> u32 {
-        let last = self.tokens.len().saturating_sub(1);
-        self.tokens.get(self.at.saturating_sub(1).min(last)).map_or(0, |token| token.line)
-    }
-
-    pub(super) fn peek(&self) -> &'a str {
-        self.tokens.get(self.at).map_or("", |token| &token.text)
-    }
-
-    pub(super) fn next(&mut self) -> Parsed<&'a str> {
-        let token = self.tokens.get(self.at).ok_or_else(|| "the text ends too early".to_owned())?;
-        self.at += 1;
-        Ok(&token.text)
-    }
-
-    /// Takes a token if it comes next.
-    pub(super) fn take(&mut self, text: &str) -> bool {
-        let is_next = self.peek() == text;
-        self.at += usize::from(is_next);
-        is_next
-    }
-
-    pub(super) fn expect(&mut self, text: &str) -> Parsed {
-        let found = self.next()?;
-        if found == text { Ok(()) } else { Err(format!("{found:?} instead of {text:?}")) }
-    }
-
-    pub(super) fn integer(&mut self) -> Parsed<i128> {
-        let sign = if self.take("-") { -1 } else { 1 };
-        let word = self.next()?;
-        integer(word).map(|value| sign * value).ok_or_else(|| format!("{word:?} is no integer"))
-    }
-
-    fn count(&mut self) -> Parsed<usize> {
-        usize::try_from(self.integer()?).map_err(|_| "a number is out of range".to_owned())
-    }
-
+impl Parser<'_> {
     fn module(&mut self) -> Parsed<Module> {
         let (mut symbols, mut variables, mut shared) = (Symbols::new(), Bytes::default(), Bytes::default());
         let mut kernels: Vec<Arc<Kernel>> = Vec::new();
@@ -280,31 +225,28 @@ impl<'a> Parser<'a> {
         let mut depth = 0;
         loop {
             match self.peek() {
-                "}" if depth == 0 => {
-                    self.at += 1;
-                    return Ok(());
-                }
+                "}" if depth == 0 => return self.next().map(drop),
                 "}" => {
-                    self.at += 1;
+                    self.next()?;
                     depth -= 1;
                     body.scope.leave();
                 }
                 "{" => {
-                    self.at += 1;
+                    self.next()?;
                     depth += 1;
                     body.scope.enter();
                 }
-                ";" => self.at += 1,
+                ";" => drop(self.next()?),
                 _ => self.statement(body)?,
             }
         }
     }
 
     fn statement(&mut self, body: &mut Body) -> Parsed {
-        let is_label = self.tokens.get(self.at + 1).is_some_and(|next| next.text == ":");
+        let is_label = self.peek_second() == ":";
         if is_label {
             let label = self.next()?.to_owned();
-            self.at += 1;
+            self.next()?;
             if self.take(".branchtargets") {
                 let mut targets = vec![self.next()?.to_owned()];
                 while self.take(",") {
@@ -318,7 +260,7 @@ impl<'a> Parser<'a> {
         }
         match self.peek() {
             ".reg" => {
-                self.at += 1;
+                self.next()?;
                 self.variable_type()?;
                 loop {
                     let name = self.next()?.to_owned();
@@ -334,7 +276,7 @@ impl<'a> Parser<'a> {
                 }
             }
             space @ (".shared" | ".local" | ".const" | ".global") => {
-                self.at += 1;
+                self.next()?;
                 let (window, bytes) = match space {
                     ".shared" => (SHARED, &mut body.shared),
                     ".local" => (LOCAL, &mut body.local),
@@ -343,7 +285,8 @@ impl<'a> Parser<'a> {
                 self.variable(window, bytes, body.scope.symbols())
             }
             ".pragma" => {
-                self.at += 2;
+                self.next()?;
+                self.next()?;
                 self.expect(";")
             }
             directive if directive.starts_with('.') => {
@@ -364,29 +307,4 @@ struct Body {
     shared: Bytes,
     local: Bytes,
     code: Vec<Instruction>,
-}
-
-/// A whole number without a sign.
-pub(super) fn integer(word: &str) -> Option<i128> {
-    let word = word.strip_suffix('U').unwrap_or(word);
-    let hexadecimal = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
-    let value = match hexadecimal {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => word.parse::<u64>(),
-    };
-    value.ok().map(i128::from)
-}
-
-/// The bits of a number as a type has them.
-pub(super) fn number(word: &str, ty: Type) -> Option<u64> {
-    let hexadecimal = |digits| u64::from_str_radix(digits, 16).ok();
-    if let Some(digits) = word.strip_prefix("0f").or_else(|| word.strip_prefix("0F")) {
-        let bits = u32::try_from(hexadecimal(digits)?).ok()?;
-        return Some(if ty == Type::F64 { f64::from(f32::from_bits(bits)).to_bits() } else { bits.into() });
-    }
-    if let Some(digits) = word.strip_prefix("0d").or_else(|| word.strip_prefix("0D")) {
-        let bits = hexadecimal(digits)?;
-        return Some(if ty == Type::F32 { (f64::from_bits(bits) as f32).to_bits().into() } else { bits });
-    }
-    integer(word).map(|value| value as u64)
 }

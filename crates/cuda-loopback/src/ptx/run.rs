@@ -6,8 +6,8 @@
 use crate::codes::Code;
 
 use super::instruction::{
-    Combine, DYNAMIC, Guard, Instruction, Kernel, LOCAL, LaneMask, MODULE, Operand, Operation, PARAMETERS,
-    Place, Reduction, Register, SHARED, Shuffle, Special, Vote, WINDOW, WarpOperation,
+    AddressOperand, Combine, DYNAMIC, Guard, Instruction, Kernel, LOCAL, LaneMask, MODULE, Operand,
+    Operation, PARAMETERS, Reduction, Register, SHARED, Shuffle, Special, Vote, WINDOW, WarpOperation,
 };
 
 /// What is wrong, and the code that the context returns from then on.
@@ -176,7 +176,7 @@ impl Position<'_> {
         }
     }
 
-    fn address(&self, place: &Place, registers: &[u64]) -> u64 {
+    fn address(&self, place: &AddressOperand, registers: &[u64]) -> u64 {
         let base = self.value(place.base, registers).wrapping_add(place.offset);
         // A window and an address of another window give an address of no window.
         base.wrapping_add(place.window)

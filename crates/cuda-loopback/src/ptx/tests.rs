@@ -324,7 +324,7 @@ fn comparisons_combine_and_know_what_is_no_number() {
             let is_nan = a.is_nan() || b.is_nan();
             let cases: [(&str, bool); 14] = [
                 ("eq", a == b),
-                ("ne", a < b || a > b),
+                ("ne", !is_nan && a != b),
                 ("lt", a < b),
                 ("le", a <= b),
                 ("gt", a > b),
@@ -620,7 +620,7 @@ fn noise(count: usize) -> Vec<u64> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Room for a result, then the source; the result.
+/// Runs a kernel on space for a result and the source behind it; the result.
 fn compiled(
     name: &str,
     grid: ([u32; 3], [u32; 3]),
@@ -760,7 +760,7 @@ fn compiled_tables_stacks_and_numbers() {
     let table = [2_u32, 3, 5, 7, 11];
     let expected = (0..10_u32).map(|i| {
         (0..9_u32)
-            .fold(0_u32, |s, k| s.wrapping_mul(31).wrapping_add(table[((i + (k * i & 7)) % 5) as usize]))
+            .fold(0_u32, |s, k| s.wrapping_mul(31).wrapping_add(table[((i + ((k * i) & 7)) % 5) as usize]))
             .to_le_bytes()
     });
     assert_eq!(memory.bytes, bytes(expected));
