@@ -86,9 +86,9 @@ fn try_run(
     unsafe { queue.submit_kernel(kernel, arguments, range, &[]) }?.wait()
 }
 
-/// `add(words, number)`: work-item `i` along x adds the number to word `i`.
+/// `add_number(words, number)`: work-item `i` along x adds the number to word `i`.
 const ADD: &str = "
-.visible .entry add(.param .u64 words, .param .u32 number)
+.visible .entry add_number(.param .u64 words, .param .u32 number)
 {
     .reg .b32 %r<6>;
     .reg .b64 %d<4>;
@@ -111,7 +111,7 @@ const ADD: &str = "
 fn plain_ranges_run_each_work_item_once() {
     let gpu = gpu();
     let queue = &gpu.queue;
-    let add = kernel(queue, ADD, "add");
+    let add = kernel(queue, ADD, "add_number");
     let info = add.info();
     assert_eq!((info.num_args, info.max_sub_group_size), (2, 32));
     assert!(info.work_group_size >= 32 && info.registers > 0, "{info:?}");
@@ -284,7 +284,7 @@ fn kernels_are_ordered_with_copies_and_events_of_other_queues() {
     let gpu = gpu();
     let queue = &gpu.queue;
     let other = queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
-    let add = kernel(queue, ADD, "add");
+    let add = kernel(queue, ADD, "add_number");
     let block = queue.allocate(UsmKind::Device, 4 * 1024).unwrap();
     let mut found = vec![0_u32; 1024];
     // SAFETY: within the block; ordered by events, waited for below.
@@ -305,7 +305,7 @@ fn kernels_are_ordered_with_copies_and_events_of_other_queues() {
 fn what_cannot_run_says_why_and_harms_nothing() {
     let gpu = gpu();
     let queue = &gpu.queue;
-    let add = kernel(queue, ADD, "add");
+    let add = kernel(queue, ADD, "add_number");
     let block = zeros(queue, 64);
     let to = KernelArgument::from(&block);
     for (position, arguments) in
@@ -313,7 +313,7 @@ fn what_cannot_run_says_why_and_harms_nothing() {
     {
         let error = try_run(queue, &add, &arguments, 16).unwrap_err();
         assert!(matches!(error, Error::ArgumentSize { position: found, .. } if found == position), "{error}");
-        assert!(error.to_string().contains("kernel \"add\": argument"), "{error}");
+        assert!(error.to_string().contains("kernel \"add_number\": argument"), "{error}");
     }
     let error = try_run(queue, &add, &[to], 16).unwrap_err();
     assert!(matches!(error, Error::KernelArguments { expected: 2, found: 1, .. }), "{error}");
@@ -332,8 +332,8 @@ fn what_cannot_run_says_why_and_harms_nothing() {
     assert!(error.to_string().contains("the option \"-ftz\" is unknown"), "{error}");
     assert!(matches!(build(queue, "\0", ""), Err(Error::NulByte { what: "PTX", position: 0 })));
     let bundle = build(queue, &ptx(ADD), "-maxrregcount=32 -O2 -lineinfo").unwrap();
-    assert!(bundle.has_kernel("add"));
-    for name in ["ad", "", "add\0"] {
+    assert!(bundle.has_kernel("add_number"));
+    for name in ["add", "", "add_number\0"] {
         assert!(matches!(bundle.kernel(name), Err(Error::NoSuchKernel { .. })), "{name:?}");
     }
     let error = KernelBundle::from_opencl_source(queue.context(), queue.device(), "", "").unwrap_err();
@@ -351,7 +351,7 @@ fn a_bundle_may_go_while_its_kernel_runs() {
         driver.hold(1000);
     }
     let event = {
-        let add = kernel(queue, ADD, "add");
+        let add = kernel(queue, ADD, "add_number");
         // SAFETY: within the block, waited for below.
         unsafe { queue.submit_kernel(&add, &[(&block).into(), 3_u32.into()], 1024, &[]) }.unwrap()
     };
@@ -365,7 +365,7 @@ fn a_bundle_may_go_while_its_kernel_runs() {
 #[test]
 fn threads_submit_at_once() {
     let gpu = gpu();
-    let add = kernel(&gpu.queue, ADD, "add");
+    let add = kernel(&gpu.queue, ADD, "add_number");
     std::thread::scope(|scope| {
         for number in 0..4_u32 {
             let (queue, add) = (&gpu.queue, &add);
@@ -387,7 +387,7 @@ fn scenario(queue: &Queue) -> Result<()> {
     let start = block.as_ptr().as_ptr();
     // SAFETY: within the block; waited for before it goes.
     unsafe { queue.memset(start, 0, 256, &[]) }?.wait()?;
-    let add = build(queue, &ptx(ADD), "")?.kernel("add")?;
+    let add = build(queue, &ptx(ADD), "")?.kernel("add_number")?;
     try_run(queue, &add, &[(&block).into(), 4_u32.into()], 64)?;
     assert_eq!(words(&block), [4; 64]);
     Ok(())
@@ -441,12 +441,12 @@ fn kernels_of_a_lost_device_go_without_a_crash() {
     for n in 1..60 {
         let gpu = stand_in();
         let driver = gpu.driver.as_ref().unwrap();
-        let add = kernel(&gpu.queue, ADD, "add");
+        let add = kernel(&gpu.queue, ADD, "add_number");
         assert!(driver.fail("*", n, ILLEGAL_ADDRESS).unwrap());
         if scenario(&gpu.queue).is_ok() {
             continue;
         }
-        let later = [build(&gpu.queue, &ptx(ADD), "").map(drop), add.bundle().kernel("add").map(drop)];
+        let later = [build(&gpu.queue, &ptx(ADD), "").map(drop), add.bundle().kernel("add_number").map(drop)];
         for error in later.into_iter().filter_map(Result::err) {
             assert!(matches!(error, Error::DeviceLost { .. }), "{n}: {error}");
         }
@@ -456,7 +456,7 @@ fn kernels_of_a_lost_device_go_without_a_crash() {
 #[test]
 fn a_kernel_that_leaves_its_memory_loses_the_device() {
     let gpu = stand_in();
-    let add = kernel(&gpu.queue, ADD, "add");
+    let add = kernel(&gpu.queue, ADD, "add_number");
     let block = zeros(&gpu.queue, 64);
     let error = try_run(&gpu.queue, &add, &[(&block).into(), 1_u32.into()], 32).unwrap_err();
     assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
@@ -465,7 +465,9 @@ fn a_kernel_that_leaves_its_memory_loses_the_device() {
     let driver = gpu.driver.as_ref().unwrap();
     let faults = driver.faults();
     assert!(
-        faults.len() == 1 && faults[0].contains("the kernel add: ") && faults[0].contains("thread [16,"),
+        faults.len() == 1
+            && faults[0].contains("the kernel add_number: ")
+            && faults[0].contains("thread [16,"),
         "{faults:?}"
     );
     driver.reset();
