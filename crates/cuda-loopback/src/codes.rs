@@ -36,6 +36,7 @@ codes! {
     INVALID_IMAGE = 200, "device kernel image is invalid";
     INVALID_CONTEXT = 201, "invalid device context";
     ECC_UNCORRECTABLE = 214, "uncorrectable ECC error encountered";
+    INVALID_PTX = 218, "a PTX JIT compilation failed";
     OPERATING_SYSTEM = 304, "OS call failed or operation not supported on this OS";
     INVALID_HANDLE = 400, "invalid resource handle";
     NOT_FOUND = 500, "named symbol not found";

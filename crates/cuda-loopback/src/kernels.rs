@@ -1,47 +1,31 @@
-//! The kernels that are known by name, and run as host code. A new one needs a function and a line in [`KERNELS`].
+//! Launches of kernels: by the interpreter, or as host code for large fills.
 
-use crate::codes::Code;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// The size of a launch, in x, y and z, and the arguments.
+use crate::ptx::{Fault, GlobalMemory, Grid, Kernel};
+
+/// Fills of more threads are done by host code, which is faster than the interpreter.
+const MANY_THREADS: u64 = 1 << 16;
+
+/// The size of a launch, in x, y and z, and what the kernel gets.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    pub(crate) kernel: &'static Kernel,
+    /// Handle of the module.
+    pub(crate) module: usize,
+    pub(crate) kernel: Arc<Kernel>,
+    /// Variables of the module.
+    pub(crate) variables: Arc<Mutex<Vec<u8>>>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
-    pub(crate) arguments: Vec<u64>,
+    /// Dynamic shared memory, in bytes.
+    pub(crate) shared_bytes: usize,
+    pub(crate) parameters: Vec<u8>,
 }
 
 /// The memory as a kernel reaches it. An error is a fault, and the code that the context returns from then on.
-pub(crate) trait Memory {
+pub(crate) trait Memory: GlobalMemory {
     /// Stores a value so many times in a row. The address is a multiple of the value's length.
-    fn store(&mut self, address: u64, value: &[u8], count: u64) -> Result<(), (Code, String)>;
-}
-
-type Run = fn(&Launch, &mut dyn Memory) -> Result<(), (Code, String)>;
-
-/// A kernel that runs.
-#[derive(Debug)]
-pub(crate) struct Kernel {
-    pub(crate) name: &'static str,
-    /// Each argument is a word of 8 bytes.
-    pub(crate) argument_count: usize,
-    pub(crate) run: Run,
-}
-
-static KERNELS: [Kernel; 1] = [Kernel { name: "usm_fill", argument_count: 6, run: usm_fill }];
-
-pub(crate) fn find(name: &str) -> Option<&'static Kernel> {
-    KERNELS.iter().find(|kernel| kernel.name == name)
-}
-
-/// The names behind `.entry` in a module's PTX text.
-pub(crate) fn entries(ptx: &str) -> Vec<String> {
-    let code = ptx.lines().map(|line| line.split("//").next().unwrap_or_default());
-    let code = code.collect::<Vec<_>>().join("\n");
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "_$".contains(c);
-    let name =
-        |rest: &str| rest.trim_start().split(|c: char| !is_part(c)).next().unwrap_or_default().to_owned();
-    code.split(".entry").skip(1).map(name).filter(|name| !name.is_empty()).collect()
+    fn repeat(&mut self, address: u64, value: &[u8], count: u64) -> Result<(), Fault>;
 }
 
 impl Launch {
@@ -49,27 +33,32 @@ impl Launch {
     fn threads_x(&self) -> u64 {
         u64::from(self.grid[0]) * u64::from(self.block[0])
     }
-}
 
-/// `usm_fill(first, vectors, a, b, head, tail)`: thread `t` below `vectors` stores the 16 bytes `(a, b)` at `first + 16 t`. Thread 0
-/// stores the 8 bytes of `a` at `head` and at `tail`, unless they are 0.
-fn usm_fill(launch: &Launch, memory: &mut dyn Memory) -> Result<(), (Code, String)> {
-    let &[first, vectors, a, b, head, tail] = &launch.arguments[..] else { return Ok(()) };
-    let vector = [a.to_ne_bytes(), b.to_ne_bytes()].concat();
-    memory.store(first, &vector, vectors.min(launch.threads_x()))?;
-    for word in [head, tail].into_iter().filter(|word| *word != 0) {
-        memory.store(word, &a.to_ne_bytes(), 1)?;
+    pub(crate) fn run(&self, memory: &mut impl Memory) -> Result<(), Fault> {
+        if self.kernel.name == "usm_fill" && self.threads_x() > MANY_THREADS {
+            return self.fill(memory);
+        }
+        let grid = Grid {
+            blocks: self.grid,
+            threads: self.block,
+            dynamic_bytes: self.shared_bytes,
+            parameters: &self.parameters,
+        };
+        let mut variables = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        self.kernel.run(&grid, &mut variables, memory)
     }
-    Ok(())
-}
 
-#[cfg(test)]
-mod tests {
-    use super::entries;
-
-    #[test]
-    fn entries_are_found_in_the_text() {
-        let ptx = ".version 6.0\n// .entry none\n.visible .entry usm_fill(\n.param .u64 a)\n{ ret; }\n.entry  b$2 () {}";
-        assert_eq!(entries(ptx), ["usm_fill", "b$2"]);
+    /// `usm_fill(first, vectors, a, b, head, tail)`: thread `t` below `vectors` stores the 16 bytes `(a, b)` at `first + 16 t`. Thread 0
+    /// stores the 8 bytes of `a` at `head` and at `tail`, unless they are 0.
+    fn fill(&self, memory: &mut impl Memory) -> Result<(), Fault> {
+        let words: Vec<_> =
+            self.parameters.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let [first, vectors, a, b, head, tail] = words[..] else { return Ok(()) };
+        let vector = [a.to_le_bytes(), b.to_le_bytes()].concat();
+        memory.repeat(first, &vector, vectors.min(self.threads_x()))?;
+        for word in [head, tail].into_iter().filter(|word| *word != 0) {
+            memory.repeat(word, &a.to_le_bytes(), 1)?;
+        }
+        Ok(())
     }
 }

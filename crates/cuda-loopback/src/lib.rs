@@ -13,7 +13,8 @@
 //! | `host` | memory of the program, where a bad pointer is an answer |
 //! | `arena`, `memory` | addresses of device memory; blocks, pools, and who may access what when |
 //! | `clock`, `streams` | the order of operations; streams, delays, and what is due |
-//! | `kernels` | the kernels that are known by name, and run |
+//! | `ptx` | the language of kernels, and its interpreter |
+//! | `kernels` | launches |
 //! | `state`, `handles` | the one locked state; handles from C, checked |
 //! | `operations` | the thread that runs operations, and what each does |
 //! | `exports` | the C functions, a file per topic |
@@ -31,6 +32,7 @@ mod kernels;
 mod memory;
 mod operations;
 mod path;
+mod ptx;
 mod settings;
 mod state;
 mod streams;

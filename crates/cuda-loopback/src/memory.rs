@@ -291,6 +291,11 @@ impl Memory {
         (address - start < block.len_bytes).then_some((start, block))
     }
 
+    /// First address and length of the block around an address.
+    pub(crate) fn range(&self, address: usize) -> Option<(usize, usize)> {
+        self.around(address).map(|(start, block)| (start, block.len_bytes))
+    }
+
     /// Whether an address is of device memory, of a live block or not.
     pub(crate) fn is_of_device(&self, address: usize) -> bool {
         self.arenas.values().any(|arena| arena.contains(address))

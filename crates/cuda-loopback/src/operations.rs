@@ -9,6 +9,7 @@ use crate::handles::StreamRef;
 use crate::host;
 use crate::kernels;
 use crate::memory::Access;
+use crate::ptx::GlobalMemory;
 use crate::state::{Object, State, changed, lock, sleep};
 use crate::streams::{Next, Operation, Source, Work};
 
@@ -54,14 +55,14 @@ fn run(state: &mut State, operation: &Operation) {
     if state.usable(device).is_err() {
         return;
     }
-    let mut memory = DeviceMemory { state, operation, device, peers: None };
+    let mut memory = DeviceMemory { state, operation, device, peers: None, blocks: Vec::new() };
     let done = match &operation.work {
         Work::Copy { to, from, len_bytes } => memory.copy(*to, from, *len_bytes),
         Work::Set { to, value, count } => memory.set(*to, value, *count),
         Work::Launch(launch) => {
             memory.peers =
                 Some(memory.state.contexts.get(&device).map(|of| of.peers.clone()).unwrap_or_default());
-            (launch.kernel.run)(launch, &mut memory)
+            launch.run(&mut memory)
         }
         Work::Prefetch { address, len_bytes } => memory.bytes(*address, *len_bytes).map(|_| ()),
         Work::Allocate { block } => {
@@ -111,6 +112,8 @@ struct DeviceMemory<'a> {
     device: usize,
     /// Of a kernel: the devices whose memory it may access.
     peers: Option<BTreeSet<usize>>,
+    /// Blocks that it may access: the first address, the one behind, and where the bytes are. The last used one comes first.
+    blocks: Vec<(u64, u64, *mut u8)>,
 }
 
 impl DeviceMemory<'_> {
@@ -157,8 +160,44 @@ impl DeviceMemory<'_> {
     }
 }
 
+impl DeviceMemory<'_> {
+    /// Where the bytes of a range are, for an access of a kernel. The checks of a block are the same for all accesses of an operation.
+    fn reach(&mut self, address: u64, len_bytes: usize) -> Done<*mut u8> {
+        let is_within = |&(start, end, _): &(u64, u64, _)| {
+            start <= address && address.saturating_add(len_bytes as u64) <= end
+        };
+        if let Some(found) = self.blocks.iter().position(is_within) {
+            self.blocks.swap(0, found);
+        } else {
+            let at = usize::try_from(address).unwrap_or(usize::MAX);
+            let bytes = self.bytes(at, len_bytes)?;
+            let (start, block_bytes) = self.state.memory.range(at).unwrap_or((at, len_bytes));
+            let first = bytes.wrapping_sub(at - start);
+            self.blocks.insert(0, (start as u64, (start + block_bytes) as u64, first));
+        }
+        let (start, _, first) = self.blocks[0];
+        Ok(first.wrapping_add((address - start) as usize))
+    }
+}
+
+impl GlobalMemory for DeviceMemory<'_> {
+    fn load(&mut self, address: u64, to: &mut [u8]) -> Done {
+        let from = self.reach(address, to.len())?;
+        // SAFETY: as many bytes of a block, see `reach`; the other side is memory of our own.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast_const(), to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+
+    fn store(&mut self, address: u64, from: &[u8]) -> Done {
+        let to = self.reach(address, from.len())?;
+        // SAFETY: as many bytes of a block, see `reach`; the other side is memory of our own.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+        Ok(())
+    }
+}
+
 impl kernels::Memory for DeviceMemory<'_> {
-    fn store(&mut self, address: u64, value: &[u8], count: u64) -> Done {
+    fn repeat(&mut self, address: u64, value: &[u8], count: u64) -> Done {
         let out_of_range = |_| (Code::ILLEGAL_ADDRESS, format!("{address:#x} + {count} values is no range"));
         let (address, count) =
             (usize::try_from(address).map_err(out_of_range)?, usize::try_from(count).map_err(out_of_range)?);

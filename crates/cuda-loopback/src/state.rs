@@ -7,13 +7,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::clock::{Clock, Point};
 use crate::codes::{Code, Outcome};
-use crate::kernels::Kernel;
 use crate::memory::{BlockKind, Memory};
+use crate::ptx::Kernel;
 use crate::settings::Settings;
 use crate::streams::Streams;
 
@@ -88,14 +88,17 @@ pub(crate) struct Record {
 #[derive(Clone, Debug)]
 pub(crate) struct Module {
     pub(crate) device: usize,
-    pub(crate) entries: Vec<String>,
+    pub(crate) kernels: Vec<Arc<Kernel>>,
+    pub(crate) variables: Arc<Mutex<Vec<u8>>>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) device: usize,
-    pub(crate) name: String,
-    pub(crate) kernel: Option<&'static Kernel>,
+    /// Handle of the module.
+    pub(crate) module: usize,
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) variables: Arc<Mutex<Vec<u8>>>,
 }
 
 /// The primary context of a device.
@@ -254,6 +257,12 @@ impl State {
 
     pub(crate) fn remove(&mut self, handle: usize) {
         self.objects.remove(&handle);
+    }
+
+    /// Functions go with their module.
+    pub(crate) fn remove_functions(&mut self, of: usize) {
+        self.objects
+            .retain(|_, object| !matches!(object, Object::Function(function) if function.module == of));
     }
 
     /// Live objects of a kind; blocks also with their bytes.

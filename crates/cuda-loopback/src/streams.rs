@@ -211,6 +211,11 @@ impl Streams {
         self.streams.values().all(|stream| stream.complete == stream.submitted)
     }
 
+    /// Whether a stream has work that is not complete.
+    pub(crate) fn has_pending(&self, is_wanted: impl Fn(&Work) -> bool) -> bool {
+        self.streams.values().any(|stream| stream.queue.iter().any(|operation| is_wanted(&operation.work)))
+    }
+
     pub(crate) fn is_idle_on(&self, device: usize) -> bool {
         self.streams.values().all(|stream| stream.device != device || stream.complete == stream.submitted)
     }

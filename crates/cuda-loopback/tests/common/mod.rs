@@ -76,6 +76,13 @@ functions! {
     fn cuEventElapsedTime(milliseconds: &mut f32, start: Handle, end: Handle);
     fn cuEventDestroy_v2(event: Handle);
     fn cuModuleLoadData(module: &mut Handle, image: *const c_char);
+    fn cuModuleLoadDataEx(
+        module: &mut Handle, image: *const c_char, count: c_uint, options: *const c_int, values: *const *mut c_void,
+    );
+    fn cuModuleUnload(module: Handle);
+    fn cuFuncGetAttribute(value: &mut c_int, attribute: c_int, function: Handle);
+    fn cuFuncGetParamInfo(function: Handle, index: usize, offset: &mut usize, size: &mut usize);
+    fn cuCtxSynchronize();
     fn cuModuleGetFunction(function: &mut Handle, module: Handle, name: *const c_char);
     fn cuLaunchKernel(
         function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint,

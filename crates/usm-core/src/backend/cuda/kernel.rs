@@ -142,6 +142,9 @@ pub(super) struct CudaKernel {
 impl CudaKernel {
     /// The kernel of that name; `None` when there is none.
     pub(super) fn find(bundle: Arc<CudaBundle>, name: &CStr) -> Result<Option<Self>> {
+        if name.is_empty() {
+            return Ok(None);
+        }
         let current = bundle.device.enter()?;
         let mut function = Function::NULL;
         // SAFETY: D1; M1; the pointer is writable, and the name ends with a byte of 0.
