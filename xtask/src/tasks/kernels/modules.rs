@@ -1,7 +1,7 @@
 //! Which modules there are, and what the compiler is told.
 
-/// What all sources include.
-pub(super) const DIALECT: &str = "dialect.h";
+/// What the sources include.
+pub(super) const HEADERS: [&str; 2] = ["dialect.h", "convert.h"];
 
 /// A source and the modules that are made of it: as in `src/device/modules.rs` of usm-array.
 struct Family {
@@ -14,9 +14,14 @@ struct Family {
 
 const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
-const FAMILIES: [Family; 2] = [
-    Family { name: "copy", source: "strided.cl", define: None, sizes: &SIZES },
-    Family { name: "fill", source: "strided.cl", define: Some("-DFILL"), sizes: &SIZES },
+const FAMILIES: [Family; 7] = [
+    Family { name: "copy", source: "linear.cl", define: None, sizes: &SIZES },
+    Family { name: "fill", source: "linear.cl", define: Some("-DFILL"), sizes: &SIZES },
+    Family { name: "cast_1", source: "linear.cl", define: Some("-DFROM_BYTES=1"), sizes: &SIZES },
+    Family { name: "cast_2", source: "linear.cl", define: Some("-DFROM_BYTES=2"), sizes: &SIZES },
+    Family { name: "cast_4", source: "linear.cl", define: Some("-DFROM_BYTES=4"), sizes: &SIZES },
+    Family { name: "cast_8", source: "linear.cl", define: Some("-DFROM_BYTES=8"), sizes: &SIZES },
+    Family { name: "cast_16", source: "linear.cl", define: Some("-DFROM_BYTES=16"), sizes: &[1, 2, 4, 8] },
 ];
 
 /// One module: a source, compiled with defines.
