@@ -39,19 +39,25 @@ typedef u32 To;
 #define FUNCTION __attribute__((noinline, unused)) static
 #endif
 
-static inline float float_of(u32 bits) { return __builtin_astype(bits, float); }
-static inline u32 bits_of(float value) { return __builtin_astype(value, u32); }
+__attribute__((unused)) static inline float float_of(u32 bits) { return __builtin_astype(bits, float); }
+__attribute__((unused)) static inline u32 bits_of(float value) { return __builtin_astype(value, u32); }
 
 // ---- Floating-point numbers as bits ----
 
 FUNCTION u32 f32_of_f16(u32 bits)
 {
     u32 sign = (bits & 0x8000) << 16, rest = bits & 0x7fff;
+    u32 special = sign | 0x7f800000 | rest << 13 | (rest > 0x7c00 ? 0x400000 : 0);
+#ifdef __NVPTX__
+    float value;
+    __asm__("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((u16)bits));
+    return rest < 0x7c00 ? bits_of(value) : special;
+#else
     // A subnormal number is a whole number of 2^-24.
     u32 small = bits_of((float)(i32)rest * 0x1p-24f);
     u32 normal = (rest << 13) + 0x38000000;
-    u32 special = 0x7f800000 | rest << 13 | (rest > 0x7c00 ? 0x400000 : 0);
-    return sign | (rest < 0x400 ? small : rest < 0x7c00 ? normal : special);
+    return rest < 0x7c00 ? sign | (rest < 0x400 ? small : normal) : special;
+#endif
 }
 
 // What is left of a number after `drop` bits were cut off, 1 to 63, rounded to the nearest, a tie to the even one.
@@ -64,17 +70,24 @@ FUNCTION u64 rounded(u64 number, u32 drop)
 FUNCTION u32 f16_of_f32(u32 bits)
 {
     u32 sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    u32 nan = sign | 0x7e00 | (rest >> 13 & 0x3ff);
+#ifdef __NVPTX__
+    u16 result;
+    __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(float_of(bits)));
+    return rest > 0x7f800000 ? nan : result;
+#else
     u32 exponent = rest >> 23;
     u32 result;
     if (rest > 0x7f800000)
-        result = 0x7e00 | (rest >> 13 & 0x3ff);
-    else if (exponent >= 113) {
+        return nan;
+    if (exponent >= 113) {
         u32 kept = (rest - 0x38000000) >> 13, cut = rest & 0x1fff;
         kept += cut > 0x1000 || (cut == 0x1000 && (kept & 1));
         result = kept < 0x7c00 ? kept : 0x7c00;
     } else
         result = exponent < 102 ? 0 : (u32)rounded((rest & 0x7fffff) | 0x800000, 126 - exponent);
     return sign | result;
+#endif
 }
 
 FUNCTION u64 f64_of_f32(u32 bits)

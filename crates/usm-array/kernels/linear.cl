@@ -6,8 +6,9 @@
 // | select | dense rows of the target from elements with gaps, also rows that are short: vectors in the target alone |
 // | elements | the rest: one element after the other |
 //
-// The command line defines ITEM_BYTES, with FROM_BYTES a cast from elements of that size, with FILL one value for all elements. All
-// steps and displacements are bytes. The planner is `src/device/linear/`, which documents the arguments.
+// The command line defines ITEM_BYTES and ROWS, SELECT or ELEMENTS: a module has one kernel, which the driver compiles on its first
+// use. With FROM_BYTES `select` is a cast from elements of that size, with FILL the others set all elements to one value. All steps and
+// displacements are bytes. The planner is `src/device/linear/`, which documents the arguments.
 
 #include "dialect.h"
 #ifdef FROM_BYTES
@@ -16,13 +17,12 @@
 #define FROM_BYTES ITEM_BYTES
 #endif
 
-// Elements that a work-item has in a vector, and the bytes of them in the target.
+// Elements that a work-item of `select` has, and the bytes of them in the target.
 #ifndef COUNT
-#if defined(CAST) && FROM_BYTES <= 4 && ITEM_BYTES <= 4
-// More would be much code.
+#if defined(CAST) && FROM_BYTES >= 4 && ITEM_BYTES < 4
 #define COUNT 4
-#elif FROM_BYTES > ITEM_BYTES
-#define COUNT (16 / FROM_BYTES)
+#elif defined(CAST) && FROM_BYTES == 2 && ITEM_BYTES == 1
+#define COUNT 8
 #else
 #define COUNT (16 / ITEM_BYTES)
 #endif
@@ -93,48 +93,58 @@ static inline u32 quotient(u32 x, u32 factor, u32 shift)
 
 // One element, aligned to its size; of 16 bytes to 8.
 #if ITEM_BYTES == 16
-static inline void put(global char *at, To value)
+__attribute__((unused)) static inline void put(global char *at, To value)
 {
     ((global u64 *)at)[0] = value.x;
     ((global u64 *)at)[1] = value.y;
 }
 #elif ITEM_BYTES == 8
-static inline void put(global char *at, To value) { *(global u64 *)at = value; }
+__attribute__((unused)) static inline void put(global char *at, To value) { *(global u64 *)at = value; }
 #elif ITEM_BYTES == 4
-static inline void put(global char *at, To value) { *(global u32 *)at = value; }
+__attribute__((unused)) static inline void put(global char *at, To value) { *(global u32 *)at = value; }
 #elif ITEM_BYTES == 2
-static inline void put(global char *at, To value) { *(global u16 *)at = (u16)value; }
+__attribute__((unused)) static inline void put(global char *at, To value) { *(global u16 *)at = (u16)value; }
 #else
-static inline void put(global char *at, To value) { *(global u8 *)at = (u8)value; }
+__attribute__((unused)) static inline void put(global char *at, To value) { *(global u8 *)at = (u8)value; }
 #endif
 
 #ifndef FILL
 #if FROM_BYTES == 16
-static inline From get(global const char *restrict at)
+__attribute__((unused)) static inline From get(global const char *restrict at)
 {
     return (From)(((global const u64 *)at)[0], ((global const u64 *)at)[1]);
 }
 #elif FROM_BYTES == 8
-static inline From get(global const char *restrict at) { return *(global const u64 *)at; }
+__attribute__((unused)) static inline From get(global const char *restrict at) { return *(global const u64 *)at; }
 #elif FROM_BYTES == 4
-static inline From get(global const char *restrict at) { return *(global const u32 *)at; }
+__attribute__((unused)) static inline From get(global const char *restrict at) { return *(global const u32 *)at; }
 #elif FROM_BYTES == 2
-static inline From get(global const char *restrict at) { return *(global const u16 *)at; }
+__attribute__((unused)) static inline From get(global const char *restrict at) { return *(global const u16 *)at; }
 #else
-static inline From get(global const char *restrict at) { return *(global const u8 *)at; }
+__attribute__((unused)) static inline From get(global const char *restrict at) { return *(global const u8 *)at; }
 #endif
 #endif
 
 // ---- Dense rows of the target, in vectors ----
 
-#ifndef CAST
+#if defined(ROWS)
 // The lowest element of a vector in two halves goes; the next one follows.
-#if ITEM_BYTES < 8
-#define SHIFT_DOWN(low, high) low = low >> 8 * ITEM_BYTES | high << (64 - 8 * ITEM_BYTES), high >>= 8 * ITEM_BYTES
 #define SHIFT_UP(low, high) high = high << 8 * ITEM_BYTES | low >> (64 - 8 * ITEM_BYTES), low <<= 8 * ITEM_BYTES
-#else
-#define SHIFT_DOWN(low, high) low = high
-#define SHIFT_UP(low, high) high = low, low = 0
+
+#if ITEM_BYTES <= 2
+// So many bytes of a vector in two halves, from one on that is a multiple of them.
+static inline void put_piece(global char *to, u64 low, u64 high, u32 first, u32 bytes)
+{
+    u64 piece = (first < 8 ? low : high) >> (first & 7) * 8;
+    if (bytes == 8)
+        *(global u64 *)(to + first) = piece;
+    else if (bytes == 4)
+        *(global u32 *)(to + first) = (u32)piece;
+    else if (bytes == 2)
+        *(global u16 *)(to + first) = (u16)piece;
+    else
+        *(global u8 *)(to + first) = (u8)piece;
+}
 #endif
 
 // The elements of a vector that are in a row of so many bytes, where the vector begins at byte `at`.
@@ -144,20 +154,30 @@ static inline void put_vector(global char *to, Vector value, i64 at, i64 row_byt
         *(global Vector *)(to + at) = value;
         return;
     }
-#if ITEM_BYTES < 16
+#if ITEM_BYTES <= 2
     u64 low = (u64)value.x | (u64)value.y << 32, high = (u64)value.z | (u64)value.w << 32;
-    // Rolled: there are few of them, and 16 bytes would be a lot of code.
-    _Pragma("nounroll") for (i64 end = at + 16; at < end && at < row_bytes; at += ITEM_BYTES)
-    {
-        if (at >= 0)
-            put(to + at, (To)low);
-        SHIFT_DOWN(low, high);
-    }
+    u32 begin = at < 0 ? (u32)-at : 0, end = at + 16 > row_bytes ? (u32)(row_bytes - at) : 16;
+    to += at;
+    // Pieces that are aligned to their size: up to multiples of 2, 4 and 8 bytes, and down again.
+    _Pragma("unroll") for (u32 bytes = ITEM_BYTES; bytes <= 8; bytes *= 2)
+        if ((begin & bytes) && begin + bytes <= end)
+            put_piece(to, low, high, begin, bytes), begin += bytes;
+    _Pragma("unroll") for (u32 bytes = 8; bytes >= ITEM_BYTES; bytes /= 2)
+        if (begin + bytes <= end)
+            put_piece(to, low, high, begin, bytes), begin += bytes;
+#elif ITEM_BYTES <= 8
+    _Pragma("unroll") for (u32 e = 0; e < 16 / ITEM_BYTES; e++)
+        if (at + e * ITEM_BYTES >= 0 && at + e * ITEM_BYTES < row_bytes)
+#if ITEM_BYTES == 4
+            put(to + at + e * 4, value[e]);
+#else
+            put(to + at + e * 8, (u64)value[2 * e] | (u64)value[2 * e + 1] << 32);
+#endif
 #endif
 }
 #endif
 
-#if !defined(CAST) && !defined(FILL)
+#if defined(ROWS) && !defined(FILL)
 // All bytes of a vector are one element.
 static inline Vector splat(To value)
 {
@@ -200,6 +220,22 @@ static inline Vector get_vector(global const char *restrict src, i64 at, i64 low
     if (first < low || first + (shift ? 32 : 16) > high) {
 #if ITEM_BYTES == 16
         return splat(get(src + at));
+#elif ITEM_BYTES >= 4
+        Vector edge = (Vector)(0);
+        _Pragma("unroll") for (u32 e = 0; e < 16 / ITEM_BYTES; e++)
+        {
+            i64 byte = at + e * ITEM_BYTES;
+            if (byte >= low && byte < high) {
+#if ITEM_BYTES == 4
+                edge[e] = get(src + byte);
+#else
+                u64 element = get(src + byte);
+                edge[2 * e] = (u32)element;
+                edge[2 * e + 1] = (u32)(element >> 32);
+#endif
+            }
+        }
+        return edge;
 #else
         u64 low_half = 0, high_half = 0;
         _Pragma("nounroll") for (i64 byte = at + 16 - ITEM_BYTES; byte >= at; byte -= ITEM_BYTES)
@@ -254,16 +290,16 @@ static inline Vector reversed(Vector v)
 }
 #endif
 
-#ifndef CAST
-// Rows of `row_bytes` bytes, each in `vectors` vectors, the first of which begins at a multiple of `line` + 1 bytes. `repeats` rows, so
-// many bytes apart, get the same elements; a work-item stores `each` of them.
+#if defined(ROWS)
+// Rows of `row_bytes` bytes, each in `vectors` vectors, the first of which begins at a multiple of `line` + 1 bytes. A work-item loads
+// one vector, and stores it to `each` of `repeats` places: `repeat_step` bytes apart in other rows, or `row_step` in the same one.
 KERNEL rows(global char *restrict dst, SOURCE
 #ifndef FILL
     // 1 forwards, -1 backwards, 0 one element; the bytes of the source, counted from where its first row begins.
     i32 direction, i64 low, i64 high,
 #endif
     u32 total, i64 row_bytes, u32 line, u32 vectors, u32 f0, u32 h0,
-    u32 repeats, u32 each, u32 repeat_groups, u32 fr, u32 hr, i64 repeat_step, FOUR_AXES)
+    u32 repeats, u32 each, u32 repeat_groups, u32 fr, u32 hr, i64 repeat_step, i64 row_step, FOUR_AXES)
 {
     u32 id = GROUP_ID * LOCAL_SIZE + LOCAL_ID;
     if (id >= total)
@@ -279,7 +315,7 @@ KERNEL rows(global char *restrict dst, SOURCE
 #endif
     STEP_FOUR
     at -= (u32)(u64)(dst + to) & line;
-    if (at + 16 <= 0 || at >= row_bytes)
+    if ((at + 16 <= 0 && row_step == 0) || at >= row_bytes)
         return;
 #ifdef FILL
     Vector value = __builtin_astype((u64x2)(low, high), Vector);
@@ -294,18 +330,73 @@ KERNEL rows(global char *restrict dst, SOURCE
 #endif
     u32 end = repeats - repeat < each ? repeats - repeat : each;
     for (u32 row = 0; row < end; row++) {
-        put_vector(dst + to, value, at, row_bytes);
+        if (at + 16 > 0 && at < row_bytes)
+            put_vector(dst + to, value, at, row_bytes);
         to += repeat_step;
+        at += row_step;
     }
 }
 #endif
 
 // ---- Dense rows of the target from anywhere ----
 
-#ifndef FILL
+#if defined(SELECT)
+#ifdef CAST
+// In the target the elements of a run may have gaps, too.
+#define TARGET_STEP i64 step,
+#define SELECT_AXES SEVEN_AXES
+#define STEP_AXES STEP_SEVEN
+#else
+#define TARGET_STEP
+#define SELECT_AXES FOUR_AXES
+#define STEP_AXES STEP_FOUR
+#endif
+
+#ifdef CAST
+// COUNT elements that are neighbours in the source.
+static inline void get_dense(global const char *restrict src, i64 from, From *in)
+{
+#if COUNT * FROM_BYTES >= 4 && FROM_BYTES <= 4
+    if (((u32)(u64)(src + from) & (COUNT * FROM_BYTES - 1) & 15) == 0) {
+        u32 words[COUNT * FROM_BYTES / 4];
+#if COUNT * FROM_BYTES >= 16
+        _Pragma("unroll") for (u32 k = 0; k < COUNT * FROM_BYTES / 16; k++)
+        {
+            Vector v = *(global const Vector *)(src + from + (i64)k * 16);
+            words[4 * k] = v.x, words[4 * k + 1] = v.y, words[4 * k + 2] = v.z, words[4 * k + 3] = v.w;
+        }
+#elif COUNT * FROM_BYTES == 8
+        u32x2 v = *(global const u32x2 *)(src + from);
+        words[0] = v.x, words[1] = v.y;
+#else
+        words[0] = *(global const u32 *)(src + from);
+#endif
+        _Pragma("unroll") for (u32 e = 0; e < COUNT; e++)
+        {
+            in[e] = words[e * FROM_BYTES / 4] >> e * FROM_BYTES % 4 * 8;
+#if FROM_BYTES < 4
+            in[e] &= (1u << 8 * FROM_BYTES) - 1;
+#endif
+        }
+        return;
+    }
+#elif COUNT * FROM_BYTES >= 16 && FROM_BYTES == 8
+    if (((u32)(u64)(src + from) & 15) == 0) {
+        _Pragma("unroll") for (u32 k = 0; k < COUNT / 2; k++)
+        {
+            u64x2 v = *(global const u64x2 *)(src + from + (i64)k * 16);
+            in[2 * k] = v.x, in[2 * k + 1] = v.y;
+        }
+        return;
+    }
+#endif
+    _Pragma("unroll") for (u32 e = 0; e < COUNT; e++) in[e] = get(src + from + (i64)e * FROM_BYTES);
+}
+#endif
+
 // Runs of `count` elements that are dense in the target, each in `chunks` chunks; in the source, up to three loops of theirs.
-KERNEL select(global char *restrict dst, SOURCE CAST_PAIR u32 total, u32 count, u32 line, u32 chunks, u32 f0, u32 h0,
-    u32 m0, u32 g0, u32 k0, i64 t0, u32 m1, u32 g1, u32 k1, i64 t1, i64 t2, FOUR_AXES)
+KERNEL select(global char *restrict dst, SOURCE CAST_PAIR TARGET_STEP u32 total, u32 count, u32 line, u32 chunks, u32 f0, u32 h0,
+    u32 m0, u32 g0, u32 k0, i64 t0, u32 m1, u32 g1, u32 k1, i64 t1, i64 t2, SELECT_AXES)
 {
     u32 id = GROUP_ID * LOCAL_SIZE + LOCAL_ID;
     if (id >= total)
@@ -313,7 +404,7 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR u32 total, u32 count, 
     u32 rest = quotient(id, f0, h0);
     i32 x = (i32)((id - rest * chunks) * COUNT);
     i64 to = 0, from = 0;
-    STEP_FOUR
+    STEP_AXES
     x -= (i32)(((u32)(u64)(dst + to) & line) / ITEM_BYTES);
     if (x + COUNT <= 0 || x >= (i32)count)
         return;
@@ -324,7 +415,12 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR u32 total, u32 count, 
     from += (i64)i * t0 + (i64)j * t1 + (i64)plane * t2;
     From in[COUNT];
     if (whole && i + COUNT <= m0) {
-        _Pragma("unroll") for (u32 e = 0; e < COUNT; e++) in[e] = get(src + from + (i64)e * t0);
+#ifdef CAST
+        if (t0 == FROM_BYTES)
+            get_dense(src, from, in);
+        else
+#endif
+            _Pragma("unroll") for (u32 e = 0; e < COUNT; e++) in[e] = get(src + from + (i64)e * t0);
     } else {
         i64 wrap = t1 - (i64)m0 * t0, next_plane = t2 - (i64)m1 * t1;
         _Pragma("unroll") for (u32 e = 0; e < COUNT; e++)
@@ -350,10 +446,16 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR u32 total, u32 count, 
 #else
     To *out = in;
 #endif
-    to += (i64)x * ITEM_BYTES;
-    if (whole) {
+#ifndef CAST
+    const i64 step = ITEM_BYTES;
+#endif
+    to += (i64)x * step;
+    if (whole && step == ITEM_BYTES) {
 #if ITEM_BYTES == 16
-        *(global To *)(dst + to) = out[0];
+        if (((u32)(u64)(dst + to) & 15) == 0)
+            *(global To *)(dst + to) = out[0];
+        else
+            put(dst + to, out[0]);
 #elif ITEM_BYTES == 8 && COUNT == 2
         *(global u64x2 *)(dst + to) = (u64x2)(out[0], out[1]);
 #elif COUNT == 1
@@ -385,16 +487,17 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR u32 total, u32 count, 
     } else {
         _Pragma("unroll") for (u32 e = 0; e < COUNT; e++)
             if (x + (i32)e >= 0 && x + (i32)e < (i32)count)
-                put(dst + to + (i64)(e * ITEM_BYTES), out[e]);
+                put(dst + to + (i64)e * step, out[e]);
     }
 }
 #endif
 
 // ---- One element after the other ----
 
+#ifdef ELEMENTS
 // Elements of a work-item: neighbours in the order of the loops are at neighbouring work-items.
 #ifndef EACH_ITEM
-#if defined(CAST) || ITEM_BYTES == 16
+#if ITEM_BYTES == 16
 #define EACH_ITEM 1
 #else
 #define EACH_ITEM 2
@@ -404,15 +507,12 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR u32 total, u32 count, 
 #ifdef FILL
 #define READ(e)
 #define WRITE(e) put(dst + places[e], value);
-#elif defined(CAST)
-#define READ(e) in[e] = get(src + from);
-#define WRITE(e) put(dst + places[e], out[e]);
 #else
 #define READ(e) in[e] = get(src + from);
 #define WRITE(e) put(dst + places[e], in[e]);
 #endif
 
-KERNEL elements(global char *restrict dst, SOURCE CAST_PAIR u32 total, u32 n0, u32 f0, u32 h0, i64 d0,
+KERNEL elements(global char *restrict dst, SOURCE u32 total, u32 n0, u32 f0, u32 h0, i64 d0,
 #ifndef FILL
     i64 s0,
 #endif
@@ -444,12 +544,9 @@ KERNEL elements(global char *restrict dst, SOURCE CAST_PAIR u32 total, u32 n0, u
             READ(e)
         }
     }
-#ifdef CAST
-    To out[EACH_ITEM];
-    convert(pair, in, out, EACH_ITEM);
-#endif
     _Pragma("unroll") for (u32 e = 0; e < EACH_ITEM; e++)
         if (start + e * LOCAL_SIZE < total) {
             WRITE(e)
         }
 }
+#endif

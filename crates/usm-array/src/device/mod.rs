@@ -15,7 +15,7 @@ mod launch;
 mod linear;
 mod modules;
 
-pub(crate) use cache::{DeviceKernels, Kernels, Reason};
+pub(crate) use cache::{Kernels, Reason};
 pub(crate) use launch::Launch;
 pub(crate) use linear::{Elements, LinearLaunch, Work};
 #[cfg(test)]

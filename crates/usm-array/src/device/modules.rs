@@ -50,10 +50,16 @@ pub(crate) fn of_size(modules: &'static BySize, item_bytes: usize) -> Option<&'s
     modules.get(SIZES.iter().position(|&size| size == item_bytes)?)
 }
 
-/// `linear.cl`: copies.
-pub(crate) static COPY: BySize = by_size!("copy");
-/// `linear.cl`: fills.
-pub(crate) static FILL: BySize = by_size!("fill");
+/// `linear.cl`: rows that are dense on both sides.
+pub(super) static ROWS: BySize = by_size!("rows");
+/// `linear.cl`: dense rows from anywhere.
+pub(super) static SELECT: BySize = by_size!("select");
+/// `linear.cl`: one element after the other.
+pub(super) static ELEMENTS: BySize = by_size!("elements");
+/// `linear.cl`: fills of dense rows.
+pub(super) static FILL_ROWS: BySize = by_size!("fill_rows");
+/// `linear.cl`: fills of one element after the other.
+pub(super) static FILL_ELEMENTS: BySize = by_size!("fill_elements");
 /// `linear.cl`: casts from elements of 1, 2, 4 and 8 bytes.
 static CAST: [BySize; 4] = [by_size!("cast_1"), by_size!("cast_2"), by_size!("cast_4"), by_size!("cast_8")];
 /// `linear.cl`: casts from elements of 16 bytes to smaller ones.
@@ -72,5 +78,6 @@ pub(super) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Modu
 /// All modules.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static Module> {
-    COPY.iter().chain(&FILL).chain(CAST.iter().flatten()).chain(&CAST_16)
+    let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS];
+    by_size.into_iter().chain(&CAST).flatten().chain(&CAST_16)
 }

@@ -10,9 +10,9 @@
 //!
 //! | part | numbers |
 //! |---|---|
-//! | head | the target; the source, or the value of a fill in two halves (u64 each); of a cast the pair of dtypes (u32) |
-//! | `rows` | head; but for fills the direction (i32), and the span of the source around its first element (two i64); work-items (u32), bytes of a row (i64), line - 1 (u32), divisor of the vectors of a row; repeats, those of a work-item (u32 each), divisor of the groups of repeats, stride from repeat to repeat (i64); 4 axes |
-//! | `select` | head; work-items, elements of a run, line - 1 (u32 each), divisor of the chunks of a run; divisor and stride in the source of the first loop of the run and of the second one, the stride of the third one (i64); 4 axes |
+//! | head | the target; the source, or the value of a fill in two halves (u64 each); of a cast the pair of dtypes (u32), and the stride in the target from element to element of a run (i64) |
+//! | `rows` | head; but for fills the direction (i32), and the span of the source around its first element (two i64); work-items (u32), bytes of a row (i64), line - 1 (u32), divisor of the vectors of a row; repeats, those of a work-item (u32 each), divisor of the groups of repeats, from repeat to repeat the stride between rows and that within a row (i64 each); 4 axes |
+//! | `select` | head; work-items, elements of a run, line - 1 (u32 each), divisor of the chunks of a run; divisor and stride in the source of the first loop of the run and of the second one, the stride of the third one (i64); 4 axes, of a cast 7 |
 //! | `elements` | head; elements (u32); 8 axes |
 //! | axis | divisor of its steps; stride in the target, in the source (i64 each) |
 
@@ -21,6 +21,8 @@ mod cast;
 #[cfg(test)]
 mod tests;
 
+use std::iter;
+
 use usm_memory::usm_core::KernelArgument;
 
 use super::modules::{self, Module};
@@ -28,9 +30,6 @@ use crate::copy::{CopyPlan, Loop};
 use crate::layout::Axes;
 
 pub(crate) use cast::Elements;
-
-/// Work-items of a group.
-const GROUP_ITEMS: usize = 128;
 
 /// What a vector is.
 const VECTOR_BYTES: usize = 16;
@@ -44,11 +43,14 @@ const LONG_BYTES: usize = 2 << 10;
 /// Shorter rows share vectors of the target, where it goes on without a gap.
 const SHORT_BYTES: usize = 64;
 
-/// Rows of the target that a work-item stores one vector to.
+/// Places that a work-item stores one vector to.
 const REPEATS: usize = 4;
 
 /// Axes over the grid of `rows` and `select`.
 const GRID_AXES: usize = 4;
+
+/// The same of casts.
+const CAST_AXES: usize = 7;
 
 /// Loops of a run of `select`.
 const RUN_LOOPS: usize = 3;
@@ -93,17 +95,6 @@ impl Work<'_> {
         }
     }
 
-    /// The module for elements at these addresses; `None` if there is none.
-    pub(crate) fn module(self, dst: usize, src: usize) -> Option<&'static Module> {
-        match self.at(dst, src)? {
-            Self::Copy(Elements { from_bytes, item_bytes, pair: Some(_) }) => {
-                modules::cast(from_bytes, item_bytes)
-            }
-            Self::Copy(Elements { item_bytes, .. }) => modules::of_size(&modules::COPY, item_bytes),
-            Self::Fill(element) => modules::of_size(&modules::FILL, element.len()),
-        }
-    }
-
     /// The same with smaller elements where these are not aligned; `None` where that cannot be.
     fn at(self, dst: usize, src: usize) -> Option<Self> {
         let aligned = |address: usize, bytes: usize| address.is_multiple_of(bytes.min(8));
@@ -112,8 +103,9 @@ impl Work<'_> {
                 let unit = 1 << (dst | src | item_bytes).trailing_zeros();
                 Some(Self::Copy(Elements { from_bytes: unit, item_bytes: unit, ..elements }))
             }
-            Self::Copy(elements) => (aligned(dst, elements.item_bytes) && aligned(src, elements.from_bytes))
-                .then_some(self),
+            Self::Copy(elements) => {
+                (aligned(dst, elements.item_bytes) && aligned(src, elements.from_bytes)).then_some(self)
+            }
             Self::Fill(element) => aligned(dst, element.len()).then_some(self),
         }
     }
@@ -152,11 +144,11 @@ struct GridAxis {
     src: isize,
 }
 
-fn grid<const N: usize>(loops: &[Loop]) -> [GridAxis; N] {
-    std::array::from_fn(|axis| {
-        let Loop { count, dst, src } = loops.get(axis).copied().unwrap_or(Loop { count: 1, dst: 0, src: 0 });
-        GridAxis { steps: Divisor::new(count), dst, src }
-    })
+/// So many axes, of which the last ones may have one step.
+fn grid(loops: &[Loop], axes: usize) -> Vec<GridAxis> {
+    let none = Loop { count: 1, dst: 0, src: 0 };
+    let loops = loops.iter().copied().chain(iter::repeat(none)).take(axes);
+    loops.map(|Loop { count, dst, src }| GridAxis { steps: Divisor::new(count), dst, src }).collect()
 }
 
 /// The numbers of a kernel.
@@ -172,17 +164,19 @@ enum Numbers {
         each: usize,
         repeat_groups: Divisor,
         repeat_step: isize,
-        axes: [GridAxis; GRID_AXES],
+        row_step: usize,
+        axes: Vec<GridAxis>,
     },
     Select {
+        step: isize,
         len: usize,
         line_mask: usize,
         chunks: Divisor,
-        run: [GridAxis; RUN_LOOPS],
-        axes: [GridAxis; GRID_AXES],
+        run: Vec<GridAxis>,
+        axes: Vec<GridAxis>,
     },
     Elements {
-        axes: [GridAxis; MAX_LOOPS],
+        axes: Vec<GridAxis>,
     },
 }
 
@@ -199,6 +193,9 @@ pub(crate) struct LinearLaunch<'a> {
 }
 
 impl<'a> LinearLaunch<'a> {
+    /// Work-items of a group, unless the device has fewer.
+    pub(crate) const GROUP_ITEMS: usize = 128;
+
     /// The launches that carry out a plan whose displacements count from two addresses, one after the other or at the same time; `None`
     /// for elements that are not aligned, and for a great many loops.
     ///
@@ -216,10 +213,8 @@ impl<'a> LinearLaunch<'a> {
     ) -> Option<Vec<Self>> {
         let (item, from) = (work.item_bytes().cast_signed(), work.from_bytes().cast_signed());
         // The places of elements, by P2.
-        let (dst, src) = (
-            dst.wrapping_add_signed(plan.dst_start * item),
-            src.wrapping_add_signed(plan.src_start * from),
-        );
+        let (dst, src) =
+            (dst.wrapping_add_signed(plan.dst_start * item), src.wrapping_add_signed(plan.src_start * from));
         let at = work.at(dst, src)?;
         let mut loops: Axes<Loop> = Axes::new();
         let unit = at.item_bytes();
@@ -251,13 +246,28 @@ impl<'a> LinearLaunch<'a> {
         }
     }
 
+    /// The module of the kernel.
+    pub(crate) fn module(&self) -> Option<&'static Module> {
+        let (by_size, item_bytes) = match (self.work, &self.numbers) {
+            (Work::Copy(Elements { from_bytes, item_bytes, pair: Some(_) }), _) => {
+                return modules::cast(from_bytes, item_bytes);
+            }
+            (Work::Copy(elements), Numbers::Rows { .. }) => (&modules::ROWS, elements.item_bytes),
+            (Work::Copy(elements), Numbers::Select { .. }) => (&modules::SELECT, elements.item_bytes),
+            (Work::Copy(elements), Numbers::Elements { .. }) => (&modules::ELEMENTS, elements.item_bytes),
+            (Work::Fill(element), Numbers::Rows { .. }) => (&modules::FILL_ROWS, element.len()),
+            (Work::Fill(element), _) => (&modules::FILL_ELEMENTS, element.len()),
+        };
+        modules::of_size(by_size, item_bytes)
+    }
+
     /// How many work-groups of so many work-items.
-    pub(crate) fn groups(&self) -> (usize, usize) {
+    pub(crate) fn groups(&self, group_items: usize) -> usize {
         let each = match self.numbers {
             Numbers::Elements { .. } => elements_of_item(self.work),
             _ => 1,
         };
-        (self.total.div_ceil(GROUP_ITEMS * each), GROUP_ITEMS)
+        self.total.div_ceil(group_items.max(1) * each)
     }
 
     /// The arguments, in the kernel's order.
@@ -277,8 +287,9 @@ impl<'a> LinearLaunch<'a> {
         } else {
             list.push(KernelArgument::pointer(self.src));
         }
-        if let Some(pair) = self.work.pair() {
+        if let (Some(pair), Numbers::Select { step, .. }) = (self.work.pair(), &self.numbers) {
             list.push(pair);
+            list.push(*step as i64);
         }
         match &self.numbers {
             Numbers::Rows {
@@ -291,6 +302,7 @@ impl<'a> LinearLaunch<'a> {
                 each,
                 repeat_groups,
                 repeat_step,
+                row_step,
                 axes,
             } => {
                 if list.has_source {
@@ -305,9 +317,10 @@ impl<'a> LinearLaunch<'a> {
                 list.push(*each as u32);
                 list.divisor(*repeat_groups);
                 list.push(*repeat_step as i64);
+                list.push(*row_step as i64);
                 list.axes(axes);
             }
-            Numbers::Select { len, line_mask, chunks, run, axes } => {
+            Numbers::Select { len, line_mask, chunks, run, axes, .. } => {
                 [self.total, *len, *line_mask].iter().for_each(|number| list.push(*number as u32));
                 list.divisor(*chunks);
                 for (place, axis) in run.iter().enumerate() {
@@ -357,13 +370,17 @@ impl Arguments {
 
 /// Elements of a work-item of `elements`, as in the source.
 fn elements_of_item(work: Work<'_>) -> usize {
-    if work.pair().is_some() || work.item_bytes() == 16 { 1 } else { 2 }
+    if work.item_bytes() == 16 { 1 } else { 2 }
 }
 
 /// Elements of a work-item of `select`, as in the source.
 fn elements_of_chunk(work: Work<'_>) -> usize {
-    let (item, from) = (work.item_bytes(), work.from_bytes());
-    if work.pair().is_some() && item <= 4 && from <= 4 { 4 } else { VECTOR_BYTES / item.max(from) }
+    let is_cast = work.pair().is_some();
+    match (work.from_bytes(), work.item_bytes()) {
+        (4.., 1 | 2) if is_cast => 4,
+        (2, 1) if is_cast => 8,
+        (_, item_bytes) => VECTOR_BYTES / item_bytes,
+    }
 }
 
 /// True when the outer loop goes on where the inner one ends, on both sides.
@@ -433,7 +450,7 @@ impl<'a> Nest<'a> {
         let (numbers, total) = match self.rows().or_else(|| self.select()) {
             Some(launch) => launch,
             None if self.loops.len() <= MAX_LOOPS => {
-                (Numbers::Elements { axes: grid(&self.loops) }, size(&self.loops))
+                (Numbers::Elements { axes: grid(&self.loops, MAX_LOOPS) }, size(&self.loops))
             }
             None => return None,
         };
@@ -472,7 +489,8 @@ impl<'a> Nest<'a> {
         }
         let is_row = is_fill || row.src == 0 || row.src.unsigned_abs() == item;
         let row_bytes = row.count * item;
-        let is_long = row_bytes >= SHORT_BYTES || (row_bytes >= VECTOR_BYTES && (is_fill || self.dense() == 1));
+        let is_long =
+            row_bytes >= SHORT_BYTES || (row_bytes >= VECTOR_BYTES && (is_fill || self.dense() == 1));
         // Vectors hold whole elements.
         let is_whole =
             item < VECTOR_BYTES || ((self.dst | if is_fill { 0 } else { self.src }) % VECTOR_BYTES == 0);
@@ -481,14 +499,21 @@ impl<'a> Nest<'a> {
         }
         let mut outer: Vec<Loop> = self.loops[1..].to_vec();
         let repeated = outer.iter().position(|axis| {
-            !is_fill && axis.src == 0 && axis.dst.unsigned_abs().is_multiple_of(VECTOR_BYTES)
+            row.src != 0 && axis.src == 0 && axis.dst.unsigned_abs().is_multiple_of(VECTOR_BYTES)
         });
         let repeat = repeated.map(|axis| outer.remove(axis));
         if outer.len() > GRID_AXES {
             return None;
         }
-        let (vectors, line_mask) = self.pieces(row_bytes, VECTOR_BYTES, &outer);
-        let (repeats, repeat_step) = repeat.map_or((1, 0), |axis| (axis.count, axis.dst));
+        let (mut vectors, line_mask) = self.pieces(row_bytes, VECTOR_BYTES, &outer);
+        let (mut repeats, repeat_step) = repeat.map_or((1, 0), |axis| (axis.count, axis.dst));
+        let mut row_step = 0;
+        if row.src == 0 && vectors > REPEATS {
+            // All vectors are alike: each work-item stores several.
+            let lines = (line_mask + 1) / VECTOR_BYTES;
+            (repeats, vectors) = (REPEATS, vectors.div_ceil(REPEATS).next_multiple_of(lines));
+            row_step = vectors * VECTOR_BYTES;
+        }
         let each = repeats.min(REPEATS);
         let repeat_groups = repeats.div_ceil(each);
         let reach = |axis: &Loop| axis.src * (axis.count - 1).cast_signed();
@@ -506,30 +531,36 @@ impl<'a> Nest<'a> {
             each,
             repeat_groups: Divisor::new(repeat_groups),
             repeat_step,
-            axes: grid(&outer),
+            row_step,
+            axes: grid(&outer, GRID_AXES),
         };
         Some((numbers, vectors * repeat_groups * size(&outer)))
     }
 
-    /// Dense runs of the target from anywhere.
+    /// Dense runs of the target from anywhere; of casts any runs.
     fn select(&self) -> Option<(Numbers, usize)> {
-        let loops = self.dense().min(RUN_LOOPS);
-        if loops == 0 || self.is_fill() || self.loops.len() - loops > GRID_AXES {
+        let is_cast = self.work.pair().is_some();
+        let (dense, axes) = (self.dense().min(RUN_LOOPS), if is_cast { CAST_AXES } else { GRID_AXES });
+        let loops = if is_cast { dense.max(1) } else { dense };
+        if loops == 0 || self.is_fill() || self.loops.len() - loops > axes {
             return None;
         }
         let (run, outer) = self.loops.split_at(loops);
         let (item, len, count) = (self.work.item_bytes(), size(run), elements_of_chunk(self.work));
-        let is_whole = item < VECTOR_BYTES || self.dst.is_multiple_of(VECTOR_BYTES);
-        if len < count || !is_whole {
+        if len < count && !is_cast {
             return None;
         }
-        let (chunks, line_mask) = self.pieces(len * item, count * item, outer);
+        let (chunks, line_mask) = match dense {
+            0 => (len.div_ceil(count), 0),
+            _ => self.pieces(len * item, count * item, outer),
+        };
         let numbers = Numbers::Select {
+            step: run[0].dst,
             len,
             line_mask,
             chunks: Divisor::new(chunks),
-            run: grid(run),
-            axes: grid(outer),
+            run: grid(run, RUN_LOOPS),
+            axes: grid(outer, axes),
         };
         Some((numbers, chunks * size(outer)))
     }
