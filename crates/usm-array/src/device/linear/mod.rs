@@ -505,7 +505,7 @@ impl<'a> Nest<'a> {
         if outer.len() > GRID_AXES {
             return None;
         }
-        let (mut vectors, line_mask) = self.pieces(row_bytes, VECTOR_BYTES, &outer);
+        let (mut vectors, line_mask) = self.pieces(row_bytes, VECTOR_BYTES, &self.loops[1..]);
         let (mut repeats, repeat_step) = repeat.map_or((1, 0), |axis| (axis.count, axis.dst));
         let mut row_step = 0;
         if row.src == 0 && vectors > REPEATS {
