@@ -11,7 +11,7 @@ use super::place::{Place, lock, lock_for_queue};
 use super::plan::{CopyPlan, Side};
 use super::{host, staged, task};
 use crate::array::UsmArray;
-use crate::device::Kernels;
+use crate::device::{Elements, Kernels};
 use crate::error::Result;
 use crate::view::zeroed_vec;
 
@@ -53,10 +53,10 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
         }
         Executor::Kernel(queue) => {
             let (to, from) = lock_for_queue(to, from)?;
-            let kernels = Kernels::global();
+            let (kernels, elements) = (Kernels::global(), Elements::of(cast.src, cast.dst));
             // SAFETY: 1. Elements of the target, none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
             // and nobody else uses them (K1) until the wait below has returned.
-            wait(unsafe { kernels.copy(queue, &plan, itemsize, to.start, from.start, &[]) })
+            wait(unsafe { kernels.copy(queue, &plan, elements, to.start, from.start, &[]) })
         }
         Executor::Packed(queue, pieces, staging) => {
             let (is_read, (to, from)) = (from.device().is_some(), lock_for_queue(to, from)?);

@@ -1,17 +1,20 @@
 //! Who carries a plan out: all that can happen to an assignment, chosen in one place
 
-use usm_memory::usm_core::{Queue, UsmKind};
+use usm_memory::usm_core::{DeviceType, Queue, UsmKind};
 
 use super::cast::Cast;
-use super::kernel::Job;
 use super::place::{Place, addresses, overlap};
 use super::plan::{CopyPlan, Side};
 use super::staged::Staging;
 use crate::array::UsmArray;
-use crate::device::Kernels;
+use crate::device::{Elements, Kernels, Work};
 
-/// Copies of fewer bytes are for no kernel: the first use of one builds it, which takes as long as staging hundreds of megabytes.
-const MIN_KERNEL_BYTES: usize = 1 << 20;
+/// Copies of fewer bytes are for no kernel of a CPU: its driver takes 40 to 130 ms to build one, as long as staging hundreds of
+/// megabytes takes.
+const MIN_CPU_KERNEL_BYTES: usize = 1 << 20;
+
+/// Smaller copies to and from host memory are not packed by a kernel.
+const MIN_PACKED_BYTES: usize = 1 << 20;
 
 /// The means of a copy, with the parts of its plan where it has some.
 pub(super) enum Executor<'a> {
@@ -76,14 +79,13 @@ impl<'a> Executor<'a> {
         if queue.runs_host_tasks() && to.is_for_tasks_of(queue) && from.is_for_tasks_of(queue) {
             return Self::Task(queue);
         }
-        // Kernels do not cast.
-        let is_for_kernels = is_same && is_for_kernels(queue, plan, itemsize);
-        let takes =
-            |to: usize, from: usize| Kernels::global().takes(queue, Job::Copy, plan, itemsize, [to, from]);
-        if is_for_kernels
+        let takes = |elements: Elements, to: usize, from: usize| {
+            Kernels::global().takes(queue, Work::Copy(elements), plan, [to, from])
+        };
+        if is_for_kernels(queue, plan, itemsize)
             && to.is_for_kernels_of(queue)
             && from.is_for_kernels_of(queue)
-            && takes(to.address(), from.address())
+            && takes(Elements::of(cast.src, cast.dst), to.address(), from.address())
         {
             return Self::Kernel(queue);
         }
@@ -91,12 +93,15 @@ impl<'a> Executor<'a> {
             return Self::ThroughHost(plan.clone().pieces_through_host(itemsize));
         }
         let side = if device_to.is_some() { Side::Target } else { Side::Source };
-        let packed = if is_for_kernels { plan.packed_pieces(side, itemsize) } else { None };
+        // Those kernels do not cast.
+        let is_large = plan.size() * itemsize >= MIN_PACKED_BYTES;
+        let is_for_packing = is_same && is_large && is_for_kernels(queue, plan, itemsize);
+        let packed = if is_for_packing { plan.packed_pieces(side, itemsize) } else { None };
         // Memory of another device than the queue's is for copies of the queue, not for its kernels.
         let is_packed = || {
             device.buffer().is_reachable_by(queue)
                 && queue.device().info().supports(UsmKind::Host)
-                && takes(addresses(device).start, 0)
+                && takes(Elements::of_size(itemsize), addresses(device).start, 0)
         };
         let packed = packed.filter(|_| is_packed());
         // Before anything is copied: without the memory, another executor does it all.
@@ -112,15 +117,18 @@ impl<'a> Executor<'a> {
 }
 
 /// Whether a kernel sets the elements of an array to one value, by the plan of its layout.
-pub(super) fn is_filled_by_kernel(array: &UsmArray, plan: &CopyPlan) -> bool {
+pub(super) fn is_filled_by_kernel(array: &UsmArray, plan: &CopyPlan, element: &[u8]) -> bool {
     let (queue, itemsize) = (array.queue(), array.itemsize_bytes());
     is_for_kernels(queue, plan, itemsize)
         && array.buffer().is_reachable_by(queue)
-        && Kernels::global().takes(queue, Job::Fill, plan, itemsize, [addresses(array).start, 0])
+        && Kernels::global().takes(queue, Work::Fill(element), plan, [addresses(array).start, 0])
 }
 
-/// Whether a plan is large enough for a kernel, which may carry it out in any order.
+/// Whether a plan is for kernels of a queue, which may carry it out in any order.
 fn is_for_kernels(queue: &Queue, plan: &CopyPlan, itemsize_bytes: usize) -> bool {
+    let is_cpu = queue.device().info().device_type == DeviceType::Cpu;
     // Host code in a task of the queue is better still, and no kernel is there.
-    !queue.runs_host_tasks() && plan.size() * itemsize_bytes >= MIN_KERNEL_BYTES && plan.is_ascending()
+    !queue.runs_host_tasks()
+        && (!is_cpu || plan.size() * itemsize_bytes >= MIN_CPU_KERNEL_BYTES)
+        && plan.is_ascending()
 }

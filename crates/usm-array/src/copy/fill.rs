@@ -85,7 +85,7 @@ impl UsmArray {
                 let dense = self.buffer().sub_buffer(range.start, range.len())?;
                 return Ok(dense.fill(element)?);
             }
-            if is_filled_by_kernel(self, &plan) {
+            if is_filled_by_kernel(self, &plan, element) {
                 let to = lock_target(self)?;
                 let kernels = Kernels::global();
                 // SAFETY: elements of the array (P1), none of them visited twice, where the queue reaches them, as was just seen; nobody

@@ -4,7 +4,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use usm_memory::usm_core::fork::{ForkMutex, ForkOnce, PerProcess};
-use usm_memory::usm_core::{BackendId, Context, Device, DeviceType, Error, Kernel, KernelBundle, Queue};
+use usm_memory::usm_core::{BackendId, Context, Device, Error, Kernel, KernelBundle, Queue};
 
 use super::modules::Module;
 
@@ -87,16 +87,6 @@ impl Kernels {
 }
 
 impl DeviceKernels {
-    /// Whether processors with caches of their own do the work, rather than lanes that want adjacent items at adjacent places.
-    pub(crate) fn is_cpu(&self) -> bool {
-        self.device.info().device_type == DeviceType::Cpu
-    }
-
-    /// How many units run work-groups at the same time.
-    pub(crate) fn compute_units(&self) -> usize {
-        usize::try_from(self.device.info().compute_units).unwrap_or(1)
-    }
-
     /// A kernel of a module, built now if it has not been. Whoever needs the same module meanwhile waits; nobody else does.
     ///
     /// A build that fails is not tried again.

@@ -8,13 +8,18 @@
 //! | `modules.rs` | the compiled modules |
 //! | `cache.rs` | built kernels, kept for each device of each context |
 //! | `launch.rs` | one launch of a kernel over work-groups |
+//! | `linear/` | launches of the kernels whose work-items lie along the target |
 
 mod cache;
 mod launch;
+mod linear;
 mod modules;
 
-pub(crate) use cache::{DeviceKernels, Kernels, Reason};
+pub(crate) use cache::{Kernels, Reason};
 pub(crate) use launch::Launch;
-pub(crate) use modules::{STRIDED_COPY, STRIDED_FILL, of_size};
+pub(crate) use linear::{Elements, LinearLaunch, Work};
 #[cfg(test)]
-pub(crate) use {cache::MAX_DEVICES, modules::SIZES};
+pub(crate) use {
+    cache::MAX_DEVICES,
+    modules::{SIZES, all as all_modules},
+};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use super::modules::{DIALECT, FORMS, all};
+use super::modules::{FORMS, HEADERS, all};
 use crate::python::KERNELS;
 
 /// The file's name.
@@ -20,7 +20,8 @@ pub(super) struct Manifest {
 impl Manifest {
     /// The manifest of the files that are in the folder now.
     pub(super) fn of(folder: &Path) -> io::Result<Self> {
-        let dialect = std::fs::read(folder.join(DIALECT))?;
+        let headers = HEADERS.map(|header| std::fs::read(folder.join(header)));
+        let headers = headers.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
         let mut manifest = Self { modules: BTreeMap::new(), len_bytes: 0 };
         for module in all() {
             let source = std::fs::read(folder.join(module.source))?;
@@ -28,7 +29,7 @@ impl Manifest {
                 let flags = form.flags().into_iter().chain(KERNELS).map(String::from);
                 let told: Vec<_> = flags.chain(module.defines.iter().cloned()).collect();
                 let code = std::fs::read(folder.join(form.file(&module)))?;
-                let inputs = hash(&[&dialect[..], &source[..], told.join(" ").as_bytes()].concat());
+                let inputs = hash(&[&headers[..], &source[..], told.join(" ").as_bytes()].concat());
                 manifest.modules.insert(form.file(&module), (inputs, hash(&code)));
                 manifest.len_bytes += code.len();
             }
@@ -107,7 +108,7 @@ mod tests {
         }
         let before = Manifest::of(&copy).unwrap();
         assert_eq!(before.text(true), Manifest::of(&folder()).unwrap().text(true));
-        for file in [DIALECT, "strided.cl", "copy_4.spv", "fill_16.ptx"] {
+        for file in ["dialect.h", "convert.h", "linear.cl", "copy_4.spv", "fill_16.ptx"] {
             let content = fs::read(copy.join(file)).unwrap();
             fs::write(copy.join(file), [&content[..], b"\n"].concat()).unwrap();
             assert_ne!(Manifest::of(&copy).unwrap().text(true), before.text(true), "{file}");

@@ -2,6 +2,7 @@
 
 mod manifest;
 mod modules;
+mod strip;
 
 use std::path::Path;
 
@@ -34,7 +35,14 @@ pub(crate) fn run(project: &Project) -> Outcome<()> {
         for form in FORMS {
             let clang = tools.python().args(["-I", "-m", "ziglang", "clang"]);
             let clang = clang.args(form.flags()).args(&module.defines);
-            quietly(clang.arg(folder.join(module.source)).arg("-o").arg(built.join(form.file(&module))))?;
+            let file = built.join(form.file(&module));
+            quietly(clang.arg(folder.join(module.source)).arg("-o").arg(&file))?;
+            let stripped = match form {
+                Form::Spirv => strip::spirv(&shell.read_binary_file(&file)?),
+                Form::Ptx => Some(strip::ptx(&shell.read_file(&file)?).into_bytes()),
+            };
+            let stripped = stripped.ok_or_else(|| Failure::new(format!("no module: {}", file.display())))?;
+            shell.write_file(&file, stripped)?;
         }
     }
     let validated = validate(project, &built)?;

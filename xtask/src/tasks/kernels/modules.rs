@@ -1,22 +1,31 @@
 //! Which modules there are, and what the compiler is told.
 
-/// What all sources include.
-pub(super) const DIALECT: &str = "dialect.h";
+/// What the sources include.
+pub(super) const HEADERS: [&str; 2] = ["dialect.h", "convert.h"];
 
 /// A source and the modules that are made of it: as in `src/device/modules.rs` of usm-array.
 struct Family {
     name: &'static str,
     source: &'static str,
-    define: Option<&'static str>,
+    defines: &'static [&'static str],
     /// One module for each, with the size in its name and as `ITEM_BYTES`; one module without a size where there is none.
     sizes: &'static [usize],
 }
 
 const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
-const FAMILIES: [Family; 2] = [
-    Family { name: "copy", source: "strided.cl", define: None, sizes: &SIZES },
-    Family { name: "fill", source: "strided.cl", define: Some("-DFILL"), sizes: &SIZES },
+const FAMILIES: [Family; 10] = [
+    Family::linear("rows", &["-DROWS"]),
+    Family::linear("select", &["-DSELECT"]),
+    Family::linear("elements", &["-DELEMENTS"]),
+    Family::linear("fill_rows", &["-DROWS", "-DFILL"]),
+    Family::linear("fill_elements", &["-DELEMENTS", "-DFILL"]),
+    Family::linear("cast_1", &["-DSELECT", "-DFROM_BYTES=1"]),
+    Family::linear("cast_2", &["-DSELECT", "-DFROM_BYTES=2"]),
+    Family::linear("cast_4", &["-DSELECT", "-DFROM_BYTES=4"]),
+    Family::linear("cast_8", &["-DSELECT", "-DFROM_BYTES=8"]),
+    // Not to elements of 16 bytes: there is one dtype.
+    Family { sizes: &[1, 2, 4, 8], ..Family::linear("cast_16", &["-DSELECT", "-DFROM_BYTES=16"]) },
 ];
 
 /// One module: a source, compiled with defines.
@@ -33,19 +42,19 @@ pub(super) fn all() -> Vec<Module> {
 }
 
 impl Family {
+    const fn linear(name: &'static str, defines: &'static [&'static str]) -> Self {
+        Self { name, source: "linear.cl", defines, sizes: &SIZES }
+    }
+
     fn modules(&self) -> Vec<Module> {
-        let (source, define) = (self.source, self.define.map(str::to_owned));
+        let (source, defines) = (self.source, self.defines.iter().map(|define| (*define).to_owned()));
         if self.sizes.is_empty() {
-            return vec![Module {
-                name: self.name.to_owned(),
-                source,
-                defines: define.into_iter().collect(),
-            }];
+            return vec![Module { name: self.name.to_owned(), source, defines: defines.collect() }];
         }
         let of_size = |size: &usize| Module {
             name: format!("{}_{size}", self.name),
             source,
-            defines: define.iter().cloned().chain([format!("-DITEM_BYTES={size}")]).collect(),
+            defines: defines.clone().chain([format!("-DITEM_BYTES={size}")]).collect(),
         };
         self.sizes.iter().map(of_size).collect()
     }

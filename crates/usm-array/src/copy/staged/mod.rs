@@ -10,7 +10,7 @@ use usm_memory::usm_core::{Event, Queue, Result as CoreResult};
 use super::cast::Cast;
 use super::host::execute_piece;
 use super::plan::{CopyPlan, Side};
-use crate::device::Kernels;
+use crate::device::{Elements, Kernels};
 use crate::error::Result;
 pub(super) use buffers::Staging;
 
@@ -65,12 +65,12 @@ pub(super) unsafe fn read_packed(
     dst: *mut u8,
     src: *const u8,
 ) -> Result<()> {
-    let itemsize = cast.src.itemsize_bytes();
+    let elements = Elements::of_size(cast.src.itemsize_bytes());
     let submit = |staging: &mut Staging<'_>, piece: CopyPlan| {
         let (pack, unpack) = piece.through_packed(Side::Target);
         let buffer = staging.start()?;
         // SAFETY: elements of the source that nobody writes, by promise 2, each packed in a place of its own.
-        let event = unsafe { Kernels::global().copy(queue, &pack, itemsize, buffer, src, &[]) };
+        let event = unsafe { Kernels::global().copy(queue, &pack, elements, buffer, src, &[]) };
         staging.pending = Some(submitted(event)?);
         Ok((unpack, 0))
     };
@@ -161,7 +161,7 @@ pub(super) unsafe fn write_packed(
     dst: *mut u8,
     src: *const u8,
 ) -> Result<()> {
-    let itemsize = cast.src.itemsize_bytes();
+    let elements = Elements::of_size(cast.src.itemsize_bytes());
     let (size, _) = size_of_all(&pieces, cast);
     for piece in pieces {
         let (pack, unpack) = piece.through_packed(Side::Source);
@@ -170,7 +170,7 @@ pub(super) unsafe fn write_packed(
         unsafe { execute_piece(pack, cast, size, false, buffer, src) };
         // SAFETY: elements of the target that nobody else touches, by promise 1, each written once, from a buffer that `staging` keeps
         // until the event is complete.
-        let event = unsafe { Kernels::global().copy(queue, &unpack, itemsize, dst, buffer, &[]) };
+        let event = unsafe { Kernels::global().copy(queue, &unpack, elements, dst, buffer, &[]) };
         staging.pending = Some(submitted(event)?);
         std::mem::swap(&mut staging, &mut other);
     }

@@ -3,11 +3,9 @@
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use super::super::{Job, kernel};
 use super::reference::plan;
 use super::{other_context, sycl_queue};
-use crate::device::Kernels;
-use crate::device::MAX_DEVICES;
+use crate::device::{Elements, Kernels, MAX_DEVICES, all_modules};
 use usm_memory::usm_core::{Error, Event, Queue, Result, Runtime, UsmKind};
 
 /// Copies 100 bytes backwards in shared memory.
@@ -19,7 +17,8 @@ fn copy(kernels: &Kernels, queue: &Queue) -> Result<Event> {
     // SAFETY: within the block, waited for.
     unsafe { queue.memcpy(start, bytes.as_ptr(), 200, &[]) }.unwrap().wait().unwrap();
     // SAFETY: the first 100 bytes from the last 100, waited for.
-    let launch = unsafe { kernels.copy(queue, &reversed, 1, start, start.wrapping_add(100), &[]) };
+    let launch =
+        unsafe { kernels.copy(queue, &reversed, Elements::of_size(1), start, start.wrapping_add(100), &[]) };
     if let Ok(event) = &launch {
         event.wait().unwrap();
         // SAFETY: shared memory that nothing uses any more.
@@ -40,36 +39,6 @@ fn the_host_backend_has_none_and_says_so() {
     // SAFETY: within the block; nothing is submitted.
     let filled = unsafe { kernels.fill(&queue, &plan(&[(100, 1, 1)]), &[7], block.as_ptr().as_ptr(), &[]) };
     assert!(matches!(filled, Err(Error::NotSupported { .. })));
-}
-
-#[test]
-fn misaligned_elements_are_left_to_others() {
-    let Some(queue) = sycl_queue() else { return };
-    let kernels = Kernels::new();
-    let block = queue.allocate(UsmKind::Device, 64).unwrap();
-    let start = block.as_ptr().as_ptr();
-    for (dst, src, item_bytes, fits) in
-        [(0, 32, 8, true), (4, 32, 8, false), (0, 34, 4, false), (0, 40, 16, false)]
-    {
-        let item_fits = fits || item_bytes == 16;
-        let (dst, src) = (start.wrapping_add(dst), start.wrapping_add(src));
-        // SAFETY: within the block, apart from each other; waited for below. Two elements of 16 bytes at 40 would not be, so
-        // only one is copied.
-        let plan = plan(&[(if item_bytes == 16 { 1 } else { 2 }, 1, 1)]);
-        let takes = kernels.takes(&queue, Job::Copy, &plan, item_bytes, [dst.addr(), src.addr()]);
-        assert_eq!(takes, item_fits, "{item_bytes}");
-        // SAFETY: as said.
-        match unsafe { kernels.copy(&queue, &plan, item_bytes, dst, src, &[]) } {
-            Ok(event) => {
-                event.wait().unwrap();
-                assert!(item_fits, "{item_bytes}");
-            }
-            Err(Error::NotSupported { what, .. }) => {
-                assert!(!item_fits && what.contains("aligned"), "{what}")
-            }
-            Err(error) => panic!("{error}"),
-        }
-    }
 }
 
 #[test]
@@ -105,7 +74,8 @@ fn threads_that_need_the_same_kernel_get_one() {
                     copy(&kernels, &queue).unwrap();
                 }
                 let on_device = kernels.on_device(&queue);
-                let kernel = kernel(&on_device, Job::Copy, 1).unwrap();
+                let rows = all_modules().next().unwrap();
+                let kernel = on_device.kernel(rows, "rows").unwrap();
                 std::ptr::from_ref(kernel.info()).addr()
             })
         })

@@ -1,25 +1,21 @@
 //! Kernels against a brute-force reference on the real SYCL device, and what happens where there are none
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod choice;
+mod casts;
 mod life;
 mod reference;
 
 use usm_core::testing::sycl_queue;
-use usm_memory::usm_core::{Queue, QueueProperties, UsmKind};
+use usm_memory::usm_core::{Error, KernelBundle, Queue, QueueProperties, Runtime, UsmKind};
 
-use super::Job;
-use crate::device::SIZES;
+use crate::device::{Elements, Kernels, SIZES, all_modules};
 use crate::layout::brute_force::campaign;
-use reference::{Axis, Case};
+use reference::{Axis, Case, Job};
 
 fn kinds(queue: &Queue) -> impl Iterator<Item = UsmKind> {
     let info = queue.device().info();
     [UsmKind::Device, UsmKind::Shared, UsmKind::Host].into_iter().filter(|kind| info.supports(*kind))
 }
-
-/// Work-items of a group on a CPU and on other devices.
-const LANES: [usize; 2] = [1, 64];
 
 /// Numbers that look random, the same in each run.
 struct Numbers(u64);
@@ -62,8 +58,7 @@ fn any_loops_of_any_rank_in_any_kind_of_memory() {
         for item_bytes in SIZES {
             let axes = random_axes(&mut numbers, 1 + round % 8);
             let (dst, src) = (kinds[numbers.next(kinds.len())], kinds[numbers.next(kinds.len())]);
-            let lanes = LANES[numbers.next(2)];
-            let case = Case { axes, item_bytes, lanes, dst, src };
+            let case = Case { axes, item_bytes, dst, src };
             case.check(&queue, Job::Copy);
             case.check(&queue, Job::Fill);
         }
@@ -84,10 +79,8 @@ fn transposes_around_the_edges_of_blocks() {
                     (rows, width, sign),
                     (cols, 1, sign * height),
                 ];
-                for lanes in LANES {
-                    let (axes, dst, src) = (axes.clone(), UsmKind::Device, UsmKind::Device);
-                    Case { axes, item_bytes, lanes, dst, src }.check(&queue, Job::Copy);
-                }
+                let (dst, src) = (UsmKind::Device, UsmKind::Device);
+                Case { axes, item_bytes, dst, src }.check(&queue, Job::Copy);
             }
         }
     }
@@ -104,14 +97,72 @@ fn rows_around_the_edges_of_blocks() {
         for src in [1, -1, 0, 2, 3, -2] {
             for (rows, cols) in ROWS {
                 let axes = vec![(rows, cols as isize + 1, 5), (cols, 1, src)];
-                for lanes in LANES {
-                    let (axes, dst, src) = (axes.clone(), UsmKind::Device, UsmKind::Device);
-                    let case = Case { axes, item_bytes, lanes, dst, src };
-                    case.check(&queue, Job::Copy);
-                    case.check(&queue, Job::Fill);
-                }
+                let (axes, dst, src) = (axes.clone(), UsmKind::Device, UsmKind::Device);
+                let case = Case { axes, item_bytes, dst, src };
+                case.check(&queue, Job::Copy);
+                case.check(&queue, Job::Fill);
             }
         }
+    }
+}
+
+/// Rows of one element, and such that are the same: several places get one vector.
+#[test]
+fn broadcast_rows_and_columns() {
+    let Some(queue) = sycl_queue() else { return };
+    for item_bytes in SIZES {
+        for (rows, cols) in [(2, 100), (5, 1000), (33, 257), (9, 4096)] {
+            for (pitch, row, col) in [(cols, 0, 1), (cols, 1, 0), (cols + 1, 0, 1), (cols + 16, 0, 0)] {
+                let axes = vec![(rows, pitch as isize, row), (cols, 1, col)];
+                let (dst, src) = (UsmKind::Device, UsmKind::Device);
+                Case { axes, item_bytes, dst, src }.check(&queue, Job::Copy);
+            }
+        }
+    }
+}
+
+/// Addresses that are no multiples of the size: elements are moved as smaller ones.
+#[test]
+fn misaligned_elements_are_copied() {
+    let Some(queue) = sycl_queue() else { return };
+    let kernels = Kernels::new();
+    let block = queue.allocate(UsmKind::Shared, 1 << 12).unwrap();
+    let start = block.as_ptr().as_ptr();
+    let bytes: Vec<u8> = (0..1 << 12).map(|i| (i * 7 + i / 256) as u8).collect();
+    for (dst, src, item_bytes) in [(1, 2048, 8), (4, 2050, 16), (8, 2048, 16), (2, 2052, 4), (3, 2049, 2)] {
+        for axes in [&[(100, 1, 1)][..], &[(60, 2, 1)], &[(60, 1, -2)], &[(5, 20, 1), (9, 2, 5)]] {
+            // SAFETY: the whole block, waited for.
+            unsafe { queue.memcpy(start, bytes.as_ptr(), bytes.len(), &[]) }.unwrap().wait().unwrap();
+            let plan = reference::plan(axes);
+            let mut expected = bytes.clone();
+            let [to, from] =
+                reference::layouts(axes).map(|layout| crate::layout::brute_force::displacements(&layout));
+            for (to, from) in to.into_iter().zip(from) {
+                let (to, from) = (dst + to as usize * item_bytes, src + from as usize * item_bytes);
+                expected[to..to + item_bytes].copy_from_slice(&bytes[from..from + item_bytes]);
+            }
+            let elements = Elements::of_size(item_bytes);
+            let (to, from) = (start.wrapping_add(dst), start.wrapping_add(src));
+            // SAFETY: within the halves of the block, waited for.
+            unsafe { kernels.copy(&queue, &plan, elements, to, from, &[]) }.unwrap().wait().unwrap();
+            // SAFETY: shared memory that nothing uses any more.
+            let found = unsafe { std::slice::from_raw_parts(start, bytes.len()) };
+            assert!(found == expected, "{item_bytes} bytes at {dst} from {src}, {axes:?}");
+        }
+    }
+}
+
+/// More loops than a kernel has are several launches.
+#[test]
+fn ten_loops_are_launches_of_eight() {
+    let Some(queue) = sycl_queue() else { return };
+    for item_bytes in SIZES {
+        let axes: Vec<Axis> =
+            (0..10).map(|i| (2 + i / 8, 4_isize.pow(i as u32), 3 + 2 * i as isize)).collect();
+        let (dst, src) = (UsmKind::Device, UsmKind::Device);
+        let case = Case { axes, item_bytes, dst, src };
+        case.check(&queue, Job::Copy);
+        case.check(&queue, Job::Fill);
     }
 }
 
@@ -119,14 +170,24 @@ fn rows_around_the_edges_of_blocks() {
 #[test]
 fn every_module_builds() {
     let Some(queue) = sycl_queue() else { return };
-    let kernels = crate::device::Kernels::new();
-    let on_device = kernels.on_device(&queue);
-    for (job, ends) in [(Job::Copy, 2), (Job::Fill, 3)] {
-        for size in SIZES {
-            let kernel = super::kernel(&on_device, job, size)
-                .unwrap_or_else(|reason| panic!("{job:?} of {size} bytes: {reason}"));
-            assert_eq!(kernel.info().num_args, ends + 28, "{job:?} of {size} bytes");
-        }
+    let on_device = Kernels::new().on_device(&queue);
+    for module in all_modules() {
+        let name = format!("{module:?}");
+        let kernel =
+            ["rows", "elements"].into_iter().find(|kernel| name.contains(kernel)).unwrap_or("select");
+        on_device.kernel(module, kernel).unwrap_or_else(|reason| panic!("{name}: {reason}"));
+    }
+}
+
+/// The host backend looks at the module before it says that it has no compiler.
+#[test]
+fn every_module_is_spirv() {
+    let runtime = Runtime::global();
+    let queue = runtime.default_queue(runtime.host_device()).unwrap();
+    for module in all_modules() {
+        // SAFETY: valid modules, promise 1; the host backend builds none.
+        let refused = unsafe { KernelBundle::from_spirv(queue.context(), queue.device(), module.spirv, "") };
+        assert!(matches!(refused, Err(Error::NotSupported { .. })), "{refused:?}");
     }
 }
 

@@ -4,9 +4,8 @@ use std::sync::LazyLock;
 
 use usm_memory::usm_core::{Allocation, Queue, UsmKind};
 
-use super::super::{Job, copy_ends, fill_ends, submit};
 use crate::copy::plan::CopyPlan;
-use crate::device::Kernels;
+use crate::device::{Elements, Kernels};
 use crate::layout::brute_force::displacements;
 use crate::layout::{Layout, Order};
 
@@ -31,11 +30,16 @@ pub(super) fn plan(axes: &[Axis]) -> CopyPlan {
     CopyPlan::new(&dst, &src).unwrap()
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Job {
+    Copy,
+    Fill,
+}
+
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) axes: Vec<Axis>,
     pub(super) item_bytes: usize,
-    pub(super) lanes: usize,
     pub(super) dst: UsmKind,
     pub(super) src: UsmKind,
 }
@@ -44,7 +48,7 @@ fn pattern(len_bytes: usize, seed: usize) -> Vec<u8> {
     (0..len_bytes).map(|i| ((i + seed).wrapping_mul(0x9e37_79b1) >> 13) as u8).collect()
 }
 
-fn upload(queue: &Queue, kind: UsmKind, bytes: &[u8]) -> Allocation {
+pub(super) fn upload_to(queue: &Queue, kind: UsmKind, bytes: &[u8]) -> Allocation {
     let block = queue.allocate(kind, bytes.len()).unwrap();
     // SAFETY: both as long as the bytes, waited for.
     unsafe { queue.memcpy(block.as_ptr().as_ptr(), bytes.as_ptr(), bytes.len(), &[]) }
@@ -71,23 +75,20 @@ impl Case {
         let mut expected = pattern((dst_layout.required_len() + 2 * MARGIN) * n, 1);
         // No margin: what the kernel reads beyond is beyond the block.
         let source = pattern(src_layout.required_len() * n, 2);
-        let dst = upload(queue, self.dst, &expected);
-        let src = upload(queue, self.src, &source);
+        let dst = upload_to(queue, self.dst, &expected);
+        let src = upload_to(queue, self.src, &source);
         let value = &pattern(16, 3)[..n];
 
         let plan = CopyPlan::new(&dst_layout, &src_layout).unwrap();
         let (to, from) = (dst.as_ptr().as_ptr().wrapping_add(MARGIN * n), src.as_ptr().as_ptr());
-        let ends = match job {
-            Job::Copy => copy_ends(&plan, n, to, from),
-            Job::Fill => fill_ends(&plan, value, to),
+        let event = match job {
+            // SAFETY: the blocks hold the layouts; they are used by nobody else and waited for; target places differ, by the way
+            // tests make axes.
+            Job::Copy => unsafe { KERNELS.copy(queue, &plan, Elements::of_size(n), to, from, &[]) },
+            // SAFETY: as above.
+            Job::Fill => unsafe { KERNELS.fill(queue, &plan, value, to, &[]) },
         };
-        let prepared = KERNELS.prepare(queue, job, &plan, n, [to.addr(), from.addr()]);
-        let (on_device, mut nest) = prepared.unwrap_or_else(|reason| panic!("{self:?}: {reason}"));
-        nest.lanes = self.lanes;
-        // SAFETY: the blocks hold the layouts; they are used by nobody else and waited for; target places differ, by the way
-        // tests make axes.
-        let event = unsafe { submit(&on_device, queue, job, &nest, n, &ends, &[]) };
-        event.unwrap().wait().unwrap();
+        event.unwrap_or_else(|error| panic!("{self:?}: {error}")).wait().unwrap();
 
         for (to, from) in displacements(&dst_layout).into_iter().zip(displacements(&src_layout)) {
             let (to, from) = (MARGIN + to as usize, from as usize);
@@ -97,7 +98,7 @@ impl Case {
         let found = download(queue, &dst);
         if found != expected {
             let at = found.iter().zip(&expected).position(|(found, expected)| found != expected).unwrap();
-            panic!("{job:?} {self:?}\n{nest:?}\nbyte {at} is {} instead of {}", found[at], expected[at]);
+            panic!("{job:?} {self:?}\nbyte {at} is {} instead of {}", found[at], expected[at]);
         }
         assert_eq!(download(queue, &src), source, "{self:?}");
     }

@@ -1,0 +1,363 @@
+// The casts of elements, with the meaning of `src/copy/cast/convert.rs`, bit by bit.
+//
+// FROM_BYTES and ITEM_BYTES are the sizes of the elements on both sides; a number says which dtypes of these sizes they are. Binary64
+// and binary16 are taken apart as integers, so that no kernel needs a device that has them.
+
+#ifndef USM_CONVERT_H
+#define USM_CONVERT_H
+
+#include "dialect.h"
+
+// The classes of dtypes: with the size they make up the dtype. The same numbers are in `src/device/linear/cast.rs`.
+#define BOOLEAN 0
+#define SIGNED 1
+#define UNSIGNED 2
+#define FLOAT 3
+#define COMPLEX 4
+#define PAIR(from, to) ((from) * 5 + (to))
+
+// An element as it is in memory: its bits, and of 16 bytes the second half, too.
+#if FROM_BYTES == 16
+typedef u64x2 From;
+#elif FROM_BYTES == 8
+typedef u64 From;
+#else
+typedef u32 From;
+#endif
+#if ITEM_BYTES == 16
+typedef u64x2 To;
+#elif ITEM_BYTES == 8
+typedef u64 To;
+#else
+typedef u32 To;
+#endif
+
+// Drivers of SYCL devices inline as they like; this keeps the modules small.
+#ifdef __NVPTX__
+#define FUNCTION static inline
+#else
+#define FUNCTION __attribute__((noinline, unused)) static
+#endif
+
+__attribute__((unused)) static inline float float_of(u32 bits) { return __builtin_astype(bits, float); }
+__attribute__((unused)) static inline u32 bits_of(float value) { return __builtin_astype(value, u32); }
+
+// ---- Floating-point numbers as bits ----
+
+FUNCTION u32 f32_of_f16(u32 bits)
+{
+    u32 sign = (bits & 0x8000) << 16, rest = bits & 0x7fff;
+    u32 special = sign | 0x7f800000 | rest << 13 | (rest > 0x7c00 ? 0x400000 : 0);
+#ifdef __NVPTX__
+    float value;
+    __asm__("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((u16)bits));
+    return rest < 0x7c00 ? bits_of(value) : special;
+#else
+    // A subnormal number is a whole number of 2^-24.
+    u32 small = bits_of((float)(i32)rest * 0x1p-24f);
+    u32 normal = (rest << 13) + 0x38000000;
+    return rest < 0x7c00 ? sign | (rest < 0x400 ? small : normal) : special;
+#endif
+}
+
+// What is left of a number after `drop` bits were cut off, 1 to 63, rounded to the nearest, a tie to the even one.
+FUNCTION u64 rounded(u64 number, u32 drop)
+{
+    u64 kept = number >> drop, middle = (u64)1 << (drop - 1), rest = number & (middle * 2 - 1);
+    return kept + (rest > middle || (rest == middle && (kept & 1)));
+}
+
+FUNCTION u32 f16_of_f32(u32 bits)
+{
+    u32 sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    u32 nan = sign | 0x7e00 | (rest >> 13 & 0x3ff);
+#ifdef __NVPTX__
+    u16 result;
+    __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(float_of(bits)));
+    return rest > 0x7f800000 ? nan : result;
+#else
+    u32 exponent = rest >> 23;
+    u32 result;
+    if (rest > 0x7f800000)
+        return nan;
+    if (exponent >= 113) {
+        u32 kept = (rest - 0x38000000) >> 13, cut = rest & 0x1fff;
+        kept += cut > 0x1000 || (cut == 0x1000 && (kept & 1));
+        result = kept < 0x7c00 ? kept : 0x7c00;
+    } else
+        result = exponent < 102 ? 0 : (u32)rounded((rest & 0x7fffff) | 0x800000, 126 - exponent);
+    return sign | result;
+#endif
+}
+
+FUNCTION u64 f64_of_f32(u32 bits)
+{
+    u64 sign = (u64)(bits & 0x80000000) << 32;
+    u32 rest = bits & 0x7fffffff;
+    u64 result = ((u64)rest << 29) + 0x3800000000000000;
+    if (rest >= 0x7f800000)
+        result = 0x7ff0000000000000 | (u64)rest << 29 | (rest > 0x7f800000 ? 0x8000000000000 : 0);
+    else if (rest < 0x800000) {
+        u32 shift = rest ? (u32)__builtin_clz(rest) - 8 : 0;
+        // The leading bit adds one to the exponent.
+        result = rest ? ((u64)(896 - shift) << 52) + ((u64)(rest << shift) << 29) : 0;
+    }
+    return sign | result;
+}
+
+// To the format with so many bits of a fraction and the exponent of 1 at `bias`.
+FUNCTION u32 narrow_of_f64(u64 bits, u32 fraction, u32 bias)
+{
+    u64 rest = bits & 0x7fffffffffffffff;
+    u32 exponent = (u32)(rest >> 52), drop = 52 - fraction;
+    u32 infinity = (2 * bias + 1) << fraction;
+    if (rest > 0x7ff0000000000000)
+        return infinity | 1u << (fraction - 1) | ((u32)(rest >> drop) & ((1u << fraction) - 1));
+    if (exponent > 1023 - bias) {
+        u64 kept = rounded(rest - ((u64)(1023 - bias) << 52), drop);
+        return kept < infinity ? (u32)kept : infinity;
+    }
+    u32 below = 1024 - bias - exponent;
+    if (below > fraction + 1)
+        return 0;
+    return (u32)rounded((rest & 0xfffffffffffff) | 0x10000000000000, drop + below);
+}
+
+static inline u32 f32_of_f64(u64 bits) { return (u32)(bits >> 32 & 0x80000000) | narrow_of_f64(bits, 23, 127); }
+static inline u32 f16_of_f64(u64 bits) { return (u32)(bits >> 48 & 0x8000) | narrow_of_f64(bits, 10, 15); }
+
+// ---- Integers to floating-point numbers ----
+
+FUNCTION u64 f64_of_u64(u64 number)
+{
+    if (number == 0)
+        return 0;
+    u32 zeros = (u32)__builtin_clzl(number);
+    // The leading bit adds one to the exponent.
+    return ((u64)(1085 - zeros) << 52) + rounded(number << zeros, 11);
+}
+
+FUNCTION u64 f64_of_i64(i64 number)
+{
+    u64 sign = number < 0 ? 0x8000000000000000 : 0;
+    return sign | f64_of_u64(number < 0 ? 0 - (u64)number : (u64)number);
+}
+
+// ---- Floating-point numbers to integers: the nearest one towards 0 that there is, and 0 for NaN ----
+
+FUNCTION u64 signed_of_f64(u64 bits, u32 width)
+{
+    u64 rest = bits & 0x7fffffffffffffff, most = ((u64)1 << (width - 1)) - 1;
+    i32 power = (i32)(rest >> 52) - 1023;
+    u64 fraction = (rest & 0xfffffffffffff) | 0x10000000000000;
+    bool negative = bits >> 63;
+    u64 whole = power < 0 ? 0 : power <= 52 ? fraction >> (52 - power) : power < 63 ? fraction << (power - 52) : most + 1;
+    u64 limit = negative ? most + 1 : most;
+    whole = whole < limit ? whole : limit;
+    return rest > 0x7ff0000000000000 ? 0 : negative ? 0 - whole : whole;
+}
+
+FUNCTION u64 unsigned_of_f64(u64 bits, u32 width)
+{
+    u64 rest = bits & 0x7fffffffffffffff, most = 0xffffffffffffffff >> (64 - width);
+    i32 power = (i32)(rest >> 52) - 1023;
+    u64 fraction = (rest & 0xfffffffffffff) | 0x10000000000000;
+    u64 whole = power < 0 ? 0 : power <= 52 ? fraction >> (52 - power) : power < 64 ? fraction << (power - 52) : most;
+    whole = whole < most ? whole : most;
+    return bits >> 63 || rest > 0x7ff0000000000000 ? 0 : whole;
+}
+
+#if ITEM_BYTES == 8
+FUNCTION u64 signed_of_f32(float x)
+{
+    return x >= 0x1p63f ? 0x7fffffffffffffff : x <= -0x1p63f ? 0x8000000000000000 : x != x ? 0 : (u64)(i64)x;
+}
+FUNCTION u64 unsigned_of_f32(float x)
+{
+    return x >= 0x1p64f ? 0xffffffffffffffff : x > 0 ? (u64)x : 0;
+}
+#elif ITEM_BYTES <= 4
+#define HALF_RANGE ((float)(1u << (8 * ITEM_BYTES - 1)))
+#define MOST_SIGNED (0xffffffffu >> (33 - 8 * ITEM_BYTES))
+FUNCTION u32 signed_of_f32(float x)
+{
+    return x >= HALF_RANGE ? MOST_SIGNED : x <= -HALF_RANGE ? ~MOST_SIGNED : x != x ? 0 : (u32)(i32)x;
+}
+FUNCTION u32 unsigned_of_f32(float x)
+{
+    return x >= 2 * HALF_RANGE ? 2 * MOST_SIGNED + 1 : x > 0 ? (u32)x : 0;
+}
+#endif
+
+// ---- One element ----
+
+// From integers of 32 and 64 bits, `n`, from binary32, `x`, and from the bits of binary64, `b`.
+#if ITEM_BYTES == 1
+#define BOOLEAN_OF_BITS(b) ((b) != 0)
+#endif
+#if ITEM_BYTES <= 8
+#define INTEGER_OF(n) ((To)(n))
+#define SIGNED_OF_F32(x) signed_of_f32(x)
+#define UNSIGNED_OF_F32(x) unsigned_of_f32(x)
+#define SIGNED_OF_F64(b) ((To)signed_of_f64(b, 8 * ITEM_BYTES))
+#define UNSIGNED_OF_F64(b) ((To)unsigned_of_f64(b, 8 * ITEM_BYTES))
+#endif
+#if ITEM_BYTES == 2
+#define FLOAT_OF(n) f16_of_f32(bits_of((float)(n)))
+#define FLOAT_OF_F32(b) f16_of_f32(b)
+#define FLOAT_OF_F64(b) f16_of_f64(b)
+#elif ITEM_BYTES == 4
+#define FLOAT_OF(n) bits_of((float)(n))
+#define FLOAT_OF_F32(b) (b)
+#define FLOAT_OF_F64(b) f32_of_f64(b)
+#elif ITEM_BYTES == 8
+#define FLOAT_OF_SIGNED(n) f64_of_i64((i64)(n))
+#define FLOAT_OF_UNSIGNED(n) f64_of_u64((u64)(n))
+#define FLOAT_OF_F32(b) f64_of_f32(b)
+#define FLOAT_OF_F64(b) (b)
+#define COMPLEX_OF(n) ((u64)bits_of((float)(n)))
+#define COMPLEX_OF_F32(b) ((u64)(b))
+#define COMPLEX_OF_F64(b) ((u64)f32_of_f64(b))
+#elif ITEM_BYTES == 16
+#define COMPLEX_OF_SIGNED(n) ((u64x2)(f64_of_i64((i64)(n)), 0))
+#define COMPLEX_OF_UNSIGNED(n) ((u64x2)(f64_of_u64((u64)(n)), 0))
+#define COMPLEX_OF_F32(b) ((u64x2)(f64_of_f32(b), 0))
+#define COMPLEX_OF_F64(b) ((u64x2)(b, 0))
+#endif
+#ifdef FLOAT_OF
+#define FLOAT_OF_SIGNED(n) FLOAT_OF(n)
+#define FLOAT_OF_UNSIGNED(n) FLOAT_OF(n)
+#endif
+#ifdef COMPLEX_OF
+#define COMPLEX_OF_SIGNED(n) COMPLEX_OF(n)
+#define COMPLEX_OF_UNSIGNED(n) COMPLEX_OF(n)
+#endif
+
+#if FROM_BYTES == 1
+#define SIGNED_FROM(f) ((i32)(i8)(f))
+#define UNSIGNED_FROM(f) (f)
+#define BOOLEAN_FROM(f) ((u32)((f) != 0))
+#elif FROM_BYTES == 2
+#define SIGNED_FROM(f) ((i32)(i16)(f))
+#define UNSIGNED_FROM(f) (f)
+#define F32_FROM(f) f32_of_f16(f)
+#define IS_ZERO_FLOAT(f) (((f) & 0x7fff) == 0)
+#elif FROM_BYTES == 4
+#define SIGNED_FROM(f) ((i32)(f))
+#define UNSIGNED_FROM(f) (f)
+#define F32_FROM(f) (f)
+#define IS_ZERO_FLOAT(f) (((f) & 0x7fffffff) == 0)
+#elif FROM_BYTES == 8
+#define SIGNED_FROM(f) ((i64)(f))
+#define UNSIGNED_FROM(f) (f)
+#define F64_FROM(f) (f)
+#define IS_ZERO_FLOAT(f) (((f) & 0x7fffffffffffffff) == 0)
+#define IS_ZERO_COMPLEX(f) (((f) & 0x7fffffff7fffffff) == 0)
+#else
+#define IS_ZERO_COMPLEX(f) ((((f).x | (f).y) & 0x7fffffffffffffff) == 0)
+#endif
+
+// Casts elements in registers; how many is known to the compiler. The pair of dtypes is the same for all work-items. Integers of both signs that become integers
+// are SIGNED, if they get no longer or are signed; else UNSIGNED to SIGNED.
+#define EACH(from_class, to_class, expression)          \
+    case PAIR(from_class, to_class):                    \
+        _Pragma("unroll") for (u32 e = 0; e < count; e++) \
+        {                                               \
+            From f = from[e];                           \
+            to[e] = (To)(expression);                   \
+        }                                               \
+        break;
+
+__attribute__((always_inline)) static inline void convert(u32 pair, const From *from, To *to, u32 count)
+{
+    switch (pair) {
+    // Whole numbers and truth values
+#if FROM_BYTES <= 8
+#if ITEM_BYTES == 1
+        EACH(SIGNED, BOOLEAN, f != 0)
+#if FROM_BYTES > 1
+        EACH(FLOAT, BOOLEAN, !IS_ZERO_FLOAT(f))
+#endif
+#endif
+#if ITEM_BYTES <= 8
+        EACH(SIGNED, SIGNED, INTEGER_OF(SIGNED_FROM(f)))
+#if ITEM_BYTES > FROM_BYTES
+        EACH(UNSIGNED, SIGNED, INTEGER_OF(UNSIGNED_FROM(f)))
+#endif
+#if FROM_BYTES == 1
+        EACH(BOOLEAN, SIGNED, INTEGER_OF(BOOLEAN_FROM(f)))
+#endif
+#endif
+#if ITEM_BYTES == 2 || ITEM_BYTES == 4 || ITEM_BYTES == 8
+        EACH(SIGNED, FLOAT, FLOAT_OF_SIGNED(SIGNED_FROM(f)))
+        EACH(UNSIGNED, FLOAT, FLOAT_OF_UNSIGNED(UNSIGNED_FROM(f)))
+#if FROM_BYTES == 1
+        EACH(BOOLEAN, FLOAT, FLOAT_OF_UNSIGNED(BOOLEAN_FROM(f)))
+#endif
+#endif
+#if ITEM_BYTES >= 8
+        EACH(SIGNED, COMPLEX, COMPLEX_OF_SIGNED(SIGNED_FROM(f)))
+        EACH(UNSIGNED, COMPLEX, COMPLEX_OF_UNSIGNED(UNSIGNED_FROM(f)))
+#if FROM_BYTES == 1
+        EACH(BOOLEAN, COMPLEX, COMPLEX_OF_UNSIGNED(BOOLEAN_FROM(f)))
+#endif
+#endif
+#endif
+    // Binary16 and binary32
+#if FROM_BYTES == 2 || FROM_BYTES == 4
+#if ITEM_BYTES <= 8
+        EACH(FLOAT, SIGNED, SIGNED_OF_F32(float_of(F32_FROM(f))))
+        EACH(FLOAT, UNSIGNED, UNSIGNED_OF_F32(float_of(F32_FROM(f))))
+#endif
+#if (ITEM_BYTES == 2 || ITEM_BYTES == 4 || ITEM_BYTES == 8) && ITEM_BYTES != FROM_BYTES
+        EACH(FLOAT, FLOAT, FLOAT_OF_F32(F32_FROM(f)))
+#endif
+#if ITEM_BYTES >= 8
+        EACH(FLOAT, COMPLEX, COMPLEX_OF_F32(F32_FROM(f)))
+#endif
+#endif
+    // Binary64 and pairs of binary32
+#if FROM_BYTES == 8
+#if ITEM_BYTES == 1
+        EACH(COMPLEX, BOOLEAN, !IS_ZERO_COMPLEX(f))
+#endif
+#if ITEM_BYTES <= 8
+        EACH(FLOAT, SIGNED, SIGNED_OF_F64(f))
+        EACH(FLOAT, UNSIGNED, UNSIGNED_OF_F64(f))
+        EACH(COMPLEX, SIGNED, SIGNED_OF_F32(float_of((u32)f)))
+        EACH(COMPLEX, UNSIGNED, UNSIGNED_OF_F32(float_of((u32)f)))
+#endif
+#if ITEM_BYTES == 2 || ITEM_BYTES == 4
+        EACH(FLOAT, FLOAT, FLOAT_OF_F64(f))
+#endif
+#if ITEM_BYTES == 2 || ITEM_BYTES == 4 || ITEM_BYTES == 8
+        EACH(COMPLEX, FLOAT, FLOAT_OF_F32((u32)f))
+#endif
+#if ITEM_BYTES >= 8
+        EACH(FLOAT, COMPLEX, COMPLEX_OF_F64(f))
+#endif
+#if ITEM_BYTES == 16
+        EACH(COMPLEX, COMPLEX, (u64x2)(f64_of_f32((u32)f), f64_of_f32((u32)(f >> 32))))
+#endif
+#endif
+    // Pairs of binary64
+#if FROM_BYTES == 16
+#if ITEM_BYTES == 1
+        EACH(COMPLEX, BOOLEAN, !IS_ZERO_COMPLEX(f))
+#endif
+        EACH(COMPLEX, SIGNED, SIGNED_OF_F64(f.x))
+        EACH(COMPLEX, UNSIGNED, UNSIGNED_OF_F64(f.x))
+#if ITEM_BYTES >= 2
+        EACH(COMPLEX, FLOAT, FLOAT_OF_F64(f.x))
+#endif
+#if ITEM_BYTES == 8
+        EACH(COMPLEX, COMPLEX, (u64)f32_of_f64(f.x) | (u64)f32_of_f64(f.y) << 32)
+#endif
+#endif
+    default:
+        _Pragma("unroll") for (u32 e = 0; e < count; e++) to[e] = (To)(0);
+        break;
+    }
+}
+
+#endif

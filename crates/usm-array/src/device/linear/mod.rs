@@ -1,0 +1,571 @@
+//! From a plan to launches of the kernels whose work-items lie along the target: all copies but transposes, casts, fills; only arithmetic
+//!
+//! They are OpenCL C in `kernels/linear.cl`: `rows` moves vectors of rows that are dense on both sides, `select` writes vectors of dense
+//! rows, and `elements` does the rest. Casts are in `kernels/convert.h`.
+//!
+//! # Order of the arguments
+//!
+//! All strides are bytes. A divisor is three numbers of 32 bits: the number, then the factor and the shift that divide by it. A last
+//! axis has no divisor, and the axes of a fill no stride in the source.
+//!
+//! | part | numbers |
+//! |---|---|
+//! | head | the target; the source, or the value of a fill in two halves (u64 each); of a cast the pair of dtypes (u32), and the stride in the target from element to element of a run (i64) |
+//! | `rows` | head; but for fills the direction (i32), and the span of the source around its first element (two i64); work-items (u32), bytes of a row (i64), line - 1 (u32), divisor of the vectors of a row; repeats, those of a work-item (u32 each), divisor of the groups of repeats, from repeat to repeat the stride between rows and that within a row (i64 each); 4 axes |
+//! | `select` | head; work-items, elements of a run, line - 1 (u32 each), divisor of the chunks of a run; divisor and stride in the source of the first loop of the run and of the second one, the stride of the third one (i64); 4 axes, of a cast 7 |
+//! | `elements` | head; elements (u32); 8 axes |
+//! | axis | divisor of its steps; stride in the target, in the source (i64 each) |
+
+mod cast;
+
+#[cfg(test)]
+mod tests;
+
+use std::iter;
+
+use usm_memory::usm_core::KernelArgument;
+
+use super::modules::{self, Module};
+use crate::copy::{CopyPlan, Loop};
+use crate::layout::Axes;
+
+pub(crate) use cast::Elements;
+
+/// What a vector is.
+const VECTOR_BYTES: usize = 16;
+
+/// What memory is read in at best. Long rows are cut at its multiples.
+const LINE_BYTES: usize = 128;
+
+/// Rows from so many bytes on are long.
+const LONG_BYTES: usize = 2 << 10;
+
+/// Shorter rows share vectors of the target, where it goes on without a gap.
+const SHORT_BYTES: usize = 64;
+
+/// Places that a work-item stores one vector to.
+const REPEATS: usize = 4;
+
+/// Axes over the grid of `rows` and `select`.
+const GRID_AXES: usize = 4;
+
+/// The same of casts.
+const CAST_AXES: usize = 7;
+
+/// Loops of a run of `select`.
+const RUN_LOOPS: usize = 3;
+
+/// Loops of `elements`.
+const MAX_LOOPS: usize = 8;
+
+/// A launch has fewer elements, and at most twice as many work-items: kernels count in 31 bits.
+const LAUNCH_ELEMENTS: usize = 1 << 30;
+
+/// More launches are for nobody.
+const MAX_LAUNCHES: usize = 1 << 12;
+
+/// What a kernel does with the elements of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work<'a> {
+    /// Copies or casts them.
+    Copy(Elements),
+    /// Sets those of the target to the bytes of one.
+    Fill(&'a [u8]),
+}
+
+impl Work<'_> {
+    fn item_bytes(self) -> usize {
+        match self {
+            Self::Copy(elements) => elements.item_bytes,
+            Self::Fill(element) => element.len(),
+        }
+    }
+
+    fn from_bytes(self) -> usize {
+        match self {
+            Self::Copy(elements) => elements.from_bytes,
+            Self::Fill(_) => 0,
+        }
+    }
+
+    fn pair(self) -> Option<u32> {
+        match self {
+            Self::Copy(elements) => elements.pair,
+            Self::Fill(_) => None,
+        }
+    }
+
+    /// The same with smaller elements where these are not aligned; `None` where that cannot be.
+    fn at(self, dst: usize, src: usize) -> Option<Self> {
+        let aligned = |address: usize, bytes: usize| address.is_multiple_of(bytes.min(8));
+        match self {
+            Self::Copy(elements @ Elements { pair: None, item_bytes, .. }) => {
+                let unit = 1 << (dst | src | item_bytes).trailing_zeros();
+                Some(Self::Copy(Elements { from_bytes: unit, item_bytes: unit, ..elements }))
+            }
+            Self::Copy(elements) => {
+                (aligned(dst, elements.item_bytes) && aligned(src, elements.from_bytes)).then_some(self)
+            }
+            Self::Fill(element) => aligned(dst, element.len()).then_some(self),
+        }
+    }
+}
+
+/// A number that kernels divide by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Divisor {
+    // D1. For each x < 2^31, `x * factor >> shift` is `x / number`.
+    number: u32,
+    factor: u32,
+    shift: u32,
+}
+
+impl Divisor {
+    /// For a number from 1 to 2^31.
+    fn new(number: usize) -> Self {
+        // With 2^k >= number the factor is too large by less than number / 2^shift <= 2^-31, so the quotient by less than 1 / number.
+        let number = number as u64;
+        let shift = 31 + number.next_power_of_two().trailing_zeros();
+        let factor = (1_u64 << shift).div_ceil(number);
+        Self { number: number as u32, factor: factor as u32, shift }
+    }
+
+    #[cfg(test)]
+    fn quotient(self, x: u32) -> u32 {
+        (u64::from(x) * u64::from(self.factor) >> self.shift) as u32
+    }
+}
+
+/// A loop over the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct GridAxis {
+    steps: Divisor,
+    dst: isize,
+    src: isize,
+}
+
+/// So many axes, of which the last ones may have one step.
+fn grid(loops: &[Loop], axes: usize) -> Vec<GridAxis> {
+    let none = Loop { count: 1, dst: 0, src: 0 };
+    let loops = loops.iter().copied().chain(iter::repeat(none)).take(axes);
+    loops.map(|Loop { count, dst, src }| GridAxis { steps: Divisor::new(count), dst, src }).collect()
+}
+
+/// The numbers of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Numbers {
+    Rows {
+        direction: i32,
+        span: [isize; 2],
+        row_bytes: usize,
+        line_mask: usize,
+        vectors: Divisor,
+        repeats: usize,
+        each: usize,
+        repeat_groups: Divisor,
+        repeat_step: isize,
+        row_step: usize,
+        axes: Vec<GridAxis>,
+    },
+    Select {
+        step: isize,
+        len: usize,
+        line_mask: usize,
+        chunks: Divisor,
+        run: Vec<GridAxis>,
+        axes: Vec<GridAxis>,
+    },
+    Elements {
+        axes: Vec<GridAxis>,
+    },
+}
+
+/// A launch of one of the kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LinearLaunch<'a> {
+    // G1. The kernel visits every pair of addresses of its part of the plan once.
+    work: Work<'a>,
+    dst: usize,
+    src: usize,
+    /// Work-items, but for `elements`, where it is elements.
+    total: usize,
+    numbers: Numbers,
+}
+
+impl<'a> LinearLaunch<'a> {
+    /// Work-items of a group, unless the device has fewer.
+    pub(crate) const GROUP_ITEMS: usize = 128;
+
+    /// The launches that carry out a plan whose displacements count from two addresses, one after the other or at the same time; `None`
+    /// for elements that are not aligned, and for a great many loops.
+    ///
+    /// Every element of the target must be visited once.
+    pub(crate) fn of(plan: &CopyPlan, work: Work<'a>, dst: usize, src: usize) -> Option<Vec<Self>> {
+        Self::with_limit(plan, work, dst, src, LAUNCH_ELEMENTS)
+    }
+
+    fn with_limit(
+        plan: &CopyPlan,
+        work: Work<'a>,
+        dst: usize,
+        src: usize,
+        limit: usize,
+    ) -> Option<Vec<Self>> {
+        let (item, from) = (work.item_bytes().cast_signed(), work.from_bytes().cast_signed());
+        // The places of elements, by P2.
+        let (dst, src) =
+            (dst.wrapping_add_signed(plan.dst_start * item), src.wrapping_add_signed(plan.src_start * from));
+        let at = work.at(dst, src)?;
+        let mut loops: Axes<Loop> = Axes::new();
+        let unit = at.item_bytes();
+        if unit < work.item_bytes() {
+            // Each element is so many smaller ones.
+            let step = unit.cast_signed();
+            loops.push(Loop { count: work.item_bytes() / unit, dst: step, src: step });
+        }
+        for axis in plan.loops.iter().rev() {
+            let next = Loop { count: axis.count, dst: axis.dst * item, src: axis.src * from };
+            match loops.last_mut() {
+                Some(inner) if continues(*inner, next) => inner.count *= next.count,
+                _ => loops.push(next),
+            }
+        }
+        if loops.is_empty() {
+            loops.push(Loop { count: 1, dst: item, src: from });
+        }
+        let mut launches = Vec::with_capacity(1);
+        Nest { work: at, loops, dst, src }.cut(limit, &mut launches).then_some(launches)
+    }
+
+    /// The name of the kernel in the module.
+    pub(crate) fn kernel(&self) -> &'static str {
+        match self.numbers {
+            Numbers::Rows { .. } => "rows",
+            Numbers::Select { .. } => "select",
+            Numbers::Elements { .. } => "elements",
+        }
+    }
+
+    /// The module of the kernel.
+    pub(crate) fn module(&self) -> Option<&'static Module> {
+        let (by_size, item_bytes) = match (self.work, &self.numbers) {
+            (Work::Copy(Elements { from_bytes, item_bytes, pair: Some(_) }), _) => {
+                return modules::cast(from_bytes, item_bytes);
+            }
+            (Work::Copy(elements), Numbers::Rows { .. }) => (&modules::ROWS, elements.item_bytes),
+            (Work::Copy(elements), Numbers::Select { .. }) => (&modules::SELECT, elements.item_bytes),
+            (Work::Copy(elements), Numbers::Elements { .. }) => (&modules::ELEMENTS, elements.item_bytes),
+            (Work::Fill(element), Numbers::Rows { .. }) => (&modules::FILL_ROWS, element.len()),
+            (Work::Fill(element), _) => (&modules::FILL_ELEMENTS, element.len()),
+        };
+        modules::of_size(by_size, item_bytes)
+    }
+
+    /// How many work-groups of so many work-items.
+    pub(crate) fn groups(&self, group_items: usize) -> usize {
+        let each = match self.numbers {
+            Numbers::Elements { .. } => elements_of_item(self.work),
+            _ => 1,
+        };
+        self.total.div_ceil(group_items.max(1) * each)
+    }
+
+    /// The arguments, in the kernel's order.
+    pub(crate) fn arguments(&self) -> Vec<KernelArgument> {
+        let mut list = Arguments { list: Vec::with_capacity(48), has_source: true };
+        list.push(KernelArgument::pointer(self.dst));
+        if let Work::Fill(element) = self.work {
+            list.has_source = false;
+            let mut value = [0; VECTOR_BYTES];
+            match self.numbers {
+                Numbers::Rows { .. } => {
+                    value.chunks_exact_mut(element.len()).for_each(|place| place.copy_from_slice(element));
+                }
+                _ => value[..element.len()].copy_from_slice(element),
+            }
+            value.as_chunks().0.iter().for_each(|half| list.push(u64::from_ne_bytes(*half)));
+        } else {
+            list.push(KernelArgument::pointer(self.src));
+        }
+        if let (Some(pair), Numbers::Select { step, .. }) = (self.work.pair(), &self.numbers) {
+            list.push(pair);
+            list.push(*step as i64);
+        }
+        match &self.numbers {
+            Numbers::Rows {
+                direction,
+                span,
+                row_bytes,
+                line_mask,
+                vectors,
+                repeats,
+                each,
+                repeat_groups,
+                repeat_step,
+                row_step,
+                axes,
+            } => {
+                if list.has_source {
+                    list.push(*direction);
+                    span.iter().for_each(|end| list.push(*end as i64));
+                }
+                list.push(self.total as u32);
+                list.push(*row_bytes as i64);
+                list.push(*line_mask as u32);
+                list.divisor(*vectors);
+                list.push(*repeats as u32);
+                list.push(*each as u32);
+                list.divisor(*repeat_groups);
+                list.push(*repeat_step as i64);
+                list.push(*row_step as i64);
+                list.axes(axes);
+            }
+            Numbers::Select { len, line_mask, chunks, run, axes, .. } => {
+                [self.total, *len, *line_mask].iter().for_each(|number| list.push(*number as u32));
+                list.divisor(*chunks);
+                for (place, axis) in run.iter().enumerate() {
+                    if place + 1 < run.len() {
+                        list.divisor(axis.steps);
+                    }
+                    list.push(axis.src as i64);
+                }
+                list.axes(axes);
+            }
+            Numbers::Elements { axes } => {
+                list.push(self.total as u32);
+                list.axes(axes);
+            }
+        }
+        list.list
+    }
+}
+
+/// Arguments under construction.
+struct Arguments {
+    list: Vec<KernelArgument>,
+    has_source: bool,
+}
+
+impl Arguments {
+    fn push(&mut self, argument: impl Into<KernelArgument>) {
+        self.list.push(argument.into());
+    }
+
+    fn divisor(&mut self, divisor: Divisor) {
+        [divisor.number, divisor.factor, divisor.shift].iter().for_each(|number| self.push(*number));
+    }
+
+    fn axes(&mut self, axes: &[GridAxis]) {
+        for (place, axis) in axes.iter().enumerate() {
+            if place + 1 < axes.len() {
+                self.divisor(axis.steps);
+            }
+            self.push(axis.dst as i64);
+            if self.has_source {
+                self.push(axis.src as i64);
+            }
+        }
+    }
+}
+
+/// Elements of a work-item of `elements`, as in the source.
+fn elements_of_item(work: Work<'_>) -> usize {
+    if work.item_bytes() == 16 { 1 } else { 2 }
+}
+
+/// Elements of a work-item of `select`, as in the source.
+fn elements_of_chunk(work: Work<'_>) -> usize {
+    let is_cast = work.pair().is_some();
+    match (work.from_bytes(), work.item_bytes()) {
+        (4.., 1 | 2) if is_cast => 4,
+        (2, 1) if is_cast => 8,
+        (_, item_bytes) => VECTOR_BYTES / item_bytes,
+    }
+}
+
+/// True when the outer loop goes on where the inner one ends, on both sides.
+fn continues(inner: Loop, outer: Loop) -> bool {
+    let count = inner.count.cast_signed();
+    inner.dst.checked_mul(count) == Some(outer.dst) && inner.src.checked_mul(count) == Some(outer.src)
+}
+
+fn size(loops: &[Loop]) -> usize {
+    loops.iter().map(|axis| axis.count).product() // at most the size of the plan, in its smallest elements
+}
+
+/// Loops whose strides are bytes, the innermost first, from two addresses on.
+#[derive(Clone)]
+struct Nest<'a> {
+    work: Work<'a>,
+    loops: Axes<Loop>,
+    dst: usize,
+    src: usize,
+}
+
+impl<'a> Nest<'a> {
+    /// Adds the launches for all of it; false when they get too many.
+    fn cut(&self, limit: usize, launches: &mut Vec<LinearLaunch<'a>>) -> bool {
+        if launches.len() >= MAX_LAUNCHES {
+            return false;
+        }
+        if let Some(launch) = self.launch(limit) {
+            launches.push(launch);
+            return true;
+        }
+        let counts = self.loops.iter().map(|axis| axis.count).enumerate();
+        if self.loops.len() > MAX_LOOPS {
+            let Some((axis, count)) = counts.min_by_key(|&(_, count)| count) else { return false };
+            return (0..count).all(|step| self.part(axis, step, 1).cut(limit, launches));
+        }
+        let Some((axis, count)) = counts.max_by_key(|&(_, count)| count) else { return false };
+        let half = count / 2;
+        half > 0
+            && self.part(axis, 0, half).cut(limit, launches)
+            && self.part(axis, half, count - half).cut(limit, launches)
+    }
+
+    /// The steps `first .. first + count` of a loop, which has them.
+    fn part(&self, axis: usize, first: usize, count: usize) -> Self {
+        let (step, skipped) = (self.loops[axis], first.cast_signed());
+        let mut part = self.clone();
+        part.dst = self.dst.wrapping_add_signed(step.dst * skipped);
+        part.src = self.src.wrapping_add_signed(step.src * skipped);
+        part.loops[axis].count = count;
+        if count == 1 && self.loops.len() > 1 {
+            part.loops = self
+                .loops
+                .iter()
+                .enumerate()
+                .filter(|&(other, _)| other != axis)
+                .map(|(_, step)| *step)
+                .collect();
+        }
+        part
+    }
+
+    fn launch(&self, limit: usize) -> Option<LinearLaunch<'a>> {
+        if size(&self.loops) >= limit {
+            return None;
+        }
+        let (numbers, total) = match self.rows().or_else(|| self.select()) {
+            Some(launch) => launch,
+            None if self.loops.len() <= MAX_LOOPS => {
+                (Numbers::Elements { axes: grid(&self.loops, MAX_LOOPS) }, size(&self.loops))
+            }
+            None => return None,
+        };
+        let fits = total < 2 * limit;
+        fits.then(|| LinearLaunch { work: self.work, dst: self.dst, src: self.src, total, numbers })
+    }
+
+    /// How many of the innermost loops together fill a dense run of the target.
+    fn dense(&self) -> usize {
+        let mut next = self.work.item_bytes().cast_signed();
+        let dense = self.loops.iter().take_while(|axis| {
+            let follows = axis.dst == next;
+            next = axis.dst.saturating_mul(axis.count.cast_signed());
+            follows
+        });
+        dense.count()
+    }
+
+    /// Pieces of so many bytes that cover each run of the target, and where they are cut; the runs begin where the axes lead.
+    fn pieces(&self, run_bytes: usize, piece_bytes: usize, axes: &[Loop]) -> (usize, usize) {
+        let line = if run_bytes >= LONG_BYTES { LINE_BYTES.max(piece_bytes) } else { piece_bytes };
+        let is_same = axes.iter().all(|axis| axis.dst.unsigned_abs().is_multiple_of(line));
+        // Elements are whole, so the first piece has no less of one.
+        let most = if is_same { self.dst % line } else { line - self.work.item_bytes().min(piece_bytes) };
+        let pieces = (most + run_bytes).div_ceil(piece_bytes);
+        // No line is two groups'.
+        let lines = if line > piece_bytes { line / piece_bytes } else { 1 };
+        (pieces.next_multiple_of(lines), line - 1)
+    }
+
+    /// Rows that are dense on both sides, or of one element.
+    fn rows(&self) -> Option<(Numbers, usize)> {
+        let (row, item, is_fill) = (*self.loops.first()?, self.work.item_bytes(), self.is_fill());
+        if row.dst != item.cast_signed() || self.work.pair().is_some() {
+            return None;
+        }
+        let is_row = is_fill || row.src == 0 || row.src.unsigned_abs() == item;
+        let row_bytes = row.count * item;
+        let is_long =
+            row_bytes >= SHORT_BYTES || (row_bytes >= VECTOR_BYTES && (is_fill || self.dense() == 1));
+        // Vectors hold whole elements.
+        let is_whole =
+            item < VECTOR_BYTES || ((self.dst | if is_fill { 0 } else { self.src }) % VECTOR_BYTES == 0);
+        if !is_row || !is_long || !is_whole {
+            return None;
+        }
+        let mut outer: Vec<Loop> = self.loops[1..].to_vec();
+        let repeated = outer.iter().position(|axis| {
+            row.src != 0 && axis.src == 0 && axis.dst.unsigned_abs().is_multiple_of(VECTOR_BYTES)
+        });
+        let repeat = repeated.map(|axis| outer.remove(axis));
+        if outer.len() > GRID_AXES {
+            return None;
+        }
+        let (mut vectors, line_mask) = self.pieces(row_bytes, VECTOR_BYTES, &self.loops[1..]);
+        let (mut repeats, repeat_step) = repeat.map_or((1, 0), |axis| (axis.count, axis.dst));
+        let mut row_step = 0;
+        if row.src == 0 && vectors > REPEATS {
+            // All vectors are alike: each work-item stores several.
+            let lines = (line_mask + 1) / VECTOR_BYTES;
+            (repeats, vectors) = (REPEATS, vectors.div_ceil(REPEATS).next_multiple_of(lines));
+            row_step = vectors * VECTOR_BYTES;
+        }
+        let each = repeats.min(REPEATS);
+        let repeat_groups = repeats.div_ceil(each);
+        let reach = |axis: &Loop| axis.src * (axis.count - 1).cast_signed();
+        let span = [
+            self.loops.iter().map(reach).filter(|&reach| reach < 0).sum::<isize>(),
+            self.loops.iter().map(reach).filter(|&reach| reach > 0).sum::<isize>() + item.cast_signed(),
+        ];
+        let numbers = Numbers::Rows {
+            direction: row.src.signum() as i32,
+            span,
+            row_bytes,
+            line_mask,
+            vectors: Divisor::new(vectors),
+            repeats,
+            each,
+            repeat_groups: Divisor::new(repeat_groups),
+            repeat_step,
+            row_step,
+            axes: grid(&outer, GRID_AXES),
+        };
+        Some((numbers, vectors * repeat_groups * size(&outer)))
+    }
+
+    /// Dense runs of the target from anywhere; of casts any runs.
+    fn select(&self) -> Option<(Numbers, usize)> {
+        let is_cast = self.work.pair().is_some();
+        let (dense, axes) = (self.dense().min(RUN_LOOPS), if is_cast { CAST_AXES } else { GRID_AXES });
+        let loops = if is_cast { dense.max(1) } else { dense };
+        if loops == 0 || self.is_fill() || self.loops.len() - loops > axes {
+            return None;
+        }
+        let (run, outer) = self.loops.split_at(loops);
+        let (item, len, count) = (self.work.item_bytes(), size(run), elements_of_chunk(self.work));
+        if len < count && !is_cast {
+            return None;
+        }
+        let (chunks, line_mask) = match dense {
+            0 => (len.div_ceil(count), 0),
+            _ => self.pieces(len * item, count * item, outer),
+        };
+        let numbers = Numbers::Select {
+            step: run[0].dst,
+            len,
+            line_mask,
+            chunks: Divisor::new(chunks),
+            run: grid(run, RUN_LOOPS),
+            axes: grid(outer, axes),
+        };
+        Some((numbers, chunks * size(outer)))
+    }
+
+    fn is_fill(&self) -> bool {
+        matches!(self.work, Work::Fill(_))
+    }
+}
