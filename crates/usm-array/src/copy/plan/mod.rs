@@ -24,15 +24,15 @@ use crate::layout::{Axes, Layout};
 
 /// One loop of a copy: so many steps, and how far each goes on either side, in elements of that side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Loop {
-    pub(super) count: usize,
-    pub(super) dst: isize,
-    pub(super) src: isize,
+pub(crate) struct Loop {
+    pub(crate) count: usize,
+    pub(crate) dst: isize,
+    pub(crate) src: isize,
 }
 
 impl Loop {
     /// Lets the loop begin at its other end, and moves where both sides start: to elements, whose displacements do not overflow.
-    pub(super) fn reverse(&mut self, dst_start: &mut isize, src_start: &mut isize) {
+    pub(crate) fn reverse(&mut self, dst_start: &mut isize, src_start: &mut isize) {
         let last = (self.count - 1).cast_signed();
         *dst_start += last * self.dst;
         *src_start += last * self.src;
@@ -46,21 +46,21 @@ pub(super) const ONE: Loop = Loop { count: 1, dst: 1, src: 1 };
 
 /// A nest of loops that visits every pair of elements once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CopyPlan {
+pub(crate) struct CopyPlan {
     // P1. The displacements visited are those of the target layout paired with those of the source layout, index by index.
     // P2. The displacement after any number of the steps that each loop has is that of an element, so none overflows.
     // P3. Every loop has at least two steps.
-    pub(super) dst_start: isize,
-    pub(super) src_start: isize,
+    pub(crate) dst_start: isize,
+    pub(crate) src_start: isize,
     /// Outermost first.
-    pub(super) loops: Axes<Loop>,
+    pub(crate) loops: Axes<Loop>,
 }
 
 impl CopyPlan {
     /// The plan for two layouts of one shape; `None` if there is nothing to copy.
     ///
     /// With different shapes only the common leading part of the axes is used.
-    pub(super) fn new(dst: &Layout, src: &Layout) -> Option<Self> {
+    pub(crate) fn new(dst: &Layout, src: &Layout) -> Option<Self> {
         if dst.is_empty() || src.is_empty() {
             return None;
         }
