@@ -8,13 +8,21 @@
 //! | `modules.rs` | the compiled modules |
 //! | `cache.rs` | built kernels, kept for each device of each context |
 //! | `launch.rs` | one launch of a kernel over work-groups |
+//! | `tile.rs` | launches of the kernels that transpose |
 
 mod cache;
 mod launch;
 mod modules;
+#[expect(dead_code, reason = "the executor does not choose these kernels yet")]
+mod tile;
 
 pub(crate) use cache::{DeviceKernels, Kernels, Reason};
 pub(crate) use launch::Launch;
 pub(crate) use modules::{STRIDED_COPY, STRIDED_FILL, of_size};
 #[cfg(test)]
 pub(crate) use {cache::MAX_DEVICES, modules::SIZES};
+#[expect(unused_imports, reason = "the executor does not choose these kernels yet")]
+pub(crate) use {
+    modules::tiled,
+    tile::{TILE_LOCAL_BYTES, TileLaunch},
+};

@@ -7,16 +7,29 @@ pub(super) const DIALECT: &str = "dialect.h";
 struct Family {
     name: &'static str,
     source: &'static str,
-    define: Option<&'static str>,
+    defines: &'static [&'static str],
     /// One module for each, with the size in its name and as `ITEM_BYTES`; one module without a size where there is none.
     sizes: &'static [usize],
 }
 
 const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
-const FAMILIES: [Family; 2] = [
-    Family { name: "copy", source: "strided.cl", define: None, sizes: &SIZES },
-    Family { name: "fill", source: "strided.cl", define: Some("-DFILL"), sizes: &SIZES },
+/// Those of the kernels that elements of 16 bytes need no kernel of their own for.
+const SMALLER: [usize; 4] = [1, 2, 4, 8];
+
+const FAMILIES: [Family; 12] = [
+    Family { name: "copy", source: "strided.cl", defines: &[], sizes: &SIZES },
+    Family { name: "fill", source: "strided.cl", defines: &["-DFILL"], sizes: &SIZES },
+    Family { name: "tile", source: "tile.cl", defines: &["-DTILE"], sizes: &SMALLER },
+    Family { name: "tile_box", source: "tile.cl", defines: &["-DTILE", "-DBOX"], sizes: &SMALLER },
+    Family { name: "window", source: "tile.cl", defines: &["-DWINDOW"], sizes: &SIZES },
+    Family { name: "window_box", source: "tile.cl", defines: &["-DWINDOW", "-DBOX"], sizes: &SIZES },
+    Family { name: "split2", source: "tile.cl", defines: &["-DSPLIT=2"], sizes: &[4, 8] },
+    Family { name: "split3", source: "tile.cl", defines: &["-DSPLIT=3"], sizes: &SMALLER },
+    Family { name: "split4", source: "tile.cl", defines: &["-DSPLIT=4"], sizes: &[1, 4] },
+    Family { name: "join2", source: "tile.cl", defines: &["-DJOIN=2"], sizes: &[4, 8] },
+    Family { name: "join3", source: "tile.cl", defines: &["-DJOIN=3"], sizes: &SMALLER },
+    Family { name: "join4", source: "tile.cl", defines: &["-DJOIN=4"], sizes: &[1, 4] },
 ];
 
 /// One module: a source, compiled with defines.
@@ -34,18 +47,15 @@ pub(super) fn all() -> Vec<Module> {
 
 impl Family {
     fn modules(&self) -> Vec<Module> {
-        let (source, define) = (self.source, self.define.map(str::to_owned));
+        let source = self.source;
+        let defines = || self.defines.iter().map(|define| (*define).to_owned());
         if self.sizes.is_empty() {
-            return vec![Module {
-                name: self.name.to_owned(),
-                source,
-                defines: define.into_iter().collect(),
-            }];
+            return vec![Module { name: self.name.to_owned(), source, defines: defines().collect() }];
         }
         let of_size = |size: &usize| Module {
             name: format!("{}_{size}", self.name),
             source,
-            defines: define.iter().cloned().chain([format!("-DITEM_BYTES={size}")]).collect(),
+            defines: defines().chain([format!("-DITEM_BYTES={size}")]).collect(),
         };
         self.sizes.iter().map(of_size).collect()
     }
