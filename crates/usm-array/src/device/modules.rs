@@ -46,7 +46,7 @@ macro_rules! by_size {
 }
 
 /// The module of `modules` for elements of so many bytes.
-pub(crate) fn of_size(modules: &'static BySize, item_bytes: usize) -> Option<&'static Module> {
+pub(crate) fn of_size(modules: &'static [Module], item_bytes: usize) -> Option<&'static Module> {
     modules.get(SIZES.iter().position(|&size| size == item_bytes)?)
 }
 
@@ -75,9 +75,35 @@ pub(super) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Modu
     }
 }
 
+macro_rules! tiled {
+    ($($kernel:literal: $($size:literal)+;)+) => {
+        [$($(module!($kernel "_" $size)),+),+]
+    };
+}
+
+/// `tile.cl`: copies that transpose, by kernels and sizes of elements.
+static TILED: [Module; 34] = tiled! {
+    "tile": 1 2 4 8;
+    "tile_box": 1 2 4 8;
+    "window": 1 2 4 8 16;
+    "window_box": 1 2 4 8 16;
+    "split2": 4 8;
+    "split3": 1 2 4 8;
+    "split4": 1 4;
+    "join2": 4 8;
+    "join3": 1 2 4 8;
+    "join4": 1 4;
+};
+
+/// The module of a kernel of `tile.cl` for elements of so many bytes.
+pub(crate) fn tiled(kernel: &str, item_bytes: usize) -> Option<&'static Module> {
+    let size = |module: &Module| module.name.strip_prefix(kernel)?.strip_prefix('_')?.parse::<usize>().ok();
+    TILED.iter().find(|module| size(module) == Some(item_bytes))
+}
+
 /// All modules.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static Module> {
     let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS];
-    by_size.into_iter().chain(&CAST).flatten().chain(&CAST_16)
+    by_size.into_iter().chain(&CAST).flatten().chain(&CAST_16).chain(&TILED)
 }

@@ -14,7 +14,10 @@ struct Family {
 
 const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
-const FAMILIES: [Family; 10] = [
+/// Those of the kernels that elements of 16 bytes need no kernel of their own for.
+const SMALLER: [usize; 4] = [1, 2, 4, 8];
+
+const FAMILIES: [Family; 20] = [
     Family::linear("rows", &["-DROWS"]),
     Family::linear("select", &["-DSELECT"]),
     Family::linear("elements", &["-DELEMENTS"]),
@@ -25,7 +28,17 @@ const FAMILIES: [Family; 10] = [
     Family::linear("cast_4", &["-DSELECT", "-DFROM_BYTES=4"]),
     Family::linear("cast_8", &["-DSELECT", "-DFROM_BYTES=8"]),
     // Not to elements of 16 bytes: there is one dtype.
-    Family { sizes: &[1, 2, 4, 8], ..Family::linear("cast_16", &["-DSELECT", "-DFROM_BYTES=16"]) },
+    Family { sizes: &SMALLER, ..Family::linear("cast_16", &["-DSELECT", "-DFROM_BYTES=16"]) },
+    Family { name: "tile", source: "tile.cl", defines: &["-DTILE"], sizes: &SMALLER },
+    Family { name: "tile_box", source: "tile.cl", defines: &["-DTILE", "-DBOX"], sizes: &SMALLER },
+    Family { name: "window", source: "tile.cl", defines: &["-DWINDOW"], sizes: &SIZES },
+    Family { name: "window_box", source: "tile.cl", defines: &["-DWINDOW", "-DBOX"], sizes: &SIZES },
+    Family { name: "split2", source: "tile.cl", defines: &["-DSPLIT=2"], sizes: &[4, 8] },
+    Family { name: "split3", source: "tile.cl", defines: &["-DSPLIT=3"], sizes: &SMALLER },
+    Family { name: "split4", source: "tile.cl", defines: &["-DSPLIT=4"], sizes: &[1, 4] },
+    Family { name: "join2", source: "tile.cl", defines: &["-DJOIN=2"], sizes: &[4, 8] },
+    Family { name: "join3", source: "tile.cl", defines: &["-DJOIN=3"], sizes: &SMALLER },
+    Family { name: "join4", source: "tile.cl", defines: &["-DJOIN=4"], sizes: &[1, 4] },
 ];
 
 /// One module: a source, compiled with defines.
@@ -47,14 +60,15 @@ impl Family {
     }
 
     fn modules(&self) -> Vec<Module> {
-        let (source, defines) = (self.source, self.defines.iter().map(|define| (*define).to_owned()));
+        let source = self.source;
+        let defines = || self.defines.iter().map(|define| (*define).to_owned());
         if self.sizes.is_empty() {
-            return vec![Module { name: self.name.to_owned(), source, defines: defines.collect() }];
+            return vec![Module { name: self.name.to_owned(), source, defines: defines().collect() }];
         }
         let of_size = |size: &usize| Module {
             name: format!("{}_{size}", self.name),
             source,
-            defines: defines.clone().chain([format!("-DITEM_BYTES={size}")]).collect(),
+            defines: defines().chain([format!("-DITEM_BYTES={size}")]).collect(),
         };
         self.sizes.iter().map(of_size).collect()
     }

@@ -5,10 +5,12 @@ mod tests;
 
 use std::slice;
 
-use usm_memory::usm_core::{Error, Event, Queue, Result};
+use usm_memory::usm_core::{Error, Event, Kernel, KernelArgument, Queue, Result};
 
 use super::plan::CopyPlan;
-use crate::device::{Elements, Kernels, Launch, LinearLaunch, Reason, Work};
+use crate::device::{
+    Elements, Kernels, Launch, LinearLaunch, Reason, TILE_LOCAL_BYTES, TileLaunch, Work, tiled as tile_module,
+};
 
 impl Kernels {
     /// Whether kernels can carry out a plan between the addresses from which it counts; they are built then. They cannot where none can
@@ -21,11 +23,36 @@ impl Kernels {
         plan: &CopyPlan,
         [dst, src]: [usize; 2],
     ) -> bool {
+        self.plan(queue, work, plan, [dst, src]).is_ok()
+    }
+
+    /// The launches that carry out a plan, one after the other.
+    fn plan(
+        &self,
+        queue: &Queue,
+        work: Work<'_>,
+        plan: &CopyPlan,
+        [dst, src]: [usize; 2],
+    ) -> Result<Vec<Built>, Reason> {
         let on_device = self.on_device(queue);
-        let is_built = |launch: &LinearLaunch<'_>| {
-            launch.module().is_some_and(|module| on_device.kernel(module, launch.kernel()).is_ok())
+        if let Some(tiled) = tiled(queue, work, plan, [dst, src])
+            && let Some(module) = tile_module(tiled.kernel, work.item_bytes())
+        {
+            let kernel = on_device.kernel(module, tiled.kernel)?;
+            if tiled.group_items <= kernel.info().work_group_size {
+                let (arguments, groups) = (tiled.arguments().to_vec(), tiled.groups);
+                return Ok(vec![Built { kernel, arguments, groups, group_items: tiled.group_items }]);
+            }
+        }
+        let launches = LinearLaunch::of(plan, work, dst, src).ok_or("elements that kernels do not take")?;
+        let build = |launch: &LinearLaunch<'_>| {
+            let module = launch.module().ok_or("no kernel has elements of this size")?;
+            let kernel = on_device.kernel(module, launch.kernel())?;
+            let group_items = LinearLaunch::GROUP_ITEMS.min(kernel.info().work_group_size);
+            let (arguments, groups) = (launch.arguments(), launch.groups(group_items));
+            Ok(Built { kernel, arguments, groups, group_items })
         };
-        LinearLaunch::of(plan, work, dst, src).is_some_and(|launches| launches.iter().all(is_built))
+        launches.iter().map(build).collect()
     }
 
     /// Copies or casts elements after the dependencies, by a plan that counts from the two addresses.
@@ -86,34 +113,13 @@ impl Kernels {
         [dst, src]: [usize; 2],
         dependencies: &[Event],
     ) -> Result<Event> {
-        let launches = LinearLaunch::of(plan, work, dst, src);
-        let launches = launches.ok_or("elements that kernels do not take").map_err(refused(queue))?;
-        // SAFETY: G1: together they visit the pairs of the plan, which are the caller's promises.
-        unsafe { self.submit(queue, &launches, dependencies) }
-    }
-
-    /// Submits launches one after the other.
-    ///
-    /// # Safety
-    /// Those of [`copy`](Self::copy) for the pairs that the launches visit.
-    unsafe fn submit(
-        &self,
-        queue: &Queue,
-        launches: &[LinearLaunch<'_>],
-        dependencies: &[Event],
-    ) -> Result<Event> {
-        let on_device = self.on_device(queue);
+        let launches = self.plan(queue, work, plan, [dst, src]).map_err(refused(queue))?;
         let mut last: Option<Event> = None;
-        for launch in launches {
-            let module =
-                launch.module().ok_or("no kernel has elements of this size").map_err(refused(queue))?;
-            let kernel = on_device.kernel(module, launch.kernel()).map_err(refused(queue))?;
-            let group_items = LinearLaunch::GROUP_ITEMS.min(kernel.info().work_group_size);
-            let (arguments, groups) = (launch.arguments(), launch.groups(group_items));
-            let launch = Launch { kernel: &kernel, arguments: &arguments, groups, group_items };
+        for Built { kernel, arguments, groups, group_items } in &launches {
+            let launch = Launch { kernel, arguments, groups: *groups, group_items: *group_items };
             let after = last.as_ref().map_or(dependencies, slice::from_ref);
-            // SAFETY: promise 1 of it: those of `kernels/linear.cl`, in its order. 2: the kernel visits the pairs of the launch (G1), which
-            // are the caller's promises; each element is written once.
+            // SAFETY: promise 1 of it: those of the kernel's source, in its order. 2: together the launches visit the pairs of the plan (G1),
+            // which are the caller's promises; each element is written once.
             match unsafe { launch.submit(queue, after) } {
                 Ok(event) => last = Some(event),
                 Err(error) => {
@@ -125,6 +131,28 @@ impl Kernels {
         }
         last.ok_or("no elements").map_err(refused(queue))
     }
+}
+
+/// A kernel with what it is launched with.
+struct Built {
+    kernel: Kernel,
+    arguments: Vec<KernelArgument>,
+    groups: usize,
+    group_items: usize,
+}
+
+/// The launch of a kernel that transposes, for copies that are best done so on this device.
+fn tiled(queue: &Queue, work: Work<'_>, plan: &CopyPlan, [dst, src]: [usize; 2]) -> Option<TileLaunch> {
+    let item_bytes = match work {
+        Work::Copy(elements) if elements.keeps_bits() => elements.item_bytes,
+        _ => return None,
+    };
+    let is_aligned = |address: usize| address.is_multiple_of(item_bytes.min(8));
+    let has_memory = queue.device().info().local_mem_bytes >= TILE_LOCAL_BYTES as u64;
+    if !has_memory || !is_aligned(dst) || !is_aligned(src) {
+        return None;
+    }
+    TileLaunch::new(plan, item_bytes, dst, src)
 }
 
 fn refused(queue: &Queue) -> impl Fn(Reason) -> Error {

@@ -35,6 +35,11 @@ impl Elements {
         Self { from_bytes, item_bytes, pair: pair(src, dst) }
     }
 
+    /// Whether elements are moved as they are.
+    pub(crate) const fn keeps_bits(self) -> bool {
+        self.pair.is_none()
+    }
+
     /// Of one dtype, with so many bytes.
     pub(crate) const fn of_size(item_bytes: usize) -> Self {
         Self { from_bytes: item_bytes, item_bytes, pair: None }

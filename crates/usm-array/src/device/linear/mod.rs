@@ -74,7 +74,7 @@ pub(crate) enum Work<'a> {
 }
 
 impl Work<'_> {
-    fn item_bytes(self) -> usize {
+    pub(crate) fn item_bytes(self) -> usize {
         match self {
             Self::Copy(elements) => elements.item_bytes,
             Self::Fill(element) => element.len(),

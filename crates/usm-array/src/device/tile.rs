@@ -1,0 +1,409 @@
+//! From a plan to a launch of the kernels that transpose; only arithmetic
+//!
+//! These kernels are for copies whose targets are dense along another axis than their sources. They are OpenCL C in `kernels/tile.cl`,
+//! where the words are explained: `i` counts the elements of a dense run of the target, `j` those of a dense run of the source, and
+//! either may run through several axes.
+//!
+//! # Order of the arguments
+//!
+//! All strides are bytes. A divisor is three numbers of 32 bits: the number, then the factor and the shift that divide by it.
+//!
+//! | kernels | arguments |
+//! |---|---|
+//! | `tile`, `window` | target, source, head, 3 axes; `window` also the pitch in local memory (u32) |
+//! | `tile_box`, `window_box` | target, source, head, 6 axes, the inner axes of `i`, those of `j` |
+//! | `split2` to `split4`, `join2` to `join4` | target, source, the divisor of the groups along the records, number of records (u32), stride from plane to plane (i64), 3 axes |
+//!
+//! | part | numbers |
+//! |---|---|
+//! | target, source | pointers to the element that comes first along all loops |
+//! | head | 1 if tiles follow each other along `j` first (u32); divisors of the tiles along the first axis and along the second one; elements along `i`, along `j`; elements of the first tile that come before the first element, along `i`, along `j` (u32 each); stride of the source along `i`, of the target along `j` (i64 each) |
+//! | axis | divisor of its steps; stride in the target, in the source (i64 each) |
+//! | inner axes | divisors of the steps of the innermost axis and of the next one; stride of the second axis, of the third one, on the side where they are not dense (i64 each) |
+
+use usm_memory::usm_core::KernelArgument;
+
+use crate::copy::{CopyPlan, Loop};
+use crate::layout::Axes;
+
+/// The shape of tiles: elements along `i` and `j`, and work-items. As in `kernels/tile.cl`.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    i: usize,
+    j: usize,
+    items: usize,
+}
+
+/// What a vector is.
+const VECTOR_BYTES: usize = 16;
+
+/// What memory is read in at best.
+const LINE_BYTES: usize = 128;
+
+/// Rows of the target are written in pieces that begin at multiples of so many bytes, by `window` and `window_box`.
+const WINDOW_BYTES: usize = 32;
+
+/// The most local memory of a work-group of any of the kernels, whose work-items are at most 1,024.
+pub(crate) const TILE_LOCAL_BYTES: usize = 32 << 10;
+
+/// Work-items of the kernels for records.
+const RECORD_ITEMS: usize = 256;
+
+/// Axes over the grid, without boxes and with them.
+const GRID_AXES: usize = 3;
+const BOX_GRID_AXES: usize = 6;
+
+/// Axes that make up `i` or `j` in a box.
+const BOX_AXES: usize = 3;
+
+/// So many tiles side by side are at work at the same time as those of the next rows of tiles.
+const FEW_TILES: usize = 32;
+
+/// Elements along `i` and along `j`: kernels count them in 32 bits with a sign, a tile further.
+const MOST: usize = (1 << 31) - (1 << 16);
+
+/// Elements of all records: kernels count them in 32 bits, a work-group further.
+const MOST_IN_RECORDS: usize = (1 << 32) - (1 << 16);
+
+/// Tiles of `tile` and `tile_box`.
+fn tile_shape(item_bytes: usize) -> Option<Shape> {
+    let (i, j, items) = match item_bytes {
+        1 => (128, 256, 1024),
+        2 => (128, 128, 1024),
+        4 => (64, 64, 512),
+        8 => (64, 32, 512),
+        _ => return None,
+    };
+    Some(Shape { i, j, items })
+}
+
+/// Tiles of `window` and `window_box`.
+fn window_shape(item_bytes: usize) -> Option<Shape> {
+    let (i, j, items) = match item_bytes {
+        1 => (128, 128, 512),
+        2 => (64, 128, 512),
+        4 => (64, 64, 512),
+        8 => (64, 32, 512),
+        16 => (32, 32, 512),
+        _ => return None,
+    };
+    Some(Shape { i, j, items })
+}
+
+/// A launch of one of the kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TileLaunch {
+    /// The name of the kernel, which [`tiled`](super::tiled) knows the modules of.
+    pub(crate) kernel: &'static str,
+    numbers: Numbers,
+    pub(crate) groups: usize,
+    pub(crate) group_items: usize,
+}
+
+impl TileLaunch {
+    /// The launch that carries out a plan whose displacements count from two addresses, for elements of so many bytes; `None` where
+    /// these kernels cannot, or where others are better.
+    ///
+    /// Every element of the target must be visited once. Both addresses are aligned to the elements.
+    pub(crate) fn new(plan: &CopyPlan, item_bytes: usize, dst: usize, src: usize) -> Option<Self> {
+        let copy = Crossing::new(plan, item_bytes, dst, src)?;
+        copy.records().or_else(|| copy.tiles())
+    }
+
+    /// The arguments, in the kernel's order.
+    pub(crate) fn arguments(&self) -> &[KernelArgument] {
+        &self.numbers.arguments
+    }
+}
+
+/// Arguments under construction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Numbers {
+    arguments: Vec<KernelArgument>,
+}
+
+impl Numbers {
+    fn new(dst: usize, src: usize) -> Self {
+        let mut arguments = Vec::with_capacity(72);
+        arguments.extend([KernelArgument::pointer(dst), KernelArgument::pointer(src)]);
+        Self { arguments }
+    }
+
+    fn count(&mut self, count: usize) -> Option<()> {
+        self.arguments.push(u32::try_from(count).ok()?.into());
+        Some(())
+    }
+
+    fn stride(&mut self, stride: isize) {
+        self.arguments.push((stride as i64).into());
+    }
+
+    /// A number, and what `x / number` is made of for x below 2³¹: `x * factor >> shift`.
+    fn divisor(&mut self, number: usize) -> Option<()> {
+        let number = u64::try_from(number).ok().filter(|number| (1..1 << 31).contains(number))?;
+        let shift = 31 + number.next_power_of_two().trailing_zeros();
+        let factor = (1_u64 << shift).div_ceil(number);
+        self.arguments.push(u32::try_from(number).ok()?.into());
+        self.arguments.push(u32::try_from(factor).ok()?.into());
+        self.arguments.push(shift.into());
+        Some(())
+    }
+
+    /// The axes over the grid, innermost first, and as many of one step as are missing.
+    fn grid(&mut self, axes: &[Loop], most: usize) -> Option<()> {
+        let missing = most.checked_sub(axes.len())?;
+        for axis in axes.iter().chain(&[POINT; BOX_GRID_AXES][..missing]) {
+            self.divisor(axis.count)?;
+            self.stride(axis.dst);
+            self.stride(axis.src);
+        }
+        Some(())
+    }
+
+    /// The inner axes of a group, by their strides on the other side.
+    fn inner(&mut self, axes: &[Loop], stride: impl Fn(&Loop) -> isize) -> Option<()> {
+        let axis = |place| axes.get(place).copied().unwrap_or(POINT);
+        self.divisor(axis(0).count)?;
+        self.divisor(axis(1).count)?;
+        self.stride(stride(&axis(1)));
+        self.stride(stride(&axis(2)));
+        Some(())
+    }
+}
+
+/// The loop of a single step.
+const POINT: Loop = Loop { count: 1, dst: 0, src: 0 };
+
+/// A copy that is dense along one axis of the target and along another one of the source.
+#[derive(Debug)]
+struct Crossing {
+    /// Outermost first, in bytes. The target is dense along the last one.
+    axes: Axes<Loop>,
+    /// Along which the source is dense, upwards.
+    dense_source: usize,
+    /// Of the first elements.
+    dst: usize,
+    src: usize,
+    item_bytes: usize,
+}
+
+impl Crossing {
+    fn new(plan: &CopyPlan, item_bytes: usize, dst: usize, src: usize) -> Option<Self> {
+        let item = item_bytes.cast_signed();
+        let bytes = |axis: &Loop| Loop { count: axis.count, dst: axis.dst * item, src: axis.src * item }; // within the memory
+        let mut axes: Axes<Loop> = plan.loops.iter().map(bytes).collect();
+        let (mut dst_start, mut src_start) = (plan.dst_start * item, plan.src_start * item);
+        let row = *axes.last()?;
+        if row.dst != item || row.src.unsigned_abs() == item_bytes {
+            return None;
+        }
+        let dense_source = axes.iter().position(|axis| axis.src.unsigned_abs() == item_bytes)?;
+        if axes[dense_source].src < 0 {
+            axes[dense_source].reverse(&mut dst_start, &mut src_start);
+        }
+        let (dst, src) = (dst.wrapping_add_signed(dst_start), src.wrapping_add_signed(src_start));
+        Some(Self { axes, dense_source, dst, src, item_bytes })
+    }
+
+    fn dense_target(&self) -> usize {
+        self.axes.len() - 1
+    }
+
+    /// The axes that are in neither list, innermost first.
+    fn others(&self, i: &[usize], j: &[usize]) -> Vec<Loop> {
+        let others = (0..self.axes.len()).rev().filter(|axis| !i.contains(axis) && !j.contains(axis));
+        others.map(|axis| self.axes[axis]).collect()
+    }
+
+    /// Records of two to four elements to planes, or planes to records, if both are aligned to vectors.
+    fn records(&self) -> Option<TileLaunch> {
+        let (i, j) = (self.axes[self.dense_target()], self.axes[self.dense_source]);
+        let item = self.item_bytes;
+        let follow = |fields: usize, stride: isize| stride == (fields * item).cast_signed();
+        let split = follow(j.count, i.src).then(|| record_kernels(j.count, item)).flatten();
+        let join = || follow(i.count, j.dst).then(|| record_kernels(i.count, item)).flatten();
+        let (kernel, count, plane) = match split {
+            Some([split, _]) => (split, i.count, j.dst),
+            None => (join()?[1], j.count, i.src),
+        };
+        let fields = i.count.min(j.count);
+        let others = self.others(&[self.dense_target()], &[self.dense_source]);
+        let steps = others.iter().flat_map(|axis| [axis.dst, axis.src]).chain([plane]);
+        if !self.is_aligned() || !steps.into_iter().all(is_whole_vectors) {
+            return None;
+        }
+        let groups = count.div_ceil(RECORD_ITEMS * VECTOR_BYTES / item);
+        let mut numbers = Numbers::new(self.dst, self.src);
+        numbers.divisor(groups)?;
+        numbers.count((count <= MOST_IN_RECORDS / fields).then_some(count)?)?;
+        numbers.stride(plane);
+        numbers.grid(&others, GRID_AXES)?;
+        let groups = grid_groups(groups, &others)?;
+        Some(TileLaunch { kernel, numbers, groups, group_items: RECORD_ITEMS })
+    }
+
+    /// The largest power of two, up to that of windows, that all strides of rows of the target are multiples of.
+    fn target_step(&self) -> usize {
+        let strides = (0..self.dense_target()).map(|axis| self.axes[axis].dst.unsigned_abs());
+        1 << strides.fold(WINDOW_BYTES, |bits, stride| bits | stride).trailing_zeros()
+    }
+
+    /// Whether both first elements are at whole vectors.
+    fn is_aligned(&self) -> bool {
+        self.dst.is_multiple_of(VECTOR_BYTES) && self.src.is_multiple_of(VECTOR_BYTES)
+    }
+
+    /// Any other copy.
+    fn tiles(&self) -> Option<TileLaunch> {
+        let item = self.item_bytes;
+        let step = self.target_step();
+        if !self.dst.is_multiple_of(item) || !self.src.is_multiple_of(item) {
+            return None;
+        }
+        // Tiles need rows that begin at one place of a vector, on both sides. Windows are faster for the larger elements where that
+        // leaves parts of sectors, and as fast for the largest.
+        let sources = (0..self.axes.len()).filter(|&axis| axis != self.dense_source);
+        let is_even =
+            step >= VECTOR_BYTES && sources.into_iter().all(|axis| is_whole_vectors(self.axes[axis].src));
+        let is_tile = is_even && item < VECTOR_BYTES && (item < 4 || step >= WINDOW_BYTES);
+        let shape = if is_tile { tile_shape(item)? } else { window_shape(item)? };
+        let (i_axes, j_axes) = self.groups(shape)?;
+        let others = self.others(&i_axes, &j_axes);
+        let loops = |axes: &[usize]| axes.iter().map(|&axis| self.axes[axis]).collect::<Axes<Loop>>();
+        let (i_axes, j_axes) = (loops(&i_axes), loops(&j_axes));
+        let (count_i, count_j) = (elements(&i_axes)?, elements(&j_axes)?);
+        // Elements of the first tile that come before the first element, or before that of some row.
+        let (skew_i, skew_j, early) = if is_tile {
+            (self.dst % LINE_BYTES / item, self.src % LINE_BYTES / item, 0)
+        } else {
+            (0, 0, (self.dst % step + WINDOW_BYTES - step) / item)
+        };
+        let tiles_i = (count_i + skew_i + early).div_ceil(shape.i);
+        let tiles_j = (count_j + skew_j).div_ceil(shape.j);
+        // Tiles that follow each other along `i` share sectors of the target, along `j` those of the source. Both matter less where
+        // few others come between.
+        let is_lined = i_axes.iter().all(|axis| axis.src.unsigned_abs().is_multiple_of(LINE_BYTES));
+        let j_first = !is_lined && tiles_j <= FEW_TILES && tiles_j <= tiles_i / 4;
+        // With such rows the columns of small elements are in one bank of local memory, unless they are in a box.
+        let is_in_bank = !is_tile && item < 4 && i_axes.first()?.src.unsigned_abs().is_multiple_of(8 * item);
+        let is_box = is_in_bank || i_axes.len() > 1 || j_axes.len() > 1 || others.len() > GRID_AXES;
+
+        let mut numbers = Numbers::new(self.dst, self.src);
+        numbers.count(usize::from(j_first))?;
+        let (first, second) = if j_first { (tiles_j, tiles_i) } else { (tiles_i, tiles_j) };
+        numbers.divisor(first)?;
+        numbers.divisor(second)?;
+        [count_i, count_j, skew_i, skew_j].into_iter().try_for_each(|count| numbers.count(count))?;
+        numbers.stride(i_axes.first()?.src);
+        numbers.stride(j_axes.first()?.dst);
+        numbers.grid(&others, if is_box { BOX_GRID_AXES } else { GRID_AXES })?;
+        if is_box {
+            numbers.inner(&i_axes, |axis| axis.src)?;
+            numbers.inner(&j_axes, |axis| axis.dst)?;
+        } else if !is_tile {
+            numbers.count(pitch(shape.j * item, i_axes.first()?.src))?;
+        }
+        let kernel = match (is_tile, is_box) {
+            (true, false) => "tile",
+            (true, true) => "tile_box",
+            (false, false) => "window",
+            (false, true) => "window_box",
+        };
+        let groups = grid_groups(tiles_i.checked_mul(tiles_j)?, &others)?;
+        Some(TileLaunch { kernel, numbers, groups, group_items: shape.items })
+    }
+
+    /// Which axes are `i` and which are `j`, innermost first: as many of either as leave the tiles fullest, and few.
+    fn groups(&self, shape: Shape) -> Option<(Vec<usize>, Vec<usize>)> {
+        let i = self.chain(self.dense_target(), self.dense_source, |axis| axis.dst);
+        let j = self.chain(self.dense_source, self.dense_target(), |axis| axis.src);
+        let mut best: Option<(u64, &[usize], &[usize])> = None;
+        for i in (1..=i.len()).map(|axes| &i[..axes]) {
+            for j in (1..=j.len()).map(|axes| &j[..axes]) {
+                if i.iter().any(|axis| j.contains(axis)) {
+                    continue;
+                }
+                let elements = |axes: &[usize]| axes.iter().map(|&axis| self.axes[axis].count).product(); // at most the size
+                let (Some(i_cost), Some(j_cost)) = (cost(elements(i), shape.i), cost(elements(j), shape.j))
+                else {
+                    continue;
+                };
+                if i_cost * j_cost > MOST_EMPTY << 20 {
+                    continue;
+                }
+                let cost = i_cost * j_cost * (100 + AXIS_PERCENT * (i.len() + j.len()) as u64);
+                if best.is_none_or(|(least, ..)| cost < least) {
+                    best = Some((cost, i, j));
+                }
+            }
+        }
+        best.map(|(_, i, j)| (i.to_vec(), j.to_vec()))
+    }
+
+    /// Axes that are one dense run together on a side, innermost first, without the axis that is dense on the other one.
+    fn chain(&self, first: usize, other: usize, stride: impl Fn(&Loop) -> isize) -> Vec<usize> {
+        let mut chain = vec![first];
+        let mut run = Some(self.item_bytes);
+        while let Some(&last) = chain.last().filter(|_| chain.len() < BOX_AXES) {
+            run = run.and_then(|run| run.checked_mul(self.axes[last].count));
+            let follows = |axis: &usize| {
+                !chain.contains(axis)
+                    && *axis != other
+                    && usize::try_from(stride(&self.axes[*axis])).ok() == run
+            };
+            match (0..self.axes.len()).find(follows) {
+                Some(next) => chain.push(next),
+                None => break,
+            }
+        }
+        chain
+    }
+}
+
+/// The kernels for records of so many elements of so many bytes: to planes, and from planes.
+fn record_kernels(fields: usize, item_bytes: usize) -> Option<[&'static str; 2]> {
+    match (fields, item_bytes) {
+        (2, 4 | 8) => Some(["split2", "join2"]),
+        (3, 1 | 2 | 4 | 8) => Some(["split3", "join3"]),
+        (4, 1 | 4) => Some(["split4", "join4"]),
+        _ => None,
+    }
+}
+
+/// Where tiles are so many times as large as what is in them, simpler kernels are faster.
+const MOST_EMPTY: u64 = 8;
+
+/// What one more axis costs in the arithmetic of tiles, in percent of a copy.
+const AXIS_PERCENT: u64 = 3;
+
+/// How much larger the tiles along so many elements are than these, in 1024ths; `None` where there are too many.
+fn cost(elements: usize, tile: usize) -> Option<u64> {
+    let elements = elements as u64;
+    let covered = elements.div_ceil(tile as u64) * tile as u64;
+    (elements <= MOST as u64).then(|| covered * 1024 / elements)
+}
+
+fn elements(axes: &[Loop]) -> Option<usize> {
+    let count = axes.iter().map(|axis| axis.count).product(); // at most the size
+    (count <= MOST).then_some(count)
+}
+
+fn is_whole_vectors(stride: isize) -> bool {
+    stride.unsigned_abs().is_multiple_of(VECTOR_BYTES)
+}
+
+/// The work-groups of a grid; `None` if the kernels could not count them.
+fn grid_groups(tiles: usize, axes: &[Loop]) -> Option<usize> {
+    let groups = axes.iter().try_fold(tiles, |groups, axis| groups.checked_mul(axis.count))?;
+    (groups < 1 << 31).then_some(groups)
+}
+
+/// From row to row in local memory: room for a row that begins anywhere in a vector, congruent to the source's stride.
+fn pitch(row_bytes: usize, stride: isize) -> usize {
+    let least = row_bytes + VECTOR_BYTES;
+    let off = stride.wrapping_sub_unsigned(least).rem_euclid(VECTOR_BYTES.cast_signed());
+    least + off.unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests;
