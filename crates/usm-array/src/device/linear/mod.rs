@@ -81,7 +81,7 @@ impl Work<'_> {
         }
     }
 
-    fn from_bytes(self) -> usize {
+    fn source_bytes(self) -> usize {
         match self {
             Self::Copy(elements) => elements.from_bytes,
             Self::Fill(_) => 0,
@@ -132,7 +132,7 @@ impl Divisor {
 
     #[cfg(test)]
     fn quotient(self, x: u32) -> u32 {
-        (u64::from(x) * u64::from(self.factor) >> self.shift) as u32
+        ((u64::from(x) * u64::from(self.factor)) >> self.shift) as u32
     }
 }
 
@@ -211,7 +211,7 @@ impl<'a> LinearLaunch<'a> {
         src: usize,
         limit: usize,
     ) -> Option<Vec<Self>> {
-        let (item, from) = (work.item_bytes().cast_signed(), work.from_bytes().cast_signed());
+        let (item, from) = (work.item_bytes().cast_signed(), work.source_bytes().cast_signed());
         // The places of elements, by P2.
         let (dst, src) =
             (dst.wrapping_add_signed(plan.dst_start * item), src.wrapping_add_signed(plan.src_start * from));
@@ -376,7 +376,7 @@ fn elements_of_item(work: Work<'_>) -> usize {
 /// Elements of a work-item of `select`, as in the source.
 fn elements_of_chunk(work: Work<'_>) -> usize {
     let is_cast = work.pair().is_some();
-    match (work.from_bytes(), work.item_bytes()) {
+    match (work.source_bytes(), work.item_bytes()) {
         (4.., 1 | 2) if is_cast => 4,
         (2, 1) if is_cast => 8,
         (_, item_bytes) => VECTOR_BYTES / item_bytes,
@@ -455,7 +455,7 @@ impl<'a> Nest<'a> {
             None => return None,
         };
         let fits = total < 2 * limit;
-        fits.then(|| LinearLaunch { work: self.work, dst: self.dst, src: self.src, total, numbers })
+        fits.then_some(LinearLaunch { work: self.work, dst: self.dst, src: self.src, total, numbers })
     }
 
     /// How many of the innermost loops together fill a dense run of the target.
@@ -492,8 +492,8 @@ impl<'a> Nest<'a> {
         let is_long =
             row_bytes >= SHORT_BYTES || (row_bytes >= VECTOR_BYTES && (is_fill || self.dense() == 1));
         // Vectors hold whole elements.
-        let is_whole =
-            item < VECTOR_BYTES || ((self.dst | if is_fill { 0 } else { self.src }) % VECTOR_BYTES == 0);
+        let is_whole = item < VECTOR_BYTES
+            || (self.dst | if is_fill { 0 } else { self.src }).is_multiple_of(VECTOR_BYTES);
         if !is_row || !is_long || !is_whole {
             return None;
         }

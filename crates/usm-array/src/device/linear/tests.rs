@@ -128,9 +128,9 @@ fn check(
     let unit = launches[0].work.item_bytes();
     let mut expected = Pairs::new();
     for (to, from) in displacements(&to).into_iter().zip(displacements(&from)) {
-        let (to, from) = (to as usize * work.item_bytes(), from as usize * work.from_bytes());
+        let (to, from) = (to as usize * work.item_bytes(), from as usize * work.source_bytes());
         for byte in (0..work.item_bytes()).step_by(unit) {
-            let skipped = if work.from_bytes() == 0 || work.pair().is_some() { 0 } else { byte };
+            let skipped = if work.source_bytes() == 0 || work.pair().is_some() { 0 } else { byte };
             expected.insert(dst + to + byte, src + from + skipped);
         }
     }
@@ -144,7 +144,7 @@ const BASE: usize = 1 << 20;
 fn launches_visit_the_pairs_of_their_plan() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let dtypes = crate::dtype::Dtype::ALL;
-    for round in 0..campaign().cases as usize * 2 {
+    for round in 0..campaign().cases as usize / 2 {
         let rank = 1 + round % 9;
         let longest = [2000, 60, 16, 8, 5, 4, 3, 3, 2][rank - 1];
         let mut next = 1 + random.next(3).cast_signed() / 2;
@@ -193,7 +193,7 @@ fn families_are_chosen_by_shape() {
     assert_eq!(copy(&[(300, 3, 4), (3, 1, 1)], 8), ["select"]);
     assert_eq!(copy(&[(3000, 1, 2)], 4), ["select"]);
     assert_eq!(copy(&[(3000, 2, 1)], 4), ["elements"]);
-    assert_eq!(copy(&[], 16), ["select"]);
+    assert_eq!(copy(&[], 16), ["rows"]);
     let fill = |axes: &[_], element: &[u8]| check(axes, Work::Fill(element), BASE, 0, LAUNCH_ELEMENTS);
     assert_eq!(fill(&[(30, 100, 0), (90, 1, 0)], &[1, 2]), ["rows"]);
     assert_eq!(fill(&[(300, 2, 0)], &[1, 2]), ["elements"]);
@@ -220,5 +220,5 @@ fn plans_of_any_size_have_launches() {
     };
     assert!(huge(&[(1 << 33, 1, 2)]).unwrap() >= 8);
     assert!(huge(&[(1 << 20, 1 << 21, 1 << 21), (1 << 20, 2, 1)]).unwrap() >= 1 << 10);
-    assert_eq!(huge(&[(1 << 40, 1 << 4, 1 << 10), (3, 1, 5)]), None, "thousands of launches");
+    assert_eq!(huge(&[(1 << 43, 1 << 4, 1 << 8), (3, 1, 5)]), None, "thousands of launches");
 }
