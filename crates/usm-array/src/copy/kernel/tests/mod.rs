@@ -173,9 +173,12 @@ fn every_module_builds() {
     let on_device = Kernels::new().on_device(&queue);
     for module in all_modules() {
         let name = format!("{module:?}");
-        let kernel =
-            ["rows", "elements"].into_iter().find(|kernel| name.contains(kernel)).unwrap_or("select");
-        on_device.kernel(module, kernel).unwrap_or_else(|reason| panic!("{name}: {reason}"));
+        // Names of modules of `tile.cl` are the kernel and the size, others tell a family.
+        let kernel = ["rows", "elements"].into_iter().find(|kernel| name.contains(kernel));
+        let of_tiles = name.rsplit_once('_').map(|(kernel, _)| kernel);
+        let of_tiles = of_tiles.filter(|kernel| !kernel.starts_with("select") && !kernel.starts_with("cast"));
+        let kernel = kernel.or(of_tiles).unwrap_or("select").to_owned();
+        on_device.kernel(module, kernel.leak()).unwrap_or_else(|reason| panic!("{name}: {reason}"));
     }
 }
 
