@@ -33,6 +33,7 @@ for name, work in works.items():
     def forever():
         while True:
             work()
+            QUEUE.wait()
 
     took = interrupted(forever, 0.2)
     until(lambda: live() == at_start)

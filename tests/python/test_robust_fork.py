@@ -75,6 +75,7 @@ def test_objects_of_the_parent_on_the_host_backend():
         + """
 a, b = array(100), array(100, "f8", "shared")
 a[...] = 5
+QUEUE.wait()        # a child does not have what is under way
 
 def work():
     b[...] = a
@@ -418,6 +419,30 @@ for _ in range(5):
     )
 
 
+def test_a_child_is_told_once_of_an_assignment_that_was_pending_in_the_parent():
+    children.run(
+        "host",
+        FORK
+        + """
+large = array(8 << 20)
+QUEUE.wait()
+
+def work():
+    try:
+        large[:3].tolist()
+    except usm.UsmError as error:
+        assert "forked" in str(error), error
+    large[:10] = 3
+    assert large[:10].tolist() == [3.0] * 10
+
+for _ in range(10):
+    large[...] = 1
+    child(work)
+    assert large[:10].tolist() == [1.0] * 10
+""",
+    )
+
+
 def test_a_child_lets_what_was_pending_in_the_parent_go():
     """It says so where it is asked for that operation, and the memory can be used again."""
     children.run(
@@ -425,6 +450,7 @@ def test_a_child_lets_what_was_pending_in_the_parent_go():
         FORK
         + """
 large = array(8 << 20)
+QUEUE.wait()
 
 def work():
     try:

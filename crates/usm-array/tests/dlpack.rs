@@ -378,7 +378,7 @@ fn borrowed_tensors_point_into_the_array() {
         let layout = Layout::new(&[2, 3], Some(&[-3, 1]), 3, Order::C).unwrap();
         let array = array_of(&queue, kind, Dtype::I16, &layout);
         let device = expected_device(&queue, kind);
-        let borrowed = array.borrow_dlpack(runtime).unwrap();
+        let borrowed = array.borrow_dlpack(runtime, false).unwrap();
         assert_eq!((borrowed.device, borrowed.ndim), (device, 2));
         assert_eq!(borrowed.data.addr() + borrowed.byte_offset as usize, array.address());
         // SAFETY: as many numbers as axes, of an array that lives.
@@ -386,7 +386,7 @@ fn borrowed_tensors_point_into_the_array() {
         // SAFETY: as above.
         let strides = unsafe { std::slice::from_raw_parts(borrowed.strides, 2) };
         assert_eq!((shape, strides), (&[2, 3][..], &[-3, 1][..]));
-        let frozen = array.read_only().borrow_dlpack(runtime).unwrap_err();
+        let frozen = array.read_only().borrow_dlpack(runtime, false).unwrap_err();
         assert!(matches!(frozen, Error::Dlpack(DlpackError::ReadOnly)));
     }
 }

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 
 use usm_array::usm_core::{Runtime, UsmKind};
+use usm_array::usm_memory::{self, Operand};
 use usm_array::{Dtype, Order, SliceItem, UsmArray};
 
 /// Counts the allocations of each thread.
@@ -81,4 +82,22 @@ fn views_of_three_axes_allocate_nothing() {
     let builder = || UsmArray::builder(&[2, 3], Dtype::F32);
     assert_eq!(allocations(|| builder().build(over()).unwrap()), 0);
     assert_eq!(allocations(|| builder().build_boxed(over()).unwrap()), 1, "the box");
+}
+
+#[test]
+fn to_submit_an_operation_again_on_an_in_order_queue_allocates_nothing() {
+    let runtime = Runtime::global();
+    let queue = runtime.default_queue(runtime.host_device()).unwrap();
+    let [a, b] = [0; 2].map(|_| UsmArray::zeros(&queue, UsmKind::Device, &[64], Dtype::F32).unwrap());
+    queue.wait().unwrap();
+    // What the queue itself allocates is its own.
+    let event = queue.barrier(&[]).unwrap();
+    let submit = || {
+        let operand = |array, writes| Operand { buffer: UsmArray::buffer(array), range: 0..256, writes };
+        let operands = [operand(&a, true), operand(&b, false)];
+        // SAFETY: nothing is submitted.
+        unsafe { usm_memory::submit(&queue, &operands, |_, _| Ok(event.clone())) }.unwrap();
+    };
+    submit();
+    assert_eq!(allocations(submit), 0);
 }

@@ -9,7 +9,7 @@ type Wait = fn(&Event) -> Result<()>;
 
 static WAIT: ForkOnce<Wait> = ForkOnce::new();
 
-/// Lets guards wait for external work, and small blocking copies for earlier work on their queue, through `wait` in place of [`Event::wait`]. The first call of the process counts; `false` for
+/// Lets guards wait for operations under way and for external work, and small blocking copies for earlier work on their queue, through `wait` in place of [`Event::wait`]. The first call of the process counts; `false` for
 /// later ones.
 ///
 /// This is for programs in which the user may break off a wait: `wait` then returns [`Error::Interrupted`](crate::Error::Interrupted), and no guard is given.
@@ -51,4 +51,22 @@ pub(crate) fn wait_for(queue: &Queue) -> Result<()> {
         None => Ok(queue.wait()?),
         Some(wait) => wait(&queue.barrier(&[])?),
     }
+}
+
+/// Waits for an operation, and returns its error.
+pub(crate) fn for_event(event: &Event) -> Result<()> {
+    // In a forked child there is nothing to wait for, but an error.
+    if let Some(wait) = WAIT.get().filter(|_| !usm_core::fork::is_forked_child()) {
+        wait(event)?;
+    }
+    // At once after the other wait, which need not look for the error of a complete operation.
+    Ok(event.wait()?)
+}
+
+/// Waits for the events that cannot be dependencies of an operation on a queue, and takes them out of the list: events order within one context.
+pub(crate) fn across_contexts(queue: &Queue, events: &mut Vec<Event>) -> Result<()> {
+    for event in events.extract_if(.., |event| event.context() != queue.context()) {
+        for_event(&event)?;
+    }
+    Ok(())
 }

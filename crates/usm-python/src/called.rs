@@ -66,6 +66,12 @@ pub(crate) fn python<T>(py: Python<'_>, call: impl FnOnce() -> T) -> T {
     call()
 }
 
+/// Whether the interpreter ends, and not by this thread. What needs the interpreter to go on does not begin then.
+pub(crate) fn is_left_behind() -> bool {
+    let state = STATE.get();
+    state.is_ending.load(Ordering::Relaxed) && !state.is_main_thread()
+}
+
 /// At the end of the interpreter, on its main thread.
 pub(crate) fn wait_for_calls(py: Python<'_>) -> PyResult<()> {
     let state = STATE.get();

@@ -56,6 +56,11 @@ impl Pass {
         Self { len: 0, bytes }
     }
 
+    /// The pass, unless a queue does the work and nobody waits for it, as between arrays that only devices reach.
+    pub(crate) fn unless_submitted(self, is_submitted: bool) -> Self {
+        if is_submitted { Self::NONE } else { self }
+    }
+
     /// Whether it may take long, where this thread itself touches the memory or a queue does.
     pub(crate) fn is_long(self, is_host_reachable: bool) -> bool {
         is_long(self.bytes) && !(is_host_reachable && self.is_quick())
@@ -157,8 +162,12 @@ pub(crate) fn check_now_and_then(py: Python<'_>, i: usize) -> PyResult<()> {
     if i % STEPS == STEPS - 1 { py.check_signals() } else { Ok(()) }
 }
 
-/// Runs a job on another thread; gives it back when there is none.
+/// Runs a job on another thread; gives it back when there is none, or the end of the interpreter waits for such threads already: daemon
+/// threads could start one after the other.
 fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(job: F) -> Result<Receiver<T>, F> {
+    if called::is_left_behind() {
+        return Err(job);
+    }
     let (done, result) = mpsc::channel();
     // A thread that cannot be started drops what it was to run.
     let shared = Arc::new(Mutex::new(Some(job)));

@@ -72,8 +72,8 @@ impl UsmArray {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Consumers may submit work to the queue, so from now on access to the memory waits for the queue first
-    /// ([`UsmBuffer::publish`]).
+    /// Operations under way on the memory are waited for. Consumers may submit work to the queue, so from now on access to the memory waits
+    /// for the queue first ([`UsmBuffer::publish`]).
     ///
     /// # Errors
     /// - [`Error::Memory`]: the memory came from a pool with work pending on it, which failed
@@ -99,7 +99,8 @@ impl UsmArray {
 
     /// The entries of `__cuda_array_interface__`, or `None` for memory of other devices than CUDA's.
     ///
-    /// The stream is that of the array's queue. Memory of a SYCL runtime names none: work of others on it is waited for. Consumers may
+    /// The stream is that of the array's queue, which is ordered after the operations under way on the memory; nothing is waited for.
+    /// Memory of a SYCL runtime names none: work on it is waited for. Consumers may
     /// use the memory, so from now on access to it waits for the queue first ([`UsmBuffer::publish`]).
     ///
     /// # Errors
@@ -109,12 +110,17 @@ impl UsmArray {
         if self.device().info().backend_name != "cuda" {
             return Ok(None);
         }
-        self.buffer.publish()?;
         let range = self.byte_range();
         let stream = self.queue().native_stream();
         match stream {
-            Some(_) => self.buffer.check_unwritten(range)?,
-            None => drop(self.buffer.read_range(range)?),
+            Some(_) => {
+                self.buffer.check_unwritten(range)?;
+                self.buffer.publish_in_order()?;
+            }
+            None => {
+                self.buffer.publish()?;
+                drop(self.buffer.read_range(range)?);
+            }
         }
         let itemsize_bytes = self.dtype.itemsize_bytes();
         let typestr = match itemsize_bytes {

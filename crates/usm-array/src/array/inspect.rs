@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use usm_memory::UsmBuffer;
-use usm_memory::usm_core::{Context, Device, Queue, UsmKind};
+use usm_memory::usm_core::{Context, Device, Event, Queue, UsmKind};
 
 use super::UsmArray;
 use crate::dtype::Dtype;
+use crate::error::Result;
 use crate::layout::Layout;
 
 impl UsmArray {
@@ -128,6 +129,33 @@ impl UsmArray {
     #[must_use]
     pub fn queue(&self) -> &Queue {
         self.buffer.queue()
+    }
+
+    /// The operations under way on the memory, such as an [`assign`](Self::assign) between arrays that only devices reach. A program that
+    /// submits work of its own on the memory lets it depend on these. None for memory that host code reaches.
+    #[must_use]
+    pub fn events(&self) -> Vec<Event> {
+        self.buffer.events()
+    }
+
+    /// Waits for the operations under way on the memory. Reads, exports and drops do that by themselves.
+    ///
+    /// ```
+    /// use usm_array::usm_core::{Runtime, UsmKind};
+    /// use usm_array::{Dtype, UsmArray};
+    ///
+    /// let runtime = Runtime::global();
+    /// let queue = runtime.default_queue(runtime.host_device())?;
+    /// let array = UsmArray::zeros(&queue, UsmKind::Device, &[1000], Dtype::F32)?;
+    /// array.wait()?;
+    /// assert!(array.events().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Memory`](crate::Error::Memory): an operation failed; its error comes out once
+    pub fn wait(&self) -> Result<()> {
+        Ok(self.buffer.wait()?)
     }
 
     /// The context the memory is bound to.

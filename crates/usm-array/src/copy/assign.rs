@@ -34,6 +34,10 @@ impl UsmArray {
     /// Copies the elements of another array of the same dtype, broadcast to this array's shape. As in NumPy, the source may have more
     /// axes than this array if the first ones have size 1.
     ///
+    /// Where only devices reach both arrays, the copy is submitted to this array's queue as far as the queue can do it, and may be under way
+    /// when this returns: reads by the host, exports, drops and later operations come after it ([`events`](Self::events)). Its error
+    /// comes out of the next read of this array, or out of [`wait`](Self::wait). With memory that host code reaches, the copy is complete.
+    ///
     /// The two may be of any kinds and contexts. If they overlap, the result is as if the source
     /// had been copied first. If this array has several indices for one element, which of the
     /// values it gets is not specified.
@@ -90,7 +94,7 @@ impl UsmArray {
         {
             // Buffers copy overlapping bytes correctly.
             let from = source.buffer().sub_buffer(from.start, from.len())?;
-            return Ok(self.buffer().sub_buffer(to.start, to.len())?.copy_from(&from)?);
+            return Ok(self.buffer().sub_buffer(to.start, to.len())?.submit_copy_from(&from)?);
         }
         let broadcast = source.layout_from_lowest()?;
         let broadcast = without_leading_unit_axes(&broadcast, self.ndim())?.broadcast_to(self.shape())?;

@@ -2,16 +2,16 @@
 
 use std::slice;
 
-use usm_memory::usm_core::{Event, Result as CoreResult};
-
 use super::cast::Cast;
 use super::executor::{Executor, Run};
 use super::overlap;
 use super::place::{Place, lock, lock_for_queue};
 use super::plan::{CopyPlan, Side};
+use super::submit::submit;
 use super::{host, staged, task};
 use crate::array::UsmArray;
 use crate::device::{Elements, Kernels};
+use crate::dtype::Casting;
 use crate::error::Result;
 use crate::view::zeroed_vec;
 
@@ -21,7 +21,8 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: CopyPlan, cast:
     unsafe { execute(plan, cast, Place::Array(target), Place::Array(source)) }
 }
 
-/// Copies elements from place to place.
+/// Copies elements from place to place. What a queue does between arrays that only devices reach is submitted; all else is complete when
+/// this returns.
 ///
 /// # Safety
 /// For every pair of displacements of the plan, in elements of the dtypes of `cast`:
@@ -41,22 +42,31 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
         }
         // SAFETY: the caller's promises.
         Executor::Bytes(run) => unsafe { copy_bytes(&plan, itemsize, run) },
-        Executor::Overlapping(target, source) => match overlap::assign(target, source, &plan, cast)? {
-            true => Ok(()),
+        Executor::Overlapping(target, source) => {
+            if overlap::assign(target, source, &plan, cast)? {
+                return Ok(());
+            }
+            // Without memory for a copy on the device, there may be some on the host.
+            if let Some(copy) = overlap::copied(target, source) {
+                return target.assign_cast(&copy, Casting::Unsafe);
+            }
             // SAFETY: the caller's promises.
-            false => unsafe { through_host(&plan, cast, to, from) },
-        },
+            unsafe { through_host(&plan, cast, to, from) }
+        }
         Executor::Task(queue) => {
-            let (to, from) = lock_for_queue(to, from)?;
             // SAFETY: as for host code; the queue reaches both.
-            unsafe { task::execute(queue, plan, cast, to.start, from.start) }
+            let copy = |dst, src, after: &[_]| unsafe { task::copy(queue, plan, cast, dst, src, after) };
+            // SAFETY: 1. Elements of both sides, after the events. 2. The queue reaches them.
+            unsafe { submit(queue, to, from, copy) }
         }
         Executor::Kernel(queue) => {
-            let (to, from) = lock_for_queue(to, from)?;
             let (kernels, elements) = (Kernels::global(), Elements::of(cast.src, cast.dst));
             // SAFETY: 1. Elements of the target, none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
-            // and nobody else uses them (K1) until the wait below has returned.
-            wait(unsafe { kernels.copy(queue, &plan, elements, to.start, from.start, &[]) })
+            // and nobody else uses them until the event is complete.
+            let copy =
+                |dst, src, after: &[_]| unsafe { kernels.copy(queue, &plan, elements, dst, src, after) };
+            // SAFETY: 1. Elements of both sides, after the events. 2. As the choice has seen.
+            unsafe { submit(queue, to, from, copy) }
         }
         Executor::Packed(queue, pieces, staging) => {
             let (is_read, (to, from)) = (from.device().is_some(), lock_for_queue(to, from)?);
@@ -78,10 +88,6 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
     }
 }
 
-pub(super) fn wait(event: CoreResult<Event>) -> Result<()> {
-    Ok(event.and_then(|event| event.wait()).map_err(usm_memory::Error::from)?)
-}
-
 /// Copies one dense run of bytes, which may overlap those of the other side.
 ///
 /// # Safety
@@ -92,7 +98,7 @@ unsafe fn copy_bytes(plan: &CopyPlan, itemsize: usize, run: Run<'_>) -> Result<(
     match run {
         Run::Between(target, source) => {
             let from = source.buffer().sub_buffer(source.byte_range().start, len_bytes)?;
-            Ok(target.buffer().sub_buffer(target.byte_range().start, len_bytes)?.copy_from(&from)?)
+            Ok(target.buffer().sub_buffer(target.byte_range().start, len_bytes)?.submit_copy_from(&from)?)
         }
         Run::ToHost(dst, source) => {
             let start = dst.wrapping_offset(skipped(plan.dst_start));
@@ -104,7 +110,7 @@ unsafe fn copy_bytes(plan: &CopyPlan, itemsize: usize, run: Run<'_>) -> Result<(
             let start = src.wrapping_offset(skipped(plan.src_start));
             // SAFETY: promise 2: the run has nothing but elements.
             let bytes = unsafe { slice::from_raw_parts(start, len_bytes) };
-            Ok(target.buffer().copy_from_host(bytes, target.byte_range().start)?)
+            Ok(target.buffer().submit_copy_from_host(bytes, target.byte_range().start)?)
         }
     }
 }

@@ -1,9 +1,14 @@
 //! One value for all elements
 
-use super::execute::wait;
+use usm_memory::submit;
+use usm_memory::usm_core::Event;
+
+use super::cast::Cast;
 use super::executor::is_filled_by_kernel;
-use super::place::{lock_target, small_run};
+use super::place::small_run;
 use super::plan::CopyPlan;
+use super::submit::operand;
+use super::task;
 use crate::array::UsmArray;
 use crate::device::Kernels;
 use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
@@ -77,23 +82,41 @@ impl UsmArray {
             }
             return Ok(self.buffer().sub_buffer(range.start, range.len())?.fill(element)?);
         }
-        let layout = self.layout_from_lowest()?;
+        let (layout, one) = (self.layout_from_lowest()?, Layout::contiguous(&[], Order::C)?);
         let plan = CopyPlan::new(&layout, &layout).filter(|_| !self.is_host_reachable());
         if let Some(plan) = plan {
             if plan.is_one_run() {
                 let range = self.byte_range();
                 let dense = self.buffer().sub_buffer(range.start, range.len())?;
-                return Ok(dense.fill(element)?);
+                return Ok(dense.submit_fill(element)?);
             }
+            let queue = self.queue();
             if is_filled_by_kernel(self, &plan, element) {
-                let to = lock_target(self)?;
                 let kernels = Kernels::global();
-                // SAFETY: elements of the array (P1), none of them visited twice, where the queue reaches them, as was just seen; nobody
-                // else uses them (K1) until the wait below has returned.
-                return wait(unsafe { kernels.fill(self.queue(), &plan, element, to.start, &[]) });
+                let fill = |start: &[*mut u8], after: &[Event]| {
+                    // SAFETY: elements of the array (P1), none of them visited twice, where the queue reaches them, as was just seen; they
+                    // are kept and shared with nobody until the event is complete.
+                    unsafe { kernels.fill(queue, &plan, element, start[0], after) }
+                };
+                // SAFETY: 1. Elements of the array, after the events. 2. As was just seen.
+                unsafe { submit(queue, &[operand(self, true)], fill) }?;
+                return Ok(());
+            }
+            if queue.runs_host_tasks() {
+                let from = one.broadcast_to(self.shape())?;
+                let Some(plan) = CopyPlan::new(&layout, &from) else { return Ok(()) };
+                let cast = Cast::new(self.dtype(), self.dtype());
+                let mut value = [0; MAX_ITEMSIZE_BYTES];
+                value[..element.len()].copy_from_slice(element);
+                let fill = |start: &[*mut u8], after: &[Event]| {
+                    // SAFETY: elements of the array (P1), which are kept and shared with nobody until the event is complete.
+                    unsafe { task::fill(queue, plan, cast, value, start[0], after) }
+                };
+                // SAFETY: 1. Elements of the array, after the events. 2. The array is of the queue's context.
+                unsafe { submit(queue, &[operand(self, true)], fill) }?;
+                return Ok(());
             }
         }
-        let one = Layout::contiguous(&[], Order::C)?;
         self.copy_from_host_strided(element, self.dtype(), &one.broadcast_to(self.shape())?)
     }
 }

@@ -78,7 +78,8 @@ impl UsmArray {
     }
 
     /// Copies bytes of the host, elements in row-major order without gaps, to the elements. What
-    /// lies between the elements keeps its value.
+    /// lies between the elements keeps its value. The bytes have been read when this returns; the elements of an array that only devices
+    /// reach may be written later, as by [`assign`](Self::assign).
     ///
     /// ```
     /// use usm_array::usm_core::{Runtime, UsmKind};
@@ -102,7 +103,7 @@ impl UsmArray {
         // `bytes` may be a view of this very memory that somebody else made, which queues do not expect.
         let is_apart = || self.is_host_reachable() || !overlap(&addresses(self), &addresses_of(bytes));
         if is_small_in_order(self) && self.is_writable() && is_apart() {
-            return Ok(self.buffer().copy_from_host(bytes, self.first_byte())?);
+            return Ok(self.buffer().submit_copy_from_host(bytes, self.first_byte())?);
         }
         self.copy_from_host_strided(bytes, self.dtype(), &Layout::contiguous(self.shape(), Order::C)?)
     }

@@ -9,6 +9,7 @@
 //! | `place.rs` | where the two sides of a copy are, and the guards over them |
 //! | `executor.rs` | who carries a plan out: all that can happen, chosen in one place |
 //! | `execute.rs` | carrying it out |
+//! | `submit.rs` | what a queue does with both sides |
 //!
 //! | file | executor |
 //! |---|---|
@@ -40,6 +41,7 @@ mod overlap;
 mod place;
 mod plan;
 mod staged;
+mod submit;
 mod task;
 
 pub(crate) use computed::compute;

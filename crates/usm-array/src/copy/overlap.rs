@@ -92,3 +92,9 @@ pub(super) fn assign(target: &UsmArray, source: &UsmArray, plan: &CopyPlan, cast
     }
     Ok(true)
 }
+
+/// A copy of the source in memory that only devices reach, as is that of both arrays. `None` for other arrays, and without such memory.
+pub(super) fn copied(target: &UsmArray, source: &UsmArray) -> Option<UsmArray> {
+    let is_apart = !target.is_host_reachable() && !source.is_host_reachable();
+    is_apart.then(|| source.copy().ok()).flatten()
+}

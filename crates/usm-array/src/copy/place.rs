@@ -119,13 +119,6 @@ pub(super) fn lock<'a>(to: Place<'a>, from: Place<'a>) -> Result<(Locked<'a>, Lo
     Ok((to.lock(Side::Target)?, from))
 }
 
-/// A guard over an array that is written.
-pub(super) fn lock_target(target: &UsmArray) -> Result<Locked<'_>> {
-    let place = Place::Array(target);
-    place.wait_before_submit()?;
-    place.lock(Side::Target)
-}
-
 /// Bytes up to which planning a copy takes longer than the copy.
 const SMALL_BYTES: usize = 16 << 10;
 

@@ -1,24 +1,25 @@
 //! Host code in a task of a queue: the host backend protects its device memory, and runs tasks where that is open
 
-use usm_memory::usm_core::{HostTask, Queue, TaskMemory};
+use usm_memory::usm_core::{Event, HostTask, Queue, Result as CoreResult, TaskMemory};
 
 use super::cast::Cast;
 use super::host;
 use super::plan::{CopyPlan, Side};
-use crate::error::Result;
+use crate::dtype::MAX_ITEMSIZE_BYTES;
 
-/// Carries out a plan in a task of a queue that runs such, and waits for it.
+/// Carries out a plan in a task of a queue that runs such, after the events.
 ///
 /// # Safety
-/// Those of [`host::execute`]; the bytes between the elements of a side are memory, too: USM of the queue's context, or, like what
-/// host code reaches, any.
-pub(super) unsafe fn execute(
+/// Those of [`host::execute`], until the event is complete; the bytes between the elements of a side are memory, too: USM of the queue's
+/// context, or, like what host code reaches, any.
+pub(super) unsafe fn copy(
     queue: &Queue,
     plan: CopyPlan,
     cast: Cast,
     dst: *mut u8,
     src: *const u8,
-) -> Result<()> {
+    after: &[Event],
+) -> CoreResult<Event> {
     let (to, to_lowest) = spanned(&plan, Side::Target, cast.dst.itemsize_bytes(), dst);
     let (from, from_lowest) = spanned(&plan, Side::Source, cast.src.itemsize_bytes(), src.cast_mut());
     let task = HostTask::new(move |addresses| {
@@ -28,10 +29,34 @@ pub(super) unsafe fn execute(
         unsafe { host::execute(plan, cast, dst, src) };
         Ok(())
     });
-    // SAFETY: 1. Valid and unshared by the caller's promises until the wait below has returned. 2. The task touches elements of the plan, all
-    // of which the two ranges span. 3. It owns numbers.
-    let event = unsafe { queue.host_task(&[to, from], task, &[]) }.map_err(usm_memory::Error::from)?;
-    Ok(event.wait().map_err(usm_memory::Error::from)?)
+    // SAFETY: 1. Valid and unshared by the caller's promises until the event is complete. 2. The task touches elements of the plan, all of
+    // which the two ranges span. 3. It owns numbers.
+    unsafe { queue.host_task(&[to, from], task, after) }
+}
+
+/// Sets the elements of the target of a plan to one value, in a task of a queue that runs such, after the events. The plan reads the element
+/// with displacement 0 of its source only.
+///
+/// # Safety
+/// Those of [`copy`] for the target.
+pub(super) unsafe fn fill(
+    queue: &Queue,
+    plan: CopyPlan,
+    cast: Cast,
+    element: [u8; MAX_ITEMSIZE_BYTES],
+    dst: *mut u8,
+    after: &[Event],
+) -> CoreResult<Event> {
+    let (to, to_lowest) = spanned(&plan, Side::Target, cast.dst.itemsize_bytes(), dst);
+    let task = HostTask::new(move |addresses| {
+        let &[dst] = addresses else { return Err("it needs one address".to_owned()) };
+        // SAFETY: as for `copy`; the element is memory of the task.
+        unsafe { host::execute(plan, cast, dst.wrapping_offset(-to_lowest), element.as_ptr()) };
+        Ok(())
+    });
+    // SAFETY: 1. Valid and unshared by the caller's promises until the event is complete. 2. The task touches elements of the plan, all of
+    // which the range spans. 3. It owns numbers.
+    unsafe { queue.host_task(&[to], task, after) }
 }
 
 /// The memory that a side of a plan spans, from its first byte on, and how far that lies from `start`, in bytes.

@@ -39,6 +39,9 @@ pub struct DlpackExport<'a> {
     pub form: TensorForm,
     /// The runtime whose devices have the numbers.
     pub runtime: &'a Runtime,
+    /// The consumer's work on a device comes after all that the array's queue was given so far, for which nobody waits. Otherwise work
+    /// under way on the memory is waited for.
+    pub in_queue_order: bool,
 }
 
 impl Default for DlpackExport<'_> {
@@ -48,6 +51,7 @@ impl Default for DlpackExport<'_> {
             copy: CopyMode::IfNeeded,
             form: TensorForm::Versioned,
             runtime: Runtime::global(),
+            in_queue_order: false,
         }
     }
 }
@@ -101,24 +105,25 @@ impl UsmArray {
             }
             flags |= FLAG_READ_ONLY;
         }
-        array.hand_out(device)?;
+        array.hand_out(device, options.in_queue_order)?;
         Ok(array.tensor(device, options.form, flags))
     }
 
     /// The array as a tensor without an owner, on the device that [`dlpack_device`](UsmArray::dlpack_device) says. It is for
-    /// consumers that use it at once: its pointers are good as long as this array lives and is not moved.
+    /// consumers that use it at once: its pointers are good as long as this array lives and is not moved. `in_queue_order` is that of
+    /// [`DlpackExport`].
     ///
     /// # Errors
     /// - [`Error::Dlpack`](crate::Error::Dlpack) with [`DlpackError::NoDevice`]: see [`UsmArray::dlpack_device`];
     ///   [`DlpackError::ReadOnly`]: the struct cannot say so
     /// - [`Error::Memory`](crate::Error::Memory): the memory is borrowed for writing, or the runtime failed
     #[cfg(target_pointer_width = "64")]
-    pub fn borrow_dlpack(&self, runtime: &Runtime) -> Result<DLTensor> {
+    pub fn borrow_dlpack(&self, runtime: &Runtime, in_queue_order: bool) -> Result<DLTensor> {
         let device = self.dlpack_device(runtime)?;
         if !self.is_writable() {
             return Err(DlpackError::ReadOnly.into());
         }
-        self.hand_out(device)?;
+        self.hand_out(device, in_queue_order)?;
         // Sizes and strides fit by the invariants of layouts, and are of 64 bits already.
         let shape = self.shape().as_ptr().cast_mut().cast();
         let strides = self.strides().as_ptr().cast_mut().cast();
@@ -126,10 +131,12 @@ impl UsmArray {
     }
 
     /// Lets others work with the memory.
-    fn hand_out(&self, device: DLDevice) -> Result<()> {
+    fn hand_out(&self, device: DLDevice, in_queue_order: bool) -> Result<()> {
         if device.device_type == DLDeviceType::CPU {
             // A consumer on the host knows no queue: the guard waits for the work of others.
             drop(self.read_guard()?);
+        } else if in_queue_order {
+            return Ok(self.buffer().publish_in_order()?);
         }
         Ok(self.buffer().publish()?)
     }

@@ -68,7 +68,7 @@ impl UsmArray {
         self.check_writable()?;
         let range = self.element_range(index)?;
         let bytes = value.to_bytes(self.dtype())?;
-        Ok(self.buffer().copy_from_host(&bytes[..range.len()], range.start)?)
+        Ok(self.buffer().submit_copy_from_host(&bytes[..range.len()], range.start)?)
     }
 
     /// The bytes of the buffer that an element is.

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
@@ -14,9 +14,10 @@ use usm_core::{Allocation, Queue, UsmKind};
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
+use super::pending::PendingList;
 use super::slab_facts::{SlabFacts, SlotKey};
+use crate::drops;
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
-use crate::{Result, drops, waits};
 
 /// Who frees the memory of a buffer.
 #[non_exhaustive]
@@ -50,20 +51,22 @@ impl fmt::Debug for Ownership {
 }
 
 /// External code may have work pending on the queue that uses the memory. It keeps the buffer as long as it has.
-const PUBLISHED: u8 = 1;
+pub(super) const PUBLISHED: u8 = 1;
 /// Work submitted before the slot was allocated may still use the memory. The first wait clears it: no more of it comes.
 pub(super) const INHERITED: u8 = 2;
 /// Work of the buffer's users may use the memory even after the buffer is gone.
-const RELEASED: u8 = 4;
+pub(super) const RELEASED: u8 = 4;
 /// The slab has hooks for this slot.
 pub(super) const HOOKED: u8 = 8;
+/// The list of operations under way is not empty. Only its lock's holder changes this.
+pub(super) const SUBMITTED: u8 = 16;
 
 /// The record of one memory range, alone in a box or a slot of a [`BlockTable`](super::BlockTable). A program may have millions of records, so a record
 /// has 48 bytes.
 pub(crate) struct Block {
     /// Invariant B1: the number of [`BlockRef`](super::BlockRef)s.
     pub(super) holders: AtomicU32,
-    /// What is not done with the memory: of `PUBLISHED`, `INHERITED`, `RELEASED` and `HOOKED`.
+    /// What is not done with the memory: of `PUBLISHED`, `INHERITED`, `RELEASED`, `HOOKED` and `SUBMITTED`.
     pub(super) undone: AtomicU8,
     kind: UsmKind,
     pub(super) len_bytes: AtomicUsize,
@@ -98,6 +101,8 @@ pub(super) struct Own {
     queue: Queue,
     ownership: Ownership,
     registration: Registration,
+    /// The operations that were submitted through buffers of this block.
+    pending: ForkMutex<PendingList>,
     _count: Option<BorrowCount>,
     /// The last field: hooks that come after the release run when this is dropped.
     hooks: ForkMutex<ReleaseHooks>,
@@ -142,6 +147,7 @@ impl Block {
             queue,
             ownership,
             registration: Registration::new(facts),
+            pending: ForkMutex::default(),
             _count: is_borrowed.then(BorrowCount::new),
             hooks: ForkMutex::default(),
         };
@@ -256,68 +262,37 @@ impl Block {
         }
     }
 
-    /// Waits for work of earlier owners of the memory, of which external code cannot know. An error where a forked child does not have
-    /// the memory.
-    pub(crate) fn publish(&self) -> Result<()> {
-        self.queue().check_mapped(self.kind)?;
-        if self.pending() & INHERITED != 0 {
-            self.wait_for_others()?;
-        } else if let Ownership::Leased(lease) = self.ownership() {
-            lease.wait_for_others()?;
-        }
-        self.undone.fetch_or(PUBLISHED, Ordering::Release);
-        Ok(())
-    }
-
-    /// What was submitted to `queue`, of the same context, so far may use the memory until it is complete, even when all buffers
-    /// are gone by then. May wait for that queue.
-    pub(crate) fn release_on(&self, queue: &Queue) -> Result<()> {
-        if !same_queue(queue, self.queue()) {
-            // One queue is enough to remember when ours goes on after the other one.
-            let ordered = queue.barrier(&[]).and_then(|event| self.queue().barrier(&[event]));
-            if ordered.is_err() {
-                return Ok(queue.wait()?);
-            }
-        }
-        self.undone.fetch_or(RELEASED, Ordering::Release);
-        Ok(())
-    }
-
-    /// What may be pending on the queue: of `PUBLISHED`, `INHERITED` and `RELEASED`.
+    /// What may be pending: of `PUBLISHED`, `INHERITED`, `RELEASED` and `SUBMITTED`.
     #[inline]
     pub(super) fn pending(&self) -> u8 {
         self.undone.load(Ordering::Acquire) & !HOOKED
     }
 
-    /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for.
-    #[inline]
-    pub(crate) fn has_no_others(&self) -> bool {
-        (self.pending() == 0 || self.queue().is_surely_idle())
-            && !usm_core::fork::is_forked_child()
-            && match self.ownership() {
-                Ownership::Leased(lease) => lease.has_no_others(),
-                _ => true,
+    /// Does something with the operations under way, under a lock.
+    pub(super) fn with_pending<T>(&self, job: impl FnOnce(&mut PendingList) -> T) -> T {
+        // Before an operation gets its number, so that whoever knows the number sees it.
+        let mark = || self.undone.fetch_or(SUBMITTED, Ordering::AcqRel);
+        let unmark = || self.undone.fetch_and(!SUBMITTED, Ordering::AcqRel);
+        match self.parts() {
+            Parts::Own(own) => {
+                let mut pending = own.pending.lock();
+                mark();
+                let result = job(&mut pending);
+                if pending.is_empty() {
+                    unmark();
+                }
+                result
             }
-    }
-
-    /// Waits for what others may have submitted to the queue. Our own operations are synchronous. An error where a forked
-    /// child does not have the memory.
-    pub(crate) fn wait_for_others(&self) -> Result<()> {
-        self.queue().check_mapped(self.kind)?;
-        if self.pending() != 0 {
-            waits::for_others(self.queue())?;
-            self.undone.fetch_and(!INHERITED, Ordering::Release);
+            Parts::Slot(slab, index) => {
+                let mut pending = slab.pending.lock();
+                mark();
+                let (result, has_some) = pending.with(index, job);
+                if !has_some {
+                    unmark();
+                }
+                result
+            }
         }
-        match self.ownership() {
-            Ownership::Leased(lease) => lease.wait_for_others(),
-            _ => Ok(()),
-        }
-    }
-
-    /// Waits until an operation on a queue can start at once, as a guard of the memory has already done for external work.
-    pub(crate) fn wait_before_submit(&self, queue: &Queue) -> Result<()> {
-        let has_waited = self.pending() != 0 && same_queue(queue, self.queue());
-        if has_waited { Ok(()) } else { waits::before_submit(queue) }
     }
 
     /// The pointer to a byte of the block, or one past its end.
@@ -330,11 +305,31 @@ impl Block {
 
 impl Own {
     /// Waits until nothing uses memory that is about to be freed. Memory that cannot be waited for is never freed.
-    fn settle_or_leak(&mut self) {
-        if drops::wait_twice(&self.queue).is_err() {
-            let nobody = Ownership::Borrowed(Arc::new(()));
-            mem::forget(mem::replace(&mut self.ownership, nobody));
+    fn settle_or_leak(&mut self, pending: u8) {
+        let is_settled = self.pending.get_mut().wait_for_all()
+            && (pending & RELEASED == 0 || drops::wait_twice(&self.queue).is_ok());
+        if !is_settled {
+            self.leak();
         }
+    }
+
+    /// Gives leased memory back, with the queue on which work may be pending.
+    fn end_lease(&mut self, pending: u8) {
+        let submitted = mem::take(self.pending.get_mut());
+        let has_more = !submitted.is_empty() || pending != 0;
+        match submitted.into_order_of(has_more.then_some(&self.queue)) {
+            Ok(queue) => {
+                if let Ownership::Leased(lease) = &mut self.ownership {
+                    lease.end(queue.as_ref());
+                }
+            }
+            Err(()) => self.leak(),
+        }
+    }
+
+    fn leak(&mut self) {
+        let nobody = Ownership::Borrowed(Arc::new(()));
+        mem::forget(mem::replace(&mut self.ownership, nobody));
     }
 }
 
@@ -349,9 +344,9 @@ impl Drop for Block {
         if snapshot::is_recording() {
             snapshot::record(true, own.start.addr().get(), len_bytes, kind, tag);
         }
-        match &mut own.ownership {
-            Ownership::Leased(lease) => lease.end((pending != 0).then_some(&own.queue)),
-            _ if pending & RELEASED != 0 => own.settle_or_leak(),
+        match &own.ownership {
+            Ownership::Leased(_) => own.end_lease(pending),
+            _ if pending & (RELEASED | SUBMITTED) != 0 => own.settle_or_leak(pending),
             _ => {}
         }
     }
@@ -368,10 +363,4 @@ impl fmt::Debug for Block {
             .field("ownership", self.ownership())
             .finish_non_exhaustive()
     }
-}
-
-/// Whether both name one queue. Asks the backend only when they are no clones of each other, as they mostly are.
-pub(crate) fn same_queue(a: &Queue, b: &Queue) -> bool {
-    // Clones share one context field; both being alive, the addresses of two do not coincide.
-    ptr::eq(a.context(), b.context()) || a == b
 }

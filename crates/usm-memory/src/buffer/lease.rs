@@ -63,14 +63,9 @@ impl Lease {
     /// The lease of all slots of pools.
     pub(super) const OF_POOL: Self = Self(None);
 
-    /// Waits for what others may have submitted for the memory below. A pool has done so when it made the slab.
-    pub(super) fn wait_for_others(&self) -> Result<()> {
-        self.0.as_ref().map_or(Ok(()), |memory| memory.0.block().wait_for_others())
-    }
-
-    /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for.
-    pub(super) fn has_no_others(&self) -> bool {
-        self.0.as_ref().is_none_or(|memory| memory.0.block().has_no_others())
+    /// The block that the memory is a part of. A pool's slots do not look below.
+    pub(super) fn below(&self) -> Option<&Block> {
+        self.0.as_ref().map(|memory| &**memory.0.block())
     }
 
     /// Gives the memory back; work may be pending on it on the queue `pending`.

@@ -6,7 +6,9 @@ mod borrow;
 mod hooks;
 mod lease;
 mod live_borrows;
+mod order;
 mod parts;
+mod pending;
 mod slab_facts;
 mod slot;
 mod table;
@@ -15,10 +17,10 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use usm_core::{Allocation, Context, Device, Queue, UsmKind};
+use usm_core::{Allocation, Context, Device, Event, Queue, UsmKind};
 
+pub(crate) use self::block::Block;
 pub use self::block::Ownership;
-pub(crate) use self::block::{Block, same_queue};
 pub(crate) use self::block_ref::BlockRef;
 pub use self::borrow::pointer_info;
 use self::lease::check_context;
@@ -26,6 +28,7 @@ pub(crate) use self::lease::hand_down;
 pub use self::lease::{Lease, ReturnedMemory};
 pub use self::live_borrows::live_borrows;
 use self::parts::Part;
+pub(crate) use self::pending::{next_number, same_queue};
 pub(crate) use self::slab_facts::{FREE_TO_CACHE, Owner, SlotKey};
 pub(crate) use self::slot::FreeSlot;
 pub(crate) use self::table::BlockTable;
@@ -201,12 +204,37 @@ impl UsmBuffer {
     /// Says that external code gets to know the memory and may submit work on it to the queue: from now on every access waits
     /// for the queue first, unless nobody else has that and it is idle. Borrowed memory is like that from the start.
     ///
-    /// Memory that a pool has handed out in the order of its queue is waited for here.
+    /// Operations under way on the memory are waited for here, and earlier ones where a pool has handed the memory out in the order of its
+    /// queue.
     ///
     /// # Errors
-    /// [`Error::Core`] when that wait fails; then nothing is published.
+    /// [`Error::Core`] when that wait fails; then nothing is published. [`Error::Interrupted`].
     pub fn publish(&self) -> Result<()> {
         self.block.publish()
+    }
+
+    /// As [`publish`](Self::publish), for external code whose work is ordered after all that is submitted to the queue of this buffer so
+    /// far. The queue is ordered after the operations under way on the memory, which nobody waits for.
+    ///
+    /// # Errors
+    /// [`Error::Core`] when the queue refuses that. [`Error::Interrupted`] from a wait for operations of another context.
+    pub fn publish_in_order(&self) -> Result<()> {
+        self.block.publish_on(self.queue())
+    }
+
+    /// The operations under way on the memory that were [submitted](crate::submit) through buffers. A program that submits work of its
+    /// own on the memory lets it depend on these.
+    #[must_use]
+    pub fn events(&self) -> Vec<Event> {
+        self.block.events()
+    }
+
+    /// Waits for the operations under way on the memory. Guards, exports and drops do that by themselves.
+    ///
+    /// # Errors
+    /// The first error of the operations, which comes out once; [`Error::Interrupted`].
+    pub fn wait(&self) -> Result<()> {
+        self.block.wait_for_others(&self.block.addresses(), true)
     }
 
     /// Labels the memory, of which this buffer may be a part, in snapshots and timelines. Labels are kept as long as the process

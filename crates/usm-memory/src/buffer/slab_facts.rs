@@ -8,6 +8,7 @@ use usm_core::fork::{ForkMutex, ForkOnce};
 
 use super::FreeSlot;
 use super::hooks::ReleaseHooks;
+use super::pending::PendingOfSlots;
 
 /// A pool, to which slots go back.
 pub(crate) trait Owner: Send + Sync {
@@ -44,6 +45,8 @@ pub(super) struct SlabFacts {
     pub(super) start: NonNull<u8>,
     /// Hooks of slots. Most programs have none.
     pub(super) hooks: ForkMutex<Vec<(u8, ReleaseHooks)>>,
+    /// Operations under way on slots.
+    pub(super) pending: ForkMutex<PendingOfSlots>,
 }
 
 // SAFETY: K2: the address is only handed out; the rest may cross threads.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use usm_core::Queue;
 
-use super::block::{Block, HOOKED, INHERITED, Memory, Parts};
+use super::block::{Block, HOOKED, INHERITED, Memory, Parts, SUBMITTED};
 use super::hooks::ReleaseHooks;
 use super::slab_facts::{FREE_TO_CACHE, SlabFacts, SlotKey};
 use super::{BlockRef, UsmBuffer};
@@ -124,7 +124,18 @@ impl FreeSlot {
             _ => None,
         };
         hooks.iter_mut().for_each(ReleaseHooks::run_before);
-        let pending = (block.pending() != 0).then(|| block.queue().clone());
+        let undone = block.pending();
+        let external = (undone & !SUBMITTED != 0).then(|| block.queue().clone());
+        let pending = match block.parts() {
+            Parts::Slot(slab, index) if undone & SUBMITTED != 0 => {
+                // The lock ends with the statement: what follows may wait.
+                let submitted = slab.pending.lock().take(index);
+                submitted.into_order_of(external.as_ref())
+            }
+            _ => Ok(external),
+        };
+        // A slot that may be in use and cannot be waited for is lost.
+        let Ok(pending) = pending else { return };
         // Before somebody else gets the same address.
         if snapshot::is_recording() {
             let (address, tag) = (block.start().addr().get(), block.slot_tag().0);

@@ -7,6 +7,9 @@ mod table;
 
 use std::ops::Range;
 
+use usm_core::Event;
+
+pub(crate) use self::ours::has_other_copies;
 use self::process::{BORROWS, borrows};
 pub use self::shared::BorrowFunctions;
 use crate::buffer::{Block, BlockRef};
@@ -28,6 +31,47 @@ pub(crate) fn briefly<T>(
     Ok(borrows().during(&addresses(block, range), writes, job)?.flatten())
 }
 
+/// How the holder of a borrow comes after the work on the memory that is under way.
+pub(crate) enum Order<'a> {
+    /// It waits: host code.
+    Waited,
+    /// Its operations depend on the events that are added here.
+    Events(&'a mut Vec<Event>),
+}
+
+/// The borrows of an operation, which may overlap each other.
+#[derive(Debug)]
+pub(crate) struct OperationBorrow {
+    /// Invariant G2: the table holds entries under the first `len` numbers of `few`, or under all of `many`.
+    few: [u64; FEW],
+    many: Vec<u64>,
+    len: usize,
+}
+
+/// Operands that need no memory of the heap.
+const FEW: usize = 4;
+
+impl OperationBorrow {
+    /// Enters the table with so many ranges, of which it is said whether the operation writes them.
+    pub(crate) fn new(ranges: impl ExactSizeIterator<Item = (Range<usize>, bool)> + Clone) -> Result<Self> {
+        let len = ranges.len();
+        let mut new = Self { few: [0; FEW], many: Vec::new(), len: 0 };
+        if len > FEW {
+            new.many.resize(len, 0);
+        }
+        let ids = if len > FEW { &mut new.many[..] } else { &mut new.few[..len] };
+        borrows().acquire_all(ranges, ids)?;
+        new.len = len;
+        Ok(new)
+    }
+}
+
+impl Drop for OperationBorrow {
+    fn drop(&mut self) {
+        BORROWS.release_all(if self.len > FEW { &self.many } else { &self.few[..self.len] });
+    }
+}
+
 /// A borrowed byte range and its entry in the table.
 #[derive(Debug)]
 struct Borrow {
@@ -38,14 +82,24 @@ struct Borrow {
 }
 
 impl Borrow {
-    /// Enters the table, then waits for external work on the memory; leaves the table again when that failed.
-    fn new(block: &BlockRef, range: Range<usize>, writes: bool, after: &[u64]) -> Result<Self> {
+    /// Enters the table, then sees to the order; leaves the table again when that failed.
+    fn new(
+        block: &BlockRef,
+        range: Range<usize>,
+        writes: bool,
+        after: &[u64],
+        order: Order<'_>,
+    ) -> Result<Self> {
         let id = borrows().acquire(addresses(block, &range), writes, after)?;
-        Self { block: block.clone(), range, id }.settled()
+        Self { block: block.clone(), range, id }.settled(writes, order)
     }
 
-    fn settled(self) -> Result<Self> {
-        self.block.wait_for_others()?;
+    fn settled(self, writes: bool, order: Order<'_>) -> Result<Self> {
+        let addresses = addresses(&self.block, &self.range);
+        match order {
+            Order::Waited => self.block.wait_for_others(&addresses, writes)?,
+            Order::Events(events) => self.block.order(&addresses, None, writes, events)?,
+        }
         Ok(self)
     }
 
@@ -69,7 +123,7 @@ impl Drop for Borrow {
 }
 
 /// The addresses of a range of a block.
-fn addresses(block: &Block, range: &Range<usize>) -> Range<usize> {
+pub(crate) fn addresses(block: &Block, range: &Range<usize>) -> Range<usize> {
     let start = block.pointer_at(0).addr().get();
     start + range.start..start + range.end
 }
@@ -79,10 +133,9 @@ fn addresses(block: &Block, range: &Range<usize>) -> Range<usize> {
 pub struct ReadGuard(Borrow);
 
 impl ReadGuard {
-    /// Borrows of the operations `after` which the reading is ordered do not count; none for host code, which is ordered after
-    /// nothing.
-    pub(crate) fn new(block: &BlockRef, range: Range<usize>, after: &[u64]) -> Result<Self> {
-        Borrow::new(block, range, false, after).map(Self)
+    /// For host code, which waits for the work on the memory.
+    pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {
+        Borrow::new(block, range, false, &[], Order::Waited).map(Self)
     }
 
     /// The entry in the table.
@@ -135,8 +188,8 @@ pub struct WriteGuard(Borrow);
 
 impl WriteGuard {
     /// As for reading.
-    pub(crate) fn new(block: &BlockRef, range: Range<usize>, after: &[u64]) -> Result<Self> {
-        Borrow::new(block, range, true, after).map(Self)
+    pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {
+        Borrow::new(block, range, true, &[], Order::Waited).map(Self)
     }
 
     /// The entry in the table.
@@ -189,7 +242,8 @@ impl UsmBuffer {
     /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it; [`Error::Core`] when work of others on
     /// published memory failed.
     pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
-        self.read_range_after(range, &[])
+        let range = self.in_block(range)?;
+        ReadGuard::new(self.block(), range)
     }
 
     /// Borrows a byte range for reading and writing until the guard is dropped.
@@ -198,7 +252,9 @@ impl UsmBuffer {
     /// [`Error::ReadOnly`]; [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody reads or writes a part of it;
     /// [`Error::Core`] when work of others on published memory failed.
     pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
-        self.write_range_after(range, &[])
+        self.check_writable()?;
+        let range = self.in_block(range)?;
+        WriteGuard::new(self.block(), range)
     }
 
     /// Checks that nobody writes a byte range at the moment. Waits for nothing.
@@ -212,17 +268,27 @@ impl UsmBuffer {
         Ok(())
     }
 
-    /// For operations that are ordered `after` those which hold these borrows.
-    pub(crate) fn read_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<ReadGuard> {
+    /// For operations that are ordered `after` those which hold these borrows, and after the `events` that are added.
+    pub(crate) fn read_range_after(
+        &self,
+        range: Range<usize>,
+        after: &[u64],
+        events: &mut Vec<Event>,
+    ) -> Result<ReadGuard> {
         let range = self.in_block(range)?;
-        ReadGuard::new(self.block(), range, after)
+        Borrow::new(self.block(), range, false, after, Order::Events(events)).map(ReadGuard)
     }
 
     /// As for reading.
-    pub(crate) fn write_range_after(&self, range: Range<usize>, after: &[u64]) -> Result<WriteGuard> {
+    pub(crate) fn write_range_after(
+        &self,
+        range: Range<usize>,
+        after: &[u64],
+        events: &mut Vec<Event>,
+    ) -> Result<WriteGuard> {
         self.check_writable()?;
         let range = self.in_block(range)?;
-        WriteGuard::new(self.block(), range, after)
+        Borrow::new(self.block(), range, true, after, Order::Events(events)).map(WriteGuard)
     }
 }
 
@@ -241,10 +307,18 @@ pub(crate) fn write_and_read(
     dst: (&BlockRef, Range<usize>),
     src: (&BlockRef, Range<usize>),
     after: &[u64],
+    order: Order<'_>,
 ) -> Result<(WriteGuard, ReadGuard)> {
     let (written, read) = (addresses(dst.0, &dst.1), addresses(src.0, &src.1));
     let (write_id, read_id) = borrows().acquire_pair(written, read, after)?;
     let writing = Borrow { block: dst.0.clone(), range: dst.1, id: write_id };
     let reading = Borrow { block: src.0.clone(), range: src.1, id: read_id };
-    Ok((WriteGuard(writing.settled()?), ReadGuard(reading.settled()?)))
+    let (first, second) = match order {
+        Order::Waited => (Order::Waited, writing.settled(true, Order::Waited)?),
+        Order::Events(events) => {
+            let writing = writing.settled(true, Order::Events(events))?;
+            (Order::Events(events), writing)
+        }
+    };
+    Ok((WriteGuard(second), ReadGuard(reading.settled(false, first)?)))
 }

@@ -2,12 +2,21 @@
 
 use std::ops::Range;
 use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use usm_core::Error as CoreError;
 
 use super::process::{BORROWS, borrows};
 use super::shared::{BorrowFunctions, ENTERED, OF_SECOND, READING, THEIRS, VERSION, WRITING, theirs};
 use crate::{Error, Result};
+
+/// Whether another copy of this library has used the table of this one.
+static IS_SHARED: AtomicBool = AtomicBool::new(false);
+
+/// Whether other copies of this library in the process borrow memory. They do not know the operations of this one.
+pub(crate) fn has_other_copies() -> bool {
+    IS_SHARED.load(Ordering::Relaxed) || theirs().is_some()
+}
 
 static OURS: BorrowFunctions = BorrowFunctions {
     version: VERSION,
@@ -82,6 +91,7 @@ unsafe extern "C" fn acquire(
     count: usize,
     id: *mut u64,
 ) -> u32 {
+    IS_SHARED.store(true, Ordering::Relaxed);
     // SAFETY: as many numbers as are said.
     let after = unsafe { ids(after, count) };
     match borrows().acquire(start..end, writes != 0, after) {
@@ -104,6 +114,7 @@ unsafe extern "C" fn acquire_pair(
     written_id: *mut u64,
     read_id: *mut u64,
 ) -> u32 {
+    IS_SHARED.store(true, Ordering::Relaxed);
     // SAFETY: as many numbers as are said.
     let after = unsafe { ids(after, count) };
     match borrows().acquire_pair(written_start..written_end, read_start..read_end, after) {

@@ -75,6 +75,29 @@ impl BorrowTable {
         Ok((entries.add(written, true), entries.add(read, false)))
     }
 
+    /// Enters the ranges of one operation, which may overlap each other, as so many numbers; all or none.
+    pub(super) fn acquire_all(
+        &self,
+        ranges: impl Iterator<Item = (Range<usize>, bool)> + Clone,
+        ids: &mut [u64],
+    ) -> Result<()> {
+        let mut entries = match self.ours() {
+            Ok(entries) => entries,
+            Err(theirs) => return enter_all(theirs, ranges, ids),
+        };
+        ranges.clone().try_for_each(|(range, writes)| entries.check(&range, writes, &[]))?;
+        ids.iter_mut().zip(ranges).for_each(|(id, (range, writes))| *id = entries.add(range, writes));
+        Ok(())
+    }
+
+    /// Takes ranges out.
+    pub(super) fn release_all(&self, ids: &[u64]) {
+        match self.ours() {
+            Ok(mut entries) => ids.iter().for_each(|id| entries.remove(*id)),
+            Err(theirs) => ids.iter().for_each(|id| theirs.leave(*id)),
+        }
+    }
+
     /// Takes out of a list of entries those that are gone.
     pub(super) fn retain_held(&self, ids: &mut Vec<u64>) {
         let entries = match self.ours() {
@@ -90,9 +113,7 @@ impl BorrowTable {
             Ok(entries) => entries,
             Err(theirs) => return theirs.leave(id),
         };
-        if let Some(index) = entries.list.iter().position(|entry| entry.id == id) {
-            entries.list.swap_remove(index);
-        }
+        entries.remove(id);
     }
 
     /// Our entries, unless all copies of this library in the process use those of another one.
@@ -141,6 +162,32 @@ impl Entries {
         }
         id
     }
+
+    fn remove(&mut self, id: u64) {
+        // Mostly one of the newest.
+        if let Some(index) = self.list.iter().rposition(|entry| entry.id == id) {
+            self.list.swap_remove(index);
+        }
+    }
+}
+
+/// As [`BorrowTable::acquire_all`], in the table of another copy.
+fn enter_all(
+    theirs: &BorrowFunctions,
+    ranges: impl Iterator<Item = (Range<usize>, bool)>,
+    ids: &mut [u64],
+) -> Result<()> {
+    for (count, (range, writes)) in ranges.take(ids.len()).enumerate() {
+        let entered = theirs.enter(&range, writes, &ids[..count]);
+        match entered {
+            Ok(id) => ids[count] = id,
+            Err(error) => {
+                ids[..count].iter().for_each(|id| theirs.leave(*id));
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

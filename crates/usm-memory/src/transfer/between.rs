@@ -24,7 +24,8 @@ impl UsmBuffer {
     /// As [`copy_from`](Self::copy_from), but returns when the copy is submitted, to be done after the dependencies.
     ///
     /// Across contexts and backends, whose events do not order each other, the calling thread waits for the chunks that are not the
-    /// last, and for dependencies of another context. It waits, too, for what external code may have submitted on published memory.
+    /// last, and for dependencies of another context. The copy comes after the operations under way on both sides, and after what external
+    /// code may have submitted on published memory.
     ///
     /// # Errors
     /// As [`copy_from`](Self::copy_from).
@@ -61,7 +62,7 @@ impl UsmBuffer {
 
     fn copy(&self, src: &Self, placed: Placed) -> Result<()> {
         let shape = placed.shape;
-        let (writing, reading) = self.guards(src, placed, &[])?;
+        let (writing, reading) = self.guards(src, placed, &[], guard::Order::Waited)?;
         let (to, from) = (writing.as_mut_ptr(), reading.as_ptr());
         let order = shape.order(to.addr(), from.addr());
         if self.is_host_reachable() && src.is_host_reachable() && order != Order::ReadAllFirst {
@@ -82,18 +83,25 @@ impl UsmBuffer {
 
     fn copy_async(&self, src: &Self, placed: Placed, after: &[Dependency]) -> Result<Transfer> {
         let shape = placed.shape;
-        let after = Dependency::all(after);
-        let (writing, reading) = self.guards(src, placed, &after.borrows)?;
+        let Dependency { mut events, borrows } = Dependency::all(after);
+        let (writing, reading) = self.guards(src, placed, &borrows, guard::Order::Events(&mut events))?;
+        let after = Dependency { events, borrows };
         let ends = (writing.as_mut_ptr(), reading.as_ptr());
         let flight = Flight::new(after, Some(writing), Some(reading));
         Ok(Transfer::new(self.submit(src, shape, flight, ends)?, ()))
     }
 
     /// Borrows both sides of a copy, which lie within the buffers (S1).
-    fn guards(&self, src: &Self, placed: Placed, after: &[u64]) -> Result<(WriteGuard, ReadGuard)> {
+    fn guards(
+        &self,
+        src: &Self,
+        placed: Placed,
+        after: &[u64],
+        order: guard::Order<'_>,
+    ) -> Result<(WriteGuard, ReadGuard)> {
         self.check_writable()?;
         let (to, from) = (self.in_block(placed.dst)?, src.in_block(placed.src)?);
-        guard::write_and_read((self.block(), to), (src.block(), from), after)
+        guard::write_and_read((self.block(), to), (src.block(), from), after, order)
     }
 
     /// Submits a copy between the starts of the two guards of `flight`.

@@ -32,7 +32,7 @@ impl UsmBuffer {
         self.fill_any_async(pattern, after)
     }
 
-    fn check_pattern(&self, pattern: &[u8]) -> Result<()> {
+    pub(super) fn check_pattern(&self, pattern: &[u8]) -> Result<()> {
         let (pattern_bytes, buffer_bytes) = (pattern.len(), self.len_bytes());
         if !is_queue_pattern(pattern) {
             return Err(CoreError::PatternLength { len_bytes: pattern_bytes }.into());
@@ -67,8 +67,8 @@ impl UsmBuffer {
 
     /// As [`fill_any`](Self::fill_any), by the queue.
     pub(crate) fn fill_any_async(&self, pattern: &[u8], after: &[Dependency]) -> Result<Transfer> {
-        let after = Dependency::all(after);
-        let guard = self.write_range_after(0..self.len_bytes(), &after.borrows)?;
+        let mut after = Dependency::all(after);
+        let guard = self.write_range_after(0..self.len_bytes(), &after.borrows, &mut after.events)?;
         let (start, queue) = (guard.as_mut_ptr(), self.queue());
         let mut flight = Flight::new(after, Some(guard), None);
         if self.len_bytes() == 0 {

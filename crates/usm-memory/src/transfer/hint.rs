@@ -38,8 +38,8 @@ impl UsmBuffer {
         after: &[Dependency],
         submit: impl FnOnce(*const u8, &[Event]) -> Result<Event>,
     ) -> Result<Transfer> {
-        let after = Dependency::all(after);
-        let guard = self.read_range_after(0..self.len_bytes(), &after.borrows)?;
+        let mut after = Dependency::all(after);
+        let guard = self.read_range_after(0..self.len_bytes(), &after.borrows, &mut after.events)?;
         let start = guard.as_ptr();
         let mut flight = Flight::new(after, None, Some(guard));
         if self.len_bytes() > 0 {

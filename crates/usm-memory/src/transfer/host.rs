@@ -97,7 +97,7 @@ impl UsmBuffer {
                 return Ok(());
             }
         }
-        WriteGuard::new(self.block(), range, &[])?.copy_from_host(bytes)
+        WriteGuard::new(self.block(), range)?.copy_from_host(bytes)
     }
 
     /// Fills all of `bytes` from `offset_bytes` on.
@@ -113,7 +113,7 @@ impl UsmBuffer {
                 return Ok(());
             }
         }
-        ReadGuard::new(self.block(), range, &[])?.copy_to_host(bytes)
+        ReadGuard::new(self.block(), range)?.copy_to_host(bytes)
     }
 
     /// The whole content, copied.

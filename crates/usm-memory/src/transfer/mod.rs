@@ -1,7 +1,8 @@
 //! Copies and fills: host and USM, USM and USM, whole ranges and rows with pitches; blocking, and as transfers under way.
 //!
 //! A blocking copy of memory that host code reaches is done by the calling thread, any other by queues. A transfer under way
-//! ([`Transfer`]) is always done by queues.
+//! ([`Transfer`]) is always done by queues. What is submitted (`submit.rs`) holds no borrow until it is complete: the blocks of its operands
+//! remember its event, for which everybody else waits.
 
 mod between;
 mod dependency;
@@ -22,4 +23,4 @@ pub use self::dependency::Dependency;
 pub use self::handle::{Refused, Transfer};
 pub use self::host_memory::{HostMemory, HostMemoryMut};
 pub use self::shape::Copy2d;
-pub use self::submit::{Operand, submit};
+pub use self::submit::{Operand, submit, submit_unseen};

@@ -145,8 +145,8 @@ impl UsmBuffer {
     ) -> Result<Transfer<H>, Refused<H>> {
         under_way(host, |host| {
             let Placed { dst, src, shape } = place(host.len_bytes())?;
-            let after = Dependency::all(after);
-            let guard = self.write_range_after(dst, &after.borrows)?;
+            let mut after = Dependency::all(after);
+            let guard = self.write_range_after(dst, &after.borrows, &mut after.events)?;
             let to = guard.as_mut_ptr();
             let from = host.start().wrapping_add(src.start);
             let flight = Flight::new(after, Some(guard), None);
@@ -166,8 +166,8 @@ impl UsmBuffer {
     ) -> Result<Transfer<H>, Refused<H>> {
         under_way(host, |host| {
             let Placed { dst, src, shape } = place(host.len_bytes())?;
-            let after = Dependency::all(after);
-            let guard = self.read_range_after(src, &after.borrows)?;
+            let mut after = Dependency::all(after);
+            let guard = self.read_range_after(src, &after.borrows, &mut after.events)?;
             let from = guard.as_ptr();
             let to = host.start_mut().wrapping_add(dst.start);
             let flight = Flight::new(after, None, Some(guard));

@@ -13,8 +13,12 @@ use crate::sycl::queue_object;
 
 /// The dictionary of an array: what [`UsmArray::interface_ref`] says.
 ///
-/// The interpreter is kept: where work is pending on memory of a pool, the wait for it gives it up.
+/// The interpreter is kept, except while work on memory that only devices reach is waited for.
 pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDict>> {
+    if !array.is_host_reachable() {
+        // What is under way may need the interpreter to complete.
+        py.detach(|| array.wait()).or_raise()?;
+    }
     let found = array.interface_ref().or_raise()?;
     let dict = entries(py, &found, array.queue())?;
     if let Some(strides) = found.strides {
@@ -26,6 +30,9 @@ pub(crate) fn array<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'p
 
 /// The dictionary of a memory object: one axis of bytes, and no offset.
 pub(crate) fn memory<'py>(py: Python<'py>, buffer: &UsmBuffer) -> PyResult<Bound<'py, PyDict>> {
+    if !buffer.is_host_reachable() {
+        py.detach(|| buffer.wait()).or_raise()?;
+    }
     buffer.publish().or_raise()?;
     let (address, read_only) = (buffer.address(), !buffer.is_writable());
     let shape = &[buffer.len_bytes()];

@@ -524,7 +524,8 @@ impl UsmNdarray {
     /// (2, 1)
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let array = self.array().clone();
-        let (pass, is_near) = (Pass::over(&array), array.is_host_reachable());
+        let is_near = array.is_host_reachable();
+        let pass = Pass::over(&array).unless_submitted(!is_near);
         functions::results::in_pass(py, pass, is_near, move || array.copy())
     }
 

@@ -83,7 +83,9 @@ fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> 
     {
         return target.fill_scalar(*value).or_raise(); // where it is, as arrays are large
     }
-    interrupt::run_at(py, Pass::over(&target), is_near, move || match &value {
+    let is_far = !target.is_host_reachable() && value.array().is_none_or(|from| !from.is_host_reachable());
+    let pass = Pass::over(&target).unless_submitted(is_far);
+    interrupt::run_at(py, pass, is_near, move || match &value {
         Operand::Scalar(value) => target.fill_scalar(*value),
         Operand::Array(source) => target.assign_cast(source, Casting::Unsafe),
     })?

@@ -169,7 +169,7 @@ impl PoolResource {
         drop(reserve);
         wanted.check(&slab)?;
         // Its buffers do not look below.
-        slab.block().wait_for_others()?;
+        slab.wait()?;
         Ok(slab)
     }
 

@@ -133,10 +133,11 @@ unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
         let array = unsafe { argument(py, object) }?;
         let (array, runtime) = (array.get().array(), runtime::get(py)?);
         let tensor = || {
-            if let Some(stream) = current_stream(runtime, array.device())? {
+            let stream = current_stream(runtime, array.device())?;
+            if let Some(stream) = stream {
                 order(array, stream)?;
             }
-            array.borrow_dlpack(runtime).map(Carried)
+            array.borrow_dlpack(runtime, stream.is_some()).map(Carried)
         };
         let tensor = py.detach(tensor).or_raise()?;
         // SAFETY: promise 1.

@@ -30,6 +30,7 @@ pub(in crate::tensor) fn export<'py>(
         copy: copy_mode(copy),
         form: form(max_version)?,
         runtime: runtime::get(py)?,
+        in_queue_order: matches!(consumer, Consumer::Stream(_) | Consumer::Unordered),
     };
     // Only a copy takes long.
     let copies = options.copy == CopyMode::Always || dl_device.is_some() && !array.is_host_accessible();
@@ -89,12 +90,13 @@ pub(super) fn settled(array: &UsmArray, options: &DlpackExport<'_>) -> usm_array
 /// The tensor for a consumer on a stream of CUDA, whose work comes after all that is pending.
 fn ordered(array: &UsmArray, options: &DlpackExport<'_>, stream: usize) -> usm_array::Result<ManagedTensor> {
     order(array, stream)?;
-    array.to_dlpack(options)
+    array.to_dlpack(&DlpackExport { in_queue_order: true, ..*options })
 }
 
 /// Lets later work of a stream of CUDA start after all that is pending on an array.
 pub(super) fn order(array: &UsmArray, stream: usize) -> usm_array::Result<()> {
     array.buffer().check_unwritten(array.byte_range())?;
+    array.buffer().publish_in_order()?;
     // SAFETY: that the stream is live is the protocol: behind the trust boundary of SECURITY.md.
     unsafe { array.queue().order_cuda_stream(stream) }.map_err(usm_array::Error::from)?;
     Ok(())

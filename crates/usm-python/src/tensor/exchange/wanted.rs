@@ -98,7 +98,10 @@ impl<'a, 'py> Wanted<'a, 'py> {
             && array.is_host_reachable()
             && kind.is_none_or(|kind| array.device().host_reachable(kind));
         // Only a copy takes long.
-        let pass = if copy == CopyMode::Never { Pass::NONE } else { Pass::over(array) };
+        let is_far = |kind| !array.device().host_reachable(kind);
+        let is_submitted =
+            queue.is_none() && !array.is_host_reachable() && is_far(kind.unwrap_or(array.kind()));
+        let pass = Pass::over(array).unless_submitted(is_submitted || copy == CopyMode::Never);
         let (array, queue) = (array.clone(), queue.cloned());
         let convert = move || {
             let wanted = Conversion { dtype, kind, queue: queue.as_ref(), order, copy };

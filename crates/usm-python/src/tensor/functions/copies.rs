@@ -44,7 +44,7 @@ pub(crate) fn astype<'py>(
         ));
     }
     let source = array.clone();
-    let cast = results::array(py, array.size_bytes(), move || {
+    let cast = results::array(py, results::copied_bytes([&array]), move || {
         source.converted(&Conversion {
             dtype: Some(dtype),
             queue: Some(&queue),
@@ -75,7 +75,8 @@ pub(crate) fn copy(py: Python<'_>, x: &Bound<'_, PyAny>, order: &str) -> PyResul
     let array = operands::array("x", x)?;
     let order = copy_order(order)?;
     let source = array.clone();
-    results::in_pass(py, Pass::over(&array), array.is_host_reachable(), move || {
+    let is_near = array.is_host_reachable();
+    results::in_pass(py, Pass::over(&array).unless_submitted(!is_near), is_near, move || {
         source.converted(&Conversion { order, copy: CopyMode::Always, ..Conversion::default() })
     })
 }

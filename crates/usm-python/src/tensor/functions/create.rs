@@ -31,7 +31,7 @@ macro_rules! creations {
             let shape = arguments::shape(shape)?;
             let len_of: fn(&[usize]) -> usize = $len;
             let len = len_of(&shape);
-            create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.$name(&shape))
+            fill(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.$name(&shape))
         }
     )*};
 }
@@ -99,7 +99,7 @@ pub(crate) fn full(
             let target = operands::dtype("dtype", dtype)?;
             let value = target.map_or(value, |dtype| as_python_casts(value, dtype));
             let place = (device, sycl_queue, usm_type.unwrap_or("device"));
-            create(py, place, dtype, order, len_of(&shape), move |new| new.full(&shape, value))
+            fill(py, place, dtype, order, len_of(&shape), move |new| new.full(&shape, value))
         }
         Operand::Array(values) => {
             let queue = place::named_queue(py, sycl_queue, device)?;
@@ -144,7 +144,7 @@ pub(crate) fn eye(
     let rows = size("n_rows", n_rows)?;
     let columns = n_cols.map(|columns| size("n_cols", columns)).transpose()?;
     let len = len_of(&[rows, columns.unwrap_or(rows)]);
-    create(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.eye(rows, columns, k.0))
+    fill(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.eye(rows, columns, k.0))
 }
 
 /// `device`, `sycl_queue` and `usm_type`.
@@ -153,10 +153,34 @@ pub(super) type Placement<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a 
 /// An array of about `len` elements to be written, with the arguments that all functions have.
 pub(super) fn create(
     py: Python<'_>,
+    place: Placement<'_, '_>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    len: usize,
+    function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
+) -> PyResult<UsmNdarray> {
+    create_as(py, place, dtype, order, len, false, function)
+}
+
+/// As [`create`], for arrays that a queue fills where only devices reach them.
+fn fill(
+    py: Python<'_>,
+    place: Placement<'_, '_>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    len: usize,
+    function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
+) -> PyResult<UsmNdarray> {
+    create_as(py, place, dtype, order, len, true, function)
+}
+
+fn create_as(
+    py: Python<'_>,
     (device, sycl_queue, usm_type): Placement<'_, '_>,
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
     len: usize,
+    is_fill: bool,
     function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
     let order = arguments::order(order)?;
@@ -166,8 +190,8 @@ pub(super) fn create(
         .map(|dtype| arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device())))
         .transpose()?;
     let pass = Pass { len, bytes: len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes)) };
-    let target = queue.clone();
-    results::in_pass(py, pass, queue.device().host_reachable(kind), move || {
+    let (target, is_near) = (queue.clone(), queue.device().host_reachable(kind));
+    results::in_pass(py, pass.unless_submitted(is_fill && !is_near), is_near, move || {
         function(CreateOptions::new(&target, kind).dtype(dtype).order(order))
     })
 }

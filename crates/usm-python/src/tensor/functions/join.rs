@@ -24,7 +24,7 @@ use crate::objects::UsmNdarray;
 #[pyo3(signature = (arrays, /, *, axis=Some(0)), text_signature = "(arrays, /, *, axis=0)")]
 pub(crate) fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> PyResult<UsmNdarray> {
     let arrays = operands::arrays("arrays", arrays)?;
-    results::array(py, results::work_bytes(&arrays), move || {
+    results::array(py, results::copied_bytes(&arrays), move || {
         UsmArray::concat(&arrays.iter().collect::<Vec<_>>(), axis)
     })
 }
@@ -43,7 +43,7 @@ pub(crate) fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isi
 #[pyo3(signature = (arrays, /, *, axis=0))]
 pub(crate) fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<UsmNdarray> {
     let arrays = operands::arrays("arrays", arrays)?;
-    results::array(py, results::work_bytes(&arrays), move || {
+    results::array(py, results::copied_bytes(&arrays), move || {
         UsmArray::stack(&arrays.iter().collect::<Vec<_>>(), axis)
     })
 }
@@ -121,7 +121,8 @@ pub(crate) fn tile(
     repetitions: &Bound<'_, PyAny>,
 ) -> PyResult<UsmNdarray> {
     let (x, repetitions) = (operands::array("x", x)?, operands::counts("repetitions", repetitions)?);
-    let work = repetitions.iter().fold(x.size_bytes(), |work, &times| work.saturating_mul(times));
+    let work =
+        repetitions.iter().fold(results::copied_bytes([&x]), |work, &times| work.saturating_mul(times));
     results::array(py, work, move || x.tile(&repetitions))
 }
 
@@ -145,5 +146,5 @@ pub(crate) fn roll(
 ) -> PyResult<UsmNdarray> {
     let (x, shifts) = (operands::array("x", x)?, operands::indices("shift", shift)?);
     let axes = operands::axes("axis", axis)?;
-    results::array(py, x.size_bytes(), move || x.roll(&shifts, axes.as_deref()))
+    results::array(py, results::copied_bytes([&x]), move || x.roll(&shifts, axes.as_deref()))
 }

@@ -30,6 +30,12 @@ pub(super) fn work_bytes<'a>(arrays: impl IntoIterator<Item = &'a UsmArray>) -> 
     arrays.into_iter().fold(0, |sum, array| sum.saturating_add(array.size_bytes()))
 }
 
+/// As [`work_bytes`] for copies of the elements: none where queues copy them, and nobody waits for that.
+pub(super) fn copied_bytes<'a>(arrays: impl IntoIterator<Item = &'a UsmArray> + Clone) -> usize {
+    let is_submitted = arrays.clone().into_iter().all(|array| !array.is_host_reachable());
+    if is_submitted { 0 } else { work_bytes(arrays) }
+}
+
 /// As [`array`], in one pass over elements; `is_near` where this thread itself touches all memory.
 pub(in crate::tensor) fn in_pass(
     py: Python<'_>,
@@ -106,6 +112,6 @@ pub(super) fn give<'py>(
             result.dtype()
         ));
     }
-    run(py, result.size_bytes(), move || target.assign(&result))?;
+    run(py, copied_bytes([&target, &result]), move || target.assign(&result))?;
     Ok(out.clone())
 }

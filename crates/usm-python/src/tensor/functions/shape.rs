@@ -40,7 +40,7 @@ pub(crate) fn reshape(
         return Ok(UsmNdarray::from_array(view));
     }
     let x = x.into_array();
-    results::array(py, x.size_bytes(), move || x.reshape(&shape, order, mode))
+    results::array(py, results::copied_bytes([&x]), move || x.reshape(&shape, order, mode))
 }
 
 /// broadcast_to(x, /, shape)

@@ -1,0 +1,265 @@
+//! The order of work on a block: what host code waits for, and what operations of queues depend on.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use usm_core::{Event, Queue};
+
+use super::block::{Block, INHERITED, Ownership, PUBLISHED, RELEASED, SUBMITTED};
+use super::pending::{MANY, Pending, SHARED, is_over_after, same_queue};
+use crate::{Result, waits};
+
+/// Work of which only the queue is known.
+const EXTERNAL: u8 = PUBLISHED | INHERITED | RELEASED;
+
+impl Block {
+    /// The addresses of all of it.
+    pub(crate) fn addresses(&self) -> Range<usize> {
+        let start = self.start().addr().get();
+        start..start + self.len_bytes()
+    }
+
+    /// Whether other blocks may stand for the memory.
+    pub(crate) fn is_published(&self) -> bool {
+        self.pending() & PUBLISHED != 0
+    }
+
+    fn below(&self) -> Option<&Self> {
+        match self.ownership() {
+            Ownership::Leased(lease) => lease.below(),
+            _ => None,
+        }
+    }
+
+    /// Lets external code know the memory, after all work on it. An error where a forked child does not have the memory.
+    pub(crate) fn publish(&self) -> Result<()> {
+        self.queue().check_mapped(self.kind())?;
+        self.wait_for_submitted(&self.addresses(), true)?;
+        if self.pending() & INHERITED != 0 {
+            self.wait_for_external()?;
+        }
+        if let Some(below) = self.below() {
+            below.wait_for_others(&self.addresses(), true)?;
+        }
+        self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);
+        // What was submitted meanwhile is not in the list of shared memory.
+        self.wait_for_submitted(&self.addresses(), true)
+    }
+
+    /// As [`publish`](Self::publish), without a wait: for external code whose work comes after what `queue` does from now on.
+    pub(crate) fn publish_on(&self, queue: &Queue) -> Result<()> {
+        self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);
+        let mut events = Vec::new();
+        self.order(&self.addresses(), Some(queue), true, &mut events)?;
+        waits::across_contexts(queue, &mut events)?;
+        if !events.is_empty() {
+            queue.barrier(&events)?;
+        }
+        Ok(())
+    }
+
+    /// What was submitted to `queue`, of the same context, so far may use the memory until it is complete, even when all buffers
+    /// are gone by then. May wait for that queue.
+    pub(crate) fn release_on(&self, queue: &Queue) -> Result<()> {
+        if !same_queue(queue, self.queue()) {
+            // One queue is enough to remember when ours goes on after the other one.
+            let ordered = queue.barrier(&[]).and_then(|event| self.queue().barrier(&[event]));
+            if ordered.is_err() {
+                return Ok(queue.wait()?);
+            }
+        }
+        self.undone.fetch_or(RELEASED, Ordering::Release);
+        Ok(())
+    }
+
+    /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for. Takes no lock.
+    #[inline]
+    pub(crate) fn has_no_others(&self) -> bool {
+        let pending = self.pending();
+        (pending == 0 || (pending & SUBMITTED == 0 && SHARED.is_empty() && self.queue().is_surely_idle()))
+            && !usm_core::fork::is_forked_child()
+            && self.below().is_none_or(Self::has_no_others)
+    }
+
+    /// Waits for all work on a range of addresses of which host code that `writes` it, or reads it, has to see the end. An error where a
+    /// forked child does not have the memory.
+    #[inline]
+    pub(crate) fn wait_for_others(&self, addresses: &Range<usize>, writes: bool) -> Result<()> {
+        self.queue().check_mapped(self.kind())?;
+        let pending = self.pending();
+        if pending != 0 {
+            self.wait_for_submitted(addresses, writes)?;
+            if pending & EXTERNAL != 0 {
+                self.wait_for_external()?;
+            }
+        }
+        match self.below() {
+            Some(below) => below.wait_for_others(addresses, writes),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for what others may have submitted to the queue, or earlier owners.
+    fn wait_for_external(&self) -> Result<()> {
+        waits::for_others(self.queue())?;
+        self.undone.fetch_and(!INHERITED, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// The operations under way, by number.
+    fn submitted(&self, addresses: &Range<usize>, writes: bool) -> Vec<(u64, Event)> {
+        let (mut found, pending) = (Vec::new(), self.pending());
+        if pending & SUBMITTED != 0 {
+            self.with_pending(|list| list.numbered_events(writes, &mut found));
+        }
+        if pending & PUBLISHED != 0 {
+            SHARED.numbered_events(addresses, writes, &mut found);
+        }
+        found
+    }
+
+    /// Waits for operations that were submitted through buffers. Their errors come out here, once.
+    pub(crate) fn wait_for_submitted(&self, addresses: &Range<usize>, writes: bool) -> Result<()> {
+        let found = self.submitted(addresses, writes);
+        if found.is_empty() {
+            return Ok(());
+        }
+        let (mut result, mut complete) = (Ok(()), Vec::with_capacity(found.len()));
+        for (number, event) in &found {
+            match waits::for_event(event) {
+                Err(error) if !is_over_after(&error, event) => {
+                    result = Err(error);
+                    break;
+                }
+                waited => {
+                    complete.push(*number);
+                    result = result.and(waited);
+                }
+            }
+        }
+        self.forget(&complete);
+        result
+    }
+
+    /// Takes complete operations out of the lists.
+    fn forget(&self, complete: &[u64]) {
+        // Dropped without the lock.
+        let _removed = self.with_pending(|list| list.remove(complete));
+        SHARED.remove(complete);
+    }
+
+    /// The operations under way that were submitted through buffers.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let mut found = self.submitted(&self.addresses(), true);
+        found.retain(|(_, event)| !event.is_complete());
+        let mut events: Vec<_> = found.into_iter().map(|(_, event)| event).collect();
+        events.extend(self.below().map(Self::events).unwrap_or_default());
+        events
+    }
+
+    /// Adds what an operation that uses a range of addresses has to depend on: without a `queue` all of it, else what the order of the queue
+    /// does not say.
+    pub(crate) fn order(
+        &self,
+        addresses: &Range<usize>,
+        queue: Option<&Queue>,
+        writes: bool,
+        after: &mut Vec<Event>,
+    ) -> Result<()> {
+        self.queue().check_mapped(self.kind())?;
+        let pending = self.pending();
+        if pending != 0 {
+            self.order_pending(pending, addresses, queue, writes, after)?;
+        }
+        match self.below() {
+            Some(below) => below.order(addresses, queue, writes, after),
+            None => Ok(()),
+        }
+    }
+
+    fn order_pending(
+        &self,
+        pending: u8,
+        addresses: &Range<usize>,
+        queue: Option<&Queue>,
+        writes: bool,
+        after: &mut Vec<Event>,
+    ) -> Result<()> {
+        if pending & SUBMITTED != 0 {
+            let is_of_parent = self.with_pending(|list| {
+                if !list.is_of_parent() {
+                    list.events_before(queue, writes, after);
+                }
+                list.is_of_parent()
+            });
+            if is_of_parent {
+                // An error, unless they were complete before the fork.
+                self.wait_for_submitted(addresses, true)?;
+            }
+        }
+        if pending & PUBLISHED != 0 {
+            SHARED.events_before(addresses, queue, writes, after);
+        }
+        let own = self.queue();
+        let is_ordered = queue.is_some_and(|queue| queue.properties().in_order && same_queue(queue, own));
+        if pending & EXTERNAL != 0 && !is_ordered && !own.is_surely_idle() {
+            after.push(own.barrier(&[])?);
+        }
+        Ok(())
+    }
+
+    /// Remembers an operation on a range of addresses, which was [ordered](Self::order) after all that were known at the number `seen`.
+    pub(crate) fn record(
+        &self,
+        addresses: &Range<usize>,
+        event: &Event,
+        queue: &Queue,
+        writes: bool,
+        seen: u64,
+    ) {
+        let operation = Pending::new(event, queue, writes, seen);
+        // Dropped without the lock.
+        let (_replaced, len) = self.with_pending(|list| (list.add(operation), list.len()));
+        if writes {
+            // It comes after earlier work, and so does whoever waits for it.
+            self.undone.fetch_and(!INHERITED, Ordering::AcqRel);
+        }
+        if self.pending() & PUBLISHED != 0 {
+            SHARED.add(addresses, Pending::new(event, queue, writes, seen));
+            self.order_external(event, queue);
+        }
+        if len.is_power_of_two() && len >= MANY {
+            self.prune();
+        }
+        if let Some(below) = self.below() {
+            below.record(addresses, event, queue, writes, seen);
+        }
+    }
+
+    /// Lets external code come after an operation: it knows the queue of the memory, and no event.
+    fn order_external(&self, event: &Event, queue: &Queue) {
+        let own = self.queue();
+        let is_ordered = own.properties().in_order && same_queue(own, queue);
+        // All that is submitted to the queue later starts after a barrier.
+        if !is_ordered && own.barrier(std::slice::from_ref(event)).is_err() {
+            // The error of the operation comes out of a wait for the memory.
+            let _ = event.wait();
+        }
+    }
+
+    /// Forgets what is complete: queues out of order do not replace what they read.
+    #[cold]
+    fn prune(&self) {
+        let mut found = Vec::new();
+        self.with_pending(|list| list.numbered_events(true, &mut found));
+        found.retain(|(_, event)| event.is_complete());
+        let complete: Vec<_> = found.iter().map(|(number, _)| *number).collect();
+        self.forget(&complete);
+    }
+
+    /// Waits until an operation on a queue can start at once, as a guard of the memory has already done for external work.
+    pub(crate) fn wait_before_submit(&self, queue: &Queue) -> Result<()> {
+        let has_waited = self.pending() & EXTERNAL != 0 && same_queue(queue, self.queue());
+        if has_waited { Ok(()) } else { waits::before_submit(queue) }
+    }
+}

@@ -1,0 +1,361 @@
+//! Operations that hold no borrow: the order of work on memory, errors, memory that goes, and forks
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+
+use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
+use usm_memory::usm_core::backend::host::HostBackend;
+use usm_memory::usm_core::testing::{DelayedBackend, Method, RecordingBackend, forks};
+use usm_memory::usm_core::{
+    Error as CoreError, Event, HostTask, Queue, QueueProperties, Result as CoreResult, Runtime, TaskMemory,
+    UsmKind,
+};
+use usm_memory::{Error, Operand, UsmBuffer, submit, submit_unseen};
+
+const LEN: usize = 64;
+
+fn whole(buffer: &UsmBuffer, writes: bool) -> Operand<'_> {
+    Operand { buffer, range: 0..buffer.len_bytes(), writes }
+}
+
+/// Submits a task that writes the bytes of one buffer.
+fn task(
+    queue: &Queue,
+    buffer: &UsmBuffer,
+    job: impl FnOnce(*mut u8) -> Result<(), String> + Send + 'static,
+) -> usm_memory::Result<Event> {
+    task_as(queue, buffer, true, job)
+}
+
+fn task_as(
+    queue: &Queue,
+    buffer: &UsmBuffer,
+    writes: bool,
+    job: impl FnOnce(*mut u8) -> Result<(), String> + Send + 'static,
+) -> usm_memory::Result<Event> {
+    let run = |start: &[*mut u8], after: &[Event]| -> CoreResult<Event> {
+        let memory = TaskMemory { start: start[0], len_bytes: buffer.len_bytes() };
+        let task = HostTask::new(move |addresses| job(addresses[0]));
+        // SAFETY: 1. The operand, until the event is complete. 2. The task touches its bytes. 3. It uses no object of the backend.
+        unsafe { queue.host_task(&[memory], task, after) }
+    };
+    // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context.
+    unsafe { submit(queue, &[whole(buffer, writes)], run) }
+}
+
+fn device_buffer(queue: &Queue) -> UsmBuffer {
+    common::direct(queue, UsmKind::Device, LEN)
+}
+
+#[test]
+fn an_error_comes_out_of_the_next_wait_for_the_memory_once() {
+    let queue = common::host_queue();
+    type Wait = fn(&UsmBuffer) -> usm_memory::Result<()>;
+    let waits: [(&str, Wait); 6] = [
+        ("read", |buffer| buffer.to_vec().map(drop)),
+        ("guard", |buffer| buffer.write_range(0..1).map(drop)),
+        ("wait", UsmBuffer::wait),
+        ("publish", UsmBuffer::publish),
+        ("copy", |buffer| device_buffer(buffer.queue()).copy_from(buffer)),
+        ("write", |buffer| buffer.copy_from_host(&[1], 3)),
+    ];
+    for (name, wait) in waits {
+        let buffer = device_buffer(&queue);
+        task(&queue, &buffer, |_| Err("it is Monday".to_owned())).unwrap();
+        let error = wait(&buffer).unwrap_err();
+        assert!(error.to_string().contains("it is Monday"), "{name}: {error}");
+        assert!(buffer.events().is_empty(), "{name}");
+        wait(&buffer).unwrap();
+    }
+    // Nobody is left to be told.
+    let buffer = device_buffer(&queue);
+    task(&queue, &buffer, |_| Err("it is Monday".to_owned())).unwrap();
+    drop(buffer);
+}
+
+#[test]
+fn a_read_waits_for_writes_alone() {
+    let queue = common::host_queue();
+    let other = queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
+    let buffer = device_buffer(&queue);
+    buffer.submit_fill(&[6]).unwrap();
+    let go_on = Arc::new(AtomicBool::new(false));
+    let theirs = Arc::clone(&go_on);
+    let wait = move |_| {
+        while !theirs.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    };
+    task_as(&other, &buffer, false, wait).unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [6; LEN]);
+    let copy = device_buffer(&queue);
+    copy.submit_copy_from(&buffer).unwrap();
+    assert_eq!(copy.to_vec().unwrap(), [6; LEN], "nor does a read by the queue");
+    buffer.submit_fill(&[7]).unwrap();
+    assert!(!buffer.events().is_empty());
+    go_on.store(true, Ordering::Release);
+    assert_eq!(buffer.to_vec().unwrap(), [7; LEN]);
+}
+
+#[test]
+fn borrows_of_others_are_respected_and_none_is_left() {
+    let queue = common::host_queue();
+    let buffer = device_buffer(&queue);
+    let guard = buffer.read_range(0..8).unwrap();
+    let refused = task(&queue, &buffer, |_| Ok(())).unwrap_err();
+    assert!(matches!(refused, Error::BorrowConflict { held: "reading", .. }), "{refused}");
+    drop(guard);
+    let refused = task(&queue, &buffer.read_only(), |_| Ok(())).unwrap_err();
+    assert!(matches!(refused, Error::ReadOnly), "{refused}");
+    // The ranges of one operation may overlap each other, and be many.
+    let all = vec![whole(&buffer, true); 9];
+    let set = |start: &[*mut u8], after: &[Event]| {
+        assert!(start.len() == 9 && start.iter().all(|one| *one == start[0]));
+        // SAFETY: the bytes of the operand.
+        unsafe { queue.memset(start[0], 3, LEN, after) }
+    };
+    // SAFETY: 1. The bytes of the operands. 2. Memory of the queue.
+    unsafe { submit(&queue, &all, set) }.unwrap();
+    assert_eq!(buffer.write_range(0..LEN).map(|guard| guard.len_bytes()).unwrap(), LEN);
+    // SAFETY: nothing is submitted.
+    let refused = unsafe { submit(&queue, &[whole(&buffer, true)], |_, _| Err(CoreError::ZeroSize)) };
+    assert!(matches!(refused, Err(Error::Core(CoreError::ZeroSize))));
+    assert!(buffer.events().is_empty() && buffer.write_range(0..LEN).is_ok());
+    let beyond = Operand { buffer: &buffer, range: 0..LEN + 1, writes: false };
+    // SAFETY: nothing is submitted.
+    let refused = unsafe { submit(&queue, &[beyond], |_, _| Err(CoreError::ZeroSize)) };
+    assert!(matches!(refused, Err(Error::OutOfBounds { .. })));
+}
+
+#[test]
+fn what_an_in_order_queue_orders_needs_no_dependency() {
+    let recording = Arc::new(RecordingBackend::new(Arc::new(HostBackend::new())));
+    let delayed = DelayedBackend::new(recording.clone(), 2).with_max_delay(1 << 40);
+    let runtime = Runtime::with_backend(Arc::new(delayed)).unwrap();
+    let device = runtime.default_device();
+    let context = device.default_context().unwrap();
+    let create = |properties| context.create_queue(&device, properties).unwrap();
+    let [first, second] = [0; 2].map(|_| create(QueueProperties::IN_ORDER));
+    let loose = create(QueueProperties::OUT_OF_ORDER);
+    let (a, b) = (device_buffer(&first), device_buffer(&first));
+    let counted = |queue: &Queue, to: &UsmBuffer, from: &UsmBuffer| {
+        let mut count = 0;
+        let operands = [whole(to, true), whole(from, false)];
+        let copy = |ends: &[*mut u8], after: &[Event]| {
+            count = after.len();
+            // SAFETY: the bytes of the operands, of two allocations.
+            unsafe { queue.memcpy(ends[0], ends[1], LEN, after) }
+        };
+        // SAFETY: 1. The bytes of the operands. 2. Memory of the queue's context.
+        unsafe { submit(queue, &operands, copy) }.unwrap();
+        count
+    };
+    let begin = || [&a, &b].iter().for_each(|buffer| buffer.wait().unwrap());
+    a.submit_fill(&[1]).unwrap();
+    b.submit_fill(&[2]).unwrap();
+    assert_eq!(counted(&first, &a, &b), 0);
+    assert_eq!(counted(&first, &b, &a), 0);
+    assert_eq!(a.events().len() + b.events().len(), 3, "a write and a read of one, a write of the other");
+    // The writes of both sides; the read of `a` comes before the write of `b`, but nobody looks that closely.
+    assert_eq!(counted(&second, &a, &b), 3);
+    begin();
+    a.submit_fill(&[1]).unwrap();
+    assert_eq!(counted(&loose, &b, &a), 1);
+    assert_eq!(counted(&loose, &b, &a), 2, "the write of each; reads do not keep off reads");
+    assert_eq!(counted(&first, &b, &a), 1, "a write stands for all before it");
+    begin();
+    assert_eq!(counted(&second, &b, &a), 0);
+    assert!(recording.count(Method::Barrier) == 0, "events alone order all this");
+}
+
+#[test]
+fn events_do_not_order_work_of_another_context() {
+    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 3).with_max_delay(1 << 40);
+    let delayed = Arc::new(delayed);
+    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
+    let device = runtime.default_device();
+    let ours = runtime.default_queue(&device).unwrap();
+    let theirs = usm_memory::usm_core::Context::new(std::slice::from_ref(&device)).unwrap();
+    let theirs = theirs.create_queue(&device, QueueProperties::IN_ORDER).unwrap();
+    let (device_memory, host) = (device_buffer(&ours), common::direct(&theirs, UsmKind::Host, LEN));
+    let staged = |queue: &Queue, to: &UsmBuffer, from: &UsmBuffer| {
+        let copy = |ends: &[*mut u8], after: &[Event]| {
+            assert!(after.iter().all(|event| event.context() == queue.context()));
+            // SAFETY: the bytes of the operands.
+            unsafe { queue.memcpy(ends[0], ends[1], LEN, after) }
+        };
+        // SAFETY: 1. The bytes of the operands. 2. Host USM of another context is host memory. 3. Nobody looks at it.
+        unsafe { submit_unseen(queue, &[whole(to, true), whole(from, false)], copy) }.unwrap();
+    };
+    host.fill(&[5]).unwrap();
+    staged(&ours, &device_memory, &host);
+    assert_eq!((delayed.pending(), host.events().len()), (1, 1));
+    let other = device_buffer(&theirs);
+    staged(&theirs, &host, &other);
+    assert_eq!(delayed.pending(), 1, "the read of the other context was waited for");
+    drop((host, other));
+    assert_eq!(device_memory.to_vec().unwrap(), [5; LEN]);
+    assert!(delayed.faults().is_empty());
+}
+
+#[test]
+fn leased_memory_and_what_it_is_a_part_of_know_the_same_operations() {
+    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 4).with_max_delay(1 << 40);
+    let delayed = Arc::new(delayed);
+    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let large = common::direct(&queue, UsmKind::Device, 2 * LEN);
+    let (sender, returned) = mpsc::channel();
+    let lease = UsmBuffer::lease(large.sub_buffer(LEN, LEN).unwrap(), &queue, move |memory| {
+        sender.send(memory).unwrap();
+    })
+    .unwrap();
+    lease.submit_fill(&[7]).unwrap();
+    assert_eq!((delayed.pending(), large.events().len()), (1, 1));
+    drop(lease);
+    let (memory, pending) = returned.recv().unwrap().into_parts();
+    assert_eq!((pending, delayed.pending()), (Some(queue.clone()), 1), "no wait");
+    assert_eq!(memory.to_vec().unwrap(), [7; LEN]);
+    large.submit_fill(&[8]).unwrap();
+    assert_eq!(memory.to_vec().unwrap(), [8; LEN]);
+    drop((memory, large));
+    assert!(delayed.faults().is_empty());
+}
+
+#[test]
+fn imports_of_the_same_memory_wait_for_each_other() {
+    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 5).with_max_delay(1 << 40);
+    let delayed = Arc::new(delayed);
+    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
+    let device = runtime.default_device();
+    let context = device.default_context().unwrap();
+    let queues = [0; 3].map(|_| context.create_queue(&device, QueueProperties::IN_ORDER).unwrap());
+    let own = device_buffer(&queues[0]);
+    own.publish().unwrap();
+    let import = |queue: &Queue| {
+        // SAFETY: 1. to 3. The owner is the buffer, whose guards are in one table.
+        unsafe { UsmBuffer::borrow(queue, own.address(), LEN, true, Arc::new(own.clone())) }.unwrap()
+    };
+    let [a, b] = [import(&queues[1]), import(&queues[2])];
+    for round in 0..50 {
+        a.submit_fill(&[round]).unwrap();
+        assert_eq!(own.to_vec().unwrap(), [round; LEN]);
+        b.submit_fill(&[round + 100]).unwrap();
+        assert_eq!(a.to_vec().unwrap(), [round + 100; LEN]);
+        own.submit_fill(&[round]).unwrap();
+        b.submit_fill(&[1]).unwrap();
+        a.submit_fill(&[2]).unwrap();
+        assert_eq!(b.to_vec().unwrap(), [2; LEN]);
+    }
+    a.submit_fill(&[3]).unwrap();
+    drop(a);
+    assert_eq!(own.to_vec().unwrap(), [3; LEN]);
+    drop((own, b));
+    assert!(delayed.faults().is_empty());
+}
+
+#[test]
+fn threads_that_write_parts_of_one_buffer_lose_no_operation() {
+    for seed in 0..10 {
+        let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), seed).with_max_delay(1 << 40);
+        let delayed = Arc::new(delayed);
+        let runtime = Runtime::with_backend(delayed.clone()).unwrap();
+        let device = runtime.default_device();
+        let context = device.default_context().unwrap();
+        let queues = [0; 4].map(|_| context.create_queue(&device, QueueProperties::IN_ORDER).unwrap());
+        let buffer = common::direct(&queues[0], UsmKind::Device, 4 * LEN);
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                let (buffer, queues) = (&buffer, &queues);
+                scope.spawn(move || {
+                    let range = number * LEN..(number + 1) * LEN;
+                    for round in 0..100 {
+                        let queue = &queues[(number + round) % 4];
+                        let part = Operand { buffer, range: range.clone(), writes: true };
+                        let value = (number * 50 + round) as u8;
+                        let set = |start: &[*mut u8], after: &[Event]| {
+                            // SAFETY: the bytes of the operand.
+                            unsafe { queue.memset(start[0], value, LEN, after) }
+                        };
+                        // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context.
+                        unsafe { submit(queue, &[part], set) }.unwrap();
+                        let mut found = [0; LEN];
+                        buffer.copy_to_host(&mut found, range.start).unwrap();
+                        assert_eq!(found, [value; LEN], "seed {seed}, thread {number}, round {round}");
+                    }
+                });
+            }
+        });
+        drop(buffer);
+        assert!(delayed.faults().is_empty());
+    }
+}
+
+#[test]
+fn a_stranger_waits_for_a_slot_and_its_own_queue_does_not() {
+    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 6).with_max_delay(1 << 40);
+    let delayed = Arc::new(delayed);
+    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
+    let device = runtime.default_device();
+    let context = device.default_context().unwrap();
+    let [a, b] = [0; 2].map(|_| context.create_queue(&device, QueueProperties::IN_ORDER).unwrap());
+    let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
+    let allocate = |queue: &Queue| UsmBuffer::allocate_in(&pool, queue, UsmKind::Device, LEN).unwrap();
+    let first = allocate(&a);
+    let address = first.address();
+    first.submit_fill(&[1]).unwrap();
+    drop(first);
+    assert_eq!(delayed.pending(), 1);
+    assert_ne!(allocate(&b).address(), address);
+    // Fill the slabs, so that deferred frees are looked at.
+    let many: Vec<_> = (0..2000).map(|_| allocate(&a)).collect();
+    let again = many.iter().find(|buffer| buffer.address() == address).unwrap();
+    again.submit_fill(&[2]).unwrap();
+    assert!(delayed.pending() >= 2, "{}", delayed.pending());
+    assert_eq!(again.to_vec().unwrap(), [2; LEN]);
+    drop(many);
+    assert_eq!(pool.statistics().used_bytes, 0);
+}
+
+#[test]
+fn a_forked_child_gets_an_error_for_what_its_parent_had_under_way() {
+    let queue = common::host_queue();
+    for pooled in [true, false] {
+        let allocate = || if pooled { buffer_of_pool(&queue) } else { device_buffer(&queue) };
+        let (buffer, complete) = (allocate(), allocate());
+        complete.submit_fill(&[4]).unwrap();
+        complete.events().iter().for_each(|event| event.wait().unwrap());
+        let go_on = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&go_on);
+        let wait = move |_| {
+            while !theirs.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            Ok(())
+        };
+        task(&queue, &buffer, wait).unwrap();
+        let is_forked =
+            |result: usm_memory::Result<()>| matches!(result, Err(Error::Core(CoreError::Forked)));
+        let child = || {
+            // Once, as any error; the memory can be used again.
+            let reads = is_forked(buffer.to_vec().map(drop));
+            let writes =
+                buffer.submit_fill(&[1]).is_ok() && buffer.to_vec().is_ok_and(|found| found == [1; LEN]);
+            let works = complete.to_vec().is_ok_and(|bytes| bytes == [4; LEN]);
+            drop(buffer.clone());
+            reads && writes && works
+        };
+        let done = forks::one(&child);
+        go_on.store(true, Ordering::Release);
+        done.unwrap();
+        buffer.wait().unwrap();
+    }
+}
+
+fn buffer_of_pool(queue: &Queue) -> UsmBuffer {
+    UsmBuffer::allocate(queue, UsmKind::Device, LEN).unwrap()
+}
