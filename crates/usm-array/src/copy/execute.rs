@@ -10,7 +10,6 @@ use super::plan::{CopyPlan, Side};
 use super::submit::submit;
 use super::{host, staged, task};
 use crate::array::UsmArray;
-use crate::device::{Elements, Kernels};
 use crate::dtype::Casting;
 use crate::error::Result;
 use crate::view::zeroed_vec;
@@ -59,12 +58,14 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             // SAFETY: 1. Elements of both sides, after the events. 2. The queue reaches them.
             unsafe { submit(queue, to, from, copy) }
         }
-        Executor::Kernel(queue) => {
-            let (kernels, elements) = (Kernels::global(), Elements::of(cast.src, cast.dst));
-            // SAFETY: 1. Elements of the target, none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
-            // and nobody else uses them until the event is complete.
-            let copy =
-                |dst, src, after: &[_]| unsafe { kernels.copy(queue, &plan, elements, dst, src, after) };
+        Executor::Kernel(queue, launches) => {
+            let copy = |dst: *mut u8, src: *const u8, after: &[_]| {
+                // The launches have the addresses.
+                let _exposed = [dst.expose_provenance(), src.expose_provenance()];
+                // SAFETY: 1. Elements of the target, none of them visited twice, as the choice has seen. 1 and 2: the queue reaches them,
+                // and nobody else uses them until the event is complete.
+                unsafe { launches.submit(queue, after) }
+            };
             // SAFETY: 1. Elements of both sides, after the events. 2. As the choice has seen.
             unsafe { submit(queue, to, from, copy) }
         }

@@ -3,11 +3,12 @@
 use usm_memory::usm_core::{DeviceType, Queue, UsmKind};
 
 use super::cast::Cast;
+use super::kernel::{Elements, Launches, Work};
 use super::place::{Place, addresses, overlap};
 use super::plan::{CopyPlan, Side};
 use super::staged::Staging;
 use crate::array::UsmArray;
-use crate::device::{Elements, Kernels, Work};
+use crate::device::Kernels;
 
 /// Copies of fewer bytes are for no kernel of a CPU: its driver takes 40 to 130 ms to build one, as long as staging hundreds of
 /// megabytes takes.
@@ -26,8 +27,8 @@ pub(super) enum Executor<'a> {
     Overlapping(&'a UsmArray, &'a UsmArray),
     /// Host code in a task of the queue, which reaches both sides.
     Task(&'a Queue),
-    /// A kernel of the queue, which reaches both sides.
-    Kernel(&'a Queue),
+    /// Kernels of the queue, which reaches both sides.
+    Kernel(&'a Queue, Launches),
     /// Pieces of the elements of device memory, which a kernel packs into host USM or takes from there; host code does the rest.
     Packed(&'a Queue, Vec<CopyPlan>, [Staging<'a>; 2]),
     /// Pieces of the bytes that the elements span in device memory, copied to or from host memory by the queue; host code sorts them.
@@ -79,15 +80,15 @@ impl<'a> Executor<'a> {
         if queue.runs_host_tasks() && to.is_for_tasks_of(queue) && from.is_for_tasks_of(queue) {
             return Self::Task(queue);
         }
-        let takes = |elements: Elements, to: usize, from: usize| {
-            Kernels::global().takes(queue, Work::Copy(elements), plan, [to, from])
+        let launches = |elements: Elements, to: usize, from: usize| {
+            Kernels::global().launches(queue, Work::Copy(elements), plan, [to, from]).ok()
         };
         if is_for_kernels(queue, plan, itemsize)
             && to.is_for_kernels_of(queue)
             && from.is_for_kernels_of(queue)
-            && takes(Elements::of(cast.src, cast.dst), to.address(), from.address())
+            && let Some(launches) = launches(Elements::of(cast.src, cast.dst), to.address(), from.address())
         {
-            return Self::Kernel(queue);
+            return Self::Kernel(queue, launches);
         }
         if device_to.is_some() && device_from.is_some() {
             return Self::ThroughHost(plan.clone().pieces_through_host(itemsize));
@@ -101,7 +102,7 @@ impl<'a> Executor<'a> {
         let is_packed = || {
             device.buffer().is_reachable_by(queue)
                 && queue.device().info().supports(UsmKind::Host)
-                && takes(Elements::of_size(itemsize), addresses(device).start, 0)
+                && launches(Elements::of_size(itemsize), addresses(device).start, 0).is_some()
         };
         let packed = packed.filter(|_| is_packed());
         // Before anything is copied: without the memory, another executor does it all.
@@ -116,12 +117,13 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// Whether a kernel sets the elements of an array to one value, by the plan of its layout.
-pub(super) fn is_filled_by_kernel(array: &UsmArray, plan: &CopyPlan, element: &[u8]) -> bool {
+/// The launches that set the elements of an array to one value, by the plan of its layout; `None` where others do that.
+pub(super) fn fill_launches(array: &UsmArray, plan: &CopyPlan, element: &[u8]) -> Option<Launches> {
     let (queue, itemsize) = (array.queue(), array.itemsize_bytes());
-    is_for_kernels(queue, plan, itemsize)
-        && array.buffer().is_reachable_by(queue)
-        && Kernels::global().takes(queue, Work::Fill(element), plan, [addresses(array).start, 0])
+    if !is_for_kernels(queue, plan, itemsize) || !array.buffer().is_reachable_by(queue) {
+        return None;
+    }
+    Kernels::global().launches(queue, Work::Fill(element), plan, [addresses(array).start, 0]).ok()
 }
 
 /// Whether a plan is for kernels of a queue, which may carry it out in any order.

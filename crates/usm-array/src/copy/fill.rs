@@ -4,13 +4,12 @@ use usm_memory::submit;
 use usm_memory::usm_core::Event;
 
 use super::cast::Cast;
-use super::executor::is_filled_by_kernel;
+use super::executor::fill_launches;
 use super::place::small_run;
 use super::plan::CopyPlan;
 use super::submit::operand;
 use super::task;
 use crate::array::UsmArray;
-use crate::device::Kernels;
 use crate::dtype::{Element, MAX_ITEMSIZE_BYTES};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
@@ -91,12 +90,12 @@ impl UsmArray {
                 return Ok(dense.submit_fill(element)?);
             }
             let queue = self.queue();
-            if is_filled_by_kernel(self, &plan, element) {
-                let kernels = Kernels::global();
+            if let Some(launches) = fill_launches(self, &plan, element) {
                 let fill = |start: &[*mut u8], after: &[Event]| {
+                    let _exposed = start[0].expose_provenance();
                     // SAFETY: elements of the array (P1), none of them visited twice, where the queue reaches them, as was just seen; they
                     // are kept and shared with nobody until the event is complete.
-                    unsafe { kernels.fill(queue, &plan, element, start[0], after) }
+                    unsafe { launches.submit(queue, after) }
                 };
                 // SAFETY: 1. Elements of the array, after the events. 2. As was just seen.
                 unsafe { submit(queue, &[operand(self, true)], fill) }?;

@@ -46,4 +46,3 @@ mod task;
 
 pub(crate) use computed::compute;
 pub use converted::{Conversion, CopyMode};
-pub(crate) use plan::{CopyPlan, Loop};

@@ -8,20 +8,14 @@
 //! | `modules.rs` | the compiled modules |
 //! | `cache.rs` | built kernels, kept for each device of each context |
 //! | `launch.rs` | one launch of a kernel over work-groups |
-//! | `linear/` | launches of the kernels whose work-items lie along the target |
-//! | `tile.rs` | launches of the kernels that transpose |
 
 mod cache;
 mod launch;
-mod linear;
 mod modules;
-mod tile;
 
 pub(crate) use cache::{Kernels, Reason};
 pub(crate) use launch::Launch;
-pub(crate) use linear::{Elements, LinearLaunch, Work};
-pub(crate) use modules::tiled;
-pub(crate) use tile::{TILE_LOCAL_BYTES, TileLaunch};
+pub(crate) use modules::{ELEMENTS, FILL_ELEMENTS, FILL_ROWS, Module, ROWS, SELECT, cast, of_size, tiled};
 #[cfg(test)]
 pub(crate) use {
     cache::MAX_DEVICES,

@@ -51,15 +51,15 @@ pub(crate) fn of_size(modules: &'static [Module], item_bytes: usize) -> Option<&
 }
 
 /// `linear.cl`: rows that are dense on both sides.
-pub(super) static ROWS: BySize = by_size!("rows");
+pub(crate) static ROWS: BySize = by_size!("rows");
 /// `linear.cl`: dense rows from anywhere.
-pub(super) static SELECT: BySize = by_size!("select");
+pub(crate) static SELECT: BySize = by_size!("select");
 /// `linear.cl`: one element after the other.
-pub(super) static ELEMENTS: BySize = by_size!("elements");
+pub(crate) static ELEMENTS: BySize = by_size!("elements");
 /// `linear.cl`: fills of dense rows.
-pub(super) static FILL_ROWS: BySize = by_size!("fill_rows");
+pub(crate) static FILL_ROWS: BySize = by_size!("fill_rows");
 /// `linear.cl`: fills of one element after the other.
-pub(super) static FILL_ELEMENTS: BySize = by_size!("fill_elements");
+pub(crate) static FILL_ELEMENTS: BySize = by_size!("fill_elements");
 /// `linear.cl`: casts from elements of 1, 2, 4 and 8 bytes.
 static CAST: [BySize; 4] = [by_size!("cast_1"), by_size!("cast_2"), by_size!("cast_4"), by_size!("cast_8")];
 /// `linear.cl`: casts from elements of 16 bytes to smaller ones.
@@ -67,7 +67,7 @@ static CAST_16: [Module; 4] =
     [module!("cast_16_1"), module!("cast_16_2"), module!("cast_16_4"), module!("cast_16_8")];
 
 /// The module for casts from elements of so many bytes to elements of so many.
-pub(super) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
+pub(crate) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
     let place = |bytes| SIZES.iter().position(|&size| size == bytes);
     match CAST.get(place(from_bytes)?) {
         Some(modules) => modules.get(place(item_bytes)?),

@@ -9,8 +9,9 @@ use usm_memory::usm_core::{Event, Queue, Result as CoreResult};
 
 use super::cast::Cast;
 use super::host::execute_piece;
+use super::kernel::Elements;
 use super::plan::{CopyPlan, Side};
-use crate::device::{Elements, Kernels};
+use crate::device::Kernels;
 use crate::error::Result;
 pub(super) use buffers::Staging;
 

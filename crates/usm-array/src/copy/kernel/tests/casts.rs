@@ -3,12 +3,13 @@
 use usm_core::testing::sycl_queue;
 use usm_memory::usm_core::UsmKind;
 
+use super::super::Elements;
 use super::Numbers;
 use super::reference::{Axis, layouts, upload_to};
 use crate::copy::cast::Cast;
 use crate::copy::host;
 use crate::copy::plan::CopyPlan;
-use crate::device::{Elements, Kernels};
+use crate::device::Kernels;
 use crate::dtype::Dtype;
 use crate::layout::brute_force::campaign;
 

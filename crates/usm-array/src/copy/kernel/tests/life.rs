@@ -3,9 +3,10 @@
 use std::sync::{Arc, Barrier};
 use std::thread;
 
+use super::super::Elements;
 use super::reference::plan;
 use super::{other_context, sycl_queue};
-use crate::device::{Elements, Kernels, MAX_DEVICES, all_modules};
+use crate::device::{Kernels, MAX_DEVICES, all_modules};
 use usm_memory::usm_core::{Error, Event, Queue, Result, Runtime, UsmKind};
 
 /// Copies 100 bytes backwards in shared memory.

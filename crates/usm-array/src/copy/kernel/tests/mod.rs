@@ -6,9 +6,11 @@ mod life;
 mod reference;
 
 use usm_core::testing::sycl_queue;
-use usm_memory::usm_core::{Error, KernelBundle, Queue, QueueProperties, Runtime, UsmKind};
+use usm_memory::usm_core::{Error, Event, KernelBundle, Queue, QueueProperties, Result, Runtime, UsmKind};
 
-use crate::device::{Elements, Kernels, SIZES, all_modules};
+use super::{Elements, Work};
+use crate::copy::plan::CopyPlan;
+use crate::device::{Kernels, SIZES, all_modules};
 use crate::layout::brute_force::campaign;
 use reference::{Axis, Case, Job};
 
@@ -191,6 +193,25 @@ fn every_module_is_spirv() {
         // SAFETY: valid modules, promise 1; the host backend builds none.
         let refused = unsafe { KernelBundle::from_spirv(queue.context(), queue.device(), module.spirv, "") };
         assert!(matches!(refused, Err(Error::NotSupported { .. })), "{refused:?}");
+    }
+}
+
+impl Kernels {
+    /// Sets the elements of a plan.
+    ///
+    /// # Safety
+    /// Those of [`Launches::submit`](super::Launches::submit).
+    unsafe fn fill(
+        &self,
+        queue: &Queue,
+        plan: &CopyPlan,
+        element: &[u8],
+        dst: *mut u8,
+        after: &[Event],
+    ) -> Result<Event> {
+        let launches = self.launches(queue, Work::Fill(element), plan, [dst.expose_provenance(), 0]);
+        // SAFETY: the caller's promises.
+        unsafe { launches.map_err(super::refused(queue))?.submit(queue, after) }
     }
 }
 

@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use usm_memory::usm_core::{Allocation, Queue, UsmKind};
 
+use super::super::Elements;
 use crate::copy::plan::CopyPlan;
-use crate::device::{Elements, Kernels};
+use crate::device::Kernels;
 use crate::layout::brute_force::displacements;
 use crate::layout::{Layout, Order};
 

@@ -96,7 +96,8 @@ fn on_grid(axes: &[GridAxis], mut rest: u64) -> (i64, i64) {
 
 /// The addresses of all pairs that a launch moves, as `kernels/tile.cl` finds them.
 fn moved(launch: &TileLaunch, item: i64) -> Vec<(i64, i64)> {
-    let mut reader = Reader(launch.arguments().iter());
+    let arguments = launch.clone().into_arguments();
+    let mut reader = Reader(arguments.iter());
     let (dst, src) = (reader.pointer(), reader.pointer());
     if launch.kernel.starts_with("split") || launch.kernel.starts_with("join") {
         return moved_records(launch, item, dst, src, reader);

@@ -25,8 +25,8 @@ use std::iter;
 
 use usm_memory::usm_core::KernelArgument;
 
-use super::modules::{self, Module};
-use crate::copy::{CopyPlan, Loop};
+use crate::copy::plan::{CopyPlan, Loop};
+use crate::device::{self as modules, Module};
 use crate::layout::Axes;
 
 pub(crate) use cast::Elements;

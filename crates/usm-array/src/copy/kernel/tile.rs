@@ -23,7 +23,7 @@
 
 use usm_memory::usm_core::KernelArgument;
 
-use crate::copy::{CopyPlan, Loop};
+use crate::copy::plan::{CopyPlan, Loop};
 use crate::layout::Axes;
 
 /// The shape of tiles: elements along `i` and `j`, and work-items. As in `kernels/tile.cl`.
@@ -93,7 +93,7 @@ fn window_shape(item_bytes: usize) -> Option<Shape> {
 /// A launch of one of the kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TileLaunch {
-    /// The name of the kernel, which [`tiled`](super::tiled) knows the modules of.
+    /// The name of the kernel, which [`tiled`](crate::device::tiled) knows the modules of.
     pub(crate) kernel: &'static str,
     numbers: Numbers,
     pub(crate) groups: usize,
@@ -111,8 +111,8 @@ impl TileLaunch {
     }
 
     /// The arguments, in the kernel's order.
-    pub(crate) fn arguments(&self) -> &[KernelArgument] {
-        &self.numbers.arguments
+    pub(crate) fn into_arguments(self) -> Vec<KernelArgument> {
+        self.numbers.arguments
     }
 }
 
