@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::DelayedBackend;
-use usm_memory::usm_core::{Runtime, UsmKind};
+use usm_memory::usm_core::{Event, Runtime, UsmKind};
 use usm_memory::{Error, Operand, submit, wait_for_others_with};
 
 static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -33,8 +33,10 @@ fn a_wait_that_is_broken_off_loses_nothing() {
     let shared = common::direct(&queue, UsmKind::Shared, 8);
     let all = Operand { buffer: &shared, range: 0..8, writes: true };
     IS_INTERRUPTED.store(true, Ordering::Relaxed);
+    // SAFETY: the operand, until the event is complete.
+    let set = |start: &[*mut u8], after: &[Event]| unsafe { queue.memset(start[0], 4, 8, after) };
     // SAFETY: 1. The bytes of the operand. 2. Memory of the queue.
-    let refused = unsafe { submit(&queue, &[all], |start, after| queue.memset(start[0], 4, 8, after)) };
+    let refused = unsafe { submit(&queue, &[all], set) };
     assert!(matches!(refused, Err(Error::Interrupted)));
     assert_eq!(shared.events().len(), 1, "it goes on");
     assert_eq!(shared.read_range(0..8).unwrap().as_slice().unwrap(), [4; 8]);
