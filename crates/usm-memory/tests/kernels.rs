@@ -122,7 +122,7 @@ fn refused_kernels_leave_nothing_borrowed() {
     assert!(matches!(refused, Err(Error::NotReachable { position: 1, .. })), "{refused:?}");
     let refused = kernels.run("add", &[at(&bytes, 3), 1_u8.into()], 1, &[]);
     assert!(matches!(refused, Err(Error::OutOfBounds { .. })), "{refused:?}");
-    let refused = kernels.run("add", &[first.clone()], 2, &[]);
+    let refused = kernels.run("add", std::slice::from_ref(&first), 2, &[]);
     assert!(matches!(refused, Err(Error::Core(CoreError::KernelArguments { .. }))), "{refused:?}");
     let nothing = kernels.run("add", &[first, 1_u8.into()], 0, &[]).unwrap();
     assert!(nothing.is_complete() && nothing.events().is_empty());

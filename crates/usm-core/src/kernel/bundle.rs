@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "cuda")]
 use super::nvrtc::{CudaImage, Nvrtc};
+use super::text::c_string;
 use super::{KernelInfo, spirv};
 use crate::backend::RawKernel;
 use crate::{Context, Device, Error, Result};
@@ -258,10 +259,6 @@ impl KernelBundle {
     pub fn has_kernel(&self, name: &str) -> bool {
         !matches!(self.kernel(name), Err(Error::NoSuchKernel { .. }))
     }
-}
-
-pub(super) fn c_string(what: &'static str, text: &str) -> Result<CString> {
-    CString::new(text).map_err(|error| Error::NulByte { what, position: error.nul_position() })
 }
 
 impl fmt::Debug for KernelBundle {

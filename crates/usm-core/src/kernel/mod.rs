@@ -8,6 +8,7 @@ mod nvrtc;
 mod range;
 mod spirv;
 mod submit;
+mod text;
 
 pub use argument::{ArgumentKind, KernelArgument};
 pub use bundle::{Kernel, KernelBundle, KernelCode};

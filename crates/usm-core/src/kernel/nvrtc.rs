@@ -8,7 +8,7 @@ use std::ptr;
 
 use libloading::Library;
 
-use super::bundle::c_string;
+use super::text::c_string;
 use crate::backend::CudaVersions;
 use crate::fork::ForkOnce;
 use crate::{Device, Error, Result};
@@ -161,8 +161,8 @@ impl Nvrtc {
 
     /// Compiles for a GPU. `options` are those of NVRTC, separated by spaces; without one for the architecture it is that of the GPU.
     ///
-    /// A driver takes no PTX of a newer CUDA version than its own, but machine code of its major version. So machine code is what a newer
-    /// NVRTC gives, unless the options say `--gpu-architecture=compute_..`.
+    /// A driver takes no PTX of a newer CUDA version than its own, but machine code of its major version. So that is what a newer NVRTC gives.
+    /// An architecture in the options decides instead: `compute_90` gives PTX, `sm_90` machine code.
     pub(super) fn compile(&self, device: &Device, source: &str, options: &str) -> Result<CudaImage> {
         let CudaVersions { driver, compute_capability: [major, minor] } = versions(device)?;
         let failed = |log: String| Error::KernelBuild {
@@ -172,9 +172,8 @@ impl Nvrtc {
         };
         let is_newer = self.version > driver;
         let mut all: Vec<_> = options.split_whitespace().map(str::to_owned).collect();
-        let mut for_driver = !is_newer;
-        if let Some(option) = all.iter().find(|option| names_architecture(option)) {
-            for_driver |= option.contains("compute_");
+        let is_for_driver = if let Some(option) = all.iter().find(|option| names_architecture(option)) {
+            option.contains("compute_")
         } else {
             let of_gpu = 10 * major + minor;
             let nearest = self.architectures.iter().copied().filter(|&one| one <= of_gpu).max();
@@ -183,13 +182,14 @@ impl Nvrtc {
             })?;
             let kind = if is_newer { "sm" } else { "compute" };
             all.push(format!("--gpu-architecture={kind}_{nearest}"));
-        }
+            !is_newer
+        };
         let options =
             all.iter().map(|option| c_string("build options", option)).collect::<Result<Vec<_>>>()?;
         let program =
             Compilation::new(&self.functions, &c_string("CUDA C source", source)?).map_err(&failed)?;
         program.run(&options).map_err(&failed)?;
-        if !for_driver {
+        if !is_for_driver {
             return program.cubin().map(CudaImage::Cubin).map_err(&failed);
         }
         let mut text = program.ptx().map_err(&failed)?;
