@@ -28,8 +28,6 @@ def test_names_of_dpctl(dpctl):
         "__pyx_vtable__",
         "__setstate__",
         "addressof_ref",
-        "submit",
-        "submit_async",
         "_submit_keep_args_alive",
     }
     assert set(dir(dpctl.SyclQueue)) - set(dir(usm.SyclQueue)) == absent

@@ -4,6 +4,7 @@ from typing import Any, Literal, assert_type
 
 import usm
 import usm.memory as um
+import usm.program as up
 import usm.tensor as ut
 
 queue = usm.SyclQueue("host:cpu:0", property="in_order")
@@ -22,6 +23,19 @@ event = queue.memset_async(memory, 1)
 assert_type(event, usm.SyclEvent)
 event.wait()
 assert_type(um.memory_stats()["shared"]["owned_bytes"], int)
+
+
+def run(kernel: up.SyclKernel) -> None:
+    local = usm.LocalAccessor("f4", (4, 4))
+    assert_type(queue.submit_async(kernel, [memory, 1, 2.5, local], [16], (4,), [event]), usm.SyclEvent)
+    assert_type(queue.submit(kernel, (memory, usm.WorkGroupMemory(16)), [16]), usm.SyclEvent)
+    assert_type(kernel.num_args, int)
+
+
+try:
+    assert_type(up.create_program_from_source(queue, ""), up.SyclProgram).get_sycl_kernel("k")
+except up.SyclProgramCompilationError:
+    pass  # the host backend has no kernels
 
 a = ut.zeros((2, 3), "i4", usm_type="shared", sycl_queue=queue)
 assert_type(a, ut.usm_ndarray)

@@ -299,12 +299,22 @@ pub enum Error {
         log.as_ref().map_or_else(|| "; the SYCL interface does not tell why".to_owned(), |log| format!(": {log}"))
     )]
     KernelBuild {
-        /// `"SPIR-V"`, `"OpenCL C"` or `"PTX"`.
+        /// `"SPIR-V"`, `"OpenCL C"`, `"PTX"`, `"cubin"` or `"CUDA C"`.
         language: &'static str,
         /// Filter string of the device.
         device: String,
         /// The compiler's messages, where the runtime passes them on.
         log: Option<String>,
+    },
+    /// There is no compiler for CUDA C.
+    #[error(
+        "CUDA C needs NVIDIA's library NVRTC, which was not found: {reason}; `pip install {package}` brings it"
+    )]
+    NoNvrtc {
+        /// The Python package that brings it.
+        package: String,
+        /// What was tried.
+        reason: String,
     },
     /// A bundle has no kernel of that name.
     #[error("the bundle has no kernel named {name:?}")]

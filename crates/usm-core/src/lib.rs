@@ -26,7 +26,7 @@
 //! | `queue::memcpy`, `fill`, `memset`, `wait_and_throw` | [`Queue::memcpy`], [`Queue::fill`], [`Queue::memset`], [`Queue::wait`] |
 //! | `queue::prefetch`, `mem_advise`, `ext_oneapi_submit_barrier` | [`Queue::prefetch`], [`Queue::mem_advise`], [`Queue::barrier`] |
 //! | `exception`, asynchronous errors | [`Error`], [`Error::Asynchronous`] out of the next wait |
-//! | `kernel_bundle`, interoperability with OpenCL | [`KernelBundle`] from SPIR-V, OpenCL C or PTX, [`KernelCode`] |
+//! | `kernel_bundle`, interoperability with OpenCL | [`KernelBundle`] from SPIR-V, OpenCL C, PTX or CUDA C, [`KernelCode`] |
 //! | `kernel`, `info::kernel_device_specific` | [`Kernel`], [`KernelInfo`] |
 //! | `range`, `nd_range` | [`Range`], [`NdRange`]; either: [`ExecutionRange`] |
 //! | `handler::set_arg`, `local_accessor`, `parallel_for` | [`KernelArgument`], [`Queue::submit_kernel`] |
@@ -69,7 +69,8 @@ pub mod testing;
 pub use allocation::Allocation;
 pub use backend::host::HostDevice;
 pub use backend::{
-    AffinityDomain, Aspects, CacheType, ImageLimits, Partition, PeerAccess, PlatformInfo, VectorWidths,
+    AffinityDomain, Aspects, CacheType, CudaVersions, ImageLimits, Partition, PeerAccess, PlatformInfo,
+    VectorWidths,
 };
 pub use backend::{
     BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MemoryFigures, PointerInfo, ProfilingTimes,
@@ -80,6 +81,8 @@ pub use device::Device;
 pub use error::{Error, Result};
 pub use event::Event;
 pub use filter::{Filter, FilterSelector};
+#[cfg(feature = "cuda")]
+pub use kernel::Nvrtc;
 pub use kernel::{
     ArgumentKind, ExecutionRange, Kernel, KernelArgument, KernelBundle, KernelCode, KernelInfo, NdRange,
     Range,

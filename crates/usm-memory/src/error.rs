@@ -70,6 +70,16 @@ pub enum Error {
         /// Kind of the memory.
         kind: UsmKind,
     },
+    /// Memory for a kernel on a device that does not reach it.
+    #[error(
+        "argument {position} is memory of another context or device than {device}, where the kernel runs"
+    )]
+    NotReachable {
+        /// Position of the argument, from 0 on.
+        position: usize,
+        /// Filter string of the device that runs the kernel.
+        device: String,
+    },
     /// Memory to borrow that the runtime does not know.
     #[error("the {end} byte, at {address:#x}, is not USM of the given context")]
     NotUsm {

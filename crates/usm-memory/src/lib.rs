@@ -49,6 +49,7 @@
 //! | `queue::memcpy`, `queue::fill` | [`UsmBuffer::copy_from`], [`UsmBuffer::copy_from_host`], [`UsmBuffer::fill`] |
 //! | the same without `wait`, `handler::depends_on` | [`UsmBuffer::copy_from_async`] and others: a [`Transfer`]; [`Dependency`] |
 //! | kernels on USM | [`submit`] with an [`Operand`] for each range; [`UsmBuffer::events`], [`UsmBuffer::wait`] |
+//! | `handler::parallel_for` on USM | [`submit_kernel`] with [`Argument`]s |
 //! | `queue::ext_oneapi_memcpy2d` | [`UsmBuffer::copy_2d_from`] and others with a [`Copy2d`] |
 //! | `usm_allocator<T>` with a vector, `device_uvector<T>` | [`TypedBuffer`] |
 //! | `device_buffer` | [`UsmBuffer`] |
@@ -80,7 +81,8 @@ pub use plain::Plain;
 pub use resource::MemoryResource;
 pub use snapshot::snapshot;
 pub use transfer::{
-    Copy2d, Dependency, HostMemory, HostMemoryMut, Operand, Refused, Transfer, submit, submit_unseen,
+    Argument, Copy2d, Dependency, HostMemory, HostMemoryMut, Operand, Refused, Transfer, submit,
+    submit_kernel, submit_unseen,
 };
 pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};
 pub use waits::wait_for_others_with;

@@ -252,6 +252,35 @@ impl HostBytes {
     }
 }
 
+/// A number of another library, by the buffer protocol: as NumPy and ctypes have them.
+pub(crate) struct HostNumber {
+    /// The letter of the module `struct`.
+    kind: char,
+    bytes: Vec<u8>,
+}
+
+impl HostNumber {
+    /// `None` for objects that are no number in the byte order of this machine.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> Option<Self> {
+        let buffer = HostBuffer::get("number", object).ok()?;
+        let format = buffer.format();
+        let order = if cfg!(target_endian = "little") { '<' } else { '>' };
+        let letters = format.strip_prefix(['@', '=', '|', order]).unwrap_or(&format);
+        let (mut letters, is_scalar) = (letters.chars(), buffer.shape().is_empty());
+        let (kind, rest) = (letters.next()?, letters.next());
+        let bytes = HostBytes::of("number", buffer).ok()?.bytes().to_vec();
+        (is_scalar && rest.is_none()).then_some(Self { kind, bytes })
+    }
+
+    pub(crate) fn kind(&self) -> char {
+        self.kind
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 fn no_operand(name: &str, object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let allowed = "are USM memory (such as usm.memory._Memory) and objects with the buffer protocol";
     in_place_of::<PyTypeError>(object.py(), |_| wrong_type(name, object, allowed))(error)

@@ -23,6 +23,9 @@ create_exception!(usm, SyclDeviceCreationError, UsmError, "No device is what was
 create_exception!(usm, SyclSubDeviceCreationError, UsmError, "The device cannot be parted like that.");
 create_exception!(usm, SyclContextCreationError, UsmError, "The context cannot be made.");
 create_exception!(usm, SyclQueueCreationError, UsmError, "The queue cannot be made.");
+create_exception!(usm, SyclKernelInvalidRangeError, UsmError, "No kernel runs over such a range.");
+create_exception!(usm, SyclKernelSubmitError, UsmError, "The kernel cannot be run like that.");
+create_exception!(usm.program, SyclProgramCompilationError, UsmError, "The program cannot be built.");
 create_exception!(
     usm.tensor,
     ExecutionPlacementError,
@@ -94,6 +97,14 @@ impl ToPyErr for usm_core::Error {
             }
             E::CannotPartition { .. } => SyclSubDeviceCreationError::new_err(text),
             E::DeviceNotInContext { .. } => SyclContextCreationError::new_err(text),
+            E::KernelRange { .. } => SyclKernelInvalidRangeError::new_err(text),
+            E::KernelMismatch { .. }
+            | E::KernelArguments { .. }
+            | E::ArgumentSize { .. }
+            | E::LocalMemory { .. } => SyclKernelSubmitError::new_err(text),
+            E::KernelBuild { .. } | E::InvalidSpirv { .. } | E::NoNvrtc { .. } => {
+                SyclProgramCompilationError::new_err(text)
+            }
             E::Asynchronous { .. } | E::Backend { .. } | E::Forked | E::ForkedRuntime | E::ProcessEnding => {
                 UsmError::new_err(text)
             }
@@ -109,6 +120,7 @@ impl ToPyErr for usm_memory::Error {
             E::Core(error) => error.to_py_err(),
             E::OutOfMemory { .. } => USMAllocationError::new_err(self.to_string()),
             E::Interrupted => raised(),
+            E::NotReachable { .. } => SyclKernelSubmitError::new_err(self.to_string()),
             E::BorrowConflict { .. } => PyBufferError::new_err(self.to_string()),
             E::NotHostAccessible { .. } => PyTypeError::new_err(DEVICE_HINT),
             E::OutOfHostMemory { .. } => PyMemoryError::new_err(self.to_string()),

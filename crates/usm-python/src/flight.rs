@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{ForkMutex, PerProcess};
-use usm_array::usm_core::{Error as CoreError, Event, Queue};
+use usm_array::usm_core::{Context, Error as CoreError, Event, Queue};
 use usm_array::usm_memory::{Dependency, Error, Result, Transfer};
 
 /// The transfers that were not found complete yet, in the order of their submission.
@@ -99,6 +99,15 @@ pub(crate) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependenc
         let on_queue = flights.iter().rev().filter(|flight| flight.queue == *queue);
         // In an in-order queue the last one comes after all others, and its dependency says so.
         on_queue.take(if all { usize::MAX } else { 1 }).map(|flight| flight.dependency.clone()).collect()
+    })
+}
+
+/// All operations that may be under way in a context.
+pub(crate) fn under_way(py: Python<'_>, context: &Context) -> Vec<Dependency> {
+    py.detach(|| {
+        let flights = FLIGHTS.lock();
+        let in_context = flights.iter().filter(|flight| flight.queue.context() == context);
+        in_context.map(|flight| flight.dependency.clone()).collect()
     })
 }
 

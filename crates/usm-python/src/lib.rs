@@ -48,6 +48,7 @@ mod module;
 mod new_numpy;
 mod number;
 mod objects;
+mod program;
 mod queue;
 mod selection;
 mod sycl;

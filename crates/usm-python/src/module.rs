@@ -30,8 +30,9 @@ pub mod _usm {
     use crate::doctor::doctor;
     #[pymodule_export]
     use crate::errors::{
-        ExecutionPlacementError, SyclContextCreationError, SyclDeviceCreationError, SyclQueueCreationError,
-        SyclSubDeviceCreationError, USMAllocationError, UsmError,
+        ExecutionPlacementError, SyclContextCreationError, SyclDeviceCreationError,
+        SyclKernelInvalidRangeError, SyclKernelSubmitError, SyclProgramCompilationError,
+        SyclQueueCreationError, SyclSubDeviceCreationError, USMAllocationError, UsmError,
     };
     #[pymodule_export]
     use crate::extension::_c_api;
@@ -45,6 +46,11 @@ pub mod _usm {
     };
     #[pymodule_export]
     use crate::objects::{Memory, PyDevice, UsmNdarray};
+    #[pymodule_export]
+    use crate::program::{
+        LocalAccessor, SyclKernel, SyclProgram, WorkGroupMemory, create_program_from_ptx,
+        create_program_from_source, create_program_from_spirv,
+    };
     #[pymodule_export]
     use crate::queue::from_cuda_stream;
     #[pymodule_export]

@@ -9,7 +9,7 @@ use xshell::Cmd;
 use super::demo::EXAMPLE;
 use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
-use crate::python::{HEAVY_PEERS, PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::python::{HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::{Steps, say};
 use crate::wheel;
 
@@ -74,7 +74,8 @@ pub(super) const WHEEL_TESTS: &str = "tests/python";
 const EXTENSION_TESTS: &str = "examples/pyext/tests";
 
 /// The files of [`WHEEL_TESTS`] about CUDA devices.
-const CUDA_TESTS: [&str; 3] = ["test_cuda_interface", "test_cuda_streams", "test_cuda_stress"];
+const CUDA_TESTS: [&str; 4] =
+    ["test_cuda_interface", "test_cuda_program", "test_cuda_streams", "test_cuda_stress"];
 
 /// The file of [`WHEEL_TESTS`] about the comparison on CUDA devices, which needs NumPy.
 const CUDA_COMPARISON: [&str; 1] = ["test_bench_cuda"];
@@ -163,7 +164,7 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
     })?;
     let bare = steps.step("venv without SYCL and NumPy", || {
         let venv = Venv::ensure(project, "venv-bare")?;
-        venv.require(PYTEST)?;
+        venv.require(&[PYTEST, NVRTC].concat())?;
         Ok(venv)
     })?;
     // Tests over all backends have a CUDA device, too.
@@ -196,7 +197,7 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
     })?;
     steps.step("pytest on the stand-in of the CUDA driver", || {
         let pytest = files(project, &bare, &CUDA_TESTS).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
-        elsewhere(project, without_sycl(pytest).env(CUDA, "1"))
+        elsewhere(project, without_sycl(pytest).env(CUDA, "1").env("USM_REQUIRE_NVRTC", "1"))
     })?;
     steps.step("comparison on the stand-in of the CUDA driver", || {
         let pytest =

@@ -15,6 +15,7 @@ mod construct;
 mod exchange;
 mod import;
 mod inspect;
+mod kernel;
 mod operand;
 mod views;
 

@@ -53,6 +53,15 @@ pub struct ImageLimits {
     pub max_3d: [usize; 3],
 }
 
+/// Versions of CUDA, each a number before and one behind the dot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CudaVersions {
+    /// The newest version that the driver supports.
+    pub driver: [u32; 2],
+    /// What the GPU can do: its compute capability.
+    pub compute_capability: [u32; 2],
+}
+
 /// Facts about a device, read once for each [`Device`](crate::Device), on first request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,6 +81,8 @@ pub struct DeviceInfo {
     /// The number of the device in the CUDA driver, which CUDA's libraries use. It differs from `number` where devices of another
     /// backend come first. `None` outside of the CUDA backend.
     pub cuda_ordinal: Option<i32>,
+    /// Versions of CUDA. `None` outside of the CUDA backend.
+    pub cuda_versions: Option<CudaVersions>,
     /// The capabilities of the device.
     pub aspects: Aspects,
     /// Largest single allocation, in bytes.
@@ -129,6 +140,7 @@ impl DeviceInfo {
             device_type,
             number,
             cuda_ordinal: None,
+            cuda_versions: None,
             aspects: Aspects::empty(),
             max_alloc_bytes: 0,
             global_mem_bytes: 0,

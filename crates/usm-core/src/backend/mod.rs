@@ -25,7 +25,7 @@ use std::fmt::Debug;
 use std::ptr::NonNull;
 
 pub use aspects::Aspects;
-pub use device_info::{CacheType, DeviceInfo, ImageLimits, PlatformInfo, VectorWidths};
+pub use device_info::{CacheType, CudaVersions, DeviceInfo, ImageLimits, PlatformInfo, VectorWidths};
 pub use event::{EventStatus, ProfilingTimes};
 pub use external_kind::ExternalKind;
 pub use host_task::{HostTask, TaskMemory};

@@ -4,6 +4,9 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "cuda")]
+use super::nvrtc::{CudaImage, Nvrtc};
+use super::text::c_string;
 use super::{KernelInfo, spirv};
 use crate::backend::RawKernel;
 use crate::{Context, Device, Error, Result};
@@ -27,16 +30,19 @@ pub enum KernelCode<'a> {
     OpenclC(&'a CStr),
     /// PTX, the assembly language of NVIDIA's GPUs.
     Ptx(&'a CStr),
+    /// Machine code of NVIDIA's GPUs.
+    Cubin(&'a [u8]),
 }
 
 impl KernelCode<'_> {
-    /// `"SPIR-V"`, `"OpenCL C"` or `"PTX"`.
+    /// `"SPIR-V"`, `"OpenCL C"`, `"PTX"` or `"cubin"`.
     #[must_use]
     pub const fn language(&self) -> &'static str {
         match self {
             Self::Spirv(_) => "SPIR-V",
             Self::OpenclC(_) => "OpenCL C",
             Self::Ptx(_) => "PTX",
+            Self::Cubin(_) => "cubin",
         }
     }
 
@@ -44,7 +50,7 @@ impl KernelCode<'_> {
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8] {
         match self {
-            Self::Spirv(module) => module,
+            Self::Spirv(module) | Self::Cubin(module) => module,
             Self::OpenclC(source) | Self::Ptx(source) => source.to_bytes(),
         }
     }
@@ -169,6 +175,31 @@ impl KernelBundle {
         Self::build(context, device, KernelCode::Ptx(&text), options)
     }
 
+    /// Compiles CUDA C for a GPU of the context. The call blocks until that is done.
+    ///
+    /// `options` are those of NVRTC, separated by spaces, such as `-std=c++17 -I/usr/local/cuda/include`; empty for none. Names of C++ are
+    /// mangled: declare kernels `extern "C" __global__`. Arguments are those of [`from_ptx`](Self::from_ptx).
+    ///
+    /// # Errors
+    /// - [`Error::NulByte`]: a byte of 0 in `source` or `options`.
+    /// - [`Error::DeviceNotInContext`].
+    /// - [`Error::NotSupported`]: another backend than CUDA.
+    /// - [`Error::KernelBuild`]: it could not be compiled, with the compiler's messages.
+    /// - [`Error::Driver`], [`Error::DeviceLost`]: the driver could not load it.
+    #[cfg(feature = "cuda")]
+    pub fn from_cuda_source(
+        context: &Context,
+        device: &Device,
+        source: &str,
+        options: &str,
+        nvrtc: &Nvrtc,
+    ) -> Result<Self> {
+        match nvrtc.compile(device, source, options)? {
+            CudaImage::Ptx(text) => Self::build(context, device, KernelCode::Ptx(&text), ""),
+            CudaImage::Cubin(image) => Self::build(context, device, KernelCode::Cubin(&image), ""),
+        }
+    }
+
     fn build(context: &Context, device: &Device, code: KernelCode<'_>, options: &str) -> Result<Self> {
         let options = c_string("build options", options)?;
         let backend = context.backend();
@@ -228,10 +259,6 @@ impl KernelBundle {
     pub fn has_kernel(&self, name: &str) -> bool {
         !matches!(self.kernel(name), Err(Error::NoSuchKernel { .. }))
     }
-}
-
-fn c_string(what: &'static str, text: &str) -> Result<CString> {
-    CString::new(text).map_err(|error| Error::NulByte { what, position: error.nul_position() })
 }
 
 impl fmt::Debug for KernelBundle {

@@ -6,7 +6,7 @@ use usm_core::{Event, Queue};
 
 use super::dependency::Dependency;
 use crate::guard::{self, ReadGuard, WriteGuard};
-use crate::{Result, drops};
+use crate::{Result, UsmBuffer, drops};
 
 /// Submitted operations with their USM operands. Dropping waits, and only then lets the borrows and the staging memory go.
 #[derive(Debug)]
@@ -22,12 +22,50 @@ pub(super) struct Flight {
     pub(super) pattern: Vec<u8>,
     writing: Option<WriteGuard>,
     reading: Option<ReadGuard>,
+    /// What a kernel uses.
+    operands: Vec<Operand>,
+}
+
+/// A borrow of a kernel.
+#[derive(Debug)]
+enum Operand {
+    Written(WriteGuard),
+    Read(ReadGuard),
+}
+
+impl Operand {
+    fn id(&self) -> u64 {
+        match self {
+            Self::Written(guard) => guard.id(),
+            Self::Read(guard) => guard.id(),
+        }
+    }
 }
 
 impl Flight {
     /// No operation yet. `after` names all that the guards were allowed to overlap.
     pub(super) fn new(after: Dependency, writing: Option<WriteGuard>, reading: Option<ReadGuard>) -> Self {
-        Self { events: Vec::new(), after, staging: None, pattern: Vec::new(), writing, reading }
+        Self {
+            events: Vec::new(),
+            after,
+            staging: None,
+            pattern: Vec::new(),
+            writing,
+            reading,
+            operands: Vec::new(),
+        }
+    }
+
+    /// Borrows all of a buffer for the operations, which may write it unless it is read-only. It may overlap what was borrowed before.
+    pub(super) fn borrow(&mut self, buffer: &UsmBuffer) -> Result<()> {
+        let mut after = self.after.borrows.clone();
+        after.extend(self.operands.iter().map(Operand::id));
+        let whole = 0..buffer.len_bytes();
+        self.operands.push(match buffer.is_writable() {
+            true => Operand::Written(buffer.write_range_after(whole, &after)?),
+            false => Operand::Read(buffer.read_range_after(whole, &after)?),
+        });
+        Ok(())
     }
 
     /// The events that the first operations must be ordered after.
@@ -75,6 +113,7 @@ impl Flight {
         guard::retain_held(&mut borrows);
         borrows.extend(self.writing.as_ref().map(WriteGuard::id));
         borrows.extend(self.reading.as_ref().map(ReadGuard::id));
+        borrows.extend(self.operands.iter().map(Operand::id));
         Dependency { events: self.last().to_vec(), borrows }
     }
 

@@ -37,19 +37,23 @@ from . import _locate
 # at the first query, and other threads may read the environment from now on.
 _locate.announce_cpu_driver()
 
-from . import memory, tensor
+from . import memory, program, tensor
 from ._usm import (
+    LocalAccessor,
     SyclContext,
     SyclContextCreationError,
     SyclDevice,
     SyclDeviceCreationError,
     SyclEvent,
+    SyclKernelInvalidRangeError,
+    SyclKernelSubmitError,
     SyclPlatform,
     SyclQueue,
     SyclQueueCreationError,
     SyclSubDeviceCreationError,
     USMAllocationError,
     UsmError,
+    WorkGroupMemory,
     backends,
     doctor,
     from_cuda_stream,
@@ -68,11 +72,14 @@ from ._usm import (
 )
 
 __all__ = [
+    "LocalAccessor",
     "SyclContext",
     "SyclContextCreationError",
     "SyclDevice",
     "SyclDeviceCreationError",
     "SyclEvent",
+    "SyclKernelInvalidRangeError",
+    "SyclKernelSubmitError",
     "SyclPlatform",
     "SyclQueue",
     "SyclQueueCreationError",
@@ -80,6 +87,7 @@ __all__ = [
     "SyclTimer",
     "USMAllocationError",
     "UsmError",
+    "WorkGroupMemory",
     "backend_type",
     "backends",
     "device_type",
@@ -99,6 +107,7 @@ __all__ = [
     "live_allocations",
     "lsplatform",
     "memory",
+    "program",
     "select_accelerator_device",
     "select_cpu_device",
     "select_default_device",

@@ -22,6 +22,7 @@ def joint_class(ours: type, theirs: type) -> type:
     def new(cls: Any, start: object, inside: object) -> Any:
         made: Any = theirs.__new__(cls, start)
         made._inside = inside
+        made._kept = {}
         return made
 
     def equal(self: object, other: object) -> bool:
@@ -39,12 +40,40 @@ def joint_class(ours: type, theirs: type) -> type:
     def our_class(self: object) -> type:
         return ours
 
+    def submission(name: str, theirs: type) -> Any:
+        # Kernels of dpctl run on such a queue as they do on one of dpctl.
+        def submit(self: object, kernel: Any, *args: Any, **named: Any) -> Any:
+            from ._usm import SyclKernel
+
+            runs: Any = inside(self) if isinstance(kernel, SyclKernel) else super(joint, self)
+            target = getattr(runs, name)
+            return target(kernel, *args, **named)
+
+        submit.__doc__ = getattr(ours, name).__doc__
+        return submit
+
+    def lasting(name: str) -> Any:
+        # dpctl reads a pointer from the result, lets the result go, and uses the pointer.
+        def get(self: Any) -> object:
+            if name not in self._kept:
+                self._kept[name] = getattr(inside(self), name)()
+            return self._kept[name]
+
+        get.__doc__ = getattr(ours, name).__doc__
+        return get
+
     inside = attrgetter("_inside")
     names = [name for name in dir(ours) if not name.startswith("__")]
-    attributes = {name: property(attrgetter(f"_inside.{name}"), doc=getattr(ours, name).__doc__) for name in names}
+    attributes: dict[str, Any] = {
+        name: property(attrgetter(f"_inside.{name}"), doc=getattr(ours, name).__doc__) for name in names
+    }
+    for name in {"submit", "submit_async"} & attributes.keys():
+        attributes[name] = submission(name, theirs)
+    for name in {"get_sycl_context", "get_sycl_device"} & attributes.keys():
+        attributes[name] = lasting(name)
     special: dict[str, Any] = {
         # No other attribute can be set, as with objects of `ours`.
-        "__slots__": ("_inside",) if theirs.__weakrefoffset__ else ("_inside", "__weakref__"),
+        "__slots__": ("_inside", "_kept") if theirs.__weakrefoffset__ else ("_inside", "_kept", "__weakref__"),
         "__doc__": ours.__doc__,
         "__module__": ours.__module__,
         "__new__": new,
@@ -55,4 +84,5 @@ def joint_class(ours: type, theirs: type) -> type:
         # What `isinstance` asks beside the type, which is a subclass of `theirs`.
         "__class__": property(our_class),
     }
-    return type(ours.__name__, (theirs,), {**attributes, **special})
+    joint: Any = type(ours.__name__, (theirs,), {**attributes, **special})
+    return joint  # type: ignore[no-any-return]

@@ -21,7 +21,7 @@ import _thread
 import os
 import sys
 
-__all__ = ["announce_cpu_driver", "prefixes", "roots"]
+__all__ = ["announce_cpu_driver", "nvrtc_folders", "prefixes", "roots"]
 
 _CPU_DRIVER = "libintelocl.so"
 _ICD_VARIABLE = "OCL_ICD_FILENAMES"
@@ -91,6 +91,19 @@ def roots() -> list[tuple[str, str]]:
     for origin, folder in found:
         first_origin.setdefault(folder, origin)
     return [(origin, folder) for folder, origin in first_origin.items()]
+
+
+def nvrtc_folders() -> list[str]:
+    """Folders of this installation that may hold NVRTC, NVIDIA's compiler for CUDA C, in the order to try them.
+
+    Its packages put it below ``nvidia`` in site-packages, Conda into ``lib`` of the prefix.
+    """
+    parents = [os.path.join(path, "nvidia") for path in dict.fromkeys(sys.path)]
+    below = [
+        os.path.join(parent, name, "lib") for parent in parents if os.path.isdir(parent) for name in os.listdir(parent)
+    ]
+    packages = sorted(folder for folder in below if os.path.basename(os.path.dirname(folder)).startswith("cu"))
+    return [*packages, *(os.path.join(prefix, "lib") for _, prefix in prefixes())]
 
 
 def _folders_of(distribution: str, library: str) -> list[tuple[str, str]]:

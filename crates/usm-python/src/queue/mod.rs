@@ -1,5 +1,6 @@
 //! Methods of `SyclQueue`, which take memory and arrays.
 
+mod kernel;
 mod operations;
 mod stream;
 
@@ -45,7 +46,7 @@ fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> 
 }
 
 #[pymethods]
-#[allow(non_snake_case, reason = "dpctl's name `dEvents`")]
+#[allow(non_snake_case, reason = "dpctl's names `dEvents`, `gS` and `lS`")]
 impl SyclQueue {
     #[new]
     #[allow(clippy::new_ret_no_self, reason = "beside dpctl an object of the joint class")]
@@ -284,6 +285,48 @@ impl SyclQueue {
         dEvents: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SyclEvent> {
         operations::fill(&self.queue, dest, pattern, count, dEvents)
+    }
+
+    /// Run a kernel of usm.program over a range, and wait.
+    ///
+    /// `args` is a list with a value for each parameter: an array or memory (the kernel gets a pointer to the first element, and learns
+    /// neither shape nor strides), a number, or local memory (LocalAccessor, WorkGroupMemory). Numbers of NumPy and ctypes have the width
+    /// of their type; an int of Python is a signed 64-bit integer, a float a double, a bool one byte. `gS` is a list of one to three numbers
+    /// of work-items, the last of which varies fastest; `lS` those of a work-group, by default as the runtime likes them. The kernel starts
+    /// after the events `dEvents`, and after earlier operations on the same memory.
+    ///
+    /// What a kernel does is not checked: it must stay within its arguments, and end.
+    ///
+    /// Raises SyclKernelSubmitError for a wrong number or size of arguments and for memory out of the device's reach,
+    /// SyclKernelInvalidRangeError for a range of other sizes, TypeError for other arguments, BufferError for memory in use by host code.
+    #[pyo3(signature = (kernel, args, gS, lS=None, dEvents=None))]
+    fn submit(
+        &self,
+        kernel: &Bound<'_, PyAny>,
+        args: &Bound<'_, PyAny>,
+        gS: &Bound<'_, PyAny>,
+        lS: Option<&Bound<'_, PyAny>>,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SyclEvent> {
+        let event = kernel::submit(&self.queue, kernel, args, (gS, lS), dEvents)?;
+        event.wait(kernel.py())?;
+        Ok(event)
+    }
+
+    /// As submit, but return when the kernel is submitted.
+    ///
+    /// The operation owns its arguments until it is complete. Kernels take them earlier, and run later; who else uses them gets
+    /// BufferError, except for reading what is read-only.
+    #[pyo3(signature = (kernel, args, gS, lS=None, dEvents=None))]
+    fn submit_async(
+        &self,
+        kernel: &Bound<'_, PyAny>,
+        args: &Bound<'_, PyAny>,
+        gS: &Bound<'_, PyAny>,
+        lS: Option<&Bound<'_, PyAny>>,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SyclEvent> {
+        kernel::submit(&self.queue, kernel, args, (gS, lS), dEvents)
     }
 
     /// Hint that the device will soon use the first `count` bytes of USM memory, and wait; 0 means all.

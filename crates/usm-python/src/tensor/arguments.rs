@@ -65,7 +65,7 @@ pub(super) fn dtype<'d>(
 }
 
 /// A dtype in every form but `None`; Python number types stand for the defaults of their kind, which are asked for only then.
-pub(super) fn explicit_dtype(
+pub(crate) fn explicit_dtype(
     object: &Bound<'_, PyAny>,
     defaults: &dyn Fn() -> DefaultDtypes,
 ) -> PyResult<Dtype> {

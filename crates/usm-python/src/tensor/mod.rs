@@ -32,6 +32,7 @@ mod print;
 mod slice;
 mod transfer;
 
+pub(crate) use arguments::explicit_dtype;
 pub(crate) use dlpack::{dldevice_to_sycl_device, from_dlpack, sycl_device_to_dldevice};
 pub(crate) use dtype::{PyDtype, named as dtype_named};
 pub(crate) use exchange::{asarray, asnumpy, from_numpy, to_numpy};

@@ -36,8 +36,13 @@ impl fmt::Debug for CudaDevice {
 }
 
 impl CudaPlatform {
+    pub(super) fn version(&self) -> [u32; 2] {
+        [self.version / 1000, self.version % 1000 / 10].map(|number| u32::try_from(number).unwrap_or(0))
+    }
+
     pub(super) fn version_text(&self) -> String {
-        format!("{}.{}", self.version / 1000, self.version % 1000 / 10)
+        let [major, minor] = self.version();
+        format!("{major}.{minor}")
     }
 }
 

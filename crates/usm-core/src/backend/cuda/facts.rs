@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use super::NAME;
 use super::device::{CudaDevice, CudaPlatform};
 use super::driver::{Attribute, Code, Driver};
-use crate::backend::{Aspects, CacheType, DeviceInfo, DeviceType, PlatformInfo, VectorWidths};
+use crate::backend::{Aspects, CacheType, CudaVersions, DeviceInfo, DeviceType, PlatformInfo, VectorWidths};
 
 const VENDOR: &str = "NVIDIA Corporation";
 
@@ -24,6 +24,11 @@ pub(super) fn device_info(device: &CudaDevice) -> DeviceInfo {
     let attribute = |attribute| driver.attribute(attribute, device.ordinal);
     let number = |wanted| u32::try_from(attribute(wanted)).unwrap_or(0);
     let size = |wanted| usize::try_from(attribute(wanted)).unwrap_or(0);
+    info.cuda_versions = Some(CudaVersions {
+        driver: device.platform.version(),
+        compute_capability: [Attribute::COMPUTE_CAPABILITY_MAJOR, Attribute::COMPUTE_CAPABILITY_MINOR]
+            .map(number),
+    });
     info.name = name(&driver, device);
     VENDOR.clone_into(&mut info.vendor);
     info.driver_version = format!(

@@ -43,8 +43,10 @@ pub(super) struct CudaBundle {
 impl CudaBundle {
     /// Lets the driver compile the code.
     pub(super) fn build(device: Arc<CudaDevice>, code: KernelCode<'_>, options: &CStr) -> Result<Self> {
-        let KernelCode::Ptx(text) = code else {
-            return unsupported("kernels from SPIR-V or OpenCL C; it takes PTX");
+        let (image, text) = match code {
+            KernelCode::Ptx(text) => (text.as_ptr().cast(), Some(text)),
+            KernelCode::Cubin(image) => (image.as_ptr().cast(), None),
+            _ => return unsupported("kernels from SPIR-V or OpenCL C; it takes PTX"),
         };
         let failed = |log: String| Error::KernelBuild {
             language: code.language(),
@@ -57,16 +59,10 @@ impl CudaBundle {
         values.extend([log.as_mut_ptr().cast(), number(LOG_BYTES)]);
         let current = device.enter()?;
         let (mut module, count) = (Module::NULL, u32::try_from(names.len()).unwrap_or(0));
-        // SAFETY: D1; the pointer is writable; the text ends with a byte of 0; as many values as options, each as the option demands, and
+        // SAFETY: D1; the pointer is writable; the text ends with a byte of 0, and machine code knows its length; as many values as options, each as the option demands, and
         // the log's length is that of its buffer.
         let loaded = unsafe {
-            (current.cuModuleLoadDataEx)(
-                &raw mut module,
-                text.as_ptr().cast(),
-                count,
-                names.as_ptr(),
-                values.as_ptr(),
-            )
+            (current.cuModuleLoadDataEx)(&raw mut module, image, count, names.as_ptr(), values.as_ptr())
         };
         device.platform.entry.wait_at_exit(Loaded::CudaKernels);
         if loaded.is_of_compiler() {
@@ -75,7 +71,7 @@ impl CudaBundle {
             return Err(failed(format!("{name} ({meaning}) {}", log.trim()).trim_end().to_owned()));
         }
         current.check("cuModuleLoadDataEx", loaded)?;
-        let text = current.cuFuncGetParamInfo.is_none().then(|| text.to_owned());
+        let text = text.filter(|_| current.cuFuncGetParamInfo.is_none()).map(CStr::to_owned);
         drop(current);
         Ok(Self { device, module, text, is_used: AtomicBool::new(false) })
     }

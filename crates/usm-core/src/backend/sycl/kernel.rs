@@ -29,7 +29,7 @@ pub(super) unsafe fn create_bundle(
     // SAFETY: the device is live.
     match (code, unsafe { (api.DPCTLDevice_GetBackend)(device) }) {
         // Refused below.
-        (KernelCode::Ptx(_), _)
+        (KernelCode::Ptx(_) | KernelCode::Cubin(_), _)
         | (_, DPCTLSyclBackendType::OPENCL)
         | (KernelCode::Spirv(_), DPCTLSyclBackendType::LEVEL_ZERO) => {}
         (KernelCode::Spirv(_), _) => {
@@ -44,7 +44,7 @@ pub(super) unsafe fn create_bundle(
         return not_supported("building kernels for a device without the aspect online_compiler");
     }
     let bundle = match code {
-        KernelCode::Ptx(_) => return not_supported("kernels from PTX"),
+        KernelCode::Ptx(_) | KernelCode::Cubin(_) => return not_supported("kernels from PTX"),
         KernelCode::Spirv(module) => {
             let start = module.as_ptr().cast();
             // SAFETY: the handles are live and belong together, on a backend that can: for such the call does not throw.

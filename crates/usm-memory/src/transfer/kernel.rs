@@ -1,0 +1,112 @@
+//! Kernels on buffers, as transfers under way.
+
+use usm_core::{ExecutionRange, Kernel, KernelArgument, Queue};
+
+use super::dependency::Dependency;
+use super::flight::Flight;
+use super::handle::Transfer;
+use crate::{Error, Result, UsmBuffer};
+
+/// An argument of a kernel: memory that it uses, or what it gets by value.
+#[derive(Clone, Debug)]
+pub enum Argument {
+    /// A pointer into a buffer. The kernel may use all of the buffer: write it, too, unless it is read-only.
+    Memory {
+        /// The bytes that the kernel uses.
+        buffer: UsmBuffer,
+        /// The byte that the pointer points to, at most the length of the buffer.
+        offset_bytes: usize,
+    },
+    /// A number, local memory, or a pointer to memory that the caller keeps.
+    Value(KernelArgument),
+}
+
+impl<T: Into<KernelArgument>> From<T> for Argument {
+    fn from(value: T) -> Self {
+        Self::Value(value.into())
+    }
+}
+
+/// A pointer to the first byte.
+impl From<&UsmBuffer> for Argument {
+    fn from(buffer: &UsmBuffer) -> Self {
+        Self::Memory { buffer: buffer.clone(), offset_bytes: 0 }
+    }
+}
+
+/// Submits a kernel to a queue, to be run after the dependencies.
+///
+/// The transfer owns its buffers, as every transfer does: they stay alive and borrowed until the kernel is complete, for writing unless they
+/// are read-only. Several arguments may be the same memory.
+///
+/// ```
+/// use usm_memory::usm_core::{Error, KernelBundle, Runtime, UsmKind};
+/// use usm_memory::{UsmBuffer, submit_kernel};
+///
+/// # fn main() -> usm_memory::Result<()> {
+/// let runtime = Runtime::global();
+/// let device = runtime.default_device();
+/// let queue = runtime.default_queue(&device)?;
+/// let source = "kernel void add(global uchar *x, uchar number) { x[get_global_id(0)] += number; }";
+/// let bundle = match KernelBundle::from_opencl_source(queue.context(), &device, source, "") {
+///     // The host backend and CUDA have no compiler for OpenCL C.
+///     Err(Error::NotSupported { .. }) => return Ok(()),
+///     bundle => bundle?,
+/// };
+/// let add = bundle.kernel("add")?;
+/// let bytes = UsmBuffer::allocate(&queue, UsmKind::Device, 4)?;
+/// let upload = bytes.copy_from_vec_async(vec![1, 2, 3, 4], 0, &[])?;
+/// let arguments = [(&bytes).into(), 10_u8.into()];
+/// // SAFETY: 1. The kernel takes a pointer and a `uchar`. 2. It adds to 4 bytes, each by one work-item.
+/// let run = unsafe { submit_kernel(&queue, &add, &arguments, 4, &[upload.dependency()]) }?;
+/// assert!(bytes.to_vec().is_err(), "borrowed while the kernel is under way");
+/// run.wait()?;
+/// drop(upload);
+/// assert_eq!(bytes.to_vec()?, [11, 12, 13, 14]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Safety
+/// 1. Each argument is what the kernel declares at its position, as for [`Queue::submit_kernel`].
+/// 2. The kernel ends, without a race between its work-items. It reads and writes nothing but its buffers, does not write those that are
+///    read-only, and other memory only as that function allows.
+///
+/// # Errors
+/// - [`Error::NotReachable`]: memory that the queue's device does not reach.
+/// - [`Error::OutOfBounds`]: an offset behind the end of its buffer.
+/// - [`Error::BorrowConflict`]: somebody else uses the memory, and no dependency is about that.
+/// - [`Error::Core`]: those of [`Queue::submit_kernel`], and errors of work of others that was waited for.
+///
+/// After an error the kernel was not submitted.
+pub unsafe fn submit_kernel(
+    queue: &Queue,
+    kernel: &Kernel,
+    arguments: &[Argument],
+    range: impl Into<ExecutionRange>,
+    after: &[Dependency],
+) -> Result<Transfer> {
+    let mut flight = Flight::new(Dependency::all(after), None, None);
+    let mut values = Vec::with_capacity(arguments.len());
+    for (position, argument) in arguments.iter().enumerate() {
+        values.push(match argument {
+            Argument::Value(value) => *value,
+            Argument::Memory { buffer, offset_bytes } => {
+                if !buffer.is_reachable_by(queue) {
+                    return Err(Error::NotReachable { position, device: queue.device().filter_string() });
+                }
+                buffer.check_range(*offset_bytes, 0)?;
+                flight.borrow(buffer)?;
+                KernelArgument::pointer(buffer.as_ptr().as_ptr().expose_provenance() + offset_bytes)
+            }
+        });
+    }
+    let range = range.into();
+    // As in SYCL, a kernel without work-items is nothing to do.
+    if matches!(range, ExecutionRange::Range(all) if all.sizes().contains(&0)) {
+        return Ok(Transfer::new(flight, ()));
+    }
+    // SAFETY: 1 and 3: the caller's promises. 2: F1: the flight keeps all buffers until the kernel is complete, and borrows them.
+    flight.add(unsafe { queue.submit_kernel(kernel, &values, range, flight.after()) }?);
+    Ok(Transfer::new(flight, ()))
+}

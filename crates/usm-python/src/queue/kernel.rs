@@ -1,0 +1,68 @@
+//! Kernels on a queue: from Python's arguments to transfers under way.
+
+use pyo3::prelude::*;
+use usm_array::usm_core::{Error as CoreError, ExecutionRange, NdRange, Queue, Range};
+use usm_array::usm_memory::{self, Argument, Error, submit_kernel};
+
+use crate::errors::{OrRaise, SyclKernelSubmitError, ToPyErr, wrong_type};
+use crate::flight::{self, Flight};
+use crate::number::{index_sequence, sequence};
+use crate::program::{SyclKernel, argument, described};
+use crate::sycl::event::{SyclEvent, dependencies};
+
+/// What a kernel runs over: all work-items, and those of a work-group.
+type Sizes<'a, 'py> = (&'a Bound<'py, PyAny>, Option<&'a Bound<'py, PyAny>>);
+
+/// Submits a kernel after the events, after all earlier operations of an in-order queue, and after operations on the same memory.
+pub(super) fn submit(
+    queue: &Queue,
+    kernel: &Bound<'_, PyAny>,
+    args: &Bound<'_, PyAny>,
+    (global, local): Sizes<'_, '_>,
+    events: Option<&Bound<'_, PyAny>>,
+) -> PyResult<SyclEvent> {
+    let py = kernel.py();
+    let Ok(kernel) = kernel.cast::<SyclKernel>() else {
+        return Err(wrong_type("kernel", kernel, "is a SyclKernel of usm.program"));
+    };
+    let arguments = sequence("args", args)?;
+    let arguments = arguments.iter().enumerate().map(|(position, object)| argument(position, object));
+    let arguments: Vec<Argument> = arguments.collect::<PyResult<_>>()?;
+    let range = execution_range(global, local)?;
+    let mut after = dependencies("dEvents", events)?;
+    py.detach(flight::sweep);
+    if queue.properties().in_order {
+        after.extend(flight::earlier(py, queue, false));
+    }
+    let kernel = &kernel.get().kernel;
+    // SAFETY: 1. The number of arguments and the memory are checked, on CUDA sizes of numbers, too. The rest of it, and 2, are up to the
+    // Python program, as SECURITY.md says.
+    let start = |after: &[_]| unsafe { submit_kernel(queue, kernel, &arguments, range, after) };
+    let mut submitted = py.detach(|| start(&after));
+    if let Err(Error::BorrowConflict { .. }) = submitted {
+        after.extend(flight::under_way(py, queue.context()));
+        submitted = py.detach(|| start(&after));
+    }
+    let transfer = submitted.map_err(|error| refused(&error, &arguments))?;
+    Ok(SyclEvent::of_flight(Flight::launch(py, queue, transfer)))
+}
+
+fn execution_range(global: &Bound<'_, PyAny>, local: Option<&Bound<'_, PyAny>>) -> PyResult<ExecutionRange> {
+    let range = |name, sizes| Range::from_slice(&index_sequence::<usize>(name, sizes)?).or_raise();
+    let global = range("gS", global)?;
+    Ok(match local {
+        None => global.into(),
+        Some(local) => NdRange::new(global, range("lS", local)?).into(),
+    })
+}
+
+/// SYCL runtimes refuse without a reason.
+fn refused(error: &usm_memory::Error, arguments: &[Argument]) -> PyErr {
+    match error {
+        Error::Core(CoreError::Backend { .. }) => SyclKernelSubmitError::new_err(format!(
+            "{error} without a reason, usually for a number of another size than the kernel declares; found {}",
+            described(arguments)
+        )),
+        _ => error.to_py_err(),
+    }
+}
