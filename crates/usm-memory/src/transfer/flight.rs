@@ -60,10 +60,10 @@ impl Flight {
     pub(super) fn borrow(&mut self, buffer: &UsmBuffer) -> Result<()> {
         let mut after = self.after.borrows.clone();
         after.extend(self.operands.iter().map(Operand::id));
-        let whole = 0..buffer.len_bytes();
+        let (whole, events) = (0..buffer.len_bytes(), &mut self.after.events);
         self.operands.push(match buffer.is_writable() {
-            true => Operand::Written(buffer.write_range_after(whole, &after)?),
-            false => Operand::Read(buffer.read_range_after(whole, &after)?),
+            true => Operand::Written(buffer.write_range_after(whole, &after, events)?),
+            false => Operand::Read(buffer.read_range_after(whole, &after, events)?),
         });
         Ok(())
     }
