@@ -45,9 +45,9 @@ def joint_class(ours: type, theirs: type) -> type:
         def submit(self: object, kernel: Any, *args: Any, **named: Any) -> Any:
             from ._usm import SyclKernel
 
-            runs: Any = inside(self) if isinstance(kernel, SyclKernel) else super(joint, self)
-            target = getattr(runs, name)
-            return target(kernel, *args, **named)
+            if isinstance(kernel, SyclKernel):
+                return getattr(inside(self), name)(kernel, *args, **named)
+            return getattr(theirs, name)(self, kernel, *args, **named)
 
         submit.__doc__ = getattr(ours, name).__doc__
         return submit
@@ -84,5 +84,4 @@ def joint_class(ours: type, theirs: type) -> type:
         # What `isinstance` asks beside the type, which is a subclass of `theirs`.
         "__class__": property(our_class),
     }
-    joint: Any = type(ours.__name__, (theirs,), {**attributes, **special})
-    return joint  # type: ignore[no-any-return]
+    return type(ours.__name__, (theirs,), {**attributes, **special})
