@@ -1,7 +1,9 @@
 //! Numbers from a start to before a stop, by steps
 
 use super::CreateOptions;
+use super::device;
 use super::generate::{generate_floating, generate_steps};
+use super::linspace::Line;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::{CreateError, Result};
@@ -66,7 +68,9 @@ impl CreateOptions<'_> {
         let array = self.vector(len, dtype)?;
         // All numbers fit the dtype, so their lowest bytes are right whatever the sums above them are.
         let (start, step) = (start as u64, step as u64);
-        generate_steps(&array, start, step)?;
+        if !device::integers(&array, start, step, 0, 1)? {
+            generate_steps(&array, start, step)?;
+        }
         Ok(array)
     }
 
@@ -80,8 +84,10 @@ impl CreateOptions<'_> {
         };
         let array = self.vector(len, dtype)?;
         let step = if step.is_finite() { step } else { 0.0 }; // then there is one number at most
-        let value = move |i: f64| start + i * step;
-        generate_floating(&array, value, |_| 0.0)?;
+        let (re, im) = (Line::by_steps(start, step), Line::by_steps(0.0, 0.0));
+        if !device::points(&array, re, im)? {
+            generate_floating(&array, move |i| start + i * step, |_| 0.0)?;
+        }
         Ok(array)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::CreateOptions;
 use super::arange::real;
+use super::device;
 use super::generate::{generate_floating, generate_integers};
 use crate::array::UsmArray;
 use crate::dtype::WeakScalar;
@@ -43,7 +44,9 @@ impl CreateOptions<'_> {
             let re = Line::new(start.re, stop.re, steps, has_end);
             let im = Line::new(start.im, stop.im, steps, has_end);
             let array = self.vector(num, dtype)?;
-            generate_floating(&array, move |i| re.at(i), move |i| im.at(i))?;
+            if !device::points(&array, re, im)? {
+                generate_floating(&array, move |i| re.at(i), move |i| im.at(i))?;
+            }
             return Ok(array);
         }
         let (first, whole_first) = real("start", start)?;
@@ -51,14 +54,19 @@ impl CreateOptions<'_> {
         let line = Line::new(first, last, steps, has_end);
         if dtype.kind() == 'f' {
             let array = self.vector(num, dtype)?;
-            generate_floating(&array, move |i| line.at(i), |_| 0.0)?;
+            if !device::points(&array, line, line)? {
+                generate_floating(&array, move |i| line.at(i), |_| 0.0)?;
+            }
             return Ok(array);
         }
         if let Some((first, last)) = whole_first.zip(whole_last) {
             start.to_bytes(dtype)?;
             stop.to_bytes(dtype)?;
             let array = self.vector(num, dtype)?;
-            generate_integers(&array, exact(first, last, steps))?;
+            let (quotient, remainder) = divided(first, last, steps);
+            if !device::integers(&array, first as u64, quotient, remainder, steps.max(1) as u64)? {
+                generate_integers(&array, exact(first, last, steps))?;
+            }
             return Ok(array);
         }
         for (end, found) in [(first, start), (last, stop)] {
@@ -68,6 +76,9 @@ impl CreateOptions<'_> {
         }
         let array = self.vector(num, dtype)?;
         // Between the ends, which are small enough.
+        if device::points(&array, line, line)? {
+            return Ok(array);
+        }
         generate_integers(&array, |i| floor(line.at(i as f64)).unwrap_or_default() as u64)?;
         Ok(array)
     }
@@ -75,18 +86,23 @@ impl CreateOptions<'_> {
 
 /// The points of a line.
 #[derive(Clone, Copy)]
-struct Line {
-    start: f64,
-    stop: f64,
+pub(super) struct Line {
+    pub(super) start: f64,
+    pub(super) stop: f64,
     /// Number of steps from the start to the stop
-    steps: f64,
+    pub(super) steps: f64,
     /// Distance of two points; `None` if their distance has no `f64`, or is too small for it
-    step: Option<f64>,
+    pub(super) step: Option<f64>,
     /// Number of the point that is the stop, whatever the step makes of it; none is NaN
-    end: f64,
+    pub(super) end: f64,
 }
 
 impl Line {
+    /// The points `start + i * step`.
+    pub(super) const fn by_steps(start: f64, step: f64) -> Self {
+        Self { start, stop: start, steps: 1.0, step: Some(step), end: f64::NAN }
+    }
+
     fn new(start: f64, stop: f64, steps: usize, has_end: bool) -> Self {
         let step = (stop - start) / steps.max(1) as f64;
         let step = (step.is_finite() && (step != 0.0 || stop == start)).then_some(step);
@@ -116,12 +132,17 @@ impl Line {
     }
 }
 
-/// The largest integers that are not above the points of a line, one after the other: `start + floor(i * (stop - start) / steps)`.
-fn exact(start: i128, stop: i128, steps: usize) -> impl FnMut(usize) -> u64 {
+/// The distance of the ends, divided by the steps and rounded down, and what is left over.
+fn divided(start: i128, stop: i128, steps: usize) -> (u64, u64) {
     let steps = steps.max(1) as i128;
     let distance = stop - start; // both are elements of at most 64 bits
-    let (quotient, remainder) = (distance.div_euclid(steps) as u64, distance.rem_euclid(steps) as u64);
-    let steps = steps as u64;
+    (distance.div_euclid(steps) as u64, distance.rem_euclid(steps) as u64)
+}
+
+/// The largest integers that are not above the points of a line, one after the other: `start + floor(i * (stop - start) / steps)`.
+fn exact(start: i128, stop: i128, steps: usize) -> impl FnMut(usize) -> u64 {
+    let (quotient, remainder) = divided(start, stop, steps);
+    let steps = steps.max(1) as u64;
     let (mut next, mut above) = (start as u64, 0);
     move |_| {
         let value = next;

@@ -12,12 +12,15 @@
 //! | `numbers.rs` | numbers whose types are known at run time only |
 //! | `arange.rs` | numbers from a start to before a stop, by steps |
 //! | `linspace.rs` | evenly spaced numbers between two ends |
+//! | `device.rs` | new elements by kernels |
 //! | `eye.rs` | ones on a diagonal |
 //! | `triangle.rs` | the lower or upper triangles of matrices |
 //! | `meshgrid.rs` | coordinates of the points of a grid |
+//! | `device.rs` | new elements by kernels |
 //! | `generate.rs` | elements computed by their number, for any kind of memory |
 
 mod arange;
+mod device;
 mod eye;
 mod generate;
 mod like;

@@ -1,7 +1,8 @@
 //! The lower or upper triangles of matrices
 //!
-//! Elements pass through the host in pieces, where those outside the triangle become zero.
+//! Where there are no kernels for it, elements pass through the host in pieces, where those outside the triangle become zero.
 
+use super::device;
 use crate::array::UsmArray;
 use crate::error::Result;
 use crate::layout::{LayoutError, SliceItem, blocks};
@@ -44,6 +45,9 @@ impl UsmArray {
             return Err(LayoutError::TooFewAxes { ndim: self.ndim(), needed: 2 }.into());
         };
         let result = Self::empty(self.queue(), self.kind(), self.shape(), self.dtype())?;
+        if device::triangle(&result, self, k, lower)? {
+            return Ok(result);
+        }
         let itemsize = self.itemsize_bytes();
         let piece_bytes = if self.is_host_reachable() { HOST_PIECE_BYTES } else { DEVICE_PIECE_BYTES };
         let mut bytes = zeroed_vec::<u8>(piece_bytes.min(self.size_bytes()))?;

@@ -8,14 +8,23 @@
 //! | `modules.rs` | the compiled modules |
 //! | `cache.rs` | built kernels, kept for each device of each context |
 //! | `launch.rs` | one launch of a kernel over work-groups |
+//! | `loops.rs` | loops over elements as kernels take them |
+//! | `task.rs` | one kernel over arrays |
 
 mod cache;
 mod launch;
+mod loops;
 mod modules;
+mod task;
 
 pub(crate) use cache::{Kernels, Reason};
 pub(crate) use launch::Launch;
-pub(crate) use modules::{ELEMENTS, FILL_ELEMENTS, FILL_ROWS, Module, ROWS, SELECT, cast, of_size, tiled};
+pub(crate) use loops::{Loop, Loops};
+pub(crate) use modules::{
+    CREATE, ELEMENTS, FILL_ELEMENTS, FILL_ROWS, GATHER, INDEX, MASK, Module, REDUCE, RELATE, ROWS, SELECT,
+    cast, of_size, tiled,
+};
+pub(crate) use task::{Answer, Task, code, is_for_kernels, is_operand};
 #[cfg(test)]
 pub(crate) use {
     cache::MAX_DEVICES,

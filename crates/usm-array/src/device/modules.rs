@@ -101,9 +101,23 @@ pub(crate) fn tiled(kernel: &str, item_bytes: usize) -> Option<&'static Module> 
     TILED.iter().find(|module| size(module) == Some(item_bytes))
 }
 
+/// `gather.cl`: elements picked by integers.
+pub(crate) static GATHER: BySize = by_size!("gather");
+/// `index.cl`: places that index arrays name.
+pub(crate) static INDEX: Module = module!("index");
+/// `mask.cl`: what masks select.
+pub(crate) static MASK: Module = module!("mask");
+/// `relate.cl`: comparisons, logic, classes of numbers.
+pub(crate) static RELATE: Module = module!("relate");
+/// `reduce.cl`: many elements to one.
+pub(crate) static REDUCE: Module = module!("reduce");
+/// `create.cl`: numbers and triangles.
+pub(crate) static CREATE: Module = module!("create");
+
 /// All modules.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static Module> {
-    let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS];
-    by_size.into_iter().chain(&CAST).flatten().chain(&CAST_16).chain(&TILED)
+    let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS, &GATHER];
+    let single = [&CREATE, &INDEX, &MASK, &REDUCE, &RELATE];
+    by_size.into_iter().chain(&CAST).flatten().chain(&CAST_16).chain(&TILED).chain(single)
 }

@@ -1,5 +1,6 @@
 //! take_along_axis and put_along_axis: one index for each element of the result
 
+use super::device::DevicePlan;
 use super::plan::with_capacity;
 use super::read::integer_array;
 use super::{Index, IndexMode, Plan, Values};
@@ -33,7 +34,13 @@ impl UsmArray {
         axis: Option<isize>,
         mode: IndexMode,
     ) -> Result<Self> {
-        self.along_plan(&indices.into(), axis, mode)?.gather(self)
+        let indices = indices.into();
+        if let Some(plan) = self.along_device_plan(&indices, axis, mode)?
+            && let Some(result) = plan.gather()?
+        {
+            return Ok(result);
+        }
+        self.along_plan(&indices, axis, mode)?.gather(self)
     }
 
     /// Changes the elements that [`take_along_axis`](Self::take_along_axis) gives. Values are broadcast and cast as by
@@ -61,8 +68,28 @@ impl UsmArray {
         mode: IndexMode,
     ) -> Result<()> {
         self.check_writable()?;
-        let plan = self.along_plan(&indices.into(), axis, mode)?;
-        plan.scatter(self, &Values::broadcast(self, values.into(), plan.shape())?)
+        let (indices, values) = (indices.into(), values.into());
+        if let Some(plan) = self.along_device_plan(&indices, axis, mode)?
+            && plan.scatter(values)?.is_some()
+        {
+            return Ok(());
+        }
+        let plan = self.along_plan(&indices, axis, mode)?;
+        plan.scatter(self, &Values::broadcast(self, values, plan.shape())?)
+    }
+
+    fn along_device_plan(
+        &self,
+        index: &Index<'_>,
+        axis: Option<isize>,
+        mode: IndexMode,
+    ) -> Result<Option<DevicePlan>> {
+        let indices = integer_array(index)?;
+        match axis {
+            _ if indices.shape.len() != axis.map_or(1, |_| self.ndim()) => Ok(None), // refused below
+            None => self.device_axis_plan(&indices, None, mode),
+            Some(axis) => self.device_along_plan(&indices, normalise_axis("axis", axis, self.ndim())?, mode),
+        }
     }
 
     fn along_plan(&self, index: &Index<'_>, axis: Option<isize>, mode: IndexMode) -> Result<Plan> {

@@ -1,6 +1,7 @@
 //! where: elements of one array or of another, by a condition
 
 use super::Values;
+use super::device;
 use super::memory::{by_itemsize, fill};
 use super::read::HostElements;
 use crate::array::{ArrayOrScalar, UsmArray};
@@ -41,6 +42,9 @@ pub fn where_<'a, 'b>(
     let shape = broadcast_shapes(&[condition.shape(), shape_of(x), shape_of(y)])?;
     let dtype = promoted(condition, x, y);
     let result = UsmArray::empty(condition.queue(), condition.kind(), &shape, dtype)?;
+    if device::choose(&result, condition, x, y)? {
+        return Ok(result);
+    }
     let (x, y) = (Values::broadcast(&result, x, &shape)?, Values::broadcast(&result, y, &shape)?);
     if result.is_empty() {
         return Ok(result);

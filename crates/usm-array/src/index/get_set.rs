@@ -1,5 +1,6 @@
 //! `array[index]` and `array[index] = value`
 
+use super::mask::Masked;
 use super::resolve::{Resolved, resolve};
 use super::{Index, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
@@ -44,7 +45,20 @@ impl UsmArray {
     pub fn get_index(&self, items: &[Index<'_>]) -> Result<Self> {
         match resolve(self, items)? {
             Resolved::View(items) => self.slice(&items),
-            Resolved::Picked(plan) => plan.gather(self),
+            Resolved::Picked(picks) => {
+                if let Some(mask) = picks.only_mask()
+                    && let Some(masked) = Masked::new(self, mask)?
+                    && let Some(result) = masked.gather()?
+                {
+                    return Ok(result);
+                }
+                if let Some(plan) = picks.on_device(self)?
+                    && let Some(result) = plan.gather()?
+                {
+                    return Ok(result);
+                }
+                picks.plan(self)?.gather(self)
+            }
         }
     }
 
@@ -81,7 +95,19 @@ impl UsmArray {
                 self.slice(&items)?.assign_cast(array, Casting::Unsafe)
             }
             (Resolved::View(items), ArrayOrScalar::Scalar(value)) => self.slice(&items)?.fill_scalar(value),
-            (Resolved::Picked(plan), value) => {
+            (Resolved::Picked(picks), value) => {
+                if let Some(mask) = picks.only_mask()
+                    && let Some(masked) = Masked::new(self, mask)?
+                    && masked.scatter(value)?.is_some()
+                {
+                    return Ok(());
+                }
+                if let Some(plan) = picks.on_device(self)?
+                    && plan.scatter(value)?.is_some()
+                {
+                    return Ok(());
+                }
+                let plan = picks.plan(self)?;
                 plan.scatter(self, &Values::broadcast(self, value, plan.shape())?)
             }
         }

@@ -20,14 +20,18 @@
 //! | `get_set.rs` | `array[index]` and `array[index] = value` |
 //! | `take.rs` | take and put |
 //! | `along.rs` | take_along_axis and put_along_axis |
+//! | `device.rs` | index operations by kernels |
+//! | `mask.rs` | what masks select, by kernels |
 //! | `nonzero.rs` | where elements are not zero, and how many |
 //! | `place.rs` | extract and place |
 //! | `choose.rs` | where: elements of one array or of another |
 
 mod along;
 mod choose;
+mod device;
 mod get_set;
 mod item;
+mod mask;
 mod memory;
 mod mode;
 mod nonzero;

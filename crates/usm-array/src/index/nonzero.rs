@@ -1,8 +1,10 @@
 //! Where elements are not zero
 
+use super::mask::Mask;
 use super::plan::with_capacity;
 use super::read::HostElements;
 use crate::array::UsmArray;
+use crate::device::{INDEX, Task, code};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{LayoutError, unravel};
@@ -29,6 +31,15 @@ impl UsmArray {
     pub fn nonzero(&self) -> Result<Vec<Self>> {
         if self.ndim() == 0 {
             return Err(LayoutError::TooFewAxes { ndim: 0, needed: 1 }.into());
+        }
+        if let Some(places) = self.device_places()? {
+            let count = [places.size()];
+            let axis = |axis| {
+                let indices = Self::empty(self.queue(), self.kind(), &count, Dtype::I64)?;
+                self.unravelled(&places, axis, &indices, 1)?;
+                Ok(indices)
+            };
+            return (0..self.ndim()).map(axis).collect();
         }
         let indices = self.nonzero_indices()?;
         let count = indices.len() / self.ndim();
@@ -60,8 +71,39 @@ impl UsmArray {
             let count = self.count_nonzero_total()?;
             return Self::empty(self.queue(), self.kind(), &[count, 0], Dtype::I64);
         }
+        if let Some(places) = self.device_places()? {
+            let shape = [places.size(), self.ndim()];
+            let indices = Self::empty(self.queue(), self.kind(), &shape, Dtype::I64)?;
+            for axis in 0..self.ndim() {
+                let along = indices.slice((.., axis.cast_signed()))?;
+                self.unravelled(&places, axis, &along, self.ndim())?;
+            }
+            return Ok(indices);
+        }
         let indices = self.nonzero_indices()?;
         Self::from_slice(self.queue(), self.kind(), &[indices.len() / self.ndim(), self.ndim()], &indices)
+    }
+
+    /// The places of the elements, if kernels find them.
+    fn device_places(&self) -> Result<Option<Self>> {
+        let Some(mask) = Mask::of(self)? else { return Ok(None) };
+        match (Task::new(self.queue(), &INDEX, "unravel"), mask.count()?) {
+            (Some(_), Some(selected)) => mask.places(&selected),
+            _ => Ok(None),
+        }
+    }
+
+    /// Writes the indices of places along one axis, at some distance.
+    fn unravelled(&self, places: &Self, axis: usize, indices: &Self, step: usize) -> Result<()> {
+        let Some(task) = Task::new(self.queue(), &INDEX, "unravel").filter(|_| !places.is_empty()) else {
+            return Ok(()); // there is a kernel if there are places
+        };
+        let inner = self.shape()[axis + 1..].iter().product::<usize>();
+        let task = task.write(indices).number(step as i64).read(places).number(code(places.dtype()));
+        let task = task.number(inner as u64).number(self.shape()[axis] as u64).count(places.size());
+        // SAFETY: 1. As in `kernels/index.cl`. 2. There are as many indices, at that distance, as places. 3. All is in memory of this queue.
+        let _event = unsafe { task.run() }?;
+        Ok(())
     }
 
     /// Index after index, one number for each axis.

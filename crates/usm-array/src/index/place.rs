@@ -1,5 +1,6 @@
 //! extract and place: the elements for which a condition holds
 
+use super::mask::Masked;
 use super::nonzero::true_places;
 use super::{Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
@@ -23,6 +24,17 @@ impl UsmArray {
     /// - [`Error::Index`](crate::Error::Index): another number of elements
     /// - the errors of [`get_index`](Self::get_index) that are about memory
     pub fn extract(&self, condition: &Self) -> Result<Self> {
+        self.check_condition(condition)?;
+        if let Some(masked) = Masked::new(self, condition)?
+            && let Some(result) = masked.gather()?
+        {
+            return Ok(result);
+        }
+        if let Some(plan) = self.device_mask_plan(condition)?
+            && let Some(result) = plan.gather()?
+        {
+            return Ok(result);
+        }
         self.condition_plan(condition)?.gather(self)
     }
 
@@ -47,19 +59,30 @@ impl UsmArray {
     /// - the errors of [`set_index`](Self::set_index) that are about values and memory
     pub fn place<'a>(&self, condition: &Self, values: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
         self.check_writable()?;
+        self.check_condition(condition)?;
+        let values = values.into();
+        if let Some(plan) = self.device_mask_plan(condition)?
+            && plan.scatter_repeated(values)?.is_some()
+        {
+            return Ok(());
+        }
         let plan = self.condition_plan(condition)?;
         let picked = plan.picked.len();
-        match Values::repeated(self, values.into(), picked)? {
+        match Values::repeated(self, values, picked)? {
             Some(values) => plan.scatter(self, &values),
             None if picked == 0 => Ok(()),
             None => Err(IndexError::NoValues { picked }.into()),
         }
     }
 
-    fn condition_plan(&self, condition: &Self) -> Result<Plan> {
-        if condition.size() != self.size() {
-            return Err(IndexError::ConditionSize { found: condition.size(), size: self.size() }.into());
+    fn check_condition(&self, condition: &Self) -> Result<()> {
+        if condition.size() == self.size() {
+            return Ok(());
         }
+        Err(IndexError::ConditionSize { found: condition.size(), size: self.size() }.into())
+    }
+
+    fn condition_plan(&self, condition: &Self) -> Result<Plan> {
         let layout = self.layout_from_lowest()?;
         let contiguous = layout.is_c_contiguous();
         let places = true_places(condition)?;

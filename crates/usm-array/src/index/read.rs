@@ -44,45 +44,57 @@ impl<'a> HostElements<'a> {
     }
 }
 
-/// An index array that can be read.
+/// An index array or a mask, or an integer.
 pub(super) struct IndexArray<'a> {
     pub(super) shape: Vec<usize>,
     dtype: Dtype,
-    // The number of elements agrees with the shape.
-    elements: HostElements<'a>,
+    // An array or integers; the number of elements agrees with the shape.
+    pub(super) index: Index<'a>,
 }
 
 impl<'a> IndexArray<'a> {
     /// `None` for slices, ellipses and new axes. Integers are arrays without axes.
-    pub(super) fn read(index: &Index<'a>) -> Result<Option<Self>> {
-        let (found, shape, dtype, elements) = match *index {
-            Index::Basic(SliceItem::Index(index)) => {
-                let elements = HostElements::Copied(bytes_of(&[index as i64]).to_vec());
-                (1, vec![], Dtype::I64, elements)
-            }
+    pub(super) fn new(index: &Index<'a>) -> Result<Option<Self>> {
+        let of_host = |len: usize, shape: Option<&[usize]>, dtype| {
+            (len, shape.map_or_else(|| vec![len], <[usize]>::to_vec), dtype)
+        };
+        let (found, shape, dtype) = match *index {
+            Index::Basic(SliceItem::Index(_)) => (1, vec![], Dtype::I64),
             Index::Basic(_) => return Ok(None),
             Index::Array(array) => {
                 if !matches!(array.dtype().kind(), 'i' | 'u' | 'b') {
                     return Err(IndexError::NotAnIndex { found: array.dtype() }.into());
                 }
-                let elements = HostElements::of(array)?;
-                (array.size(), array.shape().to_vec(), array.dtype(), elements)
+                (array.size(), array.shape().to_vec(), array.dtype())
             }
-            Index::Integers { values, shape } => {
-                let shape = shape.map_or_else(|| vec![values.len()], <[usize]>::to_vec);
-                (values.len(), shape, Dtype::I64, HostElements::Borrowed(bytes_of(values)))
-            }
-            Index::Mask { values, shape } => {
-                let shape = shape.map_or_else(|| vec![values.len()], <[usize]>::to_vec);
-                let mut bytes = with_capacity(values.len())?;
-                bytes.extend(values.iter().map(|&value| u8::from(value)));
-                (values.len(), shape, Dtype::Bool, HostElements::Copied(bytes))
-            }
+            Index::Integers { values, shape } => of_host(values.len(), shape, Dtype::I64),
+            Index::Mask { values, shape } => of_host(values.len(), shape, Dtype::Bool),
         };
         if shape.iter().try_fold(1_usize, |size, &n| size.checked_mul(n)) != Some(found) {
             return Err(IndexError::ValuesLength { found, shape }.into());
         }
-        Ok(Some(Self { shape, dtype, elements }))
+        Ok(Some(Self { shape, dtype, index: *index }))
+    }
+
+    fn elements(&self) -> Result<HostElements<'a>> {
+        Ok(match self.index {
+            Index::Basic(SliceItem::Index(index)) => HostElements::Copied(bytes_of(&[index as i64]).to_vec()),
+            Index::Basic(_) => HostElements::Borrowed(&[]), // never, see above
+            Index::Array(array) => HostElements::of(array)?,
+            Index::Integers { values, .. } => HostElements::Borrowed(bytes_of(values)),
+            Index::Mask { values, .. } => {
+                let mut bytes = with_capacity(values.len())?;
+                bytes.extend(values.iter().map(|&value| u8::from(value)));
+                HostElements::Copied(bytes)
+            }
+        })
+    }
+
+    pub(super) const fn array(&self) -> Option<&'a UsmArray> {
+        match self.index {
+            Index::Array(array) => Some(array),
+            _ => None,
+        }
     }
 
     pub(super) fn is_mask(&self) -> bool {
@@ -98,7 +110,8 @@ impl<'a> IndexArray<'a> {
         mode: IndexMode,
         step: impl Fn(usize) -> isize,
     ) -> Result<Vec<isize>> {
-        let bytes = self.elements.bytes()?;
+        let elements = self.elements()?;
+        let bytes = elements.bytes()?;
         let refused = |position, index| {
             let position = unravel(position, &self.shape).to_vec();
             Error::from(IndexError::OutOfBounds { axis, index, position, size })
@@ -130,7 +143,8 @@ impl<'a> IndexArray<'a> {
 
     /// The displacements of a layout of this mask's shape where the mask is true.
     pub(super) fn masked(&self, layout: &Layout) -> Result<Vec<isize>> {
-        let bytes = self.elements.bytes()?;
+        let elements = self.elements()?;
+        let bytes = elements.bytes()?;
         let mut steps = with_capacity(bytes.iter().filter(|&&byte| byte != 0).count())?;
         let mut row = |start: isize, step: isize, row: &[u8]| {
             let places = row.iter().enumerate().filter(|&(_, &byte)| byte != 0);
@@ -150,7 +164,7 @@ impl<'a> IndexArray<'a> {
 
 /// The integers of an operation that takes only integers.
 pub(super) fn integer_array<'a>(index: &Index<'a>) -> Result<IndexArray<'a>> {
-    match IndexArray::read(index)? {
+    match IndexArray::new(index)? {
         None => Err(IndexError::NotIntegers { found: "a slice, an ellipsis or a new axis" }.into()),
         Some(array) if array.is_mask() => Err(IndexError::NotIntegers { found: "a boolean mask" }.into()),
         Some(array) => Ok(array),

@@ -1,5 +1,7 @@
 //! From index items to a plan: which axes they pick from, and where the picked places go in the result
 
+use std::ops::Range;
+
 use super::read::IndexArray;
 use super::{Index, IndexMode, Plan};
 use crate::array::UsmArray;
@@ -7,40 +9,51 @@ use crate::error::{IndexError, Result};
 use crate::layout::{Layout, LayoutError, Order, SliceItem, broadcast_shapes};
 
 /// The meaning of index items.
-pub(super) enum Resolved {
+pub(super) enum Resolved<'a> {
     /// Basic items only, as a view.
     View(Vec<SliceItem>),
-    Picked(Box<Plan>),
+    Picked(Picks<'a>),
 }
 
-/// Reads and checks the items of an index of an array.
-pub(super) fn resolve(array: &UsmArray, items: &[Index<'_>]) -> Result<Resolved> {
+/// Index arrays and the axes that each picks from; nothing has been read.
+pub(super) struct Picks<'a> {
+    /// Each with its axes of the array.
+    pub(super) arrays: Vec<(IndexArray<'a>, Range<usize>)>,
+    /// A slice of the array in which axes that are picked from are whole.
+    pub(super) items: Vec<SliceItem>,
+    /// For each axis of that slice: whether it stays one of the result.
+    stays: Vec<bool>,
+    /// Axes of the result before those of the arrays.
+    before: usize,
+}
+
+/// Checks the items of an index of an array, without the elements of index arrays.
+pub(super) fn resolve<'a>(array: &UsmArray, items: &[Index<'a>]) -> Result<Resolved<'a>> {
     let basic: Option<Vec<SliceItem>> =
         items.iter().map(|item| if let Index::Basic(item) = item { Some(*item) } else { None }).collect();
     if let Some(basic) = basic {
         return Ok(Resolved::View(basic));
     }
-    let arrays: Vec<Option<IndexArray<'_>>> = items
+    let arrays: Vec<Option<IndexArray<'a>>> = items
         .iter()
         // An integer beside arrays counts as an array without axes; it is left to the slice, whose errors name it.
-        .map(|item| if let Index::Basic(_) = item { Ok(None) } else { IndexArray::read(item) })
+        .map(|item| if let Index::Basic(_) = item { Ok(None) } else { IndexArray::new(item) })
         .collect::<Result<_>>()?;
     let unnamed = unnamed_axes(array.ndim(), items, &arrays)?;
-    let layout = array.layout_from_lowest()?;
-    let mut picker = Picker::new(&layout);
-    for (item, array) in items.iter().zip(&arrays) {
+    let mut picker = Picker::new(array.shape());
+    for (item, array) in items.iter().zip(arrays) {
         match (item, array) {
             (_, Some(array)) if array.is_mask() => picker.mask(array)?,
-            (_, Some(array)) => picker.integers(array)?,
+            (_, Some(array)) => picker.pick_by(array, 1),
             (Index::Basic(SliceItem::Ellipsis), None) => picker.whole(unnamed),
             (Index::Basic(item), None) => picker.basic(*item),
-            _ => {} // read gives `None` for basic items only
+            _ => {} // there is an array for all but basic items
         }
     }
     if !items.iter().any(|item| matches!(item, Index::Basic(SliceItem::Ellipsis))) {
         picker.whole(unnamed);
     }
-    Ok(Resolved::Picked(Box::new(picker.finish()?)))
+    Ok(Resolved::Picked(picker.finish()))
 }
 
 /// Axes that no item names.
@@ -60,17 +73,14 @@ fn unnamed_axes(ndim: usize, items: &[Index<'_>], arrays: &[Option<IndexArray<'_
     Ok(ndim.checked_sub(found).ok_or(LayoutError::TooManyIndices { ndim, found })?)
 }
 
-/// Picks from the axes of a layout, one item after the other.
-struct Picker<'a> {
-    layout: &'a Layout,
-    /// The next axis of the layout.
+/// Picks from the axes of a shape, one item after the other.
+struct Picker<'s, 'a> {
+    shape: &'s [usize],
+    /// The next axis of the shape.
     axis: usize,
-    /// A slice of the layout in which axes that are picked from are whole.
     items: Vec<SliceItem>,
-    /// For each axis of that slice: whether it stays one of the result.
     stays: Vec<bool>,
-    /// Shape and displacements of each index array.
-    picks: Vec<(Vec<usize>, Vec<isize>)>,
+    arrays: Vec<(IndexArray<'a>, Range<usize>)>,
     /// Axes of the result before the first array, or integer.
     before: Option<usize>,
     /// Whether something stands between arrays and integers: NumPy then puts the picked places first.
@@ -79,10 +89,10 @@ struct Picker<'a> {
     interrupted: bool,
 }
 
-impl<'a> Picker<'a> {
-    fn new(layout: &'a Layout) -> Self {
-        let (items, stays, picks) = (vec![], vec![], vec![]);
-        Self { layout, axis: 0, items, stays, picks, before: None, separated: false, interrupted: false }
+impl<'s, 'a> Picker<'s, 'a> {
+    fn new(shape: &'s [usize]) -> Self {
+        let (items, stays, arrays) = (vec![], vec![], vec![]);
+        Self { shape, axis: 0, items, stays, arrays, before: None, separated: false, interrupted: false }
     }
 
     fn whole(&mut self, axes: usize) {
@@ -104,32 +114,20 @@ impl<'a> Picker<'a> {
         self.axis += usize::from(item != SliceItem::NewAxis);
     }
 
-    fn integers(&mut self, array: &IndexArray<'_>) -> Result<()> {
-        let (size, stride) = (self.layout.shape()[self.axis], self.layout.strides()[self.axis]);
-        // The displacement of a place of the axis, which does not overflow.
-        let step = |place: usize| stride * place.cast_signed();
-        let steps = array.integers(Some(self.axis), size, IndexMode::Raise, step)?;
-        self.picks.push((array.shape.clone(), steps));
-        self.leave_out(1);
-        Ok(())
-    }
-
-    fn mask(&mut self, array: &IndexArray<'_>) -> Result<()> {
+    fn mask(&mut self, array: IndexArray<'a>) -> Result<()> {
         let axes = self.axis..self.axis + array.shape.len();
-        let sizes = self.layout.shape()[axes.clone()].iter().zip(&array.shape);
+        let sizes = self.shape[axes.clone()].iter().zip(&array.shape);
         for (axis, (&size, &found)) in axes.clone().zip(sizes) {
             if size != found {
                 return Err(IndexError::MaskSize { axis, found, size }.into());
             }
         }
-        let strides = &self.layout.strides()[axes.clone()];
-        let steps = array.masked(&Layout::new(&array.shape, Some(strides), 0, Order::C)?)?;
-        self.picks.push((vec![steps.len()], steps));
-        self.leave_out(axes.len());
+        self.pick_by(array, axes.len());
         Ok(())
     }
 
-    fn leave_out(&mut self, axes: usize) {
+    fn pick_by(&mut self, array: IndexArray<'a>, axes: usize) {
+        self.arrays.push((array, self.axis..self.axis + axes));
         self.items.extend(vec![SliceItem::FULL; axes]);
         self.stays.extend(vec![false; axes]);
         self.axis += axes;
@@ -145,13 +143,35 @@ impl<'a> Picker<'a> {
         self.interrupted = false;
     }
 
-    fn finish(self) -> Result<Plan> {
-        let rest = self.layout.slice(&self.items)?;
-        let shapes: Vec<&[usize]> = self.picks.iter().map(|(shape, _)| &shape[..]).collect();
+    fn finish(self) -> Picks<'a> {
+        let before = if self.separated { 0 } else { self.before.unwrap_or(0) };
+        Picks { arrays: self.arrays, items: self.items, stays: self.stays, before }
+    }
+}
+
+/// Sizes and strides of some axes.
+pub(super) type Sides = (Vec<usize>, Vec<isize>);
+
+impl Picks<'_> {
+    /// The mask that alone picks all axes of the slice that it is for.
+    pub(super) fn only_mask(&self) -> Option<&UsmArray> {
+        match &self.arrays[..] {
+            [(index, axes)] if axes.len() == self.items.len() && index.is_mask() => index.array(),
+            _ => None,
+        }
+    }
+
+    /// Reads the index arrays, and checks them.
+    pub(super) fn plan(&self, array: &UsmArray) -> Result<Plan> {
+        let layout = array.layout_from_lowest()?;
+        let read = self.arrays.iter().map(|(index, axes)| index.picked(&layout, axes));
+        let picks: Vec<(Vec<usize>, Vec<isize>)> = read.collect::<Result<_>>()?;
+        let rest = layout.slice(&self.items)?;
+        let shapes: Vec<&[usize]> = picks.iter().map(|(shape, _)| &shape[..]).collect();
         let shape = broadcast_shapes(&shapes)?;
         let mut picked = super::plan::with_capacity(shape.iter().product())?;
         picked.resize(shape.iter().product(), rest.offset());
-        for (of, steps) in &self.picks {
+        for (of, steps) in &picks {
             if *of == shape {
                 picked.iter_mut().zip(steps).for_each(|(sum, step)| *sum += step);
             } else {
@@ -161,11 +181,31 @@ impl<'a> Picker<'a> {
                 });
             }
         }
-        let sizes = staying(rest.shape(), &self.stays);
-        let strides = staying(rest.strides(), &self.stays);
-        let before = if self.separated { 0 } else { self.before.unwrap_or(0) };
-        let ((sizes, behind), (strides, steps)) = (sizes.split_at(before), strides.split_at(before));
-        Ok(Plan::new((sizes, strides), &shape, picked, (behind, steps))?)
+        let (outer, inner) = self.around(&rest);
+        Ok(Plan::new((&outer.0, &outer.1), &shape, picked, (&inner.0, &inner.1))?)
+    }
+
+    /// The axes of the slice that stay, before and behind the picked places.
+    pub(super) fn around(&self, rest: &Layout) -> (Sides, Sides) {
+        let mut outer = (staying(rest.shape(), &self.stays), staying(rest.strides(), &self.stays));
+        let inner = (outer.0.split_off(self.before), outer.1.split_off(self.before));
+        (outer, inner)
+    }
+}
+
+impl IndexArray<'_> {
+    /// The shape of the places that it picks from some axes of a layout, and their displacements.
+    fn picked(&self, layout: &Layout, axes: &Range<usize>) -> Result<(Vec<usize>, Vec<isize>)> {
+        let strides = &layout.strides()[axes.clone()];
+        if self.is_mask() {
+            let steps = self.masked(&Layout::new(&self.shape, Some(strides), 0, Order::C)?)?;
+            return Ok((vec![steps.len()], steps));
+        }
+        // The displacement of a place of the axis, which does not overflow.
+        let step = |place: usize| strides[0] * place.cast_signed();
+        let size = layout.shape()[axes.start];
+        let steps = self.integers(Some(axes.start), size, IndexMode::Raise, step)?;
+        Ok((self.shape.clone(), steps))
     }
 }
 

@@ -31,10 +31,17 @@ impl UsmArray {
         axis: Option<isize>,
         mode: IndexMode,
     ) -> Result<Self> {
-        let Some(axis) = axis else {
-            return self.flat_plan(&indices.into(), mode)?.gather(self);
-        };
-        self.axis_plan(&indices.into(), axis, mode)?.gather(self)
+        let indices = indices.into();
+        let axis = axis.map(|axis| normalise_axis("axis", axis, self.ndim())).transpose()?;
+        if let Some(plan) = self.device_axis_plan(&integer_array(&indices)?, axis, mode)?
+            && let Some(result) = plan.gather()?
+        {
+            return Ok(result);
+        }
+        match axis {
+            None => self.flat_plan(&indices, mode)?.gather(self),
+            Some(axis) => self.axis_plan(&indices, axis, mode)?.gather(self),
+        }
     }
 
     /// Changes the elements that [`take`](Self::take) gives for an axis. Values are broadcast and cast as by
@@ -61,13 +68,19 @@ impl UsmArray {
         mode: IndexMode,
     ) -> Result<()> {
         self.check_writable()?;
-        let plan = self.axis_plan(&indices.into(), axis, mode)?;
-        plan.scatter(self, &Values::broadcast(self, values.into(), plan.shape())?)
+        let (indices, values) = (indices.into(), values.into());
+        let axis = normalise_axis("axis", axis, self.ndim())?;
+        if let Some(plan) = self.device_axis_plan(&integer_array(&indices)?, Some(axis), mode)?
+            && plan.scatter(values)?.is_some()
+        {
+            return Ok(());
+        }
+        let plan = self.axis_plan(&indices, axis, mode)?;
+        plan.scatter(self, &Values::broadcast(self, values, plan.shape())?)
     }
 
     /// Places of one axis.
-    fn axis_plan(&self, indices: &Index<'_>, axis: isize, mode: IndexMode) -> Result<Plan> {
-        let axis = normalise_axis("axis", axis, self.ndim())?;
+    fn axis_plan(&self, indices: &Index<'_>, axis: usize, mode: IndexMode) -> Result<Plan> {
         let layout = self.layout_from_lowest()?;
         let (sizes, strides) = (layout.shape(), layout.strides());
         let indices = integer_array(indices)?;
@@ -105,8 +118,14 @@ impl UsmArray {
         mode: IndexMode,
     ) -> Result<()> {
         self.check_writable()?;
-        let plan = self.flat_plan(&indices.into(), mode)?;
-        match Values::repeated(self, values.into(), plan.picked.len())? {
+        let (indices, values) = (indices.into(), values.into());
+        if let Some(plan) = self.device_axis_plan(&integer_array(&indices)?, None, mode)?
+            && plan.scatter_repeated(values)?.is_some()
+        {
+            return Ok(());
+        }
+        let plan = self.flat_plan(&indices, mode)?;
+        match Values::repeated(self, values, plan.picked.len())? {
             Some(values) => Plan::of_places(&[plan.picked.len()], plan.picked)?.scatter(self, &values),
             None => Ok(()),
         }

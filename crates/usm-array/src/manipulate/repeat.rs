@@ -3,8 +3,10 @@
 use super::follow::{put, same_queue};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
+use crate::device::is_for_kernels;
 use crate::dtype::Dtype;
 use crate::error::{ManipulateError, Result};
+use crate::index::IndexMode;
 use crate::layout::{LayoutError, Order, SliceItem, normalise_axis};
 use crate::view::zeroed_vec;
 
@@ -92,6 +94,11 @@ impl UsmArray {
         let result = self.empty_with(axis, total)?;
         if result.is_empty() {
             return Ok(result);
+        }
+        if is_for_kernels(self) {
+            let repeated = |(place, &count)| std::iter::repeat_n(place as i64, count);
+            let places: Vec<i64> = counts.iter().enumerate().flat_map(repeated).collect();
+            return self.take(&places[..], Some(axis.cast_signed()), IndexMode::Raise);
         }
         let place_bytes = self.size_bytes() / size;
         let mut items = vec![SliceItem::FULL; axis + 1];

@@ -3,6 +3,7 @@
 use half::f16;
 use num_complex::Complex;
 
+use super::device::{Asked, ask};
 use super::elementwise::{constant, map};
 use super::relation::no_order;
 use crate::array::UsmArray;
@@ -11,7 +12,12 @@ use crate::error::Result;
 
 /// A test of real numbers, of both parts of complex ones, and what it gives for other elements.
 macro_rules! of_parts {
-    ($array:expr, $test:ident, $both:tt, $others:expr) => {
+    ($array:expr, $test:ident, $asked:ident, $both:tt, $others:expr) => {{
+        if matches!($array.dtype().kind(), 'f' | 'c')
+            && let Some(result) = ask($array, Asked::$asked)?
+        {
+            return Ok(result);
+        }
         match $array.dtype() {
             Dtype::F16 => map($array, f16::$test),
             Dtype::F32 => map($array, f32::$test),
@@ -20,7 +26,7 @@ macro_rules! of_parts {
             Dtype::C128 => map($array, |z: Complex<f64>| z.re.$test() $both z.im.$test()),
             _ => constant($array, $others),
         }
-    };
+    }};
 }
 
 /// # Classes of numbers
@@ -46,7 +52,7 @@ impl UsmArray {
     /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for a block
     /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn isnan(&self) -> Result<Self> {
-        of_parts!(self, is_nan, |, false)
+        of_parts!(self, is_nan, IsNan, |, false)
     }
 
     /// Whether elements are neither NaN nor infinite.
@@ -54,7 +60,7 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::isnan`].
     pub fn isfinite(&self) -> Result<Self> {
-        of_parts!(self, is_finite, &, true)
+        of_parts!(self, is_finite, IsFinite, &, true)
     }
 
     /// Whether elements are infinite, of either sign.
@@ -62,7 +68,7 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::isnan`].
     pub fn isinf(&self) -> Result<Self> {
-        of_parts!(self, is_infinite, |, false)
+        of_parts!(self, is_infinite, IsInfinite, |, false)
     }
 
     /// Whether the sign bit of elements is set: less than 0, or -0.0, or a NaN with that sign.
@@ -71,6 +77,11 @@ impl UsmArray {
     /// - [`Error::DtypeNotAllowed`](crate::Error::DtypeNotAllowed): complex numbers have no sign
     /// - those of [`UsmArray::isnan`]
     pub fn signbit(&self) -> Result<Self> {
+        if matches!(self.dtype().kind(), 'i' | 'f')
+            && let Some(result) = ask(self, Asked::HasSign)?
+        {
+            return Ok(result);
+        }
         match self.dtype() {
             Dtype::I8 => map(self, i8::is_negative),
             Dtype::I16 => map(self, i16::is_negative),

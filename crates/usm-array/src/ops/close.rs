@@ -3,9 +3,11 @@
 use num_complex::Complex64;
 
 use super::compare::compare;
+use super::device::{Asked, ask_pairs};
 use super::elementwise::map_pairs;
 use super::relation::Relation;
 use crate::array::{ArrayOrScalar, UsmArray};
+use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::scalar::modulus;
 
@@ -60,6 +62,9 @@ impl UsmArray {
                     | (a == b)
                     | (equal_nan & is_nan(a) & is_nan(b))
             });
+        }
+        if let Some(result) = ask_pairs(self, other, Dtype::F64, Asked::IsClose(tolerance))? {
+            return Ok(result);
         }
         map_pairs::<f64, f64>(self, other, |a, b| {
             (b.is_finite() & ((a - b).abs() <= absolute + relative * b.abs()))

@@ -2,6 +2,7 @@
 
 use num_complex::{Complex32, Complex64};
 
+use super::device::{Asked, ask_pairs};
 use super::elementwise::{constant, map_pairs};
 use super::relation::{ExactOrder, Relation, by_order, no_order};
 use crate::array::{ArrayOrScalar, UsmArray};
@@ -98,6 +99,12 @@ pub(super) fn compare(array: &UsmArray, other: ArrayOrScalar<'_>, relation: Rela
             Value::Beyond(value) => return constant(array, relation.holds(0.partial_cmp(&value))),
         },
     };
+    let is_ordered = ![array.dtype(), dtype].iter().any(|dtype| dtype.kind() == 'c');
+    if (is_ordered || matches!(relation, Relation::Equal | Relation::NotEqual))
+        && let Some(result) = ask_pairs(array, other, dtype, Asked::Relation(relation))?
+    {
+        return Ok(result);
+    }
     use Dtype::{I64, U64};
     match (array.dtype(), dtype) {
         (a, U64) if a.kind() == 'i' => exact::<i64, u64>(array, other, relation),

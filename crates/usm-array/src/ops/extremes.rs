@@ -1,5 +1,6 @@
 //! min and max
 
+use super::device::{self, Fold};
 use super::reduce::{Reduced, Reduction, reduce};
 use super::relation::{by_order, no_order};
 use crate::array::UsmArray;
@@ -73,6 +74,10 @@ fn extremes<const GREATEST: bool>(
     let reduced = Reduced::new(array, axes, keepdims)?;
     reduced.check_not_empty(array, operation)?;
     let found = array.dtype();
+    let fold = if GREATEST { Fold::Greatest } else { Fold::Least };
+    if let Some(extremes) = device::reduce(array, &reduced, fold, found)? {
+        return Ok(extremes);
+    }
     let extremes = by_order!(found, T => reduce::<Extreme<T, GREATEST>>(array, &reduced), _ => {
         Err(no_order(operation, found))
     })?;

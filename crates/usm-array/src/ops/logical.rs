@@ -1,5 +1,6 @@
 //! and, or, xor, not: of what is true of elements, and of the bits of booleans
 
+use super::device::{AND, Asked, NOT, OR, XOR, ask, ask_pairs};
 use super::elementwise::{map, map_pairs};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Bool8, Dtype};
@@ -38,7 +39,7 @@ impl UsmArray {
     /// - [`Error::OutOfHostMemory`]: no host memory for a block
     /// - [`Error::Memory`]: the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn logical_and<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
-        truths(self, other.into(), |a, b| a & b)
+        truths(self, other.into(), AND, |a, b| a & b)
     }
 
     /// Whether elements of at least one operand are true.
@@ -46,7 +47,7 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::logical_and`].
     pub fn logical_or<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
-        truths(self, other.into(), |a, b| a | b)
+        truths(self, other.into(), OR, |a, b| a | b)
     }
 
     /// Whether elements of exactly one operand are true.
@@ -54,7 +55,7 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::logical_and`].
     pub fn logical_xor<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
-        truths(self, other.into(), |a, b| a ^ b)
+        truths(self, other.into(), XOR, |a, b| a ^ b)
     }
 
     /// Whether elements are not true.
@@ -62,6 +63,9 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::logical_and`].
     pub fn logical_not(&self) -> Result<Self> {
+        if let Some(result) = ask(self, NOT)? {
+            return Ok(result);
+        }
         map(self, |element: Bool8| !element.to_bool())
     }
 
@@ -72,7 +76,7 @@ impl UsmArray {
     /// - those of [`UsmArray::logical_and`]
     pub fn bitwise_and<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         let other = booleans("bitwise_and", self, other.into())?;
-        truths(self, other, |a, b| a & b)
+        truths(self, other, AND, |a, b| a & b)
     }
 
     /// [`logical_or`](Self::logical_or) of booleans.
@@ -81,7 +85,7 @@ impl UsmArray {
     /// As [`UsmArray::bitwise_and`].
     pub fn bitwise_or<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         let other = booleans("bitwise_or", self, other.into())?;
-        truths(self, other, |a, b| a | b)
+        truths(self, other, OR, |a, b| a | b)
     }
 
     /// [`logical_xor`](Self::logical_xor) of booleans.
@@ -90,7 +94,7 @@ impl UsmArray {
     /// As [`UsmArray::bitwise_and`].
     pub fn bitwise_xor<'a>(&self, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
         let other = booleans("bitwise_xor", self, other.into())?;
-        truths(self, other, |a, b| a ^ b)
+        truths(self, other, XOR, |a, b| a ^ b)
     }
 
     /// [`logical_not`](Self::logical_not) of booleans.
@@ -106,8 +110,19 @@ impl UsmArray {
 fn truths(
     array: &UsmArray,
     other: ArrayOrScalar<'_>,
+    asked: Asked,
     function: impl Fn(bool, bool) -> bool,
 ) -> Result<UsmArray> {
+    let other = match other {
+        // By its truth, in whatever dtype it has a value.
+        ArrayOrScalar::Scalar(value) => {
+            ArrayOrScalar::Scalar(Scalar::Bool(value.to_bytes(Dtype::Bool)?[0] != 0))
+        }
+        array => array,
+    };
+    if let Some(result) = ask_pairs(array, other, Dtype::Bool, asked)? {
+        return Ok(result);
+    }
     map_pairs::<Bool8, Bool8>(array, other, |a, b| function(a.to_bool(), b.to_bool()))
 }
 

@@ -1,13 +1,14 @@
 //! Operations on elements: comparisons, classes of numbers, logic, and reductions such as `==`, `sum` and `all`
 //!
-//! Semantics are those of the Python array API standard 2025.12, and NumPy's where that is silent. All of it works on the host:
-//! host and shared memory is looked at in place where it is dense, everything else block by block through the copy engine. No
-//! unsafe code.
+//! Semantics are those of the Python array API standard 2025.12, and NumPy's where that is silent. Kernels work on memory that host code
+//! does not reach. Otherwise all of it works on the host: host and shared memory is looked at in place where it is dense, everything
+//! else block by block through the copy engine.
 //!
 //! | file | job |
 //! |---|---|
 //! | `source.rs` | an operand, block by block |
 //! | `sink.rs` | a new array, block by block |
+//! | `device.rs` | comparisons and reductions by kernels |
 //! | `elementwise.rs` | one result for each element |
 //! | `compare.rs` | equal, less and the like |
 //! | `relation.rs` | what they mean for two numbers, exactly |
@@ -24,6 +25,7 @@ mod classify;
 mod close;
 mod compare;
 mod conjugate;
+mod device;
 mod elementwise;
 mod extremes;
 mod logical;
@@ -35,3 +37,4 @@ mod sum;
 mod truth;
 
 pub use close::Tolerance;
+pub(crate) use device::truth;

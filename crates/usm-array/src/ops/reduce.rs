@@ -35,6 +35,8 @@ pub(super) trait Reduction {
 pub(super) struct Reduced {
     /// The axes that stay, then those that go away, counted from 0
     order: Axes<isize>,
+    /// How many of them stay
+    kept: usize,
     /// Elements that become one
     count: usize,
     shape: Axes<usize>,
@@ -55,12 +57,25 @@ impl Reduced {
         let shape = array.shape();
         Ok(Self {
             order: kept.chain(gone.iter().copied()).map(|axis| axis.cast_signed()).collect(),
+            kept: ndim - gone.len(),
             count: gone.iter().map(|&axis| shape[axis]).product(),
             shape: (0..ndim)
                 .filter(|axis| keepdims || !is_gone(axis))
                 .map(|axis| if is_gone(&axis) { 1 } else { shape[axis] })
                 .collect(),
         })
+    }
+
+    pub(super) fn order(&self) -> &[isize] {
+        &self.order
+    }
+
+    pub(super) const fn kept(&self) -> usize {
+        self.kept
+    }
+
+    pub(super) fn shape(&self) -> &[usize] {
+        &self.shape
     }
 
     /// # Errors

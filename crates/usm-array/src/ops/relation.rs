@@ -54,6 +54,18 @@ impl Relation {
         }
     }
 
+    /// The orders for which it holds, as kernels take them: 1 for less, 2 for equal, 4 for greater, 8 for neither.
+    pub(super) const fn orders(self) -> u32 {
+        match self {
+            Self::Equal => 2,
+            Self::NotEqual => 13,
+            Self::Less => 1,
+            Self::LessEqual => 3,
+            Self::Greater => 4,
+            Self::GreaterEqual => 6,
+        }
+    }
+
     /// Whether it holds for two values of which the first is so to the second; `None` is neither: a NaN.
     pub(super) fn holds(self, order: Option<Ordering>) -> bool {
         match self {

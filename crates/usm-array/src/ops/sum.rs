@@ -3,9 +3,11 @@
 use half::f16;
 use num_complex::Complex;
 
+use super::device::{self, Fold};
 use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
 use crate::copy::CopyMode;
+use crate::device::is_for_kernels;
 use crate::dispatch;
 use crate::dtype::{Bool8, Dtype, Element, half_from_f64};
 use crate::error::{Error, Result};
@@ -14,7 +16,8 @@ use crate::view::bytes_of;
 
 /// # Sums
 /// Integers are summed in 64 bits and wrap around. Real and complex numbers are summed in `float64` and `complex128`, pairwise
-/// within blocks of at most 2¹⁸ elements and with the rounding errors added up from block to block: the error of a sum is at most
+/// within blocks of at most 2¹⁸ elements and with the rounding errors added up from block to block, or by kernels with those of all
+/// additions: the error of a sum is at most
 /// 40·u·Σ|x|, with u = 2⁻⁵³, plus that of rounding it to the dtype of the result. It does not grow with the number of elements
 /// (as long as there are fewer than 2⁵⁰ of them).
 impl UsmArray {
@@ -49,6 +52,12 @@ impl UsmArray {
         let is_whole = |dtype: Dtype| matches!(dtype.kind(), 'b' | 'i' | 'u');
         // Integers that wrap around in 64 bits wrap around in fewer in the same way.
         let item = if is_whole(self.dtype()) && is_whole(dtype) { self.dtype() } else { dtype };
+        if is_for_kernels(self) {
+            let elements = self.astype(item, CopyMode::IfNeeded)?;
+            if let Some(sums) = device::reduce(&elements, &reduced, Fold::Sum, default(item))? {
+                return sums.astype(dtype, CopyMode::IfNeeded);
+            }
+        }
         // Real numbers that become integers do that one by one, and not all as 64 bits.
         let sums = dispatch!(item, T => reduce::<Sum<T>>(self, &reduced))?;
         sums.astype(dtype, CopyMode::IfNeeded)
@@ -71,7 +80,11 @@ impl UsmArray {
             let total = reduce_all::<Sum<T>>(array)?;
             Ok(Scalar::from_bytes(T::Total::DTYPE, bytes_of(&[total])))
         }
-        let sum = dispatch!(self.dtype(), T => total::<T>(self))?;
+        let dtype = default(self.dtype());
+        let sum = match device::reduce_all(self, Fold::Sum, dtype)? {
+            Some(sum) => Scalar::from_bytes(dtype, &sum),
+            None => dispatch!(self.dtype(), T => total::<T>(self))?,
+        };
         Ok(sum.unwrap_or(Scalar::Int(0))) // as many bytes as an element has
     }
 }

@@ -2,10 +2,11 @@
 
 use std::marker::PhantomData;
 
+use super::device::{self, Fold};
 use super::reduce::{Reduced, Reduction, reduce, reduce_all};
 use crate::array::UsmArray;
 use crate::dispatch;
-use crate::dtype::{Bool8, Element};
+use crate::dtype::{Bool8, Dtype, Element};
 use crate::error::Result;
 
 /// # Truth
@@ -34,6 +35,9 @@ impl UsmArray {
     /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn all(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
         let reduced = Reduced::new(self, axes, keepdims)?;
+        if let Some(result) = device::reduce(self, &reduced, Fold::All, Dtype::Bool)? {
+            return Ok(result);
+        }
         dispatch!(self.dtype(), T => reduce::<All<T>>(self, &reduced))
     }
 
@@ -44,6 +48,9 @@ impl UsmArray {
     /// As [`UsmArray::all`].
     pub fn any(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
         let reduced = Reduced::new(self, axes, keepdims)?;
+        if let Some(result) = device::reduce(self, &reduced, Fold::Any, Dtype::Bool)? {
+            return Ok(result);
+        }
         dispatch!(self.dtype(), T => reduce::<Any<T>>(self, &reduced))
     }
 
@@ -54,6 +61,9 @@ impl UsmArray {
     /// As [`UsmArray::all`].
     pub fn count_nonzero(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
         let reduced = Reduced::new(self, axes, keepdims)?;
+        if let Some(result) = device::reduce(self, &reduced, Fold::Count, Dtype::I64)? {
+            return Ok(result);
+        }
         dispatch!(self.dtype(), T => reduce::<Count<T>>(self, &reduced))
     }
 
@@ -62,6 +72,9 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn is_all(&self) -> Result<bool> {
+        if let Some(result) = device::reduce_all(self, Fold::All, Dtype::Bool)? {
+            return Ok(result[0] != 0);
+        }
         Ok(dispatch!(self.dtype(), T => reduce_all::<All<T>>(self))?.to_bool())
     }
 
@@ -70,6 +83,9 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn is_any(&self) -> Result<bool> {
+        if let Some(result) = device::reduce_all(self, Fold::Any, Dtype::Bool)? {
+            return Ok(result[0] != 0);
+        }
         Ok(dispatch!(self.dtype(), T => reduce_all::<Any<T>>(self))?.to_bool())
     }
 
@@ -78,6 +94,11 @@ impl UsmArray {
     /// # Errors
     /// As [`UsmArray::all`].
     pub fn count_nonzero_total(&self) -> Result<usize> {
+        if let Some(count) = device::reduce_all(self, Fold::Count, Dtype::I64)?
+            && let Ok(count) = count.try_into()
+        {
+            return Ok(usize::try_from(i64::from_ne_bytes(count)).unwrap_or(0)); // at most the size
+        }
         let count = dispatch!(self.dtype(), T => reduce_all::<Count<T>>(self))?;
         Ok(usize::try_from(count).unwrap_or(0)) // at most the size
     }

@@ -1,7 +1,7 @@
 //! Which modules there are, and what the compiler is told.
 
 /// What the sources include.
-pub(super) const HEADERS: [&str; 2] = ["dialect.h", "convert.h"];
+pub(super) const HEADERS: [&str; 4] = ["dialect.h", "convert.h", "elements.h", "place.h"];
 
 /// A source and the modules that are made of it: as in `src/device/modules.rs` of usm-array.
 struct Family {
@@ -17,7 +17,7 @@ const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 /// Those of the kernels that elements of 16 bytes need no kernel of their own for.
 const SMALLER: [usize; 4] = [1, 2, 4, 8];
 
-const FAMILIES: [Family; 20] = [
+const FAMILIES: [Family; 26] = [
     Family::linear("rows", &["-DROWS"]),
     Family::linear("select", &["-DSELECT"]),
     Family::linear("elements", &["-DELEMENTS"]),
@@ -39,6 +39,12 @@ const FAMILIES: [Family; 20] = [
     Family { name: "join2", source: "tile.cl", defines: &["-DJOIN=2"], sizes: &[4, 8] },
     Family { name: "join3", source: "tile.cl", defines: &["-DJOIN=3"], sizes: &SMALLER },
     Family { name: "join4", source: "tile.cl", defines: &["-DJOIN=4"], sizes: &[1, 4] },
+    Family { name: "gather", source: "gather.cl", defines: &[], sizes: &SIZES },
+    Family { name: "create", source: "create.cl", defines: &[], sizes: &[] },
+    Family { name: "index", source: "index.cl", defines: &[], sizes: &[] },
+    Family { name: "mask", source: "mask.cl", defines: &[], sizes: &[] },
+    Family { name: "reduce", source: "reduce.cl", defines: &[], sizes: &[] },
+    Family { name: "relate", source: "relate.cl", defines: &[], sizes: &[] },
 ];
 
 /// One module: a source, compiled with defines.

@@ -1,0 +1,148 @@
+// One boolean for each element, or for each pair of elements: comparisons by value, logic, classes of numbers, closeness.
+
+#include "elements.h"
+
+// What is asked, as in `src/ops/device.rs`.
+#define RELATION 0
+#define LOGIC 1
+#define IS_NAN 2
+#define IS_INFINITE 3
+#define IS_FINITE 4
+#define HAS_SIGN 5
+#define IS_CLOSE 6
+
+// How the first number is to the second one, as a set of one: a relation is the set of those for which it holds.
+#define LESS 1
+#define EQUAL 2
+#define GREATER 4
+#define NEITHER 8
+
+static inline u32 order_of_reals(double a, double b)
+{
+    return a < b ? LESS : a > b ? GREATER : a == b ? EQUAL : NEITHER;
+}
+
+// Without rounding the integer.
+static inline u32 order_beside_real(u64 a, bool is_signed, double b)
+{
+    double below = is_signed ? -9223372036854775808.0 : 0.0, above = is_signed ? 9223372036854775808.0 : 18446744073709551616.0;
+    if (!(b == b))
+        return NEITHER;
+    if (b >= above)
+        return LESS;
+    if (b < below)
+        return GREATER;
+    // Inside the integers, so this drops the fraction and nothing else.
+    u64 whole = is_signed ? (u64)(i64)b : (u64)b;
+    if (a != whole)
+        return (is_signed ? (i64)a < (i64)whole : a < whole) ? LESS : GREATER;
+    double fraction = b - (is_signed ? (double)(i64)whole : (double)whole);
+    return order_of_reals(0.0, fraction);
+}
+
+static inline u32 order(u64 a, u32 a_kind, u64 b, u32 b_kind)
+{
+    if (a_kind == REAL && b_kind == REAL)
+        return order_of_reals(AS_DOUBLE(a), AS_DOUBLE(b));
+    if (b_kind == REAL)
+        return order_beside_real(a, a_kind == SIGNED, AS_DOUBLE(b));
+    if (a_kind == REAL) {
+        u32 reverse = order_beside_real(b, b_kind == SIGNED, AS_DOUBLE(a));
+        return reverse == LESS ? GREATER : reverse == GREATER ? LESS : reverse;
+    }
+    bool a_below = a_kind == SIGNED && (i64)a < 0, b_below = b_kind == SIGNED && (i64)b < 0;
+    if (a_below != b_below)
+        return a_below ? LESS : GREATER;
+    return a < b ? LESS : a > b ? GREATER : EQUAL;
+}
+
+static inline double real_of(u64 bits, u32 kind)
+{
+    return kind == REAL ? AS_DOUBLE(bits) : kind == SIGNED ? (double)(i64)bits : (double)bits;
+}
+
+#define EXPONENT (0x7ffUL << 52)
+
+// About one part of a number.
+static inline bool has_class(u32 asked, u64 raw, u64 wide, u32 dtype)
+{
+    u64 size = wide & ~(1UL << 63);
+    switch (asked) {
+    case IS_NAN:
+        return size > EXPONENT;
+    case IS_INFINITE:
+        return size == EXPONENT;
+    case IS_FINITE:
+        return size < EXPONENT;
+    default:
+        return raw >> (8 * SIZE_OF(dtype) - 1) & 1;
+    }
+}
+
+// The second operand is an array, or with `is_one` one value, given by the bits of its parts. `answers` is a relation, or the results of
+// an operation of two booleans by 2 a + b, or whether NaN is close to NaN.
+KERNEL relate(
+    global u8 *results, u32 asked, u32 answers, u64 relative, u64 absolute, global const u8 *a, u32 a_dtype, global const u8 *b,
+    u32 b_dtype, u32 is_one, u64 one_re, u64 one_im, u64 count, u64 per_group, u32 rank, LOOPS(n))
+{
+    local Loop loops[MAX_RANK];
+    KEEP_LOOPS(loops, n)
+    u32 a_parts = PARTS_OF(a_dtype), b_parts = PARTS_OF(b_dtype), parts = a_parts > b_parts ? a_parts : b_parts;
+    u32 a_kind = KIND_OF(a_dtype), b_kind = KIND_OF(b_dtype);
+    u64 first = (u64)GROUP_ID * per_group, end = first + per_group < count ? first + per_group : count;
+    for (u64 i = first + LOCAL_ID; i < end; i += (u64)BATCH * LOCAL_SIZE) {
+        i64 a_at[BATCH], b_at[BATCH];
+        u64 a_raw[BATCH], b_raw[BATCH];
+        u32 result[BATCH], truths[BATCH];
+        for (u32 k = 0; k < BATCH; k++) {
+            u64 number = i + (u64)k * LOCAL_SIZE;
+            a_at[k] = b_at[k] = 0;
+            result[k] = truths[k] = 0;
+            displace(loops, rank, number < end ? number : i, &a_at[k], &b_at[k]);
+            a_at[k] *= a_parts;
+            b_at[k] *= b_parts;
+        }
+        for (u32 part = 0; part < parts; part++) {
+            for (u32 k = 0; k < BATCH; k++) {
+                a_raw[k] = 0;
+                b_raw[k] = part ? one_im : one_re;
+            }
+            if (part < a_parts)
+                load(a_raw, a, SIZE_OF(a_dtype), a_at);
+            if (!is_one && part < b_parts)
+                load(b_raw, b, SIZE_OF(b_dtype), b_at);
+            for (u32 k = 0; k < BATCH; k++) {
+                a_at[k]++;
+                b_at[k]++;
+                u64 x = widen(a_raw[k], a_dtype), y = widen(b_raw[k], b_dtype);
+                if (part >= b_parts)
+                    y = 0;
+                u32 holds;
+                if (asked == RELATION) {
+                    u32 found = parts == 1 ? order(x, a_kind, y, b_kind)
+                                           : order_of_reals(real_of(x, a_kind), real_of(y, b_kind));
+                    holds = (found & answers) != 0;
+                    // Complex numbers are equal if both parts are.
+                    bool is_other = parts == 2 && answers != EQUAL;
+                    result[k] = part == 0 ? holds : is_other ? result[k] | holds : result[k] & holds;
+                } else if (asked == LOGIC) {
+                    // A number is true if one of its parts is.
+                    truths[k] |= (u32)is_true(a_raw[k], a_dtype) << 1;
+                    truths[k] |= (u32)(part < b_parts && is_true(b_raw[k], b_dtype));
+                    result[k] = answers >> truths[k] & 1;
+                } else if (asked == IS_CLOSE) {
+                    double p = real_of(x, a_kind), q = real_of(y, b_kind);
+                    double far = p - q, limit = AS_DOUBLE(absolute) + AS_DOUBLE(relative) * (q < 0 ? -q : q);
+                    bool is_finite = (AS_BITS(q) & EXPONENT) != EXPONENT;
+                    result[k] = (is_finite && (far < 0 ? -far : far) <= limit) || p == q || (answers && p != p && q != q);
+                } else {
+                    holds = has_class(asked, a_raw[k], x, a_dtype);
+                    result[k] = part == 0 ? holds : asked == IS_FINITE ? result[k] & holds : result[k] | holds;
+                }
+            }
+        }
+        for (u32 k = 0; k < BATCH; k++)
+            if (i + (u64)k * LOCAL_SIZE < end)
+                results[i + (u64)k * LOCAL_SIZE] = result[k];
+    }
+}

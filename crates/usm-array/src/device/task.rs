@@ -1,0 +1,181 @@
+//! One kernel over arrays: its arguments one after the other, then its launch
+
+use usm_memory::usm_core::{Event, Kernel, KernelArgument, Queue, UsmKind};
+use usm_memory::{Operand, submit};
+
+use super::cache::Kernels;
+use super::launch::Launch;
+use super::loops::Loops;
+use super::modules::Module;
+use crate::array::UsmArray;
+use crate::dtype::Dtype;
+use crate::error::Result;
+
+/// Work-items of a group.
+const GROUP_ITEMS: usize = 256;
+
+/// Elements of each work-item.
+const ITEM_ELEMENTS: usize = 4;
+
+/// A kernel and the arguments that it has so far.
+#[derive(Debug)]
+pub(crate) struct Task<'a> {
+    queue: &'a Queue,
+    kernel: Kernel,
+    operands: Vec<Operand<'a>>,
+    arguments: Vec<Argument>,
+    groups: usize,
+    /// A power of two.
+    group_items: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Argument {
+    /// So many bytes from the first one of an operand.
+    Place(usize, isize),
+    Number(KernelArgument),
+}
+
+impl<'a> Task<'a> {
+    /// A kernel of a module without arguments; `None` where it cannot be built.
+    pub(crate) fn new(queue: &'a Queue, module: &'static Module, name: &'static str) -> Option<Self> {
+        let kernel = Kernels::global().on_device(queue).kernel(module, name).ok()?;
+        let most = kernel.info().work_group_size.clamp(1, GROUP_ITEMS);
+        let group_items = 1 << most.ilog2();
+        Some(Self { queue, kernel, operands: vec![], arguments: vec![], groups: 1, group_items })
+    }
+
+    /// Work-items of a group.
+    pub(crate) const fn group_items(&self) -> usize {
+        self.group_items
+    }
+
+    /// A pointer to the element of an array with index zero; the kernel reads elements of it.
+    pub(crate) fn read(self, array: &'a UsmArray) -> Self {
+        self.operand(array, 0, false)
+    }
+
+    /// As [`read`](Self::read), with a pointer to the element that lies so many behind that one.
+    pub(crate) fn read_at(self, array: &'a UsmArray, displacement: isize) -> Self {
+        self.operand(array, displacement, false)
+    }
+
+    /// A pointer to the element of an array with index zero; the kernel writes, and may read, elements of it.
+    pub(crate) fn write(self, array: &'a UsmArray) -> Self {
+        self.operand(array, 0, true)
+    }
+
+    /// As [`write`](Self::write), with a pointer to the element that lies so many behind that one.
+    pub(crate) fn write_at(self, array: &'a UsmArray, displacement: isize) -> Self {
+        self.operand(array, displacement, true)
+    }
+
+    fn operand(mut self, array: &'a UsmArray, displacement: isize, writes: bool) -> Self {
+        let range = array.byte_range();
+        let first = (array.first_byte() - range.start).cast_signed();
+        let skipped = first + displacement * array.itemsize_bytes().cast_signed();
+        self.arguments.push(Argument::Place(self.operands.len(), skipped));
+        self.operands.push(Operand { buffer: array.buffer(), range, writes });
+        self
+    }
+
+    pub(crate) fn number(mut self, number: impl Into<KernelArgument>) -> Self {
+        self.arguments.push(Argument::Number(number.into()));
+        self
+    }
+
+    /// How many elements there are, and how many of them are for each group.
+    pub(crate) fn count(mut self, elements: usize) -> Self {
+        let per_group = (self.group_items * ITEM_ELEMENTS).max(elements.div_ceil(i32::MAX as usize));
+        self.groups = elements.div_ceil(per_group).max(1);
+        self.number(elements as u64).number(per_group as u64)
+    }
+
+    /// So many groups.
+    pub(crate) const fn groups(mut self, groups: usize) -> Self {
+        self.groups = groups;
+        self
+    }
+
+    /// How many loops there are, and their numbers.
+    pub(crate) fn loops(mut self, loops: &Loops) -> Self {
+        self = self.number(loops.rank() as u32);
+        self.arguments.extend(loops.numbers().map(Argument::Number));
+        self
+    }
+
+    /// Submits the kernel to the queue after all other work on the arrays.
+    ///
+    /// # Safety
+    /// 1. The arguments are those that the source of the kernel declares, in number and kind.
+    /// 2. Of the arrays' memory the kernel uses with them elements alone, and writes only those of arrays that are for writing. No two
+    ///    work-items use the same element unless both read it, or the kernel says how.
+    /// 3. The queue reaches the arrays.
+    ///
+    /// # Errors
+    /// Those of [`usm_memory::submit`].
+    pub(crate) unsafe fn run(self) -> Result<Event> {
+        let Self { queue, kernel, operands, arguments, groups, group_items } = self;
+        let launched = |pointers: &[*mut u8], dependencies: &[Event]| {
+            let arguments: Vec<_> = arguments
+                .iter()
+                .map(|argument| match *argument {
+                    Argument::Place(operand, skipped) => pointers[operand].wrapping_offset(skipped).into(),
+                    Argument::Number(number) => number,
+                })
+                .collect();
+            let launch = Launch { kernel: &kernel, arguments: &arguments, groups, group_items };
+            // SAFETY: promises 1 and 2; the operands are borrowed until the event is complete.
+            unsafe { launch.submit(queue, dependencies) }
+        };
+        // SAFETY: 1. By promise 2 the kernel uses what the operands say. 2. Promise 3.
+        Ok(unsafe { submit(queue, &operands, launched) }?)
+    }
+}
+
+/// Whether operations on an array are for kernels of its queue: host code does not reach the memory, the queue does, and elements are
+/// where kernels may touch them. Host code in tasks of a queue needs no kernels.
+pub(crate) fn is_for_kernels(array: &UsmArray) -> bool {
+    !array.is_host_reachable() && is_operand(array, array.queue())
+}
+
+/// Whether kernels of a queue may use the elements of an array.
+pub(crate) fn is_operand(array: &UsmArray, queue: &Queue) -> bool {
+    let alignment = array.itemsize_bytes().min(8);
+    !queue.runs_host_tasks()
+        && array.buffer().is_reachable_by(queue)
+        && (array.buffer().address() + array.first_byte()).is_multiple_of(alignment)
+}
+
+/// A dtype as kernels take it: the bytes of a part, its kind, and the number of parts.
+pub(crate) fn code(dtype: Dtype) -> u32 {
+    let (kind, parts) = match dtype.kind() {
+        'i' => (0, 1),
+        'b' | 'u' => (1, 1),
+        'f' => (2, 1),
+        _ => (2, 2),
+    };
+    (dtype.itemsize_bytes() as u32 / parts) | (kind << 8) | (parts << 16)
+}
+
+/// Numbers that kernels tell the host: in memory that both reach, if the device has such memory.
+#[derive(Debug)]
+pub(crate) struct Answer(UsmArray);
+
+impl Answer {
+    /// So many numbers, all of them 0.
+    pub(crate) fn new(queue: &Queue, len: usize) -> Result<Self> {
+        let kinds = [UsmKind::Host, UsmKind::Device];
+        let kind = kinds.into_iter().find(|&kind| queue.device().info().supports(kind));
+        Ok(Self(UsmArray::zeros(queue, kind.unwrap_or(UsmKind::Device), &[len], Dtype::U64)?))
+    }
+
+    pub(crate) const fn array(&self) -> &UsmArray {
+        &self.0
+    }
+
+    /// The numbers, when all work on them is complete.
+    pub(crate) fn wait(&self) -> Result<Vec<u64>> {
+        self.0.to_vec()
+    }
+}

@@ -1,0 +1,272 @@
+//! Comparisons and reductions by kernels, on memory that host code does not reach
+//!
+//! All give `None` where they are not for kernels.
+
+use super::elementwise::common_shape;
+use super::reduce::Reduced;
+use super::relation::Relation;
+use crate::array::{ArrayOrScalar, UsmArray};
+use crate::device::{Answer, Loops, REDUCE, RELATE, Task, code, is_for_kernels, is_operand};
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::layout::Axes;
+use crate::scalar::Scalar;
+
+/// What is asked of elements: as in `kernels/relate.cl`.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asked {
+    Relation(Relation),
+    /// The results of an operation of two booleans, the one of `a` and `b` in bit `2 a + b`.
+    Logic(u32),
+    IsNan,
+    IsInfinite,
+    IsFinite,
+    HasSign,
+    IsClose(super::Tolerance),
+}
+
+/// Logical operations.
+pub(super) const AND: Asked = Asked::Logic(0b1000);
+pub(super) const OR: Asked = Asked::Logic(0b1110);
+pub(super) const XOR: Asked = Asked::Logic(0b0110);
+pub(super) const NOT: Asked = Asked::Logic(0b0011);
+
+impl Asked {
+    /// The number of the question, the answers that hold, and two real numbers.
+    fn numbers(self) -> (u32, u32, [f64; 2]) {
+        match self {
+            Self::Relation(relation) => (0, relation.orders(), [0.0; 2]),
+            Self::Logic(results) => (1, results, [0.0; 2]),
+            Self::IsNan => (2, 0, [0.0; 2]),
+            Self::IsInfinite => (3, 0, [0.0; 2]),
+            Self::IsFinite => (4, 0, [0.0; 2]),
+            Self::HasSign => (5, 0, [0.0; 2]),
+            Self::IsClose(tolerance) => {
+                (6, u32::from(tolerance.equal_nan), [tolerance.relative, tolerance.absolute])
+            }
+        }
+    }
+}
+
+/// A boolean for each element.
+pub(super) fn ask(array: &UsmArray, asked: Asked) -> Result<Option<UsmArray>> {
+    ask_pairs(array, ArrayOrScalar::Scalar(Scalar::Bool(false)), Dtype::Bool, asked)
+}
+
+/// Whether elements are not zero.
+pub(crate) fn truth(array: &UsmArray) -> Result<Option<UsmArray>> {
+    ask(array, Asked::Logic(0b1100))
+}
+
+/// A boolean for each pair of elements. A number is one of the given dtype.
+pub(super) fn ask_pairs(
+    array: &UsmArray,
+    other: ArrayOrScalar<'_>,
+    dtype: Dtype,
+    asked: Asked,
+) -> Result<Option<UsmArray>> {
+    if !is_for_kernels(array) {
+        return Ok(None);
+    }
+    let shape = common_shape(array, other)?;
+    let queue = array.queue();
+    let wide = match dtype.kind() {
+        'i' => Dtype::I64,
+        'b' | 'u' => Dtype::U64,
+        'f' => Dtype::F64,
+        _ => Dtype::C128,
+    };
+    let (other, dtype, one) = match other {
+        ArrayOrScalar::Array(other) if is_operand(other, queue) => (other.clone(), other.dtype(), None),
+        ArrayOrScalar::Array(other) => (other.copy_to(queue, array.kind())?, other.dtype(), None),
+        // As its kernel's code for a value has it: a pointer that the kernel does not follow.
+        ArrayOrScalar::Scalar(value) => (array.clone(), wide, Some(value.to_bytes(wide)?)),
+    };
+    let result = UsmArray::empty(queue, array.kind(), &shape, Dtype::Bool)?;
+    if result.is_empty() {
+        return Ok(Some(result));
+    }
+    let a = array.broadcast_to(&shape)?;
+    let none: Axes<isize> = shape.iter().map(|_| 0).collect();
+    let b = if one.is_some() { None } else { Some(other.broadcast_to(&shape)?) };
+    let loops = Loops::over(&shape, a.strides(), b.as_ref().map_or(&none[..], UsmArray::strides));
+    let Some(task) = Task::new(queue, &RELATE, "relate").filter(|_| loops.is_for_kernels()) else {
+        return Ok(None);
+    };
+    let (number, answers, [relative, absolute]) = asked.numbers();
+    let task = task.write(&result).number(number).number(answers);
+    let task = task.number(relative.to_bits()).number(absolute.to_bits());
+    let task = task.read(&a).number(code(array.dtype())).read(b.as_ref().unwrap_or(&a)).number(code(dtype));
+    let task = task.number(u32::from(one.is_some()));
+    let halves = one.unwrap_or_default();
+    let (halves, _) = halves.as_chunks::<8>();
+    let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
+    let task = task.count(result.size()).loops(&loops);
+    // SAFETY: 1. As in `kernels/relate.cl`. 2. The loops visit the elements of both, and each element of the result is one work-item's.
+    // 3. Both are operands for the queue, and the result is beside the first.
+    let _event = unsafe { task.run() }?;
+    Ok(Some(result))
+}
+
+/// What elements become: as in `kernels/reduce.cl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fold {
+    Sum,
+    Least,
+    Greatest,
+    All,
+    Any,
+    Count,
+}
+
+/// An operation of the kernel, whether it counts true elements, where it starts, and the dtype that has its results in 64 bits.
+type Operation = (u32, bool, u64, Dtype);
+
+impl Fold {
+    fn operation(self, dtype: Dtype) -> Option<Operation> {
+        use Dtype::{F64, I64, U64};
+        Some(match (self, dtype.kind()) {
+            (Self::Sum, 'i') => (0, false, 0, I64),
+            (Self::Sum, 'b' | 'u') => (0, false, 0, U64),
+            (Self::Sum, _) => (1, false, 0, F64),
+            (Self::Least, 'i') => (2, false, i64::MAX as u64, I64),
+            (Self::Greatest, 'i') => (3, false, i64::MIN as u64, I64),
+            (Self::Least, 'b' | 'u') => (4, false, u64::MAX, U64),
+            (Self::Greatest, 'b' | 'u') => (5, false, 0, U64),
+            (Self::Least, 'f') => (6, false, f64::INFINITY.to_bits(), F64),
+            (Self::Greatest, 'f') => (7, false, f64::NEG_INFINITY.to_bits(), F64),
+            (Self::All, _) => (4, true, 1, U64),
+            (Self::Any, _) => (5, true, 0, U64),
+            (Self::Count, _) => (0, true, 0, U64),
+            _ => return None,
+        })
+    }
+}
+
+/// The array that a reduction makes of another, with elements of the given dtype.
+pub(super) fn reduce(
+    array: &UsmArray,
+    reduced: &Reduced,
+    fold: Fold,
+    dtype: Dtype,
+) -> Result<Option<UsmArray>> {
+    if !is_for_kernels(array) || array.is_empty() {
+        return Ok(None);
+    }
+    let result = UsmArray::empty(array.queue(), array.kind(), reduced.shape(), dtype)?;
+    Ok(reduce_to(array, reduced, fold, &result, dtype)?.then_some(result))
+}
+
+/// The bytes, at most 16 of them, of what a reduction makes of all elements, in the given dtype.
+pub(super) fn reduce_all(array: &UsmArray, fold: Fold, dtype: Dtype) -> Result<Option<Vec<u8>>> {
+    if !is_for_kernels(array) || array.is_empty() {
+        return Ok(None);
+    }
+    let answer = Answer::new(array.queue(), 2)?;
+    if !reduce_to(array, &Reduced::new(array, None, false)?, fold, answer.array(), dtype)? {
+        return Ok(None);
+    }
+    let bytes = answer.wait()?.into_iter().flat_map(u64::to_ne_bytes);
+    Ok(Some(bytes.take(dtype.itemsize_bytes()).collect()))
+}
+
+fn reduce_to(
+    array: &UsmArray,
+    reduced: &Reduced,
+    fold: Fold,
+    result: &UsmArray,
+    dtype: Dtype,
+) -> Result<bool> {
+    let Some(operation) = fold.operation(array.dtype()) else { return Ok(false) };
+    let ordered = array.permute(reduced.order())?;
+    let (mut sizes, mut strides) = (ordered.shape().to_vec(), ordered.strides().to_vec());
+    let (gone, gone_strides) = (sizes.split_off(reduced.kept()), strides.split_off(reduced.kept()));
+    let (mut dtypes, mut factor) = ([array.dtype(), dtype].map(code), 1);
+    if fold == Fold::Sum && array.dtype().kind() == 'c' {
+        // The sums of both parts, as those of real numbers that lie side by side.
+        sizes.push(2);
+        dtypes = dtypes.map(|dtype| (dtype & 0xffff) | (1 << 16));
+        factor = 2;
+    }
+    let scaled = |strides: &[isize]| strides.iter().map(|stride| stride * factor).collect::<Vec<_>>();
+    let (mut strides, gone_strides) = (scaled(&strides), scaled(&gone_strides));
+    strides.resize(sizes.len(), 1);
+    let kept = Loops::over(&sizes, &strides, &strides);
+    let gone = Loops::over(&gone, &gone_strides, &gone_strides);
+    let side = Side { array: &ordered, dtype: dtypes[0], kept, gone };
+    side.reduce_to(operation, result, dtypes[1])
+}
+
+/// What is reduced: loops over results, and over the elements of one.
+struct Side<'a> {
+    array: &'a UsmArray,
+    dtype: u32,
+    kept: Loops,
+    gone: Loops,
+}
+
+/// Work-items that read elements side by side.
+const NEIGHBOURS: usize = 32;
+
+/// Elements that a work-item takes before it is worth another.
+const ITEM_ELEMENTS: usize = 16;
+
+impl Side<'_> {
+    fn reduce_to(&self, operation: Operation, result: &UsmArray, dtype: u32) -> Result<bool> {
+        let queue = self.array.queue();
+        let Some(task) = Task::new(queue, &REDUCE, "reduce") else { return Ok(false) };
+        if !self.kept.is_for_kernels() || !self.gone.is_for_kernels() {
+            return Ok(false);
+        }
+        let (results, count) = (self.kept.count(), self.gone.count());
+        let distance = |loops: &Loops| {
+            loops.innermost().map_or(usize::MAX, |innermost| innermost.steps[0].unsigned_abs())
+        };
+        // Neighbouring work-items are to have neighbouring elements.
+        let most = count.next_power_of_two().min(task.group_items());
+        let (lanes, spread) = match distance(&self.kept) < distance(&self.gone) {
+            true => {
+                let lanes = most.min(task.group_items() / NEIGHBOURS).max(1);
+                (lanes, task.group_items() / lanes)
+            }
+            false => (most, 1),
+        };
+        let groups = results.div_ceil(task.group_items() / lanes);
+        let units = usize::try_from(queue.device().info().compute_units).unwrap_or(1);
+        let wanted = 8 * units / groups;
+        let segments = wanted.min(count / (lanes * ITEM_ELEMENTS)).max(1);
+        let per_segment = count.div_ceil(segments);
+        let segments = count.div_ceil(per_segment);
+        let (number, counts_true, start, wide) = operation;
+        let parts = match segments {
+            1 => None,
+            _ => Some(UsmArray::empty(queue, self.array.kind(), &[segments, results], wide)?),
+        };
+        let task = match &parts {
+            None => task.write(result).number(dtype),
+            Some(parts) => task.write(parts).number(code(wide)),
+        };
+        let task = task.read(self.array).number(self.dtype).number(number).number(u32::from(counts_true));
+        let task = [start, results as u64, count as u64, segments as u64, per_segment as u64]
+            .into_iter()
+            .fold(task, Task::number);
+        let task = task
+            .number(lanes as u32)
+            .number(spread as u32)
+            .loops(&self.kept)
+            .loops(&self.gone)
+            .groups(groups * segments);
+        // SAFETY: 1. As in `kernels/reduce.cl`. 2. The loops visit elements of the array; each result of a segment is one work-item's. 3. The array is
+        // for kernels of the queue, and the others are beside it or are for its answers.
+        let _event = unsafe { task.run() }?;
+        let Some(parts) = parts else { return Ok(true) };
+        let strides = parts.strides();
+        let side = Side {
+            array: &parts,
+            dtype: code(wide),
+            kept: Loops::over(&[results], &strides[1..], &strides[1..]),
+            gone: Loops::over(&[segments], &strides[..1], &strides[..1]),
+        };
+        side.reduce_to((number, false, start, wide), result, dtype)
+    }
+}

@@ -1,0 +1,148 @@
+//! Operations on memory that host code does not reach are kernels: few of them, and nothing but answers comes to the host.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use usm_array::usm_core::backend::Backend;
+use usm_array::usm_core::testing::{Method, RecordingBackend};
+use usm_array::usm_core::{BackendId, Queue, Runtime, UsmKind};
+use usm_array::{
+    Bool8, CreateOptions, Dtype, Index, IndexMode, Repeats, Scalar, SliceItem, UsmArray, where_,
+};
+
+/// A queue of the real device whose calls are recorded, if host code does not reach its memory.
+fn recorded() -> Option<(Arc<RecordingBackend>, Queue)> {
+    if !common::queues().iter().any(|queue| queue.backend_id() == BackendId::Sycl) {
+        return None;
+    }
+    let backend: Arc<dyn Backend> = Arc::clone(Runtime::global().sycl_backend().unwrap());
+    let recording = Arc::new(RecordingBackend::new(backend));
+    let runtime = Runtime::with_backend(recording.clone()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let is_reachable = UsmArray::zeros(&queue, UsmKind::Device, &[1], Dtype::U8).unwrap().is_host_reachable();
+    (!is_reachable).then_some((recording, queue))
+}
+
+/// A matrix of 64 × 64 numbers, counted from 0.
+fn matrix(queue: &Queue) -> UsmArray {
+    let values: Vec<f32> = (0..4096_u16).map(f32::from).collect();
+    UsmArray::from_slice(queue, UsmKind::Device, &[64, 64], &values).unwrap()
+}
+
+#[test]
+fn each_operation_is_so_many_kernels() {
+    let Some((recording, queue)) = recorded() else { return };
+    let a = matrix(&queue);
+    let indices: Vec<i64> = (0..64).map(|i| i * 7 % 64).collect();
+    let index = UsmArray::from_slice(&queue, UsmKind::Device, &[64], &indices).unwrap();
+    let mask = a.greater(100).unwrap();
+    let new = CreateOptions::new(&queue, UsmKind::Device);
+    let backwards = SliceItem::Slice { start: None, stop: None, step: -1 };
+    let turned = a.transpose().slice(&[backwards]).unwrap();
+    type Operation<'a> = (&'a str, usize, Box<dyn Fn() + 'a>);
+    let operations: [Operation<'_>; 21] = [
+        ("==", 1, Box::new(|| drop(a.equal(&turned).unwrap()))),
+        ("isfinite", 1, Box::new(|| drop(turned.isfinite().unwrap()))),
+        ("and", 1, Box::new(|| drop(a.logical_and(&turned).unwrap()))),
+        ("isclose", 1, Box::new(|| drop(a.isclose(&turned, usm_array::Tolerance::default()).unwrap()))),
+        ("sum", 1, Box::new(|| drop(a.sum(None, false, None).unwrap()))),
+        ("sum of columns", 1, Box::new(|| drop(a.sum(Some(&[0]), false, None).unwrap()))),
+        ("max", 1, Box::new(|| drop(turned.max(Some(&[1]), false).unwrap()))),
+        ("all", 1, Box::new(|| assert!(!a.is_all().unwrap()))),
+        ("take", 1, Box::new(|| drop(a.take(&index, Some(1), IndexMode::Raise).unwrap()))),
+        ("take of rows", 1, Box::new(|| drop(a.get_index(&[(&index).into()]).unwrap()))),
+        // Checked, then read.
+        (
+            "take along",
+            2,
+            Box::new(|| {
+                let along = index.expand_dims(&[1]).unwrap();
+                drop(a.take_along_axis(&along, Some(1), IndexMode::Raise).unwrap());
+            }),
+        ),
+        // Checked, then written.
+        ("put", 2, Box::new(|| a.set_index(&[(&index).into()], Scalar::Float(1.0)).unwrap())),
+        // Counted, then moved.
+        ("a[mask]", 2, Box::new(|| drop(a.get_index(&[(&mask).into()]).unwrap()))),
+        ("a[mask] = 1", 1, Box::new(|| a.set_index(&[(&mask).into()], Scalar::Int(1)).unwrap())),
+        ("count", 1, Box::new(|| assert_eq!(mask.count_nonzero_total().unwrap(), 3995))),
+        // Counted, found, and the indices along both axes.
+        ("nonzero", 4, Box::new(|| drop(mask.nonzero().unwrap()))),
+        ("where", 1, Box::new(|| drop(where_(&mask, &a, Scalar::Int(0)).unwrap()))),
+        (
+            "arange",
+            1,
+            Box::new(|| {
+                drop(new.arange(Scalar::Int(0), Scalar::Int(99), Scalar::Int(1)).unwrap());
+            }),
+        ),
+        (
+            "linspace",
+            1,
+            Box::new(|| {
+                drop(new.linspace(Scalar::Int(0), Scalar::Float(1.0), 99, true).unwrap());
+            }),
+        ),
+        ("tril", 1, Box::new(|| drop(turned.tril(1).unwrap()))),
+        ("repeat", 1, Box::new(|| drop(a.repeat(Repeats::Counts(&[3; 64]), Some(0)).unwrap()))),
+    ];
+    for (name, kernels, operation) in operations {
+        recording.clear();
+        operation();
+        assert_eq!(recording.count(Method::SubmitKernel), kernels, "{name}");
+    }
+}
+
+#[test]
+fn large_masks_and_sums_are_of_several_groups() {
+    let Some((_, queue)) = recorded() else { return };
+    // More than the groups of one level have, and no whole tile at the end.
+    for len in [4095_usize, 4097, 4096 * 4096 + 4097] {
+        let bits: Vec<Bool8> = (0..len).map(|i| (i % 3 == 1 || i % 1000 == 7).into()).collect();
+        let mask = UsmArray::from_slice(&queue, UsmKind::Device, &[len], &bits).unwrap();
+        let expected: Vec<i64> = (0..len as i64).filter(|i| i % 3 == 1 || i % 1000 == 7).collect();
+        assert_eq!(mask.nonzero().unwrap()[0].to_vec::<i64>().unwrap(), expected, "{len}");
+        let numbers: Vec<i64> = (0..len as i64).collect();
+        let numbers = UsmArray::from_slice(&queue, UsmKind::Device, &[len], &numbers).unwrap();
+        assert_eq!(numbers.get_index(&[(&mask).into()]).unwrap().to_vec::<i64>().unwrap(), expected, "{len}");
+        let sum = (0..len as i128).sum();
+        assert_eq!(numbers.sum_total().unwrap(), Scalar::Int(sum), "{len}");
+        assert_eq!(mask.count_nonzero_total().unwrap(), expected.len(), "{len}");
+        let values: Vec<i64> = expected.iter().map(|i| -i).collect();
+        let values = UsmArray::from_slice(&queue, UsmKind::Device, &[values.len()], &values).unwrap();
+        numbers.set_index(&[(&mask).into()], &values).unwrap();
+        assert_eq!(
+            numbers.get_index(&[(&mask).into()]).unwrap().to_vec::<i64>().unwrap(),
+            values.to_vec::<i64>().unwrap()
+        );
+        numbers.set_index(&[(&mask).into()], Scalar::Int(5)).unwrap();
+        let (least, greatest) = (numbers.min_total().unwrap(), numbers.max_total().unwrap());
+        let others = (0..len as i128).rev().find(|i| i % 3 != 1 && i % 1000 != 7).unwrap();
+        assert_eq!((least, greatest), (Scalar::Int(0), Scalar::Int(others)), "{len}");
+    }
+}
+
+#[test]
+fn masks_move_elements_of_every_size_forwards_and_backwards() {
+    let Some((_, queue)) = recorded() else { return };
+    let host = Runtime::global().default_queue(Runtime::global().host_device()).unwrap();
+    let numbers: Vec<u16> = (0..999).map(|i| i * 31 % 1009).collect();
+    for dtype in Dtype::ALL {
+        let [there, here] = [(&queue, UsmKind::Device), (&host, UsmKind::Shared)].map(|(queue, kind)| {
+            let all = UsmArray::from_slice(queue, kind, &[999], &numbers).unwrap();
+            let all = all.astype(dtype, usm_array::CopyMode::Always).unwrap();
+            let mask = UsmArray::from_slice(queue, kind, &[999], &numbers).unwrap().greater(400).unwrap();
+            let step = SliceItem::Slice { start: None, stop: None, step: -3 };
+            let (part, mask) = (all.slice(&[step]).unwrap(), mask.slice(&[step]).unwrap());
+            let read = part.get_index(&[(&mask).into()]).unwrap();
+            let values = read.slice(&[SliceItem::Slice { start: None, stop: None, step: -1 }]).unwrap();
+            part.set_index(&[(&mask).into()], &values).unwrap();
+            let rest = part.get_index(&[Index::from(&mask.logical_not().unwrap())]).unwrap();
+            part.set_index(&[(&mask.logical_not().unwrap()).into()], Scalar::Bool(true)).unwrap();
+            [read, rest, all].map(|array| array.to_bytes().unwrap())
+        });
+        assert_eq!(there, here, "{dtype}");
+    }
+}
