@@ -162,12 +162,11 @@ def test_work_of_the_stream_comes_first(table, cuda_queue, driver, stream):
 
 
 @pytest.mark.parametrize(("memory", "device_type"), [(um.MemoryUSMHost, CUDA_HOST), (um.MemoryUSMShared, CUDA_MANAGED)])
-@pytest.mark.parametrize("device_id", [0, 1, 7])
-def test_the_number_of_pinned_and_managed_memory_says_nothing(table, cuda_queue, memory, device_type, device_id):
-    """DLPack sets it to 0."""
+def test_the_number_of_pinned_and_managed_memory_is_0(table, cuda_queue, memory, device_type):
+    """The driver names the device."""
     block = memory(8, queue=cuda_queue)
     block.copy_from_host(bytes(8))
-    b = ut.from_dlpack(table.tensor(on_device(block, device_type, device_id)))
+    b = ut.from_dlpack(table.tensor(on_device(block, device_type)))
     assert (b._pointer, b.tolist(), b.usm_type) == (block._pointer, [0, 0], block.get_usm_type())
     assert b.sycl_device == cuda_queue.sycl_device
     assert b.__dlpack_device__() == (device_type, 0)

@@ -63,14 +63,10 @@ pub fn device_with_number(runtime: &Runtime, wanted: DLDevice) -> Result<Device>
 /// The device that has the memory of a tensor: of kDLCUDAHost and kDLCUDAManaged, whose number is always 0 in DLPack, the one that the driver
 /// names for the address; of others the one with the number.
 pub(super) fn device_of_memory(runtime: &Runtime, named: DLDevice, address: usize) -> Result<Device> {
+    let numbered = device_with_number(runtime, named)?;
     let has_number = !matches!(named.device_type, DLDeviceType::CUDA_HOST | DLDeviceType::CUDA_MANAGED);
-    if has_number {
-        return device_with_number(runtime, named);
-    }
-    match cuda_device_of(runtime, address) {
-        Some(device) => Ok(device.clone()),
-        None => device_with_number(runtime, DLDevice { device_id: 0, ..named }),
-    }
+    let owner = if has_number { None } else { cuda_device_of(runtime, address) };
+    Ok(owner.cloned().unwrap_or(numbered))
 }
 
 /// The number of a root device: of kDLOneAPI for one of the SYCL runtime, of kDLExtDev for one of the host backend, of kDLCUDA for one
