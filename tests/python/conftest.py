@@ -1,6 +1,6 @@
 """Fixtures: every test runs on each backend and USM kind that applies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -11,6 +11,7 @@ import usm.memory
 import usm.tensor
 
 from support import requirements
+from support.cuda import Driver
 
 # Hooks: every test is checked for leaks; fixtures of other libraries.
 pytest_plugins = ["support.leaks", "support.peers"]
@@ -65,6 +66,14 @@ def cuda_queue(sycl_queue: usm.SyclQueue) -> usm.SyclQueue:
     if sycl_queue.native_stream is None:
         requirements.missing("a CUDA device", "USM_REQUIRE_CUDA=1 selects it", required=requirements.REQUIRE_CUDA)
     return sycl_queue
+
+
+@pytest.fixture
+def driver(cuda_queue: usm.SyclQueue) -> Iterator[Driver]:
+    """The CUDA driver, as other libraries use it."""
+    driver = Driver(usm.tensor.sycl_device_to_dldevice(cuda_queue.sycl_device)[1])
+    yield driver
+    driver.close()
 
 
 @pytest.fixture(params=["host", "device", "shared"])

@@ -99,6 +99,22 @@ def test_version_2_has_no_stream(array):
     assert ut.asarray(Producer(interface, array)).tolist() == array.tolist()
 
 
+@pytest.mark.parametrize("stream", ["other", 1, None])
+def test_work_of_the_stream_comes_first(cuda_queue, driver, stream):
+    """Version 2 stands for the legacy default stream. The stand-in of the driver delays operations at random."""
+    other = usm.SyclQueue(cuda_queue.sycl_device)
+    number = other.native_stream if stream == "other" else 1
+    for i in range(20):
+        memory, source = um.MemoryUSMDevice(8, queue=cuda_queue), um.MemoryUSMHost(8, queue=cuda_queue)
+        memoryview(source)[:] = bytes([i] * 8)
+        interface = {"shape": (8,), "typestr": "|u1", "data": (memory._pointer, False), "version": 2}
+        if stream is not None:
+            interface.update(version=3, stream=number)
+        driver.copy(memory._pointer, source._pointer, 8, number)
+        assert ut.asarray(Producer(interface, memory)).tolist() == [i] * 8
+        driver.wait(number)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "error"),
     [
@@ -151,7 +167,7 @@ def test_freed_memory_and_host_memory_are_refused(cuda_queue):
 def test_the_sycl_dictionary_names_the_gpu(array, usm_type):
     """There is no SYCL object, so the filter string with the driver's number stands for it."""
     interface = array.__sycl_usm_array_interface__
-    assert interface["syclobj"] == f"cuda:gpu:{array.__dlpack_device__()[1]}"
+    assert interface["syclobj"] == f"cuda:gpu:{ut.sycl_device_to_dldevice(array.sycl_device)[1]}"
     same = type("Producer", (), {"__sycl_usm_array_interface__": interface})()
     b = ut.asarray(same)
     assert (b._pointer, b.usm_type, b.sycl_device) == (array._pointer, usm_type, array.sycl_device)

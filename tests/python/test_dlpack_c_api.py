@@ -9,34 +9,9 @@ import usm
 import usm.tensor as ut
 
 from support import capsules
-from support.dlpack import DLTensor, External, ManagedVersioned, places
+from support.dlpack import SET_ERROR, DLTensor, ExchangeApi, External, ManagedVersioned, places
 from support.interface import Producer, settled
 from support.layouts import STRIDED, strided_array
-
-SET_ERROR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
-
-
-class Api(ctypes.Structure):
-    # With `PyDLL`'s kind of function, which stays attached to the interpreter and raises what is set.
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("prev_api", ctypes.c_void_p),
-        (
-            "allocate",
-            ctypes.CFUNCTYPE(
-                ctypes.c_int, ctypes.POINTER(DLTensor), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, SET_ERROR
-            ),
-        ),
-        ("from_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))),
-        ("to_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))),
-        ("borrow", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))),
-        (
-            "current_stream",
-            ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)),
-        ),
-    ]
-
 
 place, queue, usm_type = places()
 
@@ -45,7 +20,7 @@ place, queue, usm_type = places()
 def api():
     capsule = ut.usm_ndarray.__dlpack_c_exchange_api__
     assert capsules.name_of(capsule) == b"dlpack_exchange_api"
-    return Api.from_address(capsules.pointer_of(capsule))
+    return ExchangeApi.from_address(capsules.pointer_of(capsule))
 
 
 def delete(pointer):

@@ -48,7 +48,7 @@ enum Last {
     Nothing,
     /// The newest operation of an in-order queue, or a barrier that is the newest operation of an out-of-order queue.
     Event(Event),
-    /// Any operation of an out-of-order queue may complete last.
+    /// Any operation of an out-of-order queue may complete last, or work of another stream that the queue waits for.
     Unknown,
 }
 
@@ -200,9 +200,14 @@ impl Queue {
     /// # Errors
     /// As [`from_cuda_stream`](Self::from_cuda_stream).
     pub unsafe fn order_after_cuda_stream(&self, stream: usize) -> Result<()> {
-        // SAFETY: the caller's promise 1; this value ends with the call.
-        let producer = unsafe { Self::from_cuda_stream(self.device(), stream) }?;
-        self.barrier(&[producer.barrier(&[])?])?;
+        // Q1.
+        let mut last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the handle is live (H1); the caller's promise 1.
+        unsafe { self.backend().order_after_stream(self.raw(), stream.max(LEGACY_STREAM)) }?;
+        // The queue is idle only when the work of the stream is complete, of which there is no event.
+        let replaced = mem::replace(&mut *last, Last::Unknown);
+        drop(last);
+        drop(replaced);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::{DelayedBackend, Fault, FaultyBackend};
 use usm_memory::usm_core::{DeviceType, HostDevice, Queue, Runtime, RuntimeOptions, UsmKind};
 
-const SLOT: usize = 4 << 20;
+const SLOT: usize = 2 << 20;
 
 fn gpu() -> HostDevice {
     HostDevice::new(DeviceType::Gpu)
@@ -38,9 +38,17 @@ fn there_and_back(queue: &Queue, len: usize) {
 fn every_length_around_a_slot() {
     let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([gpu()]));
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
-    for len in
-        [1, 511 << 10, 512 << 10, (512 << 10) + 1, 3 * SLOT - 1, 3 * SLOT, 3 * SLOT + 1, 7 * SLOT + 4097]
-    {
+    for len in [
+        1,
+        16 << 10,
+        (16 << 10) + 1,
+        64 << 10,
+        (64 << 10) + 1,
+        (1 << 20) - 1,
+        (1 << 20) + 5,
+        2 * SLOT + 1,
+        17 * SLOT + 4097,
+    ] {
         there_and_back(&queue, len);
     }
 }

@@ -31,6 +31,7 @@ mod errors;
 #[macro_use]
 mod facts;
 
+mod attribute;
 mod buffer_export;
 mod buffer_import;
 mod builtin;

@@ -105,6 +105,33 @@ class ManagedVersioned(ctypes.Structure):
     ]
 
 
+SET_ERROR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+
+
+class ExchangeApi(ctypes.Structure):
+    """The table of functions of a type of tensors."""
+
+    # With `PyDLL`'s kind of function, which stays attached to the interpreter and raises what is set.
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("prev_api", ctypes.c_void_p),
+        (
+            "allocate",
+            ctypes.CFUNCTYPE(
+                ctypes.c_int, ctypes.POINTER(DLTensor), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, SET_ERROR
+            ),
+        ),
+        ("from_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))),
+        ("to_object", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))),
+        ("borrow", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))),
+        (
+            "current_stream",
+            ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)),
+        ),
+    ]
+
+
 class External:
     """A tensor of two 32-bit integers in plain host memory; tests spoil its fields. `deleted` counts its deleter."""
 
@@ -145,3 +172,35 @@ def tensor_in(capsule: Any) -> tuple[DLTensor, int]:
         return Managed.from_address(pointer).tensor, 0
     managed = ManagedVersioned.from_address(pointer)
     return managed.tensor, managed.flags
+
+
+class OfTable:
+    """A type of tensors with the C exchange API. Work on its `External` tensors may be pending on `stream`."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.stream = 0
+        self.asked: list[tuple[int, int]] = []
+        functions = {"from_object": self._from_object, "current_stream": self._current_stream}
+        types = dict(ExchangeApi._fields_)
+        # Kept, since C calls them.
+        self.table = ExchangeApi(major=1, minor=3, **{name: types[name](call) for name, call in functions.items()})
+        for name, value in fields.items():
+            setattr(self.table, name, value)
+        capsule = capsules.make(ctypes.addressof(self.table), b"dlpack_exchange_api")
+        self.kind = type("Tensor", (), {"__dlpack__": None, "__dlpack_c_exchange_api__": capsule})
+
+    def _from_object(self, tensor: Any, out: Any) -> int:
+        if tensor.external is None:
+            return -1
+        out[0] = ctypes.addressof(tensor.external.managed)
+        return 0
+
+    def _current_stream(self, device_type: int, device_id: int, out: Any) -> int:
+        self.asked.append((device_type, device_id))
+        out[0] = self.stream
+        return 0
+
+    def tensor(self, external: Any) -> Any:
+        tensor = self.kind()
+        tensor.external = external
+        return tensor

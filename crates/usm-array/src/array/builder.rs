@@ -112,6 +112,18 @@ impl<'a> UsmArrayBuilder<'a> {
         self.over_memory(source, |buffer, origin, offset| self.place_boxed(buffer, origin, offset))
     }
 
+    /// As [`build_boxed`](Self::build_boxed), in new memory that a pool has at hand ([`UsmBuffer::allocate_at_once`]): nothing waits. `None` where
+    /// there is none, and for wrong arguments, which [`build_boxed`](Self::build_boxed) refuses by name.
+    #[must_use]
+    pub fn build_at_once(&self, kind: UsmKind, queue: &Queue) -> Option<Box<UsmArray>> {
+        if self.align_bytes.is_some() {
+            return None;
+        }
+        let (len_bytes, offset) = self.extent().ok()?;
+        let buffer = UsmBuffer::allocate_at_once(queue, kind, len_bytes)?;
+        self.place_boxed(buffer, 0, offset).ok()
+    }
+
     fn place_boxed(&self, buffer: UsmBuffer, origin: isize, offset: isize) -> Result<Box<UsmArray>> {
         let layout = Layout::no_axes();
         let mut array = Box::write(Box::new_uninit(), UsmArray { buffer, dtype: self.dtype, layout, origin });

@@ -43,7 +43,8 @@ impl UsmArray {
     }
 
     /// An array over external CUDA memory that `owner` keeps alive, as its interface describes it: on the default queue of the device
-    /// that the driver names, after the work of the stream. Without elements the array is new.
+    /// that the driver names, after the work of the stream; of version 2, which knows no streams, after that of the legacy default stream.
+    /// Without elements the array is new.
     ///
     /// # Safety
     /// 1. Those of [`UsmArray::import`].
@@ -62,23 +63,23 @@ impl UsmArray {
         let valid = interface.elements()?.validate()?;
         let stream = interface.checked_stream()?;
         let start = valid.span().start_address;
-        let devices = runtime.devices();
-        let mut cuda = devices.iter().filter(|device| device.backend_id() == BackendId::Cuda);
         let is_empty = valid.layout().size() == 0;
-        let has_it = |device: &&Device| {
-            // The devices of a driver answer for pinned memory of each other, but only one has it.
-            let context = device.default_context().ok();
-            let owner = context.and_then(|context| context.pointer_device(start).ok().flatten());
-            is_empty || owner.as_ref() == Some(*device)
+        let device = match is_empty {
+            true => runtime.devices_of(BackendId::Cuda).next(),
+            false => cuda_device_of(runtime, start),
         };
-        let device = cuda.find(has_it).ok_or(Error::NotCuda { address: start })?;
+        let not_cuda = Error::NotCuda { address: start };
+        let Some(device) = device else { return Err(not_cuda) };
         let queue = runtime.default_queue(device).map_err(usm_memory::Error::from)?;
         if is_empty {
             let array = Self::empty(&queue, UsmKind::Device, valid.layout().shape(), valid.dtype())?;
             return Ok(if valid.is_read_only() { array.read_only() } else { array });
         }
         // SAFETY: the caller's promise 1.
-        let array = unsafe { Self::import(&valid, &queue, owner) }?;
+        let array = unsafe { Self::import(&valid, &queue, owner) }.map_err(|error| match error {
+            Error::NotImportable(usm_memory::Error::NotUsm { end: "first", .. }) => not_cuda,
+            error => error,
+        })?;
         if let Some(stream) = stream {
             // SAFETY: the caller's promise 2.
             unsafe { queue.order_after_cuda_stream(stream) }.map_err(usm_memory::Error::from)?;
@@ -108,4 +109,19 @@ impl UsmArray {
         let shared = shared.map_err(Error::NotImportable)?;
         Self::from_parts(shared, self.dtype(), self.layout().clone(), self.origin).map(Some)
     }
+}
+
+/// The device of the CUDA driver that has the memory at an address. A single one is not asked whether it has it: the import is.
+pub(crate) fn cuda_device_of(runtime: &Runtime, address: usize) -> Option<&Device> {
+    let devices = || runtime.devices_of(BackendId::Cuda);
+    let first = devices().next()?;
+    if devices().nth(1).is_none() {
+        return Some(first);
+    }
+    // The devices of a driver answer for pinned memory of each other, but only one has it.
+    devices().find(|device| {
+        let context = device.default_context().ok();
+        let owner = context.and_then(|context| context.pointer_device(address).ok().flatten());
+        owner.as_ref() == Some(*device)
+    })
 }

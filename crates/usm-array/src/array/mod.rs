@@ -21,6 +21,7 @@ mod views;
 
 pub use builder::{BufferSource, UsmArrayBuilder};
 pub(crate) use construct::check_bounds;
+pub(crate) use import::cuda_device_of;
 pub use operand::ArrayOrScalar;
 use usm_memory::UsmBuffer;
 

@@ -3,7 +3,7 @@
 use usm_memory::usm_core::{BackendId, Device, Runtime, UsmKind};
 
 use crate::abi::{DLDevice, DLDeviceType};
-use crate::array::UsmArray;
+use crate::array::{UsmArray, cuda_device_of};
 use crate::error::{DlpackError, Error, Result};
 
 /// The host.
@@ -42,10 +42,6 @@ pub(super) fn takes(device_type: DLDeviceType, kind: UsmKind) -> bool {
     }
 }
 
-fn root_devices(runtime: &Runtime, backend: BackendId) -> impl Iterator<Item = Device> {
-    runtime.devices().into_iter().filter(move |device| device.backend_id() == backend)
-}
-
 /// The device that a number of kDLOneAPI stands for, its place among the root devices of the SYCL runtime, or one of kDLExtDev, its
 /// place among those of the host backend, or one of kDLCUDA, kDLCUDAHost and kDLCUDAManaged, its number in the CUDA driver.
 ///
@@ -55,13 +51,22 @@ pub fn device_with_number(runtime: &Runtime, wanted: DLDevice) -> Result<Device>
     let backend =
         backend_of(wanted.device_type).ok_or(DlpackError::DeviceType { found: wanted.device_type })?;
     let index = usize::try_from(wanted.device_id).ok();
+    let mut devices = runtime.devices_of(backend);
     let found = match backend {
-        BackendId::Cuda => {
-            root_devices(runtime, backend).find(|device| device.info().cuda_ordinal == Some(wanted.device_id))
-        }
-        _ => index.and_then(|index| root_devices(runtime, backend).nth(index)),
+        BackendId::Cuda => devices.find(|device| device.info().cuda_ordinal == Some(wanted.device_id)),
+        _ => index.and_then(|index| devices.nth(index)),
     };
-    found.ok_or_else(|| DlpackError::device_id(wanted, root_devices(runtime, backend).count()).into())
+    let missing = || DlpackError::device_id(wanted, runtime.devices_of(backend).count()).into();
+    found.cloned().ok_or_else(missing)
+}
+
+/// The device that has the memory of a tensor: of kDLCUDAHost and kDLCUDAManaged, whose number is always 0 in DLPack, the one that the driver
+/// names for the address; of others the one with the number.
+pub(super) fn device_of_memory(runtime: &Runtime, named: DLDevice, address: usize) -> Result<Device> {
+    let numbered = device_with_number(runtime, named)?;
+    let has_number = !matches!(named.device_type, DLDeviceType::CUDA_HOST | DLDeviceType::CUDA_MANAGED);
+    let owner = if has_number { None } else { cuda_device_of(runtime, address) };
+    Ok(owner.cloned().unwrap_or(numbered))
 }
 
 /// The number of a root device: of kDLOneAPI for one of the SYCL runtime, of kDLExtDev for one of the host backend, of kDLCUDA for one
@@ -86,7 +91,7 @@ pub fn number_of_device(runtime: &Runtime, device: &Device) -> Option<DLDevice> 
         }
         _ => return None,
     };
-    let index = root_devices(runtime, device.backend_id()).position(|root| root == *device)?;
+    let index = runtime.devices_of(device.backend_id()).position(|root| root == device)?;
     // There are not more devices than that.
     Some(DLDevice { device_type, device_id: index as i32 })
 }
@@ -95,7 +100,7 @@ impl UsmArray {
     /// The DLPack device of this array. SYCL memory in the default context of its platform is on kDLOneAPI, with the
     /// place of the device among the root devices of the SYCL runtime. Other memory that host code can touch is on kDLCPU 0.
     /// Device memory of the host backend is on kDLExtDev, which other libraries refuse. Memory of the CUDA backend is on kDLCUDA,
-    /// kDLCUDAHost or kDLCUDAManaged, by its kind, with the number that the GPU has in the driver.
+    /// kDLCUDAHost or kDLCUDAManaged, by its kind; the number is that of the GPU in the driver for kDLCUDA, and 0 for the others.
     ///
     /// # Errors
     /// - [`Error::Dlpack`] with [`DlpackError::NoDevice`]: device memory of another context or of a sub-device
@@ -128,13 +133,11 @@ impl UsmArray {
         if default.context() != self.context() {
             return refused("not in the default context");
         }
+        // "For vanilla CPU memory, pinned memory, or managed memory, this is set to 0" (`DLDevice` in dlpack.h)
+        let zero = |device_type| DLDevice { device_type, device_id: 0 };
         Ok(match (number.device_type, self.kind()) {
-            (DLDeviceType::CUDA, UsmKind::Host) => {
-                DLDevice { device_type: DLDeviceType::CUDA_HOST, ..number }
-            }
-            (DLDeviceType::CUDA, UsmKind::Shared) => {
-                DLDevice { device_type: DLDeviceType::CUDA_MANAGED, ..number }
-            }
+            (DLDeviceType::CUDA, UsmKind::Host) => zero(DLDeviceType::CUDA_HOST),
+            (DLDeviceType::CUDA, UsmKind::Shared) => zero(DLDeviceType::CUDA_MANAGED),
             _ => number,
         })
     }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use usm_memory::usm_core::{BackendId, Queue, Runtime, UsmKind};
+use usm_memory::usm_core::{BackendId, Device, Queue, Runtime, UsmKind};
 
 use super::describe::{Described, describe};
-use super::device::{CPU, device_with_number, takes};
+use super::device::{CPU, device_of_memory, takes};
 use super::managed::ManagedTensor;
 use crate::abi::{DLDeviceType, DLTensor};
 use crate::array::UsmArray;
@@ -58,17 +58,17 @@ impl UsmArray {
     pub unsafe fn from_dlpack(tensor: ManagedTensor, options: &DlpackImport<'_>) -> Result<Self> {
         let fields = *tensor.tensor()?;
         let read_only = tensor.is_read_only();
-        check_device(&fields, options)?;
+        let device = device_of(&fields, options)?;
         // SAFETY: M1 of the tensor.
         let valid = match unsafe { describe(&fields, read_only) }? {
             Described::Full(valid) => valid,
             Described::Empty { shape, dtype } => {
-                let (queue, kind) = queue_for_empty(&fields, options)?;
+                let (queue, kind) = queue_for_empty(&fields, device, options)?;
                 let array = Self::empty(&queue, kind, &shape, dtype)?;
                 return Ok(if read_only { array.read_only() } else { array });
             }
         };
-        let Some(source) = queue_of_memory(&fields, &valid, options)? else {
+        let Some(source) = queue_of_memory(device, &valid, options)? else {
             // SAFETY: the caller's promises 1 and 2: the span is readable, and no code writes it meanwhile.
             return unsafe { copy_host_memory(&valid, options) }; // the tensor ends here
         };
@@ -83,6 +83,10 @@ impl UsmArray {
         let source = if is_there { wanted } else { &source };
         // SAFETY: the caller's promises 1 and 2, the tensor being the owner.
         let array = unsafe { Self::import(&valid, source, Arc::new(tensor)) }?;
+        if !takes(fields.device.device_type, array.kind()) {
+            let (device_type, address) = (fields.device.device_type, valid.span().start_address);
+            return Err(DlpackError::Kind { device_type, kind: array.kind(), address }.into());
+        }
         if is_there && options.copy != CopyMode::Always {
             return Ok(array);
         }
@@ -90,34 +94,29 @@ impl UsmArray {
     }
 }
 
-fn check_device(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<()> {
+/// The device of a tensor; `None` for the host.
+fn device_of(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<Option<Device>> {
     match tensor.device.device_type {
-        DLDeviceType::CPU if tensor.device == CPU => Ok(()),
+        DLDeviceType::CPU if tensor.device == CPU => Ok(None),
         DLDeviceType::CPU => Err(DlpackError::device_id(tensor.device, 1).into()),
-        _ => device_with_number(options.runtime, tensor.device).map(|_| ()),
+        _ => device_of_memory(options.runtime, tensor.device, tensor.data.addr()).map(Some),
     }
 }
 
 /// A queue of the context that the memory is in, or `None` for host memory that is no USM.
 fn queue_of_memory(
-    tensor: &DLTensor,
+    device: Option<Device>,
     valid: &ValidInterface,
     options: &DlpackImport<'_>,
 ) -> Result<Option<Queue>> {
     let default = |device| options.runtime.default_queue(device);
     let address = valid.span().start_address;
     let knows = |queue: &Queue| queue.context().pointer_info(address).is_some();
-    let device_type = tensor.device.device_type;
-    if tensor.device != CPU {
-        let queue = default(&device_with_number(options.runtime, tensor.device)?)?;
-        let kind = queue.context().pointer_info(address).map(|info| info.kind);
-        return match kind.filter(|&kind| !takes(device_type, kind)) {
-            Some(kind) => Err(DlpackError::Kind { device_type, kind, address }.into()),
-            // The queue of a SYCL runtime may be on the same GPU.
-            None if queue.backend_id() == BackendId::Cuda && options.queue.is_some_and(knows) => {
-                Ok(options.queue.cloned())
-            }
-            None => Ok(Some(queue)),
+    if let Some(device) = device {
+        // The queue of a SYCL runtime, or of a context of its own, may be on the same GPU.
+        return match options.queue.filter(|_| device.backend_id() == BackendId::Cuda) {
+            Some(queue) if *queue.device() == device || knows(queue) => Ok(Some(queue.clone())),
+            _ => Ok(Some(default(&device)?)),
         };
     }
     if let Some(queue) = options.queue.filter(|queue| knows(queue)) {
@@ -145,11 +144,12 @@ fn queue_of_memory(
 }
 
 /// The queue and kind of an array without elements.
-fn queue_for_empty(tensor: &DLTensor, options: &DlpackImport<'_>) -> Result<(Queue, UsmKind)> {
-    let device = match tensor.device {
-        CPU => options.runtime.default_device(),
-        numbered => device_with_number(options.runtime, numbered)?,
-    };
+fn queue_for_empty(
+    tensor: &DLTensor,
+    device: Option<Device>,
+    options: &DlpackImport<'_>,
+) -> Result<(Queue, UsmKind)> {
+    let device = device.unwrap_or_else(|| options.runtime.default_device());
     let source = options.runtime.default_queue(&device)?;
     let known = source.context().pointer_info(tensor.data.addr());
     let kind = known.map_or(options.kind, |info| info.kind);

@@ -6,6 +6,9 @@
 use super::{InterfaceError, UsmArrayInterface, VERSION};
 use crate::dtype::Dtype;
 
+/// The number of CUDA's legacy default stream.
+const LEGACY_STREAM: usize = 1;
+
 /// The version of the protocol that exports follow.
 pub const CUDA_INTERFACE_VERSION: i64 = 3;
 
@@ -79,12 +82,16 @@ impl CudaArrayInterface {
         })
     }
 
-    /// The stream whose work comes before accesses to the memory; version 2 has none.
+    /// The stream whose work comes before accesses to the memory. Version 2 has no entry for it: its producers, such as PyTorch, work on
+    /// the legacy default stream unless told otherwise. `None` in version 3 says that there is nothing to wait for.
     ///
     /// # Errors
     /// - [`InterfaceError::Stream`]: 0, which could be either default stream, or no handle of this machine
     pub fn checked_stream(&self) -> Result<Option<usize>, InterfaceError> {
-        let Some(found) = self.stream.filter(|_| self.version > 2) else { return Ok(None) };
+        if self.version < 3 {
+            return Ok(Some(LEGACY_STREAM));
+        }
+        let Some(found) = self.stream else { return Ok(None) };
         let stream = usize::try_from(found).ok().filter(|&stream| stream != 0);
         stream.map(Some).ok_or(InterfaceError::Stream { found })
     }

@@ -454,7 +454,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the runtime cannot list them.
     unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>>;
 
-    // Streams of CUDA: a backend without them keeps these two defaults.
+    // Streams of CUDA: a backend without them keeps these three defaults.
 
     /// The `CUstream` of a queue, which stays the queue's; `None` where queues are no streams.
     ///
@@ -473,6 +473,18 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`Error::NotSupported`]; [`Error::InvalidExternalHandle`] for a stream of another context.
     unsafe fn queue_on_stream(&self, _device: RawDevice, _stream: usize) -> Result<RawQueue> {
+        Err(Error::NotSupported { backend: self.id(), what: "queues on CUDA streams" })
+    }
+
+    /// Lets what is submitted to a queue from now on start after all that was submitted to a `CUstream` of its device. Does not wait.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    /// 2. `stream` is a live `CUstream`, or the number of a default stream.
+    ///
+    /// # Errors
+    /// As [`queue_on_stream`](Self::queue_on_stream).
+    unsafe fn order_after_stream(&self, _queue: RawQueue, _stream: usize) -> Result<()> {
         Err(Error::NotSupported { backend: self.id(), what: "queues on CUDA streams" })
     }
 

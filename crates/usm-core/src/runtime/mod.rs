@@ -171,6 +171,12 @@ impl Runtime {
         devices
     }
 
+    /// The root devices of one backend, in the order of [`devices`](Self::devices), without a list of all.
+    pub fn devices_of(&self, backend: BackendId) -> impl Iterator<Item = &Device> {
+        let others = self.sycl().devices.iter().chain(&self.cuda().devices);
+        others.chain(&self.host).filter(move |device| device.backend_id() == backend)
+    }
+
     /// The first device of the embedded host backend: `host:cpu:0`, unless the application described others.
     #[must_use]
     pub fn host_device(&self) -> &Device {

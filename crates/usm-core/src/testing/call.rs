@@ -137,6 +137,11 @@ macro_rules! methods {
                     // SAFETY: the caller's promises; the handle is `inner`'s own.
                     unsafe { self.inner.queue_on_stream(device, stream) }
                 }
+
+                unsafe fn order_after_stream(&self, queue: RawQueue, stream: usize) -> Result<()> {
+                    // SAFETY: the caller's promises; the handle is `inner`'s own.
+                    unsafe { self.inner.order_after_stream(queue, stream) }
+                }
             };
             (@ host_reachable) => {
                 // Whatever happens to device memory is to pass through here.

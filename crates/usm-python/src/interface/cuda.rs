@@ -12,6 +12,7 @@ use usm_array::{CudaArrayInterface, UsmArray};
 
 use super::import::Producer;
 use super::keys;
+use crate::attribute;
 use crate::builtin::is_builtin;
 use crate::called;
 use crate::errors::{OrRaise, ToPyErr, type_name, wrong_type};
@@ -42,7 +43,8 @@ pub(crate) fn is_behind_buffer(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if PLAIN.load(Ordering::Relaxed) == kind || is_builtin(object) {
         return Ok(false);
     }
-    let has_interface = object.get_type().hasattr(intern!(object.py(), INTERFACE))?;
+    let class = object.get_type();
+    let has_interface = attribute::optional(class.as_any(), intern!(object.py(), INTERFACE))?.is_some();
     // SAFETY: the type of a live object.
     if !has_interface && unsafe { ffi::PyType_GetFlags(kind) } & ffi::Py_TPFLAGS_HEAPTYPE == 0 {
         PLAIN.store(kind, Ordering::Relaxed);
@@ -53,7 +55,7 @@ pub(crate) fn is_behind_buffer(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// The object's interface, or `None` when it has none.
 pub(crate) fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let py = object.py();
-    let found = called::python(py, || object.getattr_opt(intern!(py, INTERFACE)))?;
+    let found = called::python(py, || attribute::optional(object, intern!(py, INTERFACE)))?;
     let dict = found.map(|found| {
         found.cast_into::<PyDict>().map_err(|error| wrong_type(INTERFACE, &error.into_inner(), "is a dict"))
     });
@@ -65,8 +67,9 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyR
     let py = object.py();
     let (interface, runtime) = (parse(dict)?, runtime::get(py)?);
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(Producer::of(object));
+    // A look-up, and an event at most, which is sooner done than the interpreter is given up.
     // SAFETY: the producer keeps the memory, and the stream is live, which is the protocol. The rest is the trust boundary of SECURITY.md.
-    let array = py.detach(|| unsafe { UsmArray::import_cuda(&interface, runtime, owner) });
+    let array = unsafe { UsmArray::import_cuda(&interface, runtime, owner) };
     array.map_err(|error| match error {
         usm_array::Error::Interface(error) => PyValueError::new_err(error.to_string()),
         error => error.to_py_err(),

@@ -13,6 +13,7 @@ use usm_array::usm_memory::{Ownership, UsmBuffer};
 use usm_array::{UsmArray, UsmArrayInterface, ValidInterface};
 
 use super::keys;
+use crate::attribute;
 use crate::buffer_import::HostBuffer;
 use crate::builtin::is_builtin;
 use crate::called;
@@ -123,7 +124,7 @@ fn interface_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, P
         return Ok(None);
     }
     let py = object.py();
-    let found = called::python(py, || object.getattr_opt(intern!(py, INTERFACE)))?;
+    let found = called::python(py, || attribute::optional(object, intern!(py, INTERFACE)))?;
     let Some(found) = found else { return Ok(None) };
     match found.cast_into::<PyDict>() {
         Ok(dict) => Ok(Some(dict)),
@@ -164,16 +165,17 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
 /// The default queue of the CUDA driver's device that a filter string names by the driver's number, as exports of CUDA memory do.
 fn cuda_queue(syclobj: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
     let Ok(text) = syclobj.cast::<PyString>() else { return Ok(None) };
-    let text = text.to_string_lossy();
+    let text = text.to_str()?;
     let Some(device_id) = text.strip_prefix(CUDA_GPU).and_then(|number| number.parse().ok()) else {
         return Ok(None);
     };
-    let (py, runtime) = (syclobj.py(), runtime::get(syclobj.py())?);
-    py.detach(|| {
-        let number = DLDevice { device_type: DLDeviceType::CUDA, device_id };
-        device_with_number(runtime, number).ok().map(|device| runtime.default_queue(&device)).transpose()
-    })
-    .or_raise()
+    let runtime = runtime::get(syclobj.py())?;
+    let number = DLDevice { device_type: DLDeviceType::CUDA, device_id };
+    device_with_number(runtime, number)
+        .ok()
+        .map(|device| runtime.default_queue(&device))
+        .transpose()
+        .or_raise()
 }
 
 /// Without an entry `data` the memory is that of the object's buffer.

@@ -35,6 +35,9 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
 
 /// The queue that dpctl and dpnp use by default, once the program has imported dpctl: arrays of all three compute together then.
 fn default_queue_of_peers(device: &Device) -> Option<Queue> {
+    if device.backend_id() != BackendId::Sycl {
+        return None;
+    }
     if let Some(queue) = known_default_queue(device) {
         return Some(queue);
     }

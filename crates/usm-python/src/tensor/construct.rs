@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{Axes, BufferSource, UsmArray};
+use usm_array::{Axes, BufferSource, UsmArray, UsmArrayBuilder};
 
 use super::arguments;
 use crate::errors::{OrRaise, in_place_of, type_name, wrong_type};
@@ -67,10 +67,23 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
     let dtype = arguments::dtype(arguments.dtype, || queue.device())?;
     // 0 is the argument's default: new memory then starts at the lowest element, as the specification wants.
     let builder = builder(dtype).offset((offset != 0).then_some(offset)).align_bytes(align_bytes);
+    in_new_memory(py, builder, kind, &queue)
+}
+
+/// An array whose elements have no particular value.
+pub(super) fn in_new_memory(
+    py: Python<'_>,
+    builder: UsmArrayBuilder<'_>,
+    kind: UsmKind,
+    queue: &Queue,
+) -> PyResult<Box<UsmArray>> {
+    if let Some(array) = builder.build_at_once(kind, queue) {
+        return Ok(array);
+    }
     // A pool without free memory may have to wait for some.
-    let is_at_once = queue.device().host_reachable(kind);
-    let build = || builder.build_boxed(BufferSource::Allocate { kind, queue: &queue });
-    interrupt::detach_unless_small(py, 0, is_at_once, build).or_raise()
+    let is_near = queue.device().host_reachable(kind);
+    let build = || builder.build_boxed(BufferSource::Allocate { kind, queue });
+    interrupt::detach_unless_small(py, 0, is_near, build).or_raise()
 }
 
 /// Existing memory is as it is.

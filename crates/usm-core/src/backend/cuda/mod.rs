@@ -305,6 +305,13 @@ unsafe impl Backend for CudaBackend {
         Ok(CudaQueue::into_raw(Arc::new(queue)))
     }
 
+    unsafe fn order_after_stream(&self, queue: RawQueue, stream: usize) -> Result<()> {
+        // SAFETY: O1: the handle is live.
+        let queue = unsafe { CudaQueue::get(queue) };
+        // SAFETY: the caller's promise 2.
+        unsafe { queue.order_after(stream) }
+    }
+
     unsafe fn release(&self, handle: RawHandle) {
         match handle {
             // SAFETY: O1: the caller gives the count of the handle back.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::context::CudaContext;
-use super::device::CudaDevice;
-use super::driver::{ContextHandle, STREAM_NON_BLOCKING, Stream};
+use super::device::{CudaDevice, Current};
+use super::driver::{Code, ContextHandle, STREAM_NON_BLOCKING, Stream};
 use super::event::Clock;
 use crate::backend::QueueProperties;
 use crate::{Error, Result};
@@ -55,20 +55,8 @@ impl CudaQueue {
         stream: usize,
     ) -> Result<Self> {
         let stream = Stream(std::ptr::with_exposed_provenance_mut(stream));
-        {
-            let current = device.enter()?;
-            let mut of_stream = ContextHandle::NULL;
-            // SAFETY: D1; the pointer is writable, and the stream is live (1).
-            let code = unsafe { (current.cuStreamGetCtx)(stream, &raw mut of_stream) };
-            current.check("cuStreamGetCtx", code)?;
-            if of_stream != current.context() {
-                let reason = format!(
-                    "the stream does not belong to the primary context of {}",
-                    device.filter_string()
-                );
-                return Err(Error::InvalidExternalHandle { what: "CUDA stream", reason });
-            }
-        }
+        // SAFETY: the caller's promise 1.
+        unsafe { check_context(&device.enter()?, stream) }?;
         Ok(Self {
             context,
             device,
@@ -77,6 +65,34 @@ impl CudaQueue {
             is_owned: false,
             clock: None,
         })
+    }
+
+    /// Lets later work of this queue start after all that was submitted to a stream of the device.
+    ///
+    /// # Safety
+    /// 1. `stream` is a live `CUstream`, or the number of a default stream.
+    pub(super) unsafe fn order_after(&self, stream: usize) -> Result<()> {
+        let stream = Stream(std::ptr::with_exposed_provenance_mut(stream));
+        if stream == self.stream {
+            return Ok(());
+        }
+        let current = self.device.enter()?;
+        let event = current.take_event(false)?;
+        // SAFETY: D1; an event that no operation uses, and a live stream (1). The driver refuses a stream of another context.
+        let mut code = unsafe { (current.cuEventRecord)(event, stream) };
+        let mut call = "cuEventRecord";
+        if code == Code::SUCCESS {
+            call = "cuStreamWaitEvent";
+            // SAFETY: D1; Q1; the event that was just recorded; the flags must be 0.
+            code = unsafe { (current.cuStreamWaitEvent)(self.stream, event, 0) };
+        }
+        current.return_event(event, false);
+        if code == Code::SUCCESS {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise 1.
+        unsafe { check_context(&current, stream) }?;
+        current.check(call, code)
     }
 
     pub(super) fn device(&self) -> &CudaDevice {
@@ -97,4 +113,21 @@ impl Drop for CudaQueue {
             let _ = unsafe { (current.cuStreamDestroy_v2)(self.stream) };
         }
     }
+}
+
+/// Refuses a stream of another context than the current one.
+///
+/// # Safety
+/// 1. `stream` is a live `CUstream`, or the number of a default stream.
+unsafe fn check_context(current: &Current<'_>, stream: Stream) -> Result<()> {
+    let mut of_stream = ContextHandle::NULL;
+    // SAFETY: D1; the pointer is writable, and the stream is live (1).
+    let code = unsafe { (current.cuStreamGetCtx)(stream, &raw mut of_stream) };
+    current.check("cuStreamGetCtx", code)?;
+    if of_stream == current.context() {
+        return Ok(());
+    }
+    let device = current.device().filter_string();
+    let reason = format!("the stream does not belong to the primary context of {device}");
+    Err(Error::InvalidExternalHandle { what: "CUDA stream", reason })
 }

@@ -1,7 +1,7 @@
 //! `__dlpack_c_exchange_api__`: the functions by which compiled code exchanges tensors with us, without calls of Python methods.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, PoisonError};
@@ -17,12 +17,11 @@ use usm_array::dlpack::{
 };
 use usm_array::usm_core::ExternalHandle;
 
+use super::c_import::NAME;
 use super::export::{current_stream, order, tensor_of};
 use crate::errors::{OrRaise, type_name};
 use crate::objects::UsmNdarray;
 use crate::sycl::runtime;
-
-const NAME: &CStr = c"dlpack_exchange_api";
 
 struct Table(DLPackExchangeAPI);
 

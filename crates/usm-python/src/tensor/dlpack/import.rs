@@ -7,8 +7,10 @@ use usm_array::dlpack::{DLDevice, DLDeviceType, DlpackImport, ManagedTensor, VER
 use usm_array::usm_core::{BackendId, Queue, UsmKind};
 use usm_array::{Conversion, CopyMode, UsmArray};
 
+use super::c_import::{Exchange, Exported};
 use super::capsule;
 use super::device::{self, CPU};
+use crate::attribute;
 use crate::called;
 use crate::errors::{OrRaise, wrong_type};
 use crate::interrupt;
@@ -49,7 +51,12 @@ pub(crate) fn from_dlpack<'py>(
         return of_ours(py, ours.get().array(), &wanted, copy).map(UsmNdarray::from_array);
     }
     let kind = if matches!(wanted, Wanted::HostCode) { UsmKind::Host } else { UsmKind::Device };
-    let method = x.getattr_opt(intern!(py, "__dlpack__"))?;
+    if matches!(wanted, Wanted::Anywhere)
+        && let Some(array) = of_exchange(x, UsmKind::Device, copy)?
+    {
+        return Ok(UsmNdarray::from_array(array));
+    }
+    let method = attribute::optional(x, intern!(py, "__dlpack__"))?;
     of_producer(&Producer::with(x, method)?, &wanted, kind, copy).map(UsmNdarray::from_array)
 }
 
@@ -115,8 +122,41 @@ pub(in crate::tensor) fn import<'py>(
     kind: UsmKind,
     copy: CopyMode,
 ) -> PyResult<UsmArray> {
+    if queue.is_none()
+        && let Some(array) = of_exchange(object, kind, copy)?
+    {
+        return Ok(array);
+    }
     let wanted = queue.map_or(Wanted::Anywhere, |queue| Wanted::At(queue.clone()));
     of_producer(&Producer::with(object, Some(method))?, &wanted, kind, copy)
+}
+
+/// An array over the memory of an object whose type has the C exchange API; `None` where the methods are to be called.
+fn of_exchange(object: &Bound<'_, PyAny>, kind: UsmKind, copy: CopyMode) -> PyResult<Option<UsmArray>> {
+    let Some(exchange) = Exchange::of(object)? else { return Ok(None) };
+    let py = object.py();
+    let runtime = runtime::get(py)?;
+    let Some(Exported { tensor, stream }) = exchange.tensor(object)? else { return Ok(None) };
+    let options = DlpackImport { queue: None, kind, copy, runtime };
+    let Some(stream) = stream else {
+        // SAFETY: that the memory stays as long as the tensor, and who writes it, is the protocol: behind the trust boundary of
+        // SECURITY.md.
+        return py.detach(|| unsafe { UsmArray::from_dlpack(tensor, &options) }).or_raise().map(Some);
+    };
+    let place = DlpackImport { copy: CopyMode::Never, ..options };
+    // A look-up and no copy, which is sooner done than the interpreter is given up.
+    // SAFETY: as above.
+    let array = unsafe { UsmArray::from_dlpack(tensor, &place) }.or_raise()?;
+    if !array.is_empty() {
+        // SAFETY: the stream of the producer, which is live, is the protocol: behind the trust boundary of SECURITY.md.
+        unsafe { array.queue().order_after_cuda_stream(stream) }
+            .map_err(usm_array::Error::from)
+            .or_raise()?;
+    }
+    match copy {
+        CopyMode::Always => of_ours(py, &array, &Wanted::Anywhere, copy).map(Some),
+        _ => Ok(Some(array)),
+    }
 }
 
 fn of_producer(
@@ -182,7 +222,7 @@ impl<'py> Producer<'py> {
     /// An object and its method `__dlpack__`, if it has one.
     fn with(object: &Bound<'py, PyAny>, method: Option<Bound<'py, PyAny>>) -> PyResult<Self> {
         let py = object.py();
-        let device = object.getattr_opt(intern!(py, "__dlpack_device__"))?;
+        let device = attribute::optional(object, intern!(py, "__dlpack_device__"))?;
         let (Some(device), Some(method)) = (device, method) else {
             return Err(wrong_type("x", object, "is an object with __dlpack__ and __dlpack_device__"));
         };

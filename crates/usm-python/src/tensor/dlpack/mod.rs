@@ -7,8 +7,10 @@
 //! | `capsule.rs` | tensors in capsules, exactly one owner each |
 //! | `device.rs` | devices as pairs of numbers |
 //! | `c_api.rs` | `__dlpack_c_exchange_api__` |
+//! | `c_import.rs` | the same of other libraries |
 
 mod c_api;
+mod c_import;
 mod capsule;
 mod device;
 mod export;

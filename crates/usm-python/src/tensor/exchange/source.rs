@@ -6,6 +6,7 @@ use pyo3::types::{PyDict, PyList, PyRange, PyString, PyTuple};
 use usm_array::Scalar;
 
 use super::host::HostElements;
+use crate::attribute;
 use crate::builtin::is_builtin;
 use crate::errors::type_name;
 use crate::imported;
@@ -95,7 +96,7 @@ impl<'a, 'py> Source<'a, 'py> {
         let py = object.py();
         if !object.is_instance_of::<PyString>()
             && !object.is_instance_of::<PyDict>()
-            && let Some(method) = object.getattr_opt(intern!(py, "__dlpack__"))?
+            && let Some(method) = attribute::optional(object, intern!(py, "__dlpack__"))?
         {
             return Ok(Self::Dlpack(method));
         }
@@ -142,7 +143,7 @@ fn usm_array_of<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Found<'a>>>
     if array.is_some() || is_builtin(object) {
         return Ok(array);
     }
-    match object.getattr_opt(intern!(object.py(), "__usm_ndarray__"))? {
+    match attribute::optional(object, intern!(object.py(), "__usm_ndarray__"))? {
         Some(array) if array.is_instance_of::<UsmNdarray>() => {
             Ok(array_if_usm(&array)?.map(|array| Found::Imported(array.into_boxed())))
         }

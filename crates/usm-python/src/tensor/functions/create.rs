@@ -2,9 +2,10 @@
 
 use pyo3::prelude::*;
 use usm_array::usm_core::UsmKind;
-use usm_array::{Casting, CreateOptions, Dtype, Scalar, UsmArray, default_dtypes};
+use usm_array::{Axes, Casting, CreateOptions, Dtype, Scalar, UsmArray, default_dtypes};
 
 use super::super::arguments;
+use super::super::construct::in_new_memory;
 use super::super::operand::Operand;
 use super::operands::{self, Diagonal};
 use super::{place, results};
@@ -13,9 +14,45 @@ use crate::memory::kind_argument;
 use crate::number::index;
 use crate::objects::UsmNdarray;
 
-/// Functions of a shape with their documentation, and how many elements they write.
+/// empty(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+///
+/// A new array whose elements have no particular value.
+///
+/// `shape` is an integer or a tuple of integers, `dtype` by default the widest real type of the device, `order` ``"C"`` or
+/// ``"F"``. `device` is a filter string, a device or a queue, and says where; so does `sycl_queue`.
+///
+/// Raises USMAllocationError when the memory cannot be allocated, TypeError when `device` and `sycl_queue` name two queues.
+///
+/// >>> import usm.tensor as ut
+/// >>> ut.empty((2, 3), dtype="i4", usm_type="shared", device="host").nbytes
+/// 24
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
+pub(crate) fn empty(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    device: Option<&Bound<'_, PyAny>>,
+    usm_type: &str,
+    sycl_queue: Option<&Bound<'_, PyAny>>,
+) -> PyResult<UsmNdarray> {
+    let mut sizes = Axes::new();
+    arguments::read_shape(shape, &mut sizes)?;
+    let order = arguments::order(order)?;
+    let kind = kind_argument("usm_type", usm_type)?;
+    let queue = place::queue(py, sycl_queue, device)?;
+    let dtype = match dtype {
+        Some(dtype) => arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device()))?,
+        None => default_dtypes(queue.device()).real_floating,
+    };
+    let builder = UsmArray::builder(&sizes, dtype).order(order);
+    in_new_memory(py, builder, kind, &queue).map(UsmNdarray::from_array)
+}
+
+/// Functions of a shape with their documentation.
 macro_rules! creations {
-    ($($(#[$doc:meta])* $name:ident: $len:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[pyfunction]
         #[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
@@ -29,7 +66,6 @@ macro_rules! creations {
             sycl_queue: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<UsmNdarray> {
             let shape = arguments::shape(shape)?;
-            let len_of: fn(&[usize]) -> usize = $len;
             let len = len_of(&shape);
             fill(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.$name(&shape))
         }
@@ -37,20 +73,6 @@ macro_rules! creations {
 }
 
 creations! {
-    /// empty(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
-    ///
-    /// A new array whose elements have no particular value.
-    ///
-    /// `shape` is an integer or a tuple of integers, `dtype` by default the widest real type of the device, `order` ``"C"`` or
-    /// ``"F"``. `device` is a filter string, a device or a queue, and says where; so does `sycl_queue`.
-    ///
-    /// Raises USMAllocationError when the memory cannot be allocated, TypeError when `device` and `sycl_queue` name two queues.
-    ///
-    /// >>> import usm.tensor as ut
-    /// >>> ut.empty((2, 3), dtype="i4", usm_type="shared", device="host").nbytes
-    /// 24
-    empty: |_| 0;
-
     /// zeros(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
     ///
     /// A new array of zeros. Arguments as of empty.
@@ -58,7 +80,7 @@ creations! {
     /// >>> import usm.tensor as ut
     /// >>> ut.zeros(3, dtype="i4", device="host").tolist()
     /// [0, 0, 0]
-    zeros: len_of;
+    zeros;
 
     /// ones(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
     ///
@@ -67,7 +89,7 @@ creations! {
     /// >>> import usm.tensor as ut
     /// >>> ut.ones((1, 2), dtype="f4", device="host").tolist()
     /// [[1.0, 1.0]]
-    ones: len_of;
+    ones;
 }
 
 /// full(shape, fill_value, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None)
@@ -190,9 +212,9 @@ fn create_as(
         .map(|dtype| arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device())))
         .transpose()?;
     let pass = Pass { len, bytes: len.saturating_mul(dtype.map_or(size_of::<f64>(), Dtype::itemsize_bytes)) };
-    let (target, is_near) = (queue.clone(), queue.device().host_reachable(kind));
+    let is_near = queue.device().host_reachable(kind);
     results::in_pass(py, pass.unless_submitted(is_fill && !is_near), is_near, move || {
-        function(CreateOptions::new(&target, kind).dtype(dtype).order(order))
+        function(CreateOptions::new(&queue, kind).dtype(dtype).order(order))
     })
 }
 
