@@ -3,7 +3,7 @@
 use super::CreateOptions;
 use super::device;
 use super::generate::{generate_floating, generate_steps};
-use super::linspace::Line;
+use super::line::Line;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::{CreateError, Result};

@@ -2,7 +2,7 @@
 //!
 //! All do nothing, and tell so, where they are not for kernels.
 
-use super::linspace::Line;
+use super::line::Line;
 use crate::array::UsmArray;
 use crate::device::{CREATE, Loops, Task, code, is_for_kernels};
 use crate::error::Result;

@@ -24,6 +24,7 @@ mod device;
 mod eye;
 mod generate;
 mod like;
+mod line;
 mod linspace;
 mod meshgrid;
 mod nested;

@@ -2,7 +2,7 @@
 //!
 //! Their number is all that is waited for.
 
-use super::device::{Value, copied, overlap, value_for};
+use super::given::{Value, copied, overlap, value_for};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::device::{Answer, Loops, MASK, Task, is_for_kernels};
 use crate::dtype::Dtype;

@@ -21,6 +21,7 @@
 //! | `take.rs` | take and put |
 //! | `along.rs` | take_along_axis and put_along_axis |
 //! | `device.rs` | index operations by kernels |
+//! | `given.rs` | values and other arrays that are given to them |
 //! | `mask.rs` | what masks select, by kernels |
 //! | `nonzero.rs` | where elements are not zero, and how many |
 //! | `place.rs` | extract and place |
@@ -30,6 +31,7 @@ mod along;
 mod choose;
 mod device;
 mod get_set;
+mod given;
 mod item;
 mod mask;
 mod memory;

@@ -206,7 +206,7 @@ struct Side<'a> {
 }
 
 /// Work-items that read elements side by side.
-const NEIGHBOURS: usize = 32;
+const ADJACENT_ITEMS: usize = 32;
 
 /// Elements that a work-item takes before it is worth another.
 const ITEM_ELEMENTS: usize = 16;
@@ -222,11 +222,11 @@ impl Side<'_> {
         let distance = |loops: &Loops| {
             loops.innermost().map_or(usize::MAX, |innermost| innermost.steps[0].unsigned_abs())
         };
-        // Neighbouring work-items are to have neighbouring elements.
+        // Adjacent work-items are to have adjacent elements.
         let most = count.next_power_of_two().min(task.group_items());
         let (lanes, spread) = match distance(&self.kept) < distance(&self.gone) {
             true => {
-                let lanes = most.min(task.group_items() / NEIGHBOURS).max(1);
+                let lanes = most.min(task.group_items() / ADJACENT_ITEMS).max(1);
                 (lanes, task.group_items() / lanes)
             }
             false => (most, 1),

@@ -108,7 +108,7 @@ mod tests {
         }
         let before = Manifest::of(&copy).unwrap();
         assert_eq!(before.text(true), Manifest::of(&folder()).unwrap().text(true));
-        for file in ["dialect.h", "convert.h", "place.h", "linear.cl", "copy_4.spv", "fill_16.ptx"] {
+        for file in ["dialect.h", "convert.h", "place.h", "linear.cl", "rows_4.spv", "tile_8.ptx"] {
             let content = fs::read(copy.join(file)).unwrap();
             fs::write(copy.join(file), [&content[..], b"\n"].concat()).unwrap();
             assert_ne!(Manifest::of(&copy).unwrap().text(true), before.text(true), "{file}");

@@ -398,7 +398,7 @@ fn grid_groups(tiles: usize, axes: &[Loop]) -> Option<usize> {
     (groups < 1 << 31).then_some(groups)
 }
 
-/// From row to row in local memory: room for a row that begins anywhere in a vector, congruent to the source's stride.
+/// From row to row in local memory: space for a row that begins anywhere in a vector, congruent to the source's stride.
 fn pitch(row_bytes: usize, stride: isize) -> usize {
     let least = row_bytes + VECTOR_BYTES;
     let off = stride.wrapping_sub_unsigned(least).rem_euclid(VECTOR_BYTES.cast_signed());
