@@ -133,12 +133,20 @@ impl DeviceKernels {
 
 impl Built {
     fn kernel(&self, name: &'static str) -> Result<Kernel, Reason> {
-        if let Some((_, kernel)) = self.kernels.lock().iter().find(|(known, _)| *known == name) {
-            return Ok(kernel.clone());
+        let find = |known: &[(&'static str, Kernel)]| {
+            known.iter().find(|(known, _)| *known == name).map(|(_, kernel)| kernel.clone())
+        };
+        if let Some(kernel) = find(&self.kernels.lock()) {
+            return Ok(kernel);
         }
-        // Two threads may both look it up, which does no harm.
         let kernel = self.bundle.kernel(name).map_err(|_| "the module has no such kernel")?;
-        self.kernels.lock().push((name, kernel.clone()));
+        let mut kernels = self.kernels.lock();
+        // Another thread may have looked it up meanwhile.
+        if let Some(first) = find(&kernels) {
+            drop(kernels);
+            return Ok(first);
+        }
+        kernels.push((name, kernel.clone()));
         Ok(kernel)
     }
 }
