@@ -1,7 +1,8 @@
 // The casts of elements, with the meaning of `src/copy/cast/convert.rs`, bit by bit.
 //
 // FROM_BYTES and ITEM_BYTES are the sizes of the elements on both sides; a number says which dtypes of these sizes they are. Binary64
-// and binary16 are taken apart as integers, so that no kernel needs a device that has them.
+// and binary16 are taken apart as integers, so that no kernel needs a device that has them. All GPUs of NVIDIA have instructions for
+// them, which agree with that but for the bits of NaN, and integers from NaN.
 
 #ifndef USM_CONVERT_H
 #define USM_CONVERT_H
@@ -90,6 +91,28 @@ FUNCTION u32 f16_of_f32(u32 bits)
 #endif
 }
 
+#ifdef __NVPTX__
+__attribute__((unused)) static inline double double_of(u64 bits) { return __builtin_astype(bits, double); }
+
+FUNCTION u64 f64_of_f32(u32 bits)
+{
+    u64 sign = (u64)(bits & 0x80000000) << 32;
+    u32 rest = bits & 0x7fffffff;
+    u64 nan = sign | 0x7ff8000000000000 | (u64)rest << 29;
+    double value;
+    __asm__("cvt.f64.f32 %0, %1;" : "=d"(value) : "f"(float_of(bits)));
+    return rest > 0x7f800000 ? nan : __builtin_astype(value, u64);
+}
+
+FUNCTION u32 f32_of_f64(u64 bits)
+{
+    u64 rest = bits & 0x7fffffffffffffff;
+    u32 nan = (u32)(bits >> 32 & 0x80000000) | 0x7fc00000 | ((u32)(rest >> 29) & 0x7fffff);
+    float value;
+    __asm__("cvt.rn.f32.f64 %0, %1;" : "=f"(value) : "d"(double_of(bits)));
+    return rest > 0x7ff0000000000000 ? nan : bits_of(value);
+}
+#else
 FUNCTION u64 f64_of_f32(u32 bits)
 {
     u64 sign = (u64)(bits & 0x80000000) << 32;
@@ -104,6 +127,7 @@ FUNCTION u64 f64_of_f32(u32 bits)
     }
     return sign | result;
 }
+#endif
 
 // To the format with so many bits of a fraction and the exponent of 1 at `bias`.
 FUNCTION u32 narrow_of_f64(u64 bits, u32 fraction, u32 bias)
@@ -123,11 +147,40 @@ FUNCTION u32 narrow_of_f64(u64 bits, u32 fraction, u32 bias)
     return (u32)rounded((rest & 0xfffffffffffff) | 0x10000000000000, drop + below);
 }
 
+#ifndef __NVPTX__
 static inline u32 f32_of_f64(u64 bits) { return (u32)(bits >> 32 & 0x80000000) | narrow_of_f64(bits, 23, 127); }
+#endif
 static inline u32 f16_of_f64(u64 bits) { return (u32)(bits >> 48 & 0x8000) | narrow_of_f64(bits, 10, 15); }
 
 // ---- Integers to floating-point numbers ----
 
+// Of a number that is not NaN.
+__attribute__((unused)) static inline u32 f16_of_number(float number)
+{
+#ifdef __NVPTX__
+    u16 result;
+    __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(number));
+    return result;
+#else
+    return f16_of_f32(bits_of(number));
+#endif
+}
+
+#ifdef __NVPTX__
+FUNCTION u64 f64_of_u64(u64 number)
+{
+    double value;
+    __asm__("cvt.rn.f64.u64 %0, %1;" : "=d"(value) : "l"(number));
+    return __builtin_astype(value, u64);
+}
+
+FUNCTION u64 f64_of_i64(i64 number)
+{
+    double value;
+    __asm__("cvt.rn.f64.s64 %0, %1;" : "=d"(value) : "l"(number));
+    return __builtin_astype(value, u64);
+}
+#else
 FUNCTION u64 f64_of_u64(u64 number)
 {
     if (number == 0)
@@ -142,9 +195,39 @@ FUNCTION u64 f64_of_i64(i64 number)
     u64 sign = number < 0 ? 0x8000000000000000 : 0;
     return sign | f64_of_u64(number < 0 ? 0 - (u64)number : (u64)number);
 }
+#endif
 
 // ---- Floating-point numbers to integers: the nearest one towards 0 that there is, and 0 for NaN ----
 
+#ifdef __NVPTX__
+// The instructions stop at the least and the greatest number of 32 or 64 bits.
+FUNCTION u64 signed_of_f64(u64 bits, u32 width)
+{
+    bool is_nan = (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
+    if (width == 64) {
+        i64 whole;
+        __asm__("cvt.rzi.s64.f64 %0, %1;" : "=l"(whole) : "d"(double_of(bits)));
+        return is_nan ? 0 : (u64)whole;
+    }
+    i32 whole, most = (i32)(0x7fffffffu >> (32 - width)), least = -most - 1;
+    __asm__("cvt.rzi.s32.f64 %0, %1;" : "=r"(whole) : "d"(double_of(bits)));
+    whole = whole > most ? most : whole < least ? least : whole;
+    return is_nan ? 0 : (u64)whole;
+}
+
+FUNCTION u64 unsigned_of_f64(u64 bits, u32 width)
+{
+    bool is_nothing = bits >> 63 || bits > 0x7ff0000000000000;
+    if (width == 64) {
+        u64 whole;
+        __asm__("cvt.rzi.u64.f64 %0, %1;" : "=l"(whole) : "d"(double_of(bits)));
+        return is_nothing ? 0 : whole;
+    }
+    u32 whole, most = 0xffffffffu >> (32 - width);
+    __asm__("cvt.rzi.u32.f64 %0, %1;" : "=r"(whole) : "d"(double_of(bits)));
+    return is_nothing ? 0 : whole < most ? whole : most;
+}
+#else
 FUNCTION u64 signed_of_f64(u64 bits, u32 width)
 {
     u64 rest = bits & 0x7fffffffffffffff, most = ((u64)1 << (width - 1)) - 1;
@@ -166,6 +249,7 @@ FUNCTION u64 unsigned_of_f64(u64 bits, u32 width)
     whole = whole < most ? whole : most;
     return bits >> 63 || rest > 0x7ff0000000000000 ? 0 : whole;
 }
+#endif
 
 #if ITEM_BYTES == 8
 FUNCTION u64 signed_of_f32(float x)
@@ -203,7 +287,7 @@ FUNCTION u32 unsigned_of_f32(float x)
 #define UNSIGNED_OF_F64(b) ((To)unsigned_of_f64(b, 8 * ITEM_BYTES))
 #endif
 #if ITEM_BYTES == 2
-#define FLOAT_OF(n) f16_of_f32(bits_of((float)(n)))
+#define FLOAT_OF(n) f16_of_number((float)(n))
 #define FLOAT_OF_F32(b) f16_of_f32(b)
 #define FLOAT_OF_F64(b) f16_of_f64(b)
 #elif ITEM_BYTES == 4
@@ -359,5 +443,10 @@ __attribute__((always_inline)) static inline void convert(u32 pair, const From *
         break;
     }
 }
+
+#if FROM_BYTES == 1 && ITEM_BYTES == 1
+// All casts between dtypes of one byte: 1 for each byte that is not 0.
+static inline u32x4 convert_bytes(u32x4 v) { return (((v & 0x7f7f7f7f) + 0x7f7f7f7f) | v) >> 7 & 0x01010101; }
+#endif
 
 #endif

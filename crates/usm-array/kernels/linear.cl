@@ -17,9 +17,11 @@
 #define FROM_BYTES ITEM_BYTES
 #endif
 
-// Elements that a work-item of `select` has, and the bytes of them in the target.
+// Elements of a chunk, which a work-item of `select` takes at once, and the bytes of them in the target.
 #ifndef COUNT
-#if defined(CAST) && FROM_BYTES >= 4 && ITEM_BYTES < 4
+#if defined(CAST) && FROM_BYTES == 4 && ITEM_BYTES == 2
+#define COUNT 8
+#elif defined(CAST) && FROM_BYTES >= 4 && ITEM_BYTES < 4
 #define COUNT 4
 #elif defined(CAST) && FROM_BYTES == 2 && ITEM_BYTES == 1
 #define COUNT 8
@@ -31,6 +33,17 @@
 
 #ifdef CAST
 #include "convert.h"
+// Chunks of a work-item of a cast whose runs are long, and dense on both sides. Neighbours are so many chunks apart.
+#ifndef PIECES
+#if (FROM_BYTES <= 2 && ITEM_BYTES <= 2) || (FROM_BYTES == 4 && ITEM_BYTES == 1)
+#define PIECES 4
+#elif FROM_BYTES >= 8 && ITEM_BYTES < FROM_BYTES && !(FROM_BYTES == 8 && ITEM_BYTES == 2)
+#define PIECES 1
+#else
+#define PIECES 2
+#endif
+#endif
+#define LANES 32
 #define CAST_PAIR u32 pair,
 #elif ITEM_BYTES == 16
 typedef u64x2 From;
@@ -343,81 +356,123 @@ KERNEL rows(global char *restrict dst, SOURCE
 #if defined(SELECT)
 #ifdef CAST
 // In the target the elements of a run may have gaps, too.
-#define TARGET_STEP i64 step,
+#define CAST_RUN i64 step, u32 each,
 #define SELECT_AXES SEVEN_AXES
 #define STEP_AXES STEP_SEVEN
 #else
-#define TARGET_STEP
+#define CAST_RUN
 #define SELECT_AXES FOUR_AXES
 #define STEP_AXES STEP_FOUR
 #endif
 
 #ifdef CAST
+// Bytes of a chunk in the source, and how they are aligned to be loaded as vectors.
+#define SPAN (COUNT * FROM_BYTES)
+#define VECTORS_AT (SPAN < 16 ? SPAN : 16)
+
 // COUNT elements that are neighbours in the source.
-static inline void get_dense(global const char *restrict src, i64 from, From *in)
+static inline void get_vectors(global const char *restrict src, From *in)
 {
-#if COUNT * FROM_BYTES >= 4 && FROM_BYTES <= 4
-    if (((u32)(u64)(src + from) & (COUNT * FROM_BYTES - 1) & 15) == 0) {
-        u32 words[COUNT * FROM_BYTES / 4];
-#if COUNT * FROM_BYTES >= 16
-        _Pragma("unroll") for (u32 k = 0; k < COUNT * FROM_BYTES / 16; k++)
-        {
-            Vector v = *(global const Vector *)(src + from + (i64)k * 16);
-            words[4 * k] = v.x, words[4 * k + 1] = v.y, words[4 * k + 2] = v.z, words[4 * k + 3] = v.w;
-        }
-#elif COUNT * FROM_BYTES == 8
-        u32x2 v = *(global const u32x2 *)(src + from);
-        words[0] = v.x, words[1] = v.y;
+#if COUNT == 1
+#if FROM_BYTES == 16
+    in[0] = *(global const u64x2 *)src;
 #else
-        words[0] = *(global const u32 *)(src + from);
+    in[0] = get(src);
 #endif
-        _Pragma("unroll") for (u32 e = 0; e < COUNT; e++)
-        {
-            in[e] = words[e * FROM_BYTES / 4] >> e * FROM_BYTES % 4 * 8;
+#elif FROM_BYTES == 16
+    _Pragma("unroll") for (u32 e = 0; e < COUNT; e++) in[e] = *(global const u64x2 *)(src + e * 16);
+#elif FROM_BYTES == 8
+    _Pragma("unroll") for (u32 k = 0; k < COUNT / 2; k++)
+    {
+        u64x2 v = *(global const u64x2 *)(src + k * 16);
+        in[2 * k] = v.x, in[2 * k + 1] = v.y;
+    }
+#else
+    u32 words[(SPAN + 3) / 4];
+#if SPAN >= 16
+    _Pragma("unroll") for (u32 k = 0; k < SPAN / 16; k++)
+    {
+        Vector v = *(global const Vector *)(src + k * 16);
+        words[4 * k] = v.x, words[4 * k + 1] = v.y, words[4 * k + 2] = v.z, words[4 * k + 3] = v.w;
+    }
+#elif SPAN == 8
+    u32x2 v = *(global const u32x2 *)src;
+    words[0] = v.x, words[1] = v.y;
+#elif SPAN == 4
+    words[0] = *(global const u32 *)src;
+#else
+    words[0] = *(global const u16 *)src;
+#endif
+    _Pragma("unroll") for (u32 e = 0; e < COUNT; e++)
+    {
+        in[e] = words[e * FROM_BYTES / 4] >> e * FROM_BYTES % 4 * 8;
 #if FROM_BYTES < 4
-            in[e] &= (1u << 8 * FROM_BYTES) - 1;
+        in[e] &= (1u << 8 * FROM_BYTES) - 1;
 #endif
-        }
-        return;
-    }
-#elif COUNT * FROM_BYTES >= 16 && FROM_BYTES == 8
-    if (((u32)(u64)(src + from) & 15) == 0) {
-        _Pragma("unroll") for (u32 k = 0; k < COUNT / 2; k++)
-        {
-            u64x2 v = *(global const u64x2 *)(src + from + (i64)k * 16);
-            in[2 * k] = v.x, in[2 * k + 1] = v.y;
-        }
-        return;
     }
 #endif
-    _Pragma("unroll") for (u32 e = 0; e < COUNT; e++) in[e] = get(src + from + (i64)e * FROM_BYTES);
 }
+
+static inline bool is_aligned(global const char *src) { return ((u32)(u64)src & (VECTORS_AT - 1)) == 0; }
 #endif
 
-// Runs of `count` elements that are dense in the target, each in `chunks` chunks; in the source, up to three loops of theirs.
-KERNEL select(global char *restrict dst, SOURCE CAST_PAIR TARGET_STEP u32 total, u32 count, u32 line, u32 chunks, u32 f0, u32 h0,
-    u32 m0, u32 g0, u32 k0, i64 t0, u32 m1, u32 g1, u32 k1, i64 t1, i64 t2, SELECT_AXES)
+// COUNT elements that are neighbours in the target.
+static inline void put_dense(global char *to, const To *out)
 {
-    u32 id = GROUP_ID * LOCAL_SIZE + LOCAL_ID;
-    if (id >= total)
-        return;
-    u32 rest = quotient(id, f0, h0);
-    i32 x = (i32)((id - rest * chunks) * COUNT);
-    i64 to = 0, from = 0;
-    STEP_AXES
-    x -= (i32)(((u32)(u64)(dst + to) & line) / ITEM_BYTES);
+#if ITEM_BYTES == 16
+    if (((u32)(u64)to & 15) == 0)
+        *(global To *)to = out[0];
+    else
+        put(to, out[0]);
+#elif ITEM_BYTES == 8 && COUNT == 2
+    *(global u64x2 *)to = (u64x2)(out[0], out[1]);
+#elif COUNT == 1
+    put(to, out[0]);
+#elif ITEM_BYTES == 4 && COUNT == 4
+    *(global u32x4 *)to = (u32x4)(out[0], out[1], out[2], out[3]);
+#elif ITEM_BYTES == 4
+    *(global u32x2 *)to = (u32x2)(out[0], out[1]);
+#elif CHUNK >= 4
+    u32 w[CHUNK / 4];
+    _Pragma("unroll") for (u32 k = 0; k < CHUNK / 4; k++)
+    {
+#if ITEM_BYTES == 2
+        w[k] = (out[2 * k] & 0xffff) | out[2 * k + 1] << 16;
+#else
+        w[k] = (out[4 * k] & 255) | (out[4 * k + 1] & 255) << 8 | (out[4 * k + 2] & 255) << 16 | out[4 * k + 3] << 24;
+#endif
+    }
+#if CHUNK == 16
+    *(global u32x4 *)to = (u32x4)(w[0], w[1], w[2], w[3]);
+#elif CHUNK == 8
+    *(global u32x2 *)to = (u32x2)(w[0], w[1]);
+#else
+    *(global u32 *)to = w[0];
+#endif
+#else
+    *(global u16 *)to = (u16)((out[0] & 255) | out[1] << 8);
+#endif
+}
+
+// COUNT elements of a run from the place `x` on, as far as they are in it.
+__attribute__((always_inline)) static inline void select_chunk(global char *restrict dst, SOURCE CAST_PAIR
+#ifdef CAST
+    i64 step,
+#endif
+    i32 x, u32 count, u32 m0, u32 g0, u32 k0, i64 t0, u32 m1, u32 g1, u32 k1, i64 t1, i64 t2)
+{
     if (x + COUNT <= 0 || x >= (i32)count)
         return;
     bool whole = x >= 0 && x + COUNT <= (i32)count;
     u32 first = x < 0 ? 0 : (u32)x;
     u32 row = quotient(first, g0, k0), plane = quotient(row, g1, k1);
     u32 i = first - row * m0, j = row - plane * m1;
-    from += (i64)i * t0 + (i64)j * t1 + (i64)plane * t2;
+    i64 from = (i64)i * t0 + (i64)j * t1 + (i64)plane * t2;
     From in[COUNT];
     if (whole && i + COUNT <= m0) {
 #ifdef CAST
-        if (t0 == FROM_BYTES)
-            get_dense(src, from, in);
+        if (t0 == FROM_BYTES && is_aligned(src + from))
+            get_vectors(src + from, in);
         else
 #endif
             _Pragma("unroll") for (u32 e = 0; e < COUNT; e++) in[e] = get(src + from + (i64)e * t0);
@@ -449,46 +504,75 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR TARGET_STEP u32 total,
 #ifndef CAST
     const i64 step = ITEM_BYTES;
 #endif
-    to += (i64)x * step;
+    dst += (i64)x * step;
     if (whole && step == ITEM_BYTES) {
-#if ITEM_BYTES == 16
-        if (((u32)(u64)(dst + to) & 15) == 0)
-            *(global To *)(dst + to) = out[0];
-        else
-            put(dst + to, out[0]);
-#elif ITEM_BYTES == 8 && COUNT == 2
-        *(global u64x2 *)(dst + to) = (u64x2)(out[0], out[1]);
-#elif COUNT == 1
-        put(dst + to, out[0]);
-#elif ITEM_BYTES == 4 && COUNT == 4
-        *(global u32x4 *)(dst + to) = (u32x4)(out[0], out[1], out[2], out[3]);
-#elif ITEM_BYTES == 4
-        *(global u32x2 *)(dst + to) = (u32x2)(out[0], out[1]);
-#elif CHUNK >= 4
-        u32 w[CHUNK / 4];
-        _Pragma("unroll") for (u32 k = 0; k < CHUNK / 4; k++)
-        {
-#if ITEM_BYTES == 2
-            w[k] = (out[2 * k] & 0xffff) | out[2 * k + 1] << 16;
-#else
-            w[k] = (out[4 * k] & 255) | (out[4 * k + 1] & 255) << 8 | (out[4 * k + 2] & 255) << 16 | out[4 * k + 3] << 24;
-#endif
-        }
-#if CHUNK == 16
-        *(global u32x4 *)(dst + to) = (u32x4)(w[0], w[1], w[2], w[3]);
-#elif CHUNK == 8
-        *(global u32x2 *)(dst + to) = (u32x2)(w[0], w[1]);
-#else
-        *(global u32 *)(dst + to) = w[0];
-#endif
-#else
-        *(global u16 *)(dst + to) = (u16)((out[0] & 255) | out[1] << 8);
-#endif
+        put_dense(dst, out);
     } else {
         _Pragma("unroll") for (u32 e = 0; e < COUNT; e++)
             if (x + (i32)e >= 0 && x + (i32)e < (i32)count)
-                put(dst + to + (i64)e * step, out[e]);
+                put(dst + (i64)e * step, out[e]);
     }
+}
+
+// Runs of `count` elements that are dense in the target, each in `chunks` chunks; in the source, up to three loops of theirs. Of casts,
+// `each` is 1 or PIECES: then the run is dense on both sides, and `chunks` are those that the first one of PIECES is among.
+KERNEL select(global char *restrict dst, SOURCE CAST_PAIR CAST_RUN u32 total, u32 count, u32 line, u32 chunks, u32 f0, u32 h0,
+    u32 m0, u32 g0, u32 k0, i64 t0, u32 m1, u32 g1, u32 k1, i64 t1, i64 t2, SELECT_AXES)
+{
+    u32 id = GROUP_ID * LOCAL_SIZE + LOCAL_ID;
+    if (id >= total)
+        return;
+    u32 rest = quotient(id, f0, h0);
+    u32 chunk = id - rest * chunks;
+#if defined(CAST) && PIECES > 1
+    if (each > 1)
+        chunk = chunk / LANES * (LANES * PIECES) + chunk % LANES;
+#endif
+    i32 x = (i32)(chunk * COUNT);
+    i64 to = 0, from = 0;
+    STEP_AXES
+    x -= (i32)(((u32)(u64)(dst + to) & line) / ITEM_BYTES);
+#if defined(CAST) && PIECES > 1
+    bool aligned = is_aligned(src + from + (i64)x * FROM_BYTES);
+    if (each > 1 && x >= 0 && x + (PIECES - 1) * LANES * COUNT + COUNT <= (i32)count && (aligned || FROM_BYTES >= 4)) {
+        from += (i64)x * FROM_BYTES;
+        to += (i64)x * ITEM_BYTES;
+#if FROM_BYTES == 1 && ITEM_BYTES == 1
+        Vector v[PIECES];
+        _Pragma("unroll") for (u32 k = 0; k < PIECES; k++) v[k] = *(global const Vector *)(src + from + k * LANES * SPAN);
+        _Pragma("unroll") for (u32 k = 0; k < PIECES; k++)
+            *(global Vector *)(dst + to + k * LANES * CHUNK) = convert_bytes(v[k]);
+#else
+        From in[PIECES * COUNT];
+        To out[PIECES * COUNT];
+        if (aligned) {
+            _Pragma("unroll") for (u32 k = 0; k < PIECES; k++) get_vectors(src + from + k * LANES * SPAN, in + k * COUNT);
+        } else {
+            _Pragma("unroll") for (u32 e = 0; e < PIECES * COUNT; e++)
+                in[e] = get(src + from + (e / COUNT * LANES * COUNT + e % COUNT) * FROM_BYTES);
+        }
+        convert(pair, in, out, PIECES * COUNT);
+        _Pragma("unroll") for (u32 k = 0; k < PIECES; k++) put_dense(dst + to + k * LANES * CHUNK, out + k * COUNT);
+#endif
+        return;
+    }
+    u32 piece = 0;
+    _Pragma("nounroll") do
+    {
+#else
+    {
+#endif
+        select_chunk(dst + to, src + from,
+#ifdef CAST
+            pair, step,
+#endif
+            x, count, m0, g0, k0, t0, m1, g1, k1, t1, t2);
+    }
+#if defined(CAST) && PIECES > 1
+    while (x += LANES * COUNT, ++piece < each);
+#elif defined(CAST)
+    (void)each;
+#endif
 }
 #endif
 
@@ -506,7 +590,15 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR TARGET_STEP u32 total,
 
 #ifdef FILL
 #define READ(e)
+#if ITEM_BYTES == 16
+#define WRITE(e)                                    \
+    if (((u32)(u64)(dst + places[e]) & 15) == 0)    \
+        *(global To *)(dst + places[e]) = value;    \
+    else                                            \
+        put(dst + places[e], value);
+#else
 #define WRITE(e) put(dst + places[e], value);
+#endif
 #else
 #define READ(e) in[e] = get(src + from);
 #define WRITE(e) put(dst + places[e], in[e]);

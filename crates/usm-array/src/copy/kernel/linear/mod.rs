@@ -10,7 +10,7 @@
 //!
 //! | part | numbers |
 //! |---|---|
-//! | head | the target; the source, or the value of a fill in two halves (u64 each); of a cast the pair of dtypes (u32), and the stride in the target from element to element of a run (i64) |
+//! | head | the target; the source, or the value of a fill in two halves (u64 each); of a cast the pair of dtypes (u32), the stride in the target from element to element of a run (i64), and the chunks of a work-item (u32) |
 //! | `rows` | head; but for fills the direction (i32), and the span of the source around its first element (two i64); work-items (u32), bytes of a row (i64), line - 1 (u32), divisor of the vectors of a row; repeats, those of a work-item (u32 each), divisor of the groups of repeats, from repeat to repeat the stride between rows and that within a row (i64 each); 4 axes |
 //! | `select` | head; work-items, elements of a run, line - 1 (u32 each), divisor of the chunks of a run; divisor and stride in the source of the first loop of the run and of the second one, the stride of the third one (i64); 4 axes, of a cast 7 |
 //! | `elements` | head; elements (u32); 8 axes |
@@ -43,6 +43,9 @@ const LONG_BYTES: usize = 2 << 10;
 /// Shorter rows share vectors of the target, where it goes on without a gap.
 const SHORT_BYTES: usize = 64;
 
+/// The same of elements of one and two bytes.
+const SHORT_BYTES_OF_SMALL: usize = 24;
+
 /// Places that a work-item stores one vector to.
 const REPEATS: usize = 4;
 
@@ -51,6 +54,12 @@ const GRID_AXES: usize = 4;
 
 /// The same of casts.
 const CAST_AXES: usize = 7;
+
+/// Neighbouring work-items of a cast whose chunks are neighbours, too: as in the source.
+const LANES: usize = 32;
+
+/// So many blocks of chunks, those of neighbouring work-items, are a long run: what is at its ends takes longer.
+const LONG_BLOCKS: usize = 100;
 
 /// Loops of a run of `select`.
 const RUN_LOOPS: usize = 3;
@@ -169,6 +178,7 @@ enum Numbers {
     },
     Select {
         step: isize,
+        each: usize,
         len: usize,
         line_mask: usize,
         chunks: Divisor,
@@ -287,9 +297,10 @@ impl<'a> LinearLaunch<'a> {
         } else {
             list.push(KernelArgument::pointer(self.src));
         }
-        if let (Some(pair), Numbers::Select { step, .. }) = (self.work.pair(), &self.numbers) {
+        if let (Some(pair), Numbers::Select { step, each, .. }) = (self.work.pair(), &self.numbers) {
             list.push(pair);
             list.push(*step as i64);
+            list.push(*each as u32);
         }
         match &self.numbers {
             Numbers::Rows {
@@ -373,14 +384,36 @@ fn elements_of_item(work: Work<'_>) -> usize {
     if work.item_bytes() == 16 { 1 } else { 2 }
 }
 
-/// Elements of a work-item of `select`, as in the source.
+/// Elements of a chunk of `select`, as in the source.
 fn elements_of_chunk(work: Work<'_>) -> usize {
     let is_cast = work.pair().is_some();
     match (work.source_bytes(), work.item_bytes()) {
+        (4, 2) | (2, 1) if is_cast => 8,
         (4.., 1 | 2) if is_cast => 4,
-        (2, 1) if is_cast => 8,
         (_, item_bytes) => VECTOR_BYTES / item_bytes,
     }
+}
+
+/// Chunks of a work-item of a cast whose runs are long, and dense on both sides; as in the source.
+const fn pieces_of_item(elements: Elements) -> usize {
+    match (elements.from_bytes, elements.item_bytes) {
+        (1 | 2, 1 | 2) | (4, 1) => 4,
+        (8, 2) => 2,
+        (8, 1 | 4) | (16, 1..=8) => 1,
+        _ => 2,
+    }
+}
+
+/// The chunks of a work-item, `pieces` or 1, and how many work-items a run of so many chunks then has.
+fn shared_chunks(chunks: usize, pieces: usize) -> (usize, usize) {
+    let blocks = chunks.div_ceil(LANES * pieces);
+    if blocks >= LONG_BLOCKS { (pieces, blocks * LANES) } else { (1, chunks) }
+}
+
+/// A run of a cast that is just long, and no whole number of chunks.
+#[cfg(test)]
+pub(super) fn long_run(elements: Elements) -> usize {
+    LONG_BLOCKS * LANES * pieces_of_item(elements) * elements_of_chunk(Work::Copy(elements)) + 3
 }
 
 /// True when the outer loop goes on where the inner one ends, on both sides.
@@ -489,8 +522,9 @@ impl<'a> Nest<'a> {
         }
         let is_row = is_fill || row.src == 0 || row.src.unsigned_abs() == item;
         let row_bytes = row.count * item;
+        let short_bytes = if item <= 2 { SHORT_BYTES_OF_SMALL } else { SHORT_BYTES };
         let is_long =
-            row_bytes >= SHORT_BYTES || (row_bytes >= VECTOR_BYTES && (is_fill || self.dense() == 1));
+            row_bytes >= short_bytes || (row_bytes >= VECTOR_BYTES && (is_fill || self.dense() == 1));
         // Vectors hold whole elements.
         let is_whole = item < VECTOR_BYTES
             || (self.dst | if is_fill { 0 } else { self.src }).is_multiple_of(VECTOR_BYTES);
@@ -554,8 +588,17 @@ impl<'a> Nest<'a> {
             0 => (len.div_ceil(count), 0),
             _ => self.pieces(len * item, count * item, outer),
         };
+        let (each, chunks) = match (self.work, run) {
+            (Work::Copy(elements @ Elements { pair: Some(_), from_bytes, item_bytes }), [only])
+                if (only.dst, only.src) == (item_bytes.cast_signed(), from_bytes.cast_signed()) =>
+            {
+                shared_chunks(chunks, pieces_of_item(elements))
+            }
+            _ => (1, chunks),
+        };
         let numbers = Numbers::Select {
             step: run[0].dst,
+            each,
             len,
             line_mask,
             chunks: Divisor::new(chunks),

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::dtype::Dtype;
 use crate::layout::brute_force::{campaign, displacements};
 use crate::layout::{Layout, Order};
 
@@ -80,13 +81,24 @@ impl LinearLaunch<'_> {
                         byte += row_step.cast_signed();
                     }
                 }
-                Numbers::Select { step, len, line_mask, chunks, run, axes } => {
+                Numbers::Select { step, each, len, line_mask, chunks, run, axes } => {
                     let rest = chunks.quotient(id);
                     let (to, from) = around(axes, rest);
                     let count = elements_of_chunk(self.work).cast_signed();
-                    let mut first = (id - rest * chunks.number) as isize * count;
+                    let mut chunk = (id - rest * chunks.number) as usize;
+                    if *each > 1 {
+                        let Work::Copy(elements) = self.work else { panic!("{self:?}") };
+                        assert_eq!(*each, pieces_of_item(elements));
+                        assert_eq!((*step, run[0].src), (item, self.work.source_bytes().cast_signed()));
+                        assert_eq!(run[0].steps.number as usize, *len);
+                        chunk = chunk / LANES * (LANES * each) + chunk % LANES;
+                    }
+                    let mut first = chunk.cast_signed() * count;
                     first -= (at(self.dst, to) & line_mask).cast_signed() / item;
-                    for x in (first..first + count).filter(|x| (0..len.cast_signed()).contains(x)) {
+                    let starts =
+                        (0..each.cast_signed()).map(|piece| first + piece * LANES.cast_signed() * count);
+                    let places = starts.flat_map(|start| start..start + count);
+                    for x in places.filter(|x| (0..len.cast_signed()).contains(x)) {
                         let (row, column) = (run[0].steps.quotient(x as u32), x);
                         let plane = run[1].steps.quotient(row);
                         let i = column - (row * run[0].steps.number) as isize;
@@ -143,7 +155,7 @@ const BASE: usize = 1 << 20;
 #[test]
 fn launches_visit_the_pairs_of_their_plan() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let dtypes = crate::dtype::Dtype::ALL;
+    let dtypes = Dtype::ALL;
     for round in 0..campaign().cases as usize / 2 {
         let rank = 1 + round % 9;
         let longest = [2000, 60, 16, 8, 5, 4, 3, 3, 2][rank - 1];
@@ -197,6 +209,40 @@ fn families_are_chosen_by_shape() {
     let fill = |axes: &[_], element: &[u8]| check(axes, Work::Fill(element), BASE, 0, LAUNCH_ELEMENTS);
     assert_eq!(fill(&[(30, 100, 0), (90, 1, 0)], &[1, 2]), ["rows"]);
     assert_eq!(fill(&[(300, 2, 0)], &[1, 2]), ["elements"]);
+}
+
+#[test]
+fn long_casts_share_work_items() {
+    let each = |axes: &[_], work: Work<'_>| {
+        let (_, plan) = plan(axes);
+        let launches = LinearLaunch::of(&plan, work, BASE, 4 * BASE).unwrap();
+        match &launches[0].numbers {
+            Numbers::Select { each, .. } => *each,
+            other => panic!("{other:?}"),
+        }
+    };
+    for from in [Dtype::U8, Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C128] {
+        for to in [Dtype::Bool, Dtype::I16, Dtype::I32, Dtype::C64, Dtype::C128] {
+            let elements = Elements::of(from, to);
+            let work = Work::Copy(elements);
+            if elements.keeps_bits() {
+                continue;
+            }
+            let pieces = pieces_of_item(elements);
+            let block = LANES * pieces * elements_of_chunk(work);
+            let (long, len) = (LONG_BLOCKS * block, (LONG_BLOCKS * block).cast_signed());
+            assert_eq!(each(&[(long, 1, 1)], work), pieces, "{from:?} {to:?}");
+            assert_eq!(each(&[(long - block, 1, 1)], work), 1, "{from:?} {to:?}");
+            assert_eq!(each(&[(5, len + 1, len + 3), (long, 1, 1)], work), pieces, "{from:?} {to:?}");
+            assert_eq!(each(&[(long, 1, 2)], work), 1);
+            assert_eq!(each(&[(long, 2, 1)], work), 1);
+            assert_eq!(each(&[(1000, 33, 34), (33, 1, 1)], work), 1);
+            let dst = BASE + to.itemsize_bytes();
+            if long < 40_000 {
+                check(&[(2, len + 2, len + 3), (long + 1, 1, 1)], work, dst, 4 * BASE, LAUNCH_ELEMENTS);
+            }
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use usm_core::testing::sycl_queue;
 use usm_memory::usm_core::UsmKind;
 
 use super::super::Elements;
+use super::super::linear::long_run;
 use super::Numbers;
 use super::reference::{Axis, layouts, upload_to};
 use crate::copy::cast::Cast;
@@ -117,6 +118,12 @@ fn all_pairs_as_by_host_code() {
                 &[(31, 40, 1), (37, 1, 31)],
             ] {
                 check(src, dst, axes, &mut numbers, &kernels);
+            }
+            let long = long_run(Elements::of(src, dst));
+            let row = long.cast_signed();
+            check(src, dst, &[(long, 1, 1)], &mut numbers, &kernels);
+            if row < 30_000 {
+                check(src, dst, &[(2, row + 1, row + 3), (long, 1, 1)], &mut numbers, &kernels);
             }
         }
     }
