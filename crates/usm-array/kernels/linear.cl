@@ -2,12 +2,13 @@
 //
 // | kernel | for |
 // |---|---|
-// | rows | rows dense on both sides, forwards or backwards, or one element for a whole row: vectors of 16 bytes |
+// | long_rows | long rows dense on both sides, forwards or backwards: vectors of 16 bytes, several at once |
+// | rows | other such rows, repeated ones, and one element for a whole row: vectors of 16 bytes |
 // | select | dense rows of the target from elements with gaps, also rows that are short: vectors in the target alone |
 // | elements | the rest: one element after the other |
 //
-// The command line defines ITEM_BYTES and ROWS, SELECT or ELEMENTS: a module has one kernel, which the driver compiles on its first
-// use. With FROM_BYTES `select` is a cast from elements of that size, with FILL the others set all elements to one value. All steps and
+// The command line defines ITEM_BYTES and LONG_ROWS, ROWS, SELECT or ELEMENTS: a module has one kernel, which the driver compiles on
+// its first use. With FROM_BYTES `select` is a cast from elements of that size, with FILL the others set all elements to one value. All steps and
 // displacements are bytes. The planner is `src/device/linear/`, which documents the arguments.
 
 #include "dialect.h"
@@ -140,7 +141,7 @@ __attribute__((unused)) static inline From get(global const char *restrict at) {
 
 // ---- Dense rows of the target, in vectors ----
 
-#if defined(ROWS)
+#if defined(ROWS) || (defined(LONG_ROWS) && ITEM_BYTES <= 2)
 // The lowest element of a vector in two halves goes; the next one follows.
 #define SHIFT_UP(low, high) high = high << 8 * ITEM_BYTES | low >> (64 - 8 * ITEM_BYTES), low <<= 8 * ITEM_BYTES
 
@@ -208,6 +209,9 @@ static inline Vector splat(To value)
 #endif
 }
 
+#endif
+
+#if (defined(ROWS) || defined(LONG_ROWS)) && !defined(FILL)
 #if ITEM_BYTES <= 2
 #ifdef __NVPTX__
 // One word of four bytes out of two words: each hexadecimal digit of the selector chooses a byte.
@@ -225,6 +229,34 @@ static inline u32 permute(u32 low, u32 high, u32 selector)
 #endif
 #endif
 
+#if ITEM_BYTES < 16
+// 16 bytes of two vectors, from byte `shift` of the first one on: an element begins there, and not at byte 0.
+static inline Vector middle(Vector a, Vector b, u32 shift)
+{
+#if ITEM_BYTES == 8
+    (void)shift;
+    return (Vector)(a.z, a.w, b.x, b.y);
+#else
+    u32 w[7] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z};
+    if (shift & 8) {
+        w[0] = a.z, w[1] = a.w, w[2] = b.x, w[3] = b.y, w[4] = b.z, w[5] = b.w;
+    }
+    if (shift & 4) {
+        w[0] = w[1], w[1] = w[2], w[2] = w[3], w[3] = w[4], w[4] = w[5];
+    }
+#if ITEM_BYTES <= 2
+    u32 selector = 0x3210 + 0x1111 * (shift & 3);
+    w[0] = PERMUTE(w[0], w[1], selector);
+    w[1] = PERMUTE(w[1], w[2], selector);
+    w[2] = PERMUTE(w[2], w[3], selector);
+    w[3] = PERMUTE(w[3], w[4], selector);
+#endif
+    return (Vector)(w[0], w[1], w[2], w[3]);
+#endif
+}
+#endif
+
+#if defined(ROWS) || ITEM_BYTES <= 2
 // The 16 bytes from `at` on, with aligned loads. Those below `low` or from `high` on are not the source's, and any.
 static inline Vector get_vector(global const char *restrict src, i64 at, i64 low, i64 high)
 {
@@ -262,29 +294,12 @@ static inline Vector get_vector(global const char *restrict src, i64 at, i64 low
     }
     Vector a = *(global const Vector *)(src + first);
 #if ITEM_BYTES < 16
-    if (shift) {
-        Vector b = *(global const Vector *)(src + first + 16);
-        u32 w[7] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z};
-        if (shift & 8) {
-            w[0] = a.z, w[1] = a.w, w[2] = b.x, w[3] = b.y, w[4] = b.z, w[5] = b.w;
-        }
-#if ITEM_BYTES <= 4
-        if (shift & 4) {
-            w[0] = w[1], w[1] = w[2], w[2] = w[3], w[3] = w[4], w[4] = w[5];
-        }
-#endif
-#if ITEM_BYTES <= 2
-        u32 selector = 0x3210 + 0x1111 * (shift & 3);
-        w[0] = PERMUTE(w[0], w[1], selector);
-        w[1] = PERMUTE(w[1], w[2], selector);
-        w[2] = PERMUTE(w[2], w[3], selector);
-        w[3] = PERMUTE(w[3], w[4], selector);
-#endif
-        a = (Vector)(w[0], w[1], w[2], w[3]);
-    }
+    if (shift)
+        a = middle(a, *(global const Vector *)(src + first + 16), shift);
 #endif
     return a;
 }
+#endif
 
 // The elements of a vector in reverse.
 static inline Vector reversed(Vector v)
@@ -347,6 +362,74 @@ KERNEL rows(global char *restrict dst, SOURCE
             put_vector(dst + to, value, at, row_bytes);
         to += repeat_step;
         at += row_step;
+    }
+}
+#endif
+
+#ifdef LONG_ROWS
+// Vectors of a work-item, and how many bytes they are apart.
+#define VECTORS 2
+#define LINE 128
+
+// Forwards or backwards. SPIR-V cannot choose between vectors by one condition, to which the compiler would turn an `if`.
+static inline Vector turned(Vector v, i32 direction) { return v ^ ((v ^ reversed(v)) & (u32)(direction >> 31)); }
+
+// Rows of `row_bytes` bytes, forwards (1) or backwards (-1), each in vectors of `items` work-items, the first of which begins at a
+// multiple of LINE bytes. The source has the bytes from `low` to `high`, counted from where its first row begins.
+KERNEL long_rows(global char *restrict dst, SOURCE i32 direction, i64 low, i64 high, u32 total, i64 row_bytes, u32 items, u32 f0,
+    u32 h0, FOUR_AXES)
+{
+    u32 id = GROUP_ID * LOCAL_SIZE + LOCAL_ID;
+    if (id >= total)
+        return;
+    u32 rest = quotient(id, f0, h0);
+    u32 item = id - rest * items;
+    // Work-items that are neighbours have neighbours in a line.
+    u32 place = item & (LINE / 16 - 1);
+    i64 at = (i64)((item - place) * VECTORS + place) * 16;
+    i64 to = 0, from = 0;
+    STEP_FOUR
+    at -= (u32)(u64)(dst + to) & (LINE - 1);
+    if (at >= row_bytes)
+        return;
+    if (at >= 0 && at + (VECTORS - 1) * LINE + 16 <= row_bytes) {
+        // For each vector two of the source, which are aligned.
+        i64 first = direction > 0 ? from + at : from - at - 16 + ITEM_BYTES;
+        u32 shift = (u32)(u64)(src + first) & 15;
+        first -= shift;
+        i64 step = direction > 0 ? LINE : -LINE, last = first + (VECTORS - 1) * step;
+        if (first >= low && last >= low && first + 32 <= high && last + 32 <= high) {
+            Vector values[VECTORS];
+            _Pragma("unroll") for (u32 k = 0; k < VECTORS; k++)
+                values[k] = *(global const Vector *)(src + first + (i64)k * step);
+            if (shift) {
+                Vector next[VECTORS];
+                _Pragma("unroll") for (u32 k = 0; k < VECTORS; k++)
+                    next[k] = *(global const Vector *)(src + first + (i64)k * step + 16);
+                _Pragma("unroll") for (u32 k = 0; k < VECTORS; k++) values[k] = middle(values[k], next[k], shift);
+            }
+            _Pragma("unroll") for (u32 k = 0; k < VECTORS; k++)
+                *(global Vector *)(dst + to + at + (i64)k * LINE) = turned(values[k], direction);
+            return;
+        }
+    }
+    // At the ends of rows and of the source.
+    _Pragma("nounroll") for (u32 k = 0; k < VECTORS; k++)
+    {
+#if ITEM_BYTES <= 2
+        if (at + 16 > 0 && at < row_bytes) {
+            i64 lowest = direction > 0 ? from + at : from - at - 16 + ITEM_BYTES;
+            put_vector(dst + to, turned(get_vector(src, lowest, low, high), direction), at, row_bytes);
+        }
+#else
+        _Pragma("unroll") for (u32 e = 0; e < 16 / ITEM_BYTES; e++)
+        {
+            i64 byte = at + e * ITEM_BYTES;
+            if (byte >= 0 && byte < row_bytes)
+                put(dst + to + byte, get(src + from + (direction > 0 ? byte : -byte)));
+        }
+#endif
+        at += LINE;
     }
 }
 #endif

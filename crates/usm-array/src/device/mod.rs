@@ -21,8 +21,8 @@ pub(crate) use cache::{Kernels, Reason};
 pub(crate) use launch::Launch;
 pub(crate) use loops::{Loop, Loops};
 pub(crate) use modules::{
-    CREATE, ELEMENTS, FILL_ELEMENTS, FILL_ROWS, GATHER, INDEX, MASK, Module, REDUCE, RELATE, ROWS, SELECT,
-    cast, of_size, tiled,
+    CREATE, ELEMENTS, FILL_ELEMENTS, FILL_ROWS, GATHER, INDEX, LONG_ROWS, MASK, Module, REDUCE, RELATE, ROWS,
+    SELECT, cast, of_size, tiled,
 };
 pub(crate) use task::{Answer, Task, code, is_for_kernels, is_operand};
 #[cfg(test)]

@@ -50,7 +50,10 @@ pub(crate) fn of_size(modules: &'static [Module], item_bytes: usize) -> Option<&
     modules.get(SIZES.iter().position(|&size| size == item_bytes)?)
 }
 
-/// `linear.cl`: rows that are dense on both sides.
+/// `linear.cl`: long rows that are dense on both sides, of elements of 1, 2, 4 and 8 bytes.
+pub(crate) static LONG_ROWS: [Module; 4] =
+    [module!("long_rows_1"), module!("long_rows_2"), module!("long_rows_4"), module!("long_rows_8")];
+/// `linear.cl`: other rows that are dense on both sides.
 pub(crate) static ROWS: BySize = by_size!("rows");
 /// `linear.cl`: dense rows from anywhere.
 pub(crate) static SELECT: BySize = by_size!("select");
@@ -119,5 +122,6 @@ pub(crate) static CREATE: Module = module!("create");
 pub(crate) fn all() -> impl Iterator<Item = &'static Module> {
     let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS, &GATHER];
     let single = [&CREATE, &INDEX, &MASK, &REDUCE, &RELATE];
-    by_size.into_iter().chain(&CAST).flatten().chain(&CAST_16).chain(&TILED).chain(single)
+    let linear = by_size.into_iter().chain(&CAST).flatten().chain(&LONG_ROWS).chain(&CAST_16);
+    linear.chain(&TILED).chain(single)
 }

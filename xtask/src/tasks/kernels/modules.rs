@@ -17,7 +17,8 @@ const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 /// Those of the kernels that elements of 16 bytes need no kernel of their own for.
 const SMALLER: [usize; 4] = [1, 2, 4, 8];
 
-const FAMILIES: [Family; 26] = [
+const FAMILIES: [Family; 27] = [
+    Family { sizes: &SMALLER, ..Family::linear("long_rows", &["-DLONG_ROWS"]) },
     Family::linear("rows", &["-DROWS"]),
     Family::linear("select", &["-DSELECT"]),
     Family::linear("elements", &["-DELEMENTS"]),

@@ -1,7 +1,7 @@
 //! From a plan to launches of the kernels whose work-items lie along the target: all copies but transposes, casts, fills; only arithmetic
 //!
-//! They are OpenCL C in `kernels/linear.cl`: `rows` moves vectors of rows that are dense on both sides, `select` writes vectors of dense
-//! rows, and `elements` does the rest. Casts are in `kernels/convert.h`.
+//! They are OpenCL C in `kernels/linear.cl`: `long_rows` and `rows` move vectors of rows that are dense on both sides, `select` writes
+//! vectors of dense rows, and `elements` does the rest. Casts are in `kernels/convert.h`.
 //!
 //! # Order of the arguments
 //!
@@ -11,6 +11,7 @@
 //! | part | numbers |
 //! |---|---|
 //! | head | the target; the source, or the value of a fill in two halves (u64 each); of a cast the pair of dtypes (u32), the stride in the target from element to element of a run (i64), and the chunks of a work-item (u32) |
+//! | `long_rows` | head; the direction (i32), the span of the source around its first element (two i64); work-items (u32), bytes of a row (i64), divisor of the work-items of a row; 4 axes |
 //! | `rows` | head; but for fills the direction (i32), and the span of the source around its first element (two i64); work-items (u32), bytes of a row (i64), line - 1 (u32), divisor of the vectors of a row; repeats, those of a work-item (u32 each), divisor of the groups of repeats, from repeat to repeat the stride between rows and that within a row (i64 each); 4 axes |
 //! | `select` | head; work-items, elements of a run, line - 1 (u32 each), divisor of the chunks of a run; divisor and stride in the source of the first loop of the run and of the second one, the stride of the third one (i64); 4 axes, of a cast 7 |
 //! | `elements` | head; elements (u32); 8 axes |
@@ -39,6 +40,12 @@ const LINE_BYTES: usize = 128;
 
 /// Rows from so many bytes on are long.
 const LONG_BYTES: usize = 2 << 10;
+
+/// Each work-item of `long_rows` has so many vectors, of as many lines.
+const LONG_VECTORS: usize = 2;
+
+/// Rows from so many bytes on are for `long_rows`.
+const MANY_LINES_BYTES: usize = 4 << 10;
 
 /// Shorter rows share vectors of the target, where it goes on without a gap.
 const SHORT_BYTES: usize = 64;
@@ -163,6 +170,13 @@ fn grid(loops: &[Loop], axes: usize) -> Vec<GridAxis> {
 /// The numbers of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Numbers {
+    LongRows {
+        direction: i32,
+        span: [isize; 2],
+        row_bytes: usize,
+        items: Divisor,
+        axes: Vec<GridAxis>,
+    },
     Rows {
         direction: i32,
         span: [isize; 2],
@@ -250,6 +264,7 @@ impl<'a> LinearLaunch<'a> {
     /// The name of the kernel in the module.
     pub(crate) fn kernel(&self) -> &'static str {
         match self.numbers {
+            Numbers::LongRows { .. } => "long_rows",
             Numbers::Rows { .. } => "rows",
             Numbers::Select { .. } => "select",
             Numbers::Elements { .. } => "elements",
@@ -261,6 +276,9 @@ impl<'a> LinearLaunch<'a> {
         let (by_size, item_bytes) = match (self.work, &self.numbers) {
             (Work::Copy(Elements { from_bytes, item_bytes, pair: Some(_) }), _) => {
                 return modules::cast(from_bytes, item_bytes);
+            }
+            (Work::Copy(elements), Numbers::LongRows { .. }) => {
+                return modules::of_size(&modules::LONG_ROWS, elements.item_bytes);
             }
             (Work::Copy(elements), Numbers::Rows { .. }) => (&modules::ROWS, elements.item_bytes),
             (Work::Copy(elements), Numbers::Select { .. }) => (&modules::SELECT, elements.item_bytes),
@@ -303,6 +321,14 @@ impl<'a> LinearLaunch<'a> {
             list.push(*each as u32);
         }
         match &self.numbers {
+            Numbers::LongRows { direction, span, row_bytes, items, axes } => {
+                list.push(*direction);
+                span.iter().for_each(|end| list.push(*end as i64));
+                list.push(self.total as u32);
+                list.push(*row_bytes as i64);
+                list.divisor(*items);
+                list.axes(axes);
+            }
             Numbers::Rows {
                 direction,
                 span,
@@ -540,6 +566,19 @@ impl<'a> Nest<'a> {
             return None;
         }
         let (mut vectors, line_mask) = self.pieces(row_bytes, VECTOR_BYTES, &self.loops[1..]);
+        let reach = |axis: &Loop| axis.src * (axis.count - 1).cast_signed();
+        let span = [
+            self.loops.iter().map(reach).filter(|&reach| reach < 0).sum::<isize>(),
+            self.loops.iter().map(reach).filter(|&reach| reach > 0).sum::<isize>() + item.cast_signed(),
+        ];
+        let direction = row.src.signum() as i32;
+        if row_bytes >= MANY_LINES_BYTES && direction != 0 && repeat.is_none() && item < VECTOR_BYTES {
+            let lines = LINE_BYTES / VECTOR_BYTES;
+            let items = vectors.div_ceil(LONG_VECTORS * lines) * lines;
+            let total = items * size(&outer);
+            let (items, axes) = (Divisor::new(items), grid(&outer, GRID_AXES));
+            return Some((Numbers::LongRows { direction, span, row_bytes, items, axes }, total));
+        }
         let (mut repeats, repeat_step) = repeat.map_or((1, 0), |axis| (axis.count, axis.dst));
         let mut row_step = 0;
         if row.src == 0 && vectors > REPEATS {
@@ -550,13 +589,8 @@ impl<'a> Nest<'a> {
         }
         let each = repeats.min(REPEATS);
         let repeat_groups = repeats.div_ceil(each);
-        let reach = |axis: &Loop| axis.src * (axis.count - 1).cast_signed();
-        let span = [
-            self.loops.iter().map(reach).filter(|&reach| reach < 0).sum::<isize>(),
-            self.loops.iter().map(reach).filter(|&reach| reach > 0).sum::<isize>() + item.cast_signed(),
-        ];
         let numbers = Numbers::Rows {
-            direction: row.src.signum() as i32,
+            direction,
             span,
             row_bytes,
             line_mask,

@@ -46,6 +46,23 @@ impl LinearLaunch<'_> {
         assert!(self.total < 1 << 31);
         for id in 0..self.total as u32 {
             match &self.numbers {
+                Numbers::LongRows { direction, span, row_bytes, items, axes } => {
+                    let rest = items.quotient(id);
+                    let (to, from) = around(axes, rest);
+                    let place = (id - rest * items.number) as isize;
+                    let byte = (place - place % 8) * 32 + place % 8 * 16;
+                    let byte = byte - (at(self.dst, to) % 128).cast_signed();
+                    for byte in [byte, byte + 128] {
+                        assert_eq!(at(self.dst, to + byte) % 16, 0);
+                        for element in (byte..byte + 16).step_by(item as usize) {
+                            if (0..row_bytes.cast_signed()).contains(&element) {
+                                let from = from + element * *direction as isize;
+                                assert!(span[0] <= from && from + item <= span[1]);
+                                add(pairs, at(self.dst, to + element), at(self.src, from));
+                            }
+                        }
+                    }
+                }
                 Numbers::Rows {
                     direction,
                     span,
@@ -200,6 +217,11 @@ fn families_are_chosen_by_shape() {
     };
     assert_eq!(copy(&[(30, 100, 102), (100, 1, 1)], 1), ["rows"]);
     assert_eq!(copy(&[(30, 100, 102), (100, 1, -1)], 8), ["rows"]);
+    assert_eq!(copy(&[(5, 600, 602), (600, 1, -1)], 8), ["long_rows"]);
+    assert_eq!(copy(&[(5, 4099, 4097), (4097, 1, 1)], 1), ["long_rows"]);
+    assert_eq!(copy(&[(5, 600, 0), (600, 1, 1)], 8), ["rows"]);
+    assert_eq!(copy(&[(600, 1, 0)], 8), ["rows"]);
+    assert_eq!(copy(&[(600, 1, 1)], 16), ["rows"]);
     assert_eq!(copy(&[(30, 100, 0), (100, 1, 1)], 4), ["rows"]);
     assert_eq!(copy(&[(30, 100, 1), (100, 1, 0)], 4), ["rows"]);
     assert_eq!(copy(&[(300, 3, 4), (3, 1, 1)], 8), ["select"]);
