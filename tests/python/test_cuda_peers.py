@@ -94,6 +94,7 @@ def test_numba(cuda, array):
     made = cuda.device_array((2, 3), "f4")
     ours = ut.asarray(made)
     ours[...] = 3
+    ours.sycl_queue.wait()  # numba knows neither the queue nor the operation
     assert made.copy_to_host().tolist() == [[3.0] * 3] * 2
 
 

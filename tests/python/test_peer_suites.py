@@ -7,7 +7,7 @@ import pytest
 
 from support.peer_suites import Suite, found, matches, outcomes, surprises
 
-KERNELS = "kernels are in the Rust crates, not in this package"
+KERNELS = "neither raw arguments nor work-group memory"
 POINTERS = "pointers leave in capsules only; Cython code finds memory by its interface"
 SORTING = "sorting, searching and sets are not in this package"
 ARITHMETIC = "arithmetic is not in this package"
@@ -25,8 +25,7 @@ DPCTL = Suite(
         "test_headers.py": "files for C++ compilers",
         "test_raw_kernel_arg.py": KERNELS,
         "test_service.py": "flags and files for C++ compilers",
-        "test_sycl_kernel_submit.py": KERNELS,
-        "test_sycl_program.py": KERNELS,
+        "test_sycl_kernel_submit.py": "imports private modules of dpctl",
         "test_sycl_queue_manager.py": "a private cache of queues",
         "test_utils.py": "dpctl.utils",
         "test_work_group_memory*.py": KERNELS,
@@ -36,13 +35,9 @@ DPCTL = Suite(
             "test_sycl_context.py::test_address_of",
             "test_sycl_*.py::test_cpython_api*",
             "test_sycl_event.py::test_addressof_ref",
+            "test_sycl_program.py::test_create_program_from_source_ocl",
+            "test_sycl_program.py::test_create_program_from_spirv_ocl",
             "test_sycl_queue.py::test_cython_api",
-        ],
-        KERNELS: [
-            "test_sycl_event.py::test_event_backend",
-            "test_sycl_event.py::test_execution_status_nondefault_event",
-            "test_sycl_event.py::test_get_wait_list",
-            "test_sycl_event.py::test_profiling_info",
         ],
         "the C interface does not tell an event's context": [
             "test_sycl_event.py::test_create_event_from_capsule",

@@ -165,7 +165,8 @@ fn import_dict(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyResult<
 /// The default queue of the CUDA driver's device that a filter string names by the driver's number, as exports of CUDA memory do.
 fn cuda_queue(syclobj: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
     let Ok(text) = syclobj.cast::<PyString>() else { return Ok(None) };
-    let text = text.to_str()?;
+    // What is no text is no device either, as the other look-up tells.
+    let Ok(text) = text.to_str() else { return Ok(None) };
     let Some(device_id) = text.strip_prefix(CUDA_GPU).and_then(|number| number.parse().ok()) else {
         return Ok(None);
     };
