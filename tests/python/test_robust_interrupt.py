@@ -114,7 +114,7 @@ BY_HOST_CODE = ["dlpack", "memoryview"]
     "known", [pytest.param(True, id="known"), pytest.param(False, id="unknown", marks=pytest.mark.indifferent)]
 )
 def test_waiting_for_pending_work(backend, known, monkeypatch):
-    """Memory that is known to others waits for the queue; reads of any other device memory wait for their turn in it."""
+    """Memory that is known to others waits for the queue, and reads of other device memory wait for their turn."""
     if not known:
         monkeypatch.setenv("USM_STRICT_DEVICE", "1")
     waits = {name: code for name, code in WAITS.items() if known or name not in BY_HOST_CODE}
