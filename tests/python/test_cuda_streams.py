@@ -82,6 +82,7 @@ def test_dlpack(cuda_queue, usm_type, stream):
     assert a.__dlpack_device__() == (KINDS[usm_type], number)
     asked = cuda_queue.native_stream if stream == "own" else stream
     capsule = a.__dlpack__(stream=asked, max_version=(1, 0))
+    cuda_queue.wait()  # the consumer is on another queue than the stream
     b = ut.from_dlpack(CapsuleExporter(lambda: capsule, a.__dlpack_device__()))
     assert (b._pointer, b.usm_type) == (a._pointer, usm_type)
     b[1] = 9
