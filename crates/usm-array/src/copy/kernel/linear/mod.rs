@@ -62,10 +62,10 @@ const GRID_AXES: usize = 4;
 /// The same of casts.
 const CAST_AXES: usize = 7;
 
-/// Neighbouring work-items of a cast whose chunks are neighbours, too: as in the source.
+/// Adjacent work-items of a cast whose chunks are adjacent, too: as in the source.
 const LANES: usize = 32;
 
-/// So many blocks of chunks, those of neighbouring work-items, are a long run: what is at its ends takes longer.
+/// So many blocks of chunks, one for each group of adjacent work-items, are a long run: its ends take longer.
 const LONG_BLOCKS: usize = 100;
 
 /// Loops of a run of `select`.
