@@ -349,6 +349,9 @@ impl Drop for Block {
             _ if pending & (RELEASED | SUBMITTED) != 0 => own.settle_or_leak(pending),
             _ => {}
         }
+        if pending & PUBLISHED != 0 {
+            self.forget_shared(false);
+        }
     }
 }
 
