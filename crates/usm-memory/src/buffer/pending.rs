@@ -6,9 +6,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use usm_core::fork::ForkMutex;
-use usm_core::{Event, Queue, Runtime};
+use usm_core::{Event, Queue, Runtime, drops};
 
-use crate::{Error, Result, drops};
+use crate::{Error, Result};
 
 /// The number of the next operation.
 static NEXT: AtomicU64 = AtomicU64::new(1);
