@@ -73,7 +73,7 @@ pub use usm_core;
 
 pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, live_borrows, pointer_info};
 pub use error::{Error, Result};
-pub use guard::{BorrowFunctions, ReadGuard, WriteGuard};
+pub use guard::{BorrowFunctions, ReadGuard, Unwritten, WriteGuard};
 pub use live::live_allocations;
 pub use plain::Plain;
 pub use resource::MemoryResource;
