@@ -124,19 +124,22 @@ impl Block {
         if found.is_empty() {
             return Ok(());
         }
-        let (mut result, mut complete) = (Ok(()), Vec::with_capacity(found.len()));
+        let (mut result, mut complete, mut failed) = (Ok(()), Vec::with_capacity(found.len()), Vec::new());
         for (number, event) in &found {
             match waits::for_event(event) {
-                Err(error) if !is_over_after(&error, event) => {
-                    result = Err(error);
-                    break;
+                Ok(()) => complete.push(*number),
+                Err(error) if is_over_after(&error, event) => {
+                    failed.push(*number);
+                    result = result.and(Err(error));
                 }
-                waited => {
-                    complete.push(*number);
-                    result = result.and(waited);
+                Err(error) => {
+                    // The next wait tells the errors of operations.
+                    (result, failed) = (Err(error), Vec::new());
+                    break;
                 }
             }
         }
+        complete.append(&mut failed);
         self.forget(&complete);
         result
     }
