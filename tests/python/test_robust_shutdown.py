@@ -63,6 +63,10 @@ LIVE_OBJECTS = {
         a, b = array(1 << 22), array(1 << 22)
         for _ in range(10): event = QUEUE.memcpy_async(a.usm_data, b.usm_data, 8 << 22)
     """,
+    "assignments under way": """
+        a, b = array(1 << 22), array(1 << 22)
+        for _ in range(10): a[...] = b
+    """,
     "work under way that nobody has": """
         for _ in range(10): QUEUE.memset_async(array(1 << 20), 3)
     """,

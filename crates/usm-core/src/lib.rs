@@ -52,6 +52,8 @@ pub mod backend;
 pub mod bulk;
 mod context;
 mod device;
+#[doc(hidden)]
+pub mod drops;
 mod error;
 mod event;
 mod filter;

@@ -6,10 +6,13 @@ use std::fmt;
 use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::backend::{
-    Backend, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
+    Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
+    entry,
 };
 use crate::fork::{ForkOnce, PerProcess, is_forked_child};
 use crate::{Allocation, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
@@ -19,8 +22,14 @@ owned_handle!(
     QueueHandle, RawQueue, Queue
 );
 
+/// The queues of SYCL that are alive, whose work the end of the process waits for.
+static LIVE: PerProcess<Mutex<Vec<Weak<Inner>>>> = PerProcess::new(Mutex::new(Vec::new()));
+
 /// The number of CUDA's legacy default stream, whose handle is null in older libraries.
 const LEGACY_STREAM: usize = 1;
+
+/// The pause between two looks at an operation at the end of the process.
+const PAUSE: Duration = Duration::from_micros(100);
 
 #[derive(Debug)]
 struct Inner {
@@ -98,7 +107,33 @@ impl Queue {
             is_default: AtomicBool::new(false),
             attached: ForkOnce::new(),
         };
-        Self { inner: Arc::new(inner) }
+        let queue = Self { inner: Arc::new(inner) };
+        if queue.backend_id() == BackendId::Sycl {
+            queue.remember();
+        }
+        queue
+    }
+
+    fn remember(&self) {
+        let mut live = LIVE.get().lock().unwrap_or_else(PoisonError::into_inner);
+        if live.len() == live.capacity() {
+            entry::finish_with(finish);
+            live.retain(|queue| queue.strong_count() > 0);
+            let len = live.len();
+            live.reserve(len + 1);
+        }
+        live.push(Arc::downgrade(&self.inner));
+    }
+
+    /// The completion of all that was submitted to queues of SYCL so far, where it may be under way: that runtime must not shut down before.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn all_under_way() -> Vec<Event> {
+        let live = LIVE.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let queues: Vec<_> = live.iter().filter_map(Weak::upgrade).map(|inner| Self { inner }).collect();
+        drop(live);
+        let busy = queues.iter().filter(|queue| !queue.is_surely_idle());
+        busy.filter_map(|queue| queue.barrier(&[]).ok()).collect()
     }
 
     /// A queue from an external `sycl::queue*`. The object is copied; the producer keeps it.
@@ -650,6 +685,21 @@ impl Queue {
                 && is_default(other)
                 && self.context() == other.context()
                 && self.device() == other.device())
+    }
+}
+
+/// At the end of the process: waits for work under way, but not for kernels that run for ever.
+fn finish(patience: Duration) {
+    let begin = Instant::now();
+    for event in Queue::all_under_way() {
+        while !event.is_complete() {
+            if begin.elapsed() > patience {
+                return;
+            }
+            thread::sleep(PAUSE);
+        }
+        // There is nobody left to be told of an error.
+        let _ = event.wait();
     }
 }
 

@@ -2,6 +2,7 @@
 #![cfg(feature = "cuda")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::cell::Cell;
 use std::fmt::Write;
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use usm_core::backend::Backend;
 use usm_core::backend::cuda::CudaBackend;
 use usm_core::{
     Allocation, BackendId, Error, ExecutionRange, Kernel, KernelArgument, KernelBundle, NdRange, Queue,
-    QueueProperties, Result, Runtime, UsmKind,
+    QueueProperties, Result, Runtime, UsmKind, drops,
 };
 
 /// A queue, and the stand-in below it unless the device is a given one.
@@ -340,6 +341,23 @@ fn what_cannot_run_says_why_and_harms_nothing() {
     assert!(error.to_string().contains("it takes PTX"), "{error}");
     let host = usm_core::testing::host_queue();
     assert!(matches!(build(&host, &ptx(ADD), ""), Err(Error::NotSupported { backend: BackendId::Host, .. })));
+}
+
+#[test]
+fn the_end_of_a_bundle_waits_inside_the_function_of_the_program() {
+    thread_local!(static WAITS: Cell<usize> = const { Cell::new(0) });
+    assert!(drops::around_waits_in_drops(|wait| {
+        WAITS.set(WAITS.get() + 1);
+        wait();
+    }));
+    let gpu = gpu();
+    drop(kernel(&gpu.queue, ADD, "add_number"));
+    assert_eq!(WAITS.get(), 0, "no kernel was submitted");
+    let (add, block) = (kernel(&gpu.queue, ADD, "add_number"), zeros(&gpu.queue, 4));
+    // SAFETY: 1. A pointer and a number. 2. One word, which stays until the kernel is complete: the end of its module waits for it.
+    unsafe { gpu.queue.submit_kernel(&add, &[(&block).into(), 5_u32.into()], 1, &[]) }.unwrap();
+    drop(add);
+    assert_eq!((WAITS.get(), words(&block)), (1, vec![5]));
 }
 
 #[test]

@@ -1,20 +1,22 @@
-//! The end of a process whose threads are still inside of the SYCL runtime.
+//! The end of a process whose threads are still inside of the SYCL runtime, or whose work is under way.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
 use std::env;
+use std::mem::ManuallyDrop;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{self, Command};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use usm_core::{Error, Queue, UsmKind};
+use usm_core::{Error, Queue, QueueProperties, UsmKind};
 
 const ROLE: &str = "USM_TEST_PROCESS_END";
 const ROUNDS: usize = 10;
 const EXIT_STATUS: i32 = 7;
+const LARGE_BYTES: usize = 16 << 20;
 
 /// Copies, fills, allocates, asks and waits until the runtime lets no more calls in.
 fn work(queue: &Queue, started: &mpsc::Sender<()>) -> Result<(), Error> {
@@ -50,11 +52,34 @@ fn end_with_threads() -> Option<()> {
     process::exit(EXIT_STATUS);
 }
 
+/// Ends the process with work under way that nobody waits for, on memory that nobody frees.
+fn end_with_work() -> Option<()> {
+    let default = common::sycl_queue()?;
+    let context = default.context();
+    let queue = context.create_queue(default.device(), QueueProperties::OUT_OF_ORDER).unwrap();
+    let blocks = [0; 2].map(|_| ManuallyDrop::new(queue.allocate(UsmKind::Device, LARGE_BYTES).unwrap()));
+    let [a, b] = blocks.map(|block| block.as_ptr().as_ptr());
+    // SAFETY: within two blocks that stay.
+    let filled = [a, b].map(|start| unsafe { queue.memset(start, 1, LARGE_BYTES, &[]) }.unwrap());
+    // SAFETY: as above, after the fills.
+    unsafe { queue.memcpy(a, b, LARGE_BYTES, &filled) }.unwrap();
+    process::exit(EXIT_STATUS);
+}
+
 #[test]
 fn threads_inside_the_runtime_do_not_crash_a_process_that_ends() {
-    const NAME: &str = "threads_inside_the_runtime_do_not_crash_a_process_that_ends";
+    ends("threads_inside_the_runtime_do_not_crash_a_process_that_ends", end_with_threads);
+}
+
+#[test]
+fn work_under_way_does_not_crash_a_process_that_ends() {
+    ends("work_under_way_does_not_crash_a_process_that_ends", end_with_work);
+}
+
+/// Runs the test of that name again, in processes that `end`.
+fn ends(name: &str, end: fn() -> Option<()>) {
     if env::var_os(ROLE).is_some() {
-        end_with_threads();
+        end();
         return;
     }
     if common::sycl_queue().is_none() {
@@ -64,7 +89,7 @@ fn threads_inside_the_runtime_do_not_crash_a_process_that_ends() {
         let start = Instant::now();
         let child = Command::new(env::current_exe().unwrap())
             // The test then runs on the main thread, whose end is the process's.
-            .args([NAME, "--exact", "--nocapture", "--test-threads=1"])
+            .args([name, "--exact", "--nocapture", "--test-threads=1"])
             .env(ROLE, "1")
             .output()
             .unwrap();

@@ -58,7 +58,6 @@
 //! | `memory_snapshot` of PyTorch | [`snapshot()`], [`snapshot::Timeline`] |
 
 mod buffer;
-mod drops;
 mod error;
 mod guard;
 mod live;
@@ -73,9 +72,8 @@ mod waits;
 pub use usm_core;
 
 pub use buffer::{Lease, Ownership, ReturnedMemory, UsmBuffer, live_borrows, pointer_info};
-pub use drops::around_waits_in_drops;
 pub use error::{Error, Result};
-pub use guard::{BorrowFunctions, ReadGuard, WriteGuard};
+pub use guard::{BorrowFunctions, ReadGuard, Unwritten, WriteGuard};
 pub use live::live_allocations;
 pub use plain::Plain;
 pub use resource::MemoryResource;
@@ -85,6 +83,7 @@ pub use transfer::{
     submit_kernel, submit_unseen,
 };
 pub use typed::{TypedBuffer, TypedReadGuard, TypedWriteGuard};
+pub use usm_core::drops::around_waits_in_drops;
 pub use waits::wait_for_others_with;
 
 #[cfg(doctest)]

@@ -4,20 +4,38 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::DelayedBackend;
-use usm_memory::usm_core::{Event, Runtime, UsmKind};
-use usm_memory::{Error, Operand, submit, wait_for_others_with};
+use usm_memory::usm_core::{Event, HostTask, Queue, QueueProperties, Runtime, TaskMemory, UsmKind};
+use usm_memory::{Error, Operand, UsmBuffer, submit, wait_for_others_with};
 
-static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Waits that come before the one that is broken off.
+static BEFORE: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// A task that reads or writes a buffer.
+fn task(
+    queue: &Queue,
+    buffer: &UsmBuffer,
+    writes: bool,
+    job: impl FnOnce() -> Result<(), String> + Send + 'static,
+) {
+    let run = |start: &[*mut u8], after: &[Event]| {
+        let memory = TaskMemory { start: start[0], len_bytes: buffer.len_bytes() };
+        // SAFETY: 1. The operand, until the event is complete. 2. and 3. The task uses nothing.
+        unsafe { queue.host_task(&[memory], HostTask::new(move |_| job()), after) }
+    };
+    let all = Operand { buffer, range: 0..buffer.len_bytes(), writes };
+    // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context.
+    unsafe { submit(queue, &[all], run) }.unwrap();
+}
 
 #[test]
 fn a_wait_that_is_broken_off_loses_nothing() {
-    wait_for_others_with(|event| match IS_INTERRUPTED.swap(false, Ordering::Relaxed) {
-        true => Err(Error::Interrupted),
-        false => Ok(event.wait()?),
+    wait_for_others_with(|event| match BEFORE.fetch_sub(1, Ordering::Relaxed) {
+        0 => Err(Error::Interrupted),
+        _ => Ok(event.wait()?),
     });
     let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 1).with_max_delay(1 << 40);
     let delayed = Arc::new(delayed);
@@ -25,14 +43,14 @@ fn a_wait_that_is_broken_off_loses_nothing() {
     let queue = runtime.default_queue(&runtime.default_device()).unwrap();
     let buffer = common::direct(&queue, UsmKind::Device, 8);
     buffer.submit_fill(&[3]).unwrap();
-    IS_INTERRUPTED.store(true, Ordering::Relaxed);
+    BEFORE.store(0, Ordering::Relaxed);
     assert!(matches!(buffer.to_vec(), Err(Error::Interrupted)));
     assert_eq!((delayed.pending(), buffer.events().len()), (1, 1));
     assert_eq!(buffer.to_vec().unwrap(), [3; 8]);
     // The same for memory that host code reaches, whose operations are waited for at once.
     let shared = common::direct(&queue, UsmKind::Shared, 8);
     let all = Operand { buffer: &shared, range: 0..8, writes: true };
-    IS_INTERRUPTED.store(true, Ordering::Relaxed);
+    BEFORE.store(0, Ordering::Relaxed);
     // SAFETY: the operand, until the event is complete.
     let set = |start: &[*mut u8], after: &[Event]| unsafe { queue.memset(start[0], 4, 8, after) };
     // SAFETY: 1. The bytes of the operand. 2. Memory of the queue.
@@ -42,4 +60,14 @@ fn a_wait_that_is_broken_off_loses_nothing() {
     assert_eq!(shared.read_range(0..8).unwrap().as_slice().unwrap(), [4; 8]);
     drop((buffer, shared));
     assert!(delayed.faults().is_empty());
+    // An error that came before the interruption.
+    let queue = common::host_queue();
+    let other = queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
+    let buffer = common::direct(&queue, UsmKind::Device, 8);
+    task(&queue, &buffer, true, || Err("it is Monday".to_owned()));
+    task(&other, &buffer, false, || Ok(()));
+    BEFORE.store(1, Ordering::Relaxed);
+    assert!(matches!(buffer.wait(), Err(Error::Interrupted)));
+    assert!(buffer.wait().unwrap_err().to_string().contains("it is Monday"));
+    buffer.wait().unwrap();
 }

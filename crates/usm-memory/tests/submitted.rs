@@ -359,3 +359,62 @@ fn a_forked_child_gets_an_error_for_what_its_parent_had_under_way() {
 fn buffer_of_pool(queue: &Queue) -> UsmBuffer {
     UsmBuffer::allocate(queue, UsmKind::Device, LEN).unwrap()
 }
+
+#[test]
+fn many_reads_do_not_lose_the_error_of_a_write() {
+    let queue = common::host_queue();
+    let loose = queue.context().create_queue(queue.device(), QueueProperties::OUT_OF_ORDER).unwrap();
+    let buffer = device_buffer(&queue);
+    task(&loose, &buffer, |_| Err("it is Monday".to_owned())).unwrap();
+    for _ in 0..100 {
+        task_as(&loose, &buffer, false, |_| Ok(())).unwrap().wait().unwrap();
+    }
+    assert!(buffer.wait().unwrap_err().to_string().contains("it is Monday"));
+}
+
+#[test]
+fn memory_at_the_address_of_gone_memory_has_no_error_of_it() {
+    let queue = common::host_queue();
+    let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
+    let allocate = || UsmBuffer::allocate_in(&pool, &queue, UsmKind::Device, LEN).unwrap();
+    let first = allocate();
+    first.publish().unwrap();
+    task(&queue, &first, |_| Err("it is Monday".to_owned())).unwrap();
+    let address = first.address();
+    drop(first);
+    let many: Vec<_> = (0..2000).map(|_| allocate()).collect();
+    let second = many.iter().find(|buffer| buffer.address() == address).unwrap();
+    second.publish().unwrap();
+    let own = device_buffer(&queue);
+    let import = || {
+        let owner = Arc::new(own.clone());
+        // SAFETY: 1. to 3. The owner is the buffer, whose guards are in one table.
+        unsafe { UsmBuffer::borrow(&queue, own.address(), LEN, true, owner) }.unwrap()
+    };
+    task(&queue, &import(), |_| Err("it is Monday".to_owned())).unwrap();
+    import().wait().unwrap();
+}
+
+#[test]
+fn a_forked_child_does_not_wait_for_operations_on_shared_memory() {
+    let queue = common::host_queue();
+    let own = device_buffer(&queue);
+    own.publish().unwrap();
+    // SAFETY: 1. to 3. The owner is the buffer, whose guards are in one table.
+    let import =
+        unsafe { UsmBuffer::borrow(&queue, own.address(), LEN, true, Arc::new(own.clone())) }.unwrap();
+    let other = queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
+    let go_on = Arc::new(AtomicBool::new(false));
+    let theirs = Arc::clone(&go_on);
+    let wait = move |_| {
+        while !theirs.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    };
+    task(&other, &own, wait).unwrap();
+    let child = || import.submit_fill(&[1]).is_err() | (import.to_vec().is_ok_and(|found| found == [1; LEN]));
+    let done = forks::one(&child);
+    go_on.store(true, Ordering::Release);
+    done.unwrap();
+}

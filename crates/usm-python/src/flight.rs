@@ -24,7 +24,11 @@ enum State {
 
 /// The events of all operations that may be under way.
 pub(crate) fn events_under_way(py: Python<'_>) -> Vec<Event> {
-    py.detach(|| FLIGHTS.lock().iter().flat_map(|flight| flight.events.clone()).collect())
+    py.detach(|| {
+        let mut events: Vec<_> = FLIGHTS.lock().iter().flat_map(|flight| flight.events.clone()).collect();
+        events.extend(Queue::all_under_way());
+        events
+    })
 }
 
 /// A transfer under way.

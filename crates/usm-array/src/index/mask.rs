@@ -2,6 +2,8 @@
 //!
 //! Their number is all that is waited for.
 
+use usm_memory::Unwritten;
+
 use super::given::{Value, copied, overlap, value_for};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::device::{Answer, Loops, MASK, Task, is_for_kernels};
@@ -21,6 +23,8 @@ const MAX_GROUPS: usize = 4096;
 pub(super) struct Mask {
     /// Booleans side by side.
     bytes: UsmArray,
+    /// Memory of the caller keeps its bytes: what is counted is what is selected.
+    _unwritten: Option<Unwritten>,
     per_group: usize,
     groups: usize,
 }
@@ -48,16 +52,16 @@ impl Mask {
             return Ok(None);
         }
         let is_dense = array.dtype() == Dtype::Bool && array.is_c_contiguous();
-        let bytes = match is_dense && (array.address() + array.first_byte()).is_multiple_of(16) {
-            true => array.clone(),
+        let (bytes, unwritten) = match is_dense && (array.address() + array.first_byte()).is_multiple_of(16) {
+            true => (array.clone(), Some(array.buffer().keep_unwritten(array.byte_range())?)),
             false => match truth(array)? {
-                Some(truth) => truth,
+                Some(truth) => (truth, None),
                 None => return Ok(None),
             },
         };
         let per_group = bytes.size().div_ceil(MAX_GROUPS).next_multiple_of(TILE);
         let groups = bytes.size().div_ceil(per_group);
-        Ok(Some(Self { bytes, per_group, groups }))
+        Ok(Some(Self { bytes, _unwritten: unwritten, per_group, groups }))
     }
 
     fn task(&self, name: &'static str) -> Option<Task<'_>> {
@@ -179,6 +183,30 @@ impl Masked {
                 let step = values.strides()[0];
                 self.mask.select(Become::Scattered, &values, step, elements, [0; 16], Some(&selected))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use usm_core::testing::{cuda_queue, sycl_queue};
+    use usm_memory::usm_core::UsmKind;
+
+    use super::*;
+
+    #[test]
+    fn nobody_writes_a_mask_between_counting_and_selecting() {
+        for queue in sycl_queue().into_iter().chain(cuda_queue()) {
+            let [mask, array] = [Dtype::Bool, Dtype::U64]
+                .map(|dtype| UsmArray::zeros(&queue, UsmKind::Device, &[3 * TILE], dtype).unwrap());
+            let Some(masked) = Masked::new(&array, &mask).unwrap() else { continue };
+            // As another thread may do it: the kernel would write more elements than there is memory for.
+            mask.fill_bytes(&[1]).unwrap_err();
+            assert_eq!(masked.gather().unwrap().unwrap().size(), 0);
+            drop(masked);
+            mask.fill_bytes(&[1]).unwrap();
         }
     }
 }

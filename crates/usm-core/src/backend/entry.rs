@@ -2,7 +2,7 @@
 //!
 //! A forked child has no threads of the runtime, and perhaps locked locks. At the end of a process the runtime shuts down while
 //! other threads may be inside of it, and they crash. So this module counts the calls. Before the shutdown it lets no more calls in,
-//! and waits for the calls inside. It acts at two moments, in the order of the C library:
+//! and waits for the calls inside and for work under way. It acts at two moments, in the order of the C library:
 //!
 //! 1. The destructors of the ending thread's own variables run first. They are early enough for all cases, but the thread has such a
 //!    variable only if it was ever inside.
@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::fork::ForkOnce;
 use crate::{Error, Result, fork};
 
 /// The longest wait for calls inside at the end of the process. A kernel can run for ever.
@@ -29,6 +30,10 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static ENDING: AtomicBool = AtomicBool::new(false);
 /// The thread that ends the process.
 static ENDER: AtomicU64 = AtomicU64::new(0);
+/// Waits for work under way, for at most that time.
+static FINISH: ForkOnce<fn(Duration)> = ForkOnce::new();
+/// Set while the thread that ends the process calls that.
+static FINISHING: AtomicBool = AtomicBool::new(false);
 /// Number of the process whose threads [`INSIDE`] counts.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
@@ -80,7 +85,8 @@ impl<T> Entry<T> {
         if self.is_forked() {
             return Err(Error::ForkedRuntime);
         }
-        if ENDING.load(Ordering::SeqCst) { Err(Error::ProcessEnding) } else { Ok(()) }
+        let is_open = !ENDING.load(Ordering::SeqCst) || (FINISHING.load(Ordering::SeqCst) && is_ender());
+        if is_open { Ok(()) } else { Err(Error::ProcessEnding) }
     }
 
     /// Whether this is a child of the process that loaded the runtime.
@@ -157,7 +163,12 @@ fn this_thread() -> u64 {
     unsafe { libc::pthread_self() }
 }
 
-/// Lets no more calls in, and waits for the calls inside.
+/// Has the end of the process wait for work under way: a runtime that shuts down under it crashes.
+pub(crate) fn finish_with(finish: fn(Duration)) {
+    FINISH.set(finish);
+}
+
+/// Lets no more calls in, and waits for the calls inside and for work under way.
 extern "C" fn close() {
     // In a forked child the number counts threads of the parent.
     let is_forked = fork::generation() != GENERATION.load(Ordering::Relaxed);
@@ -169,6 +180,13 @@ extern "C" fn close() {
     let begin = Instant::now();
     while INSIDE.load(Ordering::SeqCst) != 0 && begin.elapsed() < PATIENCE {
         thread::sleep(PAUSE);
+    }
+    if INSIDE.load(Ordering::SeqCst) == 0
+        && let Some(finish) = FINISH.get()
+    {
+        FINISHING.store(true, Ordering::SeqCst);
+        finish(PATIENCE.saturating_sub(begin.elapsed()));
+        FINISHING.store(false, Ordering::SeqCst);
     }
 }
 

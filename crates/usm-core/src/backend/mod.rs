@@ -8,7 +8,7 @@ mod aspects;
 pub mod cuda;
 mod device_info;
 #[cfg(any(feature = "sycl", feature = "cuda"))]
-mod entry;
+pub(crate) mod entry;
 mod event;
 mod external_kind;
 pub mod host;

@@ -9,14 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
 use usm_core::fork::ForkMutex;
-use usm_core::{Allocation, Queue, UsmKind};
+use usm_core::{Allocation, Queue, UsmKind, drops};
 
 use super::hooks::ReleaseHooks;
 use super::lease::Lease;
 use super::live_borrows::BorrowCount;
 use super::pending::PendingList;
 use super::slab_facts::{SlabFacts, SlotKey};
-use crate::drops;
 use crate::snapshot::{self, Facts, Holder, Moment, Registration, TagId, Timestamp};
 
 /// Who frees the memory of a buffer.
@@ -348,6 +347,9 @@ impl Drop for Block {
             Ownership::Leased(_) => own.end_lease(pending),
             _ if pending & (RELEASED | SUBMITTED) != 0 => own.settle_or_leak(pending),
             _ => {}
+        }
+        if pending & PUBLISHED != 0 {
+            self.forget_shared(false);
         }
     }
 }

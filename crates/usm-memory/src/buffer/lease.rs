@@ -4,11 +4,11 @@ use std::fmt;
 use std::mem;
 use std::ptr;
 
-use usm_core::{Context, Queue};
+use usm_core::{Context, Queue, drops};
 
 use super::hooks::contain;
 use super::{Block, BlockRef, Ownership, UsmBuffer};
-use crate::{Error, Result, drops};
+use crate::{Error, Result};
 
 type GiveBack = Box<dyn FnOnce(ReturnedMemory) + Send + Sync>;
 

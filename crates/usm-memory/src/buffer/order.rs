@@ -124,19 +124,22 @@ impl Block {
         if found.is_empty() {
             return Ok(());
         }
-        let (mut result, mut complete) = (Ok(()), Vec::with_capacity(found.len()));
+        let (mut result, mut complete, mut failed) = (Ok(()), Vec::with_capacity(found.len()), Vec::new());
         for (number, event) in &found {
             match waits::for_event(event) {
-                Err(error) if !is_over_after(&error, event) => {
-                    result = Err(error);
-                    break;
+                Ok(()) => complete.push(*number),
+                Err(error) if is_over_after(&error, event) => {
+                    failed.push(*number);
+                    result = result.and(Err(error));
                 }
-                waited => {
-                    complete.push(*number);
-                    result = result.and(waited);
+                Err(error) => {
+                    // The next wait tells the errors of operations.
+                    (result, failed) = (Err(error), Vec::new());
+                    break;
                 }
             }
         }
+        complete.append(&mut failed);
         self.forget(&complete);
         result
     }
@@ -247,14 +250,19 @@ impl Block {
         }
     }
 
-    /// Forgets what is complete: queues out of order do not replace what they read.
+    /// Forgets complete reads: queues out of order do not replace them. A write may have an error, for the next wait.
     #[cold]
     fn prune(&self) {
-        let mut found = Vec::new();
-        self.with_pending(|list| list.numbered_events(true, &mut found));
-        found.retain(|(_, event)| event.is_complete());
-        let complete: Vec<_> = found.iter().map(|(number, _)| *number).collect();
+        let mut reads = self.with_pending(|list| list.numbered_reads());
+        reads.retain(|(_, event)| event.is_complete());
+        let complete: Vec<_> = reads.iter().map(|(number, _)| *number).collect();
         self.forget(&complete);
+    }
+
+    /// Takes operations of published memory that goes out of the list by address, which knows nothing of its end: all, or the complete
+    /// ones where other blocks may stand for the memory.
+    pub(super) fn forget_shared(&self, is_alone: bool) {
+        SHARED.forget(&self.addresses(), |event| is_alone || event.is_complete());
     }
 
     /// Waits until an operation on a queue can start at once, as a guard of the memory has already done for external work.

@@ -6,9 +6,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use usm_core::fork::ForkMutex;
-use usm_core::{Event, Queue, Runtime};
+use usm_core::{Event, Queue, Runtime, drops};
 
-use crate::{Error, Result, drops};
+use crate::{Error, Result};
 
 /// The number of the next operation.
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -118,6 +118,12 @@ impl PendingList {
     pub(super) fn numbered_events(&self, writes: bool, events: &mut Vec<(u64, Event)>) {
         let wanted = self.iter().filter(|earlier| writes || earlier.writes);
         events.extend(wanted.map(|earlier| (earlier.number, earlier.event.clone())));
+    }
+
+    /// Those that only read.
+    pub(super) fn numbered_reads(&self) -> Vec<(u64, Event)> {
+        let reads = self.iter().filter(|earlier| !earlier.writes);
+        reads.map(|earlier| (earlier.number, earlier.event.clone())).collect()
     }
 
     /// The queue after whose work at the moment all operations are complete: that of the newest one, unless it has to be `queue`.
@@ -252,15 +258,15 @@ impl SharedPending {
             (replaced, operations.len())
         });
         if len.is_power_of_two() && len >= MANY {
-            self.prune();
+            self.forget(&(0..usize::MAX), Event::is_complete);
         }
     }
 
-    /// Drops what is complete.
-    fn prune(&self) {
+    /// Forgets the wanted operations on these addresses.
+    pub(super) fn forget(&self, addresses: &Range<usize>, is_wanted: impl Fn(&Event) -> bool) {
         let mut found = Vec::new();
-        self.numbered_events(&(0..usize::MAX), true, &mut found);
-        found.retain(|(_, event)| event.is_complete());
+        self.numbered_events(addresses, true, &mut found);
+        found.retain(|(_, event)| is_wanted(event));
         let numbers: Vec<_> = found.iter().map(|(number, _)| *number).collect();
         self.remove(&numbers);
     }

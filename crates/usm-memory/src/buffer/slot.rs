@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use usm_core::Queue;
 
-use super::block::{Block, HOOKED, INHERITED, Memory, Parts, SUBMITTED};
+use super::block::{Block, HOOKED, INHERITED, Memory, PUBLISHED, Parts, SUBMITTED};
 use super::hooks::ReleaseHooks;
 use super::slab_facts::{FREE_TO_CACHE, SlabFacts, SlotKey};
 use super::{BlockRef, UsmBuffer};
@@ -125,6 +125,9 @@ impl FreeSlot {
         };
         hooks.iter_mut().for_each(ReleaseHooks::run_before);
         let undone = block.pending();
+        if undone & PUBLISHED != 0 {
+            block.forget_shared(true);
+        }
         let external = (undone & !SUBMITTED != 0).then(|| block.queue().clone());
         let pending = match block.parts() {
             Parts::Slot(slab, index) if undone & SUBMITTED != 0 => {

@@ -235,6 +235,10 @@ impl WriteGuard {
     }
 }
 
+/// Bytes that nobody writes through any buffer meanwhile, but for operations that were [submitted](crate::submit) before.
+#[derive(Debug)]
+pub struct Unwritten(#[expect(dead_code, reason = "it ends with this value")] Borrow);
+
 impl UsmBuffer {
     /// Borrows a byte range for reading until the guard is dropped.
     ///
@@ -262,10 +266,17 @@ impl UsmBuffer {
     /// # Errors
     /// [`Error::OutOfBounds`]; [`Error::BorrowConflict`] while somebody writes a part of it.
     pub fn check_unwritten(&self, range: Range<usize>) -> Result<()> {
+        self.keep_unwritten(range).map(drop)
+    }
+
+    /// Keeps others from writing a byte range, for several operations that must find the same bytes. Waits for nothing.
+    ///
+    /// # Errors
+    /// As [`check_unwritten`](Self::check_unwritten).
+    pub fn keep_unwritten(&self, range: Range<usize>) -> Result<Unwritten> {
         let range = self.in_block(range)?;
         let id = borrows().acquire(addresses(self.block(), &range), false, &[])?;
-        BORROWS.release(id);
-        Ok(())
+        Ok(Unwritten(Borrow { block: self.block().clone(), range, id }))
     }
 
     /// For operations that are ordered `after` those which hold these borrows, and after the `events` that are added.

@@ -2,11 +2,11 @@
 
 use std::slice;
 
-use usm_core::{Event, Queue};
+use usm_core::{Event, Queue, drops};
 
 use super::dependency::Dependency;
 use crate::guard::{self, ReadGuard, WriteGuard};
-use crate::{Result, UsmBuffer, drops};
+use crate::{Result, UsmBuffer};
 
 /// Submitted operations with their USM operands. Dropping waits, and only then lets the borrows and the staging memory go.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::submit::submit as submit_operation;
 use super::{Handle, ptx, unsupported};
 use crate::backend::entry::Loaded;
 use crate::backend::{RawEvent, RawKernel, RawQueue};
-use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Range, Result};
+use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Range, Result, drops};
 
 /// The most of the compiler's messages that an error has.
 const LOG_BYTES: usize = 16 << 10;
@@ -79,20 +79,24 @@ impl CudaBundle {
 
 impl Drop for CudaBundle {
     fn drop(&mut self) {
-        // Elsewhere the module is not this process's any more; the memory of a lost device is gone.
-        let Ok(current) = self.device.enter() else { return };
-        if self.is_used.load(Ordering::Relaxed) {
-            // The driver does not promise that a kernel may run on without its module.
-            // SAFETY: D1; the context is current.
-            let code = unsafe { (current.cuCtxSynchronize)() };
-            if current.check("cuCtxSynchronize", code).is_err() {
-                return;
+        let is_used = self.is_used.load(Ordering::Relaxed);
+        let unload = || {
+            // Elsewhere the module is not this process's any more; the memory of a lost device is gone.
+            let Ok(current) = self.device.enter() else { return };
+            if is_used {
+                // The driver does not promise that a kernel may run on without its module.
+                // SAFETY: D1; the context is current.
+                let code = unsafe { (current.cuCtxSynchronize)() };
+                if current.check("cuCtxSynchronize", code).is_err() {
+                    return;
+                }
             }
-        }
-        // SAFETY: D1; M1, used no more.
-        let code = unsafe { (current.cuModuleUnload)(self.module) };
-        // The caller cannot do anything about a failure; a lost device is remembered.
-        let _ = current.check("cuModuleUnload", code);
+            // SAFETY: D1; M1, used no more.
+            let code = unsafe { (current.cuModuleUnload)(self.module) };
+            // The caller cannot do anything about a failure; a lost device is remembered.
+            let _ = current.check("cuModuleUnload", code);
+        };
+        if is_used { drops::wait(unload) } else { unload() }
     }
 }
 

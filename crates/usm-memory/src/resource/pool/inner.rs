@@ -5,15 +5,15 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use usm_core::{Event, Queue, Runtime};
+use usm_core::{Event, Queue, Runtime, drops};
 
 use super::arena::{Batch, Drops};
 use super::cache::{self, CacheOwner, ThreadCache};
 use super::state::{PoolState, Request};
+use crate::UsmBuffer;
 use crate::buffer::{FREE_TO_CACHE, FreeSlot, Owner, hand_down, same_queue};
 use crate::resource::AllocationRequest;
 use crate::snapshot::{Facts, Holder, Moment, PooledAddress, PooledMemory};
-use crate::{UsmBuffer, drops};
 
 /// The memory of a pool. Its slabs keep it, so that it stays until the last buffer of a closed pool is gone.
 pub(super) struct PoolInner {

@@ -1,14 +1,14 @@
 //! Waits that happen while something is dropped, and what the program wants to do around them.
 
-use usm_core::fork::ForkOnce;
-use usm_core::{Queue, Result};
+use crate::fork::ForkOnce;
+use crate::{Queue, Result};
 
 type Around = fn(&mut (dyn FnMut() + Send));
 
 static AROUND: ForkOnce<Around> = ForkOnce::new();
 
-/// Lets every wait for a queue that a drop in this crate makes, or a pool without free memory, run inside `around`, which must call
-/// what it is given once. The first call of the process counts; `false` for later ones.
+/// Lets every wait for work that a drop in this crate or in `usm-memory` makes, or a pool without free memory, run inside `around`, which
+/// must call what it is given once. The first call of the process counts; `false` for later ones.
 ///
 /// This is for languages with a lock that pending work may need: a binding gives up its interpreter's lock meanwhile, at no cost
 /// for drops that do not wait.
@@ -19,14 +19,14 @@ static AROUND: ForkOnce<Around> = ForkOnce::new();
 ///     wait();
 ///     // take it again
 /// }
-/// usm_memory::around_waits_in_drops(without_the_lock);
+/// usm_core::drops::around_waits_in_drops(without_the_lock);
 /// ```
 pub fn around_waits_in_drops(around: Around) -> bool {
     AROUND.set(around)
 }
 
 /// Runs a wait that a drop makes.
-pub(crate) fn wait<T: Send>(mut job: impl FnMut() -> T + Send) -> T {
+pub fn wait<T: Send>(mut job: impl FnMut() -> T + Send) -> T {
     let Some(around) = AROUND.get() else { return job() };
     let mut result = None;
     around(&mut || result = Some(job()));
@@ -39,6 +39,6 @@ pub(crate) fn wait<T: Send>(mut job: impl FnMut() -> T + Send) -> T {
 ///
 /// # Errors
 /// Those of the second wait: work may still be pending.
-pub(crate) fn wait_twice(queue: &Queue) -> Result<()> {
+pub fn wait_twice(queue: &Queue) -> Result<()> {
     wait(|| queue.wait().or_else(|_| queue.wait()))
 }
