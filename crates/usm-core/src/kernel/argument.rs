@@ -47,10 +47,12 @@ pub enum ArgumentKind {
 /// assert_eq!(KernelArgument::local_memory(256).to_string(), "256 bytes of local memory");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(C, align(8))]
 pub struct KernelArgument {
-    kind: ArgumentKind,
-    /// The value's bytes in memory order, then zeros; of a pointer its address, of local memory its length in bytes.
+    /// The value's bytes in memory order, then zeros; of a pointer its address, of local memory its length in bytes. Aligned for any value,
+    /// so that a backend may pass its address.
     bytes: [u8; 8],
+    kind: ArgumentKind,
 }
 
 impl KernelArgument {
@@ -80,6 +82,12 @@ impl KernelArgument {
     #[must_use]
     pub const fn to_bytes(&self) -> [u8; 8] {
         self.bytes
+    }
+
+    /// Where the value is.
+    #[cfg(feature = "cuda")]
+    pub(crate) const fn value(&self) -> *const u8 {
+        self.bytes.as_ptr()
     }
 
     /// The address of a pointer.
