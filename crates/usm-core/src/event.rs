@@ -3,13 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::backend::{Backend, EventStatus, ProfilingTimes, RawEvent};
+use crate::backend::{Backend, EventStatus, ProfilingTimes, RawEvent, RawHandle};
 use crate::{Context, Result};
-
-owned_handle!(
-    /// Owner of a raw event.
-    EventHandle, RawEvent, Event
-);
 
 /// The completion of an operation. Clones name the same event.
 ///
@@ -17,13 +12,14 @@ owned_handle!(
 #[derive(Clone, Debug)]
 pub struct Event {
     inner: Arc<Inner>,
-    context: Context,
 }
 
-/// The state that clones share.
+/// The state that clones share. It has no owner of the backend but the context: each operation makes an event, and counts what it clones.
 #[derive(Debug)]
 struct Inner {
-    handle: EventHandle,
+    context: Context,
+    /// Invariant H1: a live handle of the context's backend, owned by this value alone.
+    raw: RawEvent,
     /// Set when a wait or a status request found the operation complete. Later requests do not call the runtime.
     is_complete: AtomicBool,
 }
@@ -32,24 +28,22 @@ impl Event {
     /// # Safety
     /// 1. `raw` is a live handle of the context's backend whose reference the caller gives away.
     pub(crate) unsafe fn from_raw(context: &Context, raw: RawEvent) -> Self {
-        // SAFETY: the caller's promise 1.
-        let handle = unsafe { EventHandle::from_raw(Arc::clone(context.backend()), raw) };
-        let inner = Inner { handle, is_complete: AtomicBool::new(false) };
-        Self { inner: Arc::new(inner), context: context.clone() }
+        let inner = Inner { context: context.clone(), raw, is_complete: AtomicBool::new(false) };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The context of the queue that the operation was submitted to.
     #[must_use]
     pub fn context(&self) -> &Context {
-        &self.context
+        &self.inner.context
     }
 
     pub(crate) fn raw(&self) -> RawEvent {
-        self.inner.handle.raw()
+        self.inner.raw
     }
 
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
-        self.inner.handle.backend()
+        self.inner.context.backend()
     }
 
     /// Waits until the operation is complete. The operation no longer uses its operands then, even after an error.
@@ -110,8 +104,15 @@ impl Event {
         let raw = unsafe { self.backend().event_dependencies(self.raw()) }?;
         let wrap = |raw| {
             // SAFETY: fresh handles of this backend; `Queue::submit` hands events of one context only to it.
-            unsafe { Self::from_raw(&self.context, raw) }
+            unsafe { Self::from_raw(self.context(), raw) }
         };
         Ok(raw.into_iter().map(wrap).collect())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: H1: the handle is live and this is its only release.
+        unsafe { self.context.backend().release(RawHandle::Event(self.raw)) };
     }
 }

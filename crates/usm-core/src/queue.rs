@@ -611,12 +611,28 @@ impl Queue {
         }
     }
 
+    /// An event that completes when all that was submitted to this queue before is complete: that of the newest operation where it says
+    /// so, else that of a new [`barrier`](Self::barrier).
+    ///
+    /// # Errors
+    /// As [`barrier`](Self::barrier).
+    pub fn completion(&self) -> Result<Event> {
+        // A host task may fail, and its error is for those who wait for its own event.
+        if !self.inner.is_known_elsewhere.load(Ordering::Acquire) && !self.runs_host_tasks() {
+            let last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
+            if let Last::Event(event) = &*last {
+                return Ok(event.clone());
+            }
+        }
+        self.barrier(&[])
+    }
+
     /// Waits until all that was submitted before is complete.
     ///
     /// # Errors
     /// [`Error::Asynchronous`], [`Error::Backend`].
     pub fn wait(&self) -> Result<()> {
-        self.barrier(&[])?.wait()
+        self.completion()?.wait()
     }
 
     pub(crate) fn submit(

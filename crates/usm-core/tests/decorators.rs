@@ -46,15 +46,16 @@ fn faults_hit_the_call_they_are_for() {
         let faulty = Arc::new(FaultyBackend::new(base.backend.clone()));
         let queue = queue_over(faulty.clone(), QueueProperties::IN_ORDER);
         let allocate = || queue.allocate(UsmKind::Shared, 8);
+        let wait = || queue.barrier(&[])?.wait();
 
         faulty.arm(Fault::at(2));
         let block = allocate().unwrap();
-        assert!(matches!(queue.wait(), Err(Error::Backend { call: "barrier", .. })), "{}", base.name);
-        queue.wait().unwrap();
+        assert!(matches!(wait(), Err(Error::Backend { call: "barrier", .. })), "{}", base.name);
+        wait().unwrap();
         assert_eq!((faulty.calls(), faulty.failures()), (4, 1), "allocate, barrier, barrier, wait");
 
         faulty.arm(Fault::at(2).of(Method::Allocate));
-        queue.wait().unwrap();
+        wait().unwrap();
         drop(allocate().unwrap());
         assert!(matches!(allocate(), Err(Error::OutOfMemory { len_bytes: 8, .. })));
         drop(allocate().unwrap());
@@ -73,7 +74,7 @@ fn faults_hit_the_call_they_are_for() {
         for fault in [Fault::from(0), Fault::from(1).of(Method::Free), Fault::from(1).of(Method::Release)] {
             faulty.arm(fault);
             drop(allocate().unwrap());
-            queue.wait().unwrap();
+            wait().unwrap();
             assert_eq!((faulty.calls(), faulty.failures()), (3, 0), "{fault:?}");
         }
         faulty.arm(Fault::from(1));

@@ -49,7 +49,7 @@ pub(crate) fn for_others(queue: &Queue) -> Result<()> {
 pub(crate) fn wait_for(queue: &Queue) -> Result<()> {
     match WAIT.get() {
         None => Ok(queue.wait()?),
-        Some(wait) => wait(&queue.barrier(&[])?),
+        Some(wait) => wait(&queue.completion()?),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Every lock here is taken with the interpreter detached: letting host memory go, under a flight's own one, needs the interpreter.
 
 use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
@@ -12,6 +13,8 @@ use usm_array::usm_memory::{Dependency, Error, Result, Transfer};
 
 /// The transfers that were not found complete yet, in the order of their submission.
 static FLIGHTS: ForkMutex<Vec<Arc<Flight>>> = ForkMutex::new(Vec::new());
+/// As many as there are, for a look without the lock.
+static LEN: AtomicUsize = AtomicUsize::new(0);
 
 type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
 
@@ -20,6 +23,17 @@ enum State {
     Flying(Finish),
     /// What became of it, until somebody asked.
     Complete(Result<()>),
+}
+
+fn change(job: impl FnOnce(&mut Vec<Arc<Flight>>)) {
+    let mut flights = FLIGHTS.lock();
+    job(&mut flights);
+    LEN.store(flights.len(), Ordering::Release);
+}
+
+/// Whether no transfer may be under way. Takes no lock.
+pub(crate) fn are_none() -> bool {
+    LEN.load(Ordering::Acquire) == 0
 }
 
 /// The events of all operations that may be under way.
@@ -52,7 +66,7 @@ impl Flight {
         let finish: Finish = Box::new(move || transfer.wait().map(drop));
         let (state, finish_lock) = (ForkMutex::new(State::Flying(finish)), PerProcess::default());
         let flight = Arc::new(Self { queue: queue.clone(), events, dependency, state, finish_lock });
-        py.detach(|| FLIGHTS.lock().push(Arc::clone(&flight)));
+        py.detach(|| change(|flights| flights.push(Arc::clone(&flight))));
         flight
     }
 
@@ -124,7 +138,7 @@ pub(crate) fn sweep() {
     }
     // Still in the list: whoever else sweeps waits for the same locks, and returns when the operands are gone.
     complete.iter().for_each(|flight| flight.land());
-    FLIGHTS.lock().retain(|flight| !complete.iter().any(|other| Arc::ptr_eq(flight, other)));
+    change(|flights| flights.retain(|flight| !complete.iter().any(|other| Arc::ptr_eq(flight, other))));
 }
 
 /// After a wait for the queue: its operations are complete. The first of their errors comes out.

@@ -1,5 +1,6 @@
 //! Waiting for operations and long work so that Ctrl-C gets through.
 
+use std::hint;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
-use usm_array::usm_core::{self, Event, EventStatus, Runtime};
+use usm_array::usm_core::{self, Event, EventStatus, Queue, Runtime};
 use usm_array::{UsmArray, usm_memory};
 
 use crate::called;
@@ -17,6 +18,8 @@ use crate::flight::events_under_way;
 
 /// Operations that complete within this time are waited for without another thread.
 const SHORT: Duration = Duration::from_micros(200);
+/// For so long a wait keeps the processor: to give it up takes as long as a small operation of a GPU.
+const SPIN: Duration = Duration::from_micros(20);
 /// How often Python's signal handlers get a chance.
 const SIGNALS: Duration = Duration::from_millis(50);
 
@@ -233,10 +236,29 @@ fn received<T: Send>(py: Python<'_>, mut result: Receiver<T>) -> PyResult<Option
 /// Waits until all events are complete, also after an error, with other Python threads running meanwhile. An exception of a signal
 /// handler ends the waiting; the operations go on.
 pub(crate) fn wait_all(py: Python<'_>, events: &[Event]) -> PyResult<()> {
+    let waited = py.detach(|| wait_shortly(events));
+    waited.map_or_else(|| wait_long(py, events), OrRaise::or_raise)
+}
+
+/// As [`wait_all`], until all that was submitted to a queue is complete.
+pub(crate) fn wait_for_queue(py: Python<'_>, queue: &Queue) -> PyResult<()> {
+    let wait = || {
+        let event = [queue.completion()?];
+        let waited = wait_shortly(&event);
+        Ok::<_, usm_core::Error>((event, waited))
+    };
+    let (event, waited) = py.detach(wait).or_raise()?;
+    waited.map_or_else(|| wait_long(py, &event), OrRaise::or_raise)
+}
+
+/// Waits for events that are complete soon; `None` where they are not.
+fn wait_shortly(events: &[Event]) -> Option<usm_core::Result<()>> {
+    ends_soon(events).then(|| Event::wait_all(events))
+}
+
+/// Waits for events that may take long.
+fn wait_long(py: Python<'_>, events: &[Event]) -> PyResult<()> {
     let wait = || Event::wait_all(events);
-    if py.detach(|| ends_soon(events)) {
-        return py.detach(wait).or_raise();
-    }
     // A wait of the runtime cannot be ended, and nothing else gets the errors: another thread does it.
     let theirs = events.to_vec();
     let result = match elsewhere(move || Event::wait_all(&theirs)) {
@@ -266,12 +288,17 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
 }
 
 fn ends_soon(events: &[Event]) -> bool {
+    let are_complete = || events.iter().all(Event::is_complete);
+    if are_complete() {
+        return true;
+    }
     let start = Instant::now();
-    while !events.iter().all(Event::is_complete) {
-        if start.elapsed() > SHORT {
+    while !are_complete() {
+        let elapsed = start.elapsed();
+        if elapsed > SHORT {
             return false;
         }
-        thread::yield_now();
+        if elapsed > SPIN { thread::yield_now() } else { hint::spin_loop() }
     }
     true
 }

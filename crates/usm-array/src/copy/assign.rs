@@ -96,12 +96,18 @@ impl UsmArray {
             let from = source.buffer().sub_buffer(from.start, from.len())?;
             return Ok(self.buffer().sub_buffer(to.start, to.len())?.submit_copy_from(&from)?);
         }
-        let broadcast = source.layout_from_lowest()?;
-        let broadcast = without_leading_unit_axes(&broadcast, self.ndim())?.broadcast_to(self.shape())?;
-        let Some(plan) = CopyPlan::new(&self.layout_from_lowest()?, &broadcast) else {
+        let broadcast;
+        let from = if source.shape() == self.shape() {
+            source.layout()
+        } else {
+            broadcast =
+                without_leading_unit_axes(source.layout(), self.ndim())?.broadcast_to(self.shape())?;
+            &broadcast
+        };
+        let Some(plan) = CopyPlan::new(self.layout(), from) else {
             return Ok(());
         };
-        assign(self, source, plan, Cast::new(source.dtype(), self.dtype()))
+        assign(self, source, plan.from_lowest(), Cast::new(source.dtype(), self.dtype()))
     }
 }
 

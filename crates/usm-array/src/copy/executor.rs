@@ -69,24 +69,29 @@ impl<'a> Executor<'a> {
         {
             return Self::Bytes(run);
         }
-        if let (Place::Array(target), Place::Array(source)) = (to, from)
-            && overlap(&addresses(target), &addresses(source))
-        {
-            return Self::Overlapping(target, source);
-        }
+        let starts = match (to, from) {
+            (Place::Array(target), Place::Array(source)) => {
+                let (to, from) = (addresses(target), addresses(source));
+                if overlap(&to, &from) {
+                    return Self::Overlapping(target, source);
+                }
+                [to.start, from.start]
+            }
+            _ => [to.address(), from.address()],
+        };
         let Some(device) = device else { return Self::Host };
         let queue = device.queue();
         let itemsize = cast.src.itemsize_bytes();
         if queue.runs_host_tasks() && to.is_for_tasks_of(queue) && from.is_for_tasks_of(queue) {
             return Self::Task(queue);
         }
-        let launches = |elements: Elements, to: usize, from: usize| {
-            Kernels::global().launches(queue, Work::Copy(elements), plan, [to, from]).ok()
+        let launches = |elements: Elements, starts: [usize; 2]| {
+            Kernels::global().launches(queue, Work::Copy(elements), plan, starts).ok()
         };
         if is_for_kernels(queue, plan, itemsize)
             && to.is_for_kernels_of(queue)
             && from.is_for_kernels_of(queue)
-            && let Some(launches) = launches(Elements::of(cast.src, cast.dst), to.address(), from.address())
+            && let Some(launches) = launches(Elements::of(cast.src, cast.dst), starts)
         {
             return Self::Kernel(queue, launches);
         }
@@ -102,7 +107,7 @@ impl<'a> Executor<'a> {
         let is_packed = || {
             device.buffer().is_reachable_by(queue)
                 && queue.device().info().supports(UsmKind::Host)
-                && launches(Elements::of_size(itemsize), addresses(device).start, 0).is_some()
+                && launches(Elements::of_size(itemsize), [addresses(device).start, 0]).is_some()
         };
         let packed = packed.filter(|_| is_packed());
         // Before anything is copied: without the memory, another executor does it all.

@@ -69,10 +69,11 @@ impl UsmArray {
         if !self.is_writable() {
             return Err(Error::ReadOnly);
         }
-        if self.size() == 1 && self.is_host_reachable() {
+        let is_near = self.is_host_reachable();
+        if is_near && self.size() == 1 {
             return Ok(self.buffer().copy_from_host(element, self.first_byte())?);
         }
-        if let Some(range) = small_run(self).filter(|_| self.is_host_reachable()) {
+        if is_near && let Some(range) = small_run(self) {
             if range.len() <= FEW_BYTES {
                 let mut bytes = [0; FEW_BYTES];
                 let bytes = &mut bytes[..range.len()];
@@ -81,9 +82,9 @@ impl UsmArray {
             }
             return Ok(self.buffer().sub_buffer(range.start, range.len())?.fill(element)?);
         }
-        let (layout, one) = (self.layout_from_lowest()?, Layout::contiguous(&[], Order::C)?);
-        let plan = CopyPlan::new(&layout, &layout).filter(|_| !self.is_host_reachable());
-        if let Some(plan) = plan {
+        let one = || Layout::contiguous(&[], Order::C)?.broadcast_to(self.shape());
+        if !is_near && let Some(plan) = CopyPlan::new(self.layout(), self.layout()) {
+            let plan = plan.from_lowest();
             if plan.is_one_run() {
                 let range = self.byte_range();
                 let dense = self.buffer().sub_buffer(range.start, range.len())?;
@@ -102,9 +103,8 @@ impl UsmArray {
                 return Ok(());
             }
             if queue.runs_host_tasks() {
-                let from = one.broadcast_to(self.shape())?;
-                let Some(plan) = CopyPlan::new(&layout, &from) else { return Ok(()) };
-                let cast = Cast::new(self.dtype(), self.dtype());
+                let Some(plan) = CopyPlan::new(self.layout(), &one()?) else { return Ok(()) };
+                let (plan, cast) = (plan.from_lowest(), Cast::new(self.dtype(), self.dtype()));
                 let mut value = [0; MAX_ITEMSIZE_BYTES];
                 value[..element.len()].copy_from_slice(element);
                 let fill = |start: &[*mut u8], after: &[Event]| {
@@ -116,6 +116,6 @@ impl UsmArray {
                 return Ok(());
             }
         }
-        self.copy_from_host_strided(element, self.dtype(), &one.broadcast_to(self.shape())?)
+        self.copy_from_host_strided(element, self.dtype(), &one()?)
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Kernels {
 pub(crate) struct DeviceKernels {
     context: Context,
     device: Device,
+    /// The kernels that were looked up.
+    known: ForkMutex<Vec<(&'static Module, &'static str, Kernel)>>,
     modules: ForkMutex<Vec<Arc<Slot>>>,
 }
 
@@ -36,16 +38,9 @@ pub(crate) struct DeviceKernels {
 #[derive(Debug)]
 struct Slot {
     module: &'static Module,
-    bundle: ForkOnce<Result<Built, Reason>>,
+    bundle: ForkOnce<Result<KernelBundle, Reason>>,
     /// Held during the build.
     build_lock: PerProcess<Mutex<()>>,
-}
-
-/// A built module and the kernels of it that were looked up.
-#[derive(Debug)]
-pub(crate) struct Built {
-    bundle: KernelBundle,
-    kernels: ForkMutex<Vec<(&'static str, Kernel)>>,
 }
 
 impl Kernels {
@@ -60,21 +55,31 @@ impl Kernels {
         Self { devices: ForkMutex::new(Vec::new()) }
     }
 
+    /// A kernel for a queue, as [`DeviceKernels::kernel`] gives it.
+    pub(crate) fn kernel(
+        &self,
+        queue: &Queue,
+        module: &'static Module,
+        name: &'static str,
+    ) -> Result<Kernel, Reason> {
+        let known = || {
+            let devices = self.devices.lock();
+            // Nearly always, and without a count of it.
+            devices.last().filter(|last| last.is_for(queue))?.known(module, name)
+        };
+        known().map_or_else(|| self.on_device(queue).kernel(module, name), Ok)
+    }
+
     /// The kernels for a queue. The ones used longest ago are forgotten when there are too many.
     pub(crate) fn on_device(&self, queue: &Queue) -> Arc<DeviceKernels> {
         let mut devices = self.devices.lock();
-        let is_it = |on_device: &Arc<DeviceKernels>| {
-            on_device.device == *queue.device() && on_device.context == *queue.context()
-        };
-        if let Some(last) = devices.last().filter(|last| is_it(last)) {
-            return Arc::clone(last);
-        }
-        let on_device = match devices.iter().rposition(is_it) {
+        let on_device = match devices.iter().rposition(|on_device| on_device.is_for(queue)) {
             Some(found) => devices.remove(found),
             None => Arc::new(DeviceKernels {
                 context: queue.context().clone(),
                 device: queue.device().clone(),
-                modules: ForkMutex::new(Vec::new()),
+                known: ForkMutex::default(),
+                modules: ForkMutex::default(),
             }),
         };
         devices.push(Arc::clone(&on_device));
@@ -87,19 +92,37 @@ impl Kernels {
 }
 
 impl DeviceKernels {
+    fn is_for(&self, queue: &Queue) -> bool {
+        self.device == *queue.device() && self.context == *queue.context()
+    }
+
+    /// A kernel that was looked up.
+    fn known(&self, module: &'static Module, name: &'static str) -> Option<Kernel> {
+        let known = self.known.lock();
+        let found = known.iter().find(|(of, known, _)| ptr::eq(*of, module) && *known == name);
+        found.map(|(.., kernel)| kernel.clone())
+    }
+
     /// A kernel of a module, built now if it has not been. Whoever needs the same module meanwhile waits; nobody else does.
     ///
     /// A build that fails is not tried again.
     pub(crate) fn kernel(&self, module: &'static Module, name: &'static str) -> Result<Kernel, Reason> {
+        if let Some(kernel) = self.known(module, name) {
+            return Ok(kernel);
+        }
         let slot = self.slot(module);
-        let built = match slot.bundle.get() {
-            Some(built) => built,
+        let bundle = match slot.bundle.get() {
+            Some(bundle) => bundle,
             None => {
                 let _build_lock = slot.build_lock.get().lock().unwrap_or_else(PoisonError::into_inner);
                 slot.bundle.get_or_init(|| self.build(module))
             }
         };
-        built.as_ref().map_err(|reason| *reason)?.kernel(name)
+        let bundle = bundle.as_ref().map_err(|reason| *reason)?;
+        let kernel = bundle.kernel(name).map_err(|_| "the module has no such kernel")?;
+        // Another thread may have done the same meanwhile: one of the two is found from now on.
+        self.known.lock().push((module, name, kernel.clone()));
+        Ok(kernel)
     }
 
     fn slot(&self, module: &'static Module) -> Arc<Slot> {
@@ -113,7 +136,7 @@ impl DeviceKernels {
         slot
     }
 
-    fn build(&self, module: &'static Module) -> Result<Built, Reason> {
+    fn build(&self, module: &'static Module) -> Result<KernelBundle, Reason> {
         let bundle = match self.context.backend_id() {
             BackendId::Cuda => {
                 // SAFETY: promise 1: the modules are those in the repository, which `cargo xtask kernels` has compiled; a test compares
@@ -123,30 +146,9 @@ impl DeviceKernels {
             // SAFETY: promise 1, as above; `spirv-val` has found them valid.
             _ => unsafe { KernelBundle::from_spirv(&self.context, &self.device, module.spirv, "") },
         };
-        let bundle = bundle.map_err(|error| match error {
+        bundle.map_err(|error| match error {
             Error::NotSupported { what, .. } => what,
             _ => "the kernel could not be built for this device",
-        })?;
-        Ok(Built { bundle, kernels: ForkMutex::new(Vec::new()) })
-    }
-}
-
-impl Built {
-    fn kernel(&self, name: &'static str) -> Result<Kernel, Reason> {
-        let find = |known: &[(&'static str, Kernel)]| {
-            known.iter().find(|(known, _)| *known == name).map(|(_, kernel)| kernel.clone())
-        };
-        if let Some(kernel) = find(&self.kernels.lock()) {
-            return Ok(kernel);
-        }
-        let kernel = self.bundle.kernel(name).map_err(|_| "the module has no such kernel")?;
-        let mut kernels = self.kernels.lock();
-        // Another thread may have looked it up meanwhile.
-        if let Some(first) = find(&kernels) {
-            drop(kernels);
-            return Ok(first);
-        }
-        kernels.push((name, kernel.clone()));
-        Ok(kernel)
+        })
     }
 }

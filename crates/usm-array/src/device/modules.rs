@@ -80,12 +80,12 @@ pub(crate) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Modu
 
 macro_rules! tiled {
     ($($kernel:literal: $($size:literal)+;)+) => {
-        [$($(module!($kernel "_" $size)),+),+]
+        [$(($kernel, &[$(($size, module!($kernel "_" $size))),+])),+]
     };
 }
 
 /// `tile.cl`: copies that transpose, by kernels and sizes of elements.
-static TILED: [Module; 34] = tiled! {
+static TILED: [(&str, &[(usize, Module)]); 10] = tiled! {
     "tile": 1 2 4 8;
     "tile_box": 1 2 4 8;
     "window": 1 2 4 8 16;
@@ -100,8 +100,8 @@ static TILED: [Module; 34] = tiled! {
 
 /// The module of a kernel of `tile.cl` for elements of so many bytes.
 pub(crate) fn tiled(kernel: &str, item_bytes: usize) -> Option<&'static Module> {
-    let size = |module: &Module| module.name.strip_prefix(kernel)?.strip_prefix('_')?.parse::<usize>().ok();
-    TILED.iter().find(|module| size(module) == Some(item_bytes))
+    let (_, modules) = TILED.iter().find(|(name, _)| *name == kernel)?;
+    modules.iter().find(|(size, _)| *size == item_bytes).map(|(_, module)| module)
 }
 
 /// `gather.cl`: elements picked by integers.
@@ -123,5 +123,6 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Module> {
     let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS, &GATHER];
     let single = [&CREATE, &INDEX, &MASK, &REDUCE, &RELATE];
     let linear = by_size.into_iter().chain(&CAST).flatten().chain(&LONG_ROWS).chain(&CAST_16);
-    linear.chain(&TILED).chain(single)
+    let tiled = TILED.iter().flat_map(|(_, modules)| modules.iter().map(|(_, module)| module));
+    linear.chain(tiled).chain(single)
 }

@@ -39,7 +39,7 @@ enum Argument {
 impl<'a> Task<'a> {
     /// A kernel of a module without arguments; `None` where it cannot be built.
     pub(crate) fn new(queue: &'a Queue, module: &'static Module, name: &'static str) -> Option<Self> {
-        let kernel = Kernels::global().on_device(queue).kernel(module, name).ok()?;
+        let kernel = Kernels::global().kernel(queue, module, name).ok()?;
         let most = kernel.info().work_group_size.clamp(1, GROUP_ITEMS);
         let group_items = 1 << most.ilog2();
         Some(Self { queue, kernel, operands: vec![], arguments: vec![], groups: 1, group_items })

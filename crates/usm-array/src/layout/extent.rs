@@ -36,13 +36,10 @@ impl Layout {
     /// ```
     #[must_use]
     pub fn extent(&self) -> Option<Extent> {
-        if self.is_empty() {
-            return None;
-        }
         let mut extent = Extent { min: 0, max: 0 };
         for (&n, &stride) in self.shape.iter().zip(&*self.strides) {
             // Neither product nor sums overflow, by L3.
-            let reach = stride * (n - 1).cast_signed();
+            let reach = stride * n.checked_sub(1)?.cast_signed();
             if reach < 0 {
                 extent.min += reach;
             } else {

@@ -47,17 +47,21 @@ pub enum ArgumentKind {
 /// assert_eq!(KernelArgument::local_memory(256).to_string(), "256 bytes of local memory");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(C, align(8))]
 pub struct KernelArgument {
-    kind: ArgumentKind,
-    /// The value's bytes in memory order, then zeros; of a pointer its address, of local memory its length in bytes.
+    /// The value's bytes in memory order, then zeros; of a pointer its address, of local memory its length in bytes. Aligned for any value,
+    /// so that a backend may pass its address.
     bytes: [u8; 8],
+    kind: ArgumentKind,
+    /// 0 for local memory.
+    len_bytes: u8,
 }
 
 impl KernelArgument {
     /// `len_bytes` bytes of local memory for each work-group, with undefined content.
     #[must_use]
     pub const fn local_memory(len_bytes: usize) -> Self {
-        Self { kind: ArgumentKind::LocalMemory, bytes: (len_bytes as u64).to_ne_bytes() }
+        Self { bytes: (len_bytes as u64).to_ne_bytes(), kind: ArgumentKind::LocalMemory, len_bytes: 0 }
     }
 
     /// USM at an address, as [`Allocation::address`] tells it; 0 is a null pointer.
@@ -67,7 +71,7 @@ impl KernelArgument {
     /// itself does that.
     #[must_use]
     pub const fn pointer(address: usize) -> Self {
-        Self { kind: ArgumentKind::Pointer, bytes: (address as u64).to_ne_bytes() }
+        Self { bytes: (address as u64).to_ne_bytes(), kind: ArgumentKind::Pointer, len_bytes: 8 }
     }
 
     /// What the argument is.
@@ -80,6 +84,12 @@ impl KernelArgument {
     #[must_use]
     pub const fn to_bytes(&self) -> [u8; 8] {
         self.bytes
+    }
+
+    /// Where the value is.
+    #[cfg(feature = "cuda")]
+    pub(crate) const fn value(&self) -> *const u8 {
+        self.bytes.as_ptr()
     }
 
     /// The address of a pointer.
@@ -97,13 +107,10 @@ impl KernelArgument {
     /// Bytes of a number or a pointer; `None` for local memory.
     #[must_use]
     pub const fn len_bytes(&self) -> Option<usize> {
-        Some(match self.kind {
-            ArgumentKind::I8 | ArgumentKind::U8 => 1,
-            ArgumentKind::I16 | ArgumentKind::U16 => 2,
-            ArgumentKind::I32 | ArgumentKind::U32 | ArgumentKind::F32 => 4,
-            ArgumentKind::I64 | ArgumentKind::U64 | ArgumentKind::F64 | ArgumentKind::Pointer => 8,
-            ArgumentKind::LocalMemory => return None,
-        })
+        match self.len_bytes {
+            0 => None,
+            len_bytes => Some(len_bytes as usize),
+        }
     }
 
     fn number_of(&self, kind: ArgumentKind) -> Option<usize> {
@@ -117,7 +124,7 @@ macro_rules! numbers {
             fn from(value: $number) -> Self {
                 let mut bytes = [0; 8];
                 bytes[..size_of::<$number>()].copy_from_slice(&value.to_ne_bytes());
-                Self { kind: ArgumentKind::$kind, bytes }
+                Self { bytes, kind: ArgumentKind::$kind, len_bytes: size_of::<$number>() as u8 }
             }
         })+
 

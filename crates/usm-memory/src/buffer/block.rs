@@ -270,7 +270,11 @@ impl Block {
     /// Does something with the operations under way, under a lock.
     pub(super) fn with_pending<T>(&self, job: impl FnOnce(&mut PendingList) -> T) -> T {
         // Before an operation gets its number, so that whoever knows the number sees it.
-        let mark = || self.undone.fetch_or(SUBMITTED, Ordering::AcqRel);
+        let mark = || {
+            if self.undone.load(Ordering::Relaxed) & SUBMITTED == 0 {
+                self.undone.fetch_or(SUBMITTED, Ordering::AcqRel);
+            }
+        };
         let unmark = || self.undone.fetch_and(!SUBMITTED, Ordering::AcqRel);
         match self.parts() {
             Parts::Own(own) => {

@@ -223,7 +223,7 @@ impl Block {
         let operation = Pending::new(event, queue, writes, seen);
         // Dropped without the lock.
         let (_replaced, len) = self.with_pending(|list| (list.add(operation), list.len()));
-        if writes {
+        if writes && self.pending() & INHERITED != 0 {
             // It comes after earlier work, and so does whoever waits for it.
             self.undone.fetch_and(!INHERITED, Ordering::AcqRel);
         }

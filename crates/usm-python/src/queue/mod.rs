@@ -164,10 +164,9 @@ impl SyclQueue {
     ///
     /// Raises UsmError when an operation failed. Ctrl-C ends the waiting, not the operations.
     pub(crate) fn wait(&self, py: Python<'_>) -> PyResult<()> {
-        let barrier = py.detach(|| self.queue.barrier(&[])).or_raise()?;
-        interrupt::wait_all(py, &[barrier])?;
+        interrupt::wait_for_queue(py, &self.queue)?;
         interrupt::wait_for_broken_off(py)?;
-        py.detach(|| flight::settle(&self.queue)).or_raise()
+        if flight::are_none() { Ok(()) } else { py.detach(|| flight::settle(&self.queue)).or_raise() }
     }
 
     /// Submit a barrier, which completes when all the events are complete; without any, when all earlier operations are. What

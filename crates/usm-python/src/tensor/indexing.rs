@@ -71,9 +71,12 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
 
 fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = value.py();
-    let target = match array.slice(items) {
-        Ok(target) => target,
-        Err(error) => return Err(error).or_raise(),
+    let target = match items {
+        [SliceItem::Ellipsis] => array.clone(),
+        _ => match array.slice(items) {
+            Ok(target) => target,
+            Err(error) => return Err(error).or_raise(),
+        },
     };
     let value = Operand::assigned(value, array.dtype())?;
     let is_near = target.is_host_reachable() && value.array().is_none_or(UsmArray::is_host_reachable);

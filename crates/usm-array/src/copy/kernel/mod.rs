@@ -24,7 +24,9 @@ use tile::{TILE_LOCAL_BYTES, TileLaunch};
 /// The launches that carry out a plan between two addresses, one after the other.
 pub(super) struct Launches {
     // G1. Together they visit the pairs of the plan, each once, by the arguments of the kernel's source, in its order.
-    list: Vec<Built>,
+    first: Built,
+    /// Nearly always none.
+    more: Vec<Built>,
 }
 
 /// A kernel with what it is launched with.
@@ -33,6 +35,13 @@ struct Built {
     arguments: Vec<KernelArgument>,
     groups: usize,
     group_items: usize,
+}
+
+impl Built {
+    fn launch(&self) -> Launch<'_> {
+        let Self { kernel, arguments, groups, group_items } = self;
+        Launch { kernel, arguments, groups: *groups, group_items: *group_items }
+    }
 }
 
 impl Launches {
@@ -49,21 +58,20 @@ impl Launches {
     /// # Errors
     /// Those of [`Queue::submit_kernel`] that the runtime reports; what was submitted is complete.
     pub(super) unsafe fn submit(&self, queue: &Queue, dependencies: &[Event]) -> Result<Event> {
-        let mut last: Option<Event> = None;
-        for Built { kernel, arguments, groups, group_items } in &self.list {
-            let launch = Launch { kernel, arguments, groups: *groups, group_items: *group_items };
-            let after = last.as_ref().map_or(dependencies, slice::from_ref);
-            // SAFETY: promise 1 of it: G1. 2: the caller's promises.
-            match unsafe { launch.submit(queue, after) } {
-                Ok(event) => last = Some(event),
+        // SAFETY: promise 1 of it: G1. 2: the caller's promises.
+        let mut last = unsafe { self.first.launch().submit(queue, dependencies) }?;
+        for built in &self.more {
+            // SAFETY: as above.
+            match unsafe { built.launch().submit(queue, slice::from_ref(&last)) } {
+                Ok(event) => last = event,
                 Err(error) => {
                     // The error says what is wrong; this one is about another launch.
-                    let _ = last.map(|last| last.wait());
+                    let _ = last.wait();
                     return Err(error);
                 }
             }
         }
-        last.ok_or("no elements").map_err(refused(queue))
+        Ok(last)
     }
 }
 
@@ -78,27 +86,27 @@ impl Kernels {
         plan: &CopyPlan,
         [dst, src]: [usize; 2],
     ) -> Result<Launches, Reason> {
-        let on_device = self.on_device(queue);
         if let Some(tiled) = tiled(queue, work, plan, [dst, src])
             && let Some(module) = tile_module(tiled.kernel, work.item_bytes())
         {
-            let kernel = on_device.kernel(module, tiled.kernel)?;
+            let kernel = self.kernel(queue, module, tiled.kernel)?;
             if tiled.group_items <= kernel.info().work_group_size {
                 let (groups, group_items) = (tiled.groups, tiled.group_items);
-                let built = Built { kernel, arguments: tiled.into_arguments(), groups, group_items };
-                return Ok(Launches { list: vec![built] });
+                let first = Built { kernel, arguments: tiled.into_arguments(), groups, group_items };
+                return Ok(Launches { first, more: Vec::new() });
             }
         }
         let launches = LinearLaunch::of(plan, work, dst, src).ok_or("elements that kernels do not take")?;
         let build = |launch: &LinearLaunch<'_>| {
             let module = launch.module().ok_or("no kernel has elements of this size")?;
-            let kernel = on_device.kernel(module, launch.kernel())?;
+            let kernel = self.kernel(queue, module, launch.kernel())?;
             let group_items = LinearLaunch::GROUP_ITEMS.min(kernel.info().work_group_size);
             let (arguments, groups) = (launch.arguments(), launch.groups(group_items));
             Ok(Built { kernel, arguments, groups, group_items })
         };
-        let list = launches.iter().map(build).collect::<Result<_, Reason>>()?;
-        Ok(Launches { list })
+        let mut all = launches.iter().map(build);
+        let first = all.next().ok_or("no elements")??;
+        Ok(Launches { first, more: all.collect::<Result<_, Reason>>()? })
     }
 
     /// Copies or casts elements after the dependencies, by a plan that counts from the two addresses.

@@ -124,7 +124,7 @@ struct Numbers {
 
 impl Numbers {
     fn new(dst: usize, src: usize) -> Self {
-        let mut arguments = Vec::with_capacity(72);
+        let mut arguments = Vec::with_capacity(64);
         arguments.extend([KernelArgument::pointer(dst), KernelArgument::pointer(src)]);
         Self { arguments }
     }
@@ -142,7 +142,8 @@ impl Numbers {
     fn divisor(&mut self, number: usize) -> Option<()> {
         let number = u64::try_from(number).ok().filter(|number| (1..1 << 31).contains(number))?;
         let shift = 31 + number.next_power_of_two().trailing_zeros();
-        let factor = (1_u64 << shift).div_ceil(number);
+        // A division takes as long as many of the steps around it.
+        let factor = if number.is_power_of_two() { 1 << 31 } else { (1_u64 << shift).div_ceil(number) };
         self.arguments.push(u32::try_from(number).ok()?.into());
         self.arguments.push(u32::try_from(factor).ok()?.into());
         self.arguments.push(shift.into());
@@ -210,7 +211,7 @@ impl Crossing {
     }
 
     /// The axes that are in neither list, innermost first.
-    fn others(&self, i: &[usize], j: &[usize]) -> Vec<Loop> {
+    fn others(&self, i: &[usize], j: &[usize]) -> Axes<Loop> {
         let others = (0..self.axes.len()).rev().filter(|axis| !i.contains(axis) && !j.contains(axis));
         others.map(|axis| self.axes[axis]).collect()
     }
@@ -314,7 +315,7 @@ impl Crossing {
     }
 
     /// Which axes are `i` and which are `j`, innermost first: as many of either as leave the tiles fullest, and few.
-    fn groups(&self, shape: Shape) -> Option<(Vec<usize>, Vec<usize>)> {
+    fn groups(&self, shape: Shape) -> Option<(Axes<usize>, Axes<usize>)> {
         let i = self.chain(self.dense_target(), self.dense_source, |axis| axis.dst);
         let j = self.chain(self.dense_source, self.dense_target(), |axis| axis.src);
         let mut best: Option<(u64, &[usize], &[usize])> = None;
@@ -337,12 +338,12 @@ impl Crossing {
                 }
             }
         }
-        best.map(|(_, i, j)| (i.to_vec(), j.to_vec()))
+        best.map(|(_, i, j)| (i.into(), j.into()))
     }
 
     /// Axes that are one dense run together on a side, innermost first, without the axis that is dense on the other one.
-    fn chain(&self, first: usize, other: usize, stride: impl Fn(&Loop) -> isize) -> Vec<usize> {
-        let mut chain = vec![first];
+    fn chain(&self, first: usize, other: usize, stride: impl Fn(&Loop) -> isize) -> Axes<usize> {
+        let mut chain = Axes::from(&[first][..]);
         let mut run = Some(self.item_bytes);
         while let Some(&last) = chain.last().filter(|_| chain.len() < BOX_AXES) {
             run = run.and_then(|run| run.checked_mul(self.axes[last].count));

@@ -36,6 +36,13 @@ impl CopyPlan {
         low..high + 1
     }
 
+    /// The same pairs, whose displacements count from the lowest element that is visited on either side.
+    pub(crate) fn from_lowest(mut self) -> Self {
+        self.dst_start -= self.span(Side::Target).start;
+        self.src_start -= self.span(Side::Source).start;
+        self
+    }
+
     /// True when steps of the loop `axis` lead out of everything that the loops inside it touch, on the target's side: parts of the
     /// plan that are split there have no byte in common.
     pub(crate) fn is_disjoint_along(&self, axis: usize) -> bool {

@@ -201,6 +201,25 @@ impl CudaDevice {
         Ok(pool)
     }
 
+    /// Keeps an event for the next operation, without a call of the driver. A wait of a stream for it stays what it was at the call.
+    pub(super) fn return_event(&self, event: EventHandle, has_times: bool) {
+        const MOST: usize = 1024;
+        // Elsewhere the event is not this process's any more.
+        if self.platform.entry.is_forked() {
+            return;
+        }
+        let mut unused = self.events[usize::from(has_times)].lock().unwrap_or_else(PoisonError::into_inner);
+        if unused.len() < MOST {
+            unused.push(event);
+            return;
+        }
+        drop(unused);
+        if let Ok(current) = self.enter() {
+            // SAFETY: D1; our own event, used no more. The driver destroys a pending one when it is complete.
+            let _ = unsafe { (current.cuEventDestroy_v2)(event) };
+        }
+    }
+
     pub(super) fn can_access(&self, peer: &Self) -> bool {
         let Ok(driver) = self.platform.entry.enter() else { return false };
         let mut can = 0;
@@ -286,20 +305,6 @@ impl Current<'_> {
         // SAFETY: D1; the pointer is writable, and the context is current.
         self.check("cuEventCreate", unsafe { (self.cuEventCreate)(&raw mut event, flags) })?;
         Ok(event)
-    }
-
-    /// Keeps an event for the next operation. A wait of a stream for it stays what it was at the call.
-    pub(super) fn return_event(&self, event: EventHandle, has_times: bool) {
-        const MOST: usize = 1024;
-        let mut unused =
-            self.device.events[usize::from(has_times)].lock().unwrap_or_else(PoisonError::into_inner);
-        if unused.len() < MOST {
-            unused.push(event);
-            return;
-        }
-        drop(unused);
-        // SAFETY: D1; our own event, used no more. The driver destroys a pending one when it is complete.
-        let _ = unsafe { (self.cuEventDestroy_v2)(event) };
     }
 
     /// The kernel for fills, which is loaded once.

@@ -117,12 +117,9 @@ impl CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        // Elsewhere the event is not this process's any more.
-        if let Ok(current) = self.device.enter() {
-            current.return_event(self.end, self.started.is_some());
-            if let Some(started) = &self.started {
-                current.return_event(started.event, true);
-            }
+        self.device.return_event(self.end, self.started.is_some());
+        if let Some(started) = &self.started {
+            self.device.return_event(started.event, true);
         }
     }
 }
@@ -149,9 +146,7 @@ impl Clock {
 
 impl Drop for Clock {
     fn drop(&mut self) {
-        if let Ok(current) = self.device.enter() {
-            current.return_event(self.event, true);
-        }
+        self.device.return_event(self.event, true);
     }
 }
 
@@ -161,7 +156,7 @@ fn record(current: &Current<'_>, stream: Stream, has_times: bool) -> Result<Even
     // SAFETY: D1; an event that no operation uses, and a stream of the current context.
     let code = unsafe { (current.cuEventRecord)(event, stream) };
     if let Err(error) = current.check("cuEventRecord", code) {
-        current.return_event(event, has_times);
+        current.device().return_event(event, has_times);
         return Err(error);
     }
     Ok(event)

@@ -26,7 +26,7 @@ const PREFERRED_THREADS: usize = 256;
 /// Local memory begins at a multiple of this.
 const LOCAL_ALIGN_BYTES: usize = 16;
 /// A launch with more arguments allocates memory for them.
-const FEW_ARGUMENTS: usize = 32;
+const FEW_ARGUMENTS: usize = 64;
 
 /// A module of one device.
 #[derive(Debug)]
@@ -173,14 +173,16 @@ impl CudaKernel {
         self.info
     }
 
-    /// Gives each parameter its value, and the bytes of local memory in all.
-    fn values(&self, arguments: &[KernelArgument], values: &mut [u64]) -> Result<u32> {
-        let mut local_bytes = 0;
-        for (position, argument) in arguments.iter().enumerate() {
-            let expected_bytes = self.parameters.get(position).copied().unwrap_or(0);
+    /// Checks the size of each argument. Tells whether some are local memory.
+    fn check(&self, arguments: &[KernelArgument]) -> Result<bool> {
+        let mut has_local = false;
+        for (position, (argument, &expected_bytes)) in arguments.iter().zip(&self.parameters).enumerate() {
             let is_right = match argument.len_bytes() {
                 Some(len_bytes) => len_bytes == expected_bytes,
-                None => matches!(expected_bytes, 4 | 8),
+                None => {
+                    has_local = true;
+                    matches!(expected_bytes, 4 | 8)
+                }
             };
             if !is_right {
                 return Err(Error::ArgumentSize {
@@ -190,19 +192,25 @@ impl CudaKernel {
                     expected_bytes,
                 });
             }
-            let Some(value) = values.get_mut(position) else { break };
-            *value = match argument.local_bytes() {
-                None => u64::from_ne_bytes(argument.to_bytes()),
-                Some(len_bytes) => {
-                    let start = local_bytes;
-                    local_bytes += len_bytes.next_multiple_of(LOCAL_ALIGN_BYTES);
-                    start as u64
-                }
-            };
         }
-        // The limit of the device was checked.
-        Ok(u32::try_from(local_bytes).unwrap_or(u32::MAX))
+        Ok(has_local)
     }
+}
+
+/// The arguments with offsets in place of local memory, and the bytes of local memory in all.
+fn with_offsets(arguments: &[KernelArgument]) -> (Vec<KernelArgument>, u32) {
+    let mut local_bytes = 0;
+    let offset = |argument: &KernelArgument| match argument.local_bytes() {
+        None => *argument,
+        Some(len_bytes) => {
+            let start = local_bytes;
+            local_bytes += len_bytes.next_multiple_of(LOCAL_ALIGN_BYTES);
+            (start as u64).into()
+        }
+    };
+    let arguments = arguments.iter().map(offset).collect();
+    // The limit of the device was checked.
+    (arguments, u32::try_from(local_bytes).unwrap_or(u32::MAX))
 }
 
 /// Size of each parameter, in bytes.
@@ -253,18 +261,24 @@ pub(super) unsafe fn submit(
     // SAFETY: O1: the handle is live (1).
     let kernel = unsafe { CudaKernel::get(kernel) };
     let Shape { blocks, threads } = Shape::new(range, kernel.info.work_group_size)?;
-    let (mut few_values, mut many_values) = ([0; FEW_ARGUMENTS], Vec::new());
-    let values = slice(&mut few_values, &mut many_values, arguments.len());
-    let shared_bytes = kernel.values(arguments, values)?;
-    let (mut few_pointers, mut many_pointers) = ([ptr::null_mut(); FEW_ARGUMENTS], Vec::new());
-    let pointers = slice(&mut few_pointers, &mut many_pointers, arguments.len());
-    for (pointer, value) in pointers.iter_mut().zip(values) {
-        *pointer = ptr::from_mut(value).cast::<c_void>();
+    let has_local = kernel.check(arguments)?;
+    let (placed, shared_bytes) = if has_local { with_offsets(arguments) } else { (Vec::new(), 0) };
+    let arguments = if has_local { &placed } else { arguments };
+    let (mut few, mut many) = ([ptr::null_mut(); FEW_ARGUMENTS], Vec::new());
+    let pointers = match few.get_mut(..arguments.len()) {
+        Some(few) => few,
+        None => {
+            many.resize(arguments.len(), ptr::null_mut());
+            &mut many[..]
+        }
+    };
+    for (pointer, argument) in pointers.iter_mut().zip(arguments) {
+        *pointer = argument.value().cast_mut().cast::<c_void>();
     }
     let launch = |queue: &CudaQueue, current: &Current<'_>| {
         kernel.bundle.is_used.store(true, Ordering::Relaxed);
-        // SAFETY: D1; Q1; M2; as many pointers as parameters, each to at least as many bytes as the parameter has, which the call copies;
-        // the kernel's behaviour is defined, and its memory stays valid until the event is complete (1).
+        // SAFETY: D1; Q1; M2; as many pointers as parameters, each to the 8 bytes of an argument, of which the call copies as many as the
+        // parameter has; the kernel's behaviour is defined, and its memory stays valid until the event is complete (1).
         let code = unsafe {
             (current.cuLaunchKernel)(
                 kernel.function,
@@ -284,15 +298,6 @@ pub(super) unsafe fn submit(
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit_operation(queue, dependencies, launch) }
-}
-
-/// So many values, without an allocation where they are few.
-fn slice<'a, T: Copy>(few: &'a mut [T; FEW_ARGUMENTS], many: &'a mut Vec<T>, len: usize) -> &'a mut [T] {
-    if len > FEW_ARGUMENTS {
-        many.resize(len, few[0]);
-        return many;
-    }
-    &mut few[..len]
 }
 
 /// Blocks of a grid and threads of a block, along x, y and z.

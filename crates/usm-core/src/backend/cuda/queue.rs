@@ -86,7 +86,7 @@ impl CudaQueue {
             // SAFETY: D1; Q1; the event that was just recorded; the flags must be 0.
             code = unsafe { (current.cuStreamWaitEvent)(self.stream, event, 0) };
         }
-        current.return_event(event, false);
+        current.device().return_event(event, false);
         if code == Code::SUCCESS {
             return Ok(());
         }

@@ -142,7 +142,8 @@ impl Divisor {
         // With 2^k >= number the factor is too large by less than number / 2^shift <= 2^-31, so the quotient by less than 1 / number.
         let number = number as u64;
         let shift = 31 + number.next_power_of_two().trailing_zeros();
-        let factor = (1_u64 << shift).div_ceil(number);
+        // A division takes as long as many of the steps around it.
+        let factor = if number.is_power_of_two() { 1 << 31 } else { (1_u64 << shift).div_ceil(number) };
         Self { number: number as u32, factor: factor as u32, shift }
     }
 
