@@ -10,6 +10,8 @@
 
 // Elements that a work-item loads one after the other before it uses the first one of them.
 #define BATCH 4
+// Before a loop over a batch: without it the batch is in memory, where loops around other loops leave it.
+#define UNROLL _Pragma("unroll")
 
 // The kinds of numbers. A complex number is two parts, one behind the other.
 #define SIGNED 0
