@@ -44,11 +44,8 @@ static inline void find(Spots *spots, u32 k, u64 number, u32 picked, u32 rank, l
 #define WALK(use)                                                                                                   \
     local Loop loops[MAX_RANK];                                                                                     \
     bool is_flat = rank <= 2 && count <= 0xffffffff;                                                                \
-    i64 stride = picked == 0 ? n_a0 : n_a1;                                                                         \
-    if (!is_flat) {                                                                                                 \
-        KEEP_LOOPS(loops, n)                                                                                        \
-        stride = loops[picked].a;                                                                                   \
-    }                                                                                                               \
+    KEEP_LOOPS(loops, n, !is_flat)                                                                                  \
+    i64 stride = !is_flat ? loops[picked].a : picked ? n_a1 : n_a0;                                                 \
     u64 first = (u64)GROUP_ID * per_group, end = first + per_group < count ? first + per_group : count;             \
     for (u64 i = first + LOCAL_ID; i < end; i += BATCH * LOCAL_SIZE) {                                              \
         Spots spots;                                                                                                \
@@ -58,9 +55,8 @@ static inline void find(Spots *spots, u32 k, u64 number, u32 picked, u32 rank, l
         UNROLL for (u32 k = 0; k < BATCH; k++)                                                                      \
             ones[k] = i + k * LOCAL_SIZE < end ? i + k * LOCAL_SIZE : i;                                            \
         if (is_flat) {                                                                                              \
-            Loop inner = { n0, n_a0, n_b0 }, outer = { n1, n_a1, n_b1 };                                            \
             UNROLL for (u32 k = 0; k < BATCH; k++)                                                                  \
-                find_flat(&spots, k, (u32)ones[k], picked, inner, outer);                                           \
+                find_flat(&spots, k, (u32)ones[k], picked, LOOP(n, 0), LOOP(n, 1));                                 \
         } else {                                                                                                    \
             UNROLL for (u32 k = 0; k < BATCH; k++)                                                                  \
                 find(&spots, k, ones[k], picked, rank, loops);                                                      \

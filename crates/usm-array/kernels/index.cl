@@ -48,19 +48,19 @@ KERNEL combine(
     u64 count, u64 per_group, u32 rank, LOOPS(n), u32 axes, LOOPS(m))
 {
     local Loop loops[MAX_RANK], places[MAX_RANK];
-    KEEP_LOOPS(loops, n)
-    KEEP_LOOPS(places, m)
+    KEEP_SEVERAL(loops, n, rank)
+    KEEP_SEVERAL(places, m, axes)
     u64 first = (u64)GROUP_ID * per_group, end = first + per_group < count ? first + per_group : count;
     for (u64 i = first + LOCAL_ID; i < end; i += LOCAL_SIZE) {
         i64 sum = adds ? displacements[i] : base, at = 0, none = 0;
-        displace(loops, rank, i, &sum, &at);
+        displace(loops, LOOP(n, 0), rank, i, &sum, &at);
         i64 place = place_of(load_one(index, SIZE_OF(dtype), at), dtype, mode, size);
         if (place < 0) {
             flags[0] = 1;
             place = 0;
         }
         if (size)
-            displace(places, axes, (u64)place, &sum, &none);
+            displace(places, LOOP(m, 0), axes, (u64)place, &sum, &none);
         displacements[i] = sum;
     }
 }

@@ -10,7 +10,8 @@ use usm_array::usm_core::testing::{Method, RecordingBackend};
 use usm_array::usm_core::{BackendId, Queue, Runtime, UsmKind};
 use usm_array::usm_memory::resource::{self, DirectResource, PoolOptions, PoolResource};
 use usm_array::{
-    Bool8, CreateOptions, Dtype, Index, IndexMode, Repeats, Scalar, SliceItem, UsmArray, where_,
+    Bool8, CopyMode, CreateOptions, Dtype, Index, IndexMode, Order, Repeats, Scalar, SliceItem, UsmArray,
+    where_,
 };
 
 /// Queues of devices whose calls are recorded: those of which host code does not reach the memory.
@@ -192,7 +193,7 @@ fn move_every_size(queue: &Queue) {
     for dtype in Dtype::ALL {
         let [there, here] = [(queue, UsmKind::Device), (&host, UsmKind::Shared)].map(|(queue, kind)| {
             let all = UsmArray::from_slice(queue, kind, &[999], &numbers).unwrap();
-            let all = all.astype(dtype, usm_array::CopyMode::Always).unwrap();
+            let all = all.astype(dtype, CopyMode::Always).unwrap();
             let mask = UsmArray::from_slice(queue, kind, &[999], &numbers).unwrap().greater(400).unwrap();
             let step = SliceItem::Slice { start: None, stop: None, step: -3 };
             let (part, mask) = (all.slice(&[step]).unwrap(), mask.slice(&[step]).unwrap());
@@ -204,5 +205,70 @@ fn move_every_size(queue: &Queue) {
             [read, rest, all].map(|array| array.to_bytes().unwrap())
         });
         assert_eq!(there, here, "{dtype}");
+    }
+}
+
+/// More elements than one work-item, one group, and one row have: what kernels do is what the host does.
+#[test]
+fn batches_of_elements_are_moved_whole_or_not_at_all() {
+    let cases = [
+        (&[1500][..], Dtype::F32),
+        (&[1500], Dtype::C128),
+        (&[300, 5], Dtype::U8),
+        (&[7, 90], Dtype::F64),
+        (&[3, 40, 7], Dtype::I16),
+        (&[2, 30, 3, 2], Dtype::C128),
+    ];
+    for (_, queue) in recorded() {
+        for (shape, dtype) in cases {
+            for axis in 0..shape.len().min(2) {
+                move_batches(&queue, shape, dtype, axis);
+            }
+        }
+    }
+}
+
+fn move_batches(queue: &Queue, shape: &[usize], dtype: Dtype, axis: usize) {
+    let host = Runtime::global().default_queue(Runtime::global().host_device()).unwrap();
+    let (len, axis_len) = (shape.iter().product::<usize>(), shape[axis] as i64);
+    let axis = axis.cast_signed();
+    // Each place of the axis is named, from either end, and some of them often.
+    let mut numbers: Vec<i64> =
+        (0..700.max(2 * axis_len)).map(|i| i * 37 % (2 * axis_len) - axis_len).collect();
+    let mut picked = shape.to_vec();
+    picked[axis.cast_unsigned()] = numbers.len();
+    let index_dtype = if axis_len > 100 { Dtype::I16 } else { Dtype::I8 };
+    let run = |queue: &Queue, kind, numbers: &[i64], index_dtype| {
+        let new = CreateOptions::new(queue, kind);
+        let counting = |shape: &[usize]| {
+            let len = shape.iter().product::<usize>() as i128;
+            let numbers = new.arange(Scalar::Int(0), Scalar::Int(len), Scalar::Int(1)).unwrap();
+            let shape: Vec<isize> = shape.iter().map(|&size| size.cast_signed()).collect();
+            let numbers = numbers.astype(dtype, CopyMode::Always).unwrap();
+            numbers.reshape(&shape, Order::C, CopyMode::IfNeeded).unwrap()
+        };
+        let (array, values) = (counting(shape), counting(&picked));
+        let index = UsmArray::from_slice(queue, kind, &[numbers.len()], numbers).unwrap();
+        let index = index.astype(index_dtype, CopyMode::IfNeeded).unwrap();
+        let taken = array.take(&index, Some(axis), IndexMode::Raise).map(|taken| taken.to_bytes().unwrap());
+        let put = array.put_on_axis(&index, &values, axis, IndexMode::Raise);
+        let wrapped = array.take(&index, Some(axis), IndexMode::Wrap).unwrap().to_bytes().unwrap();
+        (taken.map_err(|e| e.to_string()), put.map_err(|e| e.to_string()), array.to_bytes().unwrap(), wrapped)
+    };
+    let both = |numbers: &[i64], index_dtype| {
+        let there = run(queue, UsmKind::Device, numbers, index_dtype);
+        assert_eq!(there, run(&host, UsmKind::Shared, numbers, index_dtype), "{shape:?} {dtype} {axis}");
+        there
+    };
+    let (taken, put, changed, _) = both(&numbers, index_dtype);
+    assert!(taken.is_ok() && put.is_ok());
+    let before = run(&host, UsmKind::Shared, &[], Dtype::I64).2;
+    assert_ne!(changed, before, "{len} elements were written");
+    for (at, outside) in [(0, -axis_len - 1), (257, axis_len), (numbers.len() - 1, i64::MIN)] {
+        let inside = std::mem::replace(&mut numbers[at], outside);
+        let (taken, put, unchanged, _) = both(&numbers, Dtype::I64);
+        assert!(taken.is_err() && put.is_err());
+        assert_eq!(unchanged, before, "an index outside at {at}");
+        numbers[at] = inside;
     }
 }

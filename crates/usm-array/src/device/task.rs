@@ -45,10 +45,15 @@ impl<'a> Task<'a> {
     /// A kernel of a module without arguments; `None` where it cannot be built.
     pub(crate) fn new(queue: &'a Queue, module: &'static Module, name: &'static str) -> Option<Self> {
         let kernel = Kernels::global().on_device(queue).kernel(module, name).ok()?;
-        let most = kernel.info().work_group_size.clamp(1, GROUP_ITEMS);
-        let group_items = 1 << most.ilog2();
         let (operands, arguments) = (Vec::with_capacity(4), Vec::with_capacity(ARGUMENTS));
-        Some(Self { queue, kernel, operands, is_reached: false, arguments, groups: 1, group_items })
+        let task = Self { queue, kernel, operands, is_reached: false, arguments, groups: 1, group_items: 1 };
+        Some(task.up_to_items(GROUP_ITEMS))
+    }
+
+    /// Lets groups have as many work-items as the kernel can have, up to so many.
+    pub(crate) fn up_to_items(mut self, most: usize) -> Self {
+        self.group_items = 1 << self.kernel.info().work_group_size.clamp(1, most).ilog2();
+        self
     }
 
     /// Work-items of a group.
