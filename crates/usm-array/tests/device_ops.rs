@@ -79,7 +79,7 @@ fn count_kernels_and_waits(recording: &RecordingBackend, queue: &Queue) {
     let backwards = SliceItem::Slice { start: None, stop: None, step: -1 };
     let turned = a.transpose().slice(&[backwards]).unwrap();
     type Operation<'a> = (&'a str, [usize; 2], Box<dyn Fn() + 'a>);
-    let operations: [Operation<'_>; 25] = [
+    let operations: [Operation<'_>; 26] = [
         ("==", [1, 0], Box::new(|| drop(a.equal(&turned).unwrap()))),
         ("isfinite", [1, 0], Box::new(|| drop(turned.isfinite().unwrap()))),
         ("and", [1, 0], Box::new(|| drop(a.logical_and(&turned).unwrap()))),
@@ -90,6 +90,8 @@ fn count_kernels_and_waits(recording: &RecordingBackend, queue: &Queue) {
         ("all", [1, 1], Box::new(|| assert!(!a.is_all().unwrap()))),
         ("take", [1, 1], Box::new(|| drop(a.take(&index, Some(1), IndexMode::Raise).unwrap()))),
         ("take of rows", [1, 1], Box::new(|| drop(a.get_index(&[(&index).into()]).unwrap()))),
+        // No integer is outside.
+        ("take, wrapped", [1, 0], Box::new(|| drop(a.take(&index, Some(1), IndexMode::Wrap).unwrap()))),
         // Put together, then read.
         (
             "take along",

@@ -31,7 +31,7 @@ struct Places {
     stride: isize,
     /// Where the first place is, counted from the element of the array with index zero.
     first: isize,
-    /// Whether all integers name a place.
+    /// Whether all integers surely name a place.
     checked: bool,
     /// Whether no two of them name the same.
     distinct: bool,
@@ -50,7 +50,9 @@ impl Places {
             && !given.is_host_reachable()
         {
             let index = operand(given, array, true)?;
-            return Ok(Self { index, mode, size, stride: 1, first: 0, checked: false, distinct: false });
+            // The other modes have a place for each integer.
+            let checked = mode != IndexMode::Raise && size > 0;
+            return Ok(Self { index, mode, size, stride: 1, first: 0, checked, distinct: false });
         }
         let places = index.integers(axis, size, mode, usize::cast_signed)?;
         Self::known(array, &places, size)

@@ -26,9 +26,9 @@ pub(super) struct Mask {
     groups: usize,
 }
 
-/// Bytes up to which the memory of a result has space for all elements, so that nobody waits for their number before they are moved. The
-/// result keeps all of it; to wait for the number takes as long as to move 10 MiB.
-const AT_ONCE_BYTES: usize = 1 << 20;
+/// Bytes up to which the memory of a result has space for all elements, so that they are moved before their number is known: that saves a
+/// wait, which takes as long as to move 10 MiB. It is not much, since the result keeps all of this memory.
+const AT_ONCE_BYTES: usize = 256 << 10;
 
 /// The number of elements that a mask selects, and how many each of several groups of work-items has of them.
 #[derive(Debug)]
