@@ -62,13 +62,13 @@ KERNEL triangle(
     u64 per_group, u32 rank, LOOPS(n))
 {
     local Loop loops[MAX_RANK];
-    KEEP_LOOPS(loops, n)
+    KEEP_SEVERAL(loops, n, rank)
     EACH
     {
         u64 rest = i;
         i64 column = (i64)digit(&rest, columns), row = (i64)digit(&rest, rows), at = 0, none = 0;
         bool stays = lower ? column - row <= diagonal : column - row >= diagonal;
-        displace(loops, rank, i, &at, &none);
+        displace(loops, LOOP(n, 0), rank, i, &at, &none);
         for (u32 part = 0; part < parts; part++)
             store_one(results, size, i * parts + part, stays ? load_one(array, size, at * parts + part) : 0);
     }
@@ -80,11 +80,11 @@ KERNEL choose(
     u64 count, u64 per_group, u32 rank, LOOPS(n))
 {
     local Loop loops[MAX_RANK];
-    KEEP_LOOPS(loops, n)
+    KEEP_SEVERAL(loops, n, rank)
     EACH
     {
         i64 holds = 0, at = 0;
-        displace(loops, rank, i, &holds, &at);
+        displace(loops, LOOP(n, 0), rank, i, &holds, &at);
         if (condition[holds])
             for (u32 part = 0; part < parts; part++)
                 store_one(results, size, i * parts + part,

@@ -10,6 +10,8 @@
 
 // Elements that a work-item loads one after the other before it uses the first one of them.
 #define BATCH 4
+// Before a loop over a batch: without it the batch is in memory, where loops around other loops leave it.
+#define UNROLL _Pragma("unroll")
 
 // The kinds of numbers. A complex number is two parts, one behind the other.
 #define SIGNED 0
@@ -24,8 +26,8 @@
 #define KIND_OF(dtype) ((dtype) >> 8 & 0xff)
 #define PARTS_OF(dtype) ((dtype) >> 16)
 
-// Loops from the innermost one on: the counts, and the steps of two operands. A kernel takes eight of them as numbers, and keeps them in
-// local memory, where they can be counted.
+// Loops from the innermost one on: the counts, and the steps of two operands. A kernel takes eight of them as numbers. Where there are
+// several, it keeps them in local memory, where they can be counted.
 #define MAX_RANK 8
 typedef struct {
     i64 count, a, b;
@@ -34,17 +36,18 @@ typedef struct {
 #define LOOPS(n)                                                                                          \
     ONE_LOOP(n, 0), ONE_LOOP(n, 1), ONE_LOOP(n, 2), ONE_LOOP(n, 3), ONE_LOOP(n, 4), ONE_LOOP(n, 5),       \
         ONE_LOOP(n, 6), ONE_LOOP(n, 7)
-#define KEEP_LOOP(to, n, k)   \
-    to[k].count = n##k;       \
-    to[k].a = n##_a##k;       \
-    to[k].b = n##_b##k;
-// All work-items wait here until they can see the loops.
-#define KEEP_LOOPS(to, n)                                                                             \
-    if (LOCAL_ID == 0) {                                                                              \
-        KEEP_LOOP(to, n, 0) KEEP_LOOP(to, n, 1) KEEP_LOOP(to, n, 2) KEEP_LOOP(to, n, 3)               \
-        KEEP_LOOP(to, n, 4) KEEP_LOOP(to, n, 5) KEEP_LOOP(to, n, 6) KEEP_LOOP(to, n, 7)               \
-    }                                                                                                 \
-    BARRIER();
+#define LOOP(n, k) ((Loop) { n##k, n##_a##k, n##_b##k })
+// All work-items wait here until they can see the loops. `wanted` is the same for all of them.
+#define KEEP_LOOPS(to, n, wanted)                                                                          \
+    if (wanted) {                                                                                         \
+        if (LOCAL_ID == 0) {                                                                              \
+            to[0] = LOOP(n, 0), to[1] = LOOP(n, 1), to[2] = LOOP(n, 2), to[3] = LOOP(n, 3);               \
+            to[4] = LOOP(n, 4), to[5] = LOOP(n, 5), to[6] = LOOP(n, 6), to[7] = LOOP(n, 7);               \
+        }                                                                                                 \
+        BARRIER();                                                                                        \
+    }
+// The loops of `displace`.
+#define KEEP_SEVERAL(to, n, rank) KEEP_LOOPS(to, n, rank > 1)
 
 // The step of a loop, of the number that its inner loops left over, which becomes that of the outer ones.
 static inline u64 digit(u64 *rest, u64 count)
@@ -58,19 +61,22 @@ static inline u64 digit(u64 *rest, u64 count)
     return number - outer * count;
 }
 
-// Displacements of the element with a number, in both operands.
-static inline void displace(local const Loop *loops, u32 rank, u64 number, i64 *a, i64 *b)
+// Displacements of the element with a number, in both operands. Up to one loop is `only`.
+static inline void displace(local const Loop *loops, Loop only, u32 rank, u64 number, i64 *a, i64 *b)
 {
+    if (rank <= 1) {
+        *a += (i64)number * only.a;
+        *b += (i64)number * only.b;
+        return;
+    }
     u64 rest = number;
     for (u32 k = 0; k + 1 < rank; k++) {
         i64 at = (i64)digit(&rest, (u64)loops[k].count);
         *a += at * loops[k].a;
         *b += at * loops[k].b;
     }
-    if (rank) {
-        *a += (i64)rest * loops[rank - 1].a;
-        *b += (i64)rest * loops[rank - 1].b;
-    }
+    *a += (i64)rest * loops[rank - 1].a;
+    *b += (i64)rest * loops[rank - 1].b;
 }
 
 // The bits of an element of so many bytes.

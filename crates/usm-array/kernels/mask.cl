@@ -8,11 +8,23 @@
 #define ITEM_MASK 16
 #define TILE (ITEMS * ITEM_MASK)
 
+// Counts of as many work-items are summed up by one.
+#define ROW 16
+#define ROWS (ITEMS / ROW)
+
 // What becomes of the places, as in `src/index/mask.rs`.
 #define PLACES 0
 #define GATHER 1
 #define SCATTER 2
 #define FILL 3
+
+// A bit for each of four bytes that is not zero.
+static inline u32 bits_of_word(u32 word)
+{
+    // The highest bits of bytes, which no carry reaches, and then side by side: no two of the products' bits meet.
+    u32 highest = (((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >> 7 & 0x01010101;
+    return highest * 0x00204081 >> 21 & 0xf;
+}
 
 // A bit for each of the bytes from `at` on that is not zero and one of the mask.
 static inline u32 bits_of(global const u8 *mask, u64 at, u64 end)
@@ -20,8 +32,8 @@ static inline u32 bits_of(global const u8 *mask, u64 at, u64 end)
     u32 bits = 0;
     if (at + ITEM_MASK <= end) {
         u32x4 words = *(global const u32x4 *)(mask + at);
-        for (u32 k = 0; k < ITEM_MASK; k++)
-            bits |= (u32)((words[k / 4] >> (k % 4 * 8) & 0xff) != 0) << k;
+        UNROLL for (u32 k = 0; k < 4; k++)
+            bits |= bits_of_word(words[k]) << 4 * k;
         return bits;
     }
     for (u32 k = 0; at + k < end; k++)
@@ -30,21 +42,27 @@ static inline u32 bits_of(global const u8 *mask, u64 at, u64 end)
 }
 
 // How many work-items with lower numbers count, and how many all do.
-static inline u32 scan(local u32 sums[2][ITEMS], u32 count, u32 *total)
+static inline u32 scan(local u16 counts[ITEMS], local u16 rows[ROWS], u32 count, u32 *total)
 {
-    u32 from = 0;
-    sums[0][LOCAL_ID] = count;
+    u32 sum = 0, before = 0;
+    counts[LOCAL_ID] = (u16)count;
     BARRIER();
-    for (u32 step = 1; step < ITEMS; step *= 2) {
-        u32 sum = sums[from][LOCAL_ID];
-        if (LOCAL_ID >= step)
-            sum += sums[from][LOCAL_ID - step];
-        from ^= 1;
-        sums[from][LOCAL_ID] = sum;
-        BARRIER();
+    if (LOCAL_ID < ROWS) {
+        UNROLL for (u32 k = 0; k < ROW; k++) {
+            u32 one = counts[LOCAL_ID * ROW + k];
+            counts[LOCAL_ID * ROW + k] = (u16)sum;
+            sum += one;
+        }
+        rows[LOCAL_ID] = (u16)sum;
     }
-    *total = sums[from][ITEMS - 1];
-    return sums[from][LOCAL_ID] - count;
+    BARRIER();
+    sum = 0;
+    UNROLL for (u32 k = 0; k < ROWS; k++) {
+        before = k == LOCAL_ID / ROW ? sum : before;
+        sum += rows[k];
+    }
+    *total = sum;
+    return before + counts[LOCAL_ID];
 }
 
 // The sum of numbers up to one of them, in all work-items.
@@ -69,8 +87,13 @@ KERNEL_OF(ITEMS) count(global u64 *counts, global const u8 *mask, u64 len, u64 p
     local u64 sums[ITEMS];
     u64 first = (u64)GROUP_ID * per_group, end = first + per_group < len ? first + per_group : len;
     u32 count = 0;
-    for (u64 at = first + LOCAL_ID * ITEM_MASK; at < end; at += TILE)
-        count += (u32)__builtin_popcount(bits_of(mask, at, end));
+    for (u64 at = first + LOCAL_ID * ITEM_MASK; at < end; at += BATCH * TILE) {
+        u32 bits[BATCH];
+        UNROLL for (u32 k = 0; k < BATCH; k++)
+            bits[k] = bits_of(mask, at + k * TILE, end);
+        UNROLL for (u32 k = 0; k < BATCH; k++)
+            count += (u32)__builtin_popcount(bits[k]);
+    }
     sums[LOCAL_ID] = count;
     BARRIER();
     for (u32 step = ITEMS / 2; step > 0; step /= 2) {
@@ -92,68 +115,85 @@ KERNEL_OF(ITEMS) total(global u64 *total, global const u64 *counts, u64 groups)
 }
 
 // Aligned as its halves are.
-typedef struct {
-    u64 low, high;
-} Halves;
+typedef u64 Halves __attribute__((ext_vector_type(2), aligned(8)));
 
-#define MOVE(type)                                                                                                      \
-    {                                                                                                                   \
-        global type *element = (global type *)array + place * stride, *value = (global type *)values + number * step;   \
-        if (what == SCATTER)                                                                                            \
-            *element = *value;                                                                                          \
-        else                                                                                                            \
-            *value = *element;                                                                                          \
-    }                                                                                                                   \
+// Elements of a tile of the array, to or from values one after the other.
+typedef struct {
+    global u8 *values;
+    i64 step;
+    global u8 *array;
+    i64 stride;
+    u32 what;
+    u64 low, high;
+} Move;
+
+// A work-item moves a batch of elements at a time. What lies beyond the last one is the first one of the batch once more.
+#define MOVE(type, one)                                                                                             \
+    for (u32 first = LOCAL_ID; first < total; first += BATCH * ITEMS) {                                             \
+        i64 elements[BATCH], numbers[BATCH];                                                                        \
+        type moved[BATCH];                                                                                          \
+        UNROLL for (u32 k = 0; k < BATCH; k++) {                                                                    \
+            u32 number = first + k * ITEMS;                                                                         \
+            number = number < total ? number : first;                                                               \
+            elements[k] = (i64)(tile + places[number]) * move.stride;                                               \
+            numbers[k] = (i64)(before + number) * move.step;                                                        \
+        }                                                                                                           \
+        if (move.what == FILL) {                                                                                    \
+            UNROLL for (u32 k = 0; k < BATCH; k++)                                                                  \
+                ((global type *)move.array)[elements[k]] = one;                                                     \
+        } else if (move.what == SCATTER) {                                                                          \
+            UNROLL for (u32 k = 0; k < BATCH; k++)                                                                  \
+                moved[k] = ((global const type *)move.values)[numbers[k]];                                          \
+            UNROLL for (u32 k = 0; k < BATCH; k++)                                                                  \
+                ((global type *)move.array)[elements[k]] = moved[k];                                                \
+        } else {                                                                                                    \
+            UNROLL for (u32 k = 0; k < BATCH; k++)                                                                  \
+                moved[k] = ((global const type *)move.array)[elements[k]];                                          \
+            UNROLL for (u32 k = 0; k < BATCH; k++)                                                                  \
+                ((global type *)move.values)[numbers[k]] = moved[k];                                                \
+        }                                                                                                           \
+    }                                                                                                               \
     break;
 
-static inline void move(
-    u32 what, u32 bytes, global u8 *values, i64 number, i64 step, global u8 *array, i64 place, i64 stride, u64 low, u64 high)
-{
-    if (what == PLACES) {
-        store_one(values, bytes, (u64)number, (u64)place);
-        return;
-    }
-    if (what == FILL) {
-        if (bytes == 16)
-            ((global Halves *)array)[place * stride] = (Halves) { low, high };
-        else
-            store_one(array, bytes, (u64)(place * stride), low);
-        return;
-    }
-    switch (bytes) {
-    case 1:
-        MOVE(u8)
-    case 2:
-        MOVE(u16)
-    case 4:
-        MOVE(u32)
-    case 8:
-        MOVE(u64)
-    default:
-        MOVE(Halves)
-    }
-}
-
 // The places themselves, as numbers of so many bytes; or elements of the array at these places, to or from values one after the other.
+// With `tells` the last group writes how many there are.
 KERNEL_OF(ITEMS) select(
-    global u8 *values, i64 step, global u8 *array, i64 stride, u32 what, u32 bytes, u64 low, u64 high, global const u64 *counts,
-    global const u8 *mask, u64 len, u64 per_group)
+    global u8 *values, i64 step, global u8 *array, i64 stride, u32 what, u32 bytes, u64 low, u64 high, u32 tells, global u64 *answer,
+    global const u64 *counts, global const u8 *mask, u64 len, u64 per_group)
 {
-    local u32 sums[2][ITEMS];
+    local u16 sums[ITEMS], rows[ROWS];
     local u64 wide_sums[ITEMS];
     local u16 places[TILE];
     u64 first = (u64)GROUP_ID * per_group, end = first + per_group < len ? first + per_group : len;
-    u64 number = what == FILL ? 0 : sum_of(wide_sums, counts, GROUP_ID);
+    Move move = { values, step, array, stride, what, low, high };
+    u64 before = what == FILL || GROUP_ID == 0 ? 0 : sum_of(wide_sums, counts, GROUP_ID);
     for (u64 tile = first; tile < end; tile += TILE) {
         u32 bits = bits_of(mask, tile + LOCAL_ID * ITEM_MASK, end), total;
-        u32 at = scan(sums, (u32)__builtin_popcount(bits), &total);
-        for (u32 k = 0; k < ITEM_MASK; k++)
+        u32 at = scan(sums, rows, (u32)__builtin_popcount(bits), &total);
+        UNROLL for (u32 k = 0; k < ITEM_MASK; k++)
             if (bits >> k & 1)
                 places[at++] = (u16)(LOCAL_ID * ITEM_MASK + k);
         BARRIER();
-        for (u32 k = LOCAL_ID; k < total; k += ITEMS)
-            move(what, bytes, values, (i64)(number + k), step, array, (i64)(tile + places[k]), stride, low, high);
-        number += total;
+        if (what == PLACES) {
+            for (u32 k = LOCAL_ID; k < total; k += ITEMS)
+                store_one(values, bytes, before + k, tile + places[k]);
+        } else {
+            switch (bytes) {
+            case 1:
+                MOVE(u8, (u8)low)
+            case 2:
+                MOVE(u16, (u16)low)
+            case 4:
+                MOVE(u32, (u32)low)
+            case 8:
+                MOVE(u64, low)
+            default:
+                MOVE(Halves, ((Halves)(low, high)))
+            }
+        }
+        before += total;
         BARRIER();
     }
+    if (tells && LOCAL_ID == 0 && GROUP_ID + 1 == NUM_GROUPS)
+        *answer = before;
 }

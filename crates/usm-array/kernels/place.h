@@ -13,8 +13,10 @@
 // -1 if it names none.
 static inline i64 place_of(u64 bits, u32 dtype, u32 mode, i64 size)
 {
-    u64 index = widen(bits, dtype);
-    bool is_negative = KIND_OF(dtype) == SIGNED && (i64)index < 0;
+    u32 unused = 64 - 8 * SIZE_OF(dtype);
+    bool is_signed = KIND_OF(dtype) == SIGNED;
+    u64 index = is_signed ? (u64)((i64)(bits << unused) >> unused) : bits;
+    bool is_negative = is_signed && (i64)index < 0;
     if (!is_negative && index < (u64)size)
         return (i64)index;
     if (mode == CLIP)
@@ -23,9 +25,9 @@ static inline i64 place_of(u64 bits, u32 dtype, u32 mode, i64 size)
         i64 place = (i64)index + size;
         return is_negative && place >= 0 && size ? place : -1;
     }
-    // No overflow: what is negated is at most the size.
-    i64 rest = is_negative ? (i64)index % size : (i64)(index % (u64)size);
-    return rest < 0 ? rest + size : rest;
+    // What is negative counts from the end: -1 is 0 from there.
+    u64 rest = (is_negative ? ~index : index) % (u64)size;
+    return is_negative ? size - 1 - (i64)rest : (i64)rest;
 }
 
 #endif

@@ -12,7 +12,7 @@
 #define LEAST_REAL 6
 #define GREATEST_REAL 7
 
-#define MAX_ITEMS 256
+#define MAX_ITEMS 1024
 
 // A part of a result, and of a sum of real numbers what it lost by rounding.
 typedef struct {
@@ -68,14 +68,14 @@ KERNEL reduce(
 {
     local Loop outer[MAX_RANK], loops[MAX_RANK];
     local Part parts[MAX_ITEMS];
-    KEEP_LOOPS(outer, r)
-    KEEP_LOOPS(loops, n)
+    KEEP_SEVERAL(outer, r, results_rank)
+    KEEP_SEVERAL(loops, n, rank)
     u32 lane = LOCAL_ID / spread % lanes, components = PARTS_OF(dtype);
     u32 number_in_group = LOCAL_ID / spread / lanes * spread + LOCAL_ID % spread;
     u64 result = GROUP_ID / segments * (LOCAL_SIZE / lanes) + number_in_group, segment = GROUP_ID % segments;
     u64 first = segment * per_segment, end = first + per_segment < count ? first + per_segment : count;
     i64 from = 0, none = 0;
-    displace(outer, results_rank, result < results_count ? result : 0, &from, &none);
+    displace(outer, LOOP(r, 0), results_rank, result < results_count ? result : 0, &from, &none);
     Part part = { start, 0.0 };
     for (u64 i = first + lane; i < end; i += (u64)BATCH * lanes) {
         i64 at[BATCH];
@@ -83,7 +83,7 @@ KERNEL reduce(
         for (u32 k = 0; k < BATCH; k++) {
             u64 number = i + (u64)k * lanes;
             at[k] = from;
-            displace(loops, rank, number < end ? number : i, &at[k], &none);
+            displace(loops, LOOP(n, 0), rank, number < end ? number : i, &at[k], &none);
             at[k] *= components;
             other[k] = 0;
         }

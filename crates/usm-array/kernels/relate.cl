@@ -86,7 +86,7 @@ KERNEL relate(
     u32 b_dtype, u32 is_one, u64 one_re, u64 one_im, u64 count, u64 per_group, u32 rank, LOOPS(n))
 {
     local Loop loops[MAX_RANK];
-    KEEP_LOOPS(loops, n)
+    KEEP_SEVERAL(loops, n, rank)
     u32 a_parts = PARTS_OF(a_dtype), b_parts = PARTS_OF(b_dtype), parts = a_parts > b_parts ? a_parts : b_parts;
     u32 a_kind = KIND_OF(a_dtype), b_kind = KIND_OF(b_dtype);
     u64 first = (u64)GROUP_ID * per_group, end = first + per_group < count ? first + per_group : count;
@@ -98,7 +98,7 @@ KERNEL relate(
             u64 number = i + (u64)k * LOCAL_SIZE;
             a_at[k] = b_at[k] = 0;
             result[k] = truths[k] = 0;
-            displace(loops, rank, number < end ? number : i, &a_at[k], &b_at[k]);
+            displace(loops, LOOP(n, 0), rank, number < end ? number : i, &a_at[k], &b_at[k]);
             a_at[k] *= a_parts;
             b_at[k] *= b_parts;
         }

@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
-use usm_array::usm_core::{self, Event, EventStatus, Queue, Runtime};
+use usm_array::usm_core::{self, Aspects, Event, EventStatus, Queue, Runtime};
 use usm_array::{UsmArray, usm_memory};
 
 use crate::called;
 use crate::errors::{self, OrRaise, UsmError};
 use crate::flight::events_under_way;
 
-/// Operations that complete within this time are waited for without another thread.
-const SHORT: Duration = Duration::from_micros(200);
+/// Operations that complete within this time are waited for without another thread, which takes up to a tenth of it to start and to
+/// answer.
+const SHORT: Duration = Duration::from_millis(1);
 /// For so long a wait keeps the processor: to give it up takes as long as a small operation of a GPU.
 const SPIN: Duration = Duration::from_micros(20);
 /// How often Python's signal handlers get a chance.
@@ -33,6 +34,14 @@ static RUNNING: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::new(0));
 /// Whether a job on about that many bytes may take long.
 pub(crate) fn is_long(work_bytes: usize) -> bool {
     work_bytes >= LARGE_BYTES
+}
+
+/// The bytes of the elements of an array that this thread goes through in an operation. They are none where kernels do it: what they
+/// answer is waited for in guards, which let Ctrl-C through.
+pub(crate) fn bytes_here(array: &UsmArray) -> usize {
+    let queue = array.queue();
+    let has_kernels = !queue.runs_host_tasks() && queue.device().info().has(Aspects::FP64);
+    if has_kernels && !array.is_host_reachable() { 0 } else { array.size_bytes() }
 }
 
 /// Bytes of work up to which it takes less time than giving the interpreter up and taking it again.

@@ -1,7 +1,7 @@
 //! One kernel over arrays: its arguments one after the other, then its launch
 
 use usm_memory::usm_core::{Event, Kernel, KernelArgument, Queue, UsmKind};
-use usm_memory::{Operand, submit};
+use usm_memory::{Operand, submit, submit_unseen};
 
 use super::cache::Kernels;
 use super::launch::Launch;
@@ -17,12 +17,17 @@ const GROUP_ITEMS: usize = 256;
 /// Elements of each work-item.
 const ITEM_ELEMENTS: usize = 4;
 
+/// Arguments for which a task has memory from the beginning: two nests of loops, and some more.
+const ARGUMENTS: usize = 64;
+
 /// A kernel and the arguments that it has so far.
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
     queue: &'a Queue,
     kernel: Kernel,
     operands: Vec<Operand<'a>>,
+    /// Whether host code reaches one of the operands that are no answers.
+    is_reached: bool,
     arguments: Vec<Argument>,
     groups: usize,
     /// A power of two.
@@ -40,9 +45,15 @@ impl<'a> Task<'a> {
     /// A kernel of a module without arguments; `None` where it cannot be built.
     pub(crate) fn new(queue: &'a Queue, module: &'static Module, name: &'static str) -> Option<Self> {
         let kernel = Kernels::global().kernel(queue, module, name).ok()?;
-        let most = kernel.info().work_group_size.clamp(1, GROUP_ITEMS);
-        let group_items = 1 << most.ilog2();
-        Some(Self { queue, kernel, operands: vec![], arguments: vec![], groups: 1, group_items })
+        let (operands, arguments) = (Vec::with_capacity(4), Vec::with_capacity(ARGUMENTS));
+        let task = Self { queue, kernel, operands, is_reached: false, arguments, groups: 1, group_items: 1 };
+        Some(task.up_to_items(GROUP_ITEMS))
+    }
+
+    /// Lets groups have as many work-items as the kernel can have, up to so many.
+    pub(crate) fn up_to_items(mut self, most: usize) -> Self {
+        self.group_items = 1 << self.kernel.info().work_group_size.clamp(1, most).ilog2();
+        self
     }
 
     /// Work-items of a group.
@@ -70,7 +81,16 @@ impl<'a> Task<'a> {
         self.operand(array, displacement, true)
     }
 
+    /// A pointer to the first number of an answer, which the kernel writes, and which is waited for by [`Answer::wait`] alone.
+    pub(crate) fn tell(mut self, answer: &'a Answer) -> Self {
+        let is_reached = self.is_reached;
+        self = self.write(&answer.0);
+        self.is_reached = is_reached;
+        self
+    }
+
     fn operand(mut self, array: &'a UsmArray, displacement: isize, writes: bool) -> Self {
+        self.is_reached |= array.is_host_reachable();
         let range = array.byte_range();
         let first = (array.first_byte() - range.start).cast_signed();
         let skipped = first + displacement * array.itemsize_bytes().cast_signed();
@@ -115,7 +135,7 @@ impl<'a> Task<'a> {
     /// # Errors
     /// Those of [`usm_memory::submit`].
     pub(crate) unsafe fn run(self) -> Result<Event> {
-        let Self { queue, kernel, operands, arguments, groups, group_items } = self;
+        let Self { queue, kernel, operands, is_reached, arguments, groups, group_items } = self;
         let launched = |pointers: &[*mut u8], dependencies: &[Event]| {
             let arguments: Vec<_> = arguments
                 .iter()
@@ -128,8 +148,12 @@ impl<'a> Task<'a> {
             // SAFETY: promises 1 and 2; the operands are borrowed until the event is complete.
             unsafe { launch.submit(queue, dependencies) }
         };
-        // SAFETY: 1. By promise 2 the kernel uses what the operands say. 2. Promise 3.
-        Ok(unsafe { submit(queue, &operands, launched) }?)
+        if is_reached {
+            // SAFETY: 1. By promise 2 the kernel uses what the operands say. 2. Promise 3.
+            return Ok(unsafe { submit(queue, &operands, launched) }?);
+        }
+        // SAFETY: 1. and 2. as above. 3. Of what host code reaches there are answers alone, which are new memory and read under a guard (N1).
+        Ok(unsafe { submit_unseen(queue, &operands, launched) }?)
     }
 }
 
@@ -159,6 +183,8 @@ pub(crate) fn code(dtype: Dtype) -> u32 {
 }
 
 /// Numbers that kernels tell the host: in memory that both reach, if the device has such memory.
+///
+/// Invariant N1: nobody else has the memory; host code reads it under a guard.
 #[derive(Debug)]
 pub(crate) struct Answer(UsmArray);
 

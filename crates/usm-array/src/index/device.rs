@@ -31,7 +31,7 @@ struct Places {
     stride: isize,
     /// Where the first place is, counted from the element of the array with index zero.
     first: isize,
-    /// Whether all integers name a place.
+    /// Whether all integers surely name a place.
     checked: bool,
     /// Whether no two of them name the same.
     distinct: bool,
@@ -50,7 +50,9 @@ impl Places {
             && !given.is_host_reachable()
         {
             let index = operand(given, array, true)?;
-            return Ok(Self { index, mode, size, stride: 1, first: 0, checked: false, distinct: false });
+            // The other modes have a place for each integer.
+            let checked = mode != IndexMode::Raise && size > 0;
+            return Ok(Self { index, mode, size, stride: 1, first: 0, checked, distinct: false });
         }
         let places = index.integers(axis, size, mode, usize::cast_signed)?;
         Self::known(array, &places, size)
@@ -61,8 +63,7 @@ impl Places {
         if let Index::Array(given) = index.index
             && given.queue() == array.queue()
             && let Some(mask) = Mask::of(given)?
-            && let Some(selected) = mask.count()?
-            && let Some(index) = mask.places(&selected)?
+            && let Some(index) = mask.places()?
         {
             let (mode, size) = (IndexMode::Raise, given.size());
             return Ok(Self { index, mode, size, stride: 1, first: 0, checked: true, distinct: true });
@@ -93,22 +94,21 @@ impl Places {
         task.read(&self.index).number(code(self.index.dtype())).number(mode).number(self.size as i64)
     }
 
-    /// Whether an integer names no place, and, where that is asked for, whether two name the same.
-    fn check(&self, asks_twice: bool) -> Result<Option<[bool; 2]>> {
+    /// Looks whether an integer names no place, and, where that is asked for, whether two name the same.
+    fn check(&self, asks_twice: bool) -> Result<Option<Check>> {
         let queue = self.index.queue();
         let Some(task) = Task::new(queue, &INDEX, "check") else { return Ok(None) };
-        let answer = Answer::new(queue, 2)?;
-        let words = if asks_twice { self.size.div_ceil(32) } else { 1 };
-        let Ok(seen) = UsmArray::zeros(queue, self.index.kind(), &[words], Dtype::U32) else {
+        let words = if asks_twice { self.size.div_ceil(64) } else { 0 };
+        let Ok(flags) = UsmArray::zeros(queue, self.index.kind(), &[FLAGS + words], Dtype::U64) else {
             return Ok(None);
         };
-        let task = self.of(task).count(self.count()).write(answer.array());
-        let task = task.number(u32::from(asks_twice)).write(&seen);
+        let answer = Answer::new(queue, FLAGS)?;
+        let task = self.of(task).count(self.count()).tell(&answer);
+        let task = task.number(u32::from(asks_twice)).write(&flags).write_at(&flags, FLAGS.cast_signed());
         // SAFETY: 1. As in `kernels/index.cl`. 2. It reads integers, as many as there are, and uses the bits of places, of which there is one
         // each, by atomic operations; work-items that set a flag set it to the same. 3. The index is in memory of its queue.
         let _event = unsafe { task.run() }?;
-        let flags = answer.wait()?;
-        Ok(Some([flags[0] != 0, flags[1] != 0]))
+        Ok(Some(Check { flags, answer }))
     }
 
     /// The last one of the integers that name a place, counted from 1, for each place.
@@ -126,6 +126,36 @@ impl Places {
         // each, by atomic operations. 3. The index is in memory of its queue.
         let _event = unsafe { task.run() }?;
         Ok(Some(owners))
+    }
+}
+
+/// Numbers that tell how a check ends.
+const FLAGS: usize = 2;
+
+/// A check of integers, under way.
+#[derive(Debug)]
+struct Check {
+    /// What it finds, for kernels that come after it, and then bits of places.
+    flags: UsmArray,
+    answer: Answer,
+}
+
+/// What a check has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    Outside,
+    Twice,
+}
+
+impl Check {
+    /// What it finds, when it is complete.
+    fn wait(&self) -> Result<Found> {
+        Ok(match self.answer.wait()?[..] {
+            [0, 0] => Found::Nothing,
+            [0, _] => Found::Twice,
+            _ => Found::Outside,
+        })
     }
 }
 
@@ -175,8 +205,7 @@ fn combined(
         }
         let task = task.write(&displacements).number(u32::from(number > 0)).number(-extent.min as i64);
         let task = part.places.of(task);
-        let task =
-            if part.places.checked { task.read(&part.places.index) } else { task.write(answer.array()) };
+        let task = if part.places.checked { task.read(&part.places.index) } else { task.tell(&answer) };
         let task = task.count(count).loops(&loops).loops(&part.axes);
         // SAFETY: 1. As in `kernels/index.cl`. 2. The loops visit the integers as often as there are displacements; each is one work-item's.
         // 3. All is in memory of the array's queue.
@@ -323,19 +352,26 @@ impl DevicePlan {
             return Ok(Some(result));
         }
         if result.is_empty() {
-            let is_fine = places.checked || places.check(false)?.is_some_and(|[outside, _]| !outside);
+            let is_fine = places.checked
+                || matches!(places.check(false)?, Some(check) if check.wait()? == Found::Nothing);
             return Ok(is_fine.then_some(result));
         }
         let Some((task, nest)) = self.task("gather", &result) else { return Ok(None) };
-        let answer = Answer::new(array.queue(), 1)?;
+        let answer = if places.checked { None } else { Some(Answer::new(array.queue(), 1)?) };
         let task = places.of(task.write(&result).read_at(array, places.first));
-        // Places that have been checked set no flag; their answer would be waited for.
-        let task = if places.checked { task.read(&places.index) } else { task.write(answer.array()) };
+        // Places that have been checked need no answer: the kernel does not follow that pointer.
+        let task = match &answer {
+            Some(answer) => task.tell(answer),
+            None => task.read(&places.index),
+        };
         let task = task.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
         // SAFETY: 1. As in `kernels/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that
         // there are, which the kernel checks. 3. All is in memory of the array's queue.
         let _event = unsafe { task.run() }?;
-        let is_fine = places.checked || answer.wait()?[0] == 0;
+        let is_fine = match answer {
+            Some(answer) => answer.wait()?[0] == 0,
+            None => true,
+        };
         Ok(is_fine.then_some(result))
     }
 
@@ -382,46 +418,62 @@ impl DevicePlan {
         if !Loops::over(array.shape(), array.strides(), array.strides()).is_injective() {
             return Ok(None); // the order of writes matters
         }
-        let mut twice = false;
-        if !(places.checked && distinct) {
-            match places.check(!distinct)? {
-                Some([false, named_twice]) => twice = named_twice,
-                _ => return Ok(None),
-            }
-        }
-        let values = match value {
-            Value::One(_) => array,
-            Value::Each(values) => values,
+        let check = match places.checked && distinct {
+            true => None,
+            false => match places.check(!distinct)? {
+                None => return Ok(None),
+                check => check,
+            },
         };
-        if self.shape().contains(&0) {
-            return Ok(Some(()));
-        }
         let own_index;
         if overlap(&places.index, array) {
             own_index = Places { index: copied(&places.index, array)?, ..*places };
             places = &own_index;
         }
-        let Some((task, nest)) = self.task("scatter", values) else { return Ok(None) };
-        let owners = if twice { places.owners()? } else { None };
-        if twice && owners.is_none() {
+        // Nobody waits for the check before this is submitted: the kernel writes nothing if the check finds something.
+        let is_empty = self.shape().contains(&0);
+        if !is_empty && !self.write_to(places, value, check.as_ref(), None)? {
             return Ok(None);
         }
-        let (fills, halves) = match value {
-            Value::One(bytes) => {
-                (1_u32, bytes.as_chunks::<8>().0.iter().map(|half| u64::from_ne_bytes(*half)).collect())
-            }
-            Value::Each(_) => (0, vec![0, 0]),
+        match check.map_or(Ok(Found::Nothing), |check| check.wait())? {
+            Found::Outside => return Ok(None),
+            Found::Twice if !is_empty => match places.owners()? {
+                Some(owners) if self.write_to(places, value, None, Some(&owners))? => {}
+                _ => return Ok(None),
+            },
+            _ => {}
+        }
+        Ok(Some(()))
+    }
+
+    /// Writes values, unless a check finds something; with `owners` the last one of the integers that name a place does. Tells whether
+    /// there is a kernel for it.
+    fn write_to(
+        &self,
+        places: &Places,
+        value: &Value,
+        check: Option<&Check>,
+        owners: Option<&UsmArray>,
+    ) -> Result<bool> {
+        let (values, one) = match value {
+            Value::One(one) => (&self.array, Some(one)),
+            Value::Each(values) => (values, None),
         };
+        let Some((task, nest)) = self.task("scatter", values) else { return Ok(false) };
         // Pointers that the kernel does not follow are those of the index.
-        let task = if fills == 1 { task.read(&places.index) } else { task.read(values) };
-        let task = places.of(task.write_at(array, places.first)).number(u32::from(twice));
-        let task = task.read(owners.as_ref().unwrap_or(&places.index)).number(fills);
-        let task = halves.into_iter().fold(task, Task::number);
+        let task = task.read(one.map_or(values, |_| &places.index));
+        let task = places.of(task.write_at(&self.array, places.first));
+        let task = task.number(u32::from(check.is_some()));
+        let task = task.read(check.map_or(&places.index, |check| &check.flags));
+        let task = task.number(u32::from(owners.is_some())).read(owners.unwrap_or(&places.index));
+        let task = task.number(u32::from(one.is_some()));
+        let (halves, _) = one.unwrap_or(&[0; 16]).as_chunks::<8>();
+        let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
         let task = task.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
         // SAFETY: 1. As in `kernels/gather.cl`. 2. The loops visit the elements of the values, and elements of the array at places that there are,
-        // none of them twice unless with the same value, as has been checked. 3. All is in memory of the array's queue.
+        // none of them twice unless with the same value, as the check and the owners see to. 3. All is in memory of the array's queue.
         let _event = unsafe { task.run() }?;
-        Ok(Some(()))
+        Ok(true)
     }
 
     /// The kernel for the largest units that the elements, and those of values of the result's shape, can be moved in.

@@ -9,6 +9,7 @@ use crate::array::{ArrayOrScalar, UsmArray};
 use crate::device::{Answer, Loops, MASK, Task, is_for_kernels};
 use crate::dtype::Dtype;
 use crate::error::Result;
+use crate::layout::SliceItem;
 use crate::ops::truth;
 
 /// Bytes of a mask that a work-group takes at a time, and work-items of a group: as in `kernels/mask.cl`.
@@ -29,11 +30,15 @@ pub(super) struct Mask {
     groups: usize,
 }
 
-/// The number of elements that a mask selects, and how many each group of work-items has of them.
+/// Bytes up to which the memory of a result has space for all elements, so that they are moved before their number is known: that saves a
+/// wait, which takes as long as to move 10 MiB. It is not much, since the result keeps all of this memory.
+const AT_ONCE_BYTES: usize = 256 << 10;
+
+/// The number of elements that a mask selects, and how many each of several groups of work-items has of them.
 #[derive(Debug)]
-pub(super) struct Selected {
-    counts: UsmArray,
-    pub(super) count: usize,
+struct Selected {
+    counts: Option<UsmArray>,
+    count: usize,
 }
 
 /// What becomes of places: as in `kernels/mask.cl`.
@@ -74,44 +79,72 @@ impl Mask {
         task.groups(self.groups)
     }
 
-    pub(super) fn count(&self) -> Result<Option<Selected>> {
-        let (Some(task), Some(total)) = (self.task("count"), self.task("total")) else { return Ok(None) };
-        let queue = self.bytes.queue();
-        let answer = Answer::new(queue, 1)?;
-        let counts = UsmArray::empty(queue, self.bytes.kind(), &[self.groups], Dtype::U64)?;
-        let told = if self.groups == 1 { answer.array() } else { &counts };
+    /// How many elements each group has, where there are several: a group sums up those before it. `None` without a kernel.
+    fn counts(&self) -> Result<Option<Option<UsmArray>>> {
+        let Some(task) = self.task("count") else { return Ok(None) };
+        if self.groups == 1 {
+            return Ok(Some(None));
+        }
+        let counts = UsmArray::empty(self.bytes.queue(), self.bytes.kind(), &[self.groups], Dtype::U64)?;
         // SAFETY: 1. As in `kernels/mask.cl`. 2. The mask has so many bytes, which are aligned as vectors are, and there is a number for each
         // group. 3. All is in memory of the mask's queue.
-        let _event = unsafe { self.of_mask(task.write(told)).run() }?;
-        if self.groups > 1 {
-            let total = total.write(answer.array()).read(&counts).number(self.groups as u64);
-            // SAFETY: as above, of one group.
-            let _event = unsafe { total.run() }?;
-        }
+        let _event = unsafe { self.of_mask(task.write(&counts)).run() }?;
+        Ok(Some(Some(counts)))
+    }
+
+    fn count(&self) -> Result<Option<Selected>> {
+        let queue = self.bytes.queue();
+        let answer = Answer::new(queue, 1)?;
+        let Some(counts) = self.counts()? else { return Ok(None) };
+        let task = match &counts {
+            None => self.task("count").map(|task| self.of_mask(task.tell(&answer))),
+            Some(counts) => {
+                self.task("total").map(|task| task.tell(&answer).read(counts).number(self.groups as u64))
+            }
+        };
+        let Some(task) = task else { return Ok(None) };
+        // SAFETY: 1. As in `kernels/mask.cl`. 2. As for `counts`, of one group; or there are so many numbers. 3. All is in memory of the mask's
+        // queue.
+        let _event = unsafe { task.run() }?;
         let count = usize::try_from(answer.wait()?[0]).unwrap_or(0); // at most the size
         Ok(Some(Selected { counts, count }))
     }
 
     /// The places that it selects, in row-major order: unsigned integers.
-    pub(super) fn places(&self, selected: &Selected) -> Result<Option<UsmArray>> {
+    pub(super) fn places(&self) -> Result<Option<UsmArray>> {
         let dtype = if u32::try_from(self.bytes.size()).is_ok() { Dtype::U32 } else { Dtype::U64 };
-        let places = UsmArray::empty(self.bytes.queue(), self.bytes.kind(), &[selected.count], dtype)?;
-        let is_done = selected.count == 0
-            || self.select(Become::Places, &places, 1, None, [0; 16], Some(selected))?.is_some();
-        Ok(is_done.then_some(places))
+        self.selected(Become::Places, dtype, None)
     }
 
-    /// `array` comes with the distance of its elements. What has no use for the number of elements needs no count.
-    fn select(
+    /// A new array of what it selects. `array` comes with the distance of its elements.
+    fn selected(
         &self,
         what: Become,
-        values: &UsmArray,
-        step: isize,
+        dtype: Dtype,
         array: Option<(&UsmArray, isize)>,
-        one: [u8; 16],
-        selected: Option<&Selected>,
-    ) -> Result<Option<()>> {
-        let Some(task) = self.task("select") else { return Ok(None) };
+    ) -> Result<Option<UsmArray>> {
+        let (queue, size) = (self.bytes.queue(), self.bytes.size());
+        let new = |count| UsmArray::empty(queue, self.bytes.kind(), &[count], dtype);
+        if size.saturating_mul(dtype.itemsize_bytes()) > AT_ONCE_BYTES {
+            let Some(Selected { counts, count }) = self.count()? else { return Ok(None) };
+            let result = new(count)?;
+            let selection = Selection { array, counts: counts.as_ref(), ..Selection::new(what, &result) };
+            return Ok((count == 0 || self.select(&selection)?).then_some(result));
+        }
+        let Some(counts) = self.counts()? else { return Ok(None) };
+        let (result, answer) = (new(size)?, Answer::new(queue, 1)?);
+        let selection = Selection { array, counts: counts.as_ref(), ..Selection::new(what, &result) };
+        if !self.select(&Selection { answer: Some(&answer), ..selection })? {
+            return Ok(None);
+        }
+        let count = usize::try_from(answer.wait()?[0]).unwrap_or(0); // at most the size
+        result.slice(&[SliceItem::between(0, count)]).map(Some)
+    }
+
+    /// Moves what it selects, if there is a kernel for it.
+    fn select(&self, selection: &Selection<'_>) -> Result<bool> {
+        let Selection { what, values, step, array, one, counts, answer } = *selection;
+        let Some(task) = self.task("select") else { return Ok(false) };
         // Pointers that the kernel does not follow are those of the mask.
         let task = match what {
             Become::Places | Become::Gathered => task.write(values),
@@ -128,11 +161,40 @@ impl Mask {
         let task = task.number(stride as i64).number(what as u32).number(bytes as u32);
         let (halves, _) = one.as_chunks::<8>();
         let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
-        let task = self.of_mask(task.read(selected.map_or(&self.bytes, |selected| &selected.counts)));
+        let task = task.number(u32::from(answer.is_some()));
+        let task = match answer {
+            Some(answer) => task.tell(answer),
+            None => task.read(&self.bytes),
+        };
+        let task = self.of_mask(task.read(counts.unwrap_or(&self.bytes)));
         // SAFETY: 1. As in `kernels/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
         // numbers of groups are right. No two work-items have the same element. 3. All is in memory of the mask's queue.
         let _event = unsafe { task.run() }?;
-        Ok(Some(()))
+        Ok(true)
+    }
+}
+
+/// What becomes of the elements that a mask selects.
+#[derive(Clone, Copy)]
+struct Selection<'a> {
+    what: Become,
+    /// Places or values, and how far they are apart.
+    values: &'a UsmArray,
+    step: isize,
+    /// Where the elements are, and how far they are apart.
+    array: Option<(&'a UsmArray, isize)>,
+    /// The value of a fill.
+    one: [u8; 16],
+    /// Of several groups; fills need none.
+    counts: Option<&'a UsmArray>,
+    /// Gets the number of elements.
+    answer: Option<&'a Answer>,
+}
+
+impl<'a> Selection<'a> {
+    /// Values side by side.
+    const fn new(what: Become, values: &'a UsmArray) -> Self {
+        Self { what, values, step: 1, array: None, one: [0; 16], counts: None, answer: None }
     }
 }
 
@@ -156,32 +218,33 @@ impl Masked {
     }
 
     pub(super) fn gather(&self) -> Result<Option<UsmArray>> {
-        let Some(selected) = self.mask.count()? else { return Ok(None) };
         let array = &self.array;
-        let result = UsmArray::empty(array.queue(), array.kind(), &[selected.count], array.dtype())?;
-        let elements = Some((array, self.stride));
-        let is_done = selected.count == 0
-            || self.mask.select(Become::Gathered, &result, 1, elements, [0; 16], Some(&selected))?.is_some();
-        Ok(is_done.then_some(result))
+        self.mask.selected(Become::Gathered, array.dtype(), Some((array, self.stride)))
     }
 
     /// Writes a value, broadcast to as many elements.
     pub(super) fn scatter(&self, value: ArrayOrScalar<'_>) -> Result<Option<()>> {
-        let (array, elements) = (&self.array, Some((&self.array, self.stride)));
+        let array = &self.array;
+        let elements = Some((array, self.stride));
         if self.stride == 0 && array.size() > 1 {
             return Ok(None); // the order of writes matters
         }
+        let fill = |one| {
+            let selection = Selection { array: elements, one, ..Selection::new(Become::Filled, array) };
+            Ok(self.mask.select(&selection)?.then_some(()))
+        };
         if let ArrayOrScalar::Scalar(value) = value {
-            let one = value.to_bytes(array.dtype())?;
-            return self.mask.select(Become::Filled, array, 0, elements, one, None);
+            return fill(value.to_bytes(array.dtype())?);
         }
-        let Some(selected) = self.mask.count()? else { return Ok(None) };
-        match value_for(array, &[selected.count], 0..1, value)? {
-            _ if selected.count == 0 => Ok(Some(())),
-            Value::One(one) => self.mask.select(Become::Filled, array, 0, elements, one, None),
+        let Some(Selected { counts, count }) = self.mask.count()? else { return Ok(None) };
+        match value_for(array, &[count], 0..1, value)? {
+            _ if count == 0 => Ok(Some(())),
+            Value::One(one) => fill(one),
             Value::Each(values) => {
-                let step = values.strides()[0];
-                self.mask.select(Become::Scattered, &values, step, elements, [0; 16], Some(&selected))
+                let (step, counts) = (values.strides()[0], counts.as_ref());
+                let selection = Selection::new(Become::Scattered, &values);
+                let selection = Selection { step, array: elements, counts, ..selection };
+                Ok(self.mask.select(&selection)?.then_some(()))
             }
         }
     }

@@ -87,10 +87,10 @@ impl UsmArray {
     /// The places of the elements, if kernels find them.
     fn device_places(&self) -> Result<Option<Self>> {
         let Some(mask) = Mask::of(self)? else { return Ok(None) };
-        match (Task::new(self.queue(), &INDEX, "unravel"), mask.count()?) {
-            (Some(_), Some(selected)) => mask.places(&selected),
-            _ => Ok(None),
+        if Task::new(self.queue(), &INDEX, "unravel").is_none() {
+            return Ok(None);
         }
+        mask.places()
     }
 
     /// Writes the indices of places along one axis, at some distance.

@@ -211,6 +211,9 @@ const ADJACENT_ITEMS: usize = 32;
 /// Elements that a work-item takes before it is worth another.
 const ITEM_ELEMENTS: usize = 16;
 
+/// The most work-items of a group: `MAX_ITEMS` in `kernels/reduce.cl`.
+const MOST_ITEMS: usize = 1024;
+
 impl Side<'_> {
     fn reduce_to(&self, operation: Operation, result: &UsmArray, dtype: u32) -> Result<bool> {
         let queue = self.array.queue();
@@ -219,6 +222,9 @@ impl Side<'_> {
             return Ok(false);
         }
         let (results, count) = (self.kept.count(), self.gone.count());
+        // One group waits for memory as often as its work-items have batches of elements.
+        let is_of_one_group = results == 1 && count <= MOST_ITEMS * ITEM_ELEMENTS;
+        let task = if is_of_one_group { task.up_to_items(MOST_ITEMS) } else { task };
         let distance = |loops: &Loops| {
             loops.innermost().map_or(usize::MAX, |innermost| innermost.steps[0].unsigned_abs())
         };

@@ -98,10 +98,10 @@ fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> 
 /// About how many bytes an operation on these elements touches.
 fn work_bytes(array: &UsmArray, items: &[Item]) -> usize {
     let of_arrays = items.iter().map(|item| match item {
-        Item::Array(array) => array.size_bytes(),
+        Item::Array(array) => interrupt::bytes_here(array),
         _ => 0,
     });
-    let most = of_arrays.fold(array.size_bytes(), usize::max);
+    let most = of_arrays.fold(interrupt::bytes_here(array), usize::max);
     if !interrupt::is_long(most) {
         return most; // not worth a closer look
     }

@@ -83,5 +83,5 @@ pub(super) fn contains(array: &UsmArray, value: &Bound<'_, PyAny>) -> PyResult<b
 
 /// The larger of both operands.
 fn work_bytes(array: &UsmArray, other: &Operand) -> usize {
-    other.array().map_or(0, UsmArray::size_bytes).max(array.size_bytes())
+    other.array().map_or(0, interrupt::bytes_here).max(interrupt::bytes_here(array))
 }

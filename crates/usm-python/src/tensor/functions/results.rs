@@ -25,9 +25,9 @@ pub(super) fn arrays<const N: usize>(operands: [Option<&UsmArray>; N]) -> Vec<&U
     operands.into_iter().flatten().collect()
 }
 
-/// The bytes of the elements of some arrays.
+/// The bytes of the elements of some arrays that [this thread goes through](interrupt::bytes_here).
 pub(super) fn work_bytes<'a>(arrays: impl IntoIterator<Item = &'a UsmArray>) -> usize {
-    arrays.into_iter().fold(0, |sum, array| sum.saturating_add(array.size_bytes()))
+    arrays.into_iter().fold(0, |sum, array| sum.saturating_add(interrupt::bytes_here(array)))
 }
 
 /// As [`work_bytes`] for copies of the elements: none where queues copy them, and nobody waits for that.

@@ -23,7 +23,7 @@ use crate::objects::UsmNdarray;
 #[pyfunction]
 pub(crate) fn nonzero<'py>(arr: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     let array = operands::array("arr", arr)?;
-    let indices = results::run(arr.py(), array.size_bytes(), move || array.nonzero())?;
+    let indices = results::run(arr.py(), results::work_bytes([&array]), move || array.nonzero())?;
     results::tuple(arr.py(), indices)
 }
 
