@@ -4,12 +4,13 @@
 // |---|---|
 // | long_rows | long rows dense on both sides, forwards or backwards: vectors of 16 bytes, several at once |
 // | rows | other such rows, repeated ones, and one element for a whole row: vectors of 16 bytes |
-// | select | dense rows of the target from elements with gaps, also rows that are short: vectors in the target alone |
+// | short_rows | short rows of small elements, dense on both sides, a little apart in the source: vectors of 16 bytes by local memory |
+// | select | dense rows of the target from elements with gaps, also other short rows: vectors in the target alone |
 // | elements | the rest: one element after the other |
 //
-// The command line defines ITEM_BYTES and LONG_ROWS, ROWS, SELECT or ELEMENTS: a module has one kernel, which the driver compiles on
-// its first use. With FROM_BYTES `select` is a cast from elements of that size, with FILL the others set all elements to one value. All steps and
-// displacements are bytes. The planner is `src/device/linear/`, which documents the arguments.
+// The command line defines ITEM_BYTES and LONG_ROWS, ROWS, SHORT_ROWS, SELECT or ELEMENTS: a module has one kernel, which the driver
+// compiles on its first use. With FROM_BYTES `select` is a cast from elements of that size; with FILL `rows` and `elements` set all
+// elements to one value. All steps and displacements are bytes. The planner is `src/copy/kernel/linear/`, which documents the arguments.
 
 #include "dialect.h"
 #ifdef FROM_BYTES
@@ -34,7 +35,7 @@
 
 #ifdef CAST
 #include "convert.h"
-// Chunks of a work-item of a cast whose runs are long, and dense on both sides. Neighbours are so many chunks apart.
+// Chunks of a work-item of a cast whose runs are long, and dense on both sides. They are LANES chunks apart.
 #ifndef PIECES
 #if (FROM_BYTES <= 2 && ITEM_BYTES <= 2) || (FROM_BYTES == 4 && ITEM_BYTES == 1)
 #define PIECES 4
@@ -211,8 +212,7 @@ static inline Vector splat(To value)
 
 #endif
 
-#if (defined(ROWS) || defined(LONG_ROWS)) && !defined(FILL)
-#if ITEM_BYTES <= 2
+#if (defined(ROWS) || defined(LONG_ROWS) || defined(SHORT_ROWS)) && !defined(FILL) && ITEM_BYTES <= 2
 #ifdef __NVPTX__
 // One word of four bytes out of two words: each hexadecimal digit of the selector chooses a byte.
 #define PERMUTE(low, high, selector) __nvvm_prmt(low, high, selector)
@@ -229,6 +229,7 @@ static inline u32 permute(u32 low, u32 high, u32 selector)
 #endif
 #endif
 
+#if (defined(ROWS) || defined(LONG_ROWS)) && !defined(FILL)
 #if ITEM_BYTES < 16
 // 16 bytes of two vectors, from byte `shift` of the first one on: an element begins there, and not at byte 0.
 static inline Vector middle(Vector a, Vector b, u32 shift)
@@ -366,10 +367,13 @@ KERNEL rows(global char *restrict dst, SOURCE
 }
 #endif
 
+#if defined(LONG_ROWS) || defined(SHORT_ROWS)
+#define LINE 128
+#endif
+
 #ifdef LONG_ROWS
 // Vectors of a work-item, and how many bytes they are apart.
 #define VECTORS 2
-#define LINE 128
 
 // Forwards or backwards. SPIR-V cannot choose between vectors by one condition, to which the compiler would turn an `if`.
 static inline Vector turned(Vector v, i32 direction) { return v ^ ((v ^ reversed(v)) & (u32)(direction >> 31)); }
@@ -384,7 +388,7 @@ KERNEL long_rows(global char *restrict dst, SOURCE i32 direction, i64 low, i64 h
         return;
     u32 rest = quotient(id, f0, h0);
     u32 item = id - rest * items;
-    // Work-items that are neighbours have neighbours in a line.
+    // Adjacent work-items have adjacent vectors of a line.
     u32 place = item & (LINE / 16 - 1);
     i64 at = (i64)((item - place) * VECTORS + place) * 16;
     i64 to = 0, from = 0;
@@ -434,6 +438,104 @@ KERNEL long_rows(global char *restrict dst, SOURCE i32 direction, i64 low, i64 h
 }
 #endif
 
+// ---- Short rows ----
+
+#ifdef SHORT_ROWS
+// Work-items of a group, the vectors of the target that each of them has, and the bytes of the target that the group has.
+#define SHORT_ITEMS 128
+#define SHORT_VECTORS 2
+#define SHORT_BYTES (SHORT_ITEMS * SHORT_VECTORS * 16)
+// The source has at most twice as many, from row to row; parts of vectors and of words may be before and behind.
+#define SHORT_ROOM (2 * SHORT_BYTES + 64)
+#define SHORT_LOADS ((SHORT_ROOM / 16 + SHORT_ITEMS - 1) / SHORT_ITEMS)
+
+// The word from a byte of local memory on.
+static inline u32 word_at(local const char *room, u32 place)
+{
+    local const u32 *words = (local const u32 *)(room + (place & ~3u));
+    return PERMUTE(words[0], words[1], 0x3210 + 0x1111 * (place & 3));
+}
+
+// Runs of `count` elements that are dense in the target, each in `groups` work-groups, the first of which begins at a multiple of LINE
+// bytes. In the source they are rows of `m0` elements, 3 bytes or more, `pitch` bytes apart; it has the bytes from `low` to `high`,
+// counted from where its first row begins.
+KERNEL_OF(SHORT_ITEMS) short_rows(global char *restrict dst, SOURCE i64 low, i64 high, u32 count, u32 groups, u32 f0, u32 h0, u32 m0,
+    u32 g0, u32 k0, u32 pitch, FOUR_AXES)
+{
+    local Vector vectors[SHORT_ROOM / 16];
+    local char *room = (local char *)vectors;
+    u32 rest = quotient(GROUP_ID, f0, h0);
+    i32 first = (i32)((GROUP_ID - rest * groups) * (SHORT_BYTES / ITEM_BYTES));
+    i64 to = 0, from = 0;
+    STEP_FOUR
+    first -= (i32)(((u32)(u64)(dst + to) & (LINE - 1)) / ITEM_BYTES);
+    i32 begin = first < 0 ? 0 : first, end = first + SHORT_BYTES / ITEM_BYTES;
+    end = end < (i32)count ? end : (i32)count;
+    if (begin >= end)
+        return;
+    // All that lies between the first element and the last one, from whole vectors on.
+    u32 row = quotient((u32)begin, g0, k0), last = quotient((u32)end - 1, g0, k0);
+    i64 lowest = from + (i64)row * pitch + (((u32)begin - row * m0) * ITEM_BYTES);
+    i64 highest = from + (i64)last * pitch + (((u32)end - last * m0) * ITEM_BYTES);
+    lowest -= (u32)(u64)(src + lowest) & 15;
+    u32 held = (u32)(highest - lowest + 15) / 16;
+    if (lowest >= low && lowest + (i64)held * 16 <= high) {
+        Vector moved[SHORT_LOADS];
+        _Pragma("unroll") for (u32 k = 0; k < SHORT_LOADS; k++)
+            if (LOCAL_ID + k * SHORT_ITEMS < held)
+                moved[k] = *(global const Vector *)(src + lowest + (LOCAL_ID + k * SHORT_ITEMS) * 16);
+        _Pragma("unroll") for (u32 k = 0; k < SHORT_LOADS; k++)
+            if (LOCAL_ID + k * SHORT_ITEMS < held)
+                vectors[LOCAL_ID + k * SHORT_ITEMS] = moved[k];
+    } else {
+        // At the ends of the source.
+        _Pragma("nounroll") for (u32 e = LOCAL_ID; e < held * (16 / ITEM_BYTES); e += SHORT_ITEMS)
+        {
+            i64 byte = lowest + (i64)e * ITEM_BYTES;
+            if (byte >= low && byte < high)
+                ((local Element *)room)[e] = *(global const Element *)(src + byte);
+        }
+    }
+    BARRIER();
+    u32 start = (u32)(from - lowest), gap = pitch - m0 * ITEM_BYTES;
+    _Pragma("unroll") for (u32 k = 0; k < SHORT_VECTORS; k++)
+    {
+        i32 x = first + (i32)((k * SHORT_ITEMS + LOCAL_ID) * COUNT);
+        u32 at = x < 0 ? 0 : (u32)x, in_row = quotient(at, g0, k0), i = at - in_row * m0;
+        u32 place = start + in_row * pitch + i * ITEM_BYTES;
+        if (x >= 0 && x + COUNT <= (i32)count) {
+            u32 w[4];
+            _Pragma("unroll") for (u32 word = 0; word < 4; word++)
+            {
+                w[word] = word_at(room, place);
+                u32 left = (m0 - i) * ITEM_BYTES;
+                if (left < 4) {
+                    u32 mask = 0xffffffff << 8 * left;
+                    w[word] = (w[word] & ~mask) | (word_at(room, place + gap) & mask);
+                }
+                place += 4;
+                i += 4 / ITEM_BYTES;
+                // Rows of three bytes end twice.
+                if (i >= m0)
+                    i -= m0, place += gap;
+                if (i >= m0)
+                    i -= m0, place += gap;
+            }
+            *(global Vector *)(dst + to + (i64)x * ITEM_BYTES) = (Vector)(w[0], w[1], w[2], w[3]);
+        } else {
+            i32 behind = x + COUNT < (i32)count ? x + COUNT : (i32)count;
+            _Pragma("nounroll") for (i32 e = (i32)at; e < behind; e++)
+            {
+                put(dst + to + (i64)e * ITEM_BYTES, *(local const Element *)(room + place));
+                place += ITEM_BYTES;
+                if (++i == m0)
+                    i = 0, place += gap;
+            }
+        }
+    }
+}
+#endif
+
 // ---- Dense rows of the target from anywhere ----
 
 #if defined(SELECT)
@@ -453,7 +555,7 @@ KERNEL long_rows(global char *restrict dst, SOURCE i32 direction, i64 low, i64 h
 #define SPAN (COUNT * FROM_BYTES)
 #define VECTORS_AT (SPAN < 16 ? SPAN : 16)
 
-// COUNT elements that are neighbours in the source.
+// COUNT elements that are adjacent in the source.
 static inline void get_vectors(global const char *restrict src, From *in)
 {
 #if COUNT == 1
@@ -499,7 +601,7 @@ static inline void get_vectors(global const char *restrict src, From *in)
 static inline bool is_aligned(global const char *src) { return ((u32)(u64)src & (VECTORS_AT - 1)) == 0; }
 #endif
 
-// COUNT elements that are neighbours in the target.
+// COUNT elements that are adjacent in the target.
 static inline void put_dense(global char *to, const To *out)
 {
 #if ITEM_BYTES == 16
@@ -662,7 +764,7 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR CAST_RUN u32 total, u3
 // ---- One element after the other ----
 
 #ifdef ELEMENTS
-// Elements of a work-item: neighbours in the order of the loops are at neighbouring work-items.
+// Elements of a work-item: those that are adjacent in the order of the loops are at adjacent work-items.
 #ifndef EACH_ITEM
 #if ITEM_BYTES == 16
 #define EACH_ITEM 1

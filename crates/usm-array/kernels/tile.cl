@@ -3,8 +3,9 @@
 // Two groups of axes make up a matrix. `I` counts the elements of one dense run of the target, `J` those of one dense run of the
 // source. A row of the source has one `i` and all `j`; a row of the target has one `j` and all `i`. A work-group moves one tile of
 // TILE_I × TILE_J elements through local memory; all other axes are over the grid. On both sides memory is touched in vectors of
-// 16 bytes, and elements are moved as bits. The compiler's command line defines ITEM_BYTES, and one of TILE, WINDOW (either with BOX
-// or not), SPLIT and JOIN (so many elements): each kernel is a module of its own, since its driver's compiler takes its time.
+// 16 bytes, and elements are moved as bits, unless they are cast. The compiler's command line defines ITEM_BYTES, and one of TILE,
+// WINDOW (either with BOX or not), CAST (with FROM_BYTES, the size of the source's elements), SPLIT and JOIN (so many elements): each
+// kernel is a module of its own, since its driver's compiler takes its time.
 //
 // | kernel | for |
 // |---|---|
@@ -12,14 +13,18 @@
 // | tile_box | the same; up to three axes in each group, which short axes need |
 // | window | any alignment; one axis in each group |
 // | window_box | any alignment; up to three axes in each group |
+// | cast_tile | casts, of any alignment; one axis in each group |
 // | split2 to split4 | records of so many elements to as many planes |
 // | join2 to join4 | planes to records |
 //
-// The planner is `src/device/tile.rs`; the order of the arguments is documented there.
+// The planner is `src/copy/kernel/tile.rs`; the order of the arguments is documented there.
 
 #include "dialect.h"
+#ifdef CAST
+#include "convert.h"
+#endif
 
-#if ITEM_BYTES <= 2 && !defined(WINDOW)
+#if ITEM_BYTES <= 2 && (defined(TILE) || defined(SPLIT) || defined(JOIN))
 #ifdef __NVPTX__
 // One word of four bytes out of two words: each hexadecimal digit of the selector chooses a byte.
 #define PERMUTE(low, high, selector) __nvvm_prmt(low, high, selector)
@@ -80,6 +85,12 @@ typedef Element Item;
 #define TILE_ITEMS 512
 #endif
 #endif
+#ifdef CAST
+// Up to 16 KiB of the target and up to 32 KiB of the source, whose rows are 64 bytes or more.
+#define WINDOW_I (ITEM_BYTES == 1 ? 128 : ITEM_BYTES <= 4 ? 64 : 256 / ITEM_BYTES)
+#define WINDOW_J ((FROM_BYTES > 2 * ITEM_BYTES ? 32768 / FROM_BYTES : 16384 / ITEM_BYTES) / WINDOW_I)
+#define WINDOW_ITEMS 512
+#endif
 #ifndef WINDOW_I
 #if ITEM_BYTES == 1
 #define WINDOW_I 128
@@ -107,7 +118,7 @@ typedef Element Item;
 #ifndef WINDOW_BYTES
 #define WINDOW_BYTES 32
 #endif
-// Of 32 items that are neighbours, so many are side by side in a row of the target; the others are in the next rows.
+// Of 32 adjacent items, so many are side by side in a row of the target; the others are in the next rows.
 #ifndef LANES_I
 #if ITEM_BYTES == 1 && defined(BOX)
 #define LANES_I 2
@@ -171,7 +182,7 @@ static inline i64 along(u32 x, u32 n0, u32 f0, u32 h0, u32 n1, u32 f1, u32 h1, i
 #define TILE_VECTORS (TILE_I * TILE_J / V)
 #define TILE_ROUNDS (TILE_VECTORS / TILE_ITEMS)
 // Where a byte of a row is. The rows of a vector of the target share one permutation of the vectors in the row, and no two of eight
-// such vectors that are neighbours do: work-items beside each other then use different banks, in rows and in columns.
+// adjacent vectors of this kind do: adjacent work-items then use different banks, in rows and in columns.
 #define PLACE(row, rows, byte) ((row) * ROW_BYTES + ((((byte) >> 4) ^ ((row) / (rows) & 7)) << 4) + ((byte) & 15))
 
 #define LOAD_TILE(ROW_ADDRESS)                                                                                \
@@ -324,7 +335,7 @@ KERNEL_OF(TILE_ITEMS) tile_box(
 
 #endif
 
-#ifdef WINDOW
+#if defined(WINDOW) || defined(CAST)
 
 // ---- Windows: tiles of memory of any alignment ----
 //
@@ -334,8 +345,14 @@ KERNEL_OF(TILE_ITEMS) tile_box(
 
 #define TILE_ROWS_I WINDOW_I
 #define TILE_ROWS_J WINDOW_J
-#define EARLIER (WINDOW_BYTES / ITEM_BYTES - 1)
-#define WINDOW_ROWS (WINDOW_I + EARLIER)
+#define MOST_EARLIER (WINDOW_BYTES / ITEM_BYTES - 1)
+#define WINDOW_ROWS (WINDOW_I + MOST_EARLIER)
+#ifdef CAST
+// As the planner says, since most rows of targets begin at whole windows.
+#define EARLIER earlier
+#else
+#define EARLIER MOST_EARLIER
+#endif
 // Vectors that a row of the tile may touch.
 #define ROW_VECTORS (WINDOW_J * ITEM_BYTES / 16 + (ITEM_BYTES < 16))
 #define WINDOW_LOADS (WINDOW_ROWS * ROW_VECTORS)
@@ -344,7 +361,7 @@ KERNEL_OF(TILE_ITEMS) tile_box(
 #define WINDOW_STORE_ROUNDS ((WINDOW_STORES + WINDOW_ITEMS - 1) / WINDOW_ITEMS)
 // From row to row in boxes: room for the parts of vectors before and behind the elements.
 #define BOX_PITCH (WINDOW_J * ITEM_BYTES + (ITEM_BYTES < 16 ? 32 : 0))
-// One vector more before each of the vectors of the target: work-items beside each other then use different banks.
+// One vector more before each of the vectors of the target: adjacent work-items then use different banks.
 #define BOX_PLACE(row) ((row) * BOX_PITCH + (row) / V * 16)
 #define LANES_J (32 / LANES_I)
 #define LANES (LANES_I * LANES_J)
@@ -426,7 +443,7 @@ KERNEL_OF(TILE_ITEMS) tile_box(
         }                                                                                                       \
     }
 
-#ifndef BOX
+#if defined(WINDOW) && !defined(BOX)
 // `pitch` is from row to row in local memory: congruent to `src_i` modulo 16, and 16 more than the bytes in a row of a tile, or more.
 KERNEL_OF(WINDOW_ITEMS) window(
     global char *restrict dst, global const char *restrict src, TILES, AXIS(0), AXIS(1), AXIS(2), u32 pitch)
@@ -444,7 +461,7 @@ KERNEL_OF(WINDOW_ITEMS) window(
 #define ELEMENT_PLACE(e) start + (e)*pitch
     STORE_WINDOWS(TARGET_AT(j))
 }
-#else
+#elif defined(WINDOW)
 KERNEL_OF(WINDOW_ITEMS) window_box(
     global char *restrict dst, global const char *restrict src, TILES, AXIS(0), AXIS(1), AXIS(2), AXIS(3), AXIS(4), AXIS(5),
     GROUP(i), GROUP(j))
@@ -480,6 +497,124 @@ KERNEL_OF(WINDOW_ITEMS) window_box(
 #define GATHER_START local const char *start = room + column * ITEM_BYTES;
 #define ELEMENT_PLACE(e) start + places[row + (e)]
     STORE_WINDOWS(dst + targets[column])
+}
+#else
+
+// ---- Casts ----
+//
+// Elements are cast between the load and local memory, which has those of the target. A work-item loads a unit of a few elements at
+// once where they are aligned to their size together, and one after the other elsewhere.
+
+// The pitch of local memory is an odd number of units. Of eight adjacent work-items, which gather from rows, at most UNIT then use the
+// same bank.
+#if FROM_BYTES == 16 || ITEM_BYTES == 16
+#define UNIT 1
+#elif FROM_BYTES == 8 || ITEM_BYTES == 8 || (FROM_BYTES <= 2 && ITEM_BYTES <= 2)
+#define UNIT 2
+#else
+#define UNIT 4
+#endif
+#define ROW_UNITS (WINDOW_J / UNIT)
+#define PITCH (WINDOW_J + UNIT)
+// Rows that a work-group loads at once.
+#define ROUND_ROWS (WINDOW_ITEMS / ROW_UNITS)
+// Units of a work-item that are under way at once, so few elements that 32 registers are enough: then four work-groups are resident.
+#if FROM_BYTES == 1 && ITEM_BYTES <= 2
+#define BATCH 4
+#elif UNIT == 4 || (FROM_BYTES == 2 && ITEM_BYTES == 8)
+#define BATCH 1
+#else
+#define BATCH 2
+#endif
+
+#if FROM_BYTES == 1
+typedef u8 FromItem;
+#elif FROM_BYTES == 2
+typedef u16 FromItem;
+#else
+typedef From FromItem;
+#endif
+#if ITEM_BYTES == 16
+typedef To ToItem;
+#else
+typedef Element ToItem;
+#endif
+#if UNIT == 1
+typedef FromItem FromUnit;
+typedef ToItem ToUnit;
+#define PART(unit, e) unit
+#else
+typedef FromItem FromUnit __attribute__((ext_vector_type(UNIT)));
+typedef ToItem ToUnit __attribute__((ext_vector_type(UNIT)));
+#define PART(unit, e) unit[e]
+#endif
+
+#ifdef __NVPTX__
+// Otherwise the compiler keeps several pointers for one, and registers run out.
+#define KEPT(number) __asm__("" : "+l"(number))
+#else
+#define KEPT(number)
+#endif
+
+// The pair of dtypes is as in `convert.h`. Before the rows of a tile there are `earlier` ones, which its windows may begin in.
+KERNEL_OF(WINDOW_ITEMS) cast_tile(
+    global char *restrict dst, global const char *restrict src, u32 pair, TILES, AXIS(0), AXIS(1), AXIS(2), AXIS(3), AXIS(4), AXIS(5),
+    u32 earlier)
+{
+    local Vector vectors[(WINDOW_ROWS * PITCH * ITEM_BYTES + 15) / 16];
+    local char *room = (local char *)vectors;
+    FIND_TILE
+    if (rest) {
+        STEP(0)
+        STEP(1)
+        STEP(2)
+        STEP(3)
+        STEP(4)
+        STEP(5)
+    }
+    u32 first_row = LOCAL_ID / ROW_UNITS, first_column = LOCAL_ID % ROW_UNITS * UNIT;
+    i32 i = tile_i - (i32)earlier + (i32)first_row, j = tile_j + (i32)first_column;
+    i32 end = tile_i + WINDOW_I < (i32)count_i ? tile_i + WINDOW_I : (i32)count_i;
+    bool is_whole = j >= 0 && j + UNIT <= (i32)count_j;
+    global const char *from = SOURCE_AT(i) + (i64)j * FROM_BYTES;
+    i64 step = src_i * ROUND_ROWS;
+    KEPT(step);
+    local char *held = room + (first_row * PITCH + first_column) * ITEM_BYTES;
+    SHORT while (i < end)
+    {
+        From in[BATCH * UNIT];
+        To out[BATCH * UNIT];
+        UNROLLED for (i32 k = 0; k < BATCH; k++)
+        {
+            FromUnit loaded = (FromUnit)(0);
+            if ((u32)(i + k * ROUND_ROWS) < (u32)end) {
+                if (is_whole && ((u32)(u64)from & (UNIT * FROM_BYTES - 1)) == 0) {
+                    loaded = *(global const FromUnit *)from;
+                } else {
+                    UNROLLED for (i32 e = 0; e < UNIT; e++)
+                        if ((u32)(j + e) < count_j)
+                            PART(loaded, e) = *(global const FromItem *)(from + e * FROM_BYTES);
+                }
+            }
+            UNROLLED for (i32 e = 0; e < UNIT; e++) in[k * UNIT + e] = (From)PART(loaded, e);
+            from += step;
+            KEPT(from);
+        }
+        convert(pair, in, out, BATCH * UNIT);
+        UNROLLED for (i32 k = 0; k < BATCH; k++)
+        {
+            ToUnit cast;
+            UNROLLED for (i32 e = 0; e < UNIT; e++) PART(cast, e) = (ToItem)out[k * UNIT + e];
+            if ((u32)(i + k * ROUND_ROWS) < (u32)end)
+                *(local ToUnit *)(held + k * ROUND_ROWS * PITCH * ITEM_BYTES) = cast;
+        }
+        i += BATCH * ROUND_ROWS;
+        held += BATCH * ROUND_ROWS * PITCH * ITEM_BYTES;
+    }
+    BARRIER();
+#define GATHER_START local const char *start = room + (row * PITCH + column) * ITEM_BYTES;
+#define ELEMENT_PLACE(e) start + (e)*PITCH * ITEM_BYTES
+    STORE_WINDOWS(TARGET_AT(j))
 }
 #endif
 

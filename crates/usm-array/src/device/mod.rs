@@ -22,7 +22,7 @@ pub(crate) use launch::Launch;
 pub(crate) use loops::{Loop, Loops};
 pub(crate) use modules::{
     CREATE, ELEMENTS, FILL_ELEMENTS, FILL_ROWS, GATHER, INDEX, LONG_ROWS, MASK, Module, REDUCE, RELATE, ROWS,
-    SELECT, cast, of_size, tiled,
+    SELECT, SHORT_ROWS, cast, cast_tile, of_size, tiled,
 };
 pub(crate) use task::{Answer, Task, code, is_for_kernels, is_operand};
 #[cfg(test)]

@@ -34,13 +34,13 @@ pub(crate) type BySize = [Module; SIZES.len()];
 pub(crate) const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
 macro_rules! by_size {
-    ($name:literal) => {
+    ($($name:literal)+) => {
         [
-            module!($name "_1"),
-            module!($name "_2"),
-            module!($name "_4"),
-            module!($name "_8"),
-            module!($name "_16"),
+            module!($($name)+ "_1"),
+            module!($($name)+ "_2"),
+            module!($($name)+ "_4"),
+            module!($($name)+ "_8"),
+            module!($($name)+ "_16"),
         ]
     };
 }
@@ -53,6 +53,8 @@ pub(crate) fn of_size(modules: &'static [Module], item_bytes: usize) -> Option<&
 /// `linear.cl`: long rows that are dense on both sides, of elements of 1, 2, 4 and 8 bytes.
 pub(crate) static LONG_ROWS: [Module; 4] =
     [module!("long_rows_1"), module!("long_rows_2"), module!("long_rows_4"), module!("long_rows_8")];
+/// `linear.cl`: short rows that are dense on both sides, of elements of 1 and 2 bytes.
+pub(crate) static SHORT_ROWS: [Module; 2] = [module!("short_rows_1"), module!("short_rows_2")];
 /// `linear.cl`: other rows that are dense on both sides.
 pub(crate) static ROWS: BySize = by_size!("rows");
 /// `linear.cl`: dense rows from anywhere.
@@ -63,19 +65,53 @@ pub(crate) static ELEMENTS: BySize = by_size!("elements");
 pub(crate) static FILL_ROWS: BySize = by_size!("fill_rows");
 /// `linear.cl`: fills of one element after the other.
 pub(crate) static FILL_ELEMENTS: BySize = by_size!("fill_elements");
-/// `linear.cl`: casts from elements of 1, 2, 4 and 8 bytes.
-static CAST: [BySize; 4] = [by_size!("cast_1"), by_size!("cast_2"), by_size!("cast_4"), by_size!("cast_8")];
-/// `linear.cl`: casts from elements of 16 bytes to smaller ones.
-static CAST_16: [Module; 4] =
-    [module!("cast_16_1"), module!("cast_16_2"), module!("cast_16_4"), module!("cast_16_8")];
+/// Modules of casts, by the sizes of elements in the source and in the target.
+struct Casts {
+    /// From elements of 1, 2, 4 and 8 bytes.
+    smaller: [BySize; 4],
+    /// From elements of 16 bytes, to smaller ones: there is one dtype.
+    largest: [Module; 4],
+}
 
-/// The module for casts from elements of so many bytes to elements of so many.
-pub(crate) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
-    let place = |bytes| SIZES.iter().position(|&size| size == bytes);
-    match CAST.get(place(from_bytes)?) {
-        Some(modules) => modules.get(place(item_bytes)?),
-        None => CAST_16.get(place(item_bytes)?),
+macro_rules! casts {
+    ($name:literal) => {
+        Casts {
+            smaller: [
+                by_size!($name "_1"),
+                by_size!($name "_2"),
+                by_size!($name "_4"),
+                by_size!($name "_8"),
+            ],
+            largest: [
+                module!($name "_16_1"),
+                module!($name "_16_2"),
+                module!($name "_16_4"),
+                module!($name "_16_8"),
+            ],
+        }
+    };
+}
+
+impl Casts {
+    fn of_sizes(&'static self, from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
+        let from = SIZES.iter().position(|&size| size == from_bytes)?;
+        of_size(self.smaller.get(from).map_or(&self.largest[..], |modules| modules), item_bytes)
     }
+}
+
+/// `linear.cl`: casts along the target.
+static CAST: Casts = casts!("cast");
+/// `tile.cl`: casts that transpose.
+static CAST_TILE: Casts = casts!("cast_tile");
+
+/// The module for casts along the target from elements of so many bytes to elements of so many.
+pub(crate) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
+    CAST.of_sizes(from_bytes, item_bytes)
+}
+
+/// The same for casts that transpose.
+pub(crate) fn cast_tile(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
+    CAST_TILE.of_sizes(from_bytes, item_bytes)
 }
 
 macro_rules! tiled {
@@ -122,7 +158,9 @@ pub(crate) static CREATE: Module = module!("create");
 pub(crate) fn all() -> impl Iterator<Item = &'static Module> {
     let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS, &GATHER];
     let single = [&CREATE, &INDEX, &MASK, &REDUCE, &RELATE];
-    let linear = by_size.into_iter().chain(&CAST).flatten().chain(&LONG_ROWS).chain(&CAST_16);
+    let casts = [&CAST, &CAST_TILE].into_iter();
+    let casts = casts.flat_map(|casts| casts.smaller.iter().flatten().chain(&casts.largest));
+    let linear = by_size.into_iter().flatten().chain(&LONG_ROWS).chain(&SHORT_ROWS);
     let tiled = TILED.iter().flat_map(|(_, modules)| modules.iter().map(|(_, module)| module));
-    linear.chain(tiled).chain(single)
+    linear.chain(casts).chain(tiled).chain(single)
 }

@@ -17,8 +17,9 @@ const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 /// Those of the kernels that elements of 16 bytes need no kernel of their own for.
 const SMALLER: [usize; 4] = [1, 2, 4, 8];
 
-const FAMILIES: [Family; 27] = [
+const FAMILIES: [Family; 33] = [
     Family { sizes: &SMALLER, ..Family::linear("long_rows", &["-DLONG_ROWS"]) },
+    Family { sizes: &[1, 2], ..Family::linear("short_rows", &["-DSHORT_ROWS"]) },
     Family::linear("rows", &["-DROWS"]),
     Family::linear("select", &["-DSELECT"]),
     Family::linear("elements", &["-DELEMENTS"]),
@@ -30,16 +31,21 @@ const FAMILIES: [Family; 27] = [
     Family::linear("cast_8", &["-DSELECT", "-DFROM_BYTES=8"]),
     // Not to elements of 16 bytes: there is one dtype.
     Family { sizes: &SMALLER, ..Family::linear("cast_16", &["-DSELECT", "-DFROM_BYTES=16"]) },
-    Family { name: "tile", source: "tile.cl", defines: &["-DTILE"], sizes: &SMALLER },
-    Family { name: "tile_box", source: "tile.cl", defines: &["-DTILE", "-DBOX"], sizes: &SMALLER },
-    Family { name: "window", source: "tile.cl", defines: &["-DWINDOW"], sizes: &SIZES },
-    Family { name: "window_box", source: "tile.cl", defines: &["-DWINDOW", "-DBOX"], sizes: &SIZES },
-    Family { name: "split2", source: "tile.cl", defines: &["-DSPLIT=2"], sizes: &[4, 8] },
-    Family { name: "split3", source: "tile.cl", defines: &["-DSPLIT=3"], sizes: &SMALLER },
-    Family { name: "split4", source: "tile.cl", defines: &["-DSPLIT=4"], sizes: &[1, 4] },
-    Family { name: "join2", source: "tile.cl", defines: &["-DJOIN=2"], sizes: &[4, 8] },
-    Family { name: "join3", source: "tile.cl", defines: &["-DJOIN=3"], sizes: &SMALLER },
-    Family { name: "join4", source: "tile.cl", defines: &["-DJOIN=4"], sizes: &[1, 4] },
+    Family::tile("tile", &["-DTILE"], &SMALLER),
+    Family::tile("tile_box", &["-DTILE", "-DBOX"], &SMALLER),
+    Family::tile("window", &["-DWINDOW"], &SIZES),
+    Family::tile("window_box", &["-DWINDOW", "-DBOX"], &SIZES),
+    Family::tile("cast_tile_1", &["-DCAST", "-DFROM_BYTES=1"], &SIZES),
+    Family::tile("cast_tile_2", &["-DCAST", "-DFROM_BYTES=2"], &SIZES),
+    Family::tile("cast_tile_4", &["-DCAST", "-DFROM_BYTES=4"], &SIZES),
+    Family::tile("cast_tile_8", &["-DCAST", "-DFROM_BYTES=8"], &SIZES),
+    Family::tile("cast_tile_16", &["-DCAST", "-DFROM_BYTES=16"], &SMALLER),
+    Family::tile("split2", &["-DSPLIT=2"], &[4, 8]),
+    Family::tile("split3", &["-DSPLIT=3"], &SMALLER),
+    Family::tile("split4", &["-DSPLIT=4"], &[1, 4]),
+    Family::tile("join2", &["-DJOIN=2"], &[4, 8]),
+    Family::tile("join3", &["-DJOIN=3"], &SMALLER),
+    Family::tile("join4", &["-DJOIN=4"], &[1, 4]),
     Family { name: "gather", source: "gather.cl", defines: &[], sizes: &SIZES },
     Family { name: "create", source: "create.cl", defines: &[], sizes: &[] },
     Family { name: "index", source: "index.cl", defines: &[], sizes: &[] },
@@ -64,6 +70,10 @@ pub(super) fn all() -> Vec<Module> {
 impl Family {
     const fn linear(name: &'static str, defines: &'static [&'static str]) -> Self {
         Self { name, source: "linear.cl", defines, sizes: &SIZES }
+    }
+
+    const fn tile(name: &'static str, defines: &'static [&'static str], sizes: &'static [usize]) -> Self {
+        Self { name, source: "tile.cl", defines, sizes }
     }
 
     fn modules(&self) -> Vec<Module> {

@@ -16,7 +16,7 @@ use std::slice;
 use usm_memory::usm_core::{Error, Event, Kernel, KernelArgument, Queue, Result};
 
 use super::plan::CopyPlan;
-use crate::device::{Kernels, Launch, Reason, tiled as tile_module};
+use crate::device::{Kernels, Launch, Reason};
 use linear::LinearLaunch;
 pub(super) use linear::{Elements, Work};
 use tile::{TILE_LOCAL_BYTES, TileLaunch};
@@ -87,7 +87,7 @@ impl Kernels {
         [dst, src]: [usize; 2],
     ) -> Result<Launches, Reason> {
         if let Some(tiled) = tiled(queue, work, plan, [dst, src])
-            && let Some(module) = tile_module(tiled.kernel, work.item_bytes())
+            && let Some(module) = tiled.module()
         {
             let kernel = self.kernel(queue, module, tiled.kernel)?;
             if tiled.group_items <= kernel.info().work_group_size {
@@ -101,6 +101,9 @@ impl Kernels {
             let module = launch.module().ok_or("no kernel has elements of this size")?;
             let kernel = self.kernel(queue, module, launch.kernel())?;
             let group_items = LinearLaunch::GROUP_ITEMS.min(kernel.info().work_group_size);
+            if group_items < launch.least_group_items() {
+                return Err("the device has no work-groups of this size");
+            }
             let (arguments, groups) = (launch.arguments(), launch.groups(group_items));
             Ok(Built { kernel, arguments, groups, group_items })
         };
@@ -133,18 +136,11 @@ impl Kernels {
     }
 }
 
-/// The launch of a kernel that transposes, for copies that are best done so on this device.
+/// The launch of a kernel that transposes, for copies and casts that are best done so on this device.
 fn tiled(queue: &Queue, work: Work<'_>, plan: &CopyPlan, [dst, src]: [usize; 2]) -> Option<TileLaunch> {
-    let item_bytes = match work {
-        Work::Copy(elements) if elements.keeps_bits() => elements.item_bytes,
-        _ => return None,
-    };
-    let is_aligned = |address: usize| address.is_multiple_of(item_bytes.min(8));
+    let Work::Copy(elements) = work else { return None };
     let has_memory = queue.device().info().local_mem_bytes >= TILE_LOCAL_BYTES as u64;
-    if !has_memory || !is_aligned(dst) || !is_aligned(src) {
-        return None;
-    }
-    TileLaunch::new(plan, item_bytes, dst, src)
+    if has_memory { TileLaunch::new(plan, elements, dst, src) } else { None }
 }
 
 fn refused(queue: &Queue) -> impl Fn(Reason) -> Error {

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `tile`, `window` | target, source, head, 3 axes; `window` also the pitch in local memory (u32) |
 //! | `tile_box`, `window_box` | target, source, head, 6 axes, the inner axes of `i`, those of `j` |
+//! | `cast_tile` | target, source, the pair of dtypes (u32), head, 6 axes, elements that a row of a tile may begin early (u32) |
 //! | `split2` to `split4`, `join2` to `join4` | target, source, the divisor of the groups along the records, number of records (u32), stride from plane to plane (i64), 3 axes |
 //!
 //! | part | numbers |
@@ -23,7 +24,9 @@
 
 use usm_memory::usm_core::KernelArgument;
 
+use super::linear::Elements;
 use crate::copy::plan::{CopyPlan, Loop};
+use crate::device::{self as modules, Module};
 use crate::layout::Axes;
 
 /// The shape of tiles: elements along `i` and `j`, and work-items. As in `kernels/tile.cl`.
@@ -49,7 +52,7 @@ pub(crate) const TILE_LOCAL_BYTES: usize = 32 << 10;
 /// Work-items of the kernels for records.
 const RECORD_ITEMS: usize = 256;
 
-/// Axes over the grid, without boxes and with them.
+/// Axes over the grid, without boxes and with them; casts have as many as boxes.
 const GRID_AXES: usize = 3;
 const BOX_GRID_AXES: usize = 6;
 
@@ -90,24 +93,44 @@ fn window_shape(item_bytes: usize) -> Option<Shape> {
     Some(Shape { i, j, items })
 }
 
+/// Tiles of `cast_tile`, for elements of so many bytes in the source and in the target.
+fn cast_shape(from_bytes: usize, item_bytes: usize) -> Shape {
+    let i = match item_bytes {
+        1 => 128,
+        2 | 4 => 64,
+        _ => 256 / item_bytes,
+    };
+    let elements = (32768 / from_bytes).min(16384 / item_bytes);
+    Shape { i, j: elements / i, items: 512 }
+}
+
 /// A launch of one of the kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TileLaunch {
-    /// The name of the kernel, which [`tiled`](crate::device::tiled) knows the modules of.
     pub(crate) kernel: &'static str,
+    elements: Elements,
     numbers: Numbers,
     pub(crate) groups: usize,
     pub(crate) group_items: usize,
 }
 
 impl TileLaunch {
-    /// The launch that carries out a plan whose displacements count from two addresses, for elements of so many bytes; `None` where
-    /// these kernels cannot, or where others are better.
+    /// The launch that carries out a plan whose displacements count from two addresses; `None` where these kernels cannot, or where
+    /// others are better.
     ///
-    /// Every element of the target must be visited once. Both addresses are aligned to the elements.
-    pub(crate) fn new(plan: &CopyPlan, item_bytes: usize, dst: usize, src: usize) -> Option<Self> {
-        let copy = Crossing::new(plan, item_bytes, dst, src)?;
+    /// Every element of the target must be visited once.
+    pub(crate) fn new(plan: &CopyPlan, elements: Elements, dst: usize, src: usize) -> Option<Self> {
+        let copy = Crossing::new(plan, elements, dst, src)?;
         copy.records().or_else(|| copy.tiles())
+    }
+
+    /// The module of the kernel.
+    pub(crate) fn module(&self) -> Option<&'static Module> {
+        let Elements { from_bytes, item_bytes, pair } = self.elements;
+        match pair {
+            Some(_) => modules::cast_tile(from_bytes, item_bytes),
+            None => modules::tiled(self.kernel, item_bytes),
+        }
     }
 
     /// The arguments, in the kernel's order.
@@ -185,25 +208,25 @@ struct Crossing {
     /// Of the first elements.
     dst: usize,
     src: usize,
-    item_bytes: usize,
+    elements: Elements,
 }
 
 impl Crossing {
-    fn new(plan: &CopyPlan, item_bytes: usize, dst: usize, src: usize) -> Option<Self> {
-        let item = item_bytes.cast_signed();
-        let bytes = |axis: &Loop| Loop { count: axis.count, dst: axis.dst * item, src: axis.src * item }; // within the memory
+    fn new(plan: &CopyPlan, elements: Elements, dst: usize, src: usize) -> Option<Self> {
+        let (from, item) = (elements.from_bytes.cast_signed(), elements.item_bytes.cast_signed());
+        let bytes = |axis: &Loop| Loop { count: axis.count, dst: axis.dst * item, src: axis.src * from }; // within the memory
         let mut axes: Axes<Loop> = plan.loops.iter().map(bytes).collect();
-        let (mut dst_start, mut src_start) = (plan.dst_start * item, plan.src_start * item);
+        let (mut dst_start, mut src_start) = (plan.dst_start * item, plan.src_start * from);
         let row = *axes.last()?;
-        if row.dst != item || row.src.unsigned_abs() == item_bytes {
+        if row.dst != item || row.src.unsigned_abs() == elements.from_bytes {
             return None;
         }
-        let dense_source = axes.iter().position(|axis| axis.src.unsigned_abs() == item_bytes)?;
+        let dense_source = axes.iter().position(|axis| axis.src.unsigned_abs() == elements.from_bytes)?;
         if axes[dense_source].src < 0 {
             axes[dense_source].reverse(&mut dst_start, &mut src_start);
         }
         let (dst, src) = (dst.wrapping_add_signed(dst_start), src.wrapping_add_signed(src_start));
-        Some(Self { axes, dense_source, dst, src, item_bytes })
+        Some(Self { axes, dense_source, dst, src, elements })
     }
 
     fn dense_target(&self) -> usize {
@@ -219,7 +242,10 @@ impl Crossing {
     /// Records of two to four elements to planes, or planes to records, if both are aligned to vectors.
     fn records(&self) -> Option<TileLaunch> {
         let (i, j) = (self.axes[self.dense_target()], self.axes[self.dense_source]);
-        let item = self.item_bytes;
+        let item = self.elements.item_bytes;
+        if !self.elements.keeps_bits() {
+            return None;
+        }
         let follow = |fields: usize, stride: isize| stride == (fields * item).cast_signed();
         let split = follow(j.count, i.src).then(|| record_kernels(j.count, item)).flatten();
         let join = || follow(i.count, j.dst).then(|| record_kernels(i.count, item)).flatten();
@@ -240,7 +266,7 @@ impl Crossing {
         numbers.stride(plane);
         numbers.grid(&others, GRID_AXES)?;
         let groups = grid_groups(groups, &others)?;
-        Some(TileLaunch { kernel, numbers, groups, group_items: RECORD_ITEMS })
+        Some(TileLaunch { kernel, elements: self.elements, numbers, groups, group_items: RECORD_ITEMS })
     }
 
     /// The largest power of two, up to that of windows, that all strides of rows of the target are multiples of.
@@ -256,29 +282,34 @@ impl Crossing {
 
     /// Any other copy.
     fn tiles(&self) -> Option<TileLaunch> {
-        let item = self.item_bytes;
+        let Elements { from_bytes: from, item_bytes: item, pair } = self.elements;
         let step = self.target_step();
-        if !self.dst.is_multiple_of(item) || !self.src.is_multiple_of(item) {
+        if !self.dst.is_multiple_of(item) || !self.src.is_multiple_of(from) {
             return None;
         }
         // Tiles need rows that begin at one place of a vector, on both sides. Windows are faster for the larger elements where that
         // leaves parts of sectors, and as fast for the largest.
-        let sources = (0..self.axes.len()).filter(|&axis| axis != self.dense_source);
-        let is_even =
-            step >= VECTOR_BYTES && sources.into_iter().all(|axis| is_whole_vectors(self.axes[axis].src));
-        let is_tile = is_even && item < VECTOR_BYTES && (item < 4 || step >= WINDOW_BYTES);
-        let shape = if is_tile { tile_shape(item)? } else { window_shape(item)? };
+        let mut sources = (0..self.axes.len()).filter(|&axis| axis != self.dense_source);
+        let is_even_source = sources.all(|axis| is_whole_vectors(self.axes[axis].src));
+        let is_even = step >= VECTOR_BYTES && is_even_source;
+        let is_tile = pair.is_none() && is_even && item < VECTOR_BYTES && (item < 4 || step >= WINDOW_BYTES);
+        let shape = match pair {
+            Some(_) => cast_shape(from, item),
+            None if is_tile => tile_shape(item)?,
+            None => window_shape(item)?,
+        };
         let (i_axes, j_axes) = self.groups(shape)?;
         let others = self.others(&i_axes, &j_axes);
         let loops = |axes: &[usize]| axes.iter().map(|&axis| self.axes[axis]).collect::<Axes<Loop>>();
         let (i_axes, j_axes) = (loops(&i_axes), loops(&j_axes));
         let (count_i, count_j) = (elements(&i_axes)?, elements(&j_axes)?);
         // Elements of the first tile that come before the first element, or before that of some row.
-        let (skew_i, skew_j, early) = if is_tile {
-            (self.dst % LINE_BYTES / item, self.src % LINE_BYTES / item, 0)
-        } else {
-            (0, 0, (self.dst % step + WINDOW_BYTES - step) / item)
-        };
+        let whole = (self.dst % LINE_BYTES / item, 0);
+        let windows = (0, (self.dst % step + WINDOW_BYTES - step) / item);
+        let is_lined_target = is_tile || (pair.is_some() && step == WINDOW_BYTES);
+        let (skew_i, early) = if is_lined_target { whole } else { windows };
+        let is_lined_source = is_tile || (pair.is_some() && is_even_source);
+        let skew_j = if is_lined_source { self.src % LINE_BYTES / from } else { 0 };
         let tiles_i = (count_i + skew_i + early).div_ceil(shape.i);
         let tiles_j = (count_j + skew_j).div_ceil(shape.j);
         // Tiles that follow each other along `i` share sectors of the target, along `j` those of the source. Both matter less where
@@ -286,10 +317,16 @@ impl Crossing {
         let is_lined = i_axes.iter().all(|axis| axis.src.unsigned_abs().is_multiple_of(LINE_BYTES));
         let j_first = !is_lined && tiles_j <= FEW_TILES && tiles_j <= tiles_i / 4;
         // With such rows the columns of small elements are in one bank of local memory, unless they are in a box.
-        let is_in_bank = !is_tile && item < 4 && i_axes.first()?.src.unsigned_abs().is_multiple_of(8 * item);
-        let is_box = is_in_bank || i_axes.len() > 1 || j_axes.len() > 1 || others.len() > GRID_AXES;
+        let is_in_bank = !is_tile
+            && pair.is_none()
+            && item < 4
+            && i_axes.first()?.src.unsigned_abs().is_multiple_of(8 * item);
+        let has_boxes = pair.is_none();
+        let is_box =
+            has_boxes && (is_in_bank || i_axes.len() > 1 || j_axes.len() > 1 || others.len() > GRID_AXES);
 
         let mut numbers = Numbers::new(self.dst, self.src);
+        pair.into_iter().for_each(|pair| numbers.arguments.push(pair.into()));
         numbers.count(usize::from(j_first))?;
         let (first, second) = if j_first { (tiles_j, tiles_i) } else { (tiles_i, tiles_j) };
         numbers.divisor(first)?;
@@ -297,27 +334,31 @@ impl Crossing {
         [count_i, count_j, skew_i, skew_j].into_iter().try_for_each(|count| numbers.count(count))?;
         numbers.stride(i_axes.first()?.src);
         numbers.stride(j_axes.first()?.dst);
-        numbers.grid(&others, if is_box { BOX_GRID_AXES } else { GRID_AXES })?;
-        if is_box {
+        numbers.grid(&others, if is_box || pair.is_some() { BOX_GRID_AXES } else { GRID_AXES })?;
+        if pair.is_some() {
+            numbers.count(early)?;
+        } else if is_box {
             numbers.inner(&i_axes, |axis| axis.src)?;
             numbers.inner(&j_axes, |axis| axis.dst)?;
         } else if !is_tile {
             numbers.count(pitch(shape.j * item, i_axes.first()?.src))?;
         }
         let kernel = match (is_tile, is_box) {
+            _ if pair.is_some() => "cast_tile",
             (true, false) => "tile",
             (true, true) => "tile_box",
             (false, false) => "window",
             (false, true) => "window_box",
         };
         let groups = grid_groups(tiles_i.checked_mul(tiles_j)?, &others)?;
-        Some(TileLaunch { kernel, numbers, groups, group_items: shape.items })
+        Some(TileLaunch { kernel, elements: self.elements, numbers, groups, group_items: shape.items })
     }
 
     /// Which axes are `i` and which are `j`, innermost first: as many of either as leave the tiles fullest, and few.
     fn groups(&self, shape: Shape) -> Option<(Axes<usize>, Axes<usize>)> {
-        let i = self.chain(self.dense_target(), self.dense_source, |axis| axis.dst);
-        let j = self.chain(self.dense_source, self.dense_target(), |axis| axis.src);
+        let Elements { from_bytes, item_bytes, .. } = self.elements;
+        let i = self.chain(self.dense_target(), self.dense_source, item_bytes, |axis| axis.dst);
+        let j = self.chain(self.dense_source, self.dense_target(), from_bytes, |axis| axis.src);
         let mut best: Option<(u64, &[usize], &[usize])> = None;
         for i in (1..=i.len()).map(|axes| &i[..axes]) {
             for j in (1..=j.len()).map(|axes| &j[..axes]) {
@@ -341,11 +382,19 @@ impl Crossing {
         best.map(|(_, i, j)| (i.into(), j.into()))
     }
 
-    /// Axes that are one dense run together on a side, innermost first, without the axis that is dense on the other one.
-    fn chain(&self, first: usize, other: usize, stride: impl Fn(&Loop) -> isize) -> Axes<usize> {
+    /// Axes that are one dense run together on a side, where elements have so many bytes, innermost first, without the axis that is
+    /// dense on the other one. Casts have no boxes, so one axis.
+    fn chain(
+        &self,
+        first: usize,
+        other: usize,
+        bytes: usize,
+        stride: impl Fn(&Loop) -> isize,
+    ) -> Axes<usize> {
+        let most = if self.elements.keeps_bits() { BOX_AXES } else { 1 };
         let mut chain = Axes::from(&[first][..]);
-        let mut run = Some(self.item_bytes);
-        while let Some(&last) = chain.last().filter(|_| chain.len() < BOX_AXES) {
+        let mut run = Some(bytes);
+        while let Some(&last) = chain.last().filter(|_| chain.len() < most) {
             run = run.and_then(|run| run.checked_mul(self.axes[last].count));
             let follows = |axis: &usize| {
                 !chain.contains(axis)

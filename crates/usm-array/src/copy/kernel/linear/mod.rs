@@ -1,7 +1,7 @@
-//! From a plan to launches of the kernels whose work-items lie along the target: all copies but transposes, casts, fills; only arithmetic
+//! From a plan to launches of the kernels whose work-items lie along the target: copies and casts but for transposes, fills; only arithmetic
 //!
-//! They are OpenCL C in `kernels/linear.cl`: `long_rows` and `rows` move vectors of rows that are dense on both sides, `select` writes
-//! vectors of dense rows, and `elements` does the rest. Casts are in `kernels/convert.h`.
+//! They are OpenCL C in `kernels/linear.cl`: `long_rows`, `rows` and `short_rows` move vectors of rows that are dense on both sides,
+//! `select` writes vectors of dense rows, and `elements` does the rest. Casts are in `kernels/convert.h`.
 //!
 //! # Order of the arguments
 //!
@@ -13,6 +13,7 @@
 //! | head | the target; the source, or the value of a fill in two halves (u64 each); of a cast the pair of dtypes (u32), the stride in the target from element to element of a run (i64), and the chunks of a work-item (u32) |
 //! | `long_rows` | head; the direction (i32), the span of the source around its first element (two i64); work-items (u32), bytes of a row (i64), divisor of the work-items of a row; 4 axes |
 //! | `rows` | head; but for fills the direction (i32), and the span of the source around its first element (two i64); work-items (u32), bytes of a row (i64), line - 1 (u32), divisor of the vectors of a row; repeats, those of a work-item (u32 each), divisor of the groups of repeats, from repeat to repeat the stride between rows and that within a row (i64 each); 4 axes |
+//! | `short_rows` | head; the span of the source around its first element (two i64); elements of a run (u32), divisor of the work-groups of a run, divisor of the elements of a row, bytes from row to row in the source (u32); 4 axes |
 //! | `select` | head; work-items, elements of a run, line - 1 (u32 each), divisor of the chunks of a run; divisor and stride in the source of the first loop of the run and of the second one, the stride of the third one (i64); 4 axes, of a cast 7 |
 //! | `elements` | head; elements (u32); 8 axes |
 //! | axis | divisor of its steps; stride in the target, in the source (i64 each) |
@@ -52,6 +53,12 @@ const SHORT_BYTES: usize = 64;
 
 /// The same of elements of one and two bytes.
 const SHORT_BYTES_OF_SMALL: usize = 24;
+
+/// Rows of fewer bytes are for no `short_rows`: a word of the target would have parts of three.
+const LEAST_SHORT_BYTES: usize = 3;
+
+/// The target bytes of a work-group of `short_rows`. Shorter runs would leave most of it idle.
+const SHORT_GROUP_BYTES: usize = 4 << 10;
 
 /// Places that a work-item stores one vector to.
 const REPEATS: usize = 4;
@@ -191,6 +198,14 @@ enum Numbers {
         row_step: usize,
         axes: Vec<GridAxis>,
     },
+    ShortRows {
+        span: [isize; 2],
+        len: usize,
+        groups: Divisor,
+        row: Divisor,
+        pitch: usize,
+        axes: Vec<GridAxis>,
+    },
     Select {
         step: isize,
         each: usize,
@@ -267,6 +282,7 @@ impl<'a> LinearLaunch<'a> {
         match self.numbers {
             Numbers::LongRows { .. } => "long_rows",
             Numbers::Rows { .. } => "rows",
+            Numbers::ShortRows { .. } => "short_rows",
             Numbers::Select { .. } => "select",
             Numbers::Elements { .. } => "elements",
         }
@@ -281,6 +297,9 @@ impl<'a> LinearLaunch<'a> {
             (Work::Copy(elements), Numbers::LongRows { .. }) => {
                 return modules::of_size(&modules::LONG_ROWS, elements.item_bytes);
             }
+            (Work::Copy(elements), Numbers::ShortRows { .. }) => {
+                return modules::of_size(&modules::SHORT_ROWS, elements.item_bytes);
+            }
             (Work::Copy(elements), Numbers::Rows { .. }) => (&modules::ROWS, elements.item_bytes),
             (Work::Copy(elements), Numbers::Select { .. }) => (&modules::SELECT, elements.item_bytes),
             (Work::Copy(elements), Numbers::Elements { .. }) => (&modules::ELEMENTS, elements.item_bytes),
@@ -288,6 +307,14 @@ impl<'a> LinearLaunch<'a> {
             (Work::Fill(element), _) => (&modules::FILL_ELEMENTS, element.len()),
         };
         modules::of_size(by_size, item_bytes)
+    }
+
+    /// Work-items that a group of it must have.
+    pub(crate) const fn least_group_items(&self) -> usize {
+        match self.numbers {
+            Numbers::ShortRows { .. } => Self::GROUP_ITEMS,
+            _ => 1,
+        }
     }
 
     /// How many work-groups of so many work-items.
@@ -356,6 +383,14 @@ impl<'a> LinearLaunch<'a> {
                 list.divisor(*repeat_groups);
                 list.push(*repeat_step as i64);
                 list.push(*row_step as i64);
+                list.axes(axes);
+            }
+            Numbers::ShortRows { span, len, groups, row, pitch, axes } => {
+                span.iter().for_each(|end| list.push(*end as i64));
+                list.push(*len as u32);
+                list.divisor(*groups);
+                list.divisor(*row);
+                list.push(*pitch as u32);
                 list.axes(axes);
             }
             Numbers::Select { len, line_mask, chunks, run, axes, .. } => {
@@ -507,7 +542,7 @@ impl<'a> Nest<'a> {
         if size(&self.loops) >= limit {
             return None;
         }
-        let (numbers, total) = match self.rows().or_else(|| self.select()) {
+        let (numbers, total) = match self.rows().or_else(|| self.short_rows()).or_else(|| self.select()) {
             Some(launch) => launch,
             None if self.loops.len() <= MAX_LOOPS => {
                 (Numbers::Elements { axes: grid(&self.loops, MAX_LOOPS) }, size(&self.loops))
@@ -567,11 +602,7 @@ impl<'a> Nest<'a> {
             return None;
         }
         let (mut vectors, line_mask) = self.pieces(row_bytes, VECTOR_BYTES, &self.loops[1..]);
-        let reach = |axis: &Loop| axis.src * (axis.count - 1).cast_signed();
-        let span = [
-            self.loops.iter().map(reach).filter(|&reach| reach < 0).sum::<isize>(),
-            self.loops.iter().map(reach).filter(|&reach| reach > 0).sum::<isize>() + item.cast_signed(),
-        ];
+        let span = self.span();
         let direction = row.src.signum() as i32;
         if row_bytes >= MANY_LINES_BYTES && direction != 0 && repeat.is_none() && item < VECTOR_BYTES {
             let lines = LINE_BYTES / VECTOR_BYTES;
@@ -604,6 +635,43 @@ impl<'a> Nest<'a> {
             axes: grid(&outer, GRID_AXES),
         };
         Some((numbers, vectors * repeat_groups * size(&outer)))
+    }
+
+    /// The bytes of the source around its first element.
+    fn span(&self) -> [isize; 2] {
+        let reach = |axis: &Loop| axis.src * (axis.count - 1).cast_signed();
+        let reaches = || self.loops.iter().map(reach);
+        let above: isize = reaches().filter(|&reach| reach > 0).sum();
+        [reaches().filter(|&reach| reach < 0).sum(), above + self.work.item_bytes().cast_signed()]
+    }
+
+    /// Runs of the target from short rows of small elements, which are half or more of what lies between them.
+    fn short_rows(&self) -> Option<(Numbers, usize)> {
+        let Work::Copy(Elements { item_bytes: item @ (1 | 2), pair: None, .. }) = self.work else {
+            return None;
+        };
+        let [row, rows, outer @ ..] = &self.loops[..] else { return None };
+        let (row_bytes, len) = (row.count * item, row.count * rows.count);
+        let is_dense = self.dense() > 1 && row.src == item.cast_signed();
+        let is_close =
+            usize::try_from(rows.src).is_ok_and(|pitch| (row_bytes..=2 * row_bytes).contains(&pitch));
+        let is_short = (LEAST_SHORT_BYTES..SHORT_BYTES_OF_SMALL).contains(&row_bytes);
+        if !is_dense || !is_close || !is_short || len * item < SHORT_GROUP_BYTES || outer.len() > GRID_AXES {
+            return None;
+        }
+        // The first group of a run begins at a line.
+        let is_same = outer.iter().all(|axis| axis.dst.unsigned_abs().is_multiple_of(LINE_BYTES));
+        let most = if is_same { self.dst % LINE_BYTES } else { LINE_BYTES - item };
+        let groups = (most + len * item).div_ceil(SHORT_GROUP_BYTES);
+        let numbers = Numbers::ShortRows {
+            span: self.span(),
+            len,
+            groups: Divisor::new(groups),
+            row: Divisor::new(row.count),
+            pitch: rows.src.unsigned_abs(),
+            axes: grid(outer, GRID_AXES),
+        };
+        Some((numbers, groups * LinearLaunch::GROUP_ITEMS * size(outer)))
     }
 
     /// Dense runs of the target from anywhere; of casts any runs.

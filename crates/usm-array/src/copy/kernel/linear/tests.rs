@@ -98,6 +98,35 @@ impl LinearLaunch<'_> {
                         byte += row_step.cast_signed();
                     }
                 }
+                Numbers::ShortRows { span, len, groups, row, pitch, axes } => {
+                    let group = id / 128;
+                    let rest = groups.quotient(group);
+                    let (to, from) = around(axes, rest);
+                    let count = 16 / item;
+                    let first = (group - rest * groups.number) as isize * 256 * count;
+                    let first = first - (at(self.dst, to) % 128).cast_signed() / item;
+                    let len = len.cast_signed();
+                    // What the group has in local memory.
+                    let place = |x: isize| {
+                        let in_row = row.quotient(x as u32);
+                        let i = x - (in_row * row.number) as isize;
+                        from + i * item + (in_row as usize * pitch).cast_signed()
+                    };
+                    let end = len.min(first + 256 * count);
+                    for vector in 0..2 {
+                        let x = first + (vector * 128 + (id % 128) as isize) * count;
+                        assert_eq!(at(self.dst, to + x * item) % 16, 0);
+                        for x in (x..x + count).filter(|x| (0..len).contains(x)) {
+                            let lowest = place(first.max(0));
+                            let lowest = lowest - (at(self.src, lowest) % 16).cast_signed();
+                            let from = place(x);
+                            assert!(lowest <= from && from + 8 <= lowest + 2 * 4096 + 64);
+                            assert!(from <= place(end - 1), "behind what was loaded");
+                            assert!(span[0] <= from && from + item <= span[1]);
+                            add(pairs, at(self.dst, to + x * item), at(self.src, from));
+                        }
+                    }
+                }
                 Numbers::Select { step, each, len, line_mask, chunks, run, axes } => {
                     let rest = chunks.quotient(id);
                     let (to, from) = around(axes, rest);
@@ -225,6 +254,14 @@ fn families_are_chosen_by_shape() {
     assert_eq!(copy(&[(30, 100, 0), (100, 1, 1)], 4), ["rows"]);
     assert_eq!(copy(&[(30, 100, 1), (100, 1, 0)], 4), ["rows"]);
     assert_eq!(copy(&[(300, 3, 4), (3, 1, 1)], 8), ["select"]);
+    for bytes in [1, 2] {
+        assert_eq!(copy(&[(3000, 4, 5), (4, 1, 1)], bytes), ["short_rows"]);
+        assert_eq!(copy(&[(3, 9001, 12000), (3000, 3, 6), (3, 1, 1)], bytes), ["short_rows"]);
+        assert_eq!(copy(&[(3000, 3, 7), (3, 1, 1)], bytes), ["select"], "too far apart");
+        assert_eq!(copy(&[(3000, 4, -5), (4, 1, 1)], bytes), ["select"], "backwards");
+        assert_eq!(copy(&[(1000 / bytes, 4, 5), (4, 1, 1)], bytes), ["select"], "too few");
+    }
+    assert_eq!(copy(&[(3000, 4, 5), (4, 1, 1)], 4), ["select"]);
     assert_eq!(copy(&[(3000, 1, 2)], 4), ["select"]);
     assert_eq!(copy(&[(3000, 2, 1)], 4), ["elements"]);
     assert_eq!(copy(&[], 16), ["rows"]);

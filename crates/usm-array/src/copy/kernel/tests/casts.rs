@@ -1,12 +1,12 @@
 //! Casts by kernels, and the same by host code, bit by bit
 
 use usm_core::testing::sycl_queue;
-use usm_memory::usm_core::UsmKind;
+use usm_memory::usm_core::{Queue, UsmKind};
 
 use super::super::Elements;
 use super::super::linear::long_run;
-use super::Numbers;
 use super::reference::{Axis, layouts, upload_to};
+use super::{Numbers, kernel_queues};
 use crate::copy::cast::Cast;
 use crate::copy::host;
 use crate::copy::plan::CopyPlan;
@@ -73,19 +73,18 @@ fn elements(dtype: Dtype, len: usize, numbers: &mut Numbers) -> Vec<u8> {
     bytes
 }
 
-fn check(src: Dtype, dst: Dtype, axes: &[Axis], numbers: &mut Numbers, kernels: &Kernels) {
-    let Some(queue) = sycl_queue() else { return };
+fn check(queue: &Queue, [src, dst]: [Dtype; 2], axes: &[Axis], numbers: &mut Numbers, kernels: &Kernels) {
     let [dst_layout, src_layout] = layouts(axes);
     let plan = CopyPlan::new(&dst_layout, &src_layout).unwrap();
     let source = elements(src, src_layout.required_len(), numbers);
     let mut expected = vec![0xa5; dst_layout.required_len() * dst.itemsize_bytes()];
-    let to = upload_to(&queue, UsmKind::Shared, &expected);
-    let from = upload_to(&queue, UsmKind::Device, &source);
+    let to = upload_to(queue, UsmKind::Shared, &expected);
+    let from = upload_to(queue, UsmKind::Device, &source);
     // SAFETY: both hold the layouts, whose elements are apart.
     unsafe { host::execute(plan.clone(), Cast::new(src, dst), expected.as_mut_ptr(), source.as_ptr()) };
     let (to, from) = (to.as_ptr().as_ptr(), from.as_ptr().as_ptr());
     // SAFETY: both hold the layouts; nobody else uses them, and the cast is waited for.
-    let event = unsafe { kernels.copy(&queue, &plan, Elements::of(src, dst), to, from, &[]) };
+    let event = unsafe { kernels.copy(queue, &plan, Elements::of(src, dst), to, from, &[]) };
     event.unwrap_or_else(|error| panic!("{src:?} to {dst:?}: {error}")).wait().unwrap();
     // SAFETY: shared memory that nothing uses any more.
     let found = unsafe { std::slice::from_raw_parts(to, expected.len()) };
@@ -100,9 +99,7 @@ fn check(src: Dtype, dst: Dtype, axes: &[Axis], numbers: &mut Numbers, kernels: 
 
 #[test]
 fn all_pairs_as_by_host_code() {
-    if sycl_queue().is_none() {
-        return;
-    }
+    let Some(queue) = sycl_queue() else { return };
     let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
     let kernels = Kernels::new();
     for src in Dtype::ALL {
@@ -117,28 +114,49 @@ fn all_pairs_as_by_host_code() {
                 &[(40, 3, 5), (3, 1, 1)],
                 &[(31, 40, 1), (37, 1, 31)],
             ] {
-                check(src, dst, axes, &mut numbers, &kernels);
+                check(&queue, [src, dst], axes, &mut numbers, &kernels);
             }
             let long = long_run(Elements::of(src, dst));
             let row = long.cast_signed();
-            check(src, dst, &[(long, 1, 1)], &mut numbers, &kernels);
+            check(&queue, [src, dst], &[(long, 1, 1)], &mut numbers, &kernels);
             if row < 30_000 {
-                check(src, dst, &[(2, row + 1, row + 3), (long, 1, 1)], &mut numbers, &kernels);
+                check(&queue, [src, dst], &[(2, row + 1, row + 3), (long, 1, 1)], &mut numbers, &kernels);
             }
+        }
+    }
+}
+
+/// Casts that transpose, around the edges of tiles: rows that are aligned on both sides, on one, or nowhere, walked either way, with
+/// axes around.
+#[test]
+fn all_pairs_transposed() {
+    for queue in kernel_queues() {
+        let mut numbers = Numbers(0x1234_5678_9abc_def1);
+        let kernels = Kernels::new();
+        for pair in Dtype::ALL.into_iter().flat_map(|src| Dtype::ALL.map(|dst| [src, dst])) {
+            for (rows, columns, gaps) in
+                [(64, 64, [0, 0]), (65, 67, [0, 0]), (80, 48, [16, 1]), (40, 100, [3, 32])]
+            {
+                let [pitch, height] = [columns + gaps[0], rows + gaps[1]].map(usize::cast_signed);
+                let sign = if gaps[0] == 3 { -1 } else { 1 };
+                let transpose = [(rows, pitch, sign), (columns, 1, height)];
+                check(&queue, pair, &transpose, &mut numbers, &kernels);
+            }
+            let plane = 48 * 49;
+            let axes = [(2, 3 * plane, plane), (2, plane, 2 * plane), (49, 48, 1), (48, 1, 49)];
+            check(&queue, pair, &axes, &mut numbers, &kernels);
         }
     }
 }
 
 #[test]
 fn any_pair_along_any_loops() {
-    if sycl_queue().is_none() {
-        return;
-    }
+    let Some(queue) = sycl_queue() else { return };
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let kernels = Kernels::new();
     for round in 0..campaign().cases as usize {
         let [src, dst] = [(); 2].map(|()| Dtype::ALL[numbers.next(Dtype::ALL.len())]);
         let axes = super::random_axes(&mut numbers, 1 + round % 8);
-        check(src, dst, &axes, &mut numbers, &kernels);
+        check(&queue, [src, dst], &axes, &mut numbers, &kernels);
     }
 }

@@ -5,7 +5,7 @@ mod casts;
 mod life;
 mod reference;
 
-use usm_core::testing::sycl_queue;
+use usm_core::testing::{cuda_queue, sycl_queue};
 use usm_memory::usm_core::{Error, Event, KernelBundle, Queue, QueueProperties, Result, Runtime, UsmKind};
 
 use super::{Elements, Work};
@@ -17,6 +17,11 @@ use reference::{Axis, Case, Job};
 fn kinds(queue: &Queue) -> impl Iterator<Item = UsmKind> {
     let info = queue.device().info();
     [UsmKind::Device, UsmKind::Shared, UsmKind::Host].into_iter().filter(|kind| info.supports(*kind))
+}
+
+/// Queues of all backends that have kernels. The stand-in for the CUDA driver interprets them, which takes its time.
+fn kernel_queues() -> impl Iterator<Item = Queue> {
+    sycl_queue().into_iter().chain(cuda_queue())
 }
 
 /// Numbers that look random, the same in each run.
@@ -108,6 +113,26 @@ fn rows_around_the_edges_of_blocks() {
     }
 }
 
+/// Records of a few elements more than are taken: runs that begin and end anywhere in a line, with others around them.
+#[test]
+fn short_rows_out_of_records() {
+    for queue in kernel_queues() {
+        for (row, pitch) in [(2_isize, 3_isize), (3, 4), (4, 5), (4, 8), (5, 7), (7, 7), (10, 11), (11, 13)] {
+            for (rows, gap, shift) in [(2100_isize, 0, 0), (2731, 1, 0), (4096, 128, 3), (2500, 77, -1)] {
+                for item_bytes in [1, 2] {
+                    let axes = vec![
+                        (2, rows * row + gap, rows * pitch + shift),
+                        (rows.cast_unsigned(), row, pitch),
+                        (row.cast_unsigned(), 1, 1),
+                    ];
+                    let (dst, src) = (UsmKind::Device, UsmKind::Device);
+                    Case { axes, item_bytes, dst, src }.check(&queue, Job::Copy);
+                }
+            }
+        }
+    }
+}
+
 /// Rows of one element, and such that are the same: several places get one vector.
 #[test]
 fn broadcast_rows_and_columns() {
@@ -169,15 +194,17 @@ fn ten_loops_are_launches_of_eight() {
 }
 
 /// A kernel of each family of modules.
-const KERNELS: [&str; 19] = [
+const KERNELS: [&str; 21] = [
     "long_rows",
     "rows",
+    "short_rows",
     "select",
     "elements",
     "tile",
     "tile_box",
     "window",
     "window_box",
+    "cast_tile",
     "split2",
     "split3",
     "split4",

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use usm_memory::usm_core::ArgumentKind;
 
 use super::*;
+use crate::dtype::Dtype;
 use crate::layout::{Layout, Order};
 
 /// The arguments, taken one by one with the types that the kernel declares.
@@ -95,25 +96,36 @@ fn on_grid(axes: &[GridAxis], mut rest: u64) -> (i64, i64) {
 }
 
 /// The addresses of all pairs that a launch moves, as `kernels/tile.cl` finds them.
-fn moved(launch: &TileLaunch, item: i64) -> Vec<(i64, i64)> {
+fn moved(launch: &TileLaunch) -> Vec<(i64, i64)> {
+    let Elements { from_bytes, item_bytes, pair } = launch.elements;
+    let (source, item) = (from_bytes as i64, item_bytes as i64);
     let arguments = launch.clone().into_arguments();
     let mut reader = Reader(arguments.iter());
     let (dst, src) = (reader.pointer(), reader.pointer());
     if launch.kernel.starts_with("split") || launch.kernel.starts_with("join") {
         return moved_records(launch, item, dst, src, reader);
     }
+    if let Some(pair) = pair {
+        assert_eq!((launch.kernel, reader.count()), ("cast_tile", u64::from(pair)));
+    }
     let j_first = reader.count() == 1;
     let (first_tiles, second_tiles) = (reader.divisor(), reader.divisor());
     let [count_i, count_j, skew_i, skew_j] = [(); 4].map(|()| reader.count().cast_signed());
     let (src_i, dst_j) = (reader.stride(), reader.stride());
     let is_box = launch.kernel.ends_with("_box");
-    let is_window = launch.kernel.starts_with("window");
-    let axes = reader.axes(if is_box { 6 } else { 3 });
+    let is_window = launch.kernel.starts_with("window") || pair.is_some();
+    let axes = reader.axes(if is_box || pair.is_some() { 6 } else { 3 });
     let inner = is_box.then(|| (reader.inner(src_i), reader.inner(dst_j)));
-    let shape = if is_window { window_shape(item as usize) } else { tile_shape(item as usize) }
-        .expect("a size of elements");
+    let shape = match pair {
+        Some(_) => Some(cast_shape(from_bytes, item_bytes)),
+        None if is_window => window_shape(item_bytes),
+        None => tile_shape(item_bytes),
+    };
+    let shape = shape.expect("a size of elements");
     assert_eq!(launch.group_items, shape.items);
-    if is_window && !is_box {
+    let most_early =
+        if pair.is_some() { reader.count().cast_signed() } else { WINDOW_BYTES as i64 / item - 1 };
+    if is_window && !is_box && pair.is_none() {
         let pitch = reader.count().cast_signed();
         let row = shape.j as i64 * item;
         assert!((row + 16..row + 32).contains(&pitch), "{pitch}");
@@ -135,11 +147,12 @@ fn moved(launch: &TileLaunch, item: i64) -> Vec<(i64, i64)> {
             let row = to + target_at(j);
             let early =
                 if is_window { (row + tile_i * item).rem_euclid(WINDOW_BYTES as i64) / item } else { 0 };
+            assert!(early <= most_early, "the tile does not have that row");
             assert_eq!((row + (tile_i - early) * item) % 16, 0, "vectors of the target are aligned");
             for i in (tile_i - early..tile_i - early + shape.i as i64).filter(|i| (0..count_i).contains(i)) {
                 let from = from + source_at(i);
                 assert!(is_window || (from + tile_j * item) % 16 == 0, "vectors of the source are aligned");
-                pairs.push((row + i * item, from + j * item));
+                pairs.push((row + i * item, from + j * source));
             }
         }
     }
@@ -172,12 +185,14 @@ fn moved_records(launch: &TileLaunch, item: i64, dst: i64, src: i64, mut reader:
 }
 
 /// The addresses of all pairs of two layouts.
-fn wanted(dst: &Layout, src: &Layout, item: i64, bases: (usize, usize)) -> Vec<(i64, i64)> {
-    let steps =
-        |layout: &Layout| layout.strides().iter().map(|&stride| stride as i64 * item).collect::<Vec<_>>();
-    let (dst_steps, src_steps) = (steps(dst), steps(src));
+fn wanted(dst: &Layout, src: &Layout, elements: Elements, bases: (usize, usize)) -> Vec<(i64, i64)> {
+    let (from, item) = (elements.from_bytes as i64, elements.item_bytes as i64);
+    let steps = |layout: &Layout, item| {
+        layout.strides().iter().map(|&stride| stride as i64 * item).collect::<Vec<_>>()
+    };
+    let (dst_steps, src_steps) = (steps(dst, item), steps(src, from));
     let mut pairs =
-        vec![(bases.0 as i64 + dst.offset() as i64 * item, bases.1 as i64 + src.offset() as i64 * item)];
+        vec![(bases.0 as i64 + dst.offset() as i64 * item, bases.1 as i64 + src.offset() as i64 * from)];
     for (axis, &count) in dst.shape().iter().enumerate() {
         let (dst, src) = (dst_steps[axis], src_steps[axis]);
         pairs = pairs
@@ -191,12 +206,12 @@ fn wanted(dst: &Layout, src: &Layout, item: i64, bases: (usize, usize)) -> Vec<(
 const BASES: (usize, usize) = (1 << 30, 1 << 34);
 
 fn launch(dst: &Layout, src: &Layout, item: usize, bases: (usize, usize)) -> Option<TileLaunch> {
-    TileLaunch::new(&CopyPlan::new(dst, src)?, item, bases.0, bases.1)
+    TileLaunch::new(&CopyPlan::new(dst, src)?, Elements::of_size(item), bases.0, bases.1)
 }
 
-fn check(dst: &Layout, src: &Layout, item: usize, bases: (usize, usize)) -> Option<&'static str> {
-    let launch = launch(dst, src, item, bases)?;
-    let (mut moved, mut wanted) = (moved(&launch, item as i64), wanted(dst, src, item as i64, bases));
+fn check(dst: &Layout, src: &Layout, elements: Elements, bases: (usize, usize)) -> Option<&'static str> {
+    let launch = TileLaunch::new(&CopyPlan::new(dst, src)?, elements, bases.0, bases.1)?;
+    let (mut moved, mut wanted) = (moved(&launch), wanted(dst, src, elements, bases));
     moved.sort_unstable();
     wanted.sort_unstable();
     assert!(moved == wanted, "{} moves {} pairs for {}", launch.kernel, moved.len(), wanted.len());
@@ -218,7 +233,7 @@ fn permuted(shape: &[usize], order: &[usize], padding: &[usize], first: isize) -
 /// The kernel for a permute of elements of so many bytes.
 fn kernel(shape: &[usize], order: &[usize], item: usize) -> Option<&'static str> {
     let (dst, src) = permuted(shape, order, &[], 0);
-    check(&dst, &src, item, BASES)
+    check(&dst, &src, Elements::of_size(item), BASES)
 }
 
 #[test]
@@ -233,7 +248,37 @@ fn transposes_are_tiled() {
         assert_eq!(kernel(&[257, 511], &[1, 0], item), Some("window"), "{item}");
         // Off by an element, the rows still begin alike.
         let (dst, src) = permuted(&[256, 512], &[1, 0], &[], 1);
-        assert_eq!(check(&dst, &src, item, (BASES.0 + item, BASES.1)), Some(even), "{item}");
+        let bases = (BASES.0 + item, BASES.1);
+        assert_eq!(check(&dst, &src, Elements::of_size(item), bases), Some(even), "{item}");
+    }
+}
+
+#[test]
+fn casts_that_transpose_are_tiled() {
+    // One dtype of each size on both sides.
+    for from in [Dtype::I8, Dtype::I16, Dtype::F32, Dtype::F64, Dtype::C128] {
+        for to in [Dtype::Bool, Dtype::F16, Dtype::I32, Dtype::C64, Dtype::C128] {
+            let elements = Elements::of(from, to);
+            if elements.keeps_bits() {
+                continue;
+            }
+            for (shape, order) in [
+                (&[64, 128][..], &[1, 0][..]),
+                (&[129, 67], &[1, 0]),
+                (&[96, 2, 64], &[2, 1, 0]),
+                (&[1, 2, 64, 2, 65], &[4, 3, 0, 1, 2]),
+            ] {
+                let (dst, src) = permuted(shape, order, &[0, 3, 2, 0, 1], 1);
+                let bases = (BASES.0 + elements.item_bytes, BASES.1);
+                assert_eq!(check(&dst, &src, elements, bases), Some("cast_tile"), "{from:?} {to:?}");
+                if elements.item_bytes > 1 {
+                    assert_eq!(check(&dst, &src, elements, (BASES.0 + 1, BASES.1)), None, "misaligned");
+                }
+            }
+            // Tiles would be nearly empty.
+            let (dst, src) = permuted(&[4; 6], &[5, 4, 3, 2, 1, 0], &[], 0);
+            assert_eq!(check(&dst, &src, elements, BASES), None);
+        }
     }
 }
 
@@ -317,22 +362,27 @@ prop_compose! {
         rounded in any::<bool>(),
         padding in prop::collection::vec(prop_oneof![3 => Just(0_usize), 1 => 0..6_usize, 1 => Just(16)], rank),
         flips in prop::collection::vec(prop::bool::weighted(0.2), rank),
-        item in prop::sample::select(vec![1, 2, 4, 8, 16]),
+        elements in prop_oneof![
+            prop::sample::select(vec![1, 2, 4, 8, 16]).prop_map(Elements::of_size),
+            (prop::sample::select(Dtype::ALL.to_vec()), prop::sample::select(Dtype::ALL.to_vec()))
+                .prop_map(|(from, to)| Elements::of(from, to)),
+        ],
         offsets in (0_usize..20, 0_usize..20),
-    ) -> (Layout, Layout, usize, (usize, usize)) {
+    ) -> (Layout, Layout, Elements, (usize, usize)) {
+        let (from, item) = (elements.from_bytes, elements.item_bytes);
         let round = |count: usize| if rounded { count.next_multiple_of(16 / item) } else { count };
         let shape: Vec<usize> = shape.into_iter().map(round).collect();
         let (dst, src) = permuted(&shape, &order, &padding, 1 << 20);
         let strides = src.strides().iter().zip(&flips).map(|(stride, flip)| if *flip { -stride } else { *stride });
         let src = Layout::new(&shape, Some(&strides.collect::<Vec<_>>()), 1 << 20, Order::C).expect("small");
-        (dst, src, item, (BASES.0 + offsets.0 * item, BASES.1 + offsets.1 * item))
+        (dst, src, elements, (BASES.0 + offsets.0 * item, BASES.1 + offsets.1 * from))
     }
 }
 
 proptest! {
     #[test]
-    fn a_launch_moves_the_pairs_of_its_plan((dst, src, item, bases) in copies()) {
+    fn a_launch_moves_the_pairs_of_its_plan((dst, src, elements, bases) in copies()) {
         prop_assume!(dst.size() < 200_000);
-        check(&dst, &src, item, bases);
+        check(&dst, &src, elements, bases);
     }
 }
