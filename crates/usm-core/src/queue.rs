@@ -6,12 +6,12 @@ use std::fmt;
 use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 
 use crate::backend::{
     Backend, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
-use crate::fork::{ForkOnce, PerProcess, is_forked_child};
+use crate::fork::{ForkMutex, ForkOnce, PerProcess, is_forked_child};
 use crate::{Allocation, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
 
 owned_handle!(
@@ -21,6 +21,12 @@ owned_handle!(
 
 /// The number of CUDA's legacy default stream, whose handle is null in older libraries.
 const LEGACY_STREAM: usize = 1;
+
+/// The queues whose own stream other code knows, by that stream. Queues that are gone stay until the next one comes.
+static NATIVE_STREAMS: ForkMutex<Vec<(NativeStream, Weak<Inner>)>> = ForkMutex::new(Vec::new());
+
+/// The address of a backend, and a stream of it.
+type NativeStream = (usize, usize);
 
 #[derive(Debug)]
 struct Inner {
@@ -35,6 +41,8 @@ struct Inner {
     last: PerProcess<Mutex<Last>>,
     /// Whether another library owns the stream.
     is_external_stream: AtomicBool,
+    /// Whether the queue is one of [`NATIVE_STREAMS`].
+    is_listed: AtomicBool,
     /// Whether a runtime returned it as a default queue.
     is_default: AtomicBool,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
@@ -68,6 +76,10 @@ pub struct Queue {
     inner: Arc<Inner>,
 }
 
+fn native_stream_of(backend: &Arc<dyn Backend>, stream: usize) -> NativeStream {
+    (Arc::as_ptr(backend).addr(), stream)
+}
+
 impl Queue {
     /// The caller has checked that the context has the device, and that both have one backend.
     pub(crate) fn new(context: &Context, device: &Device, properties: QueueProperties) -> Result<Self> {
@@ -95,6 +107,7 @@ impl Queue {
             is_known_elsewhere: AtomicBool::new(is_known_elsewhere),
             last: PerProcess::default(),
             is_external_stream: AtomicBool::new(false),
+            is_listed: AtomicBool::new(false),
             is_default: AtomicBool::new(false),
             attached: ForkOnce::new(),
         };
@@ -173,7 +186,23 @@ impl Queue {
         // SAFETY: the handle is live (H1).
         let stream = unsafe { self.backend().native_stream(raw) }?;
         self.inner.is_known_elsewhere.store(true, Ordering::Release);
+        if !self.is_external_stream() && !self.inner.is_listed.swap(true, Ordering::Relaxed) {
+            let mut known = NATIVE_STREAMS.lock();
+            known.retain(|(_, queue)| queue.strong_count() > 0);
+            known.push((native_stream_of(self.backend(), stream), Arc::downgrade(&self.inner)));
+        }
         Some(stream)
+    }
+
+    /// The queue of a device whose own stream this is, if other code has got to know that by [`native_stream`](Self::native_stream).
+    #[must_use]
+    pub fn with_native_stream(device: &Device, stream: usize) -> Option<Self> {
+        let wanted = native_stream_of(device.backend(), stream);
+        let known = NATIVE_STREAMS.lock();
+        // The number of a queue that is gone may be that of a later one.
+        let inner = known.iter().filter(|(found, _)| *found == wanted).find_map(|(_, queue)| queue.upgrade());
+        drop(known);
+        inner.map(|inner| Self { inner }).filter(|queue| queue.device() == device)
     }
 
     /// What is submitted to a CUDA stream of the device from now on starts after all that was submitted to this queue. Does not wait.
