@@ -90,7 +90,8 @@ def test_read_only_stays(array):
 def test_streams(array, cuda_queue, stream):
     interface = array.__cuda_array_interface__
     interface["stream"] = cuda_queue.native_stream if stream == "own" else stream
-    assert ut.asarray(Producer(interface, array)).tolist() == array.tolist()
+    b = ut.asarray(Producer(interface, array))
+    assert b.tolist() == array.tolist() and (b.sycl_queue == cuda_queue) is (stream == "own")
 
 
 def test_version_2_has_no_stream(array):

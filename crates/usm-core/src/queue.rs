@@ -14,7 +14,7 @@ use crate::backend::{
     Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
     entry,
 };
-use crate::fork::{ForkOnce, PerProcess, is_forked_child};
+use crate::fork::{ForkMutex, ForkOnce, PerProcess, is_forked_child};
 use crate::{Allocation, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
 
 owned_handle!(
@@ -31,6 +31,12 @@ const LEGACY_STREAM: usize = 1;
 /// The pause between two looks at an operation at the end of the process.
 const PAUSE: Duration = Duration::from_micros(100);
 
+/// The queues whose own stream other code knows, by that stream. Queues that are gone stay until the next one comes.
+static NATIVE_STREAMS: ForkMutex<Vec<(NativeStream, Weak<Inner>)>> = ForkMutex::new(Vec::new());
+
+/// The address of a backend, and a stream of it.
+type NativeStream = (usize, usize);
+
 #[derive(Debug)]
 struct Inner {
     handle: QueueHandle,
@@ -44,6 +50,8 @@ struct Inner {
     last: PerProcess<Mutex<Last>>,
     /// Whether another library owns the stream.
     is_external_stream: AtomicBool,
+    /// Whether the queue is one of [`NATIVE_STREAMS`].
+    is_listed: AtomicBool,
     /// Whether a runtime returned it as a default queue.
     is_default: AtomicBool,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
@@ -77,6 +85,10 @@ pub struct Queue {
     inner: Arc<Inner>,
 }
 
+fn native_stream_of(backend: &Arc<dyn Backend>, stream: usize) -> NativeStream {
+    (Arc::as_ptr(backend).addr(), stream)
+}
+
 impl Queue {
     /// The caller has checked that the context has the device, and that both have one backend.
     pub(crate) fn new(context: &Context, device: &Device, properties: QueueProperties) -> Result<Self> {
@@ -104,6 +116,7 @@ impl Queue {
             is_known_elsewhere: AtomicBool::new(is_known_elsewhere),
             last: PerProcess::default(),
             is_external_stream: AtomicBool::new(false),
+            is_listed: AtomicBool::new(false),
             is_default: AtomicBool::new(false),
             attached: ForkOnce::new(),
         };
@@ -208,7 +221,23 @@ impl Queue {
         // SAFETY: the handle is live (H1).
         let stream = unsafe { self.backend().native_stream(raw) }?;
         self.inner.is_known_elsewhere.store(true, Ordering::Release);
+        if !self.is_external_stream() && !self.inner.is_listed.swap(true, Ordering::Relaxed) {
+            let mut known = NATIVE_STREAMS.lock();
+            known.retain(|(_, queue)| queue.strong_count() > 0);
+            known.push((native_stream_of(self.backend(), stream), Arc::downgrade(&self.inner)));
+        }
         Some(stream)
+    }
+
+    /// The queue of a device whose own stream this is, if other code has got to know that by [`native_stream`](Self::native_stream).
+    #[must_use]
+    pub fn with_native_stream(device: &Device, stream: usize) -> Option<Self> {
+        let wanted = native_stream_of(device.backend(), stream);
+        let known = NATIVE_STREAMS.lock();
+        // The number of a queue that is gone may be that of a later one.
+        let inner = known.iter().filter(|(found, _)| *found == wanted).find_map(|(_, queue)| queue.upgrade());
+        drop(known);
+        inner.map(|inner| Self { inner }).filter(|queue| queue.device() == device)
     }
 
     /// What is submitted to a CUDA stream of the device from now on starts after all that was submitted to this queue. Does not wait.

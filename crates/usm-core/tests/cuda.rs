@@ -288,6 +288,34 @@ fn queues_are_in_order_and_pinned_memory_is_kept() {
 }
 
 #[test]
+fn a_queue_is_found_by_its_stream_once_that_is_known() {
+    let gpus = gpus(2);
+    let [first, second] = &gpus.devices[..] else { panic!("two devices") };
+    let queue = gpus.queue(0);
+    let stream = queue.native_stream().unwrap();
+    let known = || Queue::with_native_stream(first, stream);
+    assert_eq!(known().as_ref(), Some(&queue));
+    assert_eq!(queue.native_stream(), Some(stream));
+    assert_eq!(Queue::with_native_stream(second, stream), None);
+    // SAFETY: the queue keeps the stream.
+    let external = unsafe { Queue::from_cuda_stream(first, stream) }.unwrap();
+    assert_eq!((external.native_stream(), known().as_ref()), (Some(stream), Some(&queue)));
+    // SAFETY: the default stream is always live.
+    let external = unsafe { Queue::from_cuda_stream(first, 1) }.unwrap();
+    assert_eq!(external.native_stream(), Some(1));
+    assert_eq!(Queue::with_native_stream(first, 1), None, "the stream of somebody else");
+    drop(external);
+    drop(queue);
+    assert_eq!(known(), None);
+    let others: Vec<_> = (0..4).map(|_| gpus.queue(0)).collect();
+    assert_eq!(known(), None, "no stream that is known");
+    for queue in others {
+        let stream = queue.native_stream().unwrap();
+        assert_eq!(Queue::with_native_stream(first, stream), Some(queue));
+    }
+}
+
+#[test]
 fn too_much_memory_is_an_error_with_the_figures_of_the_device() {
     let gpus = gpus(1);
     let queue = gpus.queue(0);

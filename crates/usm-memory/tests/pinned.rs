@@ -1,17 +1,20 @@
-//! Copies between a GPU and host memory, which go through pinned slots: every length around a slot, failures, and slow devices.
+//! Copies between a GPU and host memory, which go through pinned slots: every length around a piece, failures, slow devices, and busy
+//! helpers.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
+use std::thread;
 
 use usm_memory::UsmBuffer;
 use usm_memory::usm_core::backend::Backend;
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::{DelayedBackend, Fault, FaultyBackend};
-use usm_memory::usm_core::{DeviceType, HostDevice, Queue, Runtime, RuntimeOptions, UsmKind};
+use usm_memory::usm_core::{DeviceType, HostDevice, Queue, Runtime, RuntimeOptions, UsmKind, bulk};
 
-const SLOT: usize = 2 << 20;
+/// Bytes of the longest pieces.
+const PIECE: usize = 2 << 20;
 
 fn gpu() -> HostDevice {
     HostDevice::new(DeviceType::Gpu)
@@ -35,22 +38,45 @@ fn there_and_back(queue: &Queue, len: usize) {
 }
 
 #[test]
-fn every_length_around_a_slot() {
+fn every_length_around_a_piece() {
     let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([gpu()]));
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
     for len in [
         1,
+        5000,
         16 << 10,
         (16 << 10) + 1,
         64 << 10,
         (64 << 10) + 1,
+        300_000,
         (1 << 20) - 1,
         (1 << 20) + 5,
-        2 * SLOT + 1,
-        17 * SLOT + 4097,
+        2 * PIECE + 1,
+        17 * PIECE + 4097,
     ] {
         there_and_back(&queue, len);
     }
+}
+
+#[test]
+fn copies_do_not_wait_for_helpers_that_are_busy() {
+    let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([gpu()]));
+    let queue = runtime.default_queue(runtime.host_device()).unwrap();
+    let threads = bulk::num_threads();
+    let (taken, done) = (Arc::new(Barrier::new(threads + 1)), Arc::new(Barrier::new(threads + 1)));
+    let work = {
+        let (taken, done) = (Arc::clone(&taken), Arc::clone(&done));
+        move |_| {
+            taken.wait();
+            done.wait();
+        }
+    };
+    // Each thread takes one part and keeps it.
+    let outside = thread::spawn(move || bulk::share(threads, threads, work));
+    taken.wait();
+    there_and_back(&queue, 17 * PIECE + 4097);
+    done.wait();
+    outside.join().unwrap();
 }
 
 /// A GPU behind a backend for tests.
@@ -68,7 +94,7 @@ fn slots_are_reused_only_when_the_device_is_done() {
         let delayed = Arc::new(DelayedBackend::new(backend, seed));
         let queue = queue_of(Arc::clone(&delayed) as _);
         there_and_back(&queue, 2 << 20);
-        there_and_back(&queue, 5 * SLOT + 100);
+        there_and_back(&queue, 5 * PIECE + 100);
         assert_eq!(delayed.faults(), []);
     }
 }
@@ -79,11 +105,11 @@ fn each_failure_is_an_error_that_leaves_nothing_under_way() {
     let delayed = Arc::new(DelayedBackend::new(backend, 1));
     let faulty = Arc::new(FaultyBackend::new(Arc::clone(&delayed) as _));
     let queue = queue_of(Arc::clone(&faulty) as _);
-    let len = 4 * SLOT + 5;
+    let len = 4 * PIECE + 5;
     let buffer = common::direct(&queue, UsmKind::Device, len);
+    let mut host = bytes(len, 1);
     for to_device in [true, false] {
         for at in 1.. {
-            let mut host = bytes(len, at);
             faulty.arm(Fault::at(at));
             let copied =
                 if to_device { buffer.copy_from_host(&host, 0) } else { buffer.copy_to_host(&mut host, 0) };
@@ -93,7 +119,6 @@ fn each_failure_is_an_error_that_leaves_nothing_under_way() {
                 copied.unwrap();
                 break;
             }
-            drop(host);
             assert_eq!((delayed.pending(), delayed.faults()), (0, Vec::new()), "{at}");
         }
     }

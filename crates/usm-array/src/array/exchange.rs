@@ -38,8 +38,13 @@ impl UsmArray {
         }
         let origin = elements_between(buffer.address(), valid.address(), valid.dtype().itemsize_bytes())
             .ok_or_else(refused)?;
-        let offset = valid.layout().offset().checked_add(origin);
-        let layout = valid.layout().with_offset(offset.ok_or_else(refused)?)?;
+        let layout = match origin {
+            0 => valid.layout().clone(),
+            _ => {
+                let offset = valid.layout().offset().checked_add(origin);
+                valid.layout().with_offset(offset.ok_or_else(refused)?)?
+            }
+        };
         let buffer = if valid.is_read_only() { buffer.read_only() } else { buffer };
         Self::from_parts(buffer, valid.dtype(), layout, origin)
     }

@@ -42,9 +42,9 @@ impl UsmArray {
         Self::from_interface(valid, buffer.map_err(Error::NotImportable)?)
     }
 
-    /// An array over external CUDA memory that `owner` keeps alive, as its interface describes it: on the default queue of the device
-    /// that the driver names, after the work of the stream; of version 2, which knows no streams, after that of the legacy default stream.
-    /// Without elements the array is new.
+    /// An array over external CUDA memory that `owner` keeps alive, as its interface describes it. The queue is the one whose own stream the
+    /// interface names, or else the default queue of the device that the driver names, after the work of the stream; of version 2, which
+    /// knows no streams, after that of the legacy default stream. Without elements the array is new.
     ///
     /// # Safety
     /// 1. Those of [`UsmArray::import`].
@@ -56,12 +56,13 @@ impl UsmArray {
     /// - [`Error::Memory`]: the stream is not of that device, or the runtime failed
     /// - those of [`UsmArray::import`]
     pub unsafe fn import_cuda(
-        interface: &CudaArrayInterface,
+        interface: CudaArrayInterface,
         runtime: &Runtime,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Result<Self> {
+        let stream = interface.checked_stream();
         let valid = interface.elements()?.validate()?;
-        let stream = interface.checked_stream()?;
+        let stream = stream?;
         let start = valid.span().start_address;
         let is_empty = valid.layout().size() == 0;
         let device = match is_empty {
@@ -70,7 +71,12 @@ impl UsmArray {
         };
         let not_cuda = Error::NotCuda { address: start };
         let Some(device) = device else { return Err(not_cuda) };
-        let queue = runtime.default_queue(device).map_err(usm_memory::Error::from)?;
+        let of_stream = stream.and_then(|stream| Queue::with_native_stream(device, stream));
+        let stream = stream.filter(|_| of_stream.is_none());
+        let queue = match of_stream {
+            Some(queue) => queue,
+            None => runtime.default_queue(device).map_err(usm_memory::Error::from)?,
+        };
         if is_empty {
             let array = Self::empty(&queue, UsmKind::Device, valid.layout().shape(), valid.dtype())?;
             return Ok(if valid.is_read_only() { array.read_only() } else { array });
@@ -113,13 +119,13 @@ impl UsmArray {
 
 /// The device of the CUDA driver that has the memory at an address. A single one is not asked whether it has it: the import is.
 pub(crate) fn cuda_device_of(runtime: &Runtime, address: usize) -> Option<&Device> {
-    let devices = || runtime.devices_of(BackendId::Cuda);
-    let first = devices().next()?;
-    if devices().nth(1).is_none() {
+    let mut devices = runtime.devices_of(BackendId::Cuda);
+    let (first, second) = (devices.next()?, devices.next());
+    if second.is_none() {
         return Some(first);
     }
     // The devices of a driver answer for pinned memory of each other, but only one has it.
-    devices().find(|device| {
+    runtime.devices_of(BackendId::Cuda).find(|device| {
         let context = device.default_context().ok();
         let owner = context.and_then(|context| context.pointer_device(address).ok().flatten());
         owner.as_ref() == Some(*device)

@@ -26,8 +26,8 @@ pub const CUDA_INTERFACE_VERSION: i64 = 3;
 ///     version: 3,
 ///     stream: Some(1),
 /// };
-/// assert_eq!(interface.elements()?.strides, Some(vec![1, 2]));
 /// assert_eq!(interface.checked_stream()?, Some(1));
+/// assert_eq!(interface.elements()?.strides, Some(vec![1, 2]));
 /// # Ok::<(), usm_array::InterfaceError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl CudaArrayInterface {
     /// - [`InterfaceError::CudaVersion`]: below 2
     /// - [`InterfaceError::Typestr`]: an element type that is not supported
     /// - [`InterfaceError::StrideBytes`]: a stride that is not a whole number of elements
-    pub fn elements(&self) -> Result<UsmArrayInterface, InterfaceError> {
+    pub fn elements(self) -> Result<UsmArrayInterface, InterfaceError> {
         if self.version < 2 {
             return Err(InterfaceError::CudaVersion { found: self.version });
         }
@@ -68,12 +68,12 @@ impl CudaArrayInterface {
             _ => Err(InterfaceError::StrideBytes { axis, found, itemsize_bytes: dtype.itemsize_bytes() }),
         };
         // The strides of an empty array have no meaning.
-        let strides = self.strides_bytes.as_ref().filter(|_| !is_empty);
+        let strides = self.strides_bytes.filter(|_| !is_empty);
         let strides =
             strides.map(|strides| strides.iter().enumerate().map(in_elements).collect()).transpose()?;
         Ok(UsmArrayInterface {
-            shape: self.shape.clone(),
-            typestr: self.typestr.clone(),
+            shape: self.shape,
+            typestr: self.typestr,
             address: if is_empty { dtype.align_bytes() as u64 } else { self.address },
             read_only: self.read_only,
             strides,

@@ -1,28 +1,43 @@
 //! Copies between a GPU and host memory that is not USM, through pinned host USM.
 //!
 //! The bus of a GPU reaches its speed from and to pinned memory only; for other memory a driver copies through pinned buffers of its
-//! own, on one thread. Here several threads each fill or empty slots of their own while the bus moves those of the others: no thread
-//! hands a slot to another one.
+//! own, on one thread. Here the bus moves pieces between the device and a ring of pinned slots, while threads copy the parts of the
+//! other pieces between the slots and the caller's memory. All threads work on the piece that the bus needs next:
+//!
+//! - The bus waits until the first piece to the device is filled, and the copy until the last piece from there is emptied. Several
+//!   threads need less time for a piece than one, and these pieces are short.
+//! - The bus begins to move the first pieces from the device before a helper has woken up.
+//! - The bus rests between two pieces, so the others are long.
+//! - A copy touches few slots: the first access to each of their pages takes longer than a later one.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::hint::spin_loop;
+use std::iter::successors;
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
-use usm_core::bulk::{self, copy_bytes, stream};
+use usm_core::bulk::{self, MIN_PART_BYTES, copy_bytes, stream};
 use usm_core::{DeviceType, Event, Queue, UsmKind};
 
 use crate::{Result, UsmBuffer};
 
 /// Uploads up to this length are left to the driver, which puts the bytes into its commands.
 const DIRECT_UPLOAD_BYTES: usize = 16 << 10;
-/// Up to this length a copy is one slot, which the calling thread fills or empties.
-const ONE_SLOT_BYTES: usize = 64 << 10;
-/// Most bytes of a slot. Shorter ones cost the bus its speed, and the longer ones of all threads leave the caches.
-const SLOT_BYTES: usize = 2 << 20;
-const PAGE_BYTES: usize = 4 << 10;
-/// Slots of a thread: one is filled or emptied while the bus moves the other.
-const SLOTS: usize = 2;
+/// A thread copies so many bytes at once. A copy of no more is one piece.
+const PART_BYTES: usize = MIN_PART_BYTES;
+/// Most bytes of a piece: a pause of 2 µs between two of them costs a bus of 55 GB/s 5 %.
+const PIECE_BYTES: usize = 2 << 20;
+/// Most bytes of the shortest pieces.
+const SHORT_PIECE_BYTES: usize = 512 << 10;
+/// The length of a piece is this part of the bytes that are left, or on the way to the device of the bytes before it, if they are fewer.
+const SHARE: usize = 4;
+/// Slots of a copy of several pieces: one is filled or emptied, the bus moves another, and two are reserves for delays of either side.
+const SLOTS: usize = 4;
 /// Most threads of a copy: as many keep the bus of an H200 busy.
 const THREADS: usize = 8;
+/// A wait for a thread that copies a part spins this often before it gives its processor to other threads.
+const SPINS: u32 = 2000;
 
 /// The direction of a copy, as seen from the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,66 +67,120 @@ pub(super) unsafe fn copy(
     if direction == Direction::ToDevice && len_bytes <= DIRECT_UPLOAD_BYTES {
         return Ok(false);
     }
-    let Slots { threads, slot_bytes, staging_bytes } = Slots::of(len_bytes, bulk::threads_for(len_bytes));
+    let pieces = Pieces { direction, len_bytes };
+    let staging_bytes = pieces.slots() * pieces.slot_bytes();
     let Ok(staging) = UsmBuffer::allocate(queue, UsmKind::Host, staging_bytes) else { return Ok(false) };
     let staging = staging.write_range(0..staging_bytes)?;
-    let work = Work {
+    let work = Arc::new(Work {
         queue: queue.clone(),
-        direction,
+        pieces,
         dst,
         src,
-        len_bytes,
-        slots: staging.as_mut_ptr(),
-        slot_bytes,
+        staging: staging.as_mut_ptr(),
+        slots: Default::default(),
         next: AtomicUsize::new(0),
+        is_stopped: AtomicBool::new(false),
         failure: Mutex::new(None),
-    };
-    if threads == 1 {
-        work.run(0);
-        return work.outcome().map(|()| true);
+    });
+    if let Err(error) = work.begin() {
+        work.stop(error);
+    } else {
+        let threads = bulk::threads_for(len_bytes).clamp(1, THREADS);
+        let shared = Arc::clone(&work);
+        // No thread works any more when this returns.
+        bulk::share(threads, threads, move |_| shared.run());
     }
-    let work = Arc::new(work);
-    let shared = Arc::clone(&work);
-    // No thread works any more when this returns, and so nothing uses the ranges or the slots.
-    bulk::share(threads, threads, move |thread| shared.run(thread));
-    work.outcome().map(|()| true)
+    // After this nothing uses the ranges or the slots, also after an error.
+    work.end().map(|()| true)
 }
 
-/// How a copy is divided.
+/// How a copy is divided into pieces, and a piece into parts of [`PART_BYTES`].
 #[derive(Clone, Copy, Debug)]
-struct Slots {
-    threads: usize,
-    slot_bytes: usize,
-    /// Of all slots together.
-    staging_bytes: usize,
+struct Pieces {
+    direction: Direction,
+    len_bytes: usize,
 }
 
-impl Slots {
-    fn of(len_bytes: usize, threads: usize) -> Self {
-        if len_bytes <= ONE_SLOT_BYTES {
-            return Self { threads: 1, slot_bytes: len_bytes, staging_bytes: len_bytes };
-        }
-        let threads = threads.clamp(1, THREADS);
-        let slot_bytes = SLOT_BYTES.min(len_bytes.div_ceil(SLOTS * threads).next_multiple_of(PAGE_BYTES));
-        // Any thread may take any chunk, so each has all of its slots.
-        Self { threads, slot_bytes, staging_bytes: threads * SLOTS * slot_bytes }
+/// A part of the copy that the bus moves at once. Its start is a multiple of [`PART_BYTES`].
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    number: usize,
+    start: usize,
+    len_bytes: usize,
+}
+
+impl Piece {
+    fn end(self) -> usize {
+        self.start + self.len_bytes
+    }
+}
+
+impl Pieces {
+    fn first(self) -> Piece {
+        Piece { number: 0, start: 0, len_bytes: self.len_from(0) }
+    }
+
+    /// A piece and all behind it.
+    fn from(self, piece: Piece) -> impl Iterator<Item = Piece> {
+        successors(Some(piece), move |&piece| self.after(piece))
+    }
+
+    /// The piece behind a piece, unless that is the last one.
+    fn after(self, piece: Piece) -> Option<Piece> {
+        let start = piece.end();
+        (start < self.len_bytes).then(|| Piece {
+            number: piece.number + 1,
+            start,
+            len_bytes: self.len_from(start),
+        })
+    }
+
+    fn len_from(self, start: usize) -> usize {
+        let left = self.len_bytes - start;
+        let whole = match self.direction {
+            // The last pieces are short, too: helpers that have filled them are awake for a copy that follows this one.
+            Direction::ToDevice => start.min(left),
+            Direction::FromDevice => left,
+        };
+        self.rounded(whole / SHARE).min(left)
+    }
+
+    /// Whole parts, between the shortest and the longest piece.
+    fn rounded(self, len_bytes: usize) -> usize {
+        let shortest = (self.len_bytes / SHARE).clamp(1, SHORT_PIECE_BYTES);
+        len_bytes.clamp(shortest, PIECE_BYTES).next_multiple_of(PART_BYTES)
+    }
+
+    /// The bytes of the longest piece.
+    fn slot_bytes(self) -> usize {
+        self.rounded(self.len_bytes / SHARE).min(self.len_bytes)
+    }
+
+    fn slots(self) -> usize {
+        if self.len_bytes <= PART_BYTES { 1 } else { SLOTS }
     }
 }
 
 /// A copy that several threads share.
+///
+/// The bus moves piece `p` after all parts of another one are copied: on the way to the device those of `p` itself, else those of the
+/// piece before it in the same slot. A part is copied after the bus has moved another piece: on the way to the device the one before it
+/// in its slot, else its own. So each thread waits only for the bus and for threads that copy parts of earlier pieces.
 struct Work {
     queue: Queue,
-    direction: Direction,
-    /// Invariant W1: both sides as the caller of [`copy`] promises them, until it returns, after all threads; of each chunk only the
+    pieces: Pieces,
+    /// Invariant W1: both sides as the caller of [`copy`] promises them, until it returns, after all threads; of each part only the
     /// thread that took its number touches the bytes.
     dst: *mut u8,
     src: *const u8,
-    len_bytes: usize,
-    /// Invariant W2: [`SLOTS`] slots for each thread, which no other thread touches; one slot of a copy that is one chunk.
-    slots: *mut u8,
-    slot_bytes: usize,
-    /// The number of the next chunk.
+    /// Invariant W2: the slots, one after the other, until [`copy`] returns. A slot is its piece's alone, whose bytes belong to the bus,
+    /// or part by part as in W1 to the threads.
+    staging: *mut u8,
+    slots: [Slot; SLOTS],
+    /// The number of the next part.
     next: AtomicUsize,
+    /// Whether a thread has failed. The others take no more parts then.
+    is_stopped: AtomicBool,
     failure: Mutex<Option<crate::Error>>,
 }
 
@@ -120,115 +189,158 @@ unsafe impl Send for Work {}
 // SAFETY: W1 and W2.
 unsafe impl Sync for Work {}
 
-/// A part of the copy in a slot.
-struct Chunk {
-    start: usize,
-    len_bytes: usize,
-    slot: *mut u8,
+/// The state of a slot.
+#[derive(Debug, Default)]
+struct Slot {
+    /// The last piece that the bus moves or has moved.
+    moving: Mutex<Option<(usize, Event)>>,
+    /// How many parts of a piece are copied. The thread that copies the last one sets this back.
+    copied: AtomicUsize,
+}
+
+/// Stops all threads when a thread unwinds.
+struct Unwinding<'a>(&'a Work);
+
+impl Drop for Unwinding<'_> {
+    fn drop(&mut self) {
+        self.0.is_stopped.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Work {
-    /// Moves chunks through the slots of a thread until none is left or a thread has failed.
-    fn run(&self, thread: usize) {
-        let mut lane = Lane::default();
-        let done = match self.direction {
-            Direction::ToDevice => self.upload(thread, &mut lane),
-            Direction::FromDevice => self.download(thread, &mut lane),
-        };
-        // Also after an error: operations use the slots and the caller's memory.
-        let waited = lane.wait_all();
-        if let Err(error) = done.and(waited) {
-            self.next.store(usize::MAX / 2, Ordering::Relaxed);
-            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    /// Lets the bus move pieces of the device into all slots.
+    fn begin(&self) -> Result<()> {
+        if self.pieces.direction == Direction::ToDevice {
+            return Ok(());
         }
+        let mut first = self.pieces.from(self.pieces.first()).take(self.pieces.slots());
+        first.try_for_each(|piece| self.submit(piece))
     }
 
-    fn outcome(&self) -> Result<()> {
+    /// Copies parts until none is left or a thread has failed.
+    fn run(&self) {
+        let unwinding = Unwinding(self);
+        if let Err(error) = self.copy_parts() {
+            self.stop(error);
+        }
+        mem::forget(unwinding);
+    }
+
+    fn stop(&self, error: crate::Error) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    /// Waits for the bus; the first error.
+    fn end(&self) -> Result<()> {
+        for slot in &self.slots {
+            let moving = slot.moving.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(Err(error)) = moving.map(|(_, event)| event.wait()) {
+                self.stop(error.into());
+            }
+        }
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// The next chunk, for a slot of a thread.
-    fn take(&self, thread: usize, slot: usize) -> Option<Chunk> {
-        let start = self.next.fetch_add(1, Ordering::Relaxed).checked_mul(self.slot_bytes)?;
-        let len_bytes = self.slot_bytes.min(self.len_bytes.checked_sub(start).filter(|&left| left > 0)?);
-        let slot = self.slots.wrapping_add((thread * SLOTS + slot) * self.slot_bytes);
-        Some(Chunk { start, len_bytes, slot })
-    }
-
-    fn upload(&self, thread: usize, lane: &mut Lane) -> Result<()> {
-        for slot in (0..SLOTS).cycle() {
-            lane.wait(slot)?;
-            let Some(chunk) = self.take(thread, slot) else { break };
-            // SAFETY: bytes of the source that host code reaches (W1), and a slot that nothing moves any more (W2).
-            unsafe { copy_bytes(chunk.slot, self.src.wrapping_add(chunk.start), chunk.len_bytes) };
-            let target = self.dst.wrapping_add(chunk.start);
-            // SAFETY: a slot (W2) and its range of the target (W1), which stay until `lane` has waited for the operation.
-            let event = unsafe { self.queue.memcpy(target, chunk.slot, chunk.len_bytes, &[]) }?;
-            lane.moving[slot] = Some(event);
+    fn copy_parts(&self) -> Result<()> {
+        let mut piece = self.pieces.first();
+        let mut moved = None;
+        while !self.is_stopped.load(Ordering::Relaxed) {
+            let start = self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(PART_BYTES);
+            // The parts of a thread come in order.
+            while start >= piece.end() {
+                let Some(after) = self.pieces.after(piece) else { return Ok(()) };
+                piece = after;
+            }
+            let needed = match self.pieces.direction {
+                Direction::ToDevice => piece.number.checked_sub(self.pieces.slots()),
+                Direction::FromDevice => Some(piece.number),
+            };
+            if let Some(number) = needed.filter(|_| needed != moved) {
+                let Some(event) = self.event(number) else { return Ok(()) };
+                event.wait()?;
+                moved = needed;
+            }
+            let len_bytes = PART_BYTES.min(piece.end() - start);
+            // SAFETY: the thread took this part, and the bus has moved the piece before it out of the slot, or this piece into it.
+            unsafe { self.copy_part(piece, start, len_bytes) };
+            self.count(piece)?;
         }
         Ok(())
     }
 
-    fn download(&self, thread: usize, lane: &mut Lane) -> Result<()> {
-        let mut arriving: [Option<Chunk>; SLOTS] = [None, None];
-        let mut is_left = true;
-        for slot in (0..SLOTS).cycle() {
-            lane.wait(slot)?;
-            if let Some(chunk) = arriving[slot].take() {
-                let target = self.dst.wrapping_add(chunk.start);
-                // SAFETY: bytes of the target that host code reaches (W1), and a slot that holds them and that nothing moves any more.
-                unsafe { empty(target, chunk.slot, chunk.len_bytes) };
+    /// The event of a piece. Waits for the threads that copy parts, before whose end the bus does not move it; `None` when a thread has
+    /// failed.
+    fn event(&self, number: usize) -> Option<Event> {
+        let slot = &self.slots[number % self.pieces.slots()];
+        for turn in 0_u32.. {
+            match &*slot.moving.lock().unwrap_or_else(PoisonError::into_inner) {
+                Some((moving, event)) if *moving == number => return Some(event.clone()),
+                _ if self.is_stopped.load(Ordering::Relaxed) => return None,
+                _ => {}
             }
-            let chunk = if is_left { self.take(thread, slot) } else { None };
-            match chunk {
-                Some(chunk) => {
-                    let source = self.src.wrapping_add(chunk.start);
-                    // SAFETY: a range of the source (W1) and a slot that nobody uses (W2), which stay until `lane` has waited.
-                    let event = unsafe { self.queue.memcpy(chunk.slot, source, chunk.len_bytes, &[]) }?;
-                    lane.moving[slot] = Some(event);
-                    arriving[slot] = Some(chunk);
-                }
-                None => is_left = false,
-            }
-            if !is_left && arriving.iter().all(Option::is_none) {
-                break;
-            }
+            if turn < SPINS { spin_loop() } else { thread::yield_now() }
         }
+        None
+    }
+
+    fn slot(&self, piece: Piece) -> *mut u8 {
+        self.staging.wrapping_add(piece.number % self.pieces.slots() * self.pieces.slot_bytes())
+    }
+
+    /// Copies a part between its place in the slot of its piece and the caller's memory.
+    ///
+    /// # Safety
+    /// 1. The part is the thread's (W1), and the bus does not use the slot (W2).
+    unsafe fn copy_part(&self, piece: Piece, start: usize, len_bytes: usize) {
+        let staged = self.slot(piece).wrapping_add(start - piece.start);
+        let (dst, src) = match self.pieces.direction {
+            Direction::ToDevice => (staged, self.src.wrapping_add(start)),
+            Direction::FromDevice => (self.dst.wrapping_add(start), staged.cast_const()),
+        };
+        // No thread reads the bytes of a long copy soon, so they pass the caches by. The bus reads shorter ones sooner from the caches.
+        let cached_bytes = match self.pieces.direction {
+            Direction::ToDevice => PIECE_BYTES,
+            Direction::FromDevice => PART_BYTES,
+        };
+        if self.pieces.len_bytes <= cached_bytes {
+            // SAFETY: W1 and W2 for the part (1).
+            return unsafe { copy_bytes(dst, src, len_bytes) };
+        }
+        // SAFETY: W1 and W2 for the part (1).
+        unsafe { stream::copy(dst, src, len_bytes) };
+        stream::fence();
+    }
+
+    /// Counts a part that was copied. With the last one of a piece the bus may move the next one.
+    fn count(&self, piece: Piece) -> Result<()> {
+        let copied = &self.slots[piece.number % self.pieces.slots()].copied;
+        if copied.fetch_add(1, Ordering::AcqRel) + 1 < piece.len_bytes.div_ceil(PART_BYTES) {
+            return Ok(());
+        }
+        copied.store(0, Ordering::Relaxed);
+        let next = match self.pieces.direction {
+            Direction::ToDevice => Some(piece),
+            Direction::FromDevice => self.pieces.from(piece).nth(self.pieces.slots()),
+        };
+        next.map_or(Ok(()), |next| self.submit(next))
+    }
+
+    /// Lets the bus move a piece whose slot it may use.
+    fn submit(&self, piece: Piece) -> Result<()> {
+        let staged = self.slot(piece);
+        let (dst, src) = match self.pieces.direction {
+            Direction::ToDevice => (self.dst.wrapping_add(piece.start), staged.cast_const()),
+            Direction::FromDevice => (staged, self.src.wrapping_add(piece.start)),
+        };
+        // SAFETY: a slot (W2) and the piece of the device's side (W1), which stay until `end` or a thread has waited for the event.
+        let event = unsafe { self.queue.memcpy(dst, src, piece.len_bytes, &[]) }?;
+        let slot = &self.slots[piece.number % self.pieces.slots()];
+        let before =
+            slot.moving.lock().unwrap_or_else(PoisonError::into_inner).replace((piece.number, event));
+        drop(before);
         Ok(())
     }
-}
-
-/// The operation under way in each slot of a thread.
-#[derive(Default)]
-struct Lane {
-    moving: [Option<Event>; SLOTS],
-}
-
-impl Lane {
-    /// Waits until nothing moves the slot.
-    fn wait(&mut self, slot: usize) -> Result<()> {
-        self.moving[slot].take().map_or(Ok(()), |event| Ok(event.wait()?))
-    }
-
-    fn wait_all(&mut self) -> Result<()> {
-        let waited: Vec<_> = (0..SLOTS).map(|slot| self.wait(slot)).collect();
-        waited.into_iter().collect()
-    }
-}
-
-/// Copies the bytes of a slot to the caller's memory. Nobody reads those of a long copy soon, so they pass the caches by; the bus reads
-/// a slot that was filled, which the caches have.
-///
-/// # Safety
-/// 1. Both ranges are valid, and they do not overlap.
-unsafe fn empty(dst: *mut u8, slot: *const u8, len_bytes: usize) {
-    if len_bytes <= ONE_SLOT_BYTES {
-        // SAFETY: promise 1.
-        return unsafe { copy_bytes(dst, slot, len_bytes) };
-    }
-    // SAFETY: promise 1.
-    unsafe { stream::copy(dst, slot, len_bytes) };
-    stream::fence();
 }
 
 #[cfg(test)]
@@ -236,19 +348,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_slots_lie_within_the_staging_memory() {
-        for threads in 0..70 {
-            for len_bytes in
-                [1, ONE_SLOT_BYTES, ONE_SLOT_BYTES + 1, 1 << 20, (2 << 20) + 16, 4 << 20, 5 << 30]
-            {
-                let slots = Slots::of(len_bytes, threads);
-                assert!((1..=THREADS).contains(&slots.threads));
-                let used_slots = (slots.threads * SLOTS).min(len_bytes.div_ceil(slots.slot_bytes));
-                match used_slots {
-                    1 => assert_eq!(slots.staging_bytes, len_bytes),
-                    _ => assert_eq!(slots.staging_bytes, slots.threads * SLOTS * slots.slot_bytes),
+    fn pieces_cover_the_copy_and_fit_their_slots() {
+        for direction in [Direction::ToDevice, Direction::FromDevice] {
+            for len_bytes in [
+                1,
+                PART_BYTES,
+                PART_BYTES + 1,
+                2 * PART_BYTES,
+                (1 << 20) - 1,
+                (2 << 20) + 16,
+                (16 << 20) + 1,
+                5 << 30,
+            ] {
+                let pieces = Pieces { direction, len_bytes };
+                let all: Vec<_> = pieces.from(pieces.first()).collect();
+                let mut end = 0;
+                for (number, piece) in all.iter().enumerate() {
+                    assert_eq!((piece.number, piece.start, piece.start % PART_BYTES), (number, end, 0));
+                    assert!((1..=pieces.slot_bytes()).contains(&piece.len_bytes), "{len_bytes}: {piece:?}");
+                    end = piece.end();
                 }
-                assert!((1..=SLOT_BYTES).contains(&slots.slot_bytes), "{len_bytes} bytes, {threads} threads");
+                assert_eq!(end, len_bytes);
+                assert_eq!(all.len() == 1, pieces.slots() == 1, "{len_bytes}");
+                assert!(pieces.slot_bytes() <= PIECE_BYTES.min(len_bytes));
+                let is_short = |piece: Option<&Piece>| piece.unwrap().len_bytes <= SHORT_PIECE_BYTES;
+                assert!(
+                    is_short(all.last()) && (direction == Direction::FromDevice || is_short(all.first()))
+                );
             }
         }
     }

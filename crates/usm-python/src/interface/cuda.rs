@@ -69,7 +69,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> PyR
     let owner: Arc<dyn Any + Send + Sync> = Arc::new(Producer::of(object));
     // A look-up, and an event at most, which is sooner done than the interpreter is given up.
     // SAFETY: the producer keeps the memory, and the stream is live, which is the protocol. The rest is the trust boundary of SECURITY.md.
-    let array = unsafe { UsmArray::import_cuda(&interface, runtime, owner) };
+    let array = unsafe { UsmArray::import_cuda(interface, runtime, owner) };
     array.map_err(|error| match error {
         usm_array::Error::Interface(error) => PyValueError::new_err(error.to_string()),
         error => error.to_py_err(),
