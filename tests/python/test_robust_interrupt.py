@@ -150,7 +150,7 @@ def is_pending(took):
         busier()    # the work was over, which shows nothing
         return False
     return True
-is_far = BACKEND != "sycl" or not {known} or QUEUE.native_stream is not None
+is_far = BACKEND != "sycl" or os.environ.get("USM_STRICT_DEVICE") == "1" or QUEUE.native_stream is not None
 submitted = {SUBMITTED} + ([] if BACKEND == "host" else {BY_KERNELS})
 waiting = {{name: work for name, work in works.items() if not (is_far and name in submitted)}}
 for name, work in waiting.items():

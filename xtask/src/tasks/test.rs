@@ -52,9 +52,11 @@ const ALL_BUT_PYTHON: [&str; 5] = [
     "usm-core/testing,usm-array/ndarray,usm-array/svg",
 ];
 
-/// The crates that take a short cut to device memory of a CPU. Chosen out of the programs of the run before: with
-/// `-p` the features of their dependencies are others, and everything is built and kept a second time.
-const OVER_MEMORY: &str = "package(usm-memory) | package(usm-array)";
+/// The crates that take a short cut to device memory of a CPU, without the unit tests that look at no memory of a device. Chosen out of
+/// the programs of the run before: with `-p` the features of their dependencies are others, and everything is built and kept a second
+/// time.
+const OVER_MEMORY: &str = "package(usm-memory) | package(usm-array) & not \
+     (kind(lib) & test(/^(layout|copy::host|copy::plan|copy::kernel::linear|copy::kernel::tile)::/))";
 
 /// The most processes of pytest: each starts the SYCL runtime, with as many threads as there are cores.
 const MAX_PROCESSES: usize = 4;
