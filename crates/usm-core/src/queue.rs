@@ -7,12 +7,9 @@ use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::backend::{
     Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
-    entry,
 };
 use crate::fork::{ForkOnce, PerProcess, is_forked_child};
 use crate::{Allocation, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
@@ -27,9 +24,6 @@ static LIVE: PerProcess<Mutex<Vec<Weak<Inner>>>> = PerProcess::new(Mutex::new(Ve
 
 /// The number of CUDA's legacy default stream, whose handle is null in older libraries.
 const LEGACY_STREAM: usize = 1;
-
-/// The pause between two looks at an operation at the end of the process.
-const PAUSE: Duration = Duration::from_micros(100);
 
 #[derive(Debug)]
 struct Inner {
@@ -117,7 +111,8 @@ impl Queue {
     fn remember(&self) {
         let mut live = LIVE.get().lock().unwrap_or_else(PoisonError::into_inner);
         if live.len() == live.capacity() {
-            entry::finish_with(finish);
+            #[cfg(feature = "sycl")]
+            end::wait_for_work();
             live.retain(|queue| queue.strong_count() > 0);
             let len = live.len();
             live.reserve(len + 1);
@@ -688,18 +683,35 @@ impl Queue {
     }
 }
 
-/// At the end of the process: waits for work under way, but not for kernels that run for ever.
-fn finish(patience: Duration) {
-    let begin = Instant::now();
-    for event in Queue::all_under_way() {
-        while !event.is_complete() {
-            if begin.elapsed() > patience {
-                return;
+/// The end of the process, which waits for work under way.
+#[cfg(feature = "sycl")]
+mod end {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::Queue;
+    use crate::backend::entry;
+
+    /// The pause between two looks at an operation.
+    const PAUSE: Duration = Duration::from_micros(100);
+
+    pub(super) fn wait_for_work() {
+        entry::finish_with(finish);
+    }
+
+    /// Waits, but not for kernels that run for ever.
+    fn finish(patience: Duration) {
+        let begin = Instant::now();
+        for event in Queue::all_under_way() {
+            while !event.is_complete() {
+                if begin.elapsed() > patience {
+                    return;
+                }
+                thread::sleep(PAUSE);
             }
-            thread::sleep(PAUSE);
+            // There is nobody left to be told of an error.
+            let _ = event.wait();
         }
-        // There is nobody left to be told of an error.
-        let _ = event.wait();
     }
 }
 
