@@ -7,7 +7,13 @@ use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+#[cfg(feature = "sycl")]
+use std::thread;
+#[cfg(feature = "sycl")]
+use std::time::{Duration, Instant};
 
+#[cfg(feature = "sycl")]
+use crate::backend::entry;
 use crate::backend::{
     Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
@@ -24,6 +30,10 @@ static LIVE: PerProcess<Mutex<Vec<Weak<Inner>>>> = PerProcess::new(Mutex::new(Ve
 
 /// The number of CUDA's legacy default stream, whose handle is null in older libraries.
 const LEGACY_STREAM: usize = 1;
+
+#[cfg(feature = "sycl")]
+/// The pause between two looks at an operation at the end of the process.
+const PAUSE: Duration = Duration::from_micros(100);
 
 #[derive(Debug)]
 struct Inner {
@@ -112,7 +122,7 @@ impl Queue {
         let mut live = LIVE.get().lock().unwrap_or_else(PoisonError::into_inner);
         if live.len() == live.capacity() {
             #[cfg(feature = "sycl")]
-            end::wait_for_work();
+            entry::finish_with(finish);
             live.retain(|queue| queue.strong_count() > 0);
             let len = live.len();
             live.reserve(len + 1);
@@ -683,35 +693,19 @@ impl Queue {
     }
 }
 
-/// The end of the process, which waits for work under way.
 #[cfg(feature = "sycl")]
-mod end {
-    use std::thread;
-    use std::time::{Duration, Instant};
-
-    use super::Queue;
-    use crate::backend::entry;
-
-    /// The pause between two looks at an operation.
-    const PAUSE: Duration = Duration::from_micros(100);
-
-    pub(super) fn wait_for_work() {
-        entry::finish_with(finish);
-    }
-
-    /// Waits, but not for kernels that run for ever.
-    fn finish(patience: Duration) {
-        let begin = Instant::now();
-        for event in Queue::all_under_way() {
-            while !event.is_complete() {
-                if begin.elapsed() > patience {
-                    return;
-                }
-                thread::sleep(PAUSE);
+/// At the end of the process: waits for work under way, but not for kernels that run for ever.
+fn finish(patience: Duration) {
+    let begin = Instant::now();
+    for event in Queue::all_under_way() {
+        while !event.is_complete() {
+            if begin.elapsed() > patience {
+                return;
             }
-            // There is nobody left to be told of an error.
-            let _ = event.wait();
+            thread::sleep(PAUSE);
         }
+        // There is nobody left to be told of an error.
+        let _ = event.wait();
     }
 }
 
