@@ -7,12 +7,15 @@ use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+#[cfg(feature = "sycl")]
 use std::thread;
+#[cfg(feature = "sycl")]
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "sycl")]
+use crate::backend::entry;
 use crate::backend::{
     Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
-    entry,
 };
 use crate::fork::{ForkMutex, ForkOnce, PerProcess, is_forked_child};
 use crate::{Allocation, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
@@ -28,6 +31,7 @@ static LIVE: PerProcess<Mutex<Vec<Weak<Inner>>>> = PerProcess::new(Mutex::new(Ve
 /// The number of CUDA's legacy default stream, whose handle is null in older libraries.
 const LEGACY_STREAM: usize = 1;
 
+#[cfg(feature = "sycl")]
 /// The pause between two looks at an operation at the end of the process.
 const PAUSE: Duration = Duration::from_micros(100);
 
@@ -130,6 +134,7 @@ impl Queue {
     fn remember(&self) {
         let mut live = LIVE.get().lock().unwrap_or_else(PoisonError::into_inner);
         if live.len() == live.capacity() {
+            #[cfg(feature = "sycl")]
             entry::finish_with(finish);
             live.retain(|queue| queue.strong_count() > 0);
             let len = live.len();
@@ -733,6 +738,7 @@ impl Queue {
     }
 }
 
+#[cfg(feature = "sycl")]
 /// At the end of the process: waits for work under way, but not for kernels that run for ever.
 fn finish(patience: Duration) {
     let begin = Instant::now();

@@ -28,7 +28,7 @@ impl Random {
 }
 
 /// The same bytes by several buffers, and what they should be.
-struct Place {
+struct Known {
     aliases: Vec<UsmBuffer>,
     is_published: bool,
     /// Then nothing is published: others would know a lease, but not the memory below.
@@ -40,7 +40,7 @@ struct Machine {
     random: Random,
     queues: Vec<Queue>,
     pool: PoolResource,
-    places: Vec<Place>,
+    places: Vec<Known>,
 }
 
 impl Machine {
@@ -205,7 +205,7 @@ fn random_operations_find_what_the_model_says() {
             queues: queues.to_vec(),
             pool: PoolResource::new(Arc::new(DirectResource), PoolOptions::new()),
             places: (0..5)
-                .map(|_| Place { aliases: vec![], is_published: false, is_leased: false, bytes: [0; LEN] })
+                .map(|_| Known { aliases: vec![], is_published: false, is_leased: false, bytes: [0; LEN] })
                 .collect(),
         };
         (0..5).for_each(|place| machine.renew(place));

@@ -164,6 +164,7 @@ fn this_thread() -> u64 {
 }
 
 /// Has the end of the process wait for work under way: a runtime that shuts down under it crashes.
+#[cfg(feature = "sycl")]
 pub(crate) fn finish_with(finish: fn(Duration)) {
     FINISH.set(finish);
 }
