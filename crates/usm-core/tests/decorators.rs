@@ -85,6 +85,32 @@ fn faults_hit_the_call_they_are_for() {
 }
 
 #[test]
+fn a_wait_for_a_queue_is_one_for_its_newest_operation() {
+    for base in bases::all() {
+        let faulty = Arc::new(FaultyBackend::new(base.backend.clone()));
+        let waits = |queue: &Queue| {
+            faulty.arm(Fault::from(0));
+            queue.wait().unwrap();
+            (faulty.calls_of(Method::Barrier), faulty.calls_of(Method::Wait))
+        };
+        let queue = queue_over(faulty.clone(), QueueProperties::IN_ORDER);
+        let block = queue.allocate(UsmKind::Shared, 8).unwrap();
+        assert_eq!(waits(&queue), (1, 1), "{}: there is no operation", base.name);
+        for value in 1..3 {
+            let set = set(&queue, &block, value, &[]);
+            // The error of a host task is for those who wait for the task.
+            assert_eq!(waits(&queue), (usize::from(queue.runs_host_tasks()), 1), "{}", base.name);
+            assert!(set.is_complete());
+        }
+        // Other code may submit from here on, or there is no such code.
+        let _ = (queue.to_external(), queue.native_stream());
+        let last = set(&queue, &block, 3, &[]);
+        assert_eq!(waits(&queue), (1, 1), "{}", base.name);
+        assert!(last.is_complete());
+    }
+}
+
+#[test]
 fn a_wait_that_fails_has_waited() {
     for base in bases::all() {
         let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 1).with_max_delay(1 << 40));

@@ -32,7 +32,7 @@ fn patterns_of_any_length_fill_at_any_address() {
             let start = block.as_ptr().as_ptr();
             for pattern_len in 1..=16 {
                 let pattern: Vec<u8> = (1..=pattern_len).collect();
-                for (offset, count) in [(1, 0), (0, 1), (1, 2), (7, 100), (16, 255)] {
+                for (offset, count) in [(1, 0), (0, 1), (1, 2), (7, 100), (8, 48), (16, 255)] {
                     let len = pattern.len() * count;
                     // SAFETY: within the block, ordered by the event.
                     let cleared = unsafe { queue.memset(start, 0xee, 4096, &[]) }.unwrap();

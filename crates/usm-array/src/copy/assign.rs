@@ -107,7 +107,7 @@ impl UsmArray {
         let Some(plan) = CopyPlan::new(self.layout(), from) else {
             return Ok(());
         };
-        assign(self, source, plan.from_lowest(), Cast::new(source.dtype(), self.dtype()))
+        assign(self, source, plan.counted_from_lowest(), Cast::new(source.dtype(), self.dtype()))
     }
 }
 

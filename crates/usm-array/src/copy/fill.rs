@@ -84,7 +84,7 @@ impl UsmArray {
         }
         let one = || Layout::contiguous(&[], Order::C)?.broadcast_to(self.shape());
         if !is_near && let Some(plan) = CopyPlan::new(self.layout(), self.layout()) {
-            let plan = plan.from_lowest();
+            let plan = plan.counted_from_lowest();
             if plan.is_one_run() {
                 let range = self.byte_range();
                 let dense = self.buffer().sub_buffer(range.start, range.len())?;
@@ -104,7 +104,7 @@ impl UsmArray {
             }
             if queue.runs_host_tasks() {
                 let Some(plan) = CopyPlan::new(self.layout(), &one()?) else { return Ok(()) };
-                let (plan, cast) = (plan.from_lowest(), Cast::new(self.dtype(), self.dtype()));
+                let (plan, cast) = (plan.counted_from_lowest(), Cast::new(self.dtype(), self.dtype()));
                 let mut value = [0; MAX_ITEMSIZE_BYTES];
                 value[..element.len()].copy_from_slice(element);
                 let fill = |start: &[*mut u8], after: &[Event]| {

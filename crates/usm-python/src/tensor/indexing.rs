@@ -71,23 +71,35 @@ pub(super) fn set(array: &UsmArray, key: &Bound<'_, PyAny>, value: &Bound<'_, Py
 
 fn set_view(array: &UsmArray, items: &[SliceItem], value: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = value.py();
+    let view;
     let target = match items {
-        [SliceItem::Ellipsis] => array.clone(),
+        [SliceItem::Ellipsis] => array,
         _ => match array.slice(items) {
-            Ok(target) => target,
+            Ok(slice) => {
+                view = slice;
+                &view
+            }
             Err(error) => return Err(error).or_raise(),
         },
     };
-    let value = Operand::assigned(value, array.dtype())?;
-    let is_near = target.is_host_reachable() && value.array().is_none_or(UsmArray::is_host_reachable);
-    if let Operand::Scalar(value) = &value
-        && is_near
-        && target.size() == 1
-    {
-        return target.fill_scalar(*value).or_raise(); // where it is, as arrays are large
+    let is_device = !target.is_host_reachable();
+    // What is submitted is not waited for, so that no other thread has to own it.
+    if is_device && let Ok(source) = value.cast::<UsmNdarray>() {
+        let source = source.get().array();
+        if !source.is_host_reachable() {
+            return py.detach(|| target.assign_cast(source, Casting::Unsafe)).or_raise();
+        }
     }
-    let is_far = !target.is_host_reachable() && value.array().is_none_or(|from| !from.is_host_reachable());
-    let pass = Pass::over(&target).unless_submitted(is_far);
+    let value = Operand::assigned(value, array.dtype())?;
+    if let Operand::Scalar(value) = value
+        && (is_device || target.size() == 1)
+    {
+        let fill = || target.fill_scalar(value); // where it is, as arrays are large
+        return if is_device { py.detach(fill) } else { fill() }.or_raise();
+    }
+    let is_far = is_device && value.array().is_none_or(|from| !from.is_host_reachable());
+    let is_near = !is_device && value.array().is_none_or(UsmArray::is_host_reachable);
+    let (pass, target) = (Pass::over(target).unless_submitted(is_far), target.clone());
     interrupt::run_at(py, pass, is_near, move || match &value {
         Operand::Scalar(value) => target.fill_scalar(*value),
         Operand::Array(source) => target.assign_cast(source, Casting::Unsafe),

@@ -48,7 +48,7 @@ pub(super) const ONE: Loop = Loop { count: 1, dst: 1, src: 1 };
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopyPlan {
     // P1. The displacements visited are those of the target layout paired with those of the source layout, index by index; they count
-    //     from the start of the layouts' memory, or after `from_lowest` from the lowest elements.
+    //     from the start of the layouts' memory, or after `counted_from_lowest` from the lowest elements.
     // P2. The displacement after any number of the steps that each loop has is that of an element, so none overflows.
     // P3. Every loop has at least two steps.
     pub(crate) dst_start: isize,

@@ -37,7 +37,7 @@ impl CopyPlan {
     }
 
     /// The same pairs, whose displacements count from the lowest element that is visited on either side.
-    pub(crate) fn from_lowest(mut self) -> Self {
+    pub(crate) fn counted_from_lowest(mut self) -> Self {
         self.dst_start -= self.span(Side::Target).start;
         self.src_start -= self.span(Side::Source).start;
         self

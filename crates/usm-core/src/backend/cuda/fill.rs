@@ -49,8 +49,10 @@ done:
 /// Bytes that a thread stores at once.
 const VECTOR_BYTES: u64 = 16;
 const BLOCK_THREADS: u32 = 256;
+/// Up to so many bytes the kernel does the fills of the driver, too: it is submitted sooner.
+const SMALL_BYTES: usize = 256 << 10;
 
-/// Submits the fill.
+/// Submits the fill. `is_near`: of memory of the current device.
 ///
 /// # Safety
 /// 1. `stream` is live and of the current context.
@@ -61,6 +63,7 @@ pub(super) unsafe fn fill(
     address: Address,
     pattern: &[u8],
     count: usize,
+    is_near: bool,
 ) -> Result<()> {
     let len_bytes = pattern.len().saturating_mul(count);
     let period = period(pattern);
@@ -73,6 +76,13 @@ pub(super) unsafe fn fill(
         return unsafe { doubling(current, stream, address, period, len_bytes) };
     }
     let word = |bytes: [u8; 8]| u64::from_ne_bytes(bytes);
+    let is_whole = (address | len_bytes as u64).is_multiple_of(8);
+    if is_near && len_bytes <= SMALL_BYTES && is_whole && matches!(period.len(), 1 | 2 | 4) {
+        let mut bytes = [0; 8];
+        bytes.chunks_exact_mut(period.len()).for_each(|place| place.copy_from_slice(period));
+        // SAFETY: the caller's promises; address and length are multiples of 8.
+        return unsafe { by_kernel(current, stream, address, [word(bytes); 2], len_bytes) };
+    }
     match *period {
         [value] => {
             // SAFETY: D1; the caller's promises.

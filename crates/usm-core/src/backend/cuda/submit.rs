@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::context::Found;
 use super::device::Current;
 use super::driver::{Address, Code};
 use super::event::{CudaEvent, Started};
@@ -78,9 +79,11 @@ pub(super) unsafe fn fill(
 ) -> Result<RawEvent> {
     let address = dst.expose_provenance();
     let fill = |queue: &CudaQueue, current: &Current<'_>| {
-        check_operand(queue, current, "fill", address, pattern.len().saturating_mul(count))?;
+        let found = check_operand(queue, current, "fill", address, pattern.len().saturating_mul(count))?;
+        let is_near =
+            found.is_some_and(|found| found.kind == UsmKind::Device && found.ordinal == queue.device.ordinal);
         // SAFETY: Q1; the range is valid for writing until the event is complete (the caller's promise 1).
-        unsafe { fills::fill(current, queue.stream, address as Address, pattern, count) }
+        unsafe { fills::fill(current, queue.stream, address as Address, pattern, count, is_near) }
     };
     // SAFETY: the caller's promise 1.
     unsafe { submit(queue, dependencies, fill) }
@@ -150,16 +153,16 @@ fn is_shared(current: &Current<'_>, address: usize) -> bool {
     current.find(address).is_some_and(|found| found.kind == UsmKind::Shared)
 }
 
-/// Refuses memory of a device outside of the context, and a range that leaves its allocation. An address that the driver does not know is
-/// host memory that is not USM.
+/// What the driver knows about memory, which is no memory of a device outside of the context, and no range that leaves its allocation. An
+/// address that the driver does not know is host memory that is not USM.
 fn check_operand(
     queue: &CudaQueue,
     current: &Current<'_>,
     operation: &'static str,
     address: usize,
     len_bytes: usize,
-) -> Result<()> {
-    let Some(found) = current.find(address) else { return Ok(()) };
+) -> Result<Option<Found>> {
+    let Some(found) = current.find(address) else { return Ok(None) };
     if found.kind == UsmKind::Device && queue.context.device(found.ordinal).is_none() {
         return Err(Error::OtherContext {
             operation,
@@ -172,5 +175,5 @@ fn check_operand(
     if found.block.is_some_and(leaves) {
         return Err(Error::Unreachable { operation, address, len_bytes });
     }
-    Ok(())
+    Ok(Some(found))
 }
