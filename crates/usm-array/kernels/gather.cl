@@ -72,7 +72,8 @@ static inline void find(Spots *spots, u32 k, u64 number, u32 picked, u32 rank, l
         use                                                                                                         \
     }
 
-// With an integer that names no place nothing of its batch is read, and the answer is not 0: nobody looks at the values.
+// The values are side by side. With an integer that names no place nothing of its batch is read, and the answer is not 0: nobody looks at
+// the values.
 KERNEL gather(
     global Unit *values, global const Unit *array, global const u8 *index, u32 dtype, u32 mode, i64 size, global u64 *answer,
     u64 count, u64 per_group, u32 picked, u32 rank, LOOPS(n))
@@ -85,7 +86,7 @@ KERNEL gather(
         for (u32 k = 0; k < BATCH; k++)
             units[k] = array[spots.at[k]];
         for (u32 k = 0; k < BATCH; k++)
-            values[spots.value[k]] = units[k];
+            values[ones[k]] = units[k];
     })
 }
 
