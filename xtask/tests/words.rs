@@ -96,7 +96,7 @@ fn files() -> Vec<PathBuf> {
             let extension = path.extension().unwrap_or_default().to_str().unwrap().to_owned();
             if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
                 folders.push(path);
-            } else if ["md", "py", "pyi", "rs", "toml"].contains(&extension.as_str()) {
+            } else if ["cl", "h", "md", "py", "pyi", "rs", "toml"].contains(&extension.as_str()) {
                 files.push(path);
             }
         }

@@ -9,7 +9,7 @@
 
 #include "dialect.h"
 
-// The classes of dtypes: with the size they make up the dtype. The same numbers are in `src/device/linear/cast.rs`.
+// The classes of dtypes: with the size they make up the dtype. The same numbers are in `src/copy/kernel/linear/cast.rs`.
 #define BOOLEAN 0
 #define SIGNED 1
 #define UNSIGNED 2

@@ -212,7 +212,7 @@ static inline Vector splat(To value)
 
 #endif
 
-#if (defined(ROWS) || defined(LONG_ROWS) || defined(SHORT_ROWS)) && !defined(FILL) && ITEM_BYTES <= 2
+#if (defined(ROWS) || defined(LONG_ROWS)) && !defined(FILL) && ITEM_BYTES <= 2
 #ifdef __NVPTX__
 // One word of four bytes out of two words: each hexadecimal digit of the selector chooses a byte.
 #define PERMUTE(low, high, selector) __nvvm_prmt(low, high, selector)
@@ -446,14 +446,14 @@ KERNEL long_rows(global char *restrict dst, SOURCE i32 direction, i64 low, i64 h
 #define SHORT_VECTORS 2
 #define SHORT_BYTES (SHORT_ITEMS * SHORT_VECTORS * 16)
 // The source has at most twice as many, from row to row; parts of vectors and of words may be before and behind.
-#define SHORT_ROOM (2 * SHORT_BYTES + 64)
-#define SHORT_LOADS ((SHORT_ROOM / 16 + SHORT_ITEMS - 1) / SHORT_ITEMS)
+#define SHORT_LOCAL_BYTES (2 * SHORT_BYTES + 64)
+#define SHORT_LOADS ((SHORT_LOCAL_BYTES / 16 + SHORT_ITEMS - 1) / SHORT_ITEMS)
 
 // The word from a byte of local memory on.
-static inline u32 word_at(local const char *room, u32 place)
+static inline u32 word_at(local const char *memory, u32 place)
 {
-    local const u32 *words = (local const u32 *)(room + (place & ~3u));
-    return PERMUTE(words[0], words[1], 0x3210 + 0x1111 * (place & 3));
+    local const u32 *words = (local const u32 *)(memory + (place & ~3u));
+    return (u32)(((u64)words[1] << 32 | words[0]) >> (place & 3) * 8);
 }
 
 // Runs of `count` elements that are dense in the target, each in `groups` work-groups, the first of which begins at a multiple of LINE
@@ -462,8 +462,8 @@ static inline u32 word_at(local const char *room, u32 place)
 KERNEL_OF(SHORT_ITEMS) short_rows(global char *restrict dst, SOURCE i64 low, i64 high, u32 count, u32 groups, u32 f0, u32 h0, u32 m0,
     u32 g0, u32 k0, u32 pitch, FOUR_AXES)
 {
-    local Vector vectors[SHORT_ROOM / 16];
-    local char *room = (local char *)vectors;
+    local Vector vectors[SHORT_LOCAL_BYTES / 16];
+    local char *memory = (local char *)vectors;
     u32 rest = quotient(GROUP_ID, f0, h0);
     i32 first = (i32)((GROUP_ID - rest * groups) * (SHORT_BYTES / ITEM_BYTES));
     i64 to = 0, from = 0;
@@ -493,7 +493,7 @@ KERNEL_OF(SHORT_ITEMS) short_rows(global char *restrict dst, SOURCE i64 low, i64
         {
             i64 byte = lowest + (i64)e * ITEM_BYTES;
             if (byte >= low && byte < high)
-                ((local Element *)room)[e] = *(global const Element *)(src + byte);
+                ((local Element *)memory)[e] = *(global const Element *)(src + byte);
         }
     }
     BARRIER();
@@ -507,11 +507,11 @@ KERNEL_OF(SHORT_ITEMS) short_rows(global char *restrict dst, SOURCE i64 low, i64
             u32 w[4];
             _Pragma("unroll") for (u32 word = 0; word < 4; word++)
             {
-                w[word] = word_at(room, place);
+                w[word] = word_at(memory, place);
                 u32 left = (m0 - i) * ITEM_BYTES;
                 if (left < 4) {
                     u32 mask = 0xffffffff << 8 * left;
-                    w[word] = (w[word] & ~mask) | (word_at(room, place + gap) & mask);
+                    w[word] = (w[word] & ~mask) | (word_at(memory, place + gap) & mask);
                 }
                 place += 4;
                 i += 4 / ITEM_BYTES;
@@ -526,7 +526,7 @@ KERNEL_OF(SHORT_ITEMS) short_rows(global char *restrict dst, SOURCE i64 low, i64
             i32 behind = x + COUNT < (i32)count ? x + COUNT : (i32)count;
             _Pragma("nounroll") for (i32 e = (i32)at; e < behind; e++)
             {
-                put(dst + to + (i64)e * ITEM_BYTES, *(local const Element *)(room + place));
+                put(dst + to + (i64)e * ITEM_BYTES, *(local const Element *)(memory + place));
                 place += ITEM_BYTES;
                 if (++i == m0)
                     i = 0, place += gap;
@@ -718,6 +718,8 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR CAST_RUN u32 total, u3
     STEP_AXES
     x -= (i32)(((u32)(u64)(dst + to) & line) / ITEM_BYTES);
 #if defined(CAST) && PIECES > 1
+#ifdef __NVPTX__
+    // Only here, since all casts a second time would be a third of a module.
     bool aligned = is_aligned(src + from + (i64)x * FROM_BYTES);
     if (each > 1 && x >= 0 && x + (PIECES - 1) * LANES * COUNT + COUNT <= (i32)count && (aligned || FROM_BYTES >= 4)) {
         from += (i64)x * FROM_BYTES;
@@ -741,6 +743,7 @@ KERNEL select(global char *restrict dst, SOURCE CAST_PAIR CAST_RUN u32 total, u3
 #endif
         return;
     }
+#endif
     u32 piece = 0;
     _Pragma("nounroll") do
     {

@@ -216,14 +216,14 @@ static inline i64 along(u32 x, u32 n0, u32 f0, u32 h0, u32 n1, u32 f1, u32 h1, i
 #define SOURCE_UNIT (item + round / 2 * TILE_ITEMS)
 #define SOURCE_ROW (SOURCE_UNIT / (TILE_J / V) * 2 + (round & 1))
 #define SOURCE_VECTOR (SOURCE_UNIT % (TILE_J / V))
-#define LOCAL_ITEM(row, j) (local Item *)(room + PLACE((row) / 2, 8, (j) * 2 + ((row) & 1)))
+#define LOCAL_ITEM(row, j) (local Item *)(memory + PLACE((row) / 2, 8, (j) * 2 + ((row) & 1)))
 #define STORE_LOCAL                                                                                    \
     if (round & 1) {                                                                                   \
         Vector a = moved[round - 1], b = moved[round];                                                 \
-        *(local Vector *)(room + PLACE(row / 2, 8, vector * 32)) =                                     \
+        *(local Vector *)(memory + PLACE(row / 2, 8, vector * 32)) =                                     \
             (Vector)(PERMUTE(a.x, b.x, 0x5140), PERMUTE(a.x, b.x, 0x7362), PERMUTE(a.y, b.y, 0x5140), \
                      PERMUTE(a.y, b.y, 0x7362));                                                       \
-        *(local Vector *)(room + PLACE(row / 2, 8, vector * 32 + 16)) =                                \
+        *(local Vector *)(memory + PLACE(row / 2, 8, vector * 32 + 16)) =                                \
             (Vector)(PERMUTE(a.z, b.z, 0x5140), PERMUTE(a.z, b.z, 0x7362), PERMUTE(a.w, b.w, 0x5140), \
                      PERMUTE(a.w, b.w, 0x7362));                                                       \
     }
@@ -231,8 +231,8 @@ static inline i64 along(u32 x, u32 n0, u32 f0, u32 h0, u32 n1, u32 f1, u32 h1, i
 #define SOURCE_UNIT (item + round * TILE_ITEMS)
 #define SOURCE_ROW (SOURCE_UNIT / (TILE_J / V))
 #define SOURCE_VECTOR (SOURCE_UNIT % (TILE_J / V))
-#define LOCAL_ITEM(row, j) (local Item *)(room + PLACE(row, V, (j) * ITEM_BYTES))
-#define STORE_LOCAL *(local Vector *)(room + PLACE(row, V, vector * 16)) = moved[round];
+#define LOCAL_ITEM(row, j) (local Item *)(memory + PLACE(row, V, (j) * ITEM_BYTES))
+#define STORE_LOCAL *(local Vector *)(memory + PLACE(row, V, vector * 16)) = moved[round];
 #endif
 
 // A vector of the target, where some of its elements may be outside.
@@ -253,7 +253,7 @@ static inline i64 along(u32 x, u32 n0, u32 f0, u32 h0, u32 n1, u32 f1, u32 h1, i
         u32 part = item / 32 % (TILE_I / V / 8), row = (item % 8 + part * 8) * V;                           \
         u32 column = (item / 8 % 4 + item / 32 / (TILE_I / V / 8) * 4) * 2;                                 \
         i32 i = tile_i + (i32)row, j = tile_j + (i32)column;                                                \
-        local const char *from = room + PLACE(row / V * 8, 8, column * 2);                                  \
+        local const char *from = memory + PLACE(row / V * 8, 8, column * 2);                                  \
         u32 w[8];                                                                                           \
         UNROLLED for (u32 e = 0; e < 8; e++) w[e] = *(local const u32 *)(from + e * ROW_BYTES);    \
         if ((u32)j < count_j) {                                                                             \
@@ -288,7 +288,7 @@ static inline i64 along(u32 x, u32 n0, u32 f0, u32 h0, u32 n1, u32 f1, u32 h1, i
         u32 part = item / 32 % (TILE_I / V / 8), row = (item % 8 + part * 8) * V;                           \
         u32 column = item / 8 % 4 + item / 32 / (TILE_I / V / 8) * 4;                                       \
         i32 i = tile_i + (i32)row, j = tile_j + (i32)column;                                                \
-        local const char *from = room + PLACE(row, V, column * ITEM_BYTES);                                 \
+        local const char *from = memory + PLACE(row, V, column * ITEM_BYTES);                                 \
         Vector value = COLUMN;                                                                              \
         if ((u32)j < count_j) {                                                                             \
             global char *to = ROW_ADDRESS(j) + (i64)i * ITEM_BYTES;                                         \
@@ -304,7 +304,7 @@ static inline i64 along(u32 x, u32 n0, u32 f0, u32 h0, u32 n1, u32 f1, u32 h1, i
 KERNEL_OF(TILE_ITEMS) tile(global char *restrict dst, global const char *restrict src, TILES, AXIS(0), AXIS(1), AXIS(2))
 {
     local Vector vectors[TILE_VECTORS];
-    local char *room = (local char *)vectors;
+    local char *memory = (local char *)vectors;
     FIND_TILE
     STEP(0)
     STEP(1)
@@ -319,7 +319,7 @@ KERNEL_OF(TILE_ITEMS) tile_box(
     GROUP(i), GROUP(j))
 {
     local Vector vectors[TILE_VECTORS];
-    local char *room = (local char *)vectors;
+    local char *memory = (local char *)vectors;
     FIND_TILE
     STEP(0)
     STEP(1)
@@ -359,7 +359,7 @@ KERNEL_OF(TILE_ITEMS) tile_box(
 #define WINDOW_LOAD_ROUNDS ((WINDOW_LOADS + WINDOW_ITEMS - 1) / WINDOW_ITEMS)
 #define WINDOW_STORES (WINDOW_I / V * WINDOW_J)
 #define WINDOW_STORE_ROUNDS ((WINDOW_STORES + WINDOW_ITEMS - 1) / WINDOW_ITEMS)
-// From row to row in boxes: room for the parts of vectors before and behind the elements.
+// From row to row in boxes: space for the parts of vectors before and behind the elements.
 #define BOX_PITCH (WINDOW_J * ITEM_BYTES + (ITEM_BYTES < 16 ? 32 : 0))
 // One vector more before each of the vectors of the target: adjacent work-items then use different banks.
 #define BOX_PLACE(row) ((row) * BOX_PITCH + (row) / V * 16)
@@ -389,7 +389,7 @@ KERNEL_OF(TILE_ITEMS) tile_box(
                 global const char *from = ROW_ADDRESS;                            \
                 u32 part = (u32)(u64)from & 15;                                                                 \
                 i32 j = tile_j - (i32)(part / ITEM_BYTES) + (i32)(vector * V);                                  \
-                local char *to = room + ROW_PLACE + vector * 16;                                                \
+                local char *to = memory + ROW_PLACE + vector * 16;                                                \
                 if (j >= 0 && j + V <= (i32)count_j) {                                                          \
                     if (j < tile_j + WINDOW_J)                                                                  \
                         *(local Vector *)to = moved[round];                                                     \
@@ -449,7 +449,7 @@ KERNEL_OF(WINDOW_ITEMS) window(
     global char *restrict dst, global const char *restrict src, TILES, AXIS(0), AXIS(1), AXIS(2), u32 pitch)
 {
     local Vector vectors[(WINDOW_ROWS * (WINDOW_J * ITEM_BYTES + 31) + 31) / 16];
-    local char *room = (local char *)vectors;
+    local char *memory = (local char *)vectors;
     FIND_TILE
     STEP(0)
     STEP(1)
@@ -457,7 +457,7 @@ KERNEL_OF(WINDOW_ITEMS) window(
     u32 offset = (u32)(u64)(SOURCE_AT(tile_i - EARLIER) + (i64)tile_j * ITEM_BYTES) & 15;
     LOAD_WINDOWS(SOURCE_AT(i) + (i64)tile_j * ITEM_BYTES, ((offset + row * pitch) & ~15u))
     BARRIER();
-#define GATHER_START local const char *start = room + offset + row * pitch + column * ITEM_BYTES;
+#define GATHER_START local const char *start = memory + offset + row * pitch + column * ITEM_BYTES;
 #define ELEMENT_PLACE(e) start + (e)*pitch
     STORE_WINDOWS(TARGET_AT(j))
 }
@@ -471,7 +471,7 @@ KERNEL_OF(WINDOW_ITEMS) window_box(
     local i64 sources[WINDOW_ROWS];
     local u16 places[WINDOW_ROWS];
     local i64 targets[WINDOW_J];
-    local char *room = (local char *)vectors;
+    local char *memory = (local char *)vectors;
     FIND_TILE
     STEP(0)
     STEP(1)
@@ -494,7 +494,7 @@ KERNEL_OF(WINDOW_ITEMS) window_box(
     BARRIER();
     LOAD_WINDOWS(src + sources[row], BOX_PLACE(row))
     BARRIER();
-#define GATHER_START local const char *start = room + column * ITEM_BYTES;
+#define GATHER_START local const char *start = memory + column * ITEM_BYTES;
 #define ELEMENT_PLACE(e) start + places[row + (e)]
     STORE_WINDOWS(dst + targets[column])
 }
@@ -562,7 +562,7 @@ KERNEL_OF(WINDOW_ITEMS) cast_tile(
     u32 earlier)
 {
     local Vector vectors[(WINDOW_ROWS * PITCH * ITEM_BYTES + 15) / 16];
-    local char *room = (local char *)vectors;
+    local char *memory = (local char *)vectors;
     FIND_TILE
     if (rest) {
         STEP(0)
@@ -579,7 +579,7 @@ KERNEL_OF(WINDOW_ITEMS) cast_tile(
     global const char *from = SOURCE_AT(i) + (i64)j * FROM_BYTES;
     i64 step = src_i * ROUND_ROWS;
     KEPT(step);
-    local char *held = room + (first_row * PITCH + first_column) * ITEM_BYTES;
+    local char *held = memory + (first_row * PITCH + first_column) * ITEM_BYTES;
     SHORT while (i < end)
     {
         From in[BATCH * UNIT];
@@ -612,7 +612,7 @@ KERNEL_OF(WINDOW_ITEMS) cast_tile(
         held += BATCH * ROUND_ROWS * PITCH * ITEM_BYTES;
     }
     BARRIER();
-#define GATHER_START local const char *start = room + (row * PITCH + column) * ITEM_BYTES;
+#define GATHER_START local const char *start = memory + (row * PITCH + column) * ITEM_BYTES;
 #define ELEMENT_PLACE(e) start + (e)*PITCH * ITEM_BYTES
     STORE_WINDOWS(TARGET_AT(j))
 }
@@ -680,7 +680,7 @@ static inline __attribute__((always_inline)) u32 pick(const u32 *words, u32 a, u
         global char *restrict dst, global const char *restrict src, u32 n0, u32 f0, u32 h0, u32 count, i64 plane, AXIS(0), \
         AXIS(1), AXIS(2))                                                                                                  \
     {                                                                                                                      \
-        local Vector room[RECORD_ITEMS * fields];                                                                          \
+        local Vector memory[RECORD_ITEMS * fields];                                                                          \
         FIND_RECORDS                                                                                                       \
         Records records, planes;                                                                                           \
         u32 start = group * RECORD_ITEMS * fields, total = count * fields;                                                 \
@@ -694,14 +694,14 @@ static inline __attribute__((always_inline)) u32 pick(const u32 *words, u32 a, u
         {                                                                                                                  \
             u32 at = start + f * RECORD_ITEMS + item, to = f * RECORD_ITEMS + item;                                        \
             if ((u64)at * V + V <= total)                                                                                  \
-                room[RECORD_PLACE(fields, to)] = records.vectors[f];                                                       \
+                memory[RECORD_PLACE(fields, to)] = records.vectors[f];                                                       \
             else                                                                                                           \
                 SHORT for (u32 e = 0; e < V && at * V + e < total; e++)                                                          \
-                    ((local Item *)(room + RECORD_PLACE(fields, to)))[e] = ((global const Item *)src)[at * V + e];         \
+                    ((local Item *)(memory + RECORD_PLACE(fields, to)))[e] = ((global const Item *)src)[at * V + e];         \
         }                                                                                                                  \
         BARRIER();                                                                                                         \
         UNROLLED for (u32 f = 0; f < fields; f++) records.vectors[f] =                                            \
-            room[RECORD_PLACE(fields, item * fields + f)];                                                                 \
+            memory[RECORD_PLACE(fields, item * fields + f)];                                                                 \
         SPLIT_VECTORS(fields)                                                                                              \
         UNROLLED for (u32 f = 0; f < fields; f++)                                                                 \
         {                                                                                                                  \
@@ -720,7 +720,7 @@ static inline __attribute__((always_inline)) u32 pick(const u32 *words, u32 a, u
         global char *restrict dst, global const char *restrict src, u32 n0, u32 f0, u32 h0, u32 count, i64 plane, AXIS(0), \
         AXIS(1), AXIS(2))                                                                                                  \
     {                                                                                                                      \
-        local Vector room[RECORD_ITEMS * fields];                                                                          \
+        local Vector memory[RECORD_ITEMS * fields];                                                                          \
         FIND_RECORDS                                                                                                       \
         Records records, planes;                                                                                           \
         if (first + V <= count)                                                                                            \
@@ -728,14 +728,14 @@ static inline __attribute__((always_inline)) u32 pick(const u32 *words, u32 a, u
                 *(global const Vector *)((global const Item *)(src + f * plane) + first);                                  \
         JOIN_VECTORS(fields)                                                                                               \
         UNROLLED for (u32 f = 0; f < fields; f++)                                                                 \
-            room[RECORD_PLACE(fields, item * fields + f)] = records.vectors[f];                                            \
+            memory[RECORD_PLACE(fields, item * fields + f)] = records.vectors[f];                                            \
         BARRIER();                                                                                                         \
         u32 start = group * RECORD_ITEMS * fields, whole = count / V * fields;                                             \
         UNROLLED for (u32 f = 0; f < fields; f++)                                                                 \
         {                                                                                                                  \
             u32 at = start + f * RECORD_ITEMS + item;                                                                      \
             if (at < whole)                                                                                                \
-                *(global Vector *)(dst + (i64)at * 16) = room[RECORD_PLACE(fields, f * RECORD_ITEMS + item)];              \
+                *(global Vector *)(dst + (i64)at * 16) = memory[RECORD_PLACE(fields, f * RECORD_ITEMS + item)];              \
         }                                                                                                                  \
         if (first < count && first + V > count)                                                                            \
             SHORT for (u32 e = 0; e < count - first; e++)                                                                        \

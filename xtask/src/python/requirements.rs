@@ -39,7 +39,7 @@ pub(crate) const REPORT: &[&str] = &["markdown>=3.8", "matplotlib>=3.10"];
 pub(crate) const STYLE: &[&str] = &["ruff>=0.17.5,<0.18"];
 
 /// The wheel's builder. Older releases do not inform PyO3 that they build an extension module.
-pub(crate) const MAKE: &[&str] = &["maturin>=1.9.4,<2"];
+pub(crate) const MAKE: &[&str] = &["maturin>=1.16,<2"];
 
 /// The compiler of the kernels: a clang with the SPIR-V target, which comes inside the Zig compiler. Exactly one version, so that
 /// the same sources give the same modules.

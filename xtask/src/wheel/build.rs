@@ -33,7 +33,7 @@ fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) ->
     shell.create_dir(&folder)?;
     let maturin = tools
         .program("maturin")
-        .args(["build", "--locked"])
+        .args(["build", "--locked", "--compression-level", "9"])
         .args(options)
         .arg("--interpreter")
         .arg(tools.executable())

@@ -144,7 +144,7 @@ impl DeviceKernels {
                 unsafe { KernelBundle::from_ptx(&self.context, &self.device, module.ptx, "") }
             }
             // SAFETY: promise 1, as above; `spirv-val` has found them valid.
-            _ => unsafe { KernelBundle::from_spirv(&self.context, &self.device, module.spirv, "") },
+            _ => unsafe { KernelBundle::from_spirv(&self.context, &self.device, &module.spirv(), "") },
         };
         bundle.map_err(|error| match error {
             Error::NotSupported { what, .. } => what,

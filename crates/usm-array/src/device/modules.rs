@@ -5,10 +5,33 @@ use std::fmt;
 /// One module in both forms. Its address is its identity.
 pub(crate) struct Module {
     name: &'static str,
-    /// For SYCL devices.
-    pub(crate) spirv: &'static [u8],
+    /// For SYCL devices, as [`planes`].
+    planes: &'static [u8],
     /// For GPUs of NVIDIA.
     pub(super) ptx: &'static str,
+}
+
+/// The bytes of words of four: all lowest bytes first, then all second ones, and so on. SPIR-V gets a sixth smaller so in the wheel.
+const fn planes<const LEN: usize>(words: &[u8]) -> [u8; LEN] {
+    assert!(LEN.is_multiple_of(4) && words.len() == LEN, "words of four bytes");
+    let mut planes = [0; LEN];
+    let (mut at, count) = (0, LEN / 4);
+    while at < count {
+        planes[at] = words[4 * at];
+        planes[count + at] = words[4 * at + 1];
+        planes[2 * count + at] = words[4 * at + 2];
+        planes[3 * count + at] = words[4 * at + 3];
+        at += 1;
+    }
+    planes
+}
+
+impl Module {
+    /// The module for SYCL devices.
+    pub(crate) fn spirv(&self) -> Vec<u8> {
+        let count = self.planes.len() / 4;
+        (0..count).flat_map(|at| [0, 1, 2, 3].map(|plane| self.planes[plane * count + at])).collect()
+    }
 }
 
 impl fmt::Debug for Module {
@@ -21,7 +44,11 @@ macro_rules! module {
     ($($name:literal)+) => {
         Module {
             name: concat!($($name),+),
-            spirv: include_bytes!(concat!("../../kernels/", $($name,)+ ".spv")),
+            planes: {
+                const WORDS: &[u8] = include_bytes!(concat!("../../kernels/", $($name,)+ ".spv"));
+                const PLANES: [u8; WORDS.len()] = planes(WORDS);
+                &PLANES
+            },
             ptx: include_str!(concat!("../../kernels/", $($name,)+ ".ptx")),
         }
     };

@@ -235,7 +235,8 @@ fn every_module_is_spirv() {
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
     for module in all_modules() {
         // SAFETY: valid modules, promise 1; the host backend builds none.
-        let refused = unsafe { KernelBundle::from_spirv(queue.context(), queue.device(), module.spirv, "") };
+        let refused =
+            unsafe { KernelBundle::from_spirv(queue.context(), queue.device(), &module.spirv(), "") };
         assert!(matches!(refused, Err(Error::NotSupported { .. })), "{refused:?}");
     }
 }
