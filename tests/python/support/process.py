@@ -5,7 +5,6 @@ import subprocess
 import sys
 import textwrap
 
-
 # PATH, and where the tested package and the tested driver of CUDA are, unless they are found without.
 _KEPT = ("PATH", "PYTHONPATH", "USM_CUDA_DRIVER")
 MINIMAL = {name: os.environ[name] for name in _KEPT if name in os.environ}
