@@ -1,8 +1,6 @@
 """Events: status, times, operands, and dependent operations."""
 
 import gc
-import subprocess
-import sys
 import threading
 import time
 
@@ -11,6 +9,7 @@ import pytest
 import usm
 import usm.memory as um
 
+from support import process
 from support.interface import settled
 
 LARGE = 64 << 20
@@ -231,7 +230,4 @@ for device in usm.get_devices():
     event = queue.memcpy_async(memory, bytearray(64 << 20), 64 << 20)
     queue.memcpy_async(bytearray(64 << 20), memory, 64 << 20, [event])
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False, env={}
-    )
-    assert done.returncode == 0, done.stderr
+    process.check(code)

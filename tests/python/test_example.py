@@ -1,11 +1,12 @@
 """The example that `cargo xtask demo` runs: it checks its own claims, so it only has to succeed."""
 
-import os
 import pathlib
 import subprocess
 import sys
 
 import pytest
+
+from support import process
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "zero_copy.py"
 
@@ -13,7 +14,7 @@ EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "zero_copy.py"
 def run(*flags, **environment):
     return subprocess.run(
         [sys.executable, *flags, str(EXAMPLE)],
-        env={"PATH": os.environ.get("PATH", ""), **environment},
+        env={**process.MINIMAL, **environment},
         capture_output=True,
         text=True,
         timeout=300,

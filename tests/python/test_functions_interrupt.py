@@ -3,12 +3,14 @@
 import pytest
 from test_robust_interrupt import BACKENDS, INTERRUPTED
 
-from support import children
+from support import children, requirements
 
 
 @BACKENDS
 @pytest.mark.parametrize("kind", ["shared", "device"])
 def test_long_functions(backend, kind):
+    if kind == "device":
+        requirements.fast_kernels(backend)
     print(
         children.run(
             backend,

@@ -15,12 +15,17 @@ from support import process
 
 def run(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "usm", *arguments], capture_output=True, text=True, timeout=120, check=False, env={}
+        [sys.executable, "-m", "usm", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=process.MINIMAL,
     )
 
 
 def expected_code():
-    """In a fresh process without environment, as `run` starts it."""
+    """In a fresh process with a minimal environment, as `run` starts it."""
     done = process.run("import json, usm; print(json.dumps(usm.doctor()['problems']))")
     return 1 if json.loads(done.stdout) else 0
 

@@ -264,6 +264,8 @@ def test_these_tests_hold_in_the_background_of_a_shell():
 @pytest.mark.parametrize("kind", ["shared", "device"])
 def test_memory_is_owned_until_the_work_ends(backend, kind):
     """Long copies: nothing of Python's holds the operands any more, and they live until the copy is over."""
+    if kind == "device":
+        requirements.fast_kernels(backend)
     print(
         children.run(
             backend,
@@ -396,7 +398,7 @@ assert event.execution_status == usm.event_status_type.complete
 @BACKENDS
 def test_other_threads_run_meanwhile(backend):
     """Whatever works or waits long has given up the interpreter."""
-    requirements.device_of(backend)
+    requirements.fast_kernels(backend)
     children.run(
         backend,
         PENDING

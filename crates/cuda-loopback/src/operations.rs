@@ -1,7 +1,8 @@
 //! Operations at work: the thread that runs them, and what each does to memory.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::clock::Point;
 use crate::codes::{Code, Outcome};
@@ -16,7 +17,7 @@ use crate::streams::{Next, Operation, Source, Work};
 /// Adds work to a stream.
 pub(crate) fn submit(state: &mut State, stream: StreamRef, work: Work) -> Outcome<Point> {
     if !state.has_worker {
-        let worker = std::thread::Builder::new().name("cuda-loopback".to_owned()).spawn(run_all);
+        let worker = thread::Builder::new().name("cuda-loopback".to_owned()).spawn(run_all);
         worker.map_err(|_| Code::OPERATING_SYSTEM.refusal())?;
         state.has_worker = true;
     }
@@ -24,6 +25,10 @@ pub(crate) fn submit(state: &mut State, stream: StreamRef, work: Work) -> Outcom
     changed();
     Ok(point)
 }
+
+/// So long one operation after the other runs before calls get their turn. A lock that is taken again at once goes to no other thread.
+const LOCKED: Duration = Duration::from_millis(1);
+const TURN: Duration = Duration::from_micros(100);
 
 /// Runs the operations of all streams until the process ends.
 fn run_all() {
@@ -34,18 +39,28 @@ fn run_all() {
     // SAFETY: the set was just filled; null for the old one is allowed.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), std::ptr::null_mut()) };
     let mut state = lock();
+    let mut locked_since = Instant::now();
     loop {
         let now = Instant::now();
-        state = match state.streams.next(now) {
-            Next::WaitForWork => sleep(state, None),
-            Next::WaitUntil(due) => sleep(state, Some(due.saturating_duration_since(now))),
+        let longest = match state.streams.next(now) {
+            Next::WaitForWork => None,
+            Next::WaitUntil(due) => Some(due.saturating_duration_since(now)),
             Next::Run(operation) => {
                 run(&mut state, &operation);
                 state.streams.complete(operation.at);
                 changed();
-                state
+                if locked_since.elapsed() < LOCKED {
+                    continue;
+                }
+                drop(state);
+                thread::sleep(TURN);
+                state = lock();
+                locked_since = Instant::now();
+                continue;
             }
         };
+        state = sleep(state, longest);
+        locked_since = Instant::now();
     }
 }
 
@@ -149,12 +164,19 @@ impl DeviceMemory<'_> {
     }
 
     fn set(&mut self, to: usize, value: &[u8], count: usize) -> Done {
-        let to = self.bytes(to, value.len() * count)?;
-        for index in 0..count {
-            // SAFETY: within the range that was just checked.
-            let to = unsafe { to.add(index * value.len()) };
+        let len_bytes = value.len() * count;
+        let to = self.bytes(to, len_bytes)?;
+        if count > 0 {
             // SAFETY: within the range that was just checked; the value is memory of our own.
             unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), to, value.len()) };
+        }
+        // What is there doubles each time.
+        let mut done_bytes = value.len();
+        while done_bytes < len_bytes {
+            let next_bytes = done_bytes.min(len_bytes - done_bytes);
+            // SAFETY: two parts of the range that was just checked, one behind the other.
+            unsafe { std::ptr::copy_nonoverlapping(to, to.wrapping_add(done_bytes), next_bytes) };
+            done_bytes += next_bytes;
         }
         Ok(())
     }

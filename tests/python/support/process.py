@@ -5,12 +5,16 @@ import subprocess
 import sys
 import textwrap
 
+# PATH, and where the tested package and the tested driver of CUDA are, unless they are found without.
+_KEPT = ("PATH", "PYTHONPATH", "USM_CUDA_DRIVER")
+MINIMAL = {name: os.environ[name] for name in _KEPT if name in os.environ}
+
 
 def run(code: str, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs `code` with PATH and the given variables as its whole environment."""
+    """Runs `code` with `MINIMAL` and the given variables as its whole environment."""
     return subprocess.run(
         [sys.executable, *flags, "-c", textwrap.dedent(code)],
-        env={"PATH": os.environ.get("PATH", ""), **environment},
+        env={**MINIMAL, **environment},
         capture_output=True,
         text=True,
         timeout=120,

@@ -56,6 +56,12 @@ def sycl_objects(queue: usm.SyclQueue) -> None:
         pytest.skip("queues of the CUDA backend are streams, no objects of SYCL")
 
 
+def fast_kernels(backend: str) -> None:
+    """Skips a test of kernels on tens of millions of elements where kernels are interpreted."""
+    if device_of(backend).name == "CUDA loopback":
+        pytest.skip("the stand-in of the CUDA driver interprets kernels, which takes minutes for so many elements")
+
+
 def parts_of(device: usm.SyclDevice) -> list[usm.SyclDevice]:
     """Sub-devices of one compute unit each; no device but a processor of several units has to have such."""
     try:
