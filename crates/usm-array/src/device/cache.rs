@@ -24,13 +24,21 @@ pub(crate) struct Kernels {
     devices: ForkMutex<Vec<Arc<DeviceKernels>>>,
 }
 
+/// A kernel with its module and its name.
+type Known = (&'static Module, &'static str, Kernel);
+
+fn find(known: &[Known], module: &'static Module, name: &str) -> Option<Kernel> {
+    let found = known.iter().find(|(of, known, _)| ptr::eq(*of, module) && *known == name);
+    found.map(|(.., kernel)| kernel.clone())
+}
+
 /// The kernels of one device in one context, which they keep alive.
 #[derive(Debug)]
 pub(crate) struct DeviceKernels {
     context: Context,
     device: Device,
     /// The kernels that were looked up.
-    known: ForkMutex<Vec<(&'static Module, &'static str, Kernel)>>,
+    known: ForkMutex<Vec<Known>>,
     modules: ForkMutex<Vec<Arc<Slot>>>,
 }
 
@@ -98,9 +106,7 @@ impl DeviceKernels {
 
     /// A kernel that was looked up.
     fn known(&self, module: &'static Module, name: &'static str) -> Option<Kernel> {
-        let known = self.known.lock();
-        let found = known.iter().find(|(of, known, _)| ptr::eq(*of, module) && *known == name);
-        found.map(|(.., kernel)| kernel.clone())
+        find(&self.known.lock(), module, name)
     }
 
     /// A kernel of a module, built now if it has not been. Whoever needs the same module meanwhile waits; nobody else does.
@@ -120,8 +126,13 @@ impl DeviceKernels {
         };
         let bundle = bundle.as_ref().map_err(|reason| *reason)?;
         let kernel = bundle.kernel(name).map_err(|_| "the module has no such kernel")?;
-        // Another thread may have done the same meanwhile: one of the two is found from now on.
-        self.known.lock().push((module, name, kernel.clone()));
+        let mut known = self.known.lock();
+        // Another thread may have looked it up meanwhile.
+        if let Some(first) = find(&known, module, name) {
+            drop(known);
+            return Ok(first);
+        }
+        known.push((module, name, kernel.clone()));
         Ok(kernel)
     }
 
