@@ -519,10 +519,11 @@ KERNEL_OF(WINDOW_ITEMS) window_box(
 // Rows that a work-group loads at once.
 #define ROUND_ROWS (WINDOW_ITEMS / ROW_UNITS)
 // Units of a work-item that are under way at once, so few elements that 32 registers are enough: then four work-groups are resident.
-#if FROM_BYTES == 1 && ITEM_BYTES <= 2
-#define BATCH 4
-#elif UNIT == 4 || (FROM_BYTES == 2 && ITEM_BYTES == 8)
+// In SPIR-V more of them would only make the modules larger.
+#if !defined(__NVPTX__) || UNIT == 4 || (FROM_BYTES == 2 && ITEM_BYTES == 8)
 #define BATCH 1
+#elif FROM_BYTES == 1 && ITEM_BYTES <= 2
+#define BATCH 4
 #else
 #define BATCH 2
 #endif
