@@ -112,6 +112,7 @@ export! {
     fn cuPointerGetAttributes(
         call, state, count: c_uint, attributes: *const c_int, values: *const *mut c_void, address: u64,
     ) {
+        state.current_device(call)?;
         if count == 0 || attributes.is_null() || values.is_null() {
             return Err(Code::INVALID_VALUE.refusal());
         }

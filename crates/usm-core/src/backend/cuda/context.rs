@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
-use super::device::{CudaDevice, CudaPlatform, Current};
-use super::driver::{Code, Driver, MEMORYTYPE_DEVICE, MEMORYTYPE_HOST, Ordinal, PointerAttribute};
+use super::device::{CudaDevice, Current};
+use super::driver::{Code, MEMORYTYPE_DEVICE, MEMORYTYPE_HOST, Ordinal, PointerAttribute};
 use crate::UsmKind;
 
 /// The primary contexts of one or several devices.
@@ -32,11 +32,8 @@ impl CudaContext {
     /// USM at an address, as far as it belongs to this context: device memory of its devices, and host and shared USM, which each
     /// device reaches.
     pub(super) fn find(&self, address: usize) -> Option<Found> {
-        let first = self.devices.first()?;
-        // No context has to be current for this.
-        let driver = first.platform.entry.enter().ok()?;
-        first.check_lost(&driver).ok()?;
-        let found = first.platform.find(&driver, address)?;
+        let current = self.devices.first()?.enter().ok()?;
+        let found = current.find(address)?;
         (found.kind != UsmKind::Device || self.device(found.ordinal).is_some()).then_some(found)
     }
 }
@@ -44,13 +41,6 @@ impl CudaContext {
 impl Current<'_> {
     /// CUDA memory of any device at an address.
     pub(super) fn find(&self, address: usize) -> Option<Found> {
-        self.device().platform.find(self, address)
-    }
-}
-
-impl CudaPlatform {
-    /// CUDA memory of any device at an address.
-    fn find(&self, driver: &Driver, address: usize) -> Option<Found> {
         let (mut memory_type, mut is_managed, mut ordinal): (c_uint, c_uint, c_int) = (0, 0, -1);
         let (mut start, mut len_bytes) = (0_u64, 0_usize);
         let attributes = [
@@ -69,7 +59,7 @@ impl CudaPlatform {
         ];
         // SAFETY: D1; as many attributes as values, each of the type that the header names. The driver answers for any address.
         let code = unsafe {
-            (driver.cuPointerGetAttributes)(5, attributes.as_ptr(), values.as_mut_ptr(), address as u64)
+            (self.cuPointerGetAttributes)(5, attributes.as_ptr(), values.as_mut_ptr(), address as u64)
         };
         if code != Code::SUCCESS {
             return None;
@@ -82,7 +72,7 @@ impl CudaPlatform {
         };
         let block = usize::try_from(start).ok().filter(|_| len_bytes > 0).map(|start| (start, len_bytes));
         if kind == UsmKind::Host {
-            let block = self.pinned.block(address, block)?;
+            let block = self.device().platform.pinned.block(address, block)?;
             return Some(Found { kind, ordinal, block });
         }
         Some(Found { kind, ordinal, block })
