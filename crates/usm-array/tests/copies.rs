@@ -74,6 +74,29 @@ fn writes_where_it_should<T: Element>(place: &(Queue, UsmKind), layout: &Layout,
     assert_eq!(flat::<T>(&array), expected);
 }
 
+/// As many elements as their span has places, but some twice, and others not at all.
+#[test]
+fn what_lies_between_repeated_elements_stays() {
+    for place in &*PLACES {
+        for (shape, strides) in [([2, 2], [3, 0]), ([3, 3], [2, 2])] {
+            let layout = Layout::new(&shape, Some(&strides), 0, Order::C).unwrap();
+            let mut expected: Vec<i32> = (0..layout.required_len() as i32).collect();
+            let filled = counting(place, &layout, |i| i as i32);
+            displacements(&layout).into_iter().for_each(|place| expected[place] = 7);
+            filled.fill(7).unwrap();
+            assert_eq!(flat::<i32>(&filled), expected);
+
+            let assigned = counting(place, &layout, |i| i as i32);
+            assigned.assign(&counting(place, &layout, |i| 100 + i as i32)).unwrap();
+            let found = flat::<i32>(&assigned);
+            let is_element = |place: &usize| displacements(&layout).contains(place);
+            for place in 0..found.len() {
+                assert_eq!(found[place], place as i32 + if is_element(&place) { 100 } else { 0 });
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -132,7 +132,7 @@ pub(super) fn is_small_in_order(array: &UsmArray) -> bool {
 pub(super) fn small_run(array: &UsmArray) -> Option<Range<usize>> {
     let len_bytes = array.size_bytes();
     let is_small = (1..=SMALL_BYTES).contains(&len_bytes);
-    is_small.then(|| array.byte_range()).filter(|range| range.len() == len_bytes)
+    (is_small && array.layout().is_dense()).then(|| array.byte_range())
 }
 
 /// The addresses that the elements of an array span.

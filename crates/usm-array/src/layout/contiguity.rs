@@ -29,6 +29,18 @@ impl Layout {
         self.is_f_contiguous() && !self.is_c_contiguous()
     }
 
+    /// True when the elements follow each other without gaps, each once, in some order of the axes, which may go down. An empty
+    /// layout has no such run.
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        let mut run = 1_usize;
+        // The length grows with each axis, so no axis is found twice.
+        (0..self.axes().filter(|&(n, _)| n != 1).count()).all(|_| {
+            let next = self.axes().find(|&(n, stride)| n > 1 && stride.unsigned_abs() == run);
+            next.inspect(|&(n, _)| run *= n).is_some() // cannot overflow by L2
+        })
+    }
+
     /// Size and stride of each axis.
     pub(super) fn axes(&self) -> impl DoubleEndedIterator<Item = (usize, isize)> + ExactSizeIterator + Clone {
         let strides = self.strides.iter().copied();
@@ -85,6 +97,10 @@ mod tests {
             let both = (counts_up(&layout), counts_up(&layout.transpose()));
             prop_assert_eq!(layout.is_contiguous(), both.0 || both.1);
             prop_assert_eq!(layout.is_f_contiguous_only(), both == (false, true));
+            let mut places = displacements(&layout);
+            places.sort_unstable();
+            let each_once = places.windows(2).all(|pair| pair[1] == pair[0] + 1);
+            prop_assert_eq!(layout.is_dense(), each_once && !layout.is_empty());
         }
 
         #[test]
