@@ -5,6 +5,6 @@ mod requirements;
 mod venv;
 
 pub(crate) use requirements::{
-    COMPARED, CUDA_PEERS, HEAVY_PEERS, KERNELS, MAKE, NVRTC, PEERS, PYTEST, REPORT, STYLE, SYCL, TYPES,
+    COMPARED, CUDA_PEERS, HEAVY_PEERS, KERNELS, MAKE, NUMPY, NVRTC, PEERS, PYTEST, REPORT, STYLE, SYCL, TYPES,
 };
 pub(crate) use venv::Venv;

@@ -22,6 +22,9 @@ pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 /// The libraries that compute on NVIDIA GPUs.
 pub(crate) const CUDA_PEERS: &[&str] = &["cupy-cuda13x>=14", "torch>=2.9"];
 
+/// What most tests of arrays compare with.
+pub(crate) const NUMPY: &[&str] = &["numpy"];
+
 /// The compiler for CUDA C, no newer than the stand-in of the driver, so that it gives PTX. Needs no GPU.
 pub(crate) const NVRTC: &[&str] = &["nvidia-cuda-nvrtc-cu12==12.4.*"];
 

@@ -9,7 +9,7 @@ use super::device::{self, Kind};
 use super::test::{CUDA, DRIVER, STAND_IN};
 use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
-use crate::python::{COMPARED, CUDA_PEERS, REPORT, SYCL, Venv};
+use crate::python::{COMPARED, CUDA_PEERS, NUMPY, REPORT, SYCL, Venv};
 use crate::report::say;
 use crate::wheel;
 
@@ -138,7 +138,7 @@ fn on_device(project: &Project, kind: Kind) -> Outcome<OnDevice> {
     let look = venv.python().arg("-B").arg(project.root().join(COMPARISON)).args(["--look", "--python"]);
     let found = quietly(device.env(look.arg(&device.python)))?;
     say(&format!("comparing on {}", found.trim()));
-    venv.require(if kind == Kind::Cuda { CUDA_PEERS } else { &["numpy"] })?;
+    venv.require(if kind == Kind::Cuda { CUDA_PEERS } else { NUMPY })?;
     Ok(device)
 }
 

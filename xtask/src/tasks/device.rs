@@ -8,7 +8,7 @@ use super::demo::EXAMPLE;
 use super::test::{DEVICE_LIBRARIES, DRIVER, STAND_IN, WHEEL_TESTS};
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly, quietly};
-use crate::python::{PYTEST, Venv};
+use crate::python::{NUMPY, PYTEST, Venv};
 use crate::report::say;
 use crate::wheel;
 
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
 pub(crate) fn run(project: &Project, kind: Kind) -> Outcome<()> {
     let folder = pack(project)?;
     let venv = Venv::ensure(project, "venv-cuda")?;
-    venv.require(PYTEST)?;
+    venv.require(&[PYTEST, NUMPY].concat())?;
     let tests = venv.python().arg(folder.join("run.py"));
     openly(match kind {
         Kind::Cuda => tests,
