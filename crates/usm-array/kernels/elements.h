@@ -8,8 +8,13 @@
 // A product and a sum are rounded each on its own, as on the host.
 #pragma OPENCL FP_CONTRACT OFF
 
-// Elements that a work-item loads one after the other before it uses the first one of them.
+// Elements that a work-item loads one after the other before it uses the first one of them. Each makes a module longer, and the wheel has
+// a limit, so SPIR-V has no batches.
+#ifdef __NVPTX__
 #define BATCH 4
+#else
+#define BATCH 1
+#endif
 // Before a loop over a batch: without it the batch is in memory, where loops around other loops leave it.
 #define UNROLL _Pragma("unroll")
 

@@ -50,8 +50,8 @@ pub(crate) fn archive(project: &Project) -> Outcome<()> {
 /// Makes an archive of a folder, in the build directory.
 pub(super) fn compress(project: &Project, folder: &Path, archive: &str) -> Outcome<()> {
     let archive = project.target().join(archive);
-    // All cores: the programs are some hundred megabytes.
-    let xz = "xz -T0 -2";
+    // The programs have most of their bytes in common, some hundred megabytes apart.
+    let xz = "xz --lzma2=preset=3,dict=512MiB";
     let tar = xshell::cmd!(
         project.shell(),
         "tar --create --use-compress-program {xz} --file {archive} --directory {folder} ."

@@ -128,17 +128,10 @@ impl Casts {
 
 /// `linear.cl`: casts along the target.
 static CAST: Casts = casts!("cast");
-/// `tile.cl`: casts that transpose.
-static CAST_TILE: Casts = casts!("cast_tile");
 
 /// The module for casts along the target from elements of so many bytes to elements of so many.
 pub(crate) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
     CAST.of_sizes(from_bytes, item_bytes)
-}
-
-/// The same for casts that transpose.
-pub(crate) fn cast_tile(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
-    CAST_TILE.of_sizes(from_bytes, item_bytes)
 }
 
 macro_rules! tiled {
@@ -147,8 +140,8 @@ macro_rules! tiled {
     };
 }
 
-/// `tile.cl`: copies that transpose, by kernels and sizes of elements.
-static TILED: [(&str, &[(usize, Module)]); 10] = tiled! {
+/// `tile.cl`: copies that transpose, by kernels and sizes of elements; casts are by the size in the source, too.
+static TILED: [(&str, &[(usize, Module)]); 15] = tiled! {
     "tile": 1 2 4 8;
     "tile_box": 1 2 4 8;
     "window": 1 2 4 8 16;
@@ -159,12 +152,23 @@ static TILED: [(&str, &[(usize, Module)]); 10] = tiled! {
     "join2": 4 8;
     "join3": 1 2 4 8;
     "join4": 1 4;
+    "cast_tile_1": 1 2 4 8;
+    "cast_tile_2": 1 2 4 8;
+    "cast_tile_4": 1 2 4 8;
+    "cast_tile_8": 1 2 4 8 16;
+    "cast_tile_16": 8;
 };
 
 /// The module of a kernel of `tile.cl` for elements of so many bytes.
 pub(crate) fn tiled(kernel: &str, item_bytes: usize) -> Option<&'static Module> {
     let (_, modules) = TILED.iter().find(|(name, _)| *name == kernel)?;
     modules.iter().find(|(size, _)| *size == item_bytes).map(|(_, module)| module)
+}
+
+/// The module for casts that transpose from elements of so many bytes to elements of so many; `None` for some with 16 bytes.
+pub(crate) fn cast_tile(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
+    let modules = ["cast_tile_1", "cast_tile_2", "cast_tile_4", "cast_tile_8", "cast_tile_16"];
+    tiled(modules[SIZES.iter().position(|&size| size == from_bytes)?], item_bytes)
 }
 
 /// `gather.cl`: elements picked by integers.
@@ -185,8 +189,7 @@ pub(crate) static CREATE: Module = module!("create");
 pub(crate) fn all() -> impl Iterator<Item = &'static Module> {
     let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS, &GATHER];
     let single = [&CREATE, &INDEX, &MASK, &REDUCE, &RELATE];
-    let casts = [&CAST, &CAST_TILE].into_iter();
-    let casts = casts.flat_map(|casts| casts.smaller.iter().flatten().chain(&casts.largest));
+    let casts = CAST.smaller.iter().flatten().chain(&CAST.largest);
     let linear = by_size.into_iter().flatten().chain(&LONG_ROWS).chain(&SHORT_ROWS);
     let tiled = TILED.iter().flat_map(|(_, modules)| modules.iter().map(|(_, module)| module));
     linear.chain(casts).chain(tiled).chain(single)

@@ -2,13 +2,14 @@
 //!
 //! The bus of a GPU reaches its speed from and to pinned memory only; for other memory a driver copies through pinned buffers of its
 //! own, on one thread. Here the bus moves pieces between the device and a ring of pinned slots, while threads copy the parts of the
-//! other pieces between the slots and the caller's memory. All threads work on the piece that the bus needs next:
+//! other pieces between the slots and the caller's memory:
 //!
-//! - The bus waits until the first piece to the device is filled, and the copy until the last piece from there is emptied. Several
-//!   threads need less time for a piece than one, and these pieces are short.
-//! - The bus begins to move the first pieces from the device before a helper has woken up.
-//! - The bus rests between two pieces, so the others are long.
-//! - A copy touches few slots: the first access to each of their pages takes longer than a later one.
+//! - On the way to the device the bus waits until the first piece is filled. So all threads fill parts of the piece that the bus needs
+//!   next, and there are few slots: the first store into each of their pages takes longer than a later one.
+//! - On the way from the device each thread empties a piece of its own, and asks the driver for no other one. The bus begins to move the
+//!   first pieces before a helper has woken up, and goes on into the slots that are empty.
+//! - The copy waits until the last piece is there, so the pieces at its end are short. The bus rests between two pieces, so the others are
+//!   long.
 
 use std::hint::spin_loop;
 use std::iter::successors;
@@ -24,7 +25,7 @@ use crate::{Result, UsmBuffer};
 
 /// Uploads up to this length are left to the driver, which puts the bytes into its commands.
 const DIRECT_UPLOAD_BYTES: usize = 16 << 10;
-/// A thread copies so many bytes at once. A copy of no more is one piece.
+/// A thread fills so many bytes of a slot at once. A copy of no more is one piece.
 const PART_BYTES: usize = MIN_PART_BYTES;
 /// Most bytes of a piece: a pause of 2 µs between two of them costs a bus of 55 GB/s 5 %.
 const PIECE_BYTES: usize = 2 << 20;
@@ -32,10 +33,12 @@ const PIECE_BYTES: usize = 2 << 20;
 const SHORT_PIECE_BYTES: usize = 512 << 10;
 /// The length of a piece is this part of the bytes that are left, or on the way to the device of the bytes before it, if they are fewer.
 const SHARE: usize = 4;
-/// Slots of a copy of several pieces: one is filled or emptied, the bus moves another, and two are reserves for delays of either side.
-const SLOTS: usize = 4;
 /// Most threads of a copy: as many keep the bus of an H200 busy.
 const THREADS: usize = 8;
+/// Slots of a copy to the device: one is filled, the bus moves another, and two are reserves for delays of either side.
+const FILLED_SLOTS: usize = 4;
+/// Most slots of a copy from the device: each thread empties one while the bus fills another.
+const SLOTS: usize = 2 * THREADS;
 /// A wait for a thread that copies a part spins this often before it gives its processor to other threads.
 const SPINS: u32 = 2000;
 
@@ -94,7 +97,7 @@ pub(super) unsafe fn copy(
     work.end().map(|()| true)
 }
 
-/// How a copy is divided into pieces, and a piece into parts of [`PART_BYTES`].
+/// How a copy is divided into pieces, and on the way to the device a piece into parts of [`PART_BYTES`].
 #[derive(Clone, Copy, Debug)]
 struct Pieces {
     direction: Direction,
@@ -105,6 +108,13 @@ struct Pieces {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     number: usize,
+    start: usize,
+    len_bytes: usize,
+}
+
+/// A part of a piece that a thread copies at once.
+#[derive(Clone, Copy, Debug)]
+struct Part {
     start: usize,
     len_bytes: usize,
 }
@@ -157,7 +167,36 @@ impl Pieces {
     }
 
     fn slots(self) -> usize {
-        if self.len_bytes <= PART_BYTES { 1 } else { SLOTS }
+        match self.direction {
+            _ if self.len_bytes <= PART_BYTES => 1,
+            Direction::ToDevice => FILLED_SLOTS,
+            Direction::FromDevice => self.len_bytes.div_ceil(self.slot_bytes()).min(SLOTS),
+        }
+    }
+
+    /// The part of a number, which is in `piece` or in a later one, with that piece.
+    fn part(self, mut piece: Piece, number: usize) -> Option<(Piece, Part)> {
+        let start = number.saturating_mul(PART_BYTES);
+        let is_before = |piece: Piece| match self.direction {
+            Direction::ToDevice => piece.end() <= start,
+            Direction::FromDevice => piece.number < number,
+        };
+        while is_before(piece) {
+            piece = self.after(piece)?;
+        }
+        let part = match self.direction {
+            Direction::ToDevice => Part { start, len_bytes: PART_BYTES.min(piece.end() - start) },
+            Direction::FromDevice => Part { start: piece.start, len_bytes: piece.len_bytes },
+        };
+        Some((piece, part))
+    }
+
+    /// How many parts a piece has.
+    fn parts(self, piece: Piece) -> usize {
+        match self.direction {
+            Direction::ToDevice => piece.len_bytes.div_ceil(PART_BYTES),
+            Direction::FromDevice => 1,
+        }
     }
 }
 
@@ -246,12 +285,10 @@ impl Work {
         let mut piece = self.pieces.first();
         let mut moved = None;
         while !self.is_stopped.load(Ordering::Relaxed) {
-            let start = self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(PART_BYTES);
             // The parts of a thread come in order.
-            while start >= piece.end() {
-                let Some(after) = self.pieces.after(piece) else { return Ok(()) };
-                piece = after;
-            }
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some((of, part)) = self.pieces.part(piece, number) else { return Ok(()) };
+            piece = of;
             let needed = match self.pieces.direction {
                 Direction::ToDevice => piece.number.checked_sub(self.pieces.slots()),
                 Direction::FromDevice => Some(piece.number),
@@ -261,9 +298,8 @@ impl Work {
                 event.wait()?;
                 moved = needed;
             }
-            let len_bytes = PART_BYTES.min(piece.end() - start);
             // SAFETY: the thread took this part, and the bus has moved the piece before it out of the slot, or this piece into it.
-            unsafe { self.copy_part(piece, start, len_bytes) };
+            unsafe { self.copy_part(piece, part) };
             self.count(piece)?;
         }
         Ok(())
@@ -292,7 +328,7 @@ impl Work {
     ///
     /// # Safety
     /// 1. The part is the thread's (W1), and the bus does not use the slot (W2).
-    unsafe fn copy_part(&self, piece: Piece, start: usize, len_bytes: usize) {
+    unsafe fn copy_part(&self, piece: Piece, Part { start, len_bytes }: Part) {
         let staged = self.slot(piece).wrapping_add(start - piece.start);
         let (dst, src) = match self.pieces.direction {
             Direction::ToDevice => (staged, self.src.wrapping_add(start)),
@@ -315,7 +351,7 @@ impl Work {
     /// Counts a part that was copied. With the last one of a piece the bus may move the next one.
     fn count(&self, piece: Piece) -> Result<()> {
         let copied = &self.slots[piece.number % self.pieces.slots()].copied;
-        if copied.fetch_add(1, Ordering::AcqRel) + 1 < piece.len_bytes.div_ceil(PART_BYTES) {
+        if copied.fetch_add(1, Ordering::AcqRel) + 1 < self.pieces.parts(piece) {
             return Ok(());
         }
         copied.store(0, Ordering::Relaxed);
@@ -369,7 +405,24 @@ mod tests {
                     end = piece.end();
                 }
                 assert_eq!(end, len_bytes);
-                assert_eq!(all.len() == 1, pieces.slots() == 1, "{len_bytes}");
+                assert!((1..=all.len().max(FILLED_SLOTS)).contains(&pieces.slots()), "{len_bytes}");
+                let (mut piece, mut end) = (pieces.first(), 0);
+                for number in 0.. {
+                    let Some((of, part)) = pieces.part(piece, number) else { break };
+                    assert!(
+                        (of.start..of.end()).contains(&part.start) && part.start == end && part.len_bytes > 0
+                    );
+                    (piece, end) = (of, part.start + part.len_bytes);
+                    assert!(end <= of.end());
+                }
+                assert_eq!(end, len_bytes);
+                assert_eq!(
+                    all.iter().map(|&piece| pieces.parts(piece)).sum::<usize>(),
+                    match direction {
+                        Direction::ToDevice => len_bytes.div_ceil(PART_BYTES),
+                        Direction::FromDevice => all.len(),
+                    }
+                );
                 assert!(pieces.slot_bytes() <= PIECE_BYTES.min(len_bytes));
                 let is_short = |piece: Option<&Piece>| piece.unwrap().len_bytes <= SHORT_PIECE_BYTES;
                 assert!(
