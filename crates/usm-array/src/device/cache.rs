@@ -154,7 +154,8 @@ impl DeviceKernels {
                 // their hashes.
                 unsafe { KernelBundle::from_ptx(&self.context, &self.device, module.ptx, "") }
             }
-            // SAFETY: promise 1, as above; `spirv-val` has found them valid.
+            // SAFETY: promise 1: the modules are those in the repository, which `cargo xtask kernels` has compiled and `spirv-val` has found
+            // valid; a test compares their hashes.
             _ => unsafe { KernelBundle::from_spirv(&self.context, &self.device, &module.spirv(), "") },
         };
         bundle.map_err(|error| match error {

@@ -92,46 +92,16 @@ pub(crate) static ELEMENTS: BySize = by_size!("elements");
 pub(crate) static FILL_ROWS: BySize = by_size!("fill_rows");
 /// `linear.cl`: fills of one element after the other.
 pub(crate) static FILL_ELEMENTS: BySize = by_size!("fill_elements");
-/// Modules of casts, by the sizes of elements in the source and in the target.
-struct Casts {
-    /// From elements of 1, 2, 4 and 8 bytes.
-    smaller: [BySize; 4],
-    /// From elements of 16 bytes, to smaller ones: there is one dtype.
-    largest: [Module; 4],
-}
-
-macro_rules! casts {
-    ($name:literal) => {
-        Casts {
-            smaller: [
-                by_size!($name "_1"),
-                by_size!($name "_2"),
-                by_size!($name "_4"),
-                by_size!($name "_8"),
-            ],
-            largest: [
-                module!($name "_16_1"),
-                module!($name "_16_2"),
-                module!($name "_16_4"),
-                module!($name "_16_8"),
-            ],
-        }
-    };
-}
-
-impl Casts {
-    fn of_sizes(&'static self, from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
-        let from = SIZES.iter().position(|&size| size == from_bytes)?;
-        of_size(self.smaller.get(from).map_or(&self.largest[..], |modules| modules), item_bytes)
-    }
-}
-
-/// `linear.cl`: casts along the target.
-static CAST: Casts = casts!("cast");
+/// `linear.cl`: casts from elements of 1, 2, 4 and 8 bytes.
+static CAST: [BySize; 4] = [by_size!("cast_1"), by_size!("cast_2"), by_size!("cast_4"), by_size!("cast_8")];
+/// `linear.cl`: casts from elements of 16 bytes to smaller ones: there is one dtype.
+static CAST_16: [Module; 4] =
+    [module!("cast_16_1"), module!("cast_16_2"), module!("cast_16_4"), module!("cast_16_8")];
 
 /// The module for casts along the target from elements of so many bytes to elements of so many.
 pub(crate) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
-    CAST.of_sizes(from_bytes, item_bytes)
+    let from = SIZES.iter().position(|&size| size == from_bytes)?;
+    of_size(CAST.get(from).map_or(&CAST_16[..], |modules| modules), item_bytes)
 }
 
 macro_rules! tiled {
@@ -189,8 +159,8 @@ pub(crate) static CREATE: Module = module!("create");
 pub(crate) fn all() -> impl Iterator<Item = &'static Module> {
     let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS, &GATHER];
     let single = [&CREATE, &INDEX, &MASK, &REDUCE, &RELATE];
-    let casts = CAST.smaller.iter().flatten().chain(&CAST.largest);
-    let linear = by_size.into_iter().flatten().chain(&LONG_ROWS).chain(&SHORT_ROWS);
+    let by_size = by_size.into_iter().chain(&CAST).flatten();
+    let linear = by_size.chain(&LONG_ROWS).chain(&SHORT_ROWS).chain(&CAST_16);
     let tiled = TILED.iter().flat_map(|(_, modules)| modules.iter().map(|(_, module)| module));
-    linear.chain(casts).chain(tiled).chain(single)
+    linear.chain(tiled).chain(single)
 }
