@@ -90,13 +90,15 @@ def test_read_only_stays(array):
 def test_streams(array, cuda_queue, stream):
     interface = array.__cuda_array_interface__
     interface["stream"] = cuda_queue.native_stream if stream == "own" else stream
+    cuda_queue.wait()  # no other stream's work includes the write
     b = ut.asarray(Producer(interface, array))
     assert b.tolist() == array.tolist() and (b.sycl_queue == cuda_queue) is (stream == "own")
 
 
-def test_version_2_has_no_stream(array):
+def test_version_2_has_no_stream(array, cuda_queue):
     interface = {**array.__cuda_array_interface__, "version": 2}
     interface["stream"] = 0
+    cuda_queue.wait()  # version 2 names no stream
     assert ut.asarray(Producer(interface, array)).tolist() == array.tolist()
 
 
