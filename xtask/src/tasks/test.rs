@@ -76,11 +76,10 @@ pub(super) const WHEEL_TESTS: &str = "tests/python";
 const EXTENSION_TESTS: &str = "examples/pyext/tests";
 
 /// The files of [`WHEEL_TESTS`] about CUDA devices.
-const CUDA_TESTS: [&str; 4] =
-    ["test_cuda_interface", "test_cuda_program", "test_cuda_streams", "test_cuda_stress"];
+const CUDA_TESTS: [&str; 3] = ["test_cuda_interface", "test_cuda_program", "test_cuda_streams"];
 
-/// The file of [`WHEEL_TESTS`] about the comparison on CUDA devices, which needs NumPy.
-const CUDA_COMPARISON: [&str; 1] = ["test_bench_cuda"];
+/// The files of [`WHEEL_TESTS`] about CUDA devices that need NumPy.
+const CUDA_NUMPY_TESTS: [&str; 2] = ["test_bench_cuda", "test_cuda_stress"];
 
 /// The files of [`WHEEL_TESTS`] that depend on the interpreter: its objects, its collector, its threads and signals, its end, its
 /// protocols, and one of everything else.
@@ -201,9 +200,9 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
         let pytest = files(project, &bare, &CUDA_TESTS).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
         elsewhere(project, without_sycl(pytest).env(CUDA, "1").env("USM_REQUIRE_NVRTC", "1"))
     })?;
-    steps.step("comparison on the stand-in of the CUDA driver", || {
+    steps.step("pytest with NumPy on the stand-in of the CUDA driver", || {
         let pytest =
-            files(project, &sycl, &CUDA_COMPARISON).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
+            files(project, &sycl, &CUDA_NUMPY_TESTS).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
         elsewhere(project, pytest.env(CUDA, "1"))
     })?;
     for (name, tests) in [("pytest", WHEEL_TESTS), ("pytest of the extension", EXTENSION_TESTS)] {
