@@ -29,21 +29,18 @@ impl Control {
     pub fn open(path: &Path) -> Result<Self, libloading::Error> {
         // SAFETY: the loopback library has no initialisation routines. It is leaked, so it is never unloaded.
         let library = std::mem::ManuallyDrop::new(unsafe { Library::new(path) }?);
-        // SAFETY: `exports::control` defines it with this signature.
-        let live =
-            *unsafe { library.get::<unsafe extern "C" fn(c_int) -> usize>("usm_loopback_live_handles") }?;
-        // SAFETY: `exports::control` defines it with this signature.
-        let faults = *unsafe { library.get::<unsafe extern "C" fn() -> usize>("usm_loopback_faults") }?;
-        // SAFETY: `exports::control` defines it with this signature.
-        let fail_next =
-            *unsafe { library.get::<unsafe extern "C" fn(*const c_char, usize)>("usm_loopback_fail_next") }?;
-        // SAFETY: `exports::control` defines it with this signature.
-        let raise_async =
-            *unsafe { library.get::<unsafe extern "C" fn(c_int) -> bool>("usm_loopback_raise_async") }?;
-        // SAFETY: `exports::control` defines it with this signature.
-        let limit_alignment =
-            *unsafe { library.get::<unsafe extern "C" fn(usize, bool)>("usm_loopback_limit_alignment") }?;
-        Ok(Self { live, faults, fail_next, raise_async, limit_alignment })
+        Ok(Self {
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            live: *unsafe { library.get("usm_loopback_live_handles") }?,
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            faults: *unsafe { library.get("usm_loopback_faults") }?,
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            fail_next: *unsafe { library.get("usm_loopback_fail_next") }?,
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            raise_async: *unsafe { library.get("usm_loopback_raise_async") }?,
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            limit_alignment: *unsafe { library.get("usm_loopback_limit_alignment") }?,
+        })
     }
 
     /// The number of live handles (or strings, or allocations) of a kind.

@@ -159,11 +159,7 @@ fn leave_alone(state: &AtomicU8, process: u64) {
 
 /// Waits until the jobs that Ctrl-C has broken off are complete; once more it ends the waiting.
 pub(crate) fn wait_for_broken_off(py: Python<'_>) -> PyResult<()> {
-    while LEFT_ALONE.get().load(Ordering::Acquire) > 0 {
-        py.detach(|| thread::sleep(Duration::from_millis(1)));
-        py.check_signals()?;
-    }
-    Ok(())
+    called::wait_while(py, || LEFT_ALONE.get().load(Ordering::Acquire) > 0)
 }
 
 /// Lets signal handlers run now and then in a loop over Python objects, which is at step `i`.
@@ -215,11 +211,7 @@ fn finish(py: Python<'_>) -> PyResult<()> {
         Err(error) if !error.is_instance_of::<UsmError>(py) => return Err(error),
         _ => {}
     }
-    while RUNNING.get().load(Ordering::Acquire) > 0 {
-        py.detach(|| thread::sleep(Duration::from_millis(1)));
-        py.check_signals()?;
-    }
-    Ok(())
+    called::wait_while(py, || RUNNING.get().load(Ordering::Acquire) > 0)
 }
 
 /// What another thread sends, with Python's signal handlers running meanwhile; `None` when it sends nothing.
