@@ -6,14 +6,33 @@ mod common;
 use common::recorded;
 use usm_array::usm_core::testing::Method;
 use usm_array::usm_core::{Aspects, Queue, UsmKind};
-use usm_array::{BufferSource, Dtype, SliceItem, UsmArray};
+use usm_array::{BufferSource, Dtype, Scalar, SliceItem, UsmArray};
 
 const BACKWARDS: SliceItem = SliceItem::Slice { start: None, stop: None, step: -2 };
 
 fn numbers(queue: &Queue, rows: usize, columns: usize) -> (Vec<u32>, UsmArray) {
+    numbers_of_kind(queue, UsmKind::Device, rows, columns)
+}
+
+fn numbers_of_kind(queue: &Queue, kind: UsmKind, rows: usize, columns: usize) -> (Vec<u32>, UsmArray) {
     let values: Vec<u32> = (0..rows * columns).map(|i| i as u32).collect();
-    let array = UsmArray::from_slice(queue, UsmKind::Device, &[rows, columns], &values).unwrap();
+    let array = UsmArray::from_slice(queue, kind, &[rows, columns], &values).unwrap();
     (values, array)
+}
+
+#[test]
+fn arrays_are_for_kernels_where_host_code_reaches_no_element_and_kernels_have_double() {
+    for (queue, kind) in common::places() {
+        let (_, array) = numbers_of_kind(&queue, kind, 3, 4);
+        assert_eq!(array.is_for_kernels(), !array.is_host_reachable() && !queue.runs_host_tasks());
+    }
+    for (hidden, is_for_kernels) in [(Aspects::empty(), true), (Aspects::FP64, false)] {
+        let Some((recording, queue)) = recorded(hidden) else { return };
+        let (_, array) = numbers(&queue, 3, 4);
+        assert_eq!(array.is_for_kernels(), is_for_kernels, "without {hidden:?}");
+        assert_eq!(array.sum_total().unwrap(), Scalar::Int(66));
+        assert_eq!(recording.count(Method::SubmitKernel) > 0, is_for_kernels);
+    }
 }
 
 #[test]
