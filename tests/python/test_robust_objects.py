@@ -112,6 +112,14 @@ def test_a_producer_lives_as_long_as_what_was_imported_from_it(queue, at_start):
     assert settled() == at_start and gone() is None
 
 
+def in_six_threads(work):
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+
+
 def test_collections_in_other_threads(queue, at_start):
     """The collector runs in whichever thread allocates, also while others copy."""
     failed = []
@@ -129,11 +137,7 @@ def test_collections_in_other_threads(queue, at_start):
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
+    in_six_threads(work)
     assert not failed
     assert settled() == at_start
 
@@ -156,11 +160,7 @@ def test_conflicts_between_threads_are_errors_not_hangs(queue, usm_type):
             except BaseException as error:
                 failed.append(error)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
+    in_six_threads(work)
     assert not failed and written
     assert len(set(a.tolist())) == 1
 

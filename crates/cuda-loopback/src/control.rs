@@ -1,13 +1,14 @@
-//! The shared library for tests: a private copy, its counters, and failures on request.
+//! The shared library for tests: its counters, and failures on request.
 
 use std::ffi::{CStr, CString, NulError, c_char, c_int, c_uint};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 
 use libloading::Library;
 
 use crate::Kind;
+
+/// The file name of the real library.
+pub(crate) const FILE_NAME: &str = "libcuda.so.1";
 
 macro_rules! control {
     ($($field:ident: fn($($ty:ty),*) $(-> $ret:ty)?, $symbol:literal;)*) => {
@@ -128,55 +129,5 @@ impl Control {
     pub fn reset(&self) {
         // SAFETY: takes nothing, and the library is never unloaded.
         unsafe { (self.reset)() };
-    }
-}
-
-/// A private copy of the library in a directory of its own, with its own devices and counters; the files go when it is dropped.
-///
-/// Tests of one process run side by side and would disturb each other's counters in a shared copy.
-#[derive(Debug)]
-pub struct Loopback {
-    dir: PathBuf,
-    library: PathBuf,
-    control: Control,
-}
-
-impl Loopback {
-    /// Copies the library to a new directory, as `libcuda.so.1`, and opens it.
-    ///
-    /// # Errors
-    ///
-    /// The library was not built, cannot be copied, or cannot be opened.
-    pub fn new() -> io::Result<Self> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("cuda-loopback-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&dir)?;
-        let library = dir.join("libcuda.so.1");
-        // Not opened over an old file of the same process number, which may be in use.
-        let _ = std::fs::remove_file(&library);
-        std::fs::copy(crate::library_path(), &library)?;
-        let control = Control::open(&library).map_err(io::Error::other)?;
-        Ok(Self { dir, library, control })
-    }
-
-    /// The file to load.
-    pub fn path(&self) -> &Path {
-        &self.library
-    }
-}
-
-impl std::ops::Deref for Loopback {
-    type Target = Control;
-
-    fn deref(&self) -> &Control {
-        &self.control
-    }
-}
-
-impl Drop for Loopback {
-    fn drop(&mut self) {
-        // The mapping stays, only the name goes; a directory that cannot be removed harms no test.
-        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }

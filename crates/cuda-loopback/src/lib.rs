@@ -18,7 +18,7 @@
 //! | `state`, `handles` | the one locked state; handles from C, checked |
 //! | `operations` | the thread that runs operations, and what each does |
 //! | `exports` | the C functions, a file per topic |
-//! | `control`, `path` | [`Loopback`]: the shared library as a test sees it; where cargo put it |
+//! | `control`, `library` | the shared library as a test sees it; where it is, and copies of it ([`Loopback`]) |
 
 mod arena;
 mod clock;
@@ -29,14 +29,14 @@ mod exports;
 mod handles;
 mod host;
 mod kernels;
+mod library;
 mod memory;
 mod operations;
-mod path;
 mod ptx;
 mod settings;
 mod state;
 mod streams;
 
-pub use control::{Control, Loopback};
-pub use path::library_path;
+pub use control::Control;
+pub use library::{Loopback, library_path};
 pub use state::Kind;

@@ -1,13 +1,14 @@
-//! The shared library for tests: a private copy, its counters, and failures on request.
+//! The shared library for tests: its counters, and failures on request.
 
 use std::ffi::{CString, c_char, c_int};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 
 use libloading::Library;
 
 use crate::{Alignment, Kind};
+
+/// The file name of the real library.
+pub(crate) const FILE_NAME: &str = "libDPCTLSyclInterface.so";
 
 /// The counters and switches of one loaded copy of the library.
 #[derive(Debug)]
@@ -28,21 +29,18 @@ impl Control {
     pub fn open(path: &Path) -> Result<Self, libloading::Error> {
         // SAFETY: the loopback library has no initialisation routines. It is leaked, so it is never unloaded.
         let library = std::mem::ManuallyDrop::new(unsafe { Library::new(path) }?);
-        // SAFETY: `exports::control` defines it with this signature.
-        let live =
-            *unsafe { library.get::<unsafe extern "C" fn(c_int) -> usize>("usm_loopback_live_handles") }?;
-        // SAFETY: `exports::control` defines it with this signature.
-        let faults = *unsafe { library.get::<unsafe extern "C" fn() -> usize>("usm_loopback_faults") }?;
-        // SAFETY: `exports::control` defines it with this signature.
-        let fail_next =
-            *unsafe { library.get::<unsafe extern "C" fn(*const c_char, usize)>("usm_loopback_fail_next") }?;
-        // SAFETY: `exports::control` defines it with this signature.
-        let raise_async =
-            *unsafe { library.get::<unsafe extern "C" fn(c_int) -> bool>("usm_loopback_raise_async") }?;
-        // SAFETY: `exports::control` defines it with this signature.
-        let limit_alignment =
-            *unsafe { library.get::<unsafe extern "C" fn(usize, bool)>("usm_loopback_limit_alignment") }?;
-        Ok(Self { live, faults, fail_next, raise_async, limit_alignment })
+        Ok(Self {
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            live: *unsafe { library.get("usm_loopback_live_handles") }?,
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            faults: *unsafe { library.get("usm_loopback_faults") }?,
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            fail_next: *unsafe { library.get("usm_loopback_fail_next") }?,
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            raise_async: *unsafe { library.get("usm_loopback_raise_async") }?,
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            limit_alignment: *unsafe { library.get("usm_loopback_limit_alignment") }?,
+        })
     }
 
     /// The number of live handles (or strings, or allocations) of a kind.
@@ -91,57 +89,5 @@ impl Control {
     pub fn raise_async(&self, code: i32) -> bool {
         // SAFETY: takes a number, and the library is never unloaded.
         unsafe { (self.raise_async)(code) }
-    }
-}
-
-/// A private copy of the library in a directory of its own, with its own counters; the files go when it is dropped.
-///
-/// Tests of one process run side by side and would disturb each other's counters in a shared copy. Every copy has the
-/// soname of the real library: load it by its path (`Api::load_from`), since `sycl_sys::load` would take whichever copy
-/// the process loaded first.
-#[derive(Debug)]
-pub struct Loopback {
-    dir: PathBuf,
-    library: PathBuf,
-    control: Control,
-}
-
-impl Loopback {
-    /// Copies the library to a new directory, as `libDPCTLSyclInterface.so`, and opens it.
-    ///
-    /// # Errors
-    ///
-    /// The library was not built, cannot be copied, or cannot be opened.
-    pub fn new() -> io::Result<Self> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("sycl-loopback-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&dir)?;
-        let library = dir.join("libDPCTLSyclInterface.so");
-        // Not opened over an old file of the same process number, which may be in use.
-        let _ = std::fs::remove_file(&library);
-        std::fs::copy(crate::library_path(), &library)?;
-        let control = Control::open(&library).map_err(io::Error::other)?;
-        Ok(Self { dir, library, control })
-    }
-
-    /// The file to load.
-    pub fn path(&self) -> &Path {
-        &self.library
-    }
-}
-
-impl std::ops::Deref for Loopback {
-    type Target = Control;
-
-    fn deref(&self) -> &Control {
-        &self.control
-    }
-}
-
-impl Drop for Loopback {
-    fn drop(&mut self) {
-        // The mapping stays, only the name goes; a directory that cannot be removed harms no test.
-        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }

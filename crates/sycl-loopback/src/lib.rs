@@ -7,6 +7,8 @@
 //!
 //! The Rust part is for tests: [`Loopback`] gives a private copy of the library, with its own counters, and talks to it.
 //! The functions are compiled into this Rust library too, but a test needs the functions of the shared library it loads.
+//! Every copy has the soname of the real library: load it by its path (`Api::load_from`), since `sycl_sys::load` would
+//! take whichever copy the process loaded first.
 //!
 //! | module | job |
 //! |---|---|
@@ -14,16 +16,17 @@
 //! | `state` | the handles and allocations that are live, the faults, the failures to come |
 //! | `kernels` | the kernels that are known by name, and run |
 //! | `exports` | the C functions, a file per topic |
-//! | `control` | [`Loopback`]: the shared library as a test sees it |
-//! | `place` | where cargo put the shared library |
+//! | `control` | the shared library as a test sees it |
+//! | `library` | where it is, and copies of it ([`Loopback`]): the file of `cuda-loopback` |
 
 mod control;
 mod devices;
 mod exports;
 mod kernels;
-mod path;
+#[path = "../../cuda-loopback/src/library.rs"]
+mod library;
 mod state;
 
-pub use control::{Control, Loopback};
-pub use path::library_path;
+pub use control::Control;
+pub use library::{Loopback, library_path};
 pub use state::{Alignment, Kind};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use usm_array::dlpack::DlpackExport;
 use usm_array::usm_core::backend::host::HostBackend;
-use usm_array::usm_core::testing::{DelayedBackend, Fault, FaultyBackend, Method};
+use usm_array::usm_core::testing::{DelayedBackend, Fault, FaultyBackend, Method, Random};
 use usm_array::usm_core::{Context, Queue, QueueProperties, Runtime, UsmKind};
 use usm_array::usm_memory::resource::{self, DirectResource, PoolOptions, PoolResource};
 use usm_array::{Casting, Conversion, CopyMode, CopyOrder, Dtype, SliceItem, UsmArray};
@@ -241,18 +241,6 @@ fn a_refused_operation_leaves_nothing_behind() {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    }
-}
-
 const ROWS: usize = 5;
 const COLUMNS: usize = 7;
 
@@ -271,7 +259,7 @@ fn alias(array: &UsmArray, queue: &Queue) -> UsmArray {
 
 /// Many operations on four queues of a context, without a wait but for reads.
 fn random_work(context: &Context, seed: u64, steps: usize) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let device = context.devices().unwrap().remove(0);
     let create = |in_order| {
         let properties = if in_order { QueueProperties::IN_ORDER } else { QueueProperties::OUT_OF_ORDER };

@@ -3,37 +3,41 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use usm_array::usm_core::backend::Backend;
-use usm_array::usm_core::testing::{Method, RecordingBackend};
-use usm_array::usm_core::{BackendId, Queue, Runtime, UsmKind};
-use usm_array::{BufferSource, Dtype, SliceItem, UsmArray};
+use common::recorded;
+use usm_array::usm_core::testing::Method;
+use usm_array::usm_core::{Aspects, Queue, UsmKind};
+use usm_array::{BufferSource, Dtype, Scalar, SliceItem, UsmArray};
 
 const BACKWARDS: SliceItem = SliceItem::Slice { start: None, stop: None, step: -2 };
 
-/// A queue of the real device whose calls are recorded, if there is one.
-fn recorded() -> Option<(Arc<RecordingBackend>, Queue)> {
-    let has_device = common::queues().iter().any(|queue| queue.backend_id() == BackendId::Sycl);
-    if !has_device {
-        return None;
-    }
-    let backend: Arc<dyn Backend> = Arc::clone(Runtime::global().sycl_backend().unwrap());
-    let recording = Arc::new(RecordingBackend::new(backend));
-    let runtime = Runtime::with_backend(recording.clone()).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
-    Some((recording, queue))
+fn numbers(queue: &Queue, rows: usize, columns: usize) -> (Vec<u32>, UsmArray) {
+    numbers_of_kind(queue, UsmKind::Device, rows, columns)
 }
 
-fn numbers(queue: &Queue, rows: usize, columns: usize) -> (Vec<u32>, UsmArray) {
+fn numbers_of_kind(queue: &Queue, kind: UsmKind, rows: usize, columns: usize) -> (Vec<u32>, UsmArray) {
     let values: Vec<u32> = (0..rows * columns).map(|i| i as u32).collect();
-    let array = UsmArray::from_slice(queue, UsmKind::Device, &[rows, columns], &values).unwrap();
+    let array = UsmArray::from_slice(queue, kind, &[rows, columns], &values).unwrap();
     (values, array)
 }
 
 #[test]
+fn arrays_are_for_kernels_where_host_code_reaches_no_element_and_kernels_have_double() {
+    for (queue, kind) in common::places() {
+        let (_, array) = numbers_of_kind(&queue, kind, 3, 4);
+        assert_eq!(array.is_for_kernels(), !array.is_host_reachable() && !queue.runs_host_tasks());
+    }
+    for (hidden, is_for_kernels) in [(Aspects::empty(), true), (Aspects::FP64, false)] {
+        let Some((recording, queue)) = recorded(hidden) else { return };
+        let (_, array) = numbers(&queue, 3, 4);
+        assert_eq!(array.is_for_kernels(), is_for_kernels, "without {hidden:?}");
+        assert_eq!(array.sum_total().unwrap(), Scalar::Int(66));
+        assert_eq!(recording.count(Method::SubmitKernel) > 0, is_for_kernels);
+    }
+}
+
+#[test]
 fn large_ones_are_one_kernel_and_small_ones_none() {
-    let Some((recording, queue)) = recorded() else { return };
+    let Some((recording, queue)) = recorded(Aspects::empty()) else { return };
     for (rows, columns, kernels) in [(701, 811, 1), (7, 11, 0)] {
         let (values, array) = numbers(&queue, rows, columns);
         recording.clear();
@@ -56,7 +60,7 @@ fn large_ones_are_one_kernel_and_small_ones_none() {
 
 #[test]
 fn targets_with_an_element_at_two_indices_take_the_other_way() {
-    let Some((recording, queue)) = recorded() else { return };
+    let Some((recording, queue)) = recorded(Aspects::empty()) else { return };
     let (_, array) = numbers(&queue, 600, 600);
     let source = array.transpose();
     let memory = UsmArray::zeros(&queue, UsmKind::Device, &[600 * 600], Dtype::U32).unwrap();
@@ -72,7 +76,7 @@ fn targets_with_an_element_at_two_indices_take_the_other_way() {
 
 #[test]
 fn sources_of_another_context_take_the_other_way() {
-    let Some((recording, queue)) = recorded() else { return };
+    let Some((recording, queue)) = recorded(Aspects::empty()) else { return };
     let (values, array) = numbers(&queue, 600, 600);
     let other = usm_array::usm_core::Context::new(std::slice::from_ref(queue.device())).unwrap();
     let there = other.create_queue(queue.device(), queue.properties()).unwrap();

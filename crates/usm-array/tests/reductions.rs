@@ -4,22 +4,12 @@
 
 mod common;
 
-use common::{displacements, indices, layouts, places};
+use common::{displacements, indices, layouts, places, strided};
 use proptest::prelude::*;
 use usm_array::half::f16;
 use usm_array::num_complex::Complex;
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{Bool8, BufferSource, Dtype, Element, Error, Layout, Scalar, SliceItem, UsmArray};
-
-/// An array with a layout over the given elements.
-fn strided<T: Element>(queue: &Queue, kind: UsmKind, layout: &Layout, memory: &[T]) -> UsmArray {
-    let base = UsmArray::from_slice(queue, kind, &[memory.len()], memory).unwrap();
-    UsmArray::builder(layout.shape(), T::DTYPE)
-        .strides(Some(layout.strides()))
-        .offset(Some(layout.offset()))
-        .build(BufferSource::SharedWith(&base))
-        .unwrap()
-}
+use usm_array::{Bool8, Dtype, Element, Error, Layout, Scalar, SliceItem, UsmArray};
 
 /// The elements that become each element of the result, and the shape of the result.
 fn groups<T: Copy>(

@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
-use usm_array::usm_core::backend::Backend;
+use common::recorded;
 use usm_array::usm_core::backend::host::HostBackend;
 use usm_array::usm_core::testing::{Method, RecordingBackend};
 use usm_array::usm_core::{Aspects, BackendId, Context, Partition, Queue, QueueProperties, Runtime, UsmKind};
@@ -28,18 +28,6 @@ fn places() -> Vec<(Queue, UsmKind)> {
     let of_gpu = recorded(Aspects::USM_SYSTEM_ALLOCATIONS).map(|(_, queue)| (queue, UsmKind::Device));
     places.extend(of_gpu);
     places
-}
-
-/// A queue of the real device, if there is one, without some of its aspects.
-fn recorded(hidden: Aspects) -> Option<(Arc<RecordingBackend>, Queue)> {
-    if !common::queues().iter().any(|queue| queue.backend_id() == BackendId::Sycl) {
-        return None;
-    }
-    let backend: Arc<dyn Backend> = Arc::clone(Runtime::global().sycl_backend().unwrap());
-    let recording = Arc::new(RecordingBackend::new(backend).without_aspects(hidden));
-    let runtime = Runtime::with_backend(recording.clone()).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
-    Some((recording, queue))
 }
 
 fn every(step: isize) -> SliceItem {

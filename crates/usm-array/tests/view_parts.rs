@@ -4,24 +4,19 @@
 
 mod common;
 
-use common::{displacements, indices, layouts, places};
+use common::{displacements, indices, layouts, places, strided};
 use proptest::prelude::*;
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::{Runtime, UsmKind};
-use usm_array::{Bool8, BufferSource, Dtype, Error, Layout, LayoutError, Scalar, SliceItem, UsmArray};
+use usm_array::{Bool8, Dtype, Error, Layout, LayoutError, Scalar, SliceItem, UsmArray};
 
 /// An array whose elements are the numbers of their places.
 fn numbered(layout: &Layout, kind: UsmKind) -> UsmArray {
     let runtime = Runtime::global();
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
     let memory: Vec<i32> = (0..layout.required_len() as i32).collect();
-    let base = UsmArray::from_slice(&queue, kind, &[memory.len()], &memory).unwrap();
-    UsmArray::builder(layout.shape(), Dtype::I32)
-        .strides(Some(layout.strides()))
-        .offset(Some(layout.offset()))
-        .build(BufferSource::SharedWith(&base))
-        .unwrap()
+    strided(&queue, kind, layout, &memory)
 }
 
 fn numbers(layout: &Layout) -> Vec<i32> {

@@ -5,15 +5,9 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{each, parts};
+use common::{buffer, each, parts};
 use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind};
 use usm_memory::{Error, Ownership, UsmBuffer};
-
-fn buffer(queue: &Queue, kind: UsmKind, bytes: &[u8]) -> UsmBuffer {
-    let buffer = UsmBuffer::allocate(queue, kind, bytes.len()).unwrap();
-    buffer.copy_from_host(bytes, 0).unwrap();
-    buffer
-}
 
 #[test]
 fn parts_share_the_memory() {

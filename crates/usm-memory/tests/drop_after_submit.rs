@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use usm_memory::usm_core::backend::Backend;
 use usm_memory::usm_core::backend::host::HostBackend;
-use usm_memory::usm_core::testing::DelayedBackend;
+use usm_memory::usm_core::testing::{DelayedBackend, Random};
 use usm_memory::usm_core::{
     Context, Device, DeviceType, HostDevice, Queue, QueueProperties, Runtime, UsmKind, live_allocations,
 };
@@ -20,20 +20,8 @@ const SCHEDULES_HOST: u64 = 9_000;
 const SCHEDULES_SYCL: u64 = 1_000;
 const LEN: usize = 96;
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    }
-
-    fn take<T>(&mut self, from: &mut Vec<T>) -> Option<T> {
-        (!from.is_empty()).then(|| from.swap_remove(self.below(from.len())))
-    }
+fn take<T>(random: &mut Random, from: &mut Vec<T>) -> Option<T> {
+    (!from.is_empty()).then(|| from.swap_remove(random.below(from.len())))
 }
 
 /// A buffer and what it must hold once all transfers are complete.
@@ -77,7 +65,7 @@ struct Counts {
 
 /// One schedule: transfers on buffers of several contexts, and drops of anything between them.
 fn schedule(delayed: &[Arc<DelayedBackend>], devices: &[Device], seed: u64, counts: &mut Counts) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut contexts: Vec<Context> = (0..1 + random.below(3))
         .map(|i| Context::new(from_ref(&devices[i % devices.len()])).unwrap())
         .collect();
@@ -101,15 +89,15 @@ fn schedule(delayed: &[Arc<DelayedBackend>], devices: &[Device], seed: u64, coun
     for _ in 0..12 {
         let keys: Vec<usize> = buffers.keys().copied().collect();
         match (random.below(10), keys.is_empty()) {
-            (0, _) => drop(random.take(&mut queues)),
-            (1, _) => drop(random.take(&mut contexts)),
+            (0, _) => drop(take(&mut random, &mut queues)),
+            (1, _) => drop(take(&mut random, &mut contexts)),
             (2, false) => drop(buffers.remove(&keys[random.below(keys.len())])),
             (3, _) => {
                 counts.pending_at_drop += delayed.iter().map(|backend| backend.pending()).sum::<usize>();
-                counts.dropped += usize::from(random.take(&mut flights).is_some());
+                counts.dropped += usize::from(take(&mut random, &mut flights).is_some());
             }
             (4, _) => {
-                if let Some(flight) = random.take(&mut flights) {
+                if let Some(flight) = take(&mut random, &mut flights) {
                     flight.wait();
                     counts.waited += 1;
                 }
@@ -140,11 +128,11 @@ fn schedule(delayed: &[Arc<DelayedBackend>], devices: &[Device], seed: u64, coun
     // The rest in a random order, and some results.
     while !(flights.is_empty() && queues.is_empty() && contexts.is_empty()) {
         match random.below(4) {
-            0 => drop(random.take(&mut queues)),
-            1 => drop(random.take(&mut contexts)),
-            2 => drop(random.take(&mut flights)),
+            0 => drop(take(&mut random, &mut queues)),
+            1 => drop(take(&mut random, &mut contexts)),
+            2 => drop(take(&mut random, &mut flights)),
             _ => {
-                if let Some(flight) = random.take(&mut flights) {
+                if let Some(flight) = take(&mut random, &mut flights) {
                     flight.wait();
                 }
             }

@@ -3,12 +3,9 @@
 
 mod common;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use usm_memory::usm_core::backend::host::HostBackend;
-use usm_memory::usm_core::testing::DelayedBackend;
-use usm_memory::usm_core::{Event, HostTask, Queue, QueueProperties, Runtime, TaskMemory, UsmKind};
+use usm_memory::usm_core::{Event, HostTask, Queue, TaskMemory, UsmKind};
 use usm_memory::{Error, Operand, UsmBuffer, submit, wait_for_others_with};
 
 /// Waits that come before the one that is broken off.
@@ -37,10 +34,7 @@ fn a_wait_that_is_broken_off_loses_nothing() {
         0 => Err(Error::Interrupted),
         _ => Ok(event.wait()?),
     });
-    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 1).with_max_delay(1 << 40);
-    let delayed = Arc::new(delayed);
-    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let (delayed, queue) = common::late(1);
     let buffer = common::direct(&queue, UsmKind::Device, 8);
     buffer.submit_fill(&[3]).unwrap();
     BEFORE.store(0, Ordering::Relaxed);
@@ -62,7 +56,7 @@ fn a_wait_that_is_broken_off_loses_nothing() {
     assert!(delayed.faults().is_empty());
     // An error that came before the interruption.
     let queue = common::host_queue();
-    let other = queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
+    let other = common::beside(&queue);
     let buffer = common::direct(&queue, UsmKind::Device, 8);
     task(&queue, &buffer, true, || Err("it is Monday".to_owned()));
     task(&other, &buffer, false, || Ok(()));

@@ -10,6 +10,7 @@ use common::{allocate, each, pool};
 use usm_memory::resource::{
     DirectResource, LimitingResource, PoolOptions, PoolResource, Statistics, StatisticsResource,
 };
+use usm_memory::usm_core::testing::Random;
 use usm_memory::usm_core::{Context, Queue, QueueProperties, UsmKind};
 use usm_memory::{Error, MemoryResource, Ownership, UsmBuffer};
 
@@ -245,25 +246,13 @@ fn a_lease_of_a_lease_hands_the_duty_to_wait_down() {
     });
 }
 
-/// A small generator, so that a failure can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end as u64) as usize
-    }
-}
-
 #[test]
 fn eight_threads_get_no_overlapping_buffers() {
     // Of each thread and kind. A time instead would leave threads without a turn on a busy machine.
     const ROUNDS: u64 = 200;
 
     fn work(seed: u64, pool: &PoolResource, queue: &Queue, kind: UsmKind) {
-        let mut random = Random(seed + 1);
+        let mut random = Random::new(seed);
         let mut live: Vec<(UsmBuffer, u64)> = Vec::new();
         let check = |(buffer, mark): &(UsmBuffer, u64)| {
             let whole = buffer.len_bytes() & !7;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use usm_memory::resource::{DirectResource, LimitingResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::backend::host::HostBackend;
-use usm_memory::usm_core::testing::{DelayedBackend, Fault, FaultyBackend, Method};
+use usm_memory::usm_core::testing::{DelayedBackend, Fault, FaultyBackend, Method, Random};
 use usm_memory::usm_core::{Context, Event, Queue, QueueProperties, Runtime, UsmKind};
 use usm_memory::{MemoryResource, UsmBuffer};
 
@@ -252,26 +252,22 @@ fn random_schedules_free_and_hand_out_nothing_too_early() {
         let queues = orders.map(|properties| queue(&context, properties));
         let upstream = LimitingResource::new(Arc::new(DirectResource), 40_000);
         let pool = PoolResource::new(Arc::new(upstream), PoolOptions::new().max_retained_bytes(10_000));
-        let mut state = seed * 2 + 1;
-        let mut random = |end: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % end
-        };
+        let mut random = Random::new(seed);
         for step in 0..60_u8 {
-            let queue = &queues[random(3)];
-            let len = [3000, 9000][random(2)];
-            let buffer = UsmBuffer::allocate_in(&pool, queue, UsmKind::ALL[random(3)], len).unwrap();
-            match random(4) {
+            let queue = &queues[random.below(3)];
+            let len = [3000, 9000][random.below(2)];
+            let buffer = UsmBuffer::allocate_in(&pool, queue, UsmKind::ALL[random.below(3)], len).unwrap();
+            match random.below(4) {
                 // Ours alone now: what others had pending on it is complete.
                 0 => {
                     buffer.fill(&[step]).unwrap();
                     assert_eq!(buffer.to_vec().unwrap(), vec![step; len]);
                 }
-                1 => drop(work_and_release(&buffer, &queues[random(3)], step)),
+                1 => drop(work_and_release(&buffer, &queues[random.below(3)], step)),
                 _ => drop(work_and_release(&buffer, queue, step)),
             }
             drop(buffer);
-            if random(20) == 0 {
+            if random.below(20) == 0 {
                 pool.trim();
             }
         }

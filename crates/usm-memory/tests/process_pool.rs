@@ -5,13 +5,12 @@ mod common;
 
 use std::slice::from_ref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use usm_memory::resource::{
     DirectResource, default_resource, process_pool, reset_default_resource, set_default_resource,
     use_process_pool,
 };
+use usm_memory::usm_core::testing::forks::fork_beside;
 use usm_memory::usm_core::{Context, LiveAllocations, QueueProperties, Runtime, RuntimeOptions, UsmKind};
 use usm_memory::{Error, MemoryResource, Ownership, UsmBuffer, live_allocations, pointer_info};
 
@@ -163,61 +162,17 @@ fn a_forked_child_copies_beside_threads_that_copy() {
 fn forked_beside(busy: &(dyn Fn() + Sync)) {
     let _alone = alone();
     let queue = common::host_queue();
-    let mine = UsmBuffer::allocate(&queue, UsmKind::Shared, 100).unwrap();
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    let is_stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
-    let good = thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while !is_stopped() {
-                    busy();
-                }
-            });
-        }
-        let mut good = 0;
-        while good < CHILDREN {
-            // SAFETY: the child only does what this library promises to do in a child, and ends without handlers.
-            let child = unsafe { libc::fork() };
-            if child == 0 {
-                let works = {
-                    let own = UsmBuffer::allocate(&queue, UsmKind::Shared, 100);
-                    drop(mine);
-                    process_pool().trim() == 0
-                        // Also with what it was the child that gave back.
-                        && UsmBuffer::allocate(&queue, UsmKind::Shared, 100).is_ok_and(|next| !is_pooled(&next))
-                        && own.is_ok_and(|own| {
-                            let copied = own.copy_to_host(&mut [0; 100], 0).is_ok();
-                            copied && own.fill(&[7]).is_ok() && !is_pooled(&own)
-                        })
-                };
-                // SAFETY: ends the child.
-                unsafe { libc::_exit(if works { 0 } else { 1 }) };
-            }
-            if status_of(child) != 0 {
-                break;
-            }
-            good += 1;
-        }
-        // Before anything fails, since the scope waits for its threads.
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        good
-    });
-    assert_eq!(good, CHILDREN, "the next child failed, or hung for 20 s");
-}
-
-const CHILDREN: usize = 50;
-
-/// How a child ended; one that hangs is ended.
-fn status_of(child: libc::pid_t) -> i32 {
-    let start = Instant::now();
-    let mut status = 0;
-    // SAFETY: waits for our own child.
-    while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
-        if start.elapsed() > Duration::from_secs(20) {
-            // SAFETY: ends our own child, which was not waited for.
-            unsafe { libc::kill(child, libc::SIGKILL) };
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    status
+    let mine = Mutex::new(Some(UsmBuffer::allocate(&queue, UsmKind::Shared, 100).unwrap()));
+    let child = || {
+        let own = UsmBuffer::allocate(&queue, UsmKind::Shared, 100);
+        drop(mine.lock().unwrap().take());
+        process_pool().trim() == 0
+            // Also with what it was the child that gave back.
+            && UsmBuffer::allocate(&queue, UsmKind::Shared, 100).is_ok_and(|next| !is_pooled(&next))
+            && own.is_ok_and(|own| {
+                let copied = own.copy_to_host(&mut [0; 100], 0).is_ok();
+                copied && own.fill(&[7]).is_ok() && !is_pooled(&own)
+            })
+    };
+    fork_beside(50, &[busy, busy], &child).unwrap();
 }

@@ -10,8 +10,8 @@ use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::backend::host::HostBackend;
 use usm_memory::usm_core::testing::{DelayedBackend, Method, RecordingBackend, forks};
 use usm_memory::usm_core::{
-    Error as CoreError, Event, HostTask, Queue, QueueProperties, Result as CoreResult, Runtime, TaskMemory,
-    UsmKind,
+    Context, Error as CoreError, Event, HostTask, Queue, QueueProperties, Result as CoreResult, Runtime,
+    TaskMemory, UsmKind,
 };
 use usm_memory::{Error, Operand, UsmBuffer, submit, submit_unseen};
 
@@ -44,6 +44,17 @@ fn task_as(
     };
     // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context.
     unsafe { submit(queue, &[whole(buffer, writes)], run) }
+}
+
+/// A job that ends when the flag is set.
+fn until(flag: &Arc<AtomicBool>) -> impl FnOnce(*mut u8) -> Result<(), String> + Send + 'static {
+    let flag = Arc::clone(flag);
+    move |_| {
+        while !flag.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
 }
 
 fn device_buffer(queue: &Queue) -> UsmBuffer {
@@ -79,18 +90,11 @@ fn an_error_comes_out_of_the_next_wait_for_the_memory_once() {
 #[test]
 fn a_read_waits_for_writes_alone() {
     let queue = common::host_queue();
-    let other = queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
+    let other = common::beside(&queue);
     let buffer = device_buffer(&queue);
     buffer.submit_fill(&[6]).unwrap();
     let go_on = Arc::new(AtomicBool::new(false));
-    let theirs = Arc::clone(&go_on);
-    let wait = move |_| {
-        while !theirs.load(Ordering::Acquire) {
-            std::thread::yield_now();
-        }
-        Ok(())
-    };
-    task_as(&other, &buffer, false, wait).unwrap();
+    task_as(&other, &buffer, false, until(&go_on)).unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [6; LEN]);
     let copy = device_buffer(&queue);
     copy.submit_copy_from(&buffer).unwrap();
@@ -174,13 +178,9 @@ fn what_an_in_order_queue_orders_needs_no_dependency() {
 
 #[test]
 fn events_do_not_order_work_of_another_context() {
-    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 3).with_max_delay(1 << 40);
-    let delayed = Arc::new(delayed);
-    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
-    let device = runtime.default_device();
-    let ours = runtime.default_queue(&device).unwrap();
-    let theirs = usm_memory::usm_core::Context::new(std::slice::from_ref(&device)).unwrap();
-    let theirs = theirs.create_queue(&device, QueueProperties::IN_ORDER).unwrap();
+    let (delayed, ours) = common::late(3);
+    let theirs = Context::new(std::slice::from_ref(ours.device())).unwrap();
+    let theirs = theirs.create_queue(ours.device(), QueueProperties::IN_ORDER).unwrap();
     let (device_memory, host) = (device_buffer(&ours), common::direct(&theirs, UsmKind::Host, LEN));
     let staged = |queue: &Queue, to: &UsmBuffer, from: &UsmBuffer| {
         let copy = |ends: &[*mut u8], after: &[Event]| {
@@ -204,10 +204,7 @@ fn events_do_not_order_work_of_another_context() {
 
 #[test]
 fn leased_memory_and_what_it_is_a_part_of_know_the_same_operations() {
-    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 4).with_max_delay(1 << 40);
-    let delayed = Arc::new(delayed);
-    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let (delayed, queue) = common::late(4);
     let large = common::direct(&queue, UsmKind::Device, 2 * LEN);
     let (sender, returned) = mpsc::channel();
     let lease = UsmBuffer::lease(large.sub_buffer(LEN, LEN).unwrap(), &queue, move |memory| {
@@ -228,12 +225,8 @@ fn leased_memory_and_what_it_is_a_part_of_know_the_same_operations() {
 
 #[test]
 fn imports_of_the_same_memory_wait_for_each_other() {
-    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 5).with_max_delay(1 << 40);
-    let delayed = Arc::new(delayed);
-    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
-    let device = runtime.default_device();
-    let context = device.default_context().unwrap();
-    let queues = [0; 3].map(|_| context.create_queue(&device, QueueProperties::IN_ORDER).unwrap());
+    let (delayed, queue) = common::late(5);
+    let queues = [(); 3].map(|()| common::beside(&queue));
     let own = device_buffer(&queues[0]);
     own.publish().unwrap();
     let import = |queue: &Queue| {
@@ -261,12 +254,8 @@ fn imports_of_the_same_memory_wait_for_each_other() {
 #[test]
 fn threads_that_write_parts_of_one_buffer_lose_no_operation() {
     for seed in 0..10 {
-        let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), seed).with_max_delay(1 << 40);
-        let delayed = Arc::new(delayed);
-        let runtime = Runtime::with_backend(delayed.clone()).unwrap();
-        let device = runtime.default_device();
-        let context = device.default_context().unwrap();
-        let queues = [0; 4].map(|_| context.create_queue(&device, QueueProperties::IN_ORDER).unwrap());
+        let (delayed, queue) = common::late(seed);
+        let queues = [(); 4].map(|()| common::beside(&queue));
         let buffer = common::direct(&queues[0], UsmKind::Device, 4 * LEN);
         std::thread::scope(|scope| {
             for number in 0..4 {
@@ -297,12 +286,8 @@ fn threads_that_write_parts_of_one_buffer_lose_no_operation() {
 
 #[test]
 fn a_stranger_waits_for_a_slot_and_its_own_queue_does_not() {
-    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 6).with_max_delay(1 << 40);
-    let delayed = Arc::new(delayed);
-    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
-    let device = runtime.default_device();
-    let context = device.default_context().unwrap();
-    let [a, b] = [0; 2].map(|_| context.create_queue(&device, QueueProperties::IN_ORDER).unwrap());
+    let (delayed, a) = common::late(6);
+    let b = common::beside(&a);
     let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
     let allocate = |queue: &Queue| UsmBuffer::allocate_in(&pool, queue, UsmKind::Device, LEN).unwrap();
     let first = allocate(&a);
@@ -330,14 +315,7 @@ fn a_forked_child_gets_an_error_for_what_its_parent_had_under_way() {
         complete.submit_fill(&[4]).unwrap();
         complete.events().iter().for_each(|event| event.wait().unwrap());
         let go_on = Arc::new(AtomicBool::new(false));
-        let theirs = Arc::clone(&go_on);
-        let wait = move |_| {
-            while !theirs.load(Ordering::Acquire) {
-                std::thread::yield_now();
-            }
-            Ok(())
-        };
-        task(&queue, &buffer, wait).unwrap();
+        task(&queue, &buffer, until(&go_on)).unwrap();
         let is_forked =
             |result: usm_memory::Result<()>| matches!(result, Err(Error::Core(CoreError::Forked)));
         let child = || {
@@ -403,16 +381,9 @@ fn a_forked_child_gets_an_error_for_operations_on_shared_memory() {
     // SAFETY: 1. to 3. The owner is the buffer, whose guards are in one table.
     let import =
         unsafe { UsmBuffer::borrow(&queue, own.address(), LEN, true, Arc::new(own.clone())) }.unwrap();
-    let other = queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap();
+    let other = common::beside(&queue);
     let go_on = Arc::new(AtomicBool::new(false));
-    let theirs = Arc::clone(&go_on);
-    let wait = move |_| {
-        while !theirs.load(Ordering::Acquire) {
-            std::thread::yield_now();
-        }
-        Ok(())
-    };
-    task(&other, &own, wait).unwrap();
+    task(&other, &own, until(&go_on)).unwrap();
     let child = || {
         let is_refused = matches!(import.to_vec(), Err(Error::Core(CoreError::Forked)));
         is_refused && import.submit_fill(&[1]).is_ok() && import.to_vec().is_ok_and(|found| found == [1; LEN])

@@ -7,25 +7,13 @@ use std::sync::Arc;
 
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource};
 use usm_memory::usm_core::backend::host::HostBackend;
-use usm_memory::usm_core::testing::DelayedBackend;
+use usm_memory::usm_core::testing::{DelayedBackend, Random};
 use usm_memory::usm_core::{Event, Queue, QueueProperties, Runtime, UsmKind};
 use usm_memory::{Operand, UsmBuffer, submit};
 
 /// Bytes that are looked at. The slots are larger, so that a slab has few of them and they come back soon.
 const LEN: usize = 32;
 const SLOT_BYTES: usize = 256 << 10;
-
-/// Random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % end
-    }
-}
 
 /// The same bytes by several buffers, and what they should be.
 struct Known {
@@ -201,7 +189,7 @@ fn random_operations_find_what_the_model_says() {
             [QueueProperties::IN_ORDER, QueueProperties::IN_ORDER, QueueProperties::OUT_OF_ORDER];
         let queues = properties.map(|properties| context.create_queue(&device, properties).unwrap());
         let mut machine = Machine {
-            random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+            random: Random::new(seed),
             queues: queues.to_vec(),
             pool: PoolResource::new(Arc::new(DirectResource), PoolOptions::new()),
             places: (0..5)

@@ -78,7 +78,12 @@ pub(crate) fn wait_for_calls(py: Python<'_>) -> PyResult<()> {
     state.main.get_or_init(|| thread::current().id());
     state.is_ending.store(true, Ordering::Relaxed);
     let begin = Instant::now();
-    while state.calls.load(Ordering::Acquire) > 0 && begin.elapsed() < PATIENCE {
+    wait_while(py, || state.calls.load(Ordering::Acquire) > 0 && begin.elapsed() < PATIENCE)
+}
+
+/// Waits as long as the condition holds. Ctrl-C ends the waiting.
+pub(crate) fn wait_while(py: Python<'_>, condition: impl Fn() -> bool) -> PyResult<()> {
+    while condition() {
         py.detach(|| thread::sleep(Duration::from_millis(1)));
         py.check_signals()?;
     }

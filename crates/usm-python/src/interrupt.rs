@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
-use usm_array::usm_core::{self, Aspects, Event, EventStatus, Queue, Runtime};
+use usm_array::usm_core::{self, Event, EventStatus, Queue, Runtime};
 use usm_array::{UsmArray, usm_memory};
 
 use crate::called;
@@ -39,9 +39,7 @@ pub(crate) fn is_long(work_bytes: usize) -> bool {
 /// The bytes of the elements of an array that this thread goes through in an operation. They are none where kernels do it: what they
 /// answer is waited for in guards, which let Ctrl-C through.
 pub(crate) fn bytes_here(array: &UsmArray) -> usize {
-    let queue = array.queue();
-    let has_kernels = !queue.runs_host_tasks() && queue.device().info().has(Aspects::FP64);
-    if has_kernels && !array.is_host_reachable() { 0 } else { array.size_bytes() }
+    if array.is_for_kernels() { 0 } else { array.size_bytes() }
 }
 
 /// Bytes of work up to which it takes less time than giving the interpreter up and taking it again.
@@ -161,11 +159,7 @@ fn leave_alone(state: &AtomicU8, process: u64) {
 
 /// Waits until the jobs that Ctrl-C has broken off are complete; once more it ends the waiting.
 pub(crate) fn wait_for_broken_off(py: Python<'_>) -> PyResult<()> {
-    while LEFT_ALONE.get().load(Ordering::Acquire) > 0 {
-        py.detach(|| thread::sleep(Duration::from_millis(1)));
-        py.check_signals()?;
-    }
-    Ok(())
+    called::wait_while(py, || LEFT_ALONE.get().load(Ordering::Acquire) > 0)
 }
 
 /// Lets signal handlers run now and then in a loop over Python objects, which is at step `i`.
@@ -217,11 +211,7 @@ fn finish(py: Python<'_>) -> PyResult<()> {
         Err(error) if !error.is_instance_of::<UsmError>(py) => return Err(error),
         _ => {}
     }
-    while RUNNING.get().load(Ordering::Acquire) > 0 {
-        py.detach(|| thread::sleep(Duration::from_millis(1)));
-        py.check_signals()?;
-    }
-    Ok(())
+    called::wait_while(py, || RUNNING.get().load(Ordering::Acquire) > 0)
 }
 
 /// What another thread sends, with Python's signal handlers running meanwhile; `None` when it sends nothing.

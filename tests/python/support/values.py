@@ -21,7 +21,6 @@ DTYPES = {
     "complex64": ("c8", "f", 2),
     "complex128": ("c16", "d", 2),
 }
-NAME_OF_CODE = {code: name for name, (code, _, _) in DTYPES.items()}
 
 
 def itemsize(dtype: str) -> int:

@@ -40,7 +40,7 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
         openly(clippy.args(all).args(["--", "-D", "warnings"]))
     })?;
     steps.step("clippy without default features", || {
-        let clippy = project.cargo().args(["clippy", "--quiet", "--locked"]).args(LIBRARIES);
+        let clippy = project.cargo().args(["clippy", "--quiet", "--locked"]).args(LIBRARIES.split(' '));
         openly(clippy.args(["--no-default-features", "--all-targets", "--", "-D", "warnings"]))
     })?;
     steps.step("clippy of the extension", || {

@@ -97,8 +97,9 @@ pub(super) fn copy_parts(project: &Project, folder: &Path, parts: &[&str]) -> Ou
 fn test_programs(project: &Project) -> Outcome<Vec<PathBuf>> {
     const KEY: &str = "\"executable\":\"";
     let build = project.cargo().args(["test", "--no-run", "--locked", "--message-format", "json"]);
-    let build =
-        build.args(["--config", "profile.dev.strip=\"symbols\"", "--lib", "--tests"]).args(DEVICE_LIBRARIES);
+    let build = build
+        .args(["--config", "profile.dev.strip=\"symbols\"", "--lib", "--tests"])
+        .args(DEVICE_LIBRARIES.split(' '));
     let build = build.arg("--target-dir").arg(project.target().join(BUILD));
     let messages = quietly(build)?;
     let executable = |line: &str| {

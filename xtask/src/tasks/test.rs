@@ -14,43 +14,19 @@ use crate::report::{Steps, say};
 use crate::wheel;
 
 /// The crates that are libraries for others and must work without their default features; with the test backends.
-pub(super) const LIBRARIES: [&str; 10] = [
-    "-p",
-    "sycl-sys",
-    "-p",
-    "usm-core",
-    "-p",
-    "usm-memory",
-    "-p",
-    "usm-array",
-    "--features",
-    "usm-core/testing",
-];
+pub(super) const LIBRARIES: &str =
+    "-p sycl-sys -p usm-core -p usm-memory -p usm-array --features usm-core/testing";
 
 /// The crates whose tests run on each device, with the test backends.
-pub(super) const DEVICE_LIBRARIES: [&str; 8] = [
-    "-p",
-    "usm-core",
-    "-p",
-    "usm-memory",
-    "-p",
-    "usm-array",
-    "--features",
-    "usm-core/testing,usm-array/ndarray,usm-array/svg",
-];
+pub(super) const DEVICE_LIBRARIES: &str =
+    "-p usm-core -p usm-memory -p usm-array --features usm-core/testing,usm-array/ndarray,usm-array/svg";
 
 /// The crates whose tests differ without their default features.
-const WITHOUT_DEFAULTS: [&str; 8] =
-    ["-p", "sycl-sys", "-p", "usm-core", "-p", "usm-memory", "--features", "usm-core/testing"];
+const WITHOUT_DEFAULTS: &str = "-p sycl-sys -p usm-core -p usm-memory --features usm-core/testing";
 
 /// The layer over Python has no Rust tests: a test program would have to link libpython.
-const ALL_BUT_PYTHON: [&str; 5] = [
-    "--workspace",
-    "--exclude",
-    "usm-python",
-    "--features",
-    "usm-core/testing,usm-array/ndarray,usm-array/svg",
-];
+const ALL_BUT_PYTHON: &str =
+    "--workspace --exclude usm-python --features usm-core/testing,usm-array/ndarray,usm-array/svg";
 
 /// The crates that take a short cut to device memory of a CPU, without the unit tests that look at no memory of a device. Chosen out of
 /// the programs of the run before: with `-p` the features of their dependencies are others, and everything is built and kept a second
@@ -171,19 +147,23 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
     // Tests over all backends have a CUDA device, too.
     let stand_in = project.target().join("debug/deps").join(STAND_IN);
     steps.step("Rust tests", || {
-        let tests = tests(project).args(ALL_BUT_PYTHON).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
+        let tests = tests(project)
+            .args(ALL_BUT_PYTHON.split(' '))
+            .env(DRIVER, &stand_in)
+            .env("USM_REQUIRE_CUDA", "1");
         openly(require_sycl(tests, &sycl))
     })?;
     steps.step("Rust tests with queues for all device memory", || {
-        let tests = tests_of(project, OVER_MEMORY).args(ALL_BUT_PYTHON).env(STRICT_DEVICE, "1");
+        let tests = tests_of(project, OVER_MEMORY).args(ALL_BUT_PYTHON.split(' ')).env(STRICT_DEVICE, "1");
         openly(require_sycl(tests, &sycl))
     })?;
     steps.step("doctests", || {
-        let doctests = project.cargo().args(["test", "--quiet", "--locked", "--doc"]).args(ALL_BUT_PYTHON);
+        let doctests =
+            project.cargo().args(["test", "--quiet", "--locked", "--doc"]).args(ALL_BUT_PYTHON.split(' '));
         openly(require_sycl(doctests, &sycl))
     })?;
     steps.step("Rust tests without default features", || {
-        openly(tests(project).args(WITHOUT_DEFAULTS).arg("--no-default-features"))
+        openly(tests(project).args(WITHOUT_DEFAULTS.split(' ')).arg("--no-default-features"))
     })?;
     let wheel = steps.step("wheel", || {
         let wheel = wheel::build(project)?;

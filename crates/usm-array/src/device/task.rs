@@ -1,6 +1,6 @@
 //! One kernel over arrays: its arguments one after the other, then its launch
 
-use usm_memory::usm_core::{Event, Kernel, KernelArgument, Queue, UsmKind};
+use usm_memory::usm_core::{Aspects, Event, Kernel, KernelArgument, Queue, UsmKind};
 use usm_memory::{Operand, submit, submit_unseen};
 
 use super::cache::Kernels;
@@ -157,10 +157,20 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Whether operations on an array are for kernels of its queue: host code does not reach the memory, the queue does, and elements are
-/// where kernels may touch them. Host code in tasks of a queue needs no kernels.
+impl UsmArray {
+    /// Whether operations on the elements are for kernels of the array's queue: no host code goes through the elements then, and only
+    /// what kernels answer is waited for.
+    #[must_use]
+    pub fn is_for_kernels(&self) -> bool {
+        is_for_kernels(self)
+    }
+}
+
+/// Whether operations on an array are for kernels of its queue: host code does not reach the memory, the queue does, elements are where
+/// kernels may touch them, and the device has what all kernels need. Host code in tasks of a queue needs no kernels.
 pub(crate) fn is_for_kernels(array: &UsmArray) -> bool {
-    !array.is_host_reachable() && is_operand(array, array.queue())
+    let queue = array.queue();
+    !array.is_host_reachable() && is_operand(array, queue) && queue.device().info().has(Aspects::FP64)
 }
 
 /// Whether kernels of a queue may use the elements of an array.

@@ -2,12 +2,20 @@
 
 #![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../src/layout/brute_force.rs"]
+mod brute_force;
 pub(crate) mod cast;
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{Layout, Order, SliceItem};
+use usm_array::usm_core::backend::Backend;
+use usm_array::usm_core::testing::RecordingBackend;
+use usm_array::usm_core::{Aspects, BackendId, Queue, Runtime, UsmKind};
+use usm_array::{BufferSource, Element, Layout, Order, SliceItem, UsmArray};
 pub(crate) use usm_core::testing::queues;
+
+pub(crate) use self::brute_force::{campaign, indices};
 
 pub(crate) const KINDS: [UsmKind; 3] = [UsmKind::Host, UsmKind::Device, UsmKind::Shared];
 
@@ -27,27 +35,29 @@ pub(crate) fn places() -> Vec<(Queue, UsmKind)> {
     places
 }
 
-/// Ten thousand cases, or as many as `PROPTEST_CASES` says.
-pub(crate) fn campaign() -> ProptestConfig {
-    let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    if asked { ProptestConfig::default() } else { ProptestConfig::with_cases(10_000) }
+/// A queue of the real device whose calls are recorded, if there is one, without some of its aspects.
+pub(crate) fn recorded(hidden: Aspects) -> Option<(Arc<RecordingBackend>, Queue)> {
+    queues().iter().find(|queue| queue.backend_id() == BackendId::Sycl)?;
+    let backend: Arc<dyn Backend> = Arc::clone(Runtime::global().sycl_backend().unwrap());
+    let recording = Arc::new(RecordingBackend::new(backend).without_aspects(hidden));
+    let runtime = Runtime::with_backend(recording.clone()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    Some((recording, queue))
 }
 
-/// The indices of a shape in row-major order.
-pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
-    shape.iter().fold(vec![vec![]], |prefixes, &n| {
-        prefixes.iter().flat_map(|prefix| (0..n).map(move |i| [&prefix[..], &[i]].concat())).collect()
-    })
+/// An array with a layout over the given elements.
+pub(crate) fn strided<T: Element>(queue: &Queue, kind: UsmKind, layout: &Layout, memory: &[T]) -> UsmArray {
+    let base = UsmArray::from_slice(queue, kind, &[memory.len()], memory).unwrap();
+    UsmArray::builder(layout.shape(), T::DTYPE)
+        .strides(Some(layout.strides()))
+        .offset(Some(layout.offset()))
+        .build(BufferSource::SharedWith(&base))
+        .unwrap()
 }
 
 /// Where each element is, by the formula of the container specification, in row-major order.
 pub(crate) fn displacements(layout: &Layout) -> Vec<usize> {
-    let place = |index: &Vec<usize>| {
-        let steps = index.iter().zip(layout.strides());
-        let sum: i128 = steps.map(|(&i, &stride)| i as i128 * stride as i128).sum();
-        usize::try_from(layout.offset() as i128 + sum).unwrap()
-    };
-    indices(layout.shape()).iter().map(place).collect()
+    brute_force::displacements(layout).into_iter().map(|place| usize::try_from(place).unwrap()).collect()
 }
 
 /// Small layouts of any signs, with gaps and repeats, whose lowest element is the first one.

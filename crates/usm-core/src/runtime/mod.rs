@@ -141,24 +141,15 @@ impl Runtime {
     /// The status of each backend. The first call may search for the SYCL runtime.
     #[must_use]
     pub fn status(&self) -> Vec<BackendStatus> {
-        let names = |devices: &[Device]| devices.iter().map(Device::filter_string).collect();
+        let status = |backend, state: &BackendState, devices: &[Device]| {
+            let devices = devices.iter().map(Device::filter_string).collect();
+            BackendStatus { backend, state: state.clone(), devices }
+        };
         let (sycl, cuda) = (self.sycl(), self.cuda());
         vec![
-            BackendStatus {
-                backend: BackendId::Sycl,
-                state: sycl.state.clone(),
-                devices: names(&sycl.devices),
-            },
-            BackendStatus {
-                backend: BackendId::Cuda,
-                state: cuda.state.clone(),
-                devices: names(&cuda.devices),
-            },
-            BackendStatus {
-                backend: BackendId::Host,
-                state: BackendState::available(),
-                devices: names(&self.host),
-            },
+            status(BackendId::Sycl, &sycl.state, &sycl.devices),
+            status(BackendId::Cuda, &cuda.state, &cuda.devices),
+            status(BackendId::Host, &BackendState::available(), &self.host),
         ]
     }
 

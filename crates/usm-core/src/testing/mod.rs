@@ -9,7 +9,7 @@
 //! Behind a decorator host code does not reach device memory ([`Device::host_reachable`](crate::Device::host_reachable) is false), so
 //! that each operation on it is a call of the decorator.
 //!
-//! [`forks`] forks children beside busy threads. [`queues()`] finds the queues to test on.
+//! [`forks`] forks children beside busy threads. [`queues()`] finds the queues to test on. [`Random`] makes numbers from a seed.
 //!
 //! They stack, and plug in through [`Runtime::with_backend`](crate::Runtime::with_backend):
 //!
@@ -44,6 +44,7 @@ mod delayed;
 mod faulty;
 pub mod forks;
 mod queues;
+mod random;
 mod recording;
 mod text;
 
@@ -52,4 +53,5 @@ pub use call::{Call, Method};
 pub use delayed::{DelayedBackend, PrematureFree};
 pub use faulty::{Fault, FaultyBackend};
 pub use queues::{cuda_queue, host_queue, queues, sycl_queue};
+pub use random::Random;
 pub use recording::{Record, RecordingBackend};

@@ -9,15 +9,7 @@ use crate::{BackendId, Queue, Runtime};
 /// With `USM_REQUIRE_SYCL=1` where there is no such device.
 #[must_use]
 pub fn sycl_queue() -> Option<Queue> {
-    let runtime = Runtime::global();
-    let device = runtime.devices().into_iter().find(|device| device.backend_id() == BackendId::Sycl);
-    if let Some(device) = device {
-        return Some(runtime.default_queue(&device).unwrap());
-    }
-    let reason = format!("no SYCL device: {:#?}", runtime.status());
-    assert!(std::env::var_os("USM_REQUIRE_SYCL").is_none(), "{reason}");
-    eprintln!("only the host backend is tested, {reason}");
-    None
+    queue_of(BackendId::Sycl, "USM_REQUIRE_SYCL")
 }
 
 /// The default queue of a CUDA device, or `None` with the reason printed.
@@ -26,13 +18,18 @@ pub fn sycl_queue() -> Option<Queue> {
 /// With `USM_REQUIRE_CUDA=1` where there is no such device.
 #[must_use]
 pub fn cuda_queue() -> Option<Queue> {
+    queue_of(BackendId::Cuda, "USM_REQUIRE_CUDA")
+}
+
+/// The default queue of the first device of a backend, which is required where the variable is set.
+fn queue_of(backend: BackendId, required: &str) -> Option<Queue> {
     let runtime = Runtime::global();
-    let device = runtime.devices().into_iter().find(|device| device.backend_id() == BackendId::Cuda);
-    if let Some(device) = device {
-        return Some(runtime.default_queue(&device).unwrap());
+    if let Some(device) = runtime.devices_of(backend).next() {
+        return Some(runtime.default_queue(device).unwrap());
     }
-    let reason = format!("no CUDA device: {:#?}", runtime.status());
-    assert!(std::env::var_os("USM_REQUIRE_CUDA").is_none(), "{reason}");
+    let reason = format!("no device of {backend}: {:#?}", runtime.status());
+    assert!(std::env::var_os(required).is_none(), "{reason}");
+    eprintln!("not tested, {reason}");
     None
 }
 

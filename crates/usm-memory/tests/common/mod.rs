@@ -7,10 +7,25 @@ use std::sync::Arc;
 pub(crate) use usm_core::testing::{host_queue, queues, sycl_queue};
 use usm_memory::UsmBuffer;
 use usm_memory::resource::{DirectResource, PoolOptions, PoolResource, StatisticsResource};
+use usm_memory::usm_core::backend::host::HostBackend;
+use usm_memory::usm_core::testing::DelayedBackend;
 use usm_memory::usm_core::{
     Context, Device, DeviceType, HostDevice, Partition, Queue, QueueProperties, Runtime, RuntimeOptions,
     UsmKind,
 };
+
+/// The host backend, on which nothing runs before somebody waits for it, and an in-order queue on it.
+pub(crate) fn late(seed: u64) -> (Arc<DelayedBackend>, Queue) {
+    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), seed).with_max_delay(1 << 40);
+    let delayed = Arc::new(delayed);
+    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
+    (delayed, runtime.default_queue(&runtime.default_device()).unwrap())
+}
+
+/// Another in-order queue of the same context and device.
+pub(crate) fn beside(queue: &Queue) -> Queue {
+    queue.context().create_queue(queue.device(), QueueProperties::IN_ORDER).unwrap()
+}
 
 /// Memory of the runtime, not of a pool.
 pub(crate) fn direct(queue: &Queue, kind: UsmKind, len_bytes: usize) -> UsmBuffer {

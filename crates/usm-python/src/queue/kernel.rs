@@ -4,11 +4,12 @@ use pyo3::prelude::*;
 use usm_array::usm_core::{Error as CoreError, ExecutionRange, NdRange, Queue, Range};
 use usm_array::usm_memory::{self, Argument, Error, submit_kernel};
 
+use super::operations::come_before;
 use crate::errors::{OrRaise, SyclKernelSubmitError, ToPyErr, wrong_type};
 use crate::flight::{self, Flight};
 use crate::number::{index_sequence, sequence};
 use crate::program::{SyclKernel, argument, described};
-use crate::sycl::event::{SyclEvent, dependencies};
+use crate::sycl::event::SyclEvent;
 
 /// What a kernel runs over: all work-items, and those of a work-group.
 type Sizes<'a, 'py> = (&'a Bound<'py, PyAny>, Option<&'a Bound<'py, PyAny>>);
@@ -29,11 +30,7 @@ pub(super) fn submit(
     let arguments = arguments.iter().enumerate().map(|(position, object)| argument(position, object));
     let arguments: Vec<Argument> = arguments.collect::<PyResult<_>>()?;
     let range = execution_range(global, local)?;
-    let mut after = dependencies("dEvents", events)?;
-    py.detach(flight::sweep);
-    if queue.properties().in_order {
-        after.extend(flight::earlier(py, queue, false));
-    }
+    let mut after = come_before(py, queue, events)?;
     let kernel = &kernel.get().kernel;
     // SAFETY: 1. The number of arguments and the memory are checked, on CUDA sizes of numbers, too. The rest of it, and 2, are up to the
     // Python program, as SECURITY.md says.

@@ -85,6 +85,20 @@ fn kept(name: &str, bytes: HostBytes, count: usize, other: &UsmBuffer) -> PyResu
     Ok(KeptBytes { bytes, count })
 }
 
+/// What an operation comes after: the given events, and in an in-order queue all earlier operations.
+pub(super) fn come_before(
+    py: Python<'_>,
+    queue: &Queue,
+    asked: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Dependency>> {
+    let mut after = dependencies("dEvents", asked)?;
+    py.detach(flight::sweep);
+    if queue.properties().in_order {
+        after.extend(flight::earlier(py, queue, false));
+    }
+    Ok(after)
+}
+
 /// Submits a transfer after the given events, and in an in-order queue after all earlier operations.
 fn submit<H: Send + 'static>(
     py: Python<'_>,
@@ -92,11 +106,7 @@ fn submit<H: Send + 'static>(
     asked: Option<&Bound<'_, PyAny>>,
     start: impl FnOnce(&[Dependency]) -> usm_memory::Result<Transfer<H>> + Send,
 ) -> PyResult<SyclEvent> {
-    let mut after = dependencies("dEvents", asked)?;
-    py.detach(flight::sweep);
-    if queue.properties().in_order {
-        after.extend(flight::earlier(py, queue, false));
-    }
+    let after = come_before(py, queue, asked)?;
     let transfer = py.detach(|| start(&after)).map_err(|error| error.to_py_err())?;
     Ok(SyclEvent::of_flight(Flight::launch(py, queue, transfer)))
 }

@@ -2,6 +2,7 @@
 
 use sycl_sys::{Api, DPCTLSyclContextRef, DPCTLSyclDeviceRef};
 
+use super::vector::take_devices;
 use super::{HANDLER, SyclBackend, device, some};
 use crate::Result;
 use crate::backend::{RawContext, RawDevice};
@@ -37,13 +38,12 @@ impl SyclBackend {
     /// # Safety
     /// 1. `context` is live.
     pub(super) unsafe fn devices_of_context(
-        &self,
         api: &Api,
         context: DPCTLSyclContextRef,
     ) -> Result<Vec<RawDevice>> {
         // SAFETY: the caller's promise 1.
         let vector = unsafe { (api.DPCTLContext_GetDevices)(context) };
         // SAFETY: the vector was made for us.
-        unsafe { self.take_devices(api, vector, "Context_GetDevices") }
+        unsafe { take_devices(api, vector, "Context_GetDevices") }
     }
 }

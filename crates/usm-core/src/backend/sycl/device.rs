@@ -3,61 +3,26 @@
 use std::ptr::NonNull;
 
 use sycl_sys::{
-    Api, DPCTLDeviceVectorRef, DPCTLPartitionAffinityDomainType, DPCTLSyclBackendType, DPCTLSyclDeviceRef,
-    DPCTLSyclDeviceType,
+    Api, DPCTLPartitionAffinityDomainType, DPCTLSyclBackendType, DPCTLSyclDeviceRef, DPCTLSyclDeviceType,
 };
 
 use super::SyclBackend;
+use super::vector::take_devices;
 use crate::Result;
-use crate::backend::{AffinityDomain, Backend, Composites, Partition, RawDevice, RawHandle};
+use crate::backend::{AffinityDomain, Composites, Partition, RawDevice};
 
 impl SyclBackend {
-    /// Takes the devices out of a vector and deletes it.
-    ///
-    /// # Safety
-    /// 1. `vector` is null or a live vector that the caller owns.
-    pub(super) unsafe fn take_devices(
-        &self,
-        api: &Api,
-        vector: DPCTLDeviceVectorRef,
-        call: &'static str,
-    ) -> Result<Vec<RawDevice>> {
-        if vector.is_null() {
-            return Err(Self::failed(call));
-        }
-        // SAFETY: the vector is live.
-        let len = unsafe { (api.DPCTLDeviceVector_Size)(vector) };
-        let devices = (0..len).filter_map(|index| {
-            // SAFETY: the vector is live and the index in range.
-            let device = unsafe { (api.DPCTLDeviceVector_GetAt)(vector, index) };
-            NonNull::new(device.cast()).map(RawDevice::new)
-        });
-        let devices: Vec<_> = devices.collect();
-        // SAFETY: our own handle, without a later use; the devices taken out are copies.
-        unsafe { (api.DPCTLDeviceVector_Delete)(vector) };
-        if devices.len() == len {
-            return Ok(devices);
-        }
-        // An incomplete list would look like a complete one.
-        for device in devices {
-            // SAFETY: our own handle, without a later use.
-            unsafe { self.release(RawHandle::Device(device)) };
-        }
-        Err(Self::failed("DeviceVector_GetAt"))
-    }
-
-    pub(super) fn list_root_devices(&self, api: &Api) -> Result<Vec<RawDevice>> {
+    pub(super) fn list_root_devices(api: &Api) -> Result<Vec<RawDevice>> {
         let all = DPCTLSyclBackendType::ALL.0 | DPCTLSyclDeviceType::ALL.0;
         // SAFETY: S1; any combination of bits may be asked for.
         let vector = unsafe { (api.DPCTLDeviceMgr_GetDevices)(all.cast_signed()) };
         // SAFETY: the vector was made for us.
-        unsafe { self.take_devices(api, vector, "DeviceMgr_GetDevices") }
+        unsafe { take_devices(api, vector, "DeviceMgr_GetDevices") }
     }
 
     /// # Safety
     /// 1. `device` is live.
     pub(super) unsafe fn partition(
-        &self,
         api: &Api,
         device: DPCTLSyclDeviceRef,
         partition: &Partition,
@@ -94,7 +59,7 @@ impl SyclBackend {
             }
         };
         // SAFETY: the vector was made for us.
-        let parts = unsafe { self.take_devices(api, vector, call) }?;
+        let parts = unsafe { take_devices(api, vector, call) }?;
         if parts.is_empty() {
             return Err(Self::failed(call));
         }
@@ -105,7 +70,7 @@ impl SyclBackend {
     ///
     /// # Safety
     /// 1. The platform or device is live.
-    pub(super) unsafe fn list_composites(&self, api: &Api, asked: Composites) -> Result<Vec<RawDevice>> {
+    pub(super) unsafe fn list_composites(api: &Api, asked: Composites) -> Result<Vec<RawDevice>> {
         let (vector, call) = match asked {
             Composites::OfPlatform(platform) => {
                 let Some(list) = api.DPCTLPlatform_GetCompositeDevices else { return Ok(Vec::new()) };
@@ -125,7 +90,7 @@ impl SyclBackend {
             }
         };
         // SAFETY: the vector was made for us.
-        unsafe { self.take_devices(api, vector, call) }
+        unsafe { take_devices(api, vector, call) }
     }
 
     /// # Safety

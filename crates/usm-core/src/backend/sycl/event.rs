@@ -1,10 +1,9 @@
 //! Events: waiting, status, times and dependencies.
 
-use std::ptr::NonNull;
-
 use sycl_sys::{Api, DPCTLSyclEventRef, DPCTLSyclEventStatusType};
 
 use super::one_waits::{self, Next};
+use super::vector::Vectors;
 use super::{SyclBackend, async_errors};
 use crate::backend::{EventStatus, ProfilingTimes, RawEvent};
 use crate::{Error, Result};
@@ -79,26 +78,14 @@ pub(super) unsafe fn times(api: &Api, event: DPCTLSyclEventRef) -> Result<Profil
 pub(super) unsafe fn dependencies(api: &Api, event: DPCTLSyclEventRef) -> Result<Vec<RawEvent>> {
     // SAFETY: the caller's promise 1.
     let vector = unsafe { (api.DPCTLEvent_GetWaitList)(event) };
-    if vector.is_null() {
-        return Err(SyclBackend::failed("Event_GetWaitList"));
-    }
-    // SAFETY: the vector is live.
-    let len = unsafe { (api.DPCTLEventVector_Size)(vector) };
-    let events = (0..len).filter_map(|index| {
-        // SAFETY: the vector is live and the index in range.
-        let event = unsafe { (api.DPCTLEventVector_GetAt)(vector, index) };
-        NonNull::new(event.cast()).map(RawEvent::new)
-    });
-    let events: Vec<_> = events.collect();
-    // SAFETY: our own handle, without a later use; the events taken out are copies.
-    unsafe { (api.DPCTLEventVector_Delete)(vector) };
-    if events.len() == len {
-        return Ok(events);
-    }
-    // An incomplete list would look like a complete one.
-    for event in events {
-        // SAFETY: our own handle, without a later use.
-        unsafe { (api.DPCTLEvent_Delete)(event.as_ptr().cast()) };
-    }
-    Err(SyclBackend::failed("EventVector_GetAt"))
+    let vectors = Vectors {
+        element_call: "EventVector_GetAt",
+        len: api.DPCTLEventVector_Size,
+        element: api.DPCTLEventVector_GetAt,
+        delete: api.DPCTLEventVector_Delete,
+        delete_element: api.DPCTLEvent_Delete,
+    };
+    // SAFETY: 1. The functions for events. 2. The vector was made for us.
+    let events = unsafe { vectors.take(vector, "Event_GetWaitList") }?;
+    Ok(events.into_iter().map(RawEvent::new).collect())
 }

@@ -14,6 +14,7 @@ pub(crate) mod one_waits;
 mod peer;
 mod platform;
 mod submit;
+mod vector;
 
 use std::env;
 use std::ffi::c_void;
@@ -134,7 +135,7 @@ unsafe impl Backend for SyclBackend {
 
     fn root_devices(&self) -> Result<Vec<RawDevice>> {
         let api = self.runtime.enter()?;
-        let devices = self.list_root_devices(&api);
+        let devices = Self::list_root_devices(&api);
         self.runtime.wait_at_exit(Loaded::Devices);
         devices
     }
@@ -150,7 +151,7 @@ unsafe impl Backend for SyclBackend {
 
     fn platforms(&self) -> Result<Vec<RawPlatform>> {
         let api = self.runtime.enter()?;
-        let platforms = self.list_platforms(&api);
+        let platforms = Self::list_platforms(&api);
         self.runtime.wait_at_exit(Loaded::Devices);
         platforms
     }
@@ -163,7 +164,7 @@ unsafe impl Backend for SyclBackend {
     unsafe fn platform_devices(&self, raw: RawPlatform) -> Result<Vec<RawDevice>> {
         let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.devices_of_platform(&api, platform(raw)) }
+        unsafe { Self::devices_of_platform(&api, platform(raw)) }
     }
 
     unsafe fn device_platform(&self, raw: RawDevice) -> Result<RawPlatform> {
@@ -176,7 +177,7 @@ unsafe impl Backend for SyclBackend {
     unsafe fn composites(&self, asked: Composites) -> Result<Vec<RawDevice>> {
         let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.list_composites(&api, asked) }
+        unsafe { Self::list_composites(&api, asked) }
     }
 
     unsafe fn parent_device(&self, raw: RawDevice) -> Result<Option<RawDevice>> {
@@ -188,7 +189,7 @@ unsafe impl Backend for SyclBackend {
     unsafe fn sub_devices(&self, raw: RawDevice, how: &Partition) -> Result<Vec<RawDevice>> {
         let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.partition(&api, device(raw), how) }
+        unsafe { Self::partition(&api, device(raw), how) }
     }
 
     unsafe fn host_reachable(&self, raw: RawDevice, kind: UsmKind) -> bool {
@@ -237,7 +238,7 @@ unsafe impl Backend for SyclBackend {
     unsafe fn context_devices(&self, raw: RawContext) -> Result<Vec<RawDevice>> {
         let api = self.runtime.enter()?;
         // SAFETY: the handle is live.
-        unsafe { self.devices_of_context(&api, context(raw)) }
+        unsafe { Self::devices_of_context(&api, context(raw)) }
     }
 
     unsafe fn create_queue(

@@ -1,12 +1,10 @@
 //! Operations on a queue.
 
-use std::ptr::NonNull;
-
 use std::ffi::c_int;
 
 use sycl_sys::{Api, DPCTLSyclEventRef, DPCTLSyclQueueRef};
 
-use super::{SyclBackend, event};
+use super::{event, some};
 use crate::Result;
 use crate::backend::RawEvent;
 
@@ -15,7 +13,7 @@ fn handles(events: &[RawEvent]) -> Vec<DPCTLSyclEventRef> {
 }
 
 pub(super) fn submitted(event: DPCTLSyclEventRef, call: &'static str) -> Result<RawEvent> {
-    NonNull::new(event.cast()).map(RawEvent::new).ok_or_else(|| SyclBackend::failed(call))
+    some(event, call).map(RawEvent::new)
 }
 
 /// The OpenCL CPU runtime cuts a copy into equal pieces. For lengths that are no multiple of this the pieces are tiny, and the copy

@@ -1,6 +1,5 @@
 //! A backend whose operations complete late and out of order.
 
-mod random;
 mod schedule;
 
 use std::num::NonZeroUsize;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use super::random::Random;
 use crate::backend::{HostTask, ProfilingTimes, QueueProperties, RawHandle, RawQueue};
+use crate::testing::random::Random;
 use crate::testing::{Call, Method};
 use crate::{Error, KernelArgument, Result};
 

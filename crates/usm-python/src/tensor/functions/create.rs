@@ -67,7 +67,7 @@ macro_rules! creations {
         ) -> PyResult<UsmNdarray> {
             let shape = arguments::shape(shape)?;
             let len = len_of(&shape);
-            fill(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.$name(&shape))
+            create(py, (device, sycl_queue, usm_type), dtype, order, len, true, move |new| new.$name(&shape))
         }
     )*};
 }
@@ -121,7 +121,7 @@ pub(crate) fn full(
             let target = operands::dtype("dtype", dtype)?;
             let value = target.map_or(value, |dtype| as_python_casts(value, dtype));
             let place = (device, sycl_queue, usm_type.unwrap_or("device"));
-            fill(py, place, dtype, order, len_of(&shape), move |new| new.full(&shape, value))
+            create(py, place, dtype, order, len_of(&shape), true, move |new| new.full(&shape, value))
         }
         Operand::Array(values) => {
             let queue = place::named_queue(py, sycl_queue, device)?;
@@ -166,37 +166,17 @@ pub(crate) fn eye(
     let rows = size("n_rows", n_rows)?;
     let columns = n_cols.map(|columns| size("n_cols", columns)).transpose()?;
     let len = len_of(&[rows, columns.unwrap_or(rows)]);
-    fill(py, (device, sycl_queue, usm_type), dtype, order, len, move |new| new.eye(rows, columns, k.0))
+    create(py, (device, sycl_queue, usm_type), dtype, order, len, true, move |new| {
+        new.eye(rows, columns, k.0)
+    })
 }
 
 /// `device`, `sycl_queue` and `usm_type`.
 pub(super) type Placement<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, &'a str);
 
-/// An array of about `len` elements to be written, with the arguments that all functions have.
+/// An array of about `len` elements to be written, with the arguments that all functions have. `is_fill`: where only devices reach the
+/// array, a queue fills it.
 pub(super) fn create(
-    py: Python<'_>,
-    place: Placement<'_, '_>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    len: usize,
-    function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
-) -> PyResult<UsmNdarray> {
-    create_as(py, place, dtype, order, len, false, function)
-}
-
-/// As [`create`], for arrays that a queue fills where only devices reach them.
-fn fill(
-    py: Python<'_>,
-    place: Placement<'_, '_>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    order: &str,
-    len: usize,
-    function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
-) -> PyResult<UsmNdarray> {
-    create_as(py, place, dtype, order, len, true, function)
-}
-
-fn create_as(
     py: Python<'_>,
     (device, sycl_queue, usm_type): Placement<'_, '_>,
     dtype: Option<&Bound<'_, PyAny>>,

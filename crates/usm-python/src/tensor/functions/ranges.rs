@@ -38,7 +38,7 @@ pub(crate) fn arange(
     };
     let step = step.map_or(Ok(Scalar::Int(1)), |step| operands::number("step", step))?;
     let len = (real(stop) - real(start)) / real(step); // NaN and less than 0 become 0
-    create(py, (device, sycl_queue, usm_type), dtype, "C", len as usize, move |new| {
+    create(py, (device, sycl_queue, usm_type), dtype, "C", len as usize, false, move |new| {
         new.arange(start, stop, step)
     })
 }
@@ -69,7 +69,7 @@ pub(crate) fn linspace(
 ) -> PyResult<UsmNdarray> {
     let (start, stop) = (operands::number("start", start)?, operands::number("stop", stop)?);
     let num = size("num", num)?;
-    create(py, (device, sycl_queue, usm_type), dtype, "C", num, move |new| {
+    create(py, (device, sycl_queue, usm_type), dtype, "C", num, false, move |new| {
         new.linspace(start, stop, num, endpoint)
     })
 }

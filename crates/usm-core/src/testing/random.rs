@@ -1,11 +1,13 @@
-//! A small seeded generator: the same seed, the same schedule.
+//! Random numbers for tests: the same seed, the same numbers.
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(super) const fn new(seed: u64) -> Self {
+    /// A generator of a seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -18,7 +20,7 @@ impl Random {
 
     /// A number below `end`; 0 when that is 0. The bias of the remainder does not matter for the few values used here.
     #[allow(clippy::cast_possible_truncation, reason = "any bits do")]
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         (self.next() as usize).checked_rem(end).unwrap_or(0)
     }
 }
