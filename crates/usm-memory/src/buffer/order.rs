@@ -188,17 +188,16 @@ impl Block {
         writes: bool,
         after: &mut Vec<Event>,
     ) -> Result<()> {
+        let has_some_of_parent = || {
+            (pending & SUBMITTED != 0 && self.with_pending(|list| list.has_some_of_parent()))
+                || (pending & PUBLISHED != 0 && SHARED.has_some_of_parent(addresses))
+        };
+        if usm_core::fork::is_forked_child() && has_some_of_parent() {
+            // An error, unless they were complete before the fork.
+            self.wait_for_submitted(addresses, true)?;
+        }
         if pending & SUBMITTED != 0 {
-            let is_of_parent = self.with_pending(|list| {
-                if !list.is_of_parent() {
-                    list.events_before(queue, writes, after);
-                }
-                list.is_of_parent()
-            });
-            if is_of_parent {
-                // An error, unless they were complete before the fork.
-                self.wait_for_submitted(addresses, true)?;
-            }
+            self.with_pending(|list| list.events_before(queue, writes, after));
         }
         if pending & PUBLISHED != 0 {
             SHARED.events_before(addresses, queue, writes, after);
