@@ -203,6 +203,36 @@ fn events_do_not_order_work_of_another_context() {
 }
 
 #[test]
+fn an_error_of_another_context_comes_out_of_the_next_wait_for_its_memory_once() {
+    let ours = common::host_queue();
+    let context = usm_memory::usm_core::Context::new(std::slice::from_ref(ours.device())).unwrap();
+    let theirs = context.create_queue(ours.device(), QueueProperties::IN_ORDER).unwrap();
+    let (target, host) = (device_buffer(&ours), common::direct(&theirs, UsmKind::Host, LEN));
+    let fail = |start: &[*mut u8], after: &[Event]| {
+        let memory = TaskMemory { start: start[0], len_bytes: LEN };
+        let task = HostTask::new(|_| Err("it is Monday".to_owned()));
+        // SAFETY: 1. The operand, until the event is complete. 2. and 3. The task uses nothing.
+        unsafe { theirs.host_task(&[memory], task, after) }
+    };
+    // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context. 3. Nobody looks at it.
+    unsafe { submit_unseen(&theirs, &[whole(&host, true)], fail) }.unwrap();
+    // As in one context, operations go on, and no submission has the error of another one.
+    for _ in 0..2 {
+        let copy = |ends: &[*mut u8], after: &[Event]| {
+            // SAFETY: the bytes of the operands.
+            unsafe { ours.memcpy(ends[0], ends[1], LEN, after) }
+        };
+        let operands = [whole(&target, true), whole(&host, false)];
+        // SAFETY: 1. The bytes of the operands. 2. Host USM of another context is host memory. 3. Nobody looks at it.
+        unsafe { submit_unseen(&ours, &operands, copy) }.unwrap();
+        target.copy_from_async(&host, &[]).unwrap().wait().unwrap();
+    }
+    let error = host.wait().unwrap_err();
+    assert!(error.to_string().contains("it is Monday"), "{error}");
+    host.wait().unwrap();
+}
+
+#[test]
 fn leased_memory_and_what_it_is_a_part_of_know_the_same_operations() {
     let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 4).with_max_delay(1 << 40);
     let delayed = Arc::new(delayed);

@@ -245,7 +245,7 @@ impl Block {
         // All that is submitted to the queue later starts after a barrier.
         if !is_ordered && own.barrier(std::slice::from_ref(event)).is_err() {
             // The error of the operation comes out of a wait for the memory.
-            let _ = event.wait();
+            let _ = event.wait().or_else(|error| event.as_dependency(error));
         }
     }
 
