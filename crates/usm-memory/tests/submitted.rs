@@ -257,6 +257,33 @@ fn leased_memory_and_what_it_is_a_part_of_know_the_same_operations() {
 }
 
 #[test]
+fn what_leased_memory_is_a_part_of_knows_operations_on_imports() {
+    let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 4).with_max_delay(1 << 40);
+    let delayed = Arc::new(delayed);
+    let runtime = Runtime::with_backend(delayed.clone()).unwrap();
+    let device = runtime.default_device();
+    let context = device.default_context().unwrap();
+    let queues = [0; 3].map(|_| context.create_queue(&device, QueueProperties::IN_ORDER).unwrap());
+    let large = common::direct(&queues[0], UsmKind::Device, 2 * LEN);
+    type Publish = fn(&UsmBuffer) -> usm_memory::Result<()>;
+    let ways: [Publish; 2] = [UsmBuffer::publish, UsmBuffer::publish_in_order];
+    for (round, publish) in (0..).zip(ways) {
+        large.fill(&[0]).unwrap();
+        let lease = UsmBuffer::lease(large.sub_buffer(LEN, LEN).unwrap(), &queues[1], drop).unwrap();
+        publish(&lease).unwrap();
+        let owner = Arc::new(lease.clone());
+        // SAFETY: 1. to 3. The owner is the buffer, whose guards are in one table.
+        let import = unsafe { UsmBuffer::borrow(&queues[2], lease.address(), LEN, true, owner) }.unwrap();
+        import.submit_fill(&[7]).unwrap();
+        assert_eq!(large.to_vec().unwrap()[LEN..], [7; LEN], "{round}");
+        large.submit_fill(&[8]).unwrap();
+        assert_eq!(import.to_vec().unwrap(), [8; LEN], "{round}");
+    }
+    drop(large);
+    assert!(delayed.faults().is_empty());
+}
+
+#[test]
 fn imports_of_the_same_memory_wait_for_each_other() {
     let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), 5).with_max_delay(1 << 40);
     let delayed = Arc::new(delayed);

@@ -41,14 +41,26 @@ impl Block {
         if let Some(below) = self.below() {
             below.wait_for_others(&self.addresses(), true)?;
         }
-        self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);
+        self.mark_published();
         // What was submitted meanwhile is not in the list of shared memory.
-        self.wait_for_submitted(&self.addresses(), true)
+        self.wait_for_submitted(&self.addresses(), true)?;
+        match self.below() {
+            Some(below) => below.wait_for_others(&self.addresses(), true),
+            None => Ok(()),
+        }
+    }
+
+    /// Marks all blocks that stand for the memory: operations on imports of it are in the list of shared memory alone.
+    fn mark_published(&self) {
+        self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);
+        if let Some(below) = self.below() {
+            below.mark_published();
+        }
     }
 
     /// As [`publish`](Self::publish), without a wait: for external code whose work comes after what `queue` does from now on.
     pub(crate) fn publish_on(&self, queue: &Queue) -> Result<()> {
-        self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);
+        self.mark_published();
         let mut events = Vec::new();
         self.order(&self.addresses(), Some(queue), true, &mut events)?;
         waits::across_contexts(queue, &mut events)?;
