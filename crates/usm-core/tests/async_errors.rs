@@ -48,7 +48,7 @@ fn the_next_wait_reports_what_the_handler_got() {
     let theirs = Context::new(&[runtime.default_device()]).unwrap();
     let theirs = theirs.create_queue(&runtime.default_device(), QueueProperties::IN_ORDER).unwrap();
     assert!(loopback.raise_async(5));
-    theirs.barrier(&[event.clone()]).unwrap();
+    theirs.barrier(std::slice::from_ref(&event)).unwrap();
     assert!(matches!(event.wait().unwrap_err(), Error::Asynchronous { code: 5, .. }));
     event.wait().unwrap();
 
