@@ -692,7 +692,7 @@ impl Queue {
             } else {
                 // The backend does not know events of another one, and dependencies across contexts crash the SYCL runtime (2026.2)
                 // sooner or later. So the submission waits.
-                event.wait().or_else(|error| event.as_dependency(error))?;
+                event.wait()?;
             }
         }
         // Dropped after the lock, like the value that it replaces.

@@ -225,7 +225,6 @@ fn an_error_of_another_context_comes_out_of_the_next_wait_for_its_memory_once() 
         let operands = [whole(&target, true), whole(&host, false)];
         // SAFETY: 1. The bytes of the operands. 2. Host USM of another context is host memory. 3. Nobody looks at it.
         unsafe { submit_unseen(&ours, &operands, copy) }.unwrap();
-        target.copy_from_async(&host, &[]).unwrap().wait().unwrap();
     }
     let error = host.wait().unwrap_err();
     assert!(error.to_string().contains("it is Monday"), "{error}");
