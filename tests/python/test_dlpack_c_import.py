@@ -114,6 +114,25 @@ def test_an_older_table_behind_a_newer_one(table):
     assert ut.from_dlpack(tensor).tolist() == [5, 6] and tensor.calls == 0
 
 
+@pytest.mark.parametrize("version", [(2, 0), (2, 1), (3, 0)])
+def test_tables_that_lead_to_no_older_ones(version):
+    """They may lead in a circle."""
+    newer = OfTable(major=2, minor=0)
+    other = OfTable(major=version[0], minor=version[1], prev_api=ctypes.addressof(newer.table))
+    newer.table.prev_api = ctypes.addressof(other.table)
+    text = f"^__dlpack_c_exchange_api__: found prev_api of version {version[0]}.{version[1]} in a table of version 2.0, "
+    for function in (ut.from_dlpack, ut.asarray):
+        with pytest.raises(ValueError, match=text):
+            function(with_methods(newer, External()))
+
+
+def test_a_table_that_leads_to_itself():
+    newer = OfTable(major=2)
+    newer.table.prev_api = ctypes.addressof(newer.table)
+    with pytest.raises(ValueError, match="^__dlpack_c_exchange_api__: "):
+        ut.from_dlpack(with_methods(newer, External()))
+
+
 @pytest.mark.parametrize("wrong", [None, 5, capsules.make(1 << 20, b"another")])
 def test_attributes_that_are_no_tables(wrong):
     tensor = type("Odd", (WithMethods,), {"__dlpack_c_exchange_api__": wrong})(External())
@@ -127,6 +146,32 @@ def test_the_method_says_why_an_object_is_not_handed_out(table):
         ut.from_dlpack(tensor)
     with pytest.raises(TypeError, match="^x: "):
         ut.from_dlpack(table.tensor(None))
+
+
+def raising(error):
+    """A tensor of a type whose function raises, and which its method hands out all the same."""
+    table = OfTable()
+    # A function that fails with the exception of a Python method: as C code of a producer does.
+    is_true = ctypes.cast(ctypes.pythonapi.PyObject_IsTrue, ctypes.c_void_p).value
+    ctypes.c_void_p.from_address(ctypes.addressof(table.table) + type(table.table).from_object.offset).value = is_true
+    tensor = with_methods(table, External())
+    tensor.__class__.__bool__ = lambda self: (_ for _ in ()).throw(error)
+    return tensor
+
+
+@pytest.mark.parametrize("error", [BufferError, TypeError, ValueError, RuntimeError, NotImplementedError])
+def test_the_method_is_asked_after_a_refusal(error):
+    tensor = raising(error("sparse"))
+    assert ut.from_dlpack(tensor).tolist() == [5, 6] and tensor.calls == 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError, ZeroDivisionError])
+@pytest.mark.parametrize("function", [ut.from_dlpack, ut.asarray])
+def test_other_exceptions_of_the_function_are_raised(error, function):
+    tensor = raising(error("not a refusal"))
+    with pytest.raises(error, match="^not a refusal$"):
+        function(tensor)
+    assert tensor.calls == 0
 
 
 def test_refused_tensors_are_deleted(table):

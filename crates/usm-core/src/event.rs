@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::backend::{Backend, EventStatus, ProfilingTimes, RawEvent, RawHandle};
-use crate::{Context, Result};
+use crate::fork::is_forked_child;
+use crate::{Context, Error, Result, unclaimed};
 
 /// The completion of an operation. Clones name the same event.
 ///
@@ -64,6 +65,21 @@ impl Event {
     /// The first of their errors.
     pub fn wait_all<'a>(events: impl IntoIterator<Item = &'a Self>) -> Result<()> {
         events.into_iter().map(Self::wait).fold(Ok(()), Result::and)
+    }
+
+    /// What an error of a wait for this event means for an operation that comes after it: none where this one is complete, as within one
+    /// context. The error is then for later waits for this event, or on any queue where the runtime reports it once.
+    ///
+    /// # Errors
+    /// The same error when the operation is not surely complete.
+    #[doc(hidden)]
+    pub fn as_dependency(&self, error: Error) -> Result<()> {
+        // What the parent of a forked child had under way never runs.
+        if is_forked_child() || !self.is_complete() {
+            return Err(error);
+        }
+        unclaimed::defer(&error);
+        Ok(())
     }
 
     /// Whether the operation is complete, well or not.

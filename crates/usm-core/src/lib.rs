@@ -67,6 +67,7 @@ mod queue;
 mod runtime;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod unclaimed;
 
 pub use allocation::Allocation;
 pub use backend::host::HostDevice;
@@ -97,6 +98,9 @@ pub use runtime::{
     BackendState, BackendStatus, DefaultQueue, DeviceTree, PlatformBranch, Runtime, RuntimeOptions,
 };
 pub use runtime::{DoctorReport, Problem, ProblemKind, ReportedDevice, SearchedPlace, SyclLibrary, Variable};
+
+#[doc(hidden)]
+pub use unclaimed::Unclaimed;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sycl_loopback::Loopback;
 use usm_core::backend::sycl::SyclBackend;
-use usm_core::{Error, Runtime, UsmKind};
+use usm_core::{Error, Runtime, Unclaimed, UsmKind};
 
 #[test]
 fn the_next_wait_reports_what_the_handler_got() {
@@ -30,6 +30,25 @@ fn the_next_wait_reports_what_the_handler_got() {
     let there = std::thread::spawn(move || other.wait()).join().unwrap();
     assert!(matches!(there, Err(Error::Asynchronous { code: 3, .. })), "{there:?}");
     complete.wait().unwrap();
+
+    // Nor does one get lost with a result that nobody claims, as of a wait that was broken off.
+    for is_claimed in [true, false] {
+        assert!(loopback.raise_async(4));
+        let other = queue.clone();
+        let there = std::thread::spawn(move || Unclaimed::of(|| other.wait())).join().unwrap();
+        let result = if is_claimed { Unclaimed::of(|| there.claim()) } else { there };
+        queue.wait().unwrap();
+        drop(result);
+        let error = queue.wait().unwrap_err();
+        assert!(matches!(error, Error::Asynchronous { code: 4, .. }), "{error}");
+        queue.wait().unwrap();
+    }
+
+    // Nor with a wait for what comes before another operation.
+    assert!(loopback.raise_async(5));
+    event.as_dependency(event.wait().unwrap_err()).unwrap();
+    let error = queue.wait().unwrap_err();
+    assert!(matches!(error, Error::Asynchronous { code: 5, .. }), "{error}");
 
     assert!(loopback.raise_async(-30));
     let error = queue.wait().unwrap_err();

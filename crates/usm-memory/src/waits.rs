@@ -3,7 +3,7 @@
 use usm_core::fork::ForkOnce;
 use usm_core::{Event, Queue};
 
-use crate::Result;
+use crate::{Error, Result};
 
 type Wait = fn(&Event) -> Result<()>;
 
@@ -64,9 +64,13 @@ pub(crate) fn for_event(event: &Event) -> Result<()> {
 }
 
 /// Waits for the events that cannot be dependencies of an operation on a queue, and takes them out of the list: events order within one context.
+/// As there, errors of their operations are not for this one.
 pub(crate) fn across_contexts(queue: &Queue, events: &mut Vec<Event>) -> Result<()> {
     for event in events.extract_if(.., |event| event.context() != queue.context()) {
-        for_event(&event)?;
+        match for_event(&event) {
+            Err(Error::Core(error)) => event.as_dependency(error)?,
+            waited => waited?,
+        }
     }
     Ok(())
 }

@@ -203,6 +203,35 @@ fn events_do_not_order_work_of_another_context() {
 }
 
 #[test]
+fn an_error_of_another_context_comes_out_of_the_next_wait_for_its_memory_once() {
+    let ours = common::host_queue();
+    let context = usm_memory::usm_core::Context::new(std::slice::from_ref(ours.device())).unwrap();
+    let theirs = context.create_queue(ours.device(), QueueProperties::IN_ORDER).unwrap();
+    let (target, host) = (device_buffer(&ours), common::direct(&theirs, UsmKind::Host, LEN));
+    let fail = |start: &[*mut u8], after: &[Event]| {
+        let memory = TaskMemory { start: start[0], len_bytes: LEN };
+        let task = HostTask::new(|_| Err("it is Monday".to_owned()));
+        // SAFETY: 1. The operand, until the event is complete. 2. and 3. The task uses nothing.
+        unsafe { theirs.host_task(&[memory], task, after) }
+    };
+    // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context. 3. Nobody looks at it.
+    unsafe { submit_unseen(&theirs, &[whole(&host, true)], fail) }.unwrap();
+    // As in one context, operations go on, and no submission has the error of another one.
+    for _ in 0..2 {
+        let copy = |ends: &[*mut u8], after: &[Event]| {
+            // SAFETY: the bytes of the operands.
+            unsafe { ours.memcpy(ends[0], ends[1], LEN, after) }
+        };
+        let operands = [whole(&target, true), whole(&host, false)];
+        // SAFETY: 1. The bytes of the operands. 2. Host USM of another context is host memory. 3. Nobody looks at it.
+        unsafe { submit_unseen(&ours, &operands, copy) }.unwrap();
+    }
+    let error = host.wait().unwrap_err();
+    assert!(error.to_string().contains("it is Monday"), "{error}");
+    host.wait().unwrap();
+}
+
+#[test]
 fn leased_memory_and_what_it_is_a_part_of_know_the_same_operations() {
     let (delayed, queue) = common::late(4);
     let large = common::direct(&queue, UsmKind::Device, 2 * LEN);
@@ -220,6 +249,29 @@ fn leased_memory_and_what_it_is_a_part_of_know_the_same_operations() {
     large.submit_fill(&[8]).unwrap();
     assert_eq!(memory.to_vec().unwrap(), [8; LEN]);
     drop((memory, large));
+    assert!(delayed.faults().is_empty());
+}
+
+#[test]
+fn what_leased_memory_is_a_part_of_knows_operations_on_imports() {
+    let (delayed, queue) = common::late(4);
+    let queues = [(); 3].map(|()| common::beside(&queue));
+    let large = common::direct(&queues[0], UsmKind::Device, 2 * LEN);
+    type Publish = fn(&UsmBuffer) -> usm_memory::Result<()>;
+    let ways: [Publish; 2] = [UsmBuffer::publish, UsmBuffer::publish_in_order];
+    for (round, publish) in (0..).zip(ways) {
+        large.fill(&[0]).unwrap();
+        let lease = UsmBuffer::lease(large.sub_buffer(LEN, LEN).unwrap(), &queues[1], drop).unwrap();
+        publish(&lease).unwrap();
+        let owner = Arc::new(lease.clone());
+        // SAFETY: 1. to 3. The owner is the buffer, whose guards are in one table.
+        let import = unsafe { UsmBuffer::borrow(&queues[2], lease.address(), LEN, true, owner) }.unwrap();
+        import.submit_fill(&[7]).unwrap();
+        assert_eq!(large.to_vec().unwrap()[LEN..], [7; LEN], "{round}");
+        large.submit_fill(&[8]).unwrap();
+        assert_eq!(import.to_vec().unwrap(), [8; LEN], "{round}");
+    }
+    drop(large);
     assert!(delayed.faults().is_empty());
 }
 
@@ -384,11 +436,18 @@ fn a_forked_child_gets_an_error_for_operations_on_shared_memory() {
     let other = common::beside(&queue);
     let go_on = Arc::new(AtomicBool::new(false));
     task(&other, &own, until(&go_on)).unwrap();
-    let child = || {
-        let is_refused = matches!(import.to_vec(), Err(Error::Core(CoreError::Forked)));
-        is_refused && import.submit_fill(&[1]).is_ok() && import.to_vec().is_ok_and(|found| found == [1; LEN])
-    };
-    let done = forks::one(&child);
+    type Access = fn(&UsmBuffer) -> usm_memory::Result<()>;
+    let accesses: [Access; 2] = [|import| import.to_vec().map(drop), |import| import.submit_fill(&[1])];
+    let done = accesses.map(|access| {
+        let child = || {
+            // Once, whatever comes first.
+            let is_refused = matches!(access(&import), Err(Error::Core(CoreError::Forked)));
+            is_refused
+                && import.submit_fill(&[1]).is_ok()
+                && import.to_vec().is_ok_and(|found| found == [1; LEN])
+        };
+        forks::one(&child)
+    });
     go_on.store(true, Ordering::Release);
-    done.unwrap();
+    done.into_iter().for_each(Result::unwrap);
 }

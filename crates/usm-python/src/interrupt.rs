@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{self, PerProcess};
-use usm_array::usm_core::{self, Event, EventStatus, Queue, Runtime};
+use usm_array::usm_core::{self, Event, EventStatus, Queue, Runtime, Unclaimed};
 use usm_array::{UsmArray, usm_memory};
 
 use crate::called;
@@ -170,7 +170,9 @@ pub(crate) fn check_now_and_then(py: Python<'_>, i: usize) -> PyResult<()> {
 
 /// Runs a job on another thread; gives it back when there is none, or the end of the interpreter waits for such threads already: daemon
 /// threads could start one after the other.
-fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(job: F) -> Result<Receiver<T>, F> {
+fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
+    job: F,
+) -> Result<Receiver<Unclaimed<T>>, F> {
     if called::is_left_behind() {
         return Err(job);
     }
@@ -182,7 +184,8 @@ fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(job: F) -> Re
     let run = move || {
         let job = take(&theirs);
         if let Some(job) = job {
-            drop(done.send(job()));
+            // An error in it may be that of another operation, and is for the next wait when nobody waits here any more.
+            drop(done.send(Unclaimed::of(job)));
         }
         RUNNING.get().fetch_sub(1, Ordering::Release);
     };
@@ -215,13 +218,13 @@ fn finish(py: Python<'_>) -> PyResult<()> {
 }
 
 /// What another thread sends, with Python's signal handlers running meanwhile; `None` when it sends nothing.
-fn received<T: Send>(py: Python<'_>, mut result: Receiver<T>) -> PyResult<Option<T>> {
+fn received<T: Send>(py: Python<'_>, mut result: Receiver<Unclaimed<T>>) -> PyResult<Option<T>> {
     let process = Runtime::fork_generation();
     loop {
         let (outcome, back) = py.detach(move || (result.recv_timeout(SIGNALS), result));
         result = back;
         match outcome {
-            Ok(value) => return Ok(Some(value)),
+            Ok(value) => return Ok(Some(value.claim())),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
         }

@@ -19,7 +19,7 @@ pub const FLAG_IS_COPIED: u64 = 1 << 1;
 pub const FLAG_IS_SUBBYTE_TYPE_PADDED: u64 = 1 << 2;
 
 /// Version of the structs: another major number means another layout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C)]
 pub struct DLPackVersion {
     /// Changes with the layout

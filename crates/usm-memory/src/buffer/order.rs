@@ -41,14 +41,26 @@ impl Block {
         if let Some(below) = self.below() {
             below.wait_for_others(&self.addresses(), true)?;
         }
-        self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);
+        self.mark_published();
         // What was submitted meanwhile is not in the list of shared memory.
-        self.wait_for_submitted(&self.addresses(), true)
+        self.wait_for_submitted(&self.addresses(), true)?;
+        match self.below() {
+            Some(below) => below.wait_for_others(&self.addresses(), true),
+            None => Ok(()),
+        }
+    }
+
+    /// Marks all blocks that stand for the memory: operations on imports of it are in the list of shared memory alone.
+    fn mark_published(&self) {
+        self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);
+        if let Some(below) = self.below() {
+            below.mark_published();
+        }
     }
 
     /// As [`publish`](Self::publish), without a wait: for external code whose work comes after what `queue` does from now on.
     pub(crate) fn publish_on(&self, queue: &Queue) -> Result<()> {
-        self.undone.fetch_or(PUBLISHED, Ordering::AcqRel);
+        self.mark_published();
         let mut events = Vec::new();
         self.order(&self.addresses(), Some(queue), true, &mut events)?;
         waits::across_contexts(queue, &mut events)?;
@@ -188,17 +200,16 @@ impl Block {
         writes: bool,
         after: &mut Vec<Event>,
     ) -> Result<()> {
+        let has_some_of_parent = || {
+            (pending & SUBMITTED != 0 && self.with_pending(|list| list.has_some_of_parent()))
+                || (pending & PUBLISHED != 0 && SHARED.has_some_of_parent(addresses))
+        };
+        if usm_core::fork::is_forked_child() && has_some_of_parent() {
+            // An error, unless they were complete before the fork.
+            self.wait_for_submitted(addresses, true)?;
+        }
         if pending & SUBMITTED != 0 {
-            let is_of_parent = self.with_pending(|list| {
-                if !list.is_of_parent() {
-                    list.events_before(queue, writes, after);
-                }
-                list.is_of_parent()
-            });
-            if is_of_parent {
-                // An error, unless they were complete before the fork.
-                self.wait_for_submitted(addresses, true)?;
-            }
+            self.with_pending(|list| list.events_before(queue, writes, after));
         }
         if pending & PUBLISHED != 0 {
             SHARED.events_before(addresses, queue, writes, after);
@@ -246,7 +257,7 @@ impl Block {
         // All that is submitted to the queue later starts after a barrier.
         if !is_ordered && own.barrier(std::slice::from_ref(event)).is_err() {
             // The error of the operation comes out of a wait for the memory.
-            let _ = event.wait();
+            let _ = event.wait().or_else(|error| event.as_dependency(error));
         }
     }
 

@@ -28,12 +28,20 @@ pub(super) struct Pending {
     number: u64,
     /// It was ordered after all that were known at this number, as far as one of the two writes.
     seen: u64,
+    /// The process that submitted it.
+    generation: u64,
 }
 
 impl Pending {
     pub(super) fn new(event: &Event, queue: &Queue, writes: bool, seen: u64) -> Self {
         let queue = (!queue.is_external_stream()).then(|| queue.clone());
-        Self { event: event.clone(), queue, writes, number: 0, seen }
+        let generation = Runtime::fork_generation();
+        Self { event: event.clone(), queue, writes, number: 0, seen, generation }
+    }
+
+    /// Whether it was submitted by the parent of this forked child.
+    fn is_of_parent(&self) -> bool {
+        !Runtime::is_fork_generation(self.generation)
     }
 
     /// Whether what is submitted to a queue comes after this without a dependency.
@@ -70,8 +78,6 @@ pub(crate) fn same_queue(a: &Queue, b: &Queue) -> bool {
 pub(super) struct PendingList {
     few: [Option<Pending>; 2],
     more: Vec<Pending>,
-    /// The process that recorded them.
-    generation: u64,
 }
 
 impl PendingList {
@@ -87,9 +93,9 @@ impl PendingList {
         self.few.iter().flatten().chain(&self.more)
     }
 
-    /// Whether they were submitted by the parent of this forked child.
-    pub(super) fn is_of_parent(&self) -> bool {
-        !self.is_empty() && !Runtime::is_fork_generation(self.generation)
+    /// Whether some were submitted by the parent of this forked child.
+    pub(super) fn has_some_of_parent(&self) -> bool {
+        self.iter().any(Pending::is_of_parent)
     }
 
     /// Adds an operation. Returns what nobody needs any more, to be dropped without a lock.
@@ -97,7 +103,6 @@ impl PendingList {
         // After the block was marked: who reads a greater number sees the mark.
         operation.number = NEXT.fetch_add(1, Ordering::AcqRel);
         let replaced = self.extract(|earlier| operation.replaces(earlier));
-        self.generation = Runtime::fork_generation();
         self.push(operation);
         replaced
     }
@@ -129,9 +134,7 @@ impl PendingList {
     /// The queue after whose work at the moment all operations are complete: that of the newest one, unless it has to be `queue`.
     /// Operations of other queues are ordered into that one, or waited for. An error where that failed: they may go on for ever.
     pub(super) fn into_order_of(mut self, queue: Option<&Queue>) -> Result<Option<Queue>, ()> {
-        if self.is_of_parent() {
-            return Ok(queue.cloned()); // nothing of it runs here
-        }
+        drop(self.extract(Pending::is_of_parent)); // nothing of it runs here
         // What a later one has waited for in its queue is complete before that.
         let is_followed = |one: &&Pending| self.iter().any(|later| later.follows(one));
         let followed: Vec<_> = self.iter().filter(is_followed).map(|one| one.number).collect();
@@ -172,7 +175,7 @@ impl PendingList {
     }
 
     fn extract(&mut self, is_wanted: impl Fn(&Pending) -> bool) -> Self {
-        let mut found = Self { generation: self.generation, ..Self::default() };
+        let mut found = Self::default();
         for (to, from) in found.few.iter_mut().zip(&mut self.few) {
             *to = from.take_if(|operation| is_wanted(operation));
         }
@@ -308,6 +311,13 @@ impl SharedPending {
                 events.push((earlier.number, earlier.event.clone()));
             }
         });
+    }
+
+    /// As [`PendingList::has_some_of_parent`].
+    pub(super) fn has_some_of_parent(&self, addresses: &Range<usize>) -> bool {
+        let mut found = false;
+        self.each(addresses, |earlier| found |= earlier.is_of_parent());
+        found
     }
 
     fn each(&self, addresses: &Range<usize>, mut job: impl FnMut(&Pending)) {

@@ -2,7 +2,7 @@
 //!
 //! The C interface's handler gets a code without the queue. The runtime calls it on the thread that waits, for the queue of the
 //! wait. So an error that arrives during a wait belongs to that wait. Other errors (a queue is dropped with errors pending,
-//! another library waits for a queue of ours) are kept for the whole process, and the next wait on any queue reports them: an
+//! another library waits for a queue of ours, nobody is there any more to take the result of the wait) are kept for the whole process, and the next wait on any queue reports them: an
 //! error on the wrong queue is better than a lost one.
 
 use std::cell::Cell;
@@ -26,6 +26,8 @@ enum Here {
 
 thread_local! {
     static HERE: Cell<Here> = const { Cell::new(Here::Idle) };
+    /// The last error that a wait of this thread has returned.
+    static RETURNED: Cell<Option<i32>> = const { Cell::new(None) };
 }
 
 /// Given to every queue and context. Must not unwind: it is called from C++.
@@ -33,7 +35,7 @@ pub(super) unsafe extern "C" fn handler(code: c_int) {
     // An ending thread has no thread-local values, and does not wait.
     let here = HERE.try_with(Cell::get).unwrap_or(Here::Idle);
     match here {
-        Here::Idle => LAST.store(i64::from(code), Ordering::Release),
+        Here::Idle => defer(code),
         Here::Waiting => HERE.set(Here::Failed(code)),
         Here::Failed(_) => {}
     }
@@ -50,7 +52,25 @@ pub(super) fn during(wait: impl FnOnce()) -> Result<()> {
 }
 
 fn error(code: i32) -> Error {
+    note(code);
     Error::Asynchronous { code, meaning: meaning(code) }
+}
+
+/// Lets the next wait on any queue return the error of a wait whose caller has no use for it.
+pub(crate) fn defer(code: i32) {
+    LAST.store(i64::from(code), Ordering::Release);
+}
+
+/// Counts an error as returned by a wait of this thread.
+pub(crate) fn note(code: i32) {
+    RETURNED.set(Some(code));
+}
+
+/// Runs a job. Also gives the last error that a wait of the job returned.
+pub(crate) fn noted<T>(job: impl FnOnce() -> T) -> (T, Option<i32>) {
+    RETURNED.set(None);
+    let result = job();
+    (result, RETURNED.take())
 }
 
 /// Takes the error that arrived outside of waits.

@@ -1,6 +1,6 @@
 //! The SYCL backend: the runtime's own devices and memory, through the C interface loaded at run time.
 
-mod async_errors;
+pub(crate) mod async_errors;
 mod context;
 mod device;
 mod event;

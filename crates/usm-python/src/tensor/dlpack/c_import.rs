@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::{self, NonNull};
 
-use pyo3::ffi;
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use usm_array::dlpack::{
@@ -31,6 +31,7 @@ pub(super) struct Exported {
 
 impl Exchange {
     /// The table of an object's type. `None` as well for an object with a gradient, which its method refuses to hand out, but not its table.
+    /// An error for a table that leads to one that is not older.
     pub(super) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let py = object.py();
         let class = object.get_type();
@@ -54,6 +55,20 @@ impl Exchange {
                 return Ok(NonNull::new(header.cast()).filter(|_| is_plain).map(|table| Self { table }));
             }
             header = found.prev_api;
+            // SAFETY: T1, as above.
+            if let Some(next) = unsafe { header.as_ref() }
+                && next.version >= found.version
+            {
+                // Such tables may lead in a circle.
+                let [next, found] = [next, found].map(|header| header.version);
+                return Err(value_error!(
+                    "__dlpack_c_exchange_api__: found prev_api of version {}.{} in a table of version {}.{}, allowed is an older one",
+                    next.major,
+                    next.minor,
+                    found.major,
+                    found.minor
+                ));
+            }
         }
         Ok(None)
     }
@@ -72,9 +87,10 @@ impl Exchange {
         // SAFETY: an object of the type that has the table (T1), and a pointer to be written; the interpreter is attached.
         let status = unsafe { export(object.as_ptr().cast::<c_void>(), &raw mut tensor) };
         let Some(tensor) = NonNull::new(tensor).filter(|_| status == 0) else {
-            // SAFETY: the interpreter is attached.
-            unsafe { ffi::PyErr_Clear() };
-            return Ok(None);
+            return match PyErr::take(object.py()) {
+                Some(error) if !is_refusal(&error, object.py()) => Err(error),
+                _ => Ok(None),
+            };
         };
         // SAFETY: 1. the function gave it to us. 2. and 3. are the protocol: they are behind the trust boundary of SECURITY.md.
         let tensor = unsafe { ManagedTensor::from_raw(RawTensor::Versioned(tensor)) };
@@ -95,4 +111,13 @@ impl Exchange {
             _ => Err(PyErr::fetch(object.py())),
         }
     }
+}
+
+/// Whether an exception says that an object cannot be handed out, and not that the call was broken off or lacked memory. C++ code raises
+/// RuntimeError for whatever it refuses.
+fn is_refusal(error: &PyErr, py: Python<'_>) -> bool {
+    error.is_instance_of::<PyBufferError>(py)
+        || error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyRuntimeError>(py)
 }
