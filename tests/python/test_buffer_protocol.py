@@ -4,6 +4,7 @@ import ctypes
 import gc
 import io
 import math
+import sys
 
 import pytest
 
@@ -167,3 +168,24 @@ def test_asarray_of_buffers_it_cannot_hold(queue):
     for wrong in (None, object(), "text", {}, [1, "a"], [None]):
         with pytest.raises(TypeError):
             ut.asarray(wrong, sycl_queue=queue)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes of Python have no buffers before 3.12")
+def test_only_refusals_of_a_producer_become_refusals(queue):
+    class Producer:
+        def __buffer__(self, flags):
+            raise self.error
+
+    class Described(Producer):
+        __sycl_usm_array_interface__ = {"version": 1, "shape": (2,), "typestr": "|u1", "syclobj": queue}
+
+    for kind in (Producer, Described):
+        producer = kind()
+        for refusal in (BufferError, ValueError):
+            producer.error = refusal("sparse")
+            with pytest.raises((TypeError, ValueError), match="^(obj|data): "):
+                ut.asarray(producer, sycl_queue=queue)
+        for other in (KeyboardInterrupt, MemoryError, ZeroDivisionError):
+            producer.error = other("not a refusal")
+            with pytest.raises(other, match="^not a refusal$"):
+                ut.asarray(producer, sycl_queue=queue)

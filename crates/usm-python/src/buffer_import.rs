@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, UsmArray};
 
-use crate::errors::{in_place_of, type_name, wrong_type};
+use crate::errors::{in_place_of, is_refusal, type_name, wrong_type};
 use crate::interrupt::{self, Pass};
 
 /// A buffer, held as long as this lives.
@@ -24,7 +24,8 @@ unsafe impl Send for HostBuffer {}
 unsafe impl Sync for HostBuffer {}
 
 impl HostBuffer {
-    /// Takes the object's buffer with everything it says about itself; read-only ones, too.
+    /// Takes the object's buffer with everything it says about itself; read-only ones, too. A refusal is a `TypeError`; other exceptions
+    /// of the object's code stay as they are.
     pub(crate) fn get(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut view = Box::new(ffi::Py_buffer::new());
         // SAFETY: an object of this interpreter, a view to fill.
@@ -33,6 +34,9 @@ impl HostBuffer {
             return Ok(Self { view });
         }
         let error = PyErr::fetch(object.py());
+        if !is_refusal(&error, object.py()) {
+            return Err(error);
+        }
         Err(type_error!(
             "{name}: found {}, allowed is an object with the buffer protocol ({error})",
             type_name(object)

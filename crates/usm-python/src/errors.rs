@@ -6,7 +6,7 @@ use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{
     PyAttributeError, PyBufferError, PyException, PyIndexError, PyKeyboardInterrupt, PyMemoryError,
-    PyOverflowError, PyTypeError, PyValueError, PyZeroDivisionError,
+    PyOverflowError, PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use usm_array::dlpack::DlpackError;
@@ -217,6 +217,15 @@ pub(crate) fn in_place_of<E: PyTypeInfo>(
 /// Another exception for a device that does not exist: that of the object which was to be made from it.
 pub(crate) fn instead<E: PyTypeInfo>(py: Python<'_>) -> impl Fn(PyErr) -> PyErr {
     in_place_of::<SyclDeviceCreationError>(py, PyErr::new::<E, String>)
+}
+
+/// Whether an exception of a producer says that its memory cannot be handed out, and not that the call was broken off or lacked memory.
+/// C++ code raises RuntimeError for whatever it refuses.
+pub(crate) fn is_refusal(error: &PyErr, py: Python<'_>) -> bool {
+    error.is_instance_of::<PyBufferError>(py)
+        || error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyRuntimeError>(py)
 }
 
 /// The name of an object's type, for messages.

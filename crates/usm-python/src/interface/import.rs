@@ -17,7 +17,7 @@ use crate::attribute;
 use crate::buffer_import::HostBuffer;
 use crate::builtin::is_builtin;
 use crate::called;
-use crate::errors::{OrRaise, ToPyErr, type_name};
+use crate::errors::{OrRaise, ToPyErr, in_place_of, type_name};
 use crate::imported;
 use crate::objects::{Memory, UsmNdarray};
 use crate::sycl::{QueueOrContext, queue_for, queue_or_context, runtime};
@@ -181,12 +181,13 @@ fn cuda_queue(syclobj: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
 
 /// Without an entry `data` the memory is that of the object's buffer.
 fn address_from_buffer(object: &Bound<'_, PyAny>, interface: &mut UsmArrayInterface) -> PyResult<HostBuffer> {
-    let buffer = HostBuffer::get("data", object).map_err(|_| {
+    let missing = |_| {
         value_error!(
             "data: the entry is missing, and {} has no buffer of host-accessible memory to take its place",
             type_name(object)
         )
-    })?;
+    };
+    let buffer = HostBuffer::get("data", object).map_err(in_place_of::<PyTypeError>(object.py(), missing))?;
     interface.address = buffer.address() as u64;
     interface.read_only = buffer.is_read_only();
     Ok(buffer)

@@ -3,7 +3,6 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::{self, NonNull};
 
-use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use usm_array::dlpack::{
@@ -13,6 +12,7 @@ use usm_array::dlpack::{
 
 use super::device::is_cuda;
 use crate::attribute;
+use crate::errors::is_refusal;
 
 pub(super) const NAME: &CStr = c"dlpack_exchange_api";
 
@@ -111,13 +111,4 @@ impl Exchange {
             _ => Err(PyErr::fetch(object.py())),
         }
     }
-}
-
-/// Whether an exception says that an object cannot be handed out, and not that the call was broken off or lacked memory. C++ code raises
-/// RuntimeError for whatever it refuses.
-fn is_refusal(error: &PyErr, py: Python<'_>) -> bool {
-    error.is_instance_of::<PyBufferError>(py)
-        || error.is_instance_of::<PyTypeError>(py)
-        || error.is_instance_of::<PyValueError>(py)
-        || error.is_instance_of::<PyRuntimeError>(py)
 }

@@ -1,5 +1,6 @@
 //! Elements in the buffer of an object, in any layout.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{BufferSource, CopyOrder, Dtype, Layout, Order, UsmArray};
@@ -20,7 +21,9 @@ impl HostElements {
     /// The elements of an object with the buffer protocol; `name` is what messages call it.
     pub(super) fn of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let refusal = || unsupported_dtype(name, object);
-        let buffer = HostBuffer::get(name, object).map_err(|error| refusal().unwrap_or(error))?;
+        let buffer = HostBuffer::get(name, object).map_err(|error| {
+            if error.is_instance_of::<PyTypeError>(object.py()) { refusal().unwrap_or(error) } else { error }
+        })?;
         let wrong = |why: String| {
             let found = match numpy_dtype(object) {
                 Some((_, dtype)) => format!("{} of {dtype}", type_name(object)),
