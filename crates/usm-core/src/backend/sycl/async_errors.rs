@@ -1,9 +1,9 @@
 //! Errors that the runtime reports after the call that caused them.
 //!
 //! The C interface's handler gets a code without the queue. The runtime calls it on the thread that waits, for the queue of the
-//! wait. So an error that arrives during a wait belongs to that wait. Other errors (a queue is dropped with errors pending,
-//! another library waits for a queue of ours, nobody is there any more to take the result of the wait) are kept for the whole process, and the next wait on any queue reports them: an
-//! error on the wrong queue is better than a lost one.
+//! wait. So an error that arrives during a wait belongs to that wait. Other errors are kept for the whole process, and the next wait
+//! on any queue reports them: an error on the wrong queue is better than a lost one. They arrive when a queue is dropped with errors
+//! pending, when another library waits for a queue of ours, and when the caller of a wait has left it.
 
 use std::cell::Cell;
 use std::ffi::c_int;
