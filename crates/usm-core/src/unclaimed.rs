@@ -22,26 +22,49 @@ struct Returned(Option<i32>);
 impl<T> Unclaimed<T> {
     /// Runs the job.
     pub fn of(job: impl FnOnce() -> T) -> Self {
-        #[cfg(feature = "sycl")]
-        let (result, code) = async_errors::noted(job);
-        #[cfg(not(feature = "sycl"))]
-        let (result, code) = (job(), None);
-        Self { result, error: Returned(code) }
+        Returned::forget();
+        let result = job();
+        Self { result, error: Returned::take() }
     }
 
     /// The result, for the thread that takes the place of the other one.
     pub fn claim(self) -> T {
-        let Self { result, mut error } = self;
-        if let Some(_code) = error.0.take() {
-            // This thread may run a job itself whose result nobody claims.
-            #[cfg(feature = "sycl")]
-            async_errors::note(_code);
-        }
+        let Self { result, error } = self;
+        error.claim();
         result
     }
 }
 
+// Not inlined: there are dozens of kinds of jobs, and each runs for milliseconds.
+impl Returned {
+    /// Forgets what earlier waits of this thread have returned.
+    #[inline(never)]
+    fn forget() {
+        #[cfg(feature = "sycl")]
+        async_errors::take_noted();
+    }
+
+    /// What the last wait of this thread has returned.
+    #[inline(never)]
+    fn take() -> Self {
+        #[cfg(feature = "sycl")]
+        return Self(async_errors::take_noted());
+        #[cfg(not(feature = "sycl"))]
+        Self(None)
+    }
+
+    #[inline(never)]
+    fn claim(mut self) {
+        if let Some(_code) = self.0.take() {
+            // This thread may run a job itself whose result nobody claims.
+            #[cfg(feature = "sycl")]
+            async_errors::note(_code);
+        }
+    }
+}
+
 impl Drop for Returned {
+    #[inline(never)]
     fn drop(&mut self) {
         if let Some(_code) = self.0 {
             #[cfg(feature = "sycl")]

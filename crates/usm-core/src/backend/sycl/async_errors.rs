@@ -66,11 +66,9 @@ pub(crate) fn note(code: i32) {
     RETURNED.set(Some(code));
 }
 
-/// Runs a job. Also gives the last error that a wait of the job returned.
-pub(crate) fn noted<T>(job: impl FnOnce() -> T) -> (T, Option<i32>) {
-    RETURNED.set(None);
-    let result = job();
-    (result, RETURNED.take())
+/// Takes the last error that a wait of this thread has returned.
+pub(crate) fn take_noted() -> Option<i32> {
+    RETURNED.take()
 }
 
 /// Takes the error that arrived outside of waits.
