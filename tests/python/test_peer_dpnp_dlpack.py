@@ -69,6 +69,8 @@ def test_both_sides_write_the_same_memory(dpt, sycl_queue, usm_type):
     theirs.sycl_queue.wait()
     assert a.tolist() == [51, 52, 53]
     a[0] = 0
+    # Nor does it know of work that is submitted later.
+    sycl_queue.wait()
     assert dpt.asnumpy(theirs).tolist() == [0, 52, 53]
 
 
