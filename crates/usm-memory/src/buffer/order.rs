@@ -42,7 +42,7 @@ impl Block {
             below.wait_for_others(&self.addresses(), true)?;
         }
         self.mark_published();
-        // What was submitted meanwhile is not in the list of shared memory.
+        // What was submitted meanwhile, here or on the memory below, is not in the list of shared memory.
         self.wait_for_submitted(&self.addresses(), true)?;
         match self.below() {
             Some(below) => below.wait_for_others(&self.addresses(), true),
