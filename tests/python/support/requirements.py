@@ -6,6 +6,7 @@
 ``USM_TEST_NO_SYCL=1``: use the host backend only.
 ``USM_REQUIRE_NVRTC=1``: missing NVRTC, the compiler for CUDA C, is a failure.
 ``USM_REQUIRE_CUDA=1``: the device beside the host is a CUDA device, and its absence is a failure.
+``USM_REQUIRE_TWO_GPUS=1``: a missing second GPU is a failure too.
 """
 
 import functools
@@ -23,6 +24,7 @@ REQUIRE_ALL_PEERS = os.environ.get("USM_REQUIRE_ALL_PEERS") == "1"
 REQUIRE_SYCL = os.environ.get("USM_REQUIRE_SYCL") == "1"
 REQUIRE_NVRTC = os.environ.get("USM_REQUIRE_NVRTC") == "1"
 REQUIRE_CUDA = os.environ.get("USM_REQUIRE_CUDA") == "1"
+REQUIRE_TWO_GPUS = os.environ.get("USM_REQUIRE_TWO_GPUS") == "1"
 
 if NO_SYCL and REQUIRE_SYCL:
     raise RuntimeError("USM_TEST_NO_SYCL=1 and USM_REQUIRE_SYCL=1 contradict each other")
