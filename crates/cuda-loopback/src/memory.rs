@@ -286,6 +286,12 @@ impl Memory {
         self.around(address).filter(|(_, block)| block.is_live())
     }
 
+    /// Whether an address is of a pool of another device, without access for this one.
+    pub(crate) fn is_closed_to(&self, address: usize, device: usize) -> bool {
+        let pool = self.find(address).and_then(|(_, block)| self.pools.get(&block.pool?));
+        pool.is_some_and(|pool| pool.device != device && !pool.peers.contains(&device))
+    }
+
     fn around(&self, address: usize) -> Option<(usize, &Block)> {
         let (&start, block) = self.blocks.range(..=address).next_back()?;
         (address - start < block.len_bytes).then_some((start, block))

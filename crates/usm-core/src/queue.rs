@@ -18,7 +18,7 @@ use crate::backend::{
     Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
 use crate::fork::{ForkMutex, ForkOnce, PerProcess, is_forked_child};
-use crate::{Allocation, Context, Device, Error, Event, QueueProperties, Result, UsmKind};
+use crate::{Allocation, Context, Device, Error, Event, PeerAccess, QueueProperties, Result, UsmKind};
 
 owned_handle!(
     /// Owner of a raw queue.
@@ -59,6 +59,8 @@ struct Inner {
     /// Whether a runtime returned it as a default queue.
     is_default: AtomicBool,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
+    /// The queues that [`Queue::with_peer`] returned, by the other device.
+    with_peers: Mutex<Vec<(Device, Queue)>>,
 }
 
 /// The operation that completes after all others of a queue.
@@ -123,6 +125,7 @@ impl Queue {
             is_listed: AtomicBool::new(false),
             is_default: AtomicBool::new(false),
             attached: ForkOnce::new(),
+            with_peers: Mutex::default(),
         };
         let queue = Self { inner: Arc::new(inner) };
         if queue.backend_id() == BackendId::Sycl {
@@ -243,6 +246,25 @@ impl Queue {
         let inner = known.iter().filter(|(found, _)| *found == wanted).find_map(|(_, queue)| queue.upgrade());
         drop(known);
         inner.map(|inner| Self { inner }).filter(|queue| queue.device() == device)
+    }
+
+    /// A queue of this queue's device whose copies also reach device memory of `peer` in any context; `None` where there is none, as on all
+    /// backends but CUDA, whose pointers are good in each context of a device. What is submitted to the two queues is in no order.
+    #[must_use]
+    pub fn with_peer(&self, peer: &Device) -> Option<Self> {
+        let device = self.device();
+        if self.backend_id() != BackendId::Cuda || !device.can_access_peer(peer, PeerAccess::AccessSupported)
+        {
+            return None;
+        }
+        let mut known = self.inner.with_peers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, queue)) = known.iter().find(|(of, _)| of == peer) {
+            return Some(queue.clone());
+        }
+        let context = Context::new(&[device.clone(), peer.clone()]).ok()?;
+        let queue = context.create_queue(device, QueueProperties::IN_ORDER).ok()?;
+        known.push((peer.clone(), queue.clone()));
+        Some(queue)
     }
 
     /// What is submitted to a CUDA stream of the device from now on starts after all that was submitted to this queue. Does not wait.

@@ -101,7 +101,27 @@ export! {
     fn cuMemcpyAsync(call, state, to: u64, from: u64, len_bytes: usize, stream: Handle) {
         let stream = state.stream_to_use(call, stream)?;
         let address = |address| usize::try_from(address).unwrap_or_default();
-        if len_bytes == 0 { Ok(()) } else { copy(state, call, address(to), address(from), len_bytes, stream) }
+        let (to, from) = (address(to), address(from));
+        // The driver refuses memory of a pool that the stream's device may not access.
+        if [to, from].iter().any(|&address| state.memory.is_closed_to(address, stream.device)) {
+            return Err(Code::INVALID_VALUE.refusal());
+        }
+        if len_bytes == 0 { Ok(()) } else { copy(state, call, to, from, len_bytes, stream) }
+    }
+
+    fn cuMemcpyPeerAsync(
+        call, state, to: u64, to_context: Handle, from: u64, from_context: Handle, len_bytes: usize, stream: Handle,
+    ) {
+        let stream = state.stream_to_use(call, stream)?;
+        let [to, from] = [to, from].map(|address| usize::try_from(address).unwrap_or_default());
+        for (address, context) in [(to, to_context), (from, from_context)] {
+            let device = state.context(call, context)?;
+            if state.memory.find(address).is_none_or(|(_, block)| block.device != device) {
+                let text = format!("{call}: {address:#x} is no memory of the context");
+                return Err(Code::INVALID_VALUE.fault(text));
+            }
+        }
+        if len_bytes == 0 { Ok(()) } else { copy(state, call, to, from, len_bytes, stream) }
     }
 
     fn cuMemsetD8Async(call, state, to: u64, value: u8, count: usize, stream: Handle) {

@@ -2,6 +2,8 @@
 
 use std::slice;
 
+use usm_memory::usm_core::UsmKind;
+
 use super::cast::Cast;
 use super::executor::{Executor, Run};
 use super::overlap;
@@ -81,11 +83,15 @@ pub(super) unsafe fn execute(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Pl
             // SAFETY: as for host code, and by K1 the bytes between the elements of device memory are as free.
             unsafe { copy(queue, pieces, cast, to.start, from.start) }
         }
-        Executor::ThroughHost(pieces) => {
-            let (to, from) = lock_for_queue(to, from)?;
-            // SAFETY: the pieces have the pairs of the plan.
-            pieces.iter().try_for_each(|piece| unsafe { through_host(piece, cast, to.place(), from.place()) })
+        Executor::BetweenDevices(target, source) => {
+            if between_devices(&plan, cast, target, source)? {
+                return Ok(());
+            }
+            // SAFETY: the caller's promises.
+            unsafe { in_pieces_through_host(plan, cast, to, from) }
         }
+        // SAFETY: the caller's promises.
+        Executor::ThroughHost => unsafe { in_pieces_through_host(plan, cast, to, from) },
     }
 }
 
@@ -114,6 +120,29 @@ unsafe fn copy_bytes(plan: &CopyPlan, itemsize: usize, run: Run<'_>) -> Result<(
             Ok(target.buffer().submit_copy_from_host(bytes, target.byte_range().start)?)
         }
     }
+}
+
+/// Packs all elements of the source on its device, and unpacks them on that of the target. False when nothing was done, since there is
+/// no memory for that.
+fn between_devices(plan: &CopyPlan, cast: Cast, target: &UsmArray, source: &UsmArray) -> Result<bool> {
+    let (pack, unpack) = plan.through_packed(Side::Target);
+    let empty = |queue| UsmArray::empty(queue, UsmKind::Device, &[pack.size()], cast.src);
+    let (Ok(packed), Ok(moved)) = (empty(source.queue()), empty(target.queue())) else { return Ok(false) };
+    assign(&packed, source, pack, Cast::new(cast.src, cast.src))?;
+    moved.buffer().submit_copy_from(packed.buffer())?;
+    assign(target, &moved, unpack, cast)?;
+    Ok(true)
+}
+
+/// Copies elements to host memory, and from there to the target, piece by piece.
+///
+/// # Safety
+/// Those of [`execute`].
+unsafe fn in_pieces_through_host(plan: CopyPlan, cast: Cast, to: Place<'_>, from: Place<'_>) -> Result<()> {
+    let pieces = plan.pieces_through_host(cast.src.itemsize_bytes());
+    let (to, from) = lock_for_queue(to, from)?;
+    // SAFETY: the pieces have the pairs of the plan.
+    pieces.iter().try_for_each(|piece| unsafe { through_host(piece, cast, to.place(), from.place()) })
 }
 
 /// Copies all elements of the source to host memory, and from there to the target.

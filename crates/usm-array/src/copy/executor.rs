@@ -33,8 +33,10 @@ pub(super) enum Executor<'a> {
     Packed(&'a Queue, Vec<CopyPlan>, [Staging<'a>; 2]),
     /// Pieces of the bytes that the elements span in device memory, copied to or from host memory by the queue; host code sorts them.
     Spans(&'a Queue, Vec<CopyPlan>),
+    /// Kernels of each side's queue, which pack and unpack the elements, and a copy of packed memory from device to device.
+    BetweenDevices(&'a UsmArray, &'a UsmArray),
     /// Pieces that are copied twice, by way of host memory: each time by one of the others.
-    ThroughHost(Vec<CopyPlan>),
+    ThroughHost,
 }
 
 /// One dense run of elements on both sides.
@@ -95,8 +97,19 @@ impl<'a> Executor<'a> {
         {
             return Self::Kernel(queue, launches);
         }
-        if device_to.is_some() && device_from.is_some() {
-            return Self::ThroughHost(plan.clone().pieces_through_host(itemsize));
+        if let (Some(target), Some(source)) = (device_to, device_from) {
+            let has_kernels = |array: &UsmArray, place: Place<'_>| {
+                is_for_kernels(array.queue(), plan, itemsize) && place.is_for_kernels_of(array.queue())
+            };
+            let is_apart = !target.buffer().is_reachable_by(source.queue());
+            return match (to, from) {
+                (Place::Array(_), Place::Array(_))
+                    if is_apart && has_kernels(target, to) && has_kernels(source, from) =>
+                {
+                    Self::BetweenDevices(target, source)
+                }
+                _ => Self::ThroughHost,
+            };
         }
         let side = if device_to.is_some() { Side::Target } else { Side::Source };
         // Those kernels do not cast.

@@ -73,7 +73,7 @@ impl UsmBuffer {
         if let (Route::Direct(queue), true) = (Route::between(self, src, order), shape.is_contiguous()) {
             // Small copies notice what a flight costs.
             // SAFETY: the guards hold what the shape needs (S1); the queue reaches both, which do not overlap.
-            return unsafe { memcpy(self.block(), queue, to, from, shape.len_bytes()) };
+            return unsafe { memcpy(self.block(), &queue, to, from, shape.len_bytes()) };
         }
         src.wait_before_submit()?;
         self.wait_before_submit()?;

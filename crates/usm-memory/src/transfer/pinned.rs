@@ -1,44 +1,45 @@
 //! Copies between a GPU and host memory that is not USM, through pinned host USM.
 //!
 //! The bus of a GPU reaches its speed from and to pinned memory only; for other memory a driver copies through pinned buffers of its
-//! own, on one thread. Here the bus moves pieces between the device and a ring of pinned slots, while threads copy the parts of the
-//! other pieces between the slots and the caller's memory:
+//! own, on one thread. Here the bus moves pieces between the device and a ring of pinned slots, while threads copy parts of the other
+//! pieces between the slots and the caller's memory.
 //!
-//! - On the way to the device the bus waits until the first piece is filled. So all threads fill parts of the piece that the bus needs
-//!   next, and there are few slots: the first store into each of their pages takes longer than a later one.
-//! - On the way from the device each thread empties a piece of its own, and asks the driver for no other one. The bus begins to move the
-//!   first pieces before a helper has woken up, and goes on into the slots that are empty.
-//! - The copy waits until the last piece is there, so the pieces at its end are short. The bus rests between two pieces, so the others are
-//!   long.
+//! - One thread leads: it alone calls the driver, whose lock several threads would wait for. The others see in an atomic number how far
+//!   they may copy. The leader copies parts, too, when the bus needs nothing.
+//! - The bus rests for 7 µs before a piece that comes when the one before it is moved already, and for 2 µs before one that waits for
+//!   it. So some pieces are ahead of the bus, and those in the middle of a copy are long.
+//! - All threads copy parts of one piece, so the first piece is soon filled, and the last one soon empty. This one is short.
 
+use std::collections::VecDeque;
 use std::hint::spin_loop;
-use std::iter::successors;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use usm_core::bulk::{self, MIN_PART_BYTES, copy_bytes, stream};
+use usm_core::bulk::{self, MIN_PART_BYTES, Machine, copy_bytes, stream};
 use usm_core::{DeviceType, Event, Queue, UsmKind};
 
 use crate::{Result, UsmBuffer};
 
 /// Uploads up to this length are left to the driver, which puts the bytes into its commands.
 const DIRECT_UPLOAD_BYTES: usize = 16 << 10;
-/// A thread fills so many bytes of a slot at once. A copy of no more is one piece.
-const PART_BYTES: usize = MIN_PART_BYTES;
+/// Up to this length a copy is one piece of one thread.
+const BRIEF_BYTES: usize = MIN_PART_BYTES;
+/// A thread copies so many bytes of a piece at once. Longer parts are copied faster, but the bus then moves the other pieces so much slower
+/// that the whole takes longer.
+const PART_BYTES: usize = 16 << 10;
 /// Most bytes of a piece: a pause of 2 µs between two of them costs a bus of 55 GB/s 5 %.
 const PIECE_BYTES: usize = 2 << 20;
-/// Most bytes of the shortest pieces.
+/// Most bytes of the shortest pieces, and the part of a copy that they are.
 const SHORT_PIECE_BYTES: usize = 512 << 10;
-/// The length of a piece is this part of the bytes that are left, or on the way to the device of the bytes before it, if they are fewer.
-const SHARE: usize = 4;
-/// Most threads of a copy: as many keep the bus of an H200 busy.
-const THREADS: usize = 8;
-/// Slots of a copy to the device: one is filled, the bus moves another, and two are reserves for delays of either side.
-const FILLED_SLOTS: usize = 4;
-/// Most slots of a copy from the device: each thread empties one while the bus fills another.
-const SLOTS: usize = 2 * THREADS;
+const SHORT_PIECES: usize = 4;
+/// Most threads of a copy: more of them slow the bus of an H200 down.
+const THREADS: usize = 10;
+/// Slots of a processor whose second caches are small: the bus moves one, another waits for it, and threads copy two.
+const FEW_SLOTS: usize = 4;
+/// Slots of a processor with large second caches.
+const MANY_SLOTS: usize = 16;
 /// A wait for a thread that copies a part spins this often before it gives its processor to other threads.
 const SPINS: u32 = 2000;
 
@@ -80,24 +81,26 @@ pub(super) unsafe fn copy(
         dst,
         src,
         staging: staging.as_mut_ptr(),
-        slots: Default::default(),
+        is_led: AtomicBool::new(false),
         next: AtomicUsize::new(0),
+        open: AtomicUsize::new(0),
+        copied: (0..pieces.slots()).map(|_| AtomicUsize::new(0)).collect(),
+        moving: Mutex::default(),
         is_stopped: AtomicBool::new(false),
         failure: Mutex::new(None),
     });
-    if let Err(error) = work.begin() {
-        work.stop(error);
-    } else {
-        let threads = bulk::threads_for(len_bytes).clamp(1, THREADS);
-        let shared = Arc::clone(&work);
-        // No thread works any more when this returns.
+    let threads = bulk::threads_for(len_bytes).clamp(1, THREADS);
+    let shared = Arc::clone(&work);
+    {
+        let _moving = Moving(&work);
         bulk::share(threads, threads, move |_| shared.run());
     }
-    // After this nothing uses the ranges or the slots, also after an error.
-    work.end().map(|()| true)
+    // No thread works any more, and the bus uses neither the ranges nor the slots.
+    let failure = work.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    failure.map_or(Ok(true), Err)
 }
 
-/// How a copy is divided into pieces, and on the way to the device a piece into parts of [`PART_BYTES`].
+/// How a copy is divided into pieces, and each piece into parts of [`PART_BYTES`].
 #[derive(Clone, Copy, Debug)]
 struct Pieces {
     direction: Direction,
@@ -130,11 +133,6 @@ impl Pieces {
         Piece { number: 0, start: 0, len_bytes: self.len_from(0) }
     }
 
-    /// A piece and all behind it.
-    fn from(self, piece: Piece) -> impl Iterator<Item = Piece> {
-        successors(Some(piece), move |&piece| self.after(piece))
-    }
-
     /// The piece behind a piece, unless that is the last one.
     fn after(self, piece: Piece) -> Option<Piece> {
         let start = piece.end();
@@ -147,64 +145,64 @@ impl Pieces {
 
     fn len_from(self, start: usize) -> usize {
         let left = self.len_bytes - start;
-        let whole = match self.direction {
-            // The last pieces are short, too: helpers that have filled them are awake for a copy that follows this one.
-            Direction::ToDevice => start.min(left),
-            Direction::FromDevice => left,
+        let wanted = match self.direction {
+            // Several threads fill a piece in half the time in which the bus moves it.
+            Direction::ToDevice => start,
+            // The threads are asleep when the bus begins. The last piece is short.
+            Direction::FromDevice => left / 2,
         };
-        self.rounded(whole / SHARE).min(left)
+        self.rounded(wanted).min(left)
     }
 
     /// Whole parts, between the shortest and the longest piece.
     fn rounded(self, len_bytes: usize) -> usize {
-        let shortest = (self.len_bytes / SHARE).clamp(1, SHORT_PIECE_BYTES);
+        if self.is_brief() {
+            return self.len_bytes;
+        }
+        let shortest = (self.len_bytes / SHORT_PIECES).min(SHORT_PIECE_BYTES);
         len_bytes.clamp(shortest, PIECE_BYTES).next_multiple_of(PART_BYTES)
+    }
+
+    fn is_brief(self) -> bool {
+        self.len_bytes <= BRIEF_BYTES
     }
 
     /// The bytes of the longest piece.
     fn slot_bytes(self) -> usize {
-        self.rounded(self.len_bytes / SHARE).min(self.len_bytes)
+        self.rounded(self.len_bytes / 2).min(self.len_bytes)
     }
 
+    /// The bus waits for each line that it writes and that is in the second cache of a core. So all slots together are larger than
+    /// the second caches of the threads: until a slot is written again, its lines have left them.
     fn slots(self) -> usize {
-        match self.direction {
-            _ if self.len_bytes <= PART_BYTES => 1,
-            Direction::ToDevice => FILLED_SLOTS,
-            Direction::FromDevice => self.len_bytes.div_ceil(self.slot_bytes()).min(SLOTS),
+        if self.is_brief() {
+            return 1;
         }
+        let second = Machine::this().caches().iter().find(|cache| cache.level == 2);
+        let slots = second.map_or(0, |cache| ((THREADS + 2) * cache.bytes).div_ceil(PIECE_BYTES));
+        slots.clamp(FEW_SLOTS, MANY_SLOTS).min(self.len_bytes.div_ceil(self.slot_bytes()) + 1)
     }
 
     /// The part of a number, which is in `piece` or in a later one, with that piece.
     fn part(self, mut piece: Piece, number: usize) -> Option<(Piece, Part)> {
         let start = number.saturating_mul(PART_BYTES);
-        let is_before = |piece: Piece| match self.direction {
-            Direction::ToDevice => piece.end() <= start,
-            Direction::FromDevice => piece.number < number,
-        };
-        while is_before(piece) {
+        while piece.end() <= start {
             piece = self.after(piece)?;
         }
-        let part = match self.direction {
-            Direction::ToDevice => Part { start, len_bytes: PART_BYTES.min(piece.end() - start) },
-            Direction::FromDevice => Part { start: piece.start, len_bytes: piece.len_bytes },
-        };
-        Some((piece, part))
-    }
-
-    /// How many parts a piece has.
-    fn parts(self, piece: Piece) -> usize {
-        match self.direction {
-            Direction::ToDevice => piece.len_bytes.div_ceil(PART_BYTES),
-            Direction::FromDevice => 1,
-        }
+        Some((piece, Part { start, len_bytes: PART_BYTES.min(piece.end() - start) }))
     }
 }
 
+/// Who does a step of a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The threads copy its parts.
+    Threads,
+    /// The bus moves it.
+    Bus,
+}
+
 /// A copy that several threads share.
-///
-/// The bus moves piece `p` after all parts of another one are copied: on the way to the device those of `p` itself, else those of the
-/// piece before it in the same slot. A part is copied after the bus has moved another piece: on the way to the device the one before it
-/// in its slot, else its own. So each thread waits only for the bus and for threads that copy parts of earlier pieces.
 struct Work {
     queue: Queue,
     pieces: Pieces,
@@ -212,12 +210,19 @@ struct Work {
     /// thread that took its number touches the bytes.
     dst: *mut u8,
     src: *const u8,
-    /// Invariant W2: the slots, one after the other, until [`copy`] returns. A slot is its piece's alone, whose bytes belong to the bus,
-    /// or part by part as in W1 to the threads.
+    /// Invariant W2: the slots, one after the other, until [`copy`] returns. A slot is its piece's alone, from its first step to the end of
+    /// its second one; in the step of the bus its bytes belong to the bus, in that of the threads part by part as in W1.
     staging: *mut u8,
-    slots: [Slot; SLOTS],
+    /// Whether a thread leads.
+    is_led: AtomicBool,
     /// The number of the next part.
     next: AtomicUsize,
+    /// Parts below this number may be copied.
+    open: AtomicUsize,
+    /// For each slot, how many parts of its piece are copied.
+    copied: Vec<AtomicUsize>,
+    /// The pieces that the bus moves, in order.
+    moving: Mutex<VecDeque<Event>>,
     /// Whether a thread has failed. The others take no more parts then.
     is_stopped: AtomicBool,
     failure: Mutex<Option<crate::Error>>,
@@ -228,15 +233,6 @@ unsafe impl Send for Work {}
 // SAFETY: W1 and W2.
 unsafe impl Sync for Work {}
 
-/// The state of a slot.
-#[derive(Debug, Default)]
-struct Slot {
-    /// The last piece that the bus moves or has moved.
-    moving: Mutex<Option<(usize, Event)>>,
-    /// How many parts of a piece are copied. The thread that copies the last one sets this back.
-    copied: AtomicUsize,
-}
-
 /// Stops all threads when a thread unwinds.
 struct Unwinding<'a>(&'a Work);
 
@@ -246,20 +242,26 @@ impl Drop for Unwinding<'_> {
     }
 }
 
-impl Work {
-    /// Lets the bus move pieces of the device into all slots.
-    fn begin(&self) -> Result<()> {
-        if self.pieces.direction == Direction::ToDevice {
-            return Ok(());
-        }
-        let mut first = self.pieces.from(self.pieces.first()).take(self.pieces.slots());
-        first.try_for_each(|piece| self.submit(piece))
-    }
+/// Waits for what the bus still moves after an error or a panic.
+struct Moving<'a>(&'a Work);
 
-    /// Copies parts until none is left or a thread has failed.
+impl Drop for Moving<'_> {
+    fn drop(&mut self) {
+        for event in self.0.moving().drain(..) {
+            if let Err(error) = event.wait() {
+                self.0.stop(error.into());
+            }
+        }
+    }
+}
+
+impl Work {
+    /// Leads, or copies parts until none is left or a thread has failed.
     fn run(&self) {
         let unwinding = Unwinding(self);
-        if let Err(error) = self.copy_parts() {
+        if self.is_led.swap(true, Ordering::Relaxed) {
+            self.follow();
+        } else if let Err(error) = self.lead() {
             self.stop(error);
         }
         mem::forget(unwinding);
@@ -270,66 +272,126 @@ impl Work {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Waits for the bus; the first error.
-    fn end(&self) -> Result<()> {
-        for slot in &self.slots {
-            let moving = slot.moving.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(Err(error)) = moving.map(|(_, event)| event.wait()) {
-                self.stop(error.into());
-            }
-        }
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    fn moving(&self) -> MutexGuard<'_, VecDeque<Event>> {
+        self.moving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn copy_parts(&self) -> Result<()> {
-        let mut piece = self.pieces.first();
-        let mut moved = None;
-        while !self.is_stopped.load(Ordering::Relaxed) {
-            // The parts of a thread come in order.
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some((of, part)) = self.pieces.part(piece, number) else { return Ok(()) };
-            piece = of;
-            let needed = match self.pieces.direction {
-                Direction::ToDevice => piece.number.checked_sub(self.pieces.slots()),
-                Direction::FromDevice => Some(piece.number),
-            };
-            if let Some(number) = needed.filter(|_| needed != moved) {
-                let Some(event) = self.event(number) else { return Ok(()) };
-                event.wait()?;
-                moved = needed;
+    /// Leads all pieces through their two steps, each in order.
+    fn lead(&self) -> Result<()> {
+        let (first, second) = match self.pieces.direction {
+            Direction::ToDevice => (Step::Threads, Step::Bus),
+            Direction::FromDevice => (Step::Bus, Step::Threads),
+        };
+        let start = Some(self.pieces.first());
+        // The next piece that begins the first step, the second step, and that ends.
+        let (mut begins, mut goes_on, mut ends) = (start, start, start);
+        let mut of_mine = self.pieces.first();
+        let mut turn = 0;
+        while let Some(ending) = ends {
+            let number = |piece: Option<Piece>| piece.map_or(usize::MAX, |piece| piece.number);
+            if ending.number < number(goes_on) && self.has_done(second, ending)? {
+                ends = self.pieces.after(ending);
+            } else if let Some(piece) = goes_on.filter(|piece| piece.number < number(begins))
+                && self.has_done(first, piece)?
+            {
+                self.begin(second, piece)?;
+                goes_on = self.pieces.after(piece);
+            } else if let Some(piece) =
+                begins.filter(|piece| piece.number < ending.number + self.copied.len())
+            {
+                self.begin(first, piece)?;
+                begins = self.pieces.after(piece);
+            } else if self.is_stopped.load(Ordering::Relaxed) {
+                return Ok(()); // a follower panicked
+            } else if let Some(number) = self.take_open() {
+                of_mine = self.copy_part(of_mine, number).unwrap_or(of_mine);
+            } else {
+                rest(turn);
+                turn += 1;
+                continue;
             }
-            // SAFETY: the thread took this part, and the bus has moved the piece before it out of the slot, or this piece into it.
-            unsafe { self.copy_part(piece, part) };
-            self.count(piece)?;
+            turn = 0;
         }
         Ok(())
     }
 
-    /// The event of a piece. Waits for the threads that copy parts, before whose end the bus does not move it; `None` when a thread has
-    /// failed.
-    fn event(&self, number: usize) -> Option<Event> {
-        let slot = &self.slots[number % self.pieces.slots()];
-        for turn in 0_u32.. {
-            match &*slot.moving.lock().unwrap_or_else(PoisonError::into_inner) {
-                Some((moving, event)) if *moving == number => return Some(event.clone()),
-                _ if self.is_stopped.load(Ordering::Relaxed) => return None,
-                _ => {}
-            }
-            if turn < SPINS { spin_loop() } else { thread::yield_now() }
+    /// Begins a step of a piece that has its slot.
+    fn begin(&self, step: Step, piece: Piece) -> Result<()> {
+        if step == Step::Threads {
+            self.copied[self.slot(piece)].store(0, Ordering::Relaxed);
+            self.open.store(piece.end().div_ceil(PART_BYTES), Ordering::Release);
+            return Ok(());
         }
-        None
+        let staged = self.staged(piece);
+        let (dst, src) = match self.pieces.direction {
+            Direction::ToDevice => (self.dst.wrapping_add(piece.start), staged.cast_const()),
+            Direction::FromDevice => (staged, self.src.wrapping_add(piece.start)),
+        };
+        // SAFETY: a slot (W2) and the piece of the device's side (W1), which stay until the leader or `Moving` has waited for the event.
+        let event = unsafe { self.queue.memcpy(dst, src, piece.len_bytes, &[]) }?;
+        self.moving().push_back(event);
+        Ok(())
     }
 
-    fn slot(&self, piece: Piece) -> *mut u8 {
-        self.staging.wrapping_add(piece.number % self.pieces.slots() * self.pieces.slot_bytes())
+    /// Whether a step is done. The bus has begun no earlier piece that is not done.
+    fn has_done(&self, step: Step, piece: Piece) -> Result<bool> {
+        if step == Step::Threads {
+            let copied = self.copied[self.slot(piece)].load(Ordering::Acquire);
+            return Ok(copied == piece.len_bytes.div_ceil(PART_BYTES));
+        }
+        let mut moving = self.moving();
+        // There is nothing else to do in a brief copy.
+        if !moving.front().is_some_and(|event| self.pieces.is_brief() || event.is_complete()) {
+            return Ok(false);
+        }
+        moving.pop_front().map_or(Ok(()), |event| event.wait())?;
+        Ok(true)
     }
 
-    /// Copies a part between its place in the slot of its piece and the caller's memory.
-    ///
-    /// # Safety
-    /// 1. The part is the thread's (W1), and the bus does not use the slot (W2).
-    unsafe fn copy_part(&self, piece: Piece, Part { start, len_bytes }: Part) {
-        let staged = self.slot(piece).wrapping_add(start - piece.start);
+    /// Copies parts until none is left or a thread has failed.
+    fn follow(&self) {
+        let mut piece = self.pieces.first();
+        loop {
+            // The parts of a thread come in order.
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            for turn in 0.. {
+                if number < self.open.load(Ordering::Acquire) {
+                    break;
+                }
+                if self.is_stopped.load(Ordering::Relaxed)
+                    || number >= self.pieces.len_bytes.div_ceil(PART_BYTES)
+                {
+                    return;
+                }
+                rest(turn);
+            }
+            let Some(of) = self.copy_part(piece, number) else { return };
+            piece = of;
+        }
+    }
+
+    /// The number of a part that may be copied at once.
+    fn take_open(&self) -> Option<usize> {
+        let open = self.open.load(Ordering::Relaxed);
+        let next = |number| (number < open).then_some(number + 1);
+        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
+    }
+
+    /// The number of a piece's slot.
+    fn slot(&self, piece: Piece) -> usize {
+        piece.number % self.copied.len()
+    }
+
+    /// The start of a piece's slot.
+    fn staged(&self, piece: Piece) -> *mut u8 {
+        self.staging.wrapping_add(self.slot(piece) * self.pieces.slot_bytes())
+    }
+
+    /// Copies a part that the thread took and that is open, between its place in the slot of its piece and the caller's memory. The piece,
+    /// which is `piece` or a later one.
+    fn copy_part(&self, piece: Piece, number: usize) -> Option<Piece> {
+        let (piece, Part { start, len_bytes }) = self.pieces.part(piece, number)?;
+        let staged = self.staged(piece).wrapping_add(start - piece.start);
         let (dst, src) = match self.pieces.direction {
             Direction::ToDevice => (staged, self.src.wrapping_add(start)),
             Direction::FromDevice => (self.dst.wrapping_add(start), staged.cast_const()),
@@ -337,50 +399,30 @@ impl Work {
         // No thread reads the bytes of a long copy soon, so they pass the caches by. The bus reads shorter ones sooner from the caches.
         let cached_bytes = match self.pieces.direction {
             Direction::ToDevice => PIECE_BYTES,
-            Direction::FromDevice => PART_BYTES,
+            Direction::FromDevice => BRIEF_BYTES,
         };
         if self.pieces.len_bytes <= cached_bytes {
-            // SAFETY: W1 and W2 for the part (1).
-            return unsafe { copy_bytes(dst, src, len_bytes) };
+            // SAFETY: W1 and W2 for the part, which is open.
+            unsafe { copy_bytes(dst, src, len_bytes) };
+        } else {
+            // SAFETY: W1 and W2 for the part, which is open.
+            unsafe { stream::copy(dst, src, len_bytes) };
+            stream::fence();
         }
-        // SAFETY: W1 and W2 for the part (1).
-        unsafe { stream::copy(dst, src, len_bytes) };
-        stream::fence();
+        self.copied[self.slot(piece)].fetch_add(1, Ordering::Release);
+        Some(piece)
     }
+}
 
-    /// Counts a part that was copied. With the last one of a piece the bus may move the next one.
-    fn count(&self, piece: Piece) -> Result<()> {
-        let copied = &self.slots[piece.number % self.pieces.slots()].copied;
-        if copied.fetch_add(1, Ordering::AcqRel) + 1 < self.pieces.parts(piece) {
-            return Ok(());
-        }
-        copied.store(0, Ordering::Relaxed);
-        let next = match self.pieces.direction {
-            Direction::ToDevice => Some(piece),
-            Direction::FromDevice => self.pieces.from(piece).nth(self.pieces.slots()),
-        };
-        next.map_or(Ok(()), |next| self.submit(next))
-    }
-
-    /// Lets the bus move a piece whose slot it may use.
-    fn submit(&self, piece: Piece) -> Result<()> {
-        let staged = self.slot(piece);
-        let (dst, src) = match self.pieces.direction {
-            Direction::ToDevice => (self.dst.wrapping_add(piece.start), staged.cast_const()),
-            Direction::FromDevice => (staged, self.src.wrapping_add(piece.start)),
-        };
-        // SAFETY: a slot (W2) and the piece of the device's side (W1), which stay until `end` or a thread has waited for the event.
-        let event = unsafe { self.queue.memcpy(dst, src, piece.len_bytes, &[]) }?;
-        let slot = &self.slots[piece.number % self.pieces.slots()];
-        let before =
-            slot.moving.lock().unwrap_or_else(PoisonError::into_inner).replace((piece.number, event));
-        drop(before);
-        Ok(())
-    }
+/// Rests in a wait for another thread or the bus.
+fn rest(turn: u32) {
+    if turn < SPINS { spin_loop() } else { thread::yield_now() }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::iter::successors;
+
     use super::*;
 
     #[test]
@@ -397,7 +439,7 @@ mod tests {
                 5 << 30,
             ] {
                 let pieces = Pieces { direction, len_bytes };
-                let all: Vec<_> = pieces.from(pieces.first()).collect();
+                let all: Vec<_> = successors(Some(pieces.first()), |&piece| pieces.after(piece)).collect();
                 let mut end = 0;
                 for (number, piece) in all.iter().enumerate() {
                     assert_eq!((piece.number, piece.start, piece.start % PART_BYTES), (number, end, 0));
@@ -405,7 +447,6 @@ mod tests {
                     end = piece.end();
                 }
                 assert_eq!(end, len_bytes);
-                assert!((1..=all.len().max(FILLED_SLOTS)).contains(&pieces.slots()), "{len_bytes}");
                 let (mut piece, mut end) = (pieces.first(), 0);
                 for number in 0.. {
                     let Some((of, part)) = pieces.part(piece, number) else { break };
@@ -416,18 +457,12 @@ mod tests {
                     assert!(end <= of.end());
                 }
                 assert_eq!(end, len_bytes);
-                assert_eq!(
-                    all.iter().map(|&piece| pieces.parts(piece)).sum::<usize>(),
-                    match direction {
-                        Direction::ToDevice => len_bytes.div_ceil(PART_BYTES),
-                        Direction::FromDevice => all.len(),
-                    }
-                );
                 assert!(pieces.slot_bytes() <= PIECE_BYTES.min(len_bytes));
-                let is_short = |piece: Option<&Piece>| piece.unwrap().len_bytes <= SHORT_PIECE_BYTES;
-                assert!(
-                    is_short(all.last()) && (direction == Direction::FromDevice || is_short(all.first()))
-                );
+                let ends = match direction {
+                    Direction::ToDevice => all.first(),
+                    Direction::FromDevice => all.last(),
+                };
+                assert!(ends.unwrap().len_bytes <= SHORT_PIECE_BYTES, "{direction:?} {len_bytes}");
             }
         }
     }

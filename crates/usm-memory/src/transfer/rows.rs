@@ -67,7 +67,9 @@ impl UsmBuffer {
         shape: Shape,
     ) -> Result<Flight> {
         // SAFETY: 1 and 2 as promised. 3. Nothing overlaps.
-        unsafe { staged::copy(&mut flight, &Route::Direct(self.queue()), to, from, shape, Order::Any) }?;
+        unsafe {
+            staged::copy(&mut flight, &Route::Direct(self.queue().clone()), to, from, shape, Order::Any)
+        }?;
         Ok(flight)
     }
 }

@@ -21,7 +21,7 @@ const MIN_CHUNK_BYTES: usize = 64 << 10;
 /// Which queues copy.
 pub(super) enum Route<'a> {
     /// One reaches both sides.
-    Direct(&'a Queue),
+    Direct(Queue),
     /// Each side needs its own, or the sides overlap.
     Staged { read: &'a Queue, write: &'a Queue },
 }
@@ -33,11 +33,15 @@ impl<'a> Route<'a> {
         if order != Order::Any {
             Self::Staged { read, write }
         } else if write.context() == read.context() {
-            if copies_at_once(dst, src) { Self::Direct(write) } else { Self::Staged { read, write } }
+            if copies_at_once(dst, src) { Self::Direct(write.clone()) } else { Self::Staged { read, write } }
         } else if src.is_host_accessible() {
-            Self::Direct(write)
+            Self::Direct(write.clone())
         } else if dst.is_host_accessible() {
-            Self::Direct(read)
+            Self::Direct(read.clone())
+        } else if dst.memory_device() == write.device()
+            && let Some(queue) = write.with_peer(src.memory_device())
+        {
+            Self::Direct(queue)
         } else {
             Self::Staged { read, write }
         }
@@ -69,7 +73,7 @@ pub(super) unsafe fn copy(
     shape: Shape,
     order: Order,
 ) -> Result<()> {
-    match *route {
+    match route {
         Route::Direct(queue) => {
             let mut after = flight.after().to_vec();
             for piece in shape.pieces(usize::MAX, order) {

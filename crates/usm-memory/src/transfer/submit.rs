@@ -174,7 +174,7 @@ impl UsmBuffer {
                     unsafe { queue.memcpy(ends[0], ends[1].cast_const(), len_bytes, after) }
                 };
                 // SAFETY: 1. The bytes of the operands. 2. As the route says.
-                unsafe { submit(queue, &[to, from], copy) }?;
+                unsafe { submit(&queue, &[to, from], copy) }?;
                 Ok(())
             }
             // Bytes in common go through other memory, which the queue reaches.

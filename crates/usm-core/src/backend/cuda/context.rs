@@ -25,6 +25,21 @@ pub(super) struct Found {
 }
 
 impl CudaContext {
+    /// Lets each device reach the pools of the others: a copy goes from one to the other then, and not through the host.
+    pub(super) fn over(devices: Vec<Arc<CudaDevice>>) -> Self {
+        for (number, device) in devices.iter().enumerate() {
+            for peer in devices.iter().skip(number + 1) {
+                for (device, peer) in [(device, peer), (peer, device)] {
+                    if device.can_access(peer) {
+                        // Without the access copies are slower.
+                        let _ = device.set_pool_access(peer, true);
+                    }
+                }
+            }
+        }
+        Self { devices }
+    }
+
     pub(super) fn device(&self, ordinal: Ordinal) -> Option<&Arc<CudaDevice>> {
         self.devices.iter().find(|device| device.ordinal == ordinal)
     }

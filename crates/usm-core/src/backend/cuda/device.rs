@@ -230,11 +230,7 @@ impl CudaDevice {
 
     /// Changes the access of this device to the memory of `peer`. `false` when the state was the same before.
     pub(super) fn set_peer_access(&self, peer: &Self, enabled: bool) -> Result<bool> {
-        const READ_WRITE: i32 = 3;
-        let (context, pool) = {
-            let peer = peer.enter()?;
-            (peer.primary.context, peer.primary.pool)
-        };
+        let context = peer.enter()?.context();
         let current = self.enter()?;
         let code = if enabled {
             // SAFETY: D1; P1 of the peer; the flags must be 0.
@@ -243,19 +239,27 @@ impl CudaDevice {
             // SAFETY: D1; P1 of the peer.
             unsafe { (current.cuCtxDisablePeerAccess)(context) }
         };
-        if matches!(code, Code::PEER_ACCESS_ALREADY_ENABLED | Code::PEER_ACCESS_NOT_ENABLED) {
-            return Ok(false);
+        drop(current);
+        // Another library may have changed the access of the contexts before.
+        let was_so = matches!(code, Code::PEER_ACCESS_ALREADY_ENABLED | Code::PEER_ACCESS_NOT_ENABLED);
+        let call = if enabled { "cuCtxEnablePeerAccess" } else { "cuCtxDisablePeerAccess" };
+        if !was_so {
+            self.enter()?.check(call, code)?;
         }
-        current.check(if enabled { "cuCtxEnablePeerAccess" } else { "cuCtxDisablePeerAccess" }, code)?;
-        if let Some(pool) = pool {
-            // The access of contexts does not cover memory of pools.
-            let flags = if enabled { READ_WRITE } else { 0 };
-            let access = PoolAccess { location: Location::device(self.ordinal), flags };
-            // SAFETY: D1; the pool is never destroyed, and the driver copies the one description.
-            let code = unsafe { (current.cuMemPoolSetAccess)(pool, &raw const access, 1) };
-            current.check("cuMemPoolSetAccess", code)?;
-        }
-        Ok(true)
+        self.set_pool_access(peer, enabled)?;
+        Ok(!was_so)
+    }
+
+    /// Changes the access of this device to the pool of `peer`, which the access of contexts does not cover.
+    pub(super) fn set_pool_access(&self, peer: &Self, enabled: bool) -> Result<()> {
+        const READ_WRITE: i32 = 3;
+        let current = peer.enter()?;
+        let Some(pool) = current.pool() else { return Ok(()) };
+        let flags = if enabled { READ_WRITE } else { 0 };
+        let access = PoolAccess { location: Location::device(self.ordinal), flags };
+        // SAFETY: D1; the pool is never destroyed, and the driver copies the one description.
+        let code = unsafe { (current.cuMemPoolSetAccess)(pool, &raw const access, 1) };
+        current.check("cuMemPoolSetAccess", code)
     }
 }
 

@@ -337,6 +337,11 @@ functions! {
     );
 
     fn cuMemcpyAsync(to: Address, from: Address, len_bytes: usize, stream: Stream);
+    fn cuMemcpyPeerAsync(
+        to: Address, to_context: ContextHandle,
+        from: Address, from_context: ContextHandle,
+        len_bytes: usize, stream: Stream,
+    );
     fn cuMemsetD8Async(to: Address, value: u8, count: usize, stream: Stream);
     fn cuMemsetD16Async(to: Address, value: u16, count: usize, stream: Stream);
     fn cuMemsetD32Async(to: Address, value: c_uint, count: usize, stream: Stream);

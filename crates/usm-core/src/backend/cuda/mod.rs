@@ -251,7 +251,7 @@ unsafe impl Backend for CudaBackend {
             // SAFETY: the handles are live.
             unsafe { CudaDevice::clone_raw(raw) }
         };
-        Ok(CudaContext::into_raw(Arc::new(CudaContext { devices: devices.iter().map(clone).collect() })))
+        Ok(CudaContext::into_raw(Arc::new(CudaContext::over(devices.iter().map(clone).collect()))))
     }
 
     unsafe fn context_id(&self, context: RawContext) -> u64 {

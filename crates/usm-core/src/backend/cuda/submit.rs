@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::context::Found;
 use super::device::Current;
-use super::driver::{Address, Code};
+use super::driver::{Address, Code, ContextHandle};
 use super::event::{CudaEvent, Started};
 use super::queue::CudaQueue;
 use super::{Handle, fill as fills};
@@ -53,10 +53,28 @@ pub(super) unsafe fn memcpy(
 ) -> Result<RawEvent> {
     let (to, from) = (dst.expose_provenance(), src.expose_provenance());
     let copy = |queue: &CudaQueue, current: &Current<'_>| {
-        check_operand(queue, current, "memcpy destination", to, len_bytes)?;
-        check_operand(queue, current, "memcpy source", from, len_bytes)?;
+        let target = check_operand(queue, current, "memcpy destination", to, len_bytes)?;
+        let source = check_operand(queue, current, "memcpy source", from, len_bytes)?;
         if len_bytes == 0 {
             return Ok(());
+        }
+        if let (Some(target), Some(source)) = (target, source)
+            && [target.kind, source.kind] == [UsmKind::Device; 2]
+            && target.ordinal != source.ordinal
+        {
+            let [target, source] = [context_of(queue, &target)?, context_of(queue, &source)?];
+            // SAFETY: D1; Q1; P1 of both devices; as below.
+            let code = unsafe {
+                (current.cuMemcpyPeerAsync)(
+                    to as Address,
+                    target,
+                    from as Address,
+                    source,
+                    len_bytes,
+                    queue.stream,
+                )
+            };
+            return current.check("cuMemcpyPeerAsync", code);
         }
         // SAFETY: D1; Q1; both ranges are valid until the event is complete (the caller's promise 1). The driver knows by the address
         // on which device a range is, or that it is host memory.
@@ -151,6 +169,12 @@ pub(super) unsafe fn barrier(queue: RawQueue, events: &[RawEvent]) -> Result<Raw
 
 fn is_shared(current: &Current<'_>, address: usize) -> bool {
     current.find(address).is_some_and(|found| found.kind == UsmKind::Shared)
+}
+
+/// The primary context of memory of a device of the queue's context.
+fn context_of(queue: &CudaQueue, found: &Found) -> Result<ContextHandle> {
+    let device = queue.context.device(found.ordinal).unwrap_or(&queue.device);
+    Ok(device.enter()?.context())
 }
 
 /// What the driver knows about memory, which is no memory of a device outside of the context, and no range that leaves its allocation. An
