@@ -58,7 +58,7 @@ def test_copies_between_two_gpus(queues, dtype):
         assert b.T[::2, ::-1, 1:].tolist() == a[::2, ::-1, 1:].tolist() and ut.sum(b.T[1::2]).tolist() == 0
 
 
-@pytest.mark.parametrize("nbytes", [1, 4096, (1 << 20) + 3, 64 << 20])
+@pytest.mark.parametrize("nbytes", [1, 4096, (9 << 20) + 3])
 def test_memory_between_two_gpus(queues, nbytes):
     for first, second in turns(queues):
         memory = [um.MemoryUSMDevice(nbytes, queue=queue) for queue in (first, second)]
@@ -146,7 +146,8 @@ def test_pytorch_and_cupy_on_each(gpus, queues, number):
     a = ut.arange(12, dtype="f4", sycl_queue=queues[number])
     back = torch.from_dlpack(a)
     assert back.device == torch.device("cuda", number) and back.data_ptr() == a._pointer
-    elsewhere = ut.asarray(theirs, sycl_queue=queues[1 - number], copy=True)
+    with torch.cuda.device(number):  # PyTorch exports to the current device alone
+        elsewhere = ut.asarray(theirs, sycl_queue=queues[1 - number], copy=True)
     assert elsewhere.sycl_device == gpus[1 - number] and elsewhere.tolist() == theirs.tolist()
     cupy = pytest.importorskip("cupy")
     with cupy.cuda.Device(number):

@@ -257,6 +257,34 @@ fn a_context_over_two_gpus_copies_between_them() {
 }
 
 #[test]
+fn a_queue_with_a_peer_copies_between_the_contexts_of_two_gpus() {
+    let gpus = gpus(2);
+    let queues = [gpus.queue(0), gpus.queue(1)];
+    let blocks = queues.each_ref().map(|queue| queue.allocate(UsmKind::Device, 4096).unwrap());
+    let [from, to] = blocks.each_ref().map(|block| block.as_ptr().as_ptr());
+    let both = queues[1].with_peer(&gpus.devices[0]).unwrap();
+    assert_eq!(queues[1].with_peer(&gpus.devices[0]), Some(both.clone()), "kept");
+    assert_eq!(queues[1].with_peer(&gpus.devices[1]), None, "no peer of itself");
+    assert_eq!(both.device(), queues[1].device());
+    for (value, has_access) in [(5, true), (6, false)] {
+        if !has_access {
+            // The copy then goes through the host, and is right.
+            gpus.devices[1].enable_peer_access(&gpus.devices[0]).unwrap();
+            gpus.devices[1].disable_peer_access(&gpus.devices[0]).unwrap();
+        }
+        let mut bytes = vec![0_u8; 4096];
+        // SAFETY: within the blocks; waited for.
+        unsafe { queues[0].memset(from, value, 4096, &[]) }.unwrap().wait().unwrap();
+        // SAFETY: as above.
+        unsafe { both.memcpy(to, from, 4096, &[]) }.unwrap().wait().unwrap();
+        // SAFETY: as above.
+        unsafe { queues[1].memcpy(bytes.as_mut_ptr(), to, 4096, &[]) }.unwrap().wait().unwrap();
+        assert!(bytes.iter().all(|&byte| byte == value));
+    }
+    assert_eq!(gpus.driver.calls("cuMemcpyPeerAsync"), Ok(2));
+}
+
+#[test]
 fn peer_access_is_switched_on_and_off() {
     let gpus = gpus(2);
     let [first, second] = [&gpus.devices[0], &gpus.devices[1]];

@@ -52,7 +52,8 @@ pub(super) const WHEEL_TESTS: &str = "tests/python";
 const EXTENSION_TESTS: &str = "examples/pyext/tests";
 
 /// The files of [`WHEEL_TESTS`] about CUDA devices.
-const CUDA_TESTS: [&str; 3] = ["test_cuda_interface", "test_cuda_program", "test_cuda_streams"];
+const CUDA_TESTS: [&str; 4] =
+    ["test_cuda_interface", "test_cuda_program", "test_cuda_streams", "test_cuda_two_gpus"];
 
 /// The files of [`WHEEL_TESTS`] about CUDA devices that need NumPy.
 const CUDA_NUMPY_TESTS: [&str; 2] = ["test_bench_cuda", "test_cuda_stress"];
@@ -177,8 +178,10 @@ pub(super) fn all(project: &Project, peers: Peers, steps: &mut Steps) -> Outcome
         bare.install_other_wheel(&wheel)
     })?;
     steps.step("pytest on the stand-in of the CUDA driver", || {
-        let pytest = files(project, &bare, &CUDA_TESTS).env(DRIVER, &stand_in).env("USM_REQUIRE_CUDA", "1");
-        elsewhere(project, without_sycl(pytest).env(CUDA, "1").env("USM_REQUIRE_NVRTC", "1"))
+        let pytest = files(project, &bare, &CUDA_TESTS).env(DRIVER, &stand_in).env(CUDA, "1");
+        let pytest = pytest.env("CUDA_LOOPBACK_DEVICES", "2");
+        let required = ["USM_REQUIRE_CUDA", "USM_REQUIRE_TWO_GPUS", "USM_REQUIRE_NVRTC"];
+        elsewhere(project, without_sycl(required.iter().fold(pytest, |pytest, name| pytest.env(name, "1"))))
     })?;
     steps.step("pytest with NumPy on the stand-in of the CUDA driver", || {
         let pytest =

@@ -27,10 +27,14 @@ pub(super) fn spirv(module: &[u8]) -> Option<Vec<u8>> {
     Some(kept)
 }
 
-/// The same PTX without comments, blank lines and indentation. It has no strings.
+/// The same PTX without comments, blank lines and unneeded spaces. It has no strings.
 pub(super) fn ptx(text: &str) -> String {
-    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
-    lines.filter(|line| !line.is_empty()).flat_map(|line| [line, "\n"]).collect()
+    let code = |line: &str| {
+        let words: Vec<_> = line.split("//").take(1).flat_map(str::split_whitespace).collect();
+        words.join(" ").replace(", ", ",")
+    };
+    let lines = text.lines().map(code);
+    lines.filter(|line| !line.is_empty()).map(|line| line + "\n").collect()
 }
 
 #[cfg(test)]
@@ -52,6 +56,6 @@ mod tests {
 
     #[test]
     fn comments_go_and_code_stays() {
-        assert_eq!(ptx("//\n// by\n\n\tmov.u32 \t%r1, 1;  // note\n$L:\n"), "mov.u32 \t%r1, 1;\n$L:\n");
+        assert_eq!(ptx("//\n// by\n\n\tmov.u32 \t%r1, 1;  // note\n$L:\n"), "mov.u32 %r1,1;\n$L:\n");
     }
 }
