@@ -699,6 +699,17 @@ impl Queue {
         self.submit_as(self.properties().in_order, dependencies, operation)
     }
 
+    /// Whether the event can be a dependency of this queue's operations without a wait of the host: it is of the same context, or of the
+    /// same CUDA driver.
+    #[must_use]
+    pub fn takes(&self, event: &Event) -> bool {
+        // A backend does not know events of another one, and dependencies across contexts crash the SYCL runtime (2026.2) sooner or
+        // later.
+        event.context() == self.context()
+            || (self.backend_id() == BackendId::Cuda
+                && Arc::ptr_eq(self.backend(), event.context().backend()))
+    }
+
     /// `is_last`: the operation completes after all that were submitted before it.
     fn submit_as(
         &self,
@@ -709,11 +720,9 @@ impl Queue {
         let backend = self.backend();
         let mut raw = Vec::with_capacity(dependencies.len());
         for event in dependencies {
-            if event.context() == self.context() {
+            if self.takes(event) {
                 raw.push(event.raw());
             } else {
-                // The backend does not know events of another one, and dependencies across contexts crash the SYCL runtime (2026.2)
-                // sooner or later. So the submission waits.
                 event.wait()?;
             }
         }

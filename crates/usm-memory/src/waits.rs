@@ -63,10 +63,10 @@ pub(crate) fn for_event(event: &Event) -> Result<()> {
     Ok(event.wait()?)
 }
 
-/// Waits for the events that cannot be dependencies of an operation on a queue, and takes them out of the list: events order within one context.
+/// Waits for the events that cannot be dependencies of an operation on a queue, and takes them out of the list: see [`Queue::takes`].
 /// As there, errors of their operations are not for this one.
 pub(crate) fn across_contexts(queue: &Queue, events: &mut Vec<Event>) -> Result<()> {
-    for event in events.extract_if(.., |event| event.context() != queue.context()) {
+    for event in events.extract_if(.., |event| !queue.takes(event)) {
         match for_event(&event) {
             Err(Error::Core(error)) => event.as_dependency(error)?,
             waited => waited?,

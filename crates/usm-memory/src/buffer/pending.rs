@@ -149,9 +149,7 @@ impl PendingList {
         if self.is_empty() {
             return Ok(queue);
         }
-        let is_near = |operation: &Pending| {
-            queue.as_ref().is_some_and(|queue| operation.event.context() == queue.context())
-        };
+        let is_near = |operation: &Pending| queue.as_ref().is_some_and(|queue| queue.takes(&operation.event));
         let near: Vec<_> = self.iter().filter(|one| is_near(one)).map(|one| one.event.clone()).collect();
         if let Some(queue) = &queue
             && !near.is_empty()

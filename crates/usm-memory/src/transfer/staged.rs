@@ -59,6 +59,19 @@ fn copies_at_once(dst: &UsmBuffer, src: &UsmBuffer) -> bool {
         || to == from
 }
 
+/// Lets the target's queue go on after a copy by a queue of neither side: who waits for that queue waits for the copy, too.
+pub(super) fn follow(
+    dst: &UsmBuffer,
+    src: &UsmBuffer,
+    copied_by: &Queue,
+    copied: &[Event],
+) -> Result<Option<Event>> {
+    if [dst.queue(), src.queue()].contains(&copied_by) {
+        return Ok(None);
+    }
+    Ok(Some(dst.queue().barrier(copied)?))
+}
+
 /// Submits a copy.
 ///
 /// # Safety

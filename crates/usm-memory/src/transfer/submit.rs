@@ -6,7 +6,7 @@ use std::ptr;
 use usm_core::{Event, Queue, Result as CoreResult, UsmKind};
 
 use super::shape::{Order, Shape};
-use super::staged::Route;
+use super::staged::{self, Route};
 use crate::buffer::next_number;
 use crate::guard::{self, OperationBorrow};
 use crate::{Error, Result, UsmBuffer, waits};
@@ -174,7 +174,8 @@ impl UsmBuffer {
                     unsafe { queue.memcpy(ends[0], ends[1].cast_const(), len_bytes, after) }
                 };
                 // SAFETY: 1. The bytes of the operands. 2. As the route says.
-                unsafe { submit(&queue, &[to, from], copy) }?;
+                let event = unsafe { submit(&queue, &[to, from], copy) }?;
+                staged::follow(self, src, &queue, &[event])?;
                 Ok(())
             }
             // Bytes in common go through other memory, which the queue reaches.
