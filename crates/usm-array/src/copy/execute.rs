@@ -122,14 +122,20 @@ unsafe fn copy_bytes(plan: &CopyPlan, itemsize: usize, run: Run<'_>) -> Result<(
     }
 }
 
-/// Packs all elements of the source on its device, and unpacks them on that of the target. False when nothing was done, since there is
-/// no memory for that.
+/// Packs all elements of the source on its device, unless they are dense, and unpacks them on that of the target. False when nothing was
+/// done, since there is no memory for that.
 fn between_devices(plan: &CopyPlan, cast: Cast, target: &UsmArray, source: &UsmArray) -> Result<bool> {
-    let (pack, unpack) = plan.through_packed(Side::Target);
+    let (pack, unpack) = plan.through_packed(Side::Source);
     let empty = |queue| UsmArray::empty(queue, UsmKind::Device, &[pack.size()], cast.src);
-    let (Ok(packed), Ok(moved)) = (empty(source.queue()), empty(target.queue())) else { return Ok(false) };
-    assign(&packed, source, pack, Cast::new(cast.src, cast.src))?;
-    moved.buffer().submit_copy_from(packed.buffer())?;
+    let Ok(moved) = empty(target.queue()) else { return Ok(false) };
+    let from = if pack.is_one_run() {
+        source.buffer().sub_buffer(source.byte_range().start, moved.size_bytes())?
+    } else {
+        let Ok(packed) = empty(source.queue()) else { return Ok(false) };
+        assign(&packed, source, pack, Cast::new(cast.src, cast.src))?;
+        packed.buffer().clone()
+    };
+    moved.buffer().submit_copy_from(&from)?;
     assign(target, &moved, unpack, cast)?;
     Ok(true)
 }
