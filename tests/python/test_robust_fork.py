@@ -139,7 +139,8 @@ def work():
     print(f"slowest {slowest * 1e3:.1f} ms", flush=True)
     assert usm.get_devices() and usm.backends()
     host_works()
-    # Lets go what is the parent's; but dpctl's memory stays: its end locks what a thread of the runtime may have locked at the fork.
+    # Lets go what is the parent's; but dpctl's memory stays: its end takes a lock that a thread of the runtime may have
+    # held at the fork.
     for name in ("attempts", "a", "s", "event", "QUEUE"):
         globals().pop(name, None)
     gc.collect()

@@ -5,6 +5,7 @@ mod host;
 
 use std::slice::from_ref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use host::{IN_ORDER, LARGE, OUT_OF_ORDER, comes_true, copy, first_byte, memset, pointer, queue, runtime};
@@ -136,8 +137,12 @@ fn no_thread_is_left_behind() {
         return;
     }
     let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
-    // Threads that help with bulk fills stay as long as the process.
-    usm_core::bulk::share(2, usm_core::bulk::num_threads(), |_| ());
+    // Threads that help with bulk fills start with the first work for so many, and stay as long as the process.
+    let helpers = usm_core::bulk::num_threads();
+    let all = Arc::new(Barrier::new(helpers));
+    usm_core::bulk::share(helpers, helpers, move |_| {
+        all.wait();
+    });
     let before = threads();
     for _ in 0..20 {
         let runtime = runtime();
