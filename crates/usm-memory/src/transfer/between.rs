@@ -1,4 +1,5 @@
-//! Copies between two buffers: in one context by its queue, across contexts and backends staged through host USM.
+//! Copies between two buffers: in one context by its queue, between two GPUs of the CUDA driver by one that reaches both, across other
+//! contexts and backends staged through host USM.
 
 use super::dependency::Dependency;
 use super::flight::Flight;
@@ -23,9 +24,9 @@ impl UsmBuffer {
 
     /// As [`copy_from`](Self::copy_from), but returns when the copy is submitted, to be done after the dependencies.
     ///
-    /// Across contexts and backends, whose events do not order each other, the calling thread waits for the chunks that are not the
-    /// last, and for dependencies of another context. The copy comes after the operations under way on both sides, and after what external
-    /// code may have submitted on published memory.
+    /// Between two GPUs of the CUDA driver it is one operation. Across other contexts and backends, whose events do not order each
+    /// other, the calling thread waits for the chunks that are not the last, and for dependencies of another context. The copy comes
+    /// after the operations under way on both sides, and after what external code may have submitted on published memory.
     ///
     /// # Errors
     /// As [`copy_from`](Self::copy_from).

@@ -34,8 +34,8 @@ const PIECE_BYTES: usize = 2 << 20;
 /// Most bytes of the shortest pieces, and the part of a copy that they are.
 const SHORT_PIECE_BYTES: usize = 512 << 10;
 const SHORT_PIECES: usize = 4;
-/// Most threads of a copy: more of them slow the bus of an H200 down.
-const THREADS: usize = 10;
+/// Most threads of a copy: more of them slow the bus of an H200 down, and fewer are too few where a processor is slow.
+const THREADS: usize = 12;
 /// Slots of a processor whose second caches are small: the bus moves one, another waits for it, and threads copy two.
 const FEW_SLOTS: usize = 4;
 /// Slots of a processor with large second caches.

@@ -239,12 +239,10 @@ impl CudaDevice {
             // SAFETY: D1; P1 of the peer.
             unsafe { (current.cuCtxDisablePeerAccess)(context) }
         };
-        drop(current);
         // Another library may have changed the access of the contexts before.
         let was_so = matches!(code, Code::PEER_ACCESS_ALREADY_ENABLED | Code::PEER_ACCESS_NOT_ENABLED);
-        let call = if enabled { "cuCtxEnablePeerAccess" } else { "cuCtxDisablePeerAccess" };
         if !was_so {
-            self.enter()?.check(call, code)?;
+            current.check(if enabled { "cuCtxEnablePeerAccess" } else { "cuCtxDisablePeerAccess" }, code)?;
         }
         self.set_pool_access(peer, enabled)?;
         Ok(!was_so)
