@@ -2,7 +2,8 @@
 
 use std::slice;
 
-use usm_memory::usm_core::UsmKind;
+use usm_memory::Error as MemoryError;
+use usm_memory::usm_core::{Error as CoreError, UsmKind};
 
 use super::cast::Cast;
 use super::executor::{Executor, Run};
@@ -135,7 +136,12 @@ fn between_devices(plan: &CopyPlan, cast: Cast, target: &UsmArray, source: &UsmA
         assign(&packed, source, pack, Cast::new(cast.src, cast.src))?;
         packed.buffer().clone()
     };
-    moved.buffer().submit_copy_from(&from)?;
+    match moved.buffer().submit_copy_from(&from) {
+        // It may need host USM, which not every device has.
+        Err(MemoryError::Core(CoreError::KindNotSupported { .. })) => return Ok(false),
+        Err(error) if error.is_out_of_memory() => return Ok(false),
+        moved => moved?,
+    }
     assign(target, &moved, unpack, cast)?;
     Ok(true)
 }

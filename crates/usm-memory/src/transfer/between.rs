@@ -118,7 +118,9 @@ impl UsmBuffer {
         // SAFETY: 1. The guards in `flight` hold what the shape needs (S1). 2. They admit nobody but what it is ordered after
         // (T1, O1). 3. That order, and the route was made for it.
         unsafe { staged::copy(&mut flight, &route, to, from, shape, order) }?;
-        if let Route::Direct(queue) = route {
+        if let Route::Direct(queue) = route
+            && shape.len_bytes() > 0
+        {
             staged::follow(self, src, &queue, flight.last())?.into_iter().for_each(|event| flight.add(event));
         }
         Ok(flight)

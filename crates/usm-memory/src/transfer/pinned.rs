@@ -42,6 +42,8 @@ const FEW_SLOTS: usize = 4;
 const MANY_SLOTS: usize = 16;
 /// A wait for a thread that copies a part spins this often before it gives its processor to other threads.
 const SPINS: u32 = 2000;
+/// The leader asks so often, each time for a microsecond or less, before it waits for the bus.
+const POLLS: u32 = 200;
 
 /// The direction of a copy, as seen from the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,8 +308,9 @@ impl Work {
             } else if let Some(number) = self.take_open() {
                 of_mine = self.copy_part(of_mine, number).unwrap_or(of_mine);
             } else {
-                rest(turn);
-                turn += 1;
+                if turn < POLLS || !self.wait_for_bus()? {
+                    rest(&mut turn);
+                }
                 continue;
             }
             turn = 0;
@@ -348,22 +351,26 @@ impl Work {
         Ok(true)
     }
 
+    /// Waits for the oldest piece that the bus moves, if there is one. A runtime may begin operations only when somebody waits.
+    fn wait_for_bus(&self) -> Result<bool> {
+        let oldest = self.moving().front().cloned();
+        oldest.map_or(Ok(false), |event| Ok(event.wait().map(|()| true)?))
+    }
+
     /// Copies parts until none is left or a thread has failed.
     fn follow(&self) {
         let mut piece = self.pieces.first();
         loop {
             // The parts of a thread come in order.
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            for turn in 0.. {
-                if number < self.open.load(Ordering::Acquire) {
-                    break;
-                }
+            let mut turn = 0;
+            while number >= self.open.load(Ordering::Acquire) {
                 if self.is_stopped.load(Ordering::Relaxed)
                     || number >= self.pieces.len_bytes.div_ceil(PART_BYTES)
                 {
                     return;
                 }
-                rest(turn);
+                rest(&mut turn);
             }
             let Some(of) = self.copy_part(piece, number) else { return };
             piece = of;
@@ -414,9 +421,14 @@ impl Work {
     }
 }
 
-/// Rests in a wait for another thread or the bus.
-fn rest(turn: u32) {
-    if turn < SPINS { spin_loop() } else { thread::yield_now() }
+/// Rests in a wait for another thread or the bus, for the time of that number.
+fn rest(turn: &mut u32) {
+    if *turn < SPINS {
+        *turn += 1;
+        spin_loop();
+    } else {
+        thread::yield_now();
+    }
 }
 
 #[cfg(test)]

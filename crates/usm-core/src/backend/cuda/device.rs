@@ -244,7 +244,10 @@ impl CudaDevice {
         if !was_so {
             current.check(if enabled { "cuCtxEnablePeerAccess" } else { "cuCtxDisablePeerAccess" }, code)?;
         }
-        self.set_pool_access(peer, enabled)?;
+        // A context over both devices may have it without that.
+        if enabled || !was_so {
+            self.set_pool_access(peer, enabled)?;
+        }
         Ok(!was_so)
     }
 

@@ -1,5 +1,6 @@
 //! Events: the completion of one operation, its status, and its times.
 
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -58,7 +59,12 @@ impl CudaEvent {
             return Ok(());
         }
         // SAFETY: D1; E1; the flags must be 0. The driver takes an event of another context.
-        current.check("cuStreamWaitEvent", unsafe { (current.cuStreamWaitEvent)(stream, self.end, 0) })
+        let code = unsafe { (current.cuStreamWaitEvent)(stream, self.end, 0) };
+        if code == Code::SUCCESS || ptr::eq(current.device(), &raw const *self.device) {
+            return current.check("cuStreamWaitEvent", code);
+        }
+        // The device of the event may be lost, and the other one is not.
+        self.device.enter()?.check("cuStreamWaitEvent", code)
     }
 
     pub(super) fn wait(&self) -> Result<()> {
