@@ -134,9 +134,9 @@ def test_exchange_says_which_gpu(gpus, queues, number):
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_pytorch_and_cupy_on_each(gpus, queues, number):
-    torch = pytest.importorskip("torch")
+    torch = requirements.module("torch", required=requirements.REQUIRE_ALL_PEERS)
     if torch.cuda.device_count() < 2:
-        pytest.skip("PyTorch sees no two GPUs")
+        requirements.missing("a second GPU of PyTorch", "it sees fewer", required=requirements.REQUIRE_ALL_PEERS)
     theirs = torch.arange(12.0, device=f"cuda:{number}").reshape(3, 4)
     ours = ut.from_dlpack(theirs)
     assert ours.sycl_device == gpus[number] and ours._pointer == theirs.data_ptr()
@@ -149,7 +149,7 @@ def test_pytorch_and_cupy_on_each(gpus, queues, number):
     with torch.cuda.device(number):  # PyTorch exports to the current device alone
         elsewhere = ut.asarray(theirs, sycl_queue=queues[1 - number], copy=True)
     assert elsewhere.sycl_device == gpus[1 - number] and elsewhere.tolist() == theirs.tolist()
-    cupy = pytest.importorskip("cupy")
+    cupy = requirements.module("cupy", required=requirements.REQUIRE_ALL_PEERS)
     with cupy.cuda.Device(number):
         b = cupy.asarray(a)
         assert b.device.id == number and b.data.ptr == a._pointer

@@ -102,11 +102,14 @@ export! {
         let stream = state.stream_to_use(call, stream)?;
         let address = |address| usize::try_from(address).unwrap_or_default();
         let (to, from) = (address(to), address(from));
+        if len_bytes == 0 {
+            return Ok(());
+        }
         // The driver refuses memory of a pool that the stream's device may not access.
         if [to, from].iter().any(|&address| state.memory.is_closed_to(address, stream.device)) {
             return Err(Code::INVALID_VALUE.refusal());
         }
-        if len_bytes == 0 { Ok(()) } else { copy(state, call, to, from, len_bytes, stream) }
+        copy(state, call, to, from, len_bytes, stream)
     }
 
     fn cuMemcpyPeerAsync(

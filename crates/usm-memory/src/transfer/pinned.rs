@@ -8,7 +8,8 @@
 //!   they may copy. The leader copies parts, too, when the bus needs nothing.
 //! - The bus rests for 7 µs before a piece that comes when the one before it is moved already, and for 2 µs before one that waits for
 //!   it. So some pieces are ahead of the bus, and those in the middle of a copy are long.
-//! - All threads copy parts of one piece, so the first piece is soon filled, and the last one soon empty. This one is short.
+//! - All threads copy parts of one piece. The bus waits for the first piece of a copy to the device, and the caller for the last piece of
+//!   a copy from the device, so these two are short.
 
 use std::collections::VecDeque;
 use std::hint::spin_loop;
@@ -42,7 +43,7 @@ const FEW_SLOTS: usize = 4;
 const MANY_SLOTS: usize = 16;
 /// A wait for a thread that copies a part spins this often before it gives its processor to other threads.
 const SPINS: u32 = 2000;
-/// The leader asks so often, each time for a microsecond or less, before it waits for the bus.
+/// The leader asks so often whether the bus is done, which takes up to a microsecond each time, before it waits for the bus.
 const POLLS: u32 = 200;
 
 /// The direction of a copy, as seen from the device.
@@ -394,8 +395,8 @@ impl Work {
         self.staging.wrapping_add(self.slot(piece) * self.pieces.slot_bytes())
     }
 
-    /// Copies a part that the thread took and that is open, between its place in the slot of its piece and the caller's memory. The piece,
-    /// which is `piece` or a later one.
+    /// Copies a part that the thread took and that is open, between its place in the slot of its piece and the caller's memory. Returns
+    /// that piece, which is `piece` or a later one.
     fn copy_part(&self, piece: Piece, number: usize) -> Option<Piece> {
         let (piece, Part { start, len_bytes }) = self.pieces.part(piece, number)?;
         let staged = self.staged(piece).wrapping_add(start - piece.start);
@@ -421,7 +422,7 @@ impl Work {
     }
 }
 
-/// Rests in a wait for another thread or the bus, for the time of that number.
+/// Rests once in a wait for another thread or the bus. `turn` counts how often it did in this wait.
 fn rest(turn: &mut u32) {
     if *turn < SPINS {
         *turn += 1;

@@ -244,7 +244,7 @@ impl CudaDevice {
         if !was_so {
             current.check(if enabled { "cuCtxEnablePeerAccess" } else { "cuCtxDisablePeerAccess" }, code)?;
         }
-        // A context over both devices may have it without that.
+        // A context over both devices has asked for access to the pool alone: a refused change leaves that as it is.
         if enabled || !was_so {
             self.set_pool_access(peer, enabled)?;
         }
