@@ -41,7 +41,8 @@ impl Device {
         self.set_peer_access(peer, true, "it is enabled already")
     }
 
-    /// Disables the access that [`enable_peer_access`](Self::enable_peer_access) enabled.
+    /// Disables the access that [`enable_peer_access`](Self::enable_peer_access) enabled. On CUDA, queues of this device in a context over both
+    /// devices do not copy between host memory and device memory of `peer` from then on, until the access is enabled again.
     ///
     /// # Errors
     /// [`Error::PeerAccess`] when it was not enabled.

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `linear/` | launches of the kernels whose work-items lie along the target |
 //! | `tile.rs` | launches of the kernels that transpose |
+//! | `divisor.rs` | numbers that kernels divide by |
 
+mod divisor;
 mod linear;
 mod tile;
 

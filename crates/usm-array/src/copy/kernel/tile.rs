@@ -24,6 +24,7 @@
 
 use usm_memory::usm_core::KernelArgument;
 
+use super::divisor::Divisor;
 use super::linear::Elements;
 use crate::copy::plan::{CopyPlan, Loop};
 use crate::device::{self as modules, Module};
@@ -161,15 +162,9 @@ impl Numbers {
         self.arguments.push((stride as i64).into());
     }
 
-    /// A number, and what `x / number` is made of for x below 2³¹: `x * factor >> shift`.
     fn divisor(&mut self, number: usize) -> Option<()> {
-        let number = u64::try_from(number).ok().filter(|number| (1..1 << 31).contains(number))?;
-        let shift = 31 + number.next_power_of_two().trailing_zeros();
-        // A division takes as long as many of the steps around it.
-        let factor = if number.is_power_of_two() { 1 << 31 } else { (1_u64 << shift).div_ceil(number) };
-        self.arguments.push(u32::try_from(number).ok()?.into());
-        self.arguments.push(u32::try_from(factor).ok()?.into());
-        self.arguments.push(shift.into());
+        let divisor = (1..1 << 31).contains(&number).then(|| Divisor::new(number))?;
+        self.arguments.extend(divisor.arguments());
         Some(())
     }
 

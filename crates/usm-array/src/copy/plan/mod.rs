@@ -39,6 +39,12 @@ impl Loop {
         self.dst = -self.dst;
         self.src = -self.src;
     }
+
+    /// Whether its end is where the loop around it goes next, on both sides.
+    pub(crate) fn is_continued_by(self, outer: Self) -> bool {
+        let count = self.count.cast_signed();
+        self.dst.checked_mul(count) == Some(outer.dst) && self.src.checked_mul(count) == Some(outer.src)
+    }
 }
 
 /// The loop of a single element.
@@ -122,7 +128,7 @@ fn merged(loops: &[Loop]) -> Axes<Loop> {
     let mut merged: Axes<Loop> = Axes::new();
     for &inner in loops {
         match merged.last_mut() {
-            Some(outer) if continues(*outer, inner) => {
+            Some(outer) if inner.is_continued_by(*outer) => {
                 *outer = Loop {
                     count: outer.count * inner.count, // at most the size
                     ..inner
@@ -132,12 +138,6 @@ fn merged(loops: &[Loop]) -> Axes<Loop> {
         }
     }
     merged
-}
-
-/// True when the end of the inner loop is where the outer one goes next, on both sides.
-fn continues(outer: Loop, inner: Loop) -> bool {
-    let count = inner.count.cast_signed();
-    inner.dst.checked_mul(count) == Some(outer.dst) && inner.src.checked_mul(count) == Some(outer.src)
 }
 
 /// Calls `visit` with the displacements of every combination of steps, counted from the start.

@@ -27,6 +27,7 @@ use std::iter;
 
 use usm_memory::usm_core::KernelArgument;
 
+use super::divisor::Divisor;
 use crate::copy::plan::{CopyPlan, Loop};
 use crate::device::{self as modules, Module};
 use crate::layout::Axes;
@@ -131,32 +132,6 @@ impl Work<'_> {
             }
             Self::Fill(element) => aligned(dst, element.len()).then_some(self),
         }
-    }
-}
-
-/// A number that kernels divide by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Divisor {
-    // D1. For each x < 2^31, `x * factor >> shift` is `x / number`.
-    number: u32,
-    factor: u32,
-    shift: u32,
-}
-
-impl Divisor {
-    /// For a number from 1 to 2^31.
-    fn new(number: usize) -> Self {
-        // With 2^k >= number the factor is too large by less than number / 2^shift <= 2^-31, so the quotient by less than 1 / number.
-        let number = number as u64;
-        let shift = 31 + number.next_power_of_two().trailing_zeros();
-        // A division takes as long as many of the steps around it.
-        let factor = if number.is_power_of_two() { 1 << 31 } else { (1_u64 << shift).div_ceil(number) };
-        Self { number: number as u32, factor: factor as u32, shift }
-    }
-
-    #[cfg(test)]
-    fn quotient(self, x: u32) -> u32 {
-        ((u64::from(x) * u64::from(self.factor)) >> self.shift) as u32
     }
 }
 
@@ -266,7 +241,7 @@ impl<'a> LinearLaunch<'a> {
         for axis in plan.loops.iter().rev() {
             let next = Loop { count: axis.count, dst: axis.dst * item, src: axis.src * from };
             match loops.last_mut() {
-                Some(inner) if continues(*inner, next) => inner.count *= next.count,
+                Some(inner) if inner.is_continued_by(next) => inner.count *= next.count,
                 _ => loops.push(next),
             }
         }
@@ -425,7 +400,7 @@ impl Arguments {
     }
 
     fn divisor(&mut self, divisor: Divisor) {
-        [divisor.number, divisor.factor, divisor.shift].iter().for_each(|number| self.push(*number));
+        self.list.extend(divisor.arguments());
     }
 
     fn axes(&mut self, axes: &[GridAxis]) {
@@ -476,12 +451,6 @@ fn shared_chunks(chunks: usize, pieces: usize) -> (usize, usize) {
 #[cfg(test)]
 pub(super) fn long_run(elements: Elements) -> usize {
     LONG_BLOCKS * LANES * pieces_of_item(elements) * elements_of_chunk(Work::Copy(elements)) + 3
-}
-
-/// True when the outer loop goes on where the inner one ends, on both sides.
-fn continues(inner: Loop, outer: Loop) -> bool {
-    let count = inner.count.cast_signed();
-    inner.dst.checked_mul(count) == Some(outer.dst) && inner.src.checked_mul(count) == Some(outer.src)
 }
 
 fn size(loops: &[Loop]) -> usize {
