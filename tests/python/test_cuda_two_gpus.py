@@ -74,6 +74,18 @@ def test_memory_between_two_gpus(queues, nbytes):
             first.wait()
 
 
+def test_a_wait_for_either_queue_waits_for_the_copy(queues):
+    nbytes = 16 << 20
+    for first, second in turns(queues):
+        source, target = (um.MemoryUSMDevice(nbytes, queue=queue) for queue in (first, second))
+        for submitted in (first, second):
+            for waited in (first, second):
+                copied = submitted.memcpy_async(target, source, nbytes)
+                waited.wait()
+                assert copied.execution_status == usm.event_status_type.complete
+                copied.wait()
+
+
 def test_many_copies_in_both_directions(queues):
     arrays = [ut.zeros((512, 256), dtype="i4", sycl_queue=queue) for queue in queues]
     for round in range(100):

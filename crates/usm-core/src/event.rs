@@ -119,7 +119,7 @@ impl Event {
         // SAFETY: the handle is live (H1).
         let raw = unsafe { self.backend().event_dependencies(self.raw()) }?;
         let wrap = |raw| {
-            // SAFETY: fresh handles of this backend; `Queue::submit` hands events of one context only to it.
+            // SAFETY: fresh handles of this backend. It lists dependencies of one context only: CUDA, which takes others, lists none.
             unsafe { Self::from_raw(self.context(), raw) }
         };
         Ok(raw.into_iter().map(wrap).collect())

@@ -187,6 +187,77 @@ fn each_call_of_the_driver_fails_once() {
     assert_eq!(failed.len(), NEEDED.len(), "{failed:?}");
 }
 
+/// While another thread captures work into a graph, the driver refuses questions about work, which goes on.
+#[test]
+fn a_refused_question_says_nothing_about_work() {
+    const UNKNOWN: u32 = 999;
+    const CAPTURING: u32 = 900;
+    const CAPTURED_EVENT: u32 = 907;
+    let gpus = gpus(1);
+    let queue = gpus.queue(0);
+    let block = queue.allocate(UsmKind::Device, 64).unwrap();
+    let fill = || {
+        // SAFETY: within the block, which stays until the end of the test, after each event is complete.
+        unsafe { queue.memset(block.as_ptr().as_ptr(), 1, 64, &[]) }.unwrap()
+    };
+    for code in [CAPTURING, CAPTURED_EVENT, UNKNOWN] {
+        gpus.driver.hold(10_000);
+        let event = fill();
+        gpus.driver.fail("cuEventQuery", 1, code).unwrap();
+        assert_eq!(event.status(), EventStatus::Submitted, "{code}");
+        assert!(!event.is_complete());
+        gpus.driver.release();
+        event.wait().unwrap();
+        assert_eq!(event.status(), EventStatus::Complete);
+    }
+    for function in ["cuEventSynchronize", "cuEventQuery"] {
+        let event = fill();
+        gpus.driver.fail(function, 1, CAPTURING).unwrap();
+        event.wait().unwrap();
+        assert!(event.is_complete());
+    }
+    // The wait tells that it was refused, and has waited.
+    let event = fill();
+    gpus.driver.fail("cuEventSynchronize", 1, CAPTURED_EVENT).unwrap();
+    assert!(matches!(event.wait(), Err(Error::Driver { call: "cuEventSynchronize", .. })));
+    assert!(event.is_complete());
+    // A failed submission waits for its parts.
+    for code in [CAPTURING, CAPTURED_EVENT] {
+        gpus.driver.fail("cuEventRecord", 1, UNKNOWN).unwrap();
+        gpus.driver.fail("cuStreamSynchronize", 1, code).unwrap();
+        // SAFETY: within the block.
+        let failed = unsafe { queue.memset(block.as_ptr().as_ptr(), 1, 64, &[]) };
+        assert!(matches!(failed, Err(Error::Driver { call: "cuEventRecord", .. })), "{failed:?}");
+        fill().wait().unwrap();
+    }
+    assert_eq!(gpus.driver.faults(), Vec::<String>::new());
+}
+
+/// A queue that waits for an event of another GPU finds one of them lost: that one alone is.
+#[test]
+fn the_lost_one_of_two_gpus_is_blamed() {
+    const ILLEGAL_ADDRESS: u32 = 700;
+    for lost in [0, 1] {
+        let gpus = gpus(2);
+        let queues = [gpus.queue(0), gpus.queue(1)];
+        gpus.driver.hold(10_000);
+        let event = queues[0].barrier(&[]).unwrap();
+        // The driver tells what has happened to a GPU in the next call.
+        gpus.driver.fail("cuStreamWaitEvent", 1, ILLEGAL_ADDRESS).unwrap();
+        if lost == 0 {
+            gpus.driver.fail("cuEventQuery", 1, ILLEGAL_ADDRESS).unwrap();
+        }
+        let error = queues[1].barrier(std::slice::from_ref(&event)).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, Error::DeviceLost { .. }), "{text}");
+        assert!(text.contains(&format!("cuda:gpu:{lost}")), "{text}");
+        gpus.driver.release();
+        gpus.driver.reset();
+        queues[1 - lost].barrier(&[]).unwrap().wait().unwrap();
+        assert!(matches!(queues[lost].barrier(&[]), Err(Error::DeviceLost { .. })));
+    }
+}
+
 #[test]
 fn a_lost_device_says_so_and_hangs_nowhere() {
     const ILLEGAL_ADDRESS: u32 = 700;

@@ -226,7 +226,7 @@ struct Work {
     copied: Vec<AtomicUsize>,
     /// The pieces that the bus moves, in order.
     moving: Mutex<VecDeque<Event>>,
-    /// Whether a thread has failed. The others take no more parts then.
+    /// Whether a thread has failed. The others wait for no more parts then.
     is_stopped: AtomicBool,
     failure: Mutex<Option<crate::Error>>,
 }

@@ -59,17 +59,21 @@ fn copies_at_once(dst: &UsmBuffer, src: &UsmBuffer) -> bool {
         || to == from
 }
 
-/// Lets the target's queue go on after a copy by a queue of neither side: who waits for that queue waits for the copy, too.
+/// Lets the queues of both sides go on after a copy by a queue of neither: who waits for one of them waits for the copy, too.
 pub(super) fn follow(
     dst: &UsmBuffer,
     src: &UsmBuffer,
     copied_by: &Queue,
     copied: &[Event],
 ) -> Result<Option<Event>> {
-    if [dst.queue(), src.queue()].contains(&copied_by) {
+    let (to, from) = (dst.queue(), src.queue());
+    if [to, from].contains(&copied_by) {
         return Ok(None);
     }
-    Ok(Some(dst.queue().barrier(copied)?))
+    if to != from {
+        from.barrier(copied)?;
+    }
+    Ok(Some(to.barrier(copied)?))
 }
 
 /// Submits a copy.

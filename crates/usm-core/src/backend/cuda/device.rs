@@ -1,5 +1,6 @@
 //! The driver as a platform, and its GPUs with their primary contexts.
 
+use std::ffi::c_int;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -297,6 +298,22 @@ impl Current<'_> {
     /// Gives the device up because of an error after which the state of its work is unknown.
     pub(super) fn lose(&self, code: Code) -> Error {
         self.device.lose(&self.driver, code)
+    }
+
+    /// Asks the driver about work, and once more in the mode of the thread that permits it where work is captured into a graph.
+    pub(super) fn ask(&self, call: impl Fn(&Driver) -> Code) -> Code {
+        const RELAXED: c_int = 2;
+        let code = call(&self.driver);
+        if code != Code::CAPTURING {
+            return code;
+        }
+        let mut mode = RELAXED;
+        // SAFETY: D1; the pointer is writable and leads to a mode, for which the former one comes back.
+        let _ = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
+        let code = call(&self.driver);
+        // SAFETY: D1; as above.
+        let _ = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
+        code
     }
 
     /// An event that no operation uses.

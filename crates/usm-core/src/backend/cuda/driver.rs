@@ -64,6 +64,8 @@ impl Code {
     pub(super) const NOT_READY: Self = Self(600);
     pub(super) const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
     pub(super) const PEER_ACCESS_NOT_ENABLED: Self = Self(705);
+    /// Not while this or another thread captures work into a graph.
+    pub(super) const CAPTURING: Self = Self(900);
 
     /// Whether the driver could not compile a module.
     pub(super) fn is_of_compiler(self) -> bool {
@@ -78,6 +80,12 @@ impl Code {
         matches!(self.0, INVALID_IMAGE | NO_BINARY_FOR_GPU | INVALID_PTX | INVALID_SOURCE)
             || matches!(self.0, JIT_COMPILER_NOT_FOUND | UNSUPPORTED_PTX_VERSION | JIT_COMPILATION_DISABLED)
             || self.0 == UNSUPPORTED_DEVSIDE_SYNC
+    }
+
+    /// Whether a call was refused for the sake of work that is captured into a graph. This says nothing about work that was submitted.
+    pub(super) fn is_of_capture(self) -> bool {
+        const WRONG_THREAD: c_uint = 908;
+        (Self::CAPTURING.0..=WRONG_THREAD).contains(&self.0)
     }
 
     /// Whether the context is unusable from now on: the header says of these that the process must end and start again to use CUDA.
@@ -318,6 +326,7 @@ functions! {
     fn cuCtxSynchronize();
     fn cuCtxEnablePeerAccess(peer: ContextHandle, flags: c_uint);
     fn cuCtxDisablePeerAccess(peer: ContextHandle);
+    fn cuThreadExchangeStreamCaptureMode(mode: *mut c_int);
 
     fn cuMemPoolCreate(pool: *mut MemoryPool, properties: *const PoolProperties);
     fn cuMemPoolSetAttribute(pool: MemoryPool, attribute: c_int, value: *mut c_void);

@@ -63,8 +63,14 @@ impl CudaEvent {
         if code == Code::SUCCESS || ptr::eq(current.device(), &raw const *self.device) {
             return current.check("cuStreamWaitEvent", code);
         }
-        // The device of the event may be lost, and the other one is not.
-        self.device.enter()?.check("cuStreamWaitEvent", code)
+        // One device may be lost, and the other one is not.
+        let of_event = self.device.enter()?;
+        let found = self.query(&of_event);
+        if found.is_sticky() {
+            return of_event.check("cuStreamWaitEvent", found);
+        }
+        drop(of_event);
+        current.check("cuStreamWaitEvent", code)
     }
 
     pub(super) fn wait(&self) -> Result<()> {
@@ -73,7 +79,8 @@ impl CudaEvent {
         }
         let current = self.device.enter_to_wait()?;
         // SAFETY: D1; E1.
-        let waited = current.check("cuEventSynchronize", unsafe { (current.cuEventSynchronize)(self.end) });
+        let code = current.ask(|driver| unsafe { (driver.cuEventSynchronize)(self.end) });
+        let waited = current.check("cuEventSynchronize", code);
         if waited.is_err() {
             // The operation must not touch its operands any more when the wait has failed.
             self.wait_by_queries(&current)?;
@@ -85,10 +92,11 @@ impl CudaEvent {
     /// Asks until the operation is complete. A device that gives no answer counts as lost: then its memory is used for nothing else.
     fn wait_by_queries(&self, current: &Current<'_>) -> Result<()> {
         loop {
-            // SAFETY: D1; E1.
-            match unsafe { (current.cuEventQuery)(self.end) } {
+            match self.query(current) {
                 Code::NOT_READY => thread::yield_now(),
                 Code::SUCCESS => return Ok(()),
+                // The event itself was captured: the operation runs with the graph, if ever.
+                code if code.is_of_capture() => return current.check("cuEventQuery", code),
                 code => return Err(current.lose(code)),
             }
         }
@@ -99,16 +107,23 @@ impl CudaEvent {
             return EventStatus::Complete;
         }
         let Ok(current) = self.device.enter() else { return EventStatus::Failed };
-        // SAFETY: D1; E1.
-        match unsafe { (current.cuEventQuery)(self.end) } {
-            // The driver does not tell whether it runs already.
-            Code::NOT_READY => EventStatus::Submitted,
-            code if current.check("cuEventQuery", code).is_err() => EventStatus::Failed,
-            _ => {
+        match self.query(&current) {
+            Code::SUCCESS => {
                 self.is_complete.store(true, Ordering::Release);
                 EventStatus::Complete
             }
+            code if code.is_sticky() => {
+                current.lose(code);
+                EventStatus::Failed
+            }
+            // The driver does not tell whether it runs already, or has no answer for the moment.
+            _ => EventStatus::Submitted,
         }
+    }
+
+    fn query(&self, current: &Current<'_>) -> Code {
+        // SAFETY: D1; E1.
+        current.ask(|driver| unsafe { (driver.cuEventQuery)(self.end) })
     }
 
     pub(super) fn times(&self) -> Result<ProfilingTimes> {
@@ -124,9 +139,12 @@ impl CudaEvent {
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         self.device.return_event(self.end, self.started.is_some());
-        if let Some(started) = &self.started {
-            self.device.return_event(started.event, true);
-        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.clock.device.return_event(self.event, true);
     }
 }
 

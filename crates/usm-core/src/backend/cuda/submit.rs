@@ -36,8 +36,10 @@ pub(super) unsafe fn submit(
         Err(error) => {
             // A part may have been submitted, which must not touch memory after the call has returned.
             // SAFETY: D1; Q1.
-            let code = unsafe { (current.cuStreamSynchronize)(queue.stream) };
-            Err(if code == Code::SUCCESS { error } else { current.lose(code) })
+            let code = current.ask(|driver| unsafe { (driver.cuStreamSynchronize)(queue.stream) });
+            // Nothing runs in a stream that is captured itself.
+            let is_over = code == Code::SUCCESS || code.is_of_capture();
+            Err(if is_over { error } else { current.lose(code) })
         }
     }
 }
