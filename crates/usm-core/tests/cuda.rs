@@ -233,6 +233,23 @@ fn a_refused_question_says_nothing_about_work() {
     assert_eq!(gpus.driver.faults(), Vec::<String>::new());
 }
 
+/// Each operation of a queue with times records two events, and keeps neither when it fails.
+#[test]
+fn failed_operations_keep_no_events() {
+    const UNKNOWN: u32 = 999;
+    let gpus = gpus(1);
+    let (device, properties) = (&gpus.devices[0], QueueProperties::IN_ORDER.with_profiling(true));
+    let queue = device.default_context().unwrap().create_queue(device, properties).unwrap();
+    let mut live = None;
+    for _ in 0..8 {
+        gpus.driver.fail("cuEventRecord", 2, UNKNOWN).unwrap();
+        assert!(queue.barrier(&[]).is_err());
+        let now = gpus.driver.live(Kind::Event);
+        assert_eq!(*live.get_or_insert(now), now);
+    }
+    queue.barrier(&[]).unwrap().profiling_times().unwrap();
+}
+
 /// A queue that waits for an event of another GPU finds one of them lost: that one alone is.
 #[test]
 fn the_lost_one_of_two_gpus_is_blamed() {
@@ -247,7 +264,7 @@ fn the_lost_one_of_two_gpus_is_blamed() {
         if lost == 0 {
             gpus.driver.fail("cuEventQuery", 1, ILLEGAL_ADDRESS).unwrap();
         }
-        let error = queues[1].barrier(std::slice::from_ref(&event)).unwrap_err();
+        let error = queues[1].barrier(from_ref(&event)).unwrap_err();
         let text = error.to_string();
         assert!(matches!(error, Error::DeviceLost { .. }), "{text}");
         assert!(text.contains(&format!("cuda:gpu:{lost}")), "{text}");
