@@ -210,6 +210,18 @@ fn a_refused_question_says_nothing_about_work() {
         event.wait().unwrap();
         assert_eq!(event.status(), EventStatus::Complete);
     }
+    // Without the other mode of the thread there is no second question.
+    let mode = "cuThreadExchangeStreamCaptureMode";
+    for (is_refused, expected) in [(false, 2), (true, 1)] {
+        gpus.driver.hold(10_000);
+        let (event, calls) = (fill(), gpus.driver.calls(mode).unwrap());
+        gpus.driver.fail("cuEventQuery", 1, CAPTURING).unwrap();
+        gpus.driver.fail(mode, usize::from(is_refused), UNKNOWN).unwrap();
+        assert_eq!(event.status(), EventStatus::Submitted);
+        assert_eq!(gpus.driver.calls(mode).unwrap() - calls, expected, "to the other mode, and back");
+        gpus.driver.release();
+        event.wait().unwrap();
+    }
     for function in ["cuEventSynchronize", "cuEventQuery"] {
         let event = fill();
         gpus.driver.fail(function, 1, CAPTURING).unwrap();
@@ -221,7 +233,7 @@ fn a_refused_question_says_nothing_about_work() {
     gpus.driver.fail("cuEventSynchronize", 1, CAPTURED_EVENT).unwrap();
     assert!(matches!(event.wait(), Err(Error::Driver { call: "cuEventSynchronize", .. })));
     assert!(event.is_complete());
-    // A failed submission waits for its parts.
+    // A failed submission does not take the refusal of its wait for the loss of the GPU.
     for code in [CAPTURING, CAPTURED_EVENT] {
         gpus.driver.fail("cuEventRecord", 1, UNKNOWN).unwrap();
         gpus.driver.fail("cuStreamSynchronize", 1, code).unwrap();

@@ -121,6 +121,6 @@ fn miri(project: &Project, extent: Extent) -> Outcome<()> {
 /// With a build folder of its own, since all is compiled in another way.
 fn sanitized<'p>(project: &Project, command: xshell::Cmd<'p>) -> xshell::Cmd<'p> {
     let command = command.env("CARGO_TARGET_DIR", project.target().join("sanitize"));
-    // Reports name lines.
-    command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+    // Reports name lines, also in continuous integration.
+    command.env_remove("CARGO_PROFILE_DEV_DEBUG")
 }

@@ -220,7 +220,7 @@ fn files<'p>(project: &Project, venv: &Venv<'p>, names: &[&str]) -> Cmd<'p> {
 /// The same wheel on each other Python that is found, with the tests that depend on the interpreter; with SYCL, which takes gigabytes of
 /// disk, on the newest one that there are wheels for.
 fn other_pythons(project: &Project, wheel: &Path, steps: &mut Steps) -> Outcome<()> {
-    let mut has_sycl = false;
+    let mut is_done_with_sycl = false;
     for (series, found) in project.interpreter()?.of_other_series(project).into_iter().rev() {
         let python = match found {
             Ok(python) => python,
@@ -236,10 +236,10 @@ fn other_pythons(project: &Project, wheel: &Path, steps: &mut Steps) -> Outcome<
             venv.install_wheel(wheel)?;
             elsewhere(project, bare_tests(core(project, &venv)))
         })?;
-        if has_sycl {
+        if is_done_with_sycl {
             continue;
         }
-        has_sycl = steps.step(&format!("pytest on Python {version} with SYCL"), || {
+        is_done_with_sycl = steps.step(&format!("pytest on Python {version} with SYCL"), || {
             let venv = Venv::ensure_of(project, &format!("venv-{series}"), &python)?;
             if !venv.require_wheels(&[PYTEST, SYCL].concat())? {
                 say(&format!("    not tested: there is no wheel of {} for Python {series}", SYCL.join(", ")));

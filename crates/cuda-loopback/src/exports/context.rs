@@ -56,7 +56,7 @@ export! {
 
     fn cuThreadExchangeStreamCaptureMode(call, state, mode: *mut c_int) {
         const RELAXED: c_int = 2;
-        drop(state);
+        drop(state); // the mode is the thread's
         if mode.is_null() {
             return Err(Code::INVALID_VALUE.refusal());
         }

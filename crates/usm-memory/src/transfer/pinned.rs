@@ -226,7 +226,7 @@ struct Work {
     copied: Vec<AtomicUsize>,
     /// The pieces that the bus moves, in order.
     moving: Mutex<VecDeque<Event>>,
-    /// Whether a thread has failed. The others wait for no more parts then.
+    /// Whether a thread has failed. The others wait for no further parts then.
     is_stopped: AtomicBool,
     failure: Mutex<Option<crate::Error>>,
 }
@@ -358,7 +358,7 @@ impl Work {
         oldest.map_or(Ok(false), |event| Ok(event.wait().map(|()| true)?))
     }
 
-    /// Copies parts until none is left or a thread has failed.
+    /// Copies parts until none is left. Waits for none when a thread has failed.
     fn follow(&self) {
         let mut piece = self.pieces.first();
         loop {

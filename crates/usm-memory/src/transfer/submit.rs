@@ -38,8 +38,7 @@ pub struct Operand<'a> {
 /// Where host code reaches an operand, the operation is complete when this returns: others may have slices of such memory.
 ///
 /// `operation` gets a pointer to the first byte of each operand, in their order, and the events to depend on, which the queue
-/// [takes](Queue::takes).
-/// It returns the event of what it submitted.
+/// [takes](Queue::takes). It returns the event of what it submitted.
 ///
 /// ```
 /// use usm_memory::usm_core::{Runtime, UsmKind};

@@ -309,7 +309,10 @@ impl Current<'_> {
         }
         let mut mode = RELAXED;
         // SAFETY: D1; the pointer is writable and leads to a mode, for which the former one comes back.
-        let _ = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
+        let exchanged = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
+        if exchanged != Code::SUCCESS {
+            return code;
+        }
         let code = call(&self.driver);
         // SAFETY: D1; as above.
         let _ = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };

@@ -82,7 +82,7 @@ impl Code {
             || self.0 == UNSUPPORTED_DEVSIDE_SYNC
     }
 
-    /// Whether a call was refused for the sake of work that is captured into a graph. This says nothing about work that was submitted.
+    /// Whether a call was refused because work is captured into a graph. This says nothing about work that was submitted.
     pub(super) fn is_of_capture(self) -> bool {
         const WRONG_THREAD: c_uint = 908;
         (Self::CAPTURING.0..=WRONG_THREAD).contains(&self.0)
