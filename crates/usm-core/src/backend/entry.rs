@@ -50,6 +50,10 @@ pub(super) struct Inside<'a, T>(&'a T);
 
 /// The part that is loaded before a call of [`Entry::wait_at_exit`]. Each part brings libraries with handlers of their own.
 #[derive(Clone, Copy)]
+#[cfg_attr(
+    not(all(feature = "sycl", feature = "cuda")),
+    allow(dead_code, reason = "a backend that is left out loads nothing")
+)]
 pub(super) enum Loaded {
     /// The table of functions of SYCL and the libraries that it needs.
     Table,
@@ -76,6 +80,7 @@ impl<T> Entry<T> {
     }
 
     /// The functions, for code that calls none of them.
+    #[cfg(feature = "sycl")]
     pub(super) fn functions(&self) -> &T {
         &self.functions
     }
