@@ -100,7 +100,7 @@ static inline u64 load_one(global const u8 *from, u32 size, i64 at)
 }
 
 #define LOAD_AS(type)                                  \
-    for (u32 k = 0; k < BATCH; k++)                    \
+    UNROLL for (u32 k = 0; k < BATCH; k++)             \
         bits[k] = ((global const type *)from)[at[k]];  \
     break;
 
@@ -160,15 +160,20 @@ static inline u64 half_of_double(u64 bits)
     return sign | ((rest >> 42) - (1008 << 10));
 }
 
-// The bits of a part as those of a number of 64 bits of its kind.
-static inline u64 widen(u64 bits, u32 dtype)
+// The bits of parts, which become those of numbers of 64 bits of their kind.
+static inline void widen(u64 bits[BATCH], u32 dtype)
 {
     u32 size = SIZE_OF(dtype), kind = KIND_OF(dtype), unused = 64 - 8 * size;
-    if (kind == SIGNED)
-        return (u64)((i64)(bits << unused) >> unused);
-    if (kind == UNSIGNED || size == 8)
-        return bits;
-    return size == 4 ? AS_BITS(__builtin_astype((u32)bits, float)) : double_of_half(bits);
+    if (kind == SIGNED) {
+        UNROLL for (u32 k = 0; k < BATCH; k++)
+            bits[k] = (u64)((i64)(bits[k] << unused) >> unused);
+    } else if (kind == REAL && size == 4) {
+        UNROLL for (u32 k = 0; k < BATCH; k++)
+            bits[k] = AS_BITS(__builtin_astype((u32)bits[k], float));
+    } else if (kind == REAL && size == 2) {
+        UNROLL for (u32 k = 0; k < BATCH; k++)
+            bits[k] = double_of_half(bits[k]);
+    }
 }
 
 // The bits of a number of 64 bits in its dtype. Of integers the lowest ones are left.

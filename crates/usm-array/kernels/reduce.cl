@@ -80,7 +80,7 @@ KERNEL reduce(
     for (u64 i = first + lane; i < end; i += (u64)BATCH * lanes) {
         i64 at[BATCH];
         u64 raw[BATCH], other[BATCH];
-        for (u32 k = 0; k < BATCH; k++) {
+        UNROLL for (u32 k = 0; k < BATCH; k++) {
             u64 number = i + (u64)k * lanes;
             at[k] = from;
             displace(loops, LOOP(n, 0), rank, number < end ? number : i, &at[k], &none);
@@ -89,15 +89,19 @@ KERNEL reduce(
         }
         load(raw, array, SIZE_OF(dtype), at);
         if (components == 2) {
-            for (u32 k = 0; k < BATCH; k++)
+            UNROLL for (u32 k = 0; k < BATCH; k++)
                 at[k]++;
             load(other, array, SIZE_OF(dtype), at);
         }
-        for (u32 k = 0; k < BATCH; k++) {
-            u64 value = counts_true ? is_true(raw[k], dtype) || is_true(other[k], dtype) : widen(raw[k], dtype);
-            if (i + (u64)k * lanes < end)
-                part = with(part, operation, value);
+        if (counts_true) {
+            UNROLL for (u32 k = 0; k < BATCH; k++)
+                raw[k] = is_true(raw[k], dtype) || is_true(other[k], dtype);
+        } else {
+            widen(raw, dtype);
         }
+        UNROLL for (u32 k = 0; k < BATCH; k++)
+            if (i + (u64)k * lanes < end)
+                part = with(part, operation, raw[k]);
     }
     parts[LOCAL_ID] = part;
     BARRIER();

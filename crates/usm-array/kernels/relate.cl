@@ -40,10 +40,9 @@ static inline u32 order_beside_real(u64 a, bool is_signed, double b)
     return order_of_reals(0.0, fraction);
 }
 
+// Two numbers that are not both real.
 static inline u32 order(u64 a, u32 a_kind, u64 b, u32 b_kind)
 {
-    if (a_kind == REAL && b_kind == REAL)
-        return order_of_reals(AS_DOUBLE(a), AS_DOUBLE(b));
     if (b_kind == REAL)
         return order_beside_real(a, a_kind == SIGNED, AS_DOUBLE(b));
     if (a_kind == REAL) {
@@ -61,7 +60,29 @@ static inline double real_of(u64 bits, u32 kind)
     return kind == REAL ? AS_DOUBLE(bits) : kind == SIGNED ? (double)(i64)bits : (double)bits;
 }
 
+// How numbers of two kinds are to each other. Parts of complex numbers are compared as real numbers.
+static inline void orders(u32 found[BATCH], const u64 a[BATCH], u32 a_kind, const u64 b[BATCH], u32 b_kind, u32 parts)
+{
+    if (a_kind == REAL && b_kind == REAL) {
+        UNROLL for (u32 k = 0; k < BATCH; k++)
+            found[k] = order_of_reals(AS_DOUBLE(a[k]), AS_DOUBLE(b[k]));
+    } else if (parts == 2) {
+        UNROLL for (u32 k = 0; k < BATCH; k++)
+            found[k] = order_of_reals(real_of(a[k], a_kind), real_of(b[k], b_kind));
+    } else {
+        UNROLL for (u32 k = 0; k < BATCH; k++)
+            found[k] = order(a[k], a_kind, b[k], b_kind);
+    }
+}
+
 #define EXPONENT (0x7ffUL << 52)
+
+static inline bool is_close(double a, double b, u64 relative, u64 absolute, bool takes_nan)
+{
+    double far = a - b, limit = AS_DOUBLE(absolute) + AS_DOUBLE(relative) * (b < 0 ? -b : b);
+    bool is_finite = (AS_BITS(b) & EXPONENT) != EXPONENT;
+    return (is_finite && (far < 0 ? -far : far) <= limit) || a == b || (takes_nan && a != a && b != b);
+}
 
 // About one part of a number.
 static inline bool has_class(u32 asked, u64 raw, u64 wide, u32 dtype)
@@ -94,7 +115,7 @@ KERNEL relate(
         i64 a_at[BATCH], b_at[BATCH];
         u64 a_raw[BATCH], b_raw[BATCH];
         u32 result[BATCH], truths[BATCH];
-        for (u32 k = 0; k < BATCH; k++) {
+        UNROLL for (u32 k = 0; k < BATCH; k++) {
             u64 number = i + (u64)k * LOCAL_SIZE;
             a_at[k] = b_at[k] = 0;
             result[k] = truths[k] = 0;
@@ -103,7 +124,8 @@ KERNEL relate(
             b_at[k] *= b_parts;
         }
         for (u32 part = 0; part < parts; part++) {
-            for (u32 k = 0; k < BATCH; k++) {
+            u64 x[BATCH], y[BATCH];
+            UNROLL for (u32 k = 0; k < BATCH; k++) {
                 a_raw[k] = 0;
                 b_raw[k] = part ? one_im : one_re;
             }
@@ -111,37 +133,41 @@ KERNEL relate(
                 load(a_raw, a, SIZE_OF(a_dtype), a_at);
             if (!is_one && part < b_parts)
                 load(b_raw, b, SIZE_OF(b_dtype), b_at);
-            for (u32 k = 0; k < BATCH; k++) {
+            UNROLL for (u32 k = 0; k < BATCH; k++) {
                 a_at[k]++;
                 b_at[k]++;
-                u64 x = widen(a_raw[k], a_dtype), y = widen(b_raw[k], b_dtype);
-                if (part >= b_parts)
-                    y = 0;
-                u32 holds;
-                if (asked == RELATION) {
-                    u32 found = parts == 1 ? order(x, a_kind, y, b_kind)
-                                           : order_of_reals(real_of(x, a_kind), real_of(y, b_kind));
-                    holds = (found & answers) != 0;
-                    // Complex numbers are equal if both parts are.
-                    bool is_other = parts == 2 && answers != EQUAL;
+                x[k] = a_raw[k];
+                y[k] = part < b_parts ? b_raw[k] : 0;
+            }
+            widen(x, a_dtype);
+            widen(y, b_dtype);
+            if (asked == RELATION) {
+                u32 found[BATCH];
+                orders(found, x, a_kind, y, b_kind, parts);
+                // Complex numbers are equal if both parts are.
+                bool is_other = parts == 2 && answers != EQUAL;
+                UNROLL for (u32 k = 0; k < BATCH; k++) {
+                    u32 holds = (found[k] & answers) != 0;
                     result[k] = part == 0 ? holds : is_other ? result[k] | holds : result[k] & holds;
-                } else if (asked == LOGIC) {
+                }
+            } else if (asked == LOGIC) {
+                UNROLL for (u32 k = 0; k < BATCH; k++) {
                     // A number is true if one of its parts is.
                     truths[k] |= (u32)is_true(a_raw[k], a_dtype) << 1;
                     truths[k] |= (u32)(part < b_parts && is_true(b_raw[k], b_dtype));
                     result[k] = answers >> truths[k] & 1;
-                } else if (asked == IS_CLOSE) {
-                    double p = real_of(x, a_kind), q = real_of(y, b_kind);
-                    double far = p - q, limit = AS_DOUBLE(absolute) + AS_DOUBLE(relative) * (q < 0 ? -q : q);
-                    bool is_finite = (AS_BITS(q) & EXPONENT) != EXPONENT;
-                    result[k] = (is_finite && (far < 0 ? -far : far) <= limit) || p == q || (answers && p != p && q != q);
-                } else {
-                    holds = has_class(asked, a_raw[k], x, a_dtype);
+                }
+            } else if (asked == IS_CLOSE) {
+                UNROLL for (u32 k = 0; k < BATCH; k++)
+                    result[k] = is_close(real_of(x[k], a_kind), real_of(y[k], b_kind), relative, absolute, answers);
+            } else {
+                UNROLL for (u32 k = 0; k < BATCH; k++) {
+                    u32 holds = has_class(asked, a_raw[k], x[k], a_dtype);
                     result[k] = part == 0 ? holds : asked == IS_FINITE ? result[k] & holds : result[k] | holds;
                 }
             }
         }
-        for (u32 k = 0; k < BATCH; k++)
+        UNROLL for (u32 k = 0; k < BATCH; k++)
             if (i + (u64)k * LOCAL_SIZE < end)
                 results[i + (u64)k * LOCAL_SIZE] = result[k];
     }
