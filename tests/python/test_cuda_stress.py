@@ -134,9 +134,10 @@ def test_random_operations(sycl_queue, seed):
     def interrupt(signum, frame):
         raise Interrupted
 
-    # What an interrupt raises in a callback of the collector, as hypothesis has one, comes out nowhere.
-    callbacks, gc.callbacks[:] = gc.callbacks[:], []
     previous = signal.signal(signal.SIGALRM, interrupt)
+    # Python drops what an interrupt raises in a callback of the collector, and pytest reports it. Hypothesis has such
+    # a callback.
+    callbacks, gc.callbacks[:] = gc.callbacks[:], []
     try:
         for count in range(OPERATIONS):
             while len(slots.pairs) < 4:

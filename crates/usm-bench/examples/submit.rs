@@ -1,7 +1,8 @@
 //! How long a submission to an NVIDIA GPU takes from Rust: of an empty kernel by usm-core, which is the driver's time and little more,
 //! and of small operations on arrays.
 //!
-//! `cargo run --release -p usm-bench --example submit` prints medians. The operations take turns, so all of them meet the same clock.
+//! `cargo run --release -p usm-bench --example submit` prints medians. The operations take turns, so that a change of the
+//! processor's clock meets all of them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,9 +14,11 @@ use std::time::Instant;
 use usm_array::usm_core::{BackendId, KernelArgument, KernelBundle, NdRange, Queue, Runtime, UsmKind};
 use usm_array::{Casting, Dtype, SliceItem, UsmArray};
 
-/// Submissions between two waits, and samples.
+/// Submissions between two waits.
 const CALLS: u32 = 20;
+/// Samples of each operation, after rounds that do not count.
 const SAMPLES: usize = 501;
+const WARM_UP: usize = 10;
 
 const EMPTY: &str = "
 .version 6.0
@@ -57,10 +60,10 @@ fn main() {
         ("a fill", Box::new(|| o.fill(1.5_f32).unwrap())),
     ];
     let mut samples = vec![Vec::with_capacity(SAMPLES); operations.len()];
-    for round in 0..SAMPLES + 10 {
+    for round in 0..WARM_UP + SAMPLES {
         for ((_, operation), samples) in operations.iter().zip(&mut samples) {
             let microseconds = sample(&queue, operation);
-            if round >= 10 {
+            if round >= WARM_UP {
                 samples.push(microseconds);
             }
         }
