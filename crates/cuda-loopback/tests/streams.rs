@@ -58,9 +58,13 @@ fn events_order_streams() {
         assert_eq!(driver.cuEventRecord(event, first), 0);
         assert_eq!(driver.cuCtxPushCurrent_v2(driver.contexts[1]), 0);
         assert_eq!(driver.cuStreamWaitEvent(second, event, 0), 0);
+        assert_eq!(driver.cuStreamQuery(second), 600, "not ready");
         // Memory of another device, by a copy.
         assert_eq!(driver.read(device + 31, 2, second), [round + 100, round]);
+        assert_eq!([first, second].map(|stream| driver.cuStreamQuery(stream)), [0; 2]);
     }
+    let mut status = 9;
+    assert_eq!((driver.cuStreamIsCapturing(second, &mut status), status), (0, 0));
     let mut context = 0;
     assert_eq!(driver.cuStreamGetCtx(second, &mut context), 0);
     assert_eq!(context, driver.contexts[1]);

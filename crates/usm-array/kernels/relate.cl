@@ -111,33 +111,31 @@ KERNEL relate(
     u32 a_parts = PARTS_OF(a_dtype), b_parts = PARTS_OF(b_dtype), parts = a_parts > b_parts ? a_parts : b_parts;
     u32 a_kind = KIND_OF(a_dtype), b_kind = KIND_OF(b_dtype);
     u64 first = (u64)GROUP_ID * per_group, end = first + per_group < count ? first + per_group : count;
-    for (u64 i = first + LOCAL_ID; i < end; i += (u64)BATCH * LOCAL_SIZE) {
-        i64 a_at[BATCH], b_at[BATCH];
-        u64 a_raw[BATCH], b_raw[BATCH];
-        u32 result[BATCH], truths[BATCH];
-        UNROLL for (u32 k = 0; k < BATCH; k++) {
-            u64 number = i + (u64)k * LOCAL_SIZE;
-            a_at[k] = b_at[k] = 0;
-            result[k] = truths[k] = 0;
-            displace(loops, LOOP(n, 0), rank, number < end ? number : i, &a_at[k], &b_at[k]);
-            a_at[k] *= a_parts;
-            b_at[k] *= b_parts;
-        }
-        for (u32 part = 0; part < parts; part++) {
-            u64 x[BATCH], y[BATCH];
+    // A work-item has the same elements for both parts of complex numbers: what it knows after the first part is in the results.
+    for (u32 part = 0; part < parts; part++) {
+        bool is_last = part + 1 == parts, has_a = part < a_parts, has_b = part < b_parts;
+        for (u64 i = first + LOCAL_ID; i < end; i += (u64)BATCH * LOCAL_SIZE) {
+            i64 a_at[BATCH], b_at[BATCH];
+            u64 a_raw[BATCH], b_raw[BATCH], x[BATCH], y[BATCH];
+            u32 known[BATCH];
             UNROLL for (u32 k = 0; k < BATCH; k++) {
+                u64 number = i + (u64)k * LOCAL_SIZE;
+                number = number < end ? number : i;
+                a_at[k] = b_at[k] = 0;
+                displace(loops, LOOP(n, 0), rank, number, &a_at[k], &b_at[k]);
+                a_at[k] = a_at[k] * a_parts + part;
+                b_at[k] = b_at[k] * b_parts + part;
                 a_raw[k] = 0;
                 b_raw[k] = part ? one_im : one_re;
+                known[k] = part ? results[number] : 0;
             }
-            if (part < a_parts)
+            if (has_a)
                 load(a_raw, a, SIZE_OF(a_dtype), a_at);
-            if (!is_one && part < b_parts)
+            if (!is_one && has_b)
                 load(b_raw, b, SIZE_OF(b_dtype), b_at);
             UNROLL for (u32 k = 0; k < BATCH; k++) {
-                a_at[k]++;
-                b_at[k]++;
                 x[k] = a_raw[k];
-                y[k] = part < b_parts ? b_raw[k] : 0;
+                y[k] = b_raw[k] = has_b ? b_raw[k] : 0;
             }
             widen(x, a_dtype);
             widen(y, b_dtype);
@@ -148,27 +146,26 @@ KERNEL relate(
                 bool is_other = parts == 2 && answers != EQUAL;
                 UNROLL for (u32 k = 0; k < BATCH; k++) {
                     u32 holds = (found[k] & answers) != 0;
-                    result[k] = part == 0 ? holds : is_other ? result[k] | holds : result[k] & holds;
+                    known[k] = part == 0 ? holds : is_other ? known[k] | holds : known[k] & holds;
                 }
             } else if (asked == LOGIC) {
                 UNROLL for (u32 k = 0; k < BATCH; k++) {
                     // A number is true if one of its parts is.
-                    truths[k] |= (u32)is_true(a_raw[k], a_dtype) << 1;
-                    truths[k] |= (u32)(part < b_parts && is_true(b_raw[k], b_dtype));
-                    result[k] = answers >> truths[k] & 1;
+                    known[k] |= (u32)is_true(a_raw[k], a_dtype) << 1 | (u32)is_true(b_raw[k], b_dtype);
+                    known[k] = is_last ? answers >> known[k] & 1 : known[k];
                 }
             } else if (asked == IS_CLOSE) {
                 UNROLL for (u32 k = 0; k < BATCH; k++)
-                    result[k] = is_close(real_of(x[k], a_kind), real_of(y[k], b_kind), relative, absolute, answers);
+                    known[k] = is_close(real_of(x[k], a_kind), real_of(y[k], b_kind), relative, absolute, answers);
             } else {
                 UNROLL for (u32 k = 0; k < BATCH; k++) {
                     u32 holds = has_class(asked, a_raw[k], x[k], a_dtype);
-                    result[k] = part == 0 ? holds : asked == IS_FINITE ? result[k] & holds : result[k] | holds;
+                    known[k] = part == 0 ? holds : asked == IS_FINITE ? known[k] & holds : known[k] | holds;
                 }
             }
+            UNROLL for (u32 k = 0; k < BATCH; k++)
+                if (i + (u64)k * LOCAL_SIZE < end)
+                    results[i + (u64)k * LOCAL_SIZE] = known[k];
         }
-        UNROLL for (u32 k = 0; k < BATCH; k++)
-            if (i + (u64)k * LOCAL_SIZE < end)
-                results[i + (u64)k * LOCAL_SIZE] = result[k];
     }
 }

@@ -652,13 +652,24 @@ impl Queue {
         })
     }
 
-    /// Whether the queue surely has no work, so that a wait is unnecessary. `false` for a queue that external code has, too; for an
+    /// Whether a CUDA stream that external code has, too, has no work, as the driver says. `None` for other queues, and where the driver
+    /// has no answer, such as during a capture.
+    #[must_use]
+    pub fn is_shared_stream_idle(&self) -> Option<bool> {
+        if !self.inner.is_known_elsewhere.load(Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: the handle is live (H1).
+        unsafe { self.backend().is_stream_idle(self.raw()) }
+    }
+
+    /// Whether the queue surely has no work, so that a wait is unnecessary. `false` for a queue of SYCL that external code has, too; for an
     /// out-of-order queue after an operation, until a later [`barrier`](Self::barrier) or [`wait`](Self::wait) completes; for other
     /// values of the same queue; and while another thread submits.
     #[must_use]
     pub fn is_surely_idle(&self) -> bool {
         if self.inner.is_known_elsewhere.load(Ordering::Acquire) {
-            return false;
+            return self.is_shared_stream_idle() == Some(true);
         }
         match self.inner.last.get().try_lock() {
             Ok(last) => last.is_complete(),

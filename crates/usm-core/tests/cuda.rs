@@ -444,6 +444,28 @@ fn a_queue_is_found_by_its_stream_once_that_is_known() {
 }
 
 #[test]
+fn the_driver_says_whether_a_shared_stream_is_idle() {
+    let gpus = gpus(1);
+    let queue = gpus.queue(0);
+    assert_eq!((queue.is_shared_stream_idle(), queue.is_surely_idle()), (None, true), "ours alone");
+    let block = queue.allocate(UsmKind::Device, 64).unwrap();
+    assert!(queue.native_stream().is_some());
+    assert_eq!((queue.is_shared_stream_idle(), queue.is_surely_idle()), (Some(true), true));
+    gpus.driver.hold(10_000);
+    // SAFETY: within the block, and the event is complete before it goes.
+    let set = unsafe { queue.memset(block.as_ptr().as_ptr(), 1, 64, &[]) }.unwrap();
+    assert_eq!((queue.is_shared_stream_idle(), queue.is_surely_idle()), (Some(false), false));
+    gpus.driver.release();
+    while queue.is_shared_stream_idle() == Some(false) {}
+    assert!(set.is_complete() && queue.is_surely_idle());
+    for function in ["cuStreamIsCapturing", "cuStreamQuery"] {
+        gpus.driver.fail(function, 1, 900).unwrap();
+        assert_eq!(queue.is_shared_stream_idle(), None, "refused during a capture");
+    }
+    queue.wait().unwrap();
+}
+
+#[test]
 fn too_much_memory_is_an_error_with_the_figures_of_the_device() {
     let gpus = gpus(1);
     let queue = gpus.queue(0);

@@ -245,17 +245,25 @@ pub(crate) fn wait_all(py: Python<'_>, events: &[Event]) -> PyResult<()> {
 /// As [`wait_all`], until all that was submitted to a queue is complete.
 pub(crate) fn wait_for_queue(py: Python<'_>, queue: &Queue) -> PyResult<()> {
     let wait = || {
+        // Behind the work of a stream that others have, too, a new event would end later than the stream itself has an answer.
+        if queue
+            .is_shared_stream_idle()
+            .is_some_and(|is_idle| is_idle || ends_soon(|| queue.is_surely_idle()))
+        {
+            return Ok(None);
+        }
         let event = [queue.completion()?];
-        let waited = wait_shortly(&event);
-        Ok::<_, usm_core::Error>((event, waited))
+        Ok::<_, usm_core::Error>(match wait_shortly(&event) {
+            Some(waited) => waited.map(|()| None)?,
+            None => Some(event),
+        })
     };
-    let (event, waited) = py.detach(wait).or_raise()?;
-    waited.map_or_else(|| wait_long(py, &event), OrRaise::or_raise)
+    py.detach(wait).or_raise()?.map_or(Ok(()), |event| wait_long(py, &event))
 }
 
 /// Waits for events that are complete soon; `None` where they are not.
 fn wait_shortly(events: &[Event]) -> Option<usm_core::Result<()>> {
-    ends_soon(events).then(|| Event::wait_all(events))
+    ends_soon(|| events.iter().all(Event::is_complete)).then(|| Event::wait_all(events))
 }
 
 /// Waits for events that may take long.
@@ -272,7 +280,7 @@ fn wait_long(py: Python<'_>, events: &[Event]) -> PyResult<()> {
 
 /// How guards wait for work that others have submitted: `wait_for_others_with`.
 pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
-    if ends_soon(std::slice::from_ref(event)) {
+    if ends_soon(|| event.is_complete()) {
         // A wait for what is complete would bring errors of other operations on the queue. They come out of waits for those.
         return if event.status() == EventStatus::Complete { Ok(()) } else { Ok(event.wait()?) };
     }
@@ -289,13 +297,12 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
     }
 }
 
-fn ends_soon(events: &[Event]) -> bool {
-    let are_complete = || events.iter().all(Event::is_complete);
-    if are_complete() {
+fn ends_soon(is_over: impl Fn() -> bool) -> bool {
+    if is_over() {
         return true;
     }
     let start = Instant::now();
-    while !are_complete() {
+    while !is_over() {
         let elapsed = start.elapsed();
         if elapsed > SHORT {
             return false;

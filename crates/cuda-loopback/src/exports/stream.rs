@@ -1,6 +1,6 @@
 //! Streams.
 
-use std::ffi::c_uint;
+use std::ffi::{c_int, c_uint};
 
 use super::{export, give, handle};
 use crate::codes::{Code, Outcome};
@@ -48,6 +48,24 @@ export! {
     fn cuStreamSynchronize(call, state, stream: Handle) {
         let stream = state.stream(call, stream)?;
         synchronize(state, stream).map(drop)
+    }
+
+    fn cuStreamQuery(call, state, stream: Handle) {
+        let stream = state.stream(call, stream)?;
+        state.usable(stream.device)?;
+        let (last, clock) = state.streams.last(stream.number);
+        if !state.streams.is_complete(last) {
+            return Err(Code::NOT_READY.refusal());
+        }
+        state.streams.host_learns(&clock);
+        Ok(())
+    }
+
+    // Nothing is captured here.
+    fn cuStreamIsCapturing(call, state, stream: Handle, status: *mut c_int) {
+        state.stream(call, stream)?;
+        // SAFETY: the header's contract: writable.
+        unsafe { give(status, 0) }
     }
 
     fn cuStreamWaitEvent(call, state, stream: Handle, event: Handle, flags: c_uint) {

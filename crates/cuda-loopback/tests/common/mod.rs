@@ -67,6 +67,8 @@ functions! {
     fn cuStreamCreate(stream: &mut Handle, flags: c_uint);
     fn cuStreamDestroy_v2(stream: Handle);
     fn cuStreamSynchronize(stream: Handle);
+    fn cuStreamQuery(stream: Handle);
+    fn cuStreamIsCapturing(stream: Handle, status: &mut c_int);
     fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint);
     fn cuStreamGetCtx(stream: Handle, context: &mut Handle);
     fn cuEventCreate(event: &mut Handle, flags: c_uint);

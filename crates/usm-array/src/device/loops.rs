@@ -2,11 +2,13 @@
 
 use usm_memory::usm_core::KernelArgument;
 
+use crate::layout::Axes;
+
 /// As many as kernels have: `MAX_RANK` in `kernels/elements.h`.
 pub(crate) const MAX_RANK: usize = 8;
 
 /// So many steps, and how far each goes in both operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Loop {
     pub(crate) count: usize,
     pub(crate) steps: [isize; 2],
@@ -14,7 +16,7 @@ pub(crate) struct Loop {
 
 /// A nest of loops, the innermost one first. The elements that it visits come in row-major order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Loops(Vec<Loop>);
+pub(crate) struct Loops(Axes<Loop>);
 
 impl Loops {
     /// Loops over axes of some sizes, with the strides that both operands have along them.
@@ -83,7 +85,7 @@ impl Loops {
         if run_bytes % unit_bytes != 0 {
             return None;
         }
-        let mut loops = vec![Loop { count: run_bytes / unit_bytes, steps: [1, 1] }];
+        let mut loops = Axes::from(&[Loop { count: run_bytes / unit_bytes, steps: [1, 1] }][..]);
         for one in rest {
             loops.push(Loop { count: one.count, steps: [scaled(one.steps[0])?, scaled(one.steps[1])?] });
         }
@@ -140,7 +142,7 @@ mod tests {
     fn rows_become_larger_units_where_everything_is_a_multiple() {
         let loops = Loops::over(&[5, 8], &[-16, 1], &[8, 1]);
         let expected = [Loop { count: 2, steps: [1, 1] }, Loop { count: 5, steps: [-4, 2] }];
-        assert_eq!(loops.in_units(4, 16, true).map(|units| units.0), Some(expected.to_vec()));
+        assert_eq!(loops.in_units(4, 16, true).map(|units| units.0), Some(Axes::from(&expected[..])));
         assert_eq!(loops.in_units(2, 32, true), None, "rows of half a unit");
         assert_eq!(
             Loops::over(&[5, 8], &[-18, 1], &[8, 1]).in_units(4, 16, true),
@@ -150,7 +152,7 @@ mod tests {
         let halves = [Loop { count: 2, steps: [1, 1] }, Loop { count: 5, steps: [6, 2] }];
         assert_eq!(
             Loops::over(&[5], &[3], &[1]).in_units(16, 8, false).map(|units| units.0),
-            Some(halves.to_vec())
+            Some(Axes::from(&halves[..]))
         );
     }
 }

@@ -20,10 +20,7 @@ mod task;
 pub(crate) use cache::{Kernels, Reason};
 pub(crate) use launch::Launch;
 pub(crate) use loops::{Loop, Loops};
-pub(crate) use modules::{
-    CREATE, ELEMENTS, FILL_ELEMENTS, FILL_ROWS, GATHER, INDEX, LONG_ROWS, MASK, Module, REDUCE, RELATE, ROWS,
-    SELECT, SHORT_ROWS, cast, cast_tile, of_size, tiled,
-};
+pub(crate) use modules::{CREATE, INDEX, MASK, Module, REDUCE, RELATE, cast, cast_tile, sized};
 pub(crate) use task::{Answer, Task, code, is_for_kernels, is_operand};
 #[cfg(test)]
 pub(crate) use {

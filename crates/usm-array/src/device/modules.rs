@@ -54,64 +54,32 @@ macro_rules! module {
     };
 }
 
-/// A module for each size of elements: 1, 2, 4, 8 and 16 bytes.
-pub(crate) type BySize = [Module; SIZES.len()];
-
 /// Sizes of elements that there are kernels for.
 pub(crate) const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
-macro_rules! by_size {
-    ($($name:literal)+) => {
-        [
-            module!($($name)+ "_1"),
-            module!($($name)+ "_2"),
-            module!($($name)+ "_4"),
-            module!($($name)+ "_8"),
-            module!($($name)+ "_16"),
-        ]
+macro_rules! sized {
+    ($($name:literal: $($size:literal)+;)+) => {
+        [$(($name, &[$(($size, module!($name "_" $size))),+])),+]
     };
 }
 
-/// The module of `modules` for elements of so many bytes.
-pub(crate) fn of_size(modules: &'static [Module], item_bytes: usize) -> Option<&'static Module> {
-    modules.get(SIZES.iter().position(|&size| size == item_bytes)?)
-}
-
-/// `linear.cl`: long rows that are dense on both sides, of elements of 1, 2, 4 and 8 bytes.
-pub(crate) static LONG_ROWS: [Module; 4] =
-    [module!("long_rows_1"), module!("long_rows_2"), module!("long_rows_4"), module!("long_rows_8")];
-/// `linear.cl`: short rows that are dense on both sides, of elements of 1 and 2 bytes.
-pub(crate) static SHORT_ROWS: [Module; 2] = [module!("short_rows_1"), module!("short_rows_2")];
-/// `linear.cl`: other rows that are dense on both sides.
-pub(crate) static ROWS: BySize = by_size!("rows");
-/// `linear.cl`: dense rows from anywhere.
-pub(crate) static SELECT: BySize = by_size!("select");
-/// `linear.cl`: one element after the other.
-pub(crate) static ELEMENTS: BySize = by_size!("elements");
-/// `linear.cl`: fills of dense rows.
-pub(crate) static FILL_ROWS: BySize = by_size!("fill_rows");
-/// `linear.cl`: fills of one element after the other.
-pub(crate) static FILL_ELEMENTS: BySize = by_size!("fill_elements");
-/// `linear.cl`: casts from elements of 1, 2, 4 and 8 bytes.
-static CAST: [BySize; 4] = [by_size!("cast_1"), by_size!("cast_2"), by_size!("cast_4"), by_size!("cast_8")];
-/// `linear.cl`: casts from elements of 16 bytes to smaller ones: there is one dtype.
-static CAST_16: [Module; 4] =
-    [module!("cast_16_1"), module!("cast_16_2"), module!("cast_16_4"), module!("cast_16_8")];
-
-/// The module for casts along the target from elements of so many bytes to elements of so many.
-pub(crate) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
-    let from = SIZES.iter().position(|&size| size == from_bytes)?;
-    of_size(CAST.get(from).map_or(&CAST_16[..], |modules| modules), item_bytes)
-}
-
-macro_rules! tiled {
-    ($($kernel:literal: $($size:literal)+;)+) => {
-        [$(($kernel, &[$(($size, module!($kernel "_" $size))),+])),+]
-    };
-}
-
-/// `tile.cl`: copies that transpose, by kernels and sizes of elements; casts are by the size in the source, too.
-static TILED: [(&str, &[(usize, Module)]); 15] = tiled! {
+/// Copies, fills, casts, and elements picked by integers: the modules of a name for sizes of elements in bytes. Names of casts have the size
+/// in the source.
+static SIZED: [(&str, &[(usize, Module)]); 28] = sized! {
+    // linear.cl
+    "long_rows": 1 2 4 8;
+    "rows": 1 2 4 8 16;
+    "short_rows": 1 2;
+    "select": 1 2 4 8 16;
+    "elements": 1 2 4 8 16;
+    "fill_rows": 1 2 4 8 16;
+    "fill_elements": 1 2 4 8 16;
+    "cast_1": 1 2 4 8 16;
+    "cast_2": 1 2 4 8 16;
+    "cast_4": 1 2 4 8 16;
+    "cast_8": 1 2 4 8 16;
+    "cast_16": 1 2 4 8;
+    // tile.cl
     "tile": 1 2 4 8;
     "tile_box": 1 2 4 8;
     "window": 1 2 4 8 16;
@@ -127,22 +95,28 @@ static TILED: [(&str, &[(usize, Module)]); 15] = tiled! {
     "cast_tile_4": 1 2 4 8;
     "cast_tile_8": 1 2 4 8 16;
     "cast_tile_16": 8;
+    // gather.cl
+    "gather": 1 2 4 8 16;
 };
 
-/// The module of a kernel of `tile.cl` for elements of so many bytes.
-pub(crate) fn tiled(kernel: &str, item_bytes: usize) -> Option<&'static Module> {
-    let (_, modules) = TILED.iter().find(|(name, _)| *name == kernel)?;
+/// The module of a name for elements of so many bytes.
+pub(crate) fn sized(name: &str, item_bytes: usize) -> Option<&'static Module> {
+    let (_, modules) = SIZED.iter().find(|(other, _)| *other == name)?;
     modules.iter().find(|(size, _)| *size == item_bytes).map(|(_, module)| module)
+}
+
+/// The module for casts along the target from elements of so many bytes to elements of so many.
+pub(crate) fn cast(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
+    let names = ["cast_1", "cast_2", "cast_4", "cast_8", "cast_16"];
+    sized(names[SIZES.iter().position(|&size| size == from_bytes)?], item_bytes)
 }
 
 /// The module for casts that transpose from elements of so many bytes to elements of so many; `None` for some with 16 bytes.
 pub(crate) fn cast_tile(from_bytes: usize, item_bytes: usize) -> Option<&'static Module> {
-    let modules = ["cast_tile_1", "cast_tile_2", "cast_tile_4", "cast_tile_8", "cast_tile_16"];
-    tiled(modules[SIZES.iter().position(|&size| size == from_bytes)?], item_bytes)
+    let names = ["cast_tile_1", "cast_tile_2", "cast_tile_4", "cast_tile_8", "cast_tile_16"];
+    sized(names[SIZES.iter().position(|&size| size == from_bytes)?], item_bytes)
 }
 
-/// `gather.cl`: elements picked by integers.
-pub(crate) static GATHER: BySize = by_size!("gather");
 /// `index.cl`: places that index arrays name.
 pub(crate) static INDEX: Module = module!("index");
 /// `mask.cl`: what masks select.
@@ -157,12 +131,8 @@ pub(crate) static CREATE: Module = module!("create");
 /// All modules.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static Module> {
-    let by_size = [&ROWS, &SELECT, &ELEMENTS, &FILL_ROWS, &FILL_ELEMENTS, &GATHER];
-    let single = [&CREATE, &INDEX, &MASK, &REDUCE, &RELATE];
-    let by_size = by_size.into_iter().chain(&CAST).flatten();
-    let linear = by_size.chain(&LONG_ROWS).chain(&SHORT_ROWS).chain(&CAST_16);
-    let tiled = TILED.iter().flat_map(|(_, modules)| modules.iter().map(|(_, module)| module));
-    linear.chain(tiled).chain(single)
+    let sized = SIZED.iter().flat_map(|(_, modules)| modules.iter().map(|(_, module)| module));
+    sized.chain([&CREATE, &INDEX, &MASK, &REDUCE, &RELATE])
 }
 
 #[cfg(test)]

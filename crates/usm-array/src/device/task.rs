@@ -10,12 +10,17 @@ use super::modules::Module;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::Result;
+use crate::layout::Axes;
 
 /// Work-items of a group.
 const GROUP_ITEMS: usize = 256;
 
-/// Elements of each work-item.
+/// Elements of each work-item; with many groups up to so many times as many, since the beginning of a group takes time, too.
 const ITEM_ELEMENTS: usize = 4;
+const MORE_ELEMENTS: usize = 4;
+
+/// More groups than any device runs at the same time.
+const MANY_GROUPS: usize = 4096;
 
 /// Arguments for which a task has memory from the beginning: two nests of loops, and some more.
 const ARGUMENTS: usize = 64;
@@ -26,27 +31,30 @@ pub(crate) struct Task<'a> {
     queue: &'a Queue,
     kernel: Kernel,
     operands: Vec<Operand<'a>>,
+    /// Of each operand its argument, and how many bytes behind the first one of the operand that points to.
+    places: Axes<(usize, isize)>,
     /// Whether host code reaches one of the operands that are no answers.
     is_reached: bool,
-    arguments: Vec<Argument>,
+    arguments: Vec<KernelArgument>,
     groups: usize,
     /// A power of two.
     group_items: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Argument {
-    /// So many bytes from the first one of an operand.
-    Place(usize, isize),
-    Number(KernelArgument),
 }
 
 impl<'a> Task<'a> {
     /// A kernel of a module without arguments; `None` where it cannot be built.
     pub(crate) fn new(queue: &'a Queue, module: &'static Module, name: &'static str) -> Option<Self> {
         let kernel = Kernels::global().kernel(queue, module, name).ok()?;
-        let (operands, arguments) = (Vec::with_capacity(4), Vec::with_capacity(ARGUMENTS));
-        let task = Self { queue, kernel, operands, is_reached: false, arguments, groups: 1, group_items: 1 };
+        let task = Self {
+            queue,
+            kernel,
+            operands: Vec::with_capacity(4),
+            places: Axes::new(),
+            is_reached: false,
+            arguments: Vec::with_capacity(ARGUMENTS),
+            groups: 1,
+            group_items: 1,
+        };
         Some(task.up_to_items(GROUP_ITEMS))
     }
 
@@ -62,51 +70,65 @@ impl<'a> Task<'a> {
     }
 
     /// A pointer to the element of an array with index zero; the kernel reads elements of it.
-    pub(crate) fn read(self, array: &'a UsmArray) -> Self {
-        self.operand(array, 0, false)
+    #[inline]
+    pub(crate) fn read(mut self, array: &'a UsmArray) -> Self {
+        self.operand(array, 0, false);
+        self
     }
 
     /// As [`read`](Self::read), with a pointer to the element that lies so many behind that one.
-    pub(crate) fn read_at(self, array: &'a UsmArray, displacement: isize) -> Self {
-        self.operand(array, displacement, false)
+    #[inline]
+    pub(crate) fn read_at(mut self, array: &'a UsmArray, displacement: isize) -> Self {
+        self.operand(array, displacement, false);
+        self
     }
 
     /// A pointer to the element of an array with index zero; the kernel writes, and may read, elements of it.
-    pub(crate) fn write(self, array: &'a UsmArray) -> Self {
-        self.operand(array, 0, true)
+    #[inline]
+    pub(crate) fn write(mut self, array: &'a UsmArray) -> Self {
+        self.operand(array, 0, true);
+        self
     }
 
     /// As [`write`](Self::write), with a pointer to the element that lies so many behind that one.
-    pub(crate) fn write_at(self, array: &'a UsmArray, displacement: isize) -> Self {
-        self.operand(array, displacement, true)
+    #[inline]
+    pub(crate) fn write_at(mut self, array: &'a UsmArray, displacement: isize) -> Self {
+        self.operand(array, displacement, true);
+        self
     }
 
     /// A pointer to the first number of an answer, which the kernel writes, and which is waited for by [`Answer::wait`] alone.
+    #[inline]
     pub(crate) fn tell(mut self, answer: &'a Answer) -> Self {
         let is_reached = self.is_reached;
-        self = self.write(&answer.0);
+        self.operand(&answer.0, 0, true);
         self.is_reached = is_reached;
         self
     }
 
-    fn operand(mut self, array: &'a UsmArray, displacement: isize, writes: bool) -> Self {
+    // Of the task in its place: its methods that return it are short enough to be inlined, so that it is not moved.
+    fn operand(&mut self, array: &'a UsmArray, displacement: isize, writes: bool) {
         self.is_reached |= array.is_host_reachable();
         let range = array.byte_range();
         let first = (array.first_byte() - range.start).cast_signed();
         let skipped = first + displacement * array.itemsize_bytes().cast_signed();
-        self.arguments.push(Argument::Place(self.operands.len(), skipped));
+        self.places.push((self.arguments.len(), skipped));
+        self.arguments.push(KernelArgument::pointer(0)); // `run` sets it
         self.operands.push(Operand { buffer: array.buffer(), range, writes });
-        self
     }
 
+    #[inline]
     pub(crate) fn number(mut self, number: impl Into<KernelArgument>) -> Self {
-        self.arguments.push(Argument::Number(number.into()));
+        self.arguments.push(number.into());
         self
     }
 
     /// How many elements there are, and how many of them are for each group.
+    #[inline]
     pub(crate) fn count(mut self, elements: usize) -> Self {
-        let per_group = (self.group_items * ITEM_ELEMENTS).max(elements.div_ceil(i32::MAX as usize));
+        let least = self.group_items * ITEM_ELEMENTS;
+        let more = (elements / (least * MANY_GROUPS)).clamp(1, MORE_ELEMENTS);
+        let per_group = (least * more).max(elements.div_ceil(i32::MAX as usize));
         self.groups = elements.div_ceil(per_group).max(1);
         self.number(elements as u64).number(per_group as u64)
     }
@@ -118,9 +140,10 @@ impl<'a> Task<'a> {
     }
 
     /// How many loops there are, and their numbers.
+    #[inline]
     pub(crate) fn loops(mut self, loops: &Loops) -> Self {
         self = self.number(loops.rank() as u32);
-        self.arguments.extend(loops.numbers().map(Argument::Number));
+        self.arguments.extend(loops.numbers());
         self
     }
 
@@ -135,15 +158,11 @@ impl<'a> Task<'a> {
     /// # Errors
     /// Those of [`usm_memory::submit`].
     pub(crate) unsafe fn run(self) -> Result<Event> {
-        let Self { queue, kernel, operands, is_reached, arguments, groups, group_items } = self;
+        let Self { queue, kernel, operands, places, is_reached, mut arguments, groups, group_items } = self;
         let launched = |pointers: &[*mut u8], dependencies: &[Event]| {
-            let arguments: Vec<_> = arguments
-                .iter()
-                .map(|argument| match *argument {
-                    Argument::Place(operand, skipped) => pointers[operand].wrapping_offset(skipped).into(),
-                    Argument::Number(number) => number,
-                })
-                .collect();
+            for (pointer, (place, skipped)) in pointers.iter().zip(&places[..]) {
+                arguments[*place] = pointer.wrapping_offset(*skipped).into();
+            }
             let launch = Launch { kernel: &kernel, arguments: &arguments, groups, group_items };
             // SAFETY: promises 1 and 2; the operands are borrowed until the event is complete.
             unsafe { launch.submit(queue, dependencies) }

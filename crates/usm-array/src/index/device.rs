@@ -12,12 +12,10 @@ use super::resolve::{Picks, Sides};
 use super::{Index, IndexMode};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
-use crate::device::{
-    Answer, CREATE, GATHER, INDEX, Loop, Loops, Task, code, is_for_kernels, is_operand, of_size,
-};
+use crate::device::{Answer, CREATE, INDEX, Loop, Loops, Task, code, is_for_kernels, is_operand, sized};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::{Layout, Order, SliceItem, broadcast_shapes};
+use crate::layout::{Axes, Layout, Order, SliceItem, broadcast_shapes};
 use crate::ops::truth;
 
 /// Places of an array of device memory that integers name.
@@ -85,6 +83,7 @@ impl Places {
     }
 
     /// The arguments of a kernel that are about the integers.
+    #[inline]
     fn of<'a>(&'a self, task: Task<'a>) -> Task<'a> {
         let mode = match self.mode {
             IndexMode::Raise => 0_u32,
@@ -162,7 +161,7 @@ impl Check {
 /// One of several index arrays.
 struct Part {
     places: Places,
-    shape: Vec<usize>,
+    shape: Axes<usize>,
     /// The axes that it picks from.
     axes: Loops,
 }
@@ -170,7 +169,7 @@ struct Part {
 impl Part {
     fn new(places: Places, shape: &[usize], sizes: &[usize], strides: &[isize]) -> Self {
         let axes = Loops::over(sizes, strides, strides);
-        Self { places, shape: shape.to_vec(), axes }
+        Self { places, shape: shape.into(), axes }
     }
 
     /// The distance of the places, if it is one.
@@ -226,7 +225,7 @@ pub(super) struct DevicePlan {
     array: UsmArray,
     outer: Sides,
     places: Places,
-    picked_shape: Vec<usize>,
+    picked_shape: Axes<usize>,
     inner: Sides,
 }
 
@@ -252,7 +251,7 @@ impl Picks<'_> {
         let view = array.slice(&self.items)?;
         let (outer, inner) = self.around(view.layout());
         let shapes: Vec<&[usize]> = parts.iter().map(|part| &part.shape[..]).collect();
-        let picked_shape = broadcast_shapes(&shapes)?;
+        let picked_shape = broadcast_shapes(&shapes)?[..].into();
         DevicePlan::new(view, outer, parts, picked_shape, inner)
     }
 }
@@ -273,9 +272,9 @@ impl UsmArray {
         let size = sizes[axes.clone()].iter().product();
         let places = Places::integers(self, index, axis, size, mode)?;
         let part = Part::new(places, &index.shape, &sizes[axes.clone()], &strides[axes.clone()]);
-        let side = |axes: Range<usize>| (sizes[axes.clone()].to_vec(), strides[axes].to_vec());
+        let side = |axes: Range<usize>| (sizes[axes.clone()].into(), strides[axes].into());
         let (outer, inner) = (side(0..axes.start), side(axes.end..self.ndim()));
-        DevicePlan::new(self.clone(), outer, vec![part], index.shape.clone(), inner)
+        DevicePlan::new(self.clone(), outer, vec![part], index.shape[..].into(), inner)
     }
 
     /// The elements in row-major order for which a mask of as many elements holds.
@@ -288,7 +287,7 @@ impl UsmArray {
         let places = Places::mask(self, &index)?;
         let shape = [places.count()];
         let part = Part::new(places, &shape, self.shape(), self.strides());
-        DevicePlan::new(self.clone(), Sides::default(), vec![part], shape.to_vec(), Sides::default())
+        DevicePlan::new(self.clone(), Sides::default(), vec![part], shape[..].into(), Sides::default())
     }
 
     /// One place of an axis for each element of the result.
@@ -317,7 +316,7 @@ impl UsmArray {
             array: self.clone(),
             outer: Sides::default(),
             places,
-            picked_shape: shape,
+            picked_shape: shape[..].into(),
             inner: Sides::default(),
         }))
     }
@@ -328,7 +327,7 @@ impl DevicePlan {
         array: UsmArray,
         outer: Sides,
         mut parts: Vec<Part>,
-        picked_shape: Vec<usize>,
+        picked_shape: Axes<usize>,
         inner: Sides,
     ) -> Result<Option<Self>> {
         let alone = if parts.len() == 1 { parts[0].stride() } else { None };
@@ -339,8 +338,9 @@ impl DevicePlan {
         Ok(places.map(|places| Self { array, outer, places, picked_shape, inner }))
     }
 
-    pub(super) fn shape(&self) -> Vec<usize> {
-        [&self.outer.0[..], &self.picked_shape, &self.inner.0].concat()
+    pub(super) fn shape(&self) -> Axes<usize> {
+        let parts = [&self.outer.0, &self.picked_shape, &self.inner.0];
+        parts.into_iter().flat_map(|part| &part[..]).copied().collect()
     }
 
     /// The elements in a new C-contiguous array of the same dtype, kind and queue.
@@ -480,8 +480,7 @@ impl DevicePlan {
     fn task<'a>(&'a self, name: &'static str, values: &UsmArray) -> Option<(Task<'a>, Nest)> {
         let itemsize = self.array.itemsize_bytes();
         let fills = std::ptr::eq(values, &raw const self.array);
-        let shape = self.shape();
-        let none = vec![0; shape.len()];
+        let none: Axes<isize> = self.shape().iter().map(|_| 0).collect();
         let strides = if fills { &none[..] } else { values.strides() };
         let (outer, picked) = (self.outer.0.len(), self.outer.0.len() + self.picked_shape.len());
         let mut loops = Loops::over(&self.inner.0, &self.inner.1, &strides[picked..]);
@@ -509,7 +508,7 @@ impl DevicePlan {
                 false => None,
             };
             if let Some(nest) = nest.filter(|nest| nest.loops.is_for_kernels()) {
-                let task = Task::new(self.array.queue(), of_size(&GATHER, unit)?, name)?;
+                let task = Task::new(self.array.queue(), sized("gather", unit)?, name)?;
                 return Some((task, nest));
             }
         }

@@ -6,7 +6,7 @@ use super::read::IndexArray;
 use super::{Index, IndexMode, Plan};
 use crate::array::UsmArray;
 use crate::error::{IndexError, Result};
-use crate::layout::{Layout, LayoutError, Order, SliceItem, broadcast_shapes};
+use crate::layout::{Axes, Layout, LayoutError, Order, SliceItem, broadcast_shapes};
 
 /// The meaning of index items.
 pub(super) enum Resolved<'a> {
@@ -150,7 +150,7 @@ impl<'s, 'a> Picker<'s, 'a> {
 }
 
 /// Sizes and strides of some axes.
-pub(super) type Sides = (Vec<usize>, Vec<isize>);
+pub(super) type Sides = (Axes<usize>, Axes<isize>);
 
 impl Picks<'_> {
     /// The mask that alone picks all axes of the slice that it is for.
@@ -187,9 +187,9 @@ impl Picks<'_> {
 
     /// The axes of the slice that stay, before and behind the picked places.
     pub(super) fn around(&self, rest: &Layout) -> (Sides, Sides) {
-        let mut outer = (staying(rest.shape(), &self.stays), staying(rest.strides(), &self.stays));
-        let inner = (outer.0.split_off(self.before), outer.1.split_off(self.before));
-        (outer, inner)
+        let (sizes, strides) = (staying(rest.shape(), &self.stays), staying(rest.strides(), &self.stays));
+        let side = |axes: Range<usize>| (sizes[axes.clone()].into(), strides[axes].into());
+        (side(0..self.before), side(self.before..sizes.len()))
     }
 }
 
@@ -210,6 +210,6 @@ impl IndexArray<'_> {
 }
 
 /// The part for axes that stay.
-fn staying<T: Copy>(values: &[T], stays: &[bool]) -> Vec<T> {
+fn staying<T: Copy + Default>(values: &[T], stays: &[bool]) -> Axes<T> {
     values.iter().zip(stays).filter(|&(_, &stays)| stays).map(|(&value, _)| value).collect()
 }

@@ -454,13 +454,21 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// When the runtime cannot list them.
     unsafe fn event_dependencies(&self, event: RawEvent) -> Result<Vec<RawEvent>>;
 
-    // Streams of CUDA: a backend without them keeps these three defaults.
+    // Streams of CUDA: a backend without them keeps these four defaults.
 
     /// The `CUstream` of a queue, which stays the queue's; `None` where queues are no streams.
     ///
     /// # Safety
     /// 1. `queue` is live.
     unsafe fn native_stream(&self, _queue: RawQueue) -> Option<usize> {
+        None
+    }
+
+    /// Whether a queue has no work, whoever submitted it; `None` where the stream has no answer for the moment, or queues are no streams.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    unsafe fn is_stream_idle(&self, _queue: RawQueue) -> Option<bool> {
         None
     }
 

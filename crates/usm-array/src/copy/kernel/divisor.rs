@@ -6,7 +6,7 @@ use usm_memory::usm_core::KernelArgument;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Divisor {
     // D1. For each x < 2^31, `x * factor >> shift` is `x / number`.
-    pub(super) number: u32,
+    number: u32,
     factor: u32,
     shift: u32,
 }
@@ -26,9 +26,27 @@ impl Divisor {
     pub(super) fn arguments(self) -> [KernelArgument; 3] {
         [self.number, self.factor, self.shift].map(KernelArgument::from)
     }
+}
 
-    #[cfg(test)]
-    pub(super) fn quotient(self, x: u32) -> u32 {
-        ((u64::from(x) * u64::from(self.factor)) >> self.shift) as u32
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_are_exact() {
+        let mut random = 1_u64;
+        for round in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let any = (random >> 33) as u32;
+            let number = if round < 5000 { round + 1 } else { any.max(1) };
+            for number in [number, 1 << (round % 31), (1 << 31) - 1] {
+                let Divisor { factor, shift, .. } = Divisor::new(number as usize);
+                let whole = any / number * number;
+                for x in [any, whole, whole.saturating_sub(1), number, (1 << 31) - 1, 0] {
+                    let quotient = (u64::from(x) * u64::from(factor)) >> shift;
+                    assert_eq!(quotient, u64::from(x / number), "{x} / {number}");
+                }
+            }
+        }
     }
 }

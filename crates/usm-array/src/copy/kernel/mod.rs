@@ -2,12 +2,16 @@
 //!
 //! | file | job; only arithmetic |
 //! |---|---|
-//! | `linear/` | launches of the kernels whose work-items lie along the target |
+//! | `linear.rs` | launches of the kernels whose work-items lie along the target |
 //! | `tile.rs` | launches of the kernels that transpose |
+//! | `planned.rs` | a launch and its arguments |
+//! | `elements.rs` | the elements of both sides |
 //! | `divisor.rs` | numbers that kernels divide by |
 
 mod divisor;
+mod elements;
 mod linear;
+mod planned;
 mod tile;
 
 #[cfg(test)]
@@ -19,9 +23,10 @@ use usm_memory::usm_core::{Error, Event, Kernel, KernelArgument, Queue, Result};
 
 use super::plan::CopyPlan;
 use crate::device::{Kernels, Launch, Reason};
-use linear::LinearLaunch;
-pub(super) use linear::{Elements, Work};
-use tile::{TILE_LOCAL_BYTES, TileLaunch};
+pub(super) use elements::Elements;
+use planned::Planned;
+pub(super) use planned::Work;
+use tile::TILE_LOCAL_BYTES;
 
 /// The launches that carry out a plan between two addresses, one after the other.
 pub(super) struct Launches {
@@ -88,30 +93,26 @@ impl Kernels {
         plan: &CopyPlan,
         [dst, src]: [usize; 2],
     ) -> Result<Launches, Reason> {
-        if let Some(tiled) = tiled(queue, work, plan, [dst, src])
-            && let Some(module) = tiled.module()
-        {
-            let kernel = self.kernel(queue, module, tiled.kernel)?;
-            if tiled.group_items <= kernel.info().work_group_size {
-                let (groups, group_items) = (tiled.groups, tiled.group_items);
-                let first = Built { kernel, arguments: tiled.into_arguments(), groups, group_items };
-                return Ok(Launches { first, more: Vec::new() });
-            }
+        let build = |planned: Planned<'_>| self.built(queue, planned);
+        // A device may have no work-groups of the size of tiles.
+        if let Some(Ok(first)) = tiled(queue, work, plan, [dst, src]).map(build) {
+            return Ok(Launches { first, more: Vec::new() });
         }
-        let launches = LinearLaunch::of(plan, work, dst, src).ok_or("elements that kernels do not take")?;
-        let build = |launch: &LinearLaunch<'_>| {
-            let module = launch.module().ok_or("no kernel has elements of this size")?;
-            let kernel = self.kernel(queue, module, launch.kernel())?;
-            let group_items = LinearLaunch::GROUP_ITEMS.min(kernel.info().work_group_size);
-            if group_items < launch.least_group_items() {
-                return Err("the device has no work-groups of this size");
-            }
-            let (arguments, groups) = (launch.arguments(), launch.groups(group_items));
-            Ok(Built { kernel, arguments, groups, group_items })
-        };
-        let mut all = launches.iter().map(build);
+        let launches = linear::launches(plan, work, dst, src).ok_or("elements that kernels do not take")?;
+        let mut all = launches.into_iter().map(build);
         let first = all.next().ok_or("no elements")??;
         Ok(Launches { first, more: all.collect::<Result<_, Reason>>()? })
+    }
+
+    fn built(&self, queue: &Queue, planned: Planned<'_>) -> Result<Built, Reason> {
+        let module = planned.module().ok_or("no kernel has elements of this size")?;
+        let kernel = self.kernel(queue, module, planned.kernel)?;
+        let group_items = planned.group_items.min(kernel.info().work_group_size);
+        if planned.is_whole && group_items < planned.group_items {
+            return Err("the device has no work-groups of this size");
+        }
+        let groups = planned.items.div_ceil(group_items.max(1));
+        Ok(Built { kernel, arguments: planned.arguments, groups, group_items })
     }
 
     /// Copies or casts elements after the dependencies, by a plan that counts from the two addresses.
@@ -139,10 +140,10 @@ impl Kernels {
 }
 
 /// The launch of a kernel that transposes, for copies and casts that are best done so on this device.
-fn tiled(queue: &Queue, work: Work<'_>, plan: &CopyPlan, [dst, src]: [usize; 2]) -> Option<TileLaunch> {
+fn tiled(queue: &Queue, work: Work<'_>, plan: &CopyPlan, [dst, src]: [usize; 2]) -> Option<Planned<'static>> {
     let Work::Copy(elements) = work else { return None };
     let has_memory = queue.device().info().local_mem_bytes >= TILE_LOCAL_BYTES as u64;
-    if has_memory { TileLaunch::new(plan, elements, dst, src) } else { None }
+    if has_memory { tile::launch(plan, elements, dst, src) } else { None }
 }
 
 fn refused(queue: &Queue) -> impl Fn(Reason) -> Error {

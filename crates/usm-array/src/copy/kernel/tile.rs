@@ -22,12 +22,9 @@
 //! | axis | divisor of its steps; stride in the target, in the source (i64 each) |
 //! | inner axes | divisors of the steps of the innermost axis and of the next one; stride of the second axis, of the third one, on the side where they are not dense (i64 each) |
 
-use usm_memory::usm_core::KernelArgument;
-
-use super::divisor::Divisor;
-use super::linear::Elements;
+use super::elements::Elements;
+use super::planned::{Arguments, LINE_BYTES, POINT, Planned, VECTOR_BYTES, Work};
 use crate::copy::plan::{CopyPlan, Loop};
-use crate::device::{self as modules, Module};
 use crate::layout::Axes;
 
 /// The shape of tiles: elements along `i` and `j`, and work-items. As in `kernels/tile.cl`.
@@ -37,12 +34,6 @@ struct Shape {
     j: usize,
     items: usize,
 }
-
-/// What a vector is.
-const VECTOR_BYTES: usize = 16;
-
-/// What memory is read in at best.
-const LINE_BYTES: usize = 128;
 
 /// Rows of the target are written in pieces that begin at multiples of so many bytes, by `window` and `window_box`.
 const WINDOW_BYTES: usize = 32;
@@ -105,93 +96,29 @@ fn cast_shape(from_bytes: usize, item_bytes: usize) -> Shape {
     Shape { i, j: elements / i, items: 512 }
 }
 
-/// A launch of one of the kernels.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TileLaunch {
-    pub(crate) kernel: &'static str,
+/// The launch that carries out a plan whose displacements count from two addresses; `None` where these kernels cannot, or where others are
+/// better.
+///
+/// Every element of the target must be visited once.
+pub(super) fn launch(
+    plan: &CopyPlan,
     elements: Elements,
-    numbers: Numbers,
-    pub(crate) groups: usize,
-    pub(crate) group_items: usize,
+    dst: usize,
+    src: usize,
+) -> Option<Planned<'static>> {
+    let copy = Crossing::new(plan, elements, dst, src)?;
+    copy.records().or_else(|| copy.tiles())
 }
 
-impl TileLaunch {
-    /// The launch that carries out a plan whose displacements count from two addresses; `None` where these kernels cannot, or where
-    /// others are better.
-    ///
-    /// Every element of the target must be visited once.
-    pub(crate) fn new(plan: &CopyPlan, elements: Elements, dst: usize, src: usize) -> Option<Self> {
-        let copy = Crossing::new(plan, elements, dst, src)?;
-        copy.records().or_else(|| copy.tiles())
-    }
-
-    /// The module of the kernel.
-    pub(crate) fn module(&self) -> Option<&'static Module> {
-        let Elements { from_bytes, item_bytes, pair } = self.elements;
-        match pair {
-            Some(_) => modules::cast_tile(from_bytes, item_bytes),
-            None => modules::tiled(self.kernel, item_bytes),
-        }
-    }
-
-    /// The arguments, in the kernel's order.
-    pub(crate) fn into_arguments(self) -> Vec<KernelArgument> {
-        self.numbers.arguments
-    }
+/// The inner axes of a group, by their strides on the other side.
+fn inner(arguments: &mut Arguments, axes: &[Loop], stride: impl Fn(&Loop) -> isize) -> Option<()> {
+    let axis = |place| axes.get(place).copied().unwrap_or(POINT);
+    arguments.divisor(axis(0).count)?;
+    arguments.divisor(axis(1).count)?;
+    arguments.stride(stride(&axis(1)));
+    arguments.stride(stride(&axis(2)));
+    Some(())
 }
-
-/// Arguments under construction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Numbers {
-    arguments: Vec<KernelArgument>,
-}
-
-impl Numbers {
-    fn new(dst: usize, src: usize) -> Self {
-        let mut arguments = Vec::with_capacity(64);
-        arguments.extend([KernelArgument::pointer(dst), KernelArgument::pointer(src)]);
-        Self { arguments }
-    }
-
-    fn count(&mut self, count: usize) -> Option<()> {
-        self.arguments.push(u32::try_from(count).ok()?.into());
-        Some(())
-    }
-
-    fn stride(&mut self, stride: isize) {
-        self.arguments.push((stride as i64).into());
-    }
-
-    fn divisor(&mut self, number: usize) -> Option<()> {
-        let divisor = (1..1 << 31).contains(&number).then(|| Divisor::new(number))?;
-        self.arguments.extend(divisor.arguments());
-        Some(())
-    }
-
-    /// The axes over the grid, innermost first, and as many of one step as are missing.
-    fn grid(&mut self, axes: &[Loop], most: usize) -> Option<()> {
-        let missing = most.checked_sub(axes.len())?;
-        for axis in axes.iter().chain(&[POINT; BOX_GRID_AXES][..missing]) {
-            self.divisor(axis.count)?;
-            self.stride(axis.dst);
-            self.stride(axis.src);
-        }
-        Some(())
-    }
-
-    /// The inner axes of a group, by their strides on the other side.
-    fn inner(&mut self, axes: &[Loop], stride: impl Fn(&Loop) -> isize) -> Option<()> {
-        let axis = |place| axes.get(place).copied().unwrap_or(POINT);
-        self.divisor(axis(0).count)?;
-        self.divisor(axis(1).count)?;
-        self.stride(stride(&axis(1)));
-        self.stride(stride(&axis(2)));
-        Some(())
-    }
-}
-
-/// The loop of a single step.
-const POINT: Loop = Loop { count: 1, dst: 0, src: 0 };
 
 /// A copy that is dense along one axis of the target and along another one of the source.
 #[derive(Debug)]
@@ -235,7 +162,7 @@ impl Crossing {
     }
 
     /// Records of two to four elements to planes, or planes to records, if both are aligned to vectors.
-    fn records(&self) -> Option<TileLaunch> {
+    fn records(&self) -> Option<Planned<'static>> {
         let (i, j) = (self.axes[self.dense_target()], self.axes[self.dense_source]);
         let item = self.elements.item_bytes;
         if !self.elements.keeps_bits() {
@@ -255,13 +182,28 @@ impl Crossing {
             return None;
         }
         let groups = count.div_ceil(RECORD_ITEMS * VECTOR_BYTES / item);
-        let mut numbers = Numbers::new(self.dst, self.src);
-        numbers.divisor(groups)?;
-        numbers.count((count <= MOST_IN_RECORDS / fields).then_some(count)?)?;
-        numbers.stride(plane);
-        numbers.grid(&others, GRID_AXES)?;
-        let groups = grid_groups(groups, &others)?;
-        Some(TileLaunch { kernel, elements: self.elements, numbers, groups, group_items: RECORD_ITEMS })
+        let mut arguments = self.arguments();
+        arguments.divisor(groups)?;
+        arguments.count((count <= MOST_IN_RECORDS / fields).then_some(count)?)?;
+        arguments.stride(plane);
+        arguments.axes(&others, GRID_AXES, GRID_AXES)?;
+        self.planned(kernel, arguments, grid_groups(groups, &others)?, RECORD_ITEMS)
+    }
+
+    fn arguments(&self) -> Arguments {
+        Arguments::new(Work::Copy(self.elements), self.dst, self.src)
+    }
+
+    fn planned(
+        &self,
+        kernel: &'static str,
+        arguments: Arguments,
+        groups: usize,
+        group_items: usize,
+    ) -> Option<Planned<'static>> {
+        let (work, arguments) = (Work::Copy(self.elements), arguments.into_list());
+        let items = groups.checked_mul(group_items)?;
+        Some(Planned { kernel, work, arguments, items, group_items, is_whole: true })
     }
 
     /// The largest power of two, up to that of windows, that all strides of rows of the target are multiples of.
@@ -276,7 +218,7 @@ impl Crossing {
     }
 
     /// Any other copy.
-    fn tiles(&self) -> Option<TileLaunch> {
+    fn tiles(&self) -> Option<Planned<'static>> {
         let Elements { from_bytes: from, item_bytes: item, pair } = self.elements;
         let step = self.target_step();
         if !self.dst.is_multiple_of(item) || !self.src.is_multiple_of(from) {
@@ -320,23 +262,23 @@ impl Crossing {
         let is_box =
             has_boxes && (is_in_bank || i_axes.len() > 1 || j_axes.len() > 1 || others.len() > GRID_AXES);
 
-        let mut numbers = Numbers::new(self.dst, self.src);
-        pair.into_iter().for_each(|pair| numbers.arguments.push(pair.into()));
-        numbers.count(usize::from(j_first))?;
+        let grid_axes = if is_box || pair.is_some() { BOX_GRID_AXES } else { GRID_AXES };
+        let mut arguments = self.arguments();
+        arguments.count(usize::from(j_first))?;
         let (first, second) = if j_first { (tiles_j, tiles_i) } else { (tiles_i, tiles_j) };
-        numbers.divisor(first)?;
-        numbers.divisor(second)?;
-        [count_i, count_j, skew_i, skew_j].into_iter().try_for_each(|count| numbers.count(count))?;
-        numbers.stride(i_axes.first()?.src);
-        numbers.stride(j_axes.first()?.dst);
-        numbers.grid(&others, if is_box || pair.is_some() { BOX_GRID_AXES } else { GRID_AXES })?;
+        arguments.divisor(first)?;
+        arguments.divisor(second)?;
+        arguments.counts([count_i, count_j, skew_i, skew_j])?;
+        arguments.stride(i_axes.first()?.src);
+        arguments.stride(j_axes.first()?.dst);
+        arguments.axes(&others, grid_axes, grid_axes)?;
         if pair.is_some() {
-            numbers.count(early)?;
+            arguments.count(early)?;
         } else if is_box {
-            numbers.inner(&i_axes, |axis| axis.src)?;
-            numbers.inner(&j_axes, |axis| axis.dst)?;
+            inner(&mut arguments, &i_axes, |axis| axis.src)?;
+            inner(&mut arguments, &j_axes, |axis| axis.dst)?;
         } else if !is_tile {
-            numbers.count(pitch(shape.j * item, i_axes.first()?.src))?;
+            arguments.count(pitch(shape.j * item, i_axes.first()?.src))?;
         }
         let kernel = match (is_tile, is_box) {
             _ if pair.is_some() => "cast_tile",
@@ -346,7 +288,7 @@ impl Crossing {
             (false, true) => "window_box",
         };
         let groups = grid_groups(tiles_i.checked_mul(tiles_j)?, &others)?;
-        Some(TileLaunch { kernel, elements: self.elements, numbers, groups, group_items: shape.items })
+        self.planned(kernel, arguments, groups, shape.items)
     }
 
     /// Which axes are `i` and which are `j`, innermost first: as many of either as leave the tiles fullest, and few.

@@ -360,6 +360,8 @@ functions! {
     fn cuStreamCreate(stream: *mut Stream, flags: c_uint);
     fn cuStreamDestroy_v2(stream: Stream);
     fn cuStreamSynchronize(stream: Stream);
+    fn cuStreamQuery(stream: Stream);
+    fn cuStreamIsCapturing(stream: Stream, status: *mut c_int);
     fn cuStreamWaitEvent(stream: Stream, event: EventHandle, flags: c_uint);
     fn cuStreamGetCtx(stream: Stream, context: *mut ContextHandle);
 

@@ -295,6 +295,11 @@ unsafe impl Backend for CudaBackend {
         Some(unsafe { CudaQueue::get(queue) }.stream_address())
     }
 
+    unsafe fn is_stream_idle(&self, queue: RawQueue) -> Option<bool> {
+        // SAFETY: O1: the handle is live.
+        unsafe { CudaQueue::get(queue) }.is_idle()
+    }
+
     unsafe fn queue_on_stream(&self, device: RawDevice, stream: usize) -> Result<RawQueue> {
         // SAFETY: O1: the handle is live.
         let device = unsafe { CudaDevice::clone_raw(device) };

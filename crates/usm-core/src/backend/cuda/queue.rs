@@ -95,6 +95,23 @@ impl CudaQueue {
         current.check(call, code)
     }
 
+    /// Whether the stream has no work. `None` while it is captured, since the question would end the capture, and after an error.
+    pub(super) fn is_idle(&self) -> Option<bool> {
+        let current = self.device.enter().ok()?;
+        let mut capture = 0;
+        // SAFETY: D1; Q1; the pointer is writable.
+        let code = unsafe { (current.cuStreamIsCapturing)(self.stream, &raw mut capture) };
+        if code != Code::SUCCESS || capture != 0 {
+            return None;
+        }
+        // SAFETY: D1; Q1.
+        match unsafe { (current.cuStreamQuery)(self.stream) } {
+            Code::SUCCESS => Some(true),
+            Code::NOT_READY => Some(false),
+            _ => None,
+        }
+    }
+
     pub(super) fn device(&self) -> &CudaDevice {
         &self.device
     }

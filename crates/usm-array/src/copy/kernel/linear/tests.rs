@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::super::tests::reader::{Reader, on_grid};
 use super::*;
 use crate::dtype::Dtype;
 use crate::layout::brute_force::{campaign, displacements};
@@ -27,139 +28,158 @@ fn add(pairs: &mut Pairs, dst: usize, src: usize) {
     assert_eq!(pairs.insert(dst, src), None, "{dst:#x} is written twice");
 }
 
-/// The loops around, from what is left of the number of a work-item.
-fn around(axes: &[GridAxis], mut rest: u32) -> (isize, isize) {
-    let (mut to, mut from) = (0, 0);
-    for (place, axis) in axes.iter().enumerate() {
-        let next = if place + 1 < axes.len() { axis.steps.quotient(rest) } else { 0 };
-        let index = (rest - next * axis.steps.number) as isize;
-        (to, from, rest) = (to + index * axis.dst, from + index * axis.src, next);
+/// What `kernels/linear.cl` does with the arguments of a launch.
+fn simulate(launch: &Planned<'_>, pairs: &mut Pairs) {
+    let work = launch.work;
+    let (item, has_source) = (work.item_bytes() as i64, matches!(work, Work::Copy(_)));
+    let mut reader = Reader(launch.arguments.iter());
+    let dst = reader.pointer();
+    let src = match work {
+        Work::Copy(_) => reader.pointer(),
+        Work::Fill(element) => {
+            let value = [(); 2].map(|()| reader.half().to_le_bytes()).concat();
+            assert!(value.chunks(element.len()).all(|place| place == element));
+            0
+        }
+    };
+    if let Some(pair) = work.pair() {
+        assert_eq!(reader.count(), u64::from(pair));
     }
-    (to, from)
-}
-
-impl LinearLaunch<'_> {
-    /// What `kernels/linear.cl` does with the numbers.
-    fn simulate(&self, pairs: &mut Pairs) {
-        let item = self.work.item_bytes().cast_signed();
-        let at = |address: usize, skipped: isize| address.wrapping_add_signed(skipped);
-        assert!(self.total < 1 << 31);
-        for id in 0..self.total as u32 {
-            match &self.numbers {
-                Numbers::LongRows { direction, span, row_bytes, items, axes } => {
-                    let rest = items.quotient(id);
-                    let (to, from) = around(axes, rest);
-                    let place = (id - rest * items.number) as isize;
-                    let byte = (place - place % 8) * 32 + place % 8 * 16;
-                    let byte = byte - (at(self.dst, to) % 128).cast_signed();
-                    for byte in [byte, byte + 128] {
-                        assert_eq!(at(self.dst, to + byte) % 16, 0);
-                        for element in (byte..byte + 16).step_by(item as usize) {
-                            if (0..row_bytes.cast_signed()).contains(&element) {
-                                let from = from + element * *direction as isize;
-                                assert!(span[0] <= from && from + item <= span[1]);
-                                add(pairs, at(self.dst, to + element), at(self.src, from));
-                            }
-                        }
-                    }
-                }
-                Numbers::Rows {
-                    direction,
-                    span,
-                    row_bytes,
-                    line_mask,
-                    vectors,
-                    repeats,
-                    each,
-                    repeat_groups,
-                    repeat_step,
-                    row_step,
-                    axes,
-                } => {
-                    let group = vectors.quotient(id);
-                    let rest = repeat_groups.quotient(group);
-                    let repeat = (group - rest * repeat_groups.number) as usize * each;
-                    let (mut to, from) = around(axes, rest);
-                    to += repeat.cast_signed() * repeat_step;
-                    let mut byte = (id - group * vectors.number) as isize * 16;
-                    byte -= (at(self.dst, to) & line_mask).cast_signed();
-                    for _ in 0..(repeats - repeat).min(*each) {
-                        assert_eq!(at(self.dst, to + byte) % 16, 0);
-                        for element in (byte..byte + 16).step_by(item as usize) {
-                            if (0..row_bytes.cast_signed()).contains(&element) {
-                                let from = from + element * *direction as isize;
-                                if !matches!(self.work, Work::Fill(_)) {
-                                    assert!(span[0] <= from && from + item <= span[1]);
-                                }
-                                add(pairs, at(self.dst, to + element), at(self.src, from));
-                            }
-                        }
-                        to += repeat_step;
-                        byte += row_step.cast_signed();
-                    }
-                }
-                Numbers::ShortRows { span, len, groups, row, pitch, axes } => {
-                    let group = id / 128;
-                    let rest = groups.quotient(group);
-                    let (to, from) = around(axes, rest);
-                    let count = 16 / item;
-                    let first = (group - rest * groups.number) as isize * 256 * count;
-                    let first = first - (at(self.dst, to) % 128).cast_signed() / item;
-                    let len = len.cast_signed();
-                    // What the group has in local memory.
-                    let place = |x: isize| {
-                        let in_row = row.quotient(x as u32);
-                        let i = x - (in_row * row.number) as isize;
-                        from + i * item + (in_row as usize * pitch).cast_signed()
-                    };
-                    let end = len.min(first + 256 * count);
-                    for vector in 0..2 {
-                        let x = first + (vector * 128 + (id % 128) as isize) * count;
-                        assert_eq!(at(self.dst, to + x * item) % 16, 0);
-                        for x in (x..x + count).filter(|x| (0..len).contains(x)) {
-                            let lowest = place(first.max(0));
-                            let lowest = lowest - (at(self.src, lowest) % 16).cast_signed();
-                            let from = place(x);
-                            assert!(lowest <= from && from + 8 <= lowest + 2 * 4096 + 64);
-                            assert!(from <= place(end - 1), "behind what was loaded");
+    let mut moves = |to: i64, from: i64| add(pairs, (dst + to) as usize, (src + from) as usize);
+    let ids = 0..launch.items as u64;
+    assert!(launch.items < 1 << 31);
+    // The loops around, and what lies inside of a row.
+    let (grid, inner) = (GRID_AXES, GRID_AXES - 1);
+    match launch.kernel {
+        "long_rows" => {
+            let (direction, span) = (reader.direction(), [reader.stride(), reader.stride()]);
+            assert_eq!(reader.count(), ids.end);
+            let (row_bytes, items) = (reader.stride(), reader.divisor());
+            let axes = reader.axes(grid, inner, has_source);
+            for id in ids {
+                let (rest, place) = items.split(id);
+                let (to, from) = on_grid(&axes, rest);
+                let place = place as i64;
+                let byte = (place - place % 8) * 32 + place % 8 * 16 - (dst + to) % 128;
+                for byte in [byte, byte + 128] {
+                    assert_eq!((dst + to + byte) % 16, 0);
+                    for element in (byte..byte + 16).step_by(item as usize) {
+                        if (0..row_bytes).contains(&element) {
+                            let from = from + element * direction;
                             assert!(span[0] <= from && from + item <= span[1]);
-                            add(pairs, at(self.dst, to + x * item), at(self.src, from));
+                            moves(to + element, from);
                         }
                     }
-                }
-                Numbers::Select { step, each, len, line_mask, chunks, run, axes } => {
-                    let rest = chunks.quotient(id);
-                    let (to, from) = around(axes, rest);
-                    let count = elements_of_chunk(self.work).cast_signed();
-                    let mut chunk = (id - rest * chunks.number) as usize;
-                    if *each > 1 {
-                        let Work::Copy(elements) = self.work else { panic!("{self:?}") };
-                        assert_eq!(*each, pieces_of_item(elements));
-                        assert_eq!((*step, run[0].src), (item, self.work.source_bytes().cast_signed()));
-                        assert_eq!(run[0].steps.number as usize, *len);
-                        chunk = chunk / LANES * (LANES * each) + chunk % LANES;
-                    }
-                    let mut first = chunk.cast_signed() * count;
-                    first -= (at(self.dst, to) & line_mask).cast_signed() / item;
-                    let starts =
-                        (0..each.cast_signed()).map(|piece| first + piece * LANES.cast_signed() * count);
-                    let places = starts.flat_map(|start| start..start + count);
-                    for x in places.filter(|x| (0..len.cast_signed()).contains(x)) {
-                        let (row, column) = (run[0].steps.quotient(x as u32), x);
-                        let plane = run[1].steps.quotient(row);
-                        let i = column - (row * run[0].steps.number) as isize;
-                        let j = (row - plane * run[1].steps.number) as isize;
-                        let from = from + i * run[0].src + j * run[1].src + plane as isize * run[2].src;
-                        add(pairs, at(self.dst, to + x * step), at(self.src, from));
-                    }
-                }
-                Numbers::Elements { axes } => {
-                    let (to, from) = around(axes, id);
-                    add(pairs, at(self.dst, to), at(self.src, from));
                 }
             }
         }
+        "rows" => {
+            let (mut direction, mut span) = (0, [i64::MIN, i64::MAX]);
+            if has_source {
+                (direction, span) = (reader.direction(), [reader.stride(), reader.stride()]);
+            }
+            assert_eq!(reader.count(), ids.end);
+            let (row_bytes, line_mask, vectors) = (reader.stride(), reader.count() as i64, reader.divisor());
+            let (repeats, each, repeat_groups) = (reader.count(), reader.count(), reader.divisor());
+            let (repeat_step, row_step) = (reader.stride(), reader.stride());
+            let axes = reader.axes(grid, inner, has_source);
+            for id in ids {
+                let (group, vector) = vectors.split(id);
+                let (rest, repeat) = repeat_groups.split(group);
+                let repeat = repeat * each;
+                let (mut to, from) = on_grid(&axes, rest);
+                to += repeat as i64 * repeat_step;
+                let mut byte = vector as i64 * 16 - ((dst + to) & line_mask);
+                for _ in 0..(repeats - repeat).min(each) {
+                    assert_eq!((dst + to + byte) % 16, 0);
+                    for element in (byte..byte + 16).step_by(item as usize) {
+                        if (0..row_bytes).contains(&element) {
+                            let from = from + element * direction;
+                            assert!(span[0] <= from && from + item <= span[1]);
+                            moves(to + element, from);
+                        }
+                    }
+                    to += repeat_step;
+                    byte += row_step;
+                }
+            }
+        }
+        "short_rows" => {
+            assert_eq!((launch.is_whole, launch.group_items), (true, 128));
+            let span = [reader.stride(), reader.stride()];
+            let (len, groups, row) = (reader.count() as i64, reader.divisor(), reader.divisor());
+            let (pitch, axes) = (reader.count() as i64, reader.axes(grid, inner, has_source));
+            for id in ids {
+                let (rest, group) = groups.split(id / 128);
+                let (to, from) = on_grid(&axes, rest);
+                let count = 16 / item;
+                let first = group as i64 * 256 * count - (dst + to) % 128 / item;
+                // What the group has in local memory.
+                let place = |x: i64| {
+                    let (in_row, i) = row.split(x as u64);
+                    from + i as i64 * item + in_row as i64 * pitch
+                };
+                let end = len.min(first + 256 * count);
+                for vector in 0..2 {
+                    let x = first + (vector * 128 + (id % 128) as i64) * count;
+                    assert_eq!((dst + to + x * item) % 16, 0);
+                    for x in (x..x + count).filter(|x| (0..len).contains(x)) {
+                        let lowest = place(first.max(0));
+                        let lowest = lowest - (src + lowest) % 16;
+                        let from = place(x);
+                        assert!(lowest <= from && from + 8 <= lowest + 2 * 4096 + 64);
+                        assert!(from <= place(end - 1), "behind what was loaded");
+                        assert!(span[0] <= from && from + item <= span[1]);
+                        moves(to + x * item, from);
+                    }
+                }
+            }
+        }
+        "select" => {
+            let (step, each) =
+                if work.pair().is_some() { (reader.stride(), reader.count()) } else { (item, 1) };
+            assert_eq!(reader.count(), ids.end);
+            let (len, line_mask, chunks) = (reader.count() as i64, reader.count() as i64, reader.divisor());
+            let (first_loop, first_step) = (reader.divisor(), reader.stride());
+            let (second_loop, second_step) = (reader.divisor(), reader.stride());
+            let third_step = reader.stride();
+            let axes = if work.pair().is_some() { CAST_AXES } else { GRID_AXES };
+            let axes = reader.axes(axes, axes - 1, has_source);
+            let count = elements_of_chunk(work) as i64;
+            if each > 1 {
+                let Work::Copy(elements) = work else { panic!("{launch:?}") };
+                assert_eq!(each, pieces_of_item(elements) as u64);
+                assert_eq!((step, first_step), (item, work.source_bytes() as i64));
+                assert_eq!(first_loop.number as i64, len);
+            }
+            for id in ids {
+                let (rest, mut chunk) = chunks.split(id);
+                let (to, from) = on_grid(&axes, rest);
+                let lanes = LANES as u64;
+                if each > 1 {
+                    chunk = chunk / lanes * (lanes * each) + chunk % lanes;
+                }
+                let first = chunk as i64 * count - ((dst + to) & line_mask) / item;
+                let starts = (0..each as i64).map(|piece| first + piece * LANES as i64 * count);
+                let places = starts.flat_map(|start| start..start + count);
+                for x in places.filter(|x| (0..len).contains(x)) {
+                    let (row, i) = first_loop.split(x as u64);
+                    let (plane, j) = second_loop.split(row);
+                    let within = i as i64 * first_step + j as i64 * second_step + plane as i64 * third_step;
+                    moves(to + x * step, from + within);
+                }
+            }
+        }
+        _ => {
+            let (elements, axes) = (reader.count(), reader.axes(MAX_LOOPS, MAX_LOOPS - 1, has_source));
+            assert_eq!(launch.items, (elements as usize).div_ceil(elements_of_item(work)));
+            for element in 0..elements {
+                let (to, from) = on_grid(&axes, element);
+                moves(to, from);
+            }
+        }
     }
+    reader.end();
 }
 
 fn plan(axes: &[(usize, isize, isize)]) -> ([Layout; 2], CopyPlan) {
@@ -180,9 +200,9 @@ fn check(
     limit: usize,
 ) -> Vec<&'static str> {
     let ([to, from], plan) = plan(axes);
-    let launches = LinearLaunch::with_limit(&plan, work, dst, src, limit).unwrap();
+    let launches = with_limit(&plan, work, dst, src, limit).unwrap();
     let mut found = Pairs::new();
-    launches.iter().for_each(|launch| launch.simulate(&mut found));
+    launches.iter().for_each(|launch| simulate(launch, &mut found));
     let unit = launches[0].work.item_bytes();
     let mut expected = Pairs::new();
     for (to, from) in displacements(&to).into_iter().zip(displacements(&from)) {
@@ -193,7 +213,7 @@ fn check(
         }
     }
     assert!(found == expected, "{axes:?} {work:?} {dst:#x} {src:#x} {launches:?}");
-    launches.iter().map(LinearLaunch::kernel).collect()
+    launches.iter().map(|launch| launch.kernel).collect()
 }
 
 const BASE: usize = 1 << 20;
@@ -274,11 +294,13 @@ fn families_are_chosen_by_shape() {
 fn long_casts_share_work_items() {
     let each = |axes: &[_], work: Work<'_>| {
         let (_, plan) = plan(axes);
-        let launches = LinearLaunch::of(&plan, work, BASE, 4 * BASE).unwrap();
-        match &launches[0].numbers {
-            Numbers::Select { each, .. } => *each,
-            other => panic!("{other:?}"),
-        }
+        let launches = launches(&plan, work, BASE, 4 * BASE).unwrap();
+        let [launch] = &launches[..] else { panic!("{launches:?}") };
+        assert_eq!(launch.kernel, "select");
+        let mut reader = Reader(launch.arguments.iter());
+        let _ends_and_pair = (reader.pointer(), reader.pointer(), reader.count());
+        let _step = reader.stride();
+        reader.count() as usize
     };
     for from in [Dtype::U8, Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C128] {
         for to in [Dtype::Bool, Dtype::I16, Dtype::I32, Dtype::C64, Dtype::C128] {
@@ -305,23 +327,10 @@ fn long_casts_share_work_items() {
 }
 
 #[test]
-fn quotients_are_exact() {
-    let mut random = Random(1);
-    for round in 0..20_000 {
-        let number = if round < 5000 { round + 1 } else { 1 + random.next((1 << 31) - 1) };
-        let divisor = Divisor::new(number);
-        let x = random.next(1 << 31);
-        for x in [x, x / number * number, (x / number * number).saturating_sub(1), (1 << 31) - 1, 0] {
-            assert_eq!(divisor.quotient(x as u32) as usize, x / number, "{x} / {number}");
-        }
-    }
-}
-
-#[test]
 fn plans_of_any_size_have_launches() {
     let huge = |axes: &[(usize, isize, isize)]| {
         let (_, plan) = plan(axes);
-        LinearLaunch::of(&plan, Work::Copy(Elements::of_size(1)), BASE, 0).map(|launches| launches.len())
+        launches(&plan, Work::Copy(Elements::of_size(1)), BASE, 0).map(|launches| launches.len())
     };
     assert!(huge(&[(1 << 33, 1, 2)]).unwrap() >= 8);
     assert!(huge(&[(1 << 20, 1 << 21, 1 << 21), (1 << 20, 2, 1)]).unwrap() >= 1 << 10);

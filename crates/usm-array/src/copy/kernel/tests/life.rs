@@ -6,7 +6,7 @@ use std::thread;
 use super::super::Elements;
 use super::reference::plan;
 use super::{other_context, sycl_queue};
-use crate::device::{Kernels, MAX_DEVICES, all_modules};
+use crate::device::{Kernels, MAX_DEVICES, sized};
 use usm_memory::usm_core::{Error, Event, Queue, Result, Runtime, UsmKind};
 
 /// Copies 100 bytes backwards in shared memory.
@@ -75,7 +75,7 @@ fn threads_that_need_the_same_kernel_get_one() {
                     copy(&kernels, &queue).unwrap();
                 }
                 let on_device = kernels.on_device(&queue);
-                let rows = all_modules().next().unwrap();
+                let rows = sized("rows", 1).unwrap();
                 let kernel = on_device.kernel(rows, "rows").unwrap();
                 std::ptr::from_ref(kernel.info()).addr()
             })

@@ -3,6 +3,7 @@
 
 mod casts;
 mod life;
+pub(super) mod reader;
 mod reference;
 
 use usm_core::testing::{cuda_queue, sycl_queue};

@@ -1,38 +1,11 @@
 //! What the kernels would do with the arguments, against the pairs of the plan
 
 use proptest::prelude::*;
-use usm_memory::usm_core::ArgumentKind;
 
+use super::super::tests::reader::{Divisor, Reader, on_grid};
 use super::*;
 use crate::dtype::Dtype;
 use crate::layout::{Layout, Order};
-
-/// The arguments, taken one by one with the types that the kernel declares.
-struct Reader<'a>(std::slice::Iter<'a, KernelArgument>);
-
-#[derive(Clone, Copy)]
-struct Divisor {
-    number: u64,
-    factor: u64,
-    shift: u64,
-}
-
-impl Divisor {
-    /// As `quotient` of the source.
-    fn split(self, x: u64) -> (u64, u64) {
-        assert!(x < 1 << 31, "{x}");
-        let quotient = (x * self.factor) >> self.shift;
-        assert_eq!(quotient, x / self.number, "{x}");
-        (quotient, x - quotient * self.number)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct GridAxis {
-    steps: Divisor,
-    dst: i64,
-    src: i64,
-}
 
 /// The inner axes of `i` or `j`.
 struct Inner(Divisor, Divisor, i64, i64, i64);
@@ -47,60 +20,20 @@ impl Inner {
 }
 
 impl Reader<'_> {
-    fn next(&mut self, kind: ArgumentKind) -> u64 {
-        let argument = self.0.next().expect("the kernel has more arguments");
-        assert_eq!(argument.kind(), kind);
-        u64::from_le_bytes(argument.to_bytes())
-    }
-
-    fn pointer(&mut self) -> i64 {
-        self.next(ArgumentKind::Pointer).cast_signed()
-    }
-
-    fn count(&mut self) -> u64 {
-        self.next(ArgumentKind::U32)
-    }
-
-    fn stride(&mut self) -> i64 {
-        self.next(ArgumentKind::I64).cast_signed()
-    }
-
-    fn divisor(&mut self) -> Divisor {
-        Divisor { number: self.count(), factor: self.count(), shift: self.count() }
-    }
-
-    fn axes(&mut self, count: usize) -> Vec<GridAxis> {
-        let axis = |_| GridAxis { steps: self.divisor(), dst: self.stride(), src: self.stride() };
-        (0..count).map(axis).collect()
-    }
-
     fn inner(&mut self, first: i64) -> Inner {
         Inner(self.divisor(), self.divisor(), first, self.stride(), self.stride())
     }
-
-    fn end(mut self) {
-        assert_eq!(self.0.next(), None, "the kernel has fewer arguments");
-    }
 }
 
-fn on_grid(axes: &[GridAxis], mut rest: u64) -> (i64, i64) {
-    let (mut dst, mut src) = (0, 0);
-    for axis in axes {
-        let (next, step) = axis.steps.split(rest);
-        dst += step as i64 * axis.dst;
-        src += step as i64 * axis.src;
-        rest = next;
-    }
-    assert_eq!(rest, 0, "more groups than the axes have steps");
-    (dst, src)
+fn group_count(launch: &Planned<'_>) -> u64 {
+    (launch.items / launch.group_items) as u64
 }
 
 /// The addresses of all pairs that a launch moves, as `kernels/tile.cl` finds them.
-fn moved(launch: &TileLaunch) -> Vec<(i64, i64)> {
-    let Elements { from_bytes, item_bytes, pair } = launch.elements;
+fn moved(launch: &Planned<'_>) -> Vec<(i64, i64)> {
+    let Work::Copy(Elements { from_bytes, item_bytes, pair }) = launch.work else { unreachable!("no fill") };
     let (source, item) = (from_bytes as i64, item_bytes as i64);
-    let arguments = launch.clone().into_arguments();
-    let mut reader = Reader(arguments.iter());
+    let mut reader = Reader(launch.arguments.iter());
     let (dst, src) = (reader.pointer(), reader.pointer());
     if launch.kernel.starts_with("split") || launch.kernel.starts_with("join") {
         return moved_records(launch, item, dst, src, reader);
@@ -114,7 +47,8 @@ fn moved(launch: &TileLaunch) -> Vec<(i64, i64)> {
     let (src_i, dst_j) = (reader.stride(), reader.stride());
     let is_box = launch.kernel.ends_with("_box");
     let is_window = launch.kernel.starts_with("window") || pair.is_some();
-    let axes = reader.axes(if is_box || pair.is_some() { 6 } else { 3 });
+    let grid_axes = if is_box || pair.is_some() { 6 } else { 3 };
+    let axes = reader.axes(grid_axes, grid_axes, true);
     let inner = is_box.then(|| (reader.inner(src_i), reader.inner(dst_j)));
     let shape = match pair {
         Some(_) => Some(cast_shape(from_bytes, item_bytes)),
@@ -135,7 +69,7 @@ fn moved(launch: &TileLaunch) -> Vec<(i64, i64)> {
     let source_at = |i: i64| inner.as_ref().map_or(i * src_i, |(inner, _)| inner.along(i.cast_unsigned()));
     let target_at = |j: i64| inner.as_ref().map_or(j * dst_j, |(_, inner)| inner.along(j.cast_unsigned()));
     let mut pairs = Vec::new();
-    for group in 0..launch.groups as u64 {
+    for group in 0..group_count(launch) {
         let (rest, first) = first_tiles.split(group);
         let (rest, second) = second_tiles.split(rest);
         let (tile_i, tile_j) = if j_first { (second, first) } else { (first, second) };
@@ -159,14 +93,14 @@ fn moved(launch: &TileLaunch) -> Vec<(i64, i64)> {
     pairs
 }
 
-fn moved_records(launch: &TileLaunch, item: i64, dst: i64, src: i64, mut reader: Reader) -> Vec<(i64, i64)> {
+fn moved_records(launch: &Planned<'_>, item: i64, dst: i64, src: i64, mut reader: Reader) -> Vec<(i64, i64)> {
     let fields = i64::from(launch.kernel.as_bytes().last().expect("a name") - b'0');
     let groups = reader.divisor();
     let (count, plane) = (reader.count().cast_signed(), reader.stride());
-    let axes = reader.axes(3);
+    let axes = reader.axes(3, 3, true);
     reader.end();
     let mut pairs = Vec::new();
-    for group in 0..launch.groups as u64 {
+    for group in 0..group_count(launch) {
         let (rest, group) = groups.split(group);
         let (to, from) = on_grid(&axes, rest);
         assert_eq!(((dst + to) % 16, (src + from) % 16, plane % 16), (0, 0, 0));
@@ -205,12 +139,12 @@ fn wanted(dst: &Layout, src: &Layout, elements: Elements, bases: (usize, usize))
 
 const BASES: (usize, usize) = (1 << 30, 1 << 34);
 
-fn launch(dst: &Layout, src: &Layout, item: usize, bases: (usize, usize)) -> Option<TileLaunch> {
-    TileLaunch::new(&CopyPlan::new(dst, src)?, Elements::of_size(item), bases.0, bases.1)
+fn launch(dst: &Layout, src: &Layout, item: usize, bases: (usize, usize)) -> Option<Planned<'static>> {
+    super::launch(&CopyPlan::new(dst, src)?, Elements::of_size(item), bases.0, bases.1)
 }
 
 fn check(dst: &Layout, src: &Layout, elements: Elements, bases: (usize, usize)) -> Option<&'static str> {
-    let launch = TileLaunch::new(&CopyPlan::new(dst, src)?, elements, bases.0, bases.1)?;
+    let launch = super::launch(&CopyPlan::new(dst, src)?, elements, bases.0, bases.1)?;
     let (mut moved, mut wanted) = (moved(&launch), wanted(dst, src, elements, bases));
     moved.sort_unstable();
     wanted.sort_unstable();
@@ -326,31 +260,10 @@ fn copies_along_one_axis_are_for_others() {
 }
 
 #[test]
-fn large_counts_divide_exactly() {
-    for number in [1_usize, 2, 3, 5, 7, 641, 65_537, 1_000_003, (1 << 30) - 1, (1 << 31) - 1] {
-        let mut numbers = Numbers::new(0, 0);
-        numbers.divisor(number).expect("below 2³¹");
-        let mut reader = Reader(numbers.arguments.iter());
-        reader.pointer();
-        reader.pointer();
-        let divisor = reader.divisor();
-        for near in [0, 1, number, 2 * number, (1 << 31) / number * number, 1 << 31] {
-            for x in near.saturating_sub(2)..near + 2 {
-                if x < 1 << 31 {
-                    divisor.split(x as u64);
-                }
-            }
-        }
-    }
-    assert_eq!(Numbers::new(0, 0).divisor(0), None);
-    assert_eq!(Numbers::new(0, 0).divisor(1 << 31), None);
-}
-
-#[test]
 fn more_elements_than_32_bits_are_counted_in_tiles() {
     let (dst, src) = permuted(&[1 << 17, 1 << 16], &[1, 0], &[], 0);
     let large = launch(&dst, &src, 1, BASES).expect("tiles");
-    assert_eq!(large.groups, 1 << (33 - 15));
+    assert_eq!(group_count(&large), 1 << (33 - 15));
     let (dst, src) = permuted(&[1 << 34, 64], &[1, 0], &[], 0);
     assert_eq!(launch(&dst, &src, 1, BASES), None);
 }

@@ -8,7 +8,7 @@ pub(crate) struct Elements {
     pub(crate) from_bytes: usize,
     pub(crate) item_bytes: usize,
     /// The pair of dtypes as `kernels/convert.h` numbers it; `None` where bits stay as they are.
-    pub(in crate::copy::kernel) pair: Option<u32>,
+    pub(super) pair: Option<u32>,
 }
 
 // The classes of dtypes in `kernels/convert.h`.
