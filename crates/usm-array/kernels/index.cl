@@ -13,29 +13,17 @@ KERNEL check(
     for (u64 i = first + LOCAL_ID; i < end; i += BATCH * LOCAL_SIZE) {
         i64 numbers[BATCH];
         u64 bits[BATCH];
-        u32 words[BATCH], marked[BATCH], before[BATCH], is_outside = 0, is_twice = 0;
         UNROLL for (u32 k = 0; k < BATCH; k++)
             numbers[k] = (i64)(i + k * LOCAL_SIZE < end ? i + k * LOCAL_SIZE : i);
         load(bits, index, SIZE_OF(dtype), numbers);
         UNROLL for (u32 k = 0; k < BATCH; k++) {
             i64 place = place_of(bits[k], dtype, mode, size);
-            is_outside |= place < 0;
-            words[k] = place < 0 ? 0 : (u32)(place >> 5);
-            // No bits for an integer that stands for another one: they change nothing.
-            marked[k] = place >= 0 && (k == 0 || numbers[k] != (i64)i) ? 1u << (place & 31) : 0;
-            before[k] = 0;
+            u32 bit = 1u << (place & 31);
+            if (place < 0)
+                answer[0] = flags[0] = 1;
+            else if (marks && (k == 0 || numbers[k] != (i64)i) && (__atomic_fetch_or(seen + (place >> 5), bit, __ATOMIC_RELAXED) & bit))
+                answer[1] = flags[1] = 1;
         }
-        // All on their way before the first one is looked at.
-        if (marks) {
-            UNROLL for (u32 k = 0; k < BATCH; k++)
-                before[k] = __atomic_fetch_or(seen + words[k], marked[k], __ATOMIC_RELAXED);
-        }
-        UNROLL for (u32 k = 0; k < BATCH; k++)
-            is_twice |= before[k] & marked[k];
-        if (is_outside)
-            answer[0] = flags[0] = 1;
-        if (is_twice)
-            answer[1] = flags[1] = 1;
     }
 }
 

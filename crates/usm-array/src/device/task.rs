@@ -15,12 +15,8 @@ use crate::layout::Axes;
 /// Work-items of a group.
 const GROUP_ITEMS: usize = 256;
 
-/// Elements of each work-item; with many groups up to so many times as many, since the beginning of a group takes time, too.
+/// Elements of each work-item.
 const ITEM_ELEMENTS: usize = 4;
-const MORE_ELEMENTS: usize = 4;
-
-/// More groups than any device runs at the same time.
-const MANY_GROUPS: usize = 4096;
 
 /// Arguments for which a task has memory from the beginning: two nests of loops, and some more.
 const ARGUMENTS: usize = 64;
@@ -106,6 +102,21 @@ impl<'a> Task<'a> {
         self
     }
 
+    /// As [`read`](Self::read), or a pointer that the kernel does not follow.
+    #[inline]
+    pub(crate) fn read_if(self, array: Option<&'a UsmArray>) -> Self {
+        match array {
+            Some(array) => self.read(array),
+            None => self.nothing(),
+        }
+    }
+
+    /// A pointer that the kernel does not follow.
+    #[inline]
+    pub(crate) fn nothing(self) -> Self {
+        self.number(KernelArgument::pointer(0))
+    }
+
     // Of the task in its place: its methods that return it are short enough to be inlined, so that it is not moved.
     fn operand(&mut self, array: &'a UsmArray, displacement: isize, writes: bool) {
         self.is_reached |= array.is_host_reachable();
@@ -126,9 +137,7 @@ impl<'a> Task<'a> {
     /// How many elements there are, and how many of them are for each group.
     #[inline]
     pub(crate) fn count(mut self, elements: usize) -> Self {
-        let least = self.group_items * ITEM_ELEMENTS;
-        let more = (elements / (least * MANY_GROUPS)).clamp(1, MORE_ELEMENTS);
-        let per_group = (least * more).max(elements.div_ceil(i32::MAX as usize));
+        let per_group = (self.group_items * ITEM_ELEMENTS).max(elements.div_ceil(i32::MAX as usize));
         self.groups = elements.div_ceil(per_group).max(1);
         self.number(elements as u64).number(per_group as u64)
     }

@@ -204,7 +204,7 @@ fn combined(
         }
         let task = task.write(&displacements).number(u32::from(number > 0)).number(-extent.min as i64);
         let task = part.places.of(task);
-        let task = if part.places.checked { task.read(&part.places.index) } else { task.tell(&answer) };
+        let task = if part.places.checked { task.nothing() } else { task.tell(&answer) };
         let task = task.count(count).loops(&loops).loops(&part.axes);
         // SAFETY: 1. As in `kernels/index.cl`. 2. The loops visit the integers as often as there are displacements; each is one work-item's.
         // 3. All is in memory of the array's queue.
@@ -359,10 +359,10 @@ impl DevicePlan {
         let Some((task, nest)) = self.task("gather", &result) else { return Ok(None) };
         let answer = if places.checked { None } else { Some(Answer::new(array.queue(), 1)?) };
         let task = places.of(task.write(&result).read_at(array, places.first));
-        // Places that have been checked need no answer: the kernel does not follow that pointer.
+        // Places that have been checked need no answer.
         let task = match &answer {
             Some(answer) => task.tell(answer),
-            None => task.read(&places.index),
+            None => task.nothing(),
         };
         let task = task.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
         // SAFETY: 1. As in `kernels/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that
@@ -460,12 +460,10 @@ impl DevicePlan {
             Value::Each(values) => (values, None),
         };
         let Some((task, nest)) = self.task("scatter", values) else { return Ok(false) };
-        // Pointers that the kernel does not follow are those of the index.
-        let task = task.read(one.map_or(values, |_| &places.index));
+        let task = task.read_if(one.is_none().then_some(values));
         let task = places.of(task.write_at(&self.array, places.first));
-        let task = task.number(u32::from(check.is_some()));
-        let task = task.read(check.map_or(&places.index, |check| &check.flags));
-        let task = task.number(u32::from(owners.is_some())).read(owners.unwrap_or(&places.index));
+        let task = task.number(u32::from(check.is_some())).read_if(check.map(|check| &check.flags));
+        let task = task.number(u32::from(owners.is_some())).read_if(owners);
         let task = task.number(u32::from(one.is_some()));
         let (halves, _) = one.unwrap_or(&[0; 16]).as_chunks::<8>();
         let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));

@@ -81,10 +81,10 @@ impl Mask {
 
     /// How many elements each group has, where there are several: a group sums up those before it. `None` without a kernel.
     fn counts(&self) -> Result<Option<Option<UsmArray>>> {
-        let Some(task) = self.task("count") else { return Ok(None) };
         if self.groups == 1 {
             return Ok(Some(None));
         }
+        let Some(task) = self.task("count") else { return Ok(None) };
         let counts = UsmArray::empty(self.bytes.queue(), self.bytes.kind(), &[self.groups], Dtype::U64)?;
         // SAFETY: 1. As in `kernels/mask.cl`. 2. The mask has so many bytes, which are aligned as vectors are, and there is a number for each
         // group. 3. All is in memory of the mask's queue.
@@ -145,18 +145,18 @@ impl Mask {
     fn select(&self, selection: &Selection<'_>) -> Result<bool> {
         let Selection { what, values, step, array, one, counts, answer } = *selection;
         let Some(task) = self.task("select") else { return Ok(false) };
-        // Pointers that the kernel does not follow are those of the mask.
         let task = match what {
             Become::Places | Become::Gathered => task.write(values),
             Become::Scattered => task.read(values),
-            Become::Filled => task.read(&self.bytes),
+            Become::Filled => task.nothing(),
         };
         let task = task.number(step as i64);
-        let (elements, stride) = array.unwrap_or((&self.bytes, 0));
-        let task = match what {
-            Become::Places | Become::Gathered => task.read(elements),
-            Become::Scattered | Become::Filled => task.write(elements),
+        let task = match (what, array) {
+            (_, None) => task.nothing(),
+            (Become::Places | Become::Gathered, Some((elements, _))) => task.read(elements),
+            (Become::Scattered | Become::Filled, Some((elements, _))) => task.write(elements),
         };
+        let stride = array.map_or(0, |(_, stride)| stride);
         let bytes = array.map_or(values, |(array, _)| array).itemsize_bytes();
         let task = task.number(stride as i64).number(what as u32).number(bytes as u32);
         let (halves, _) = one.as_chunks::<8>();
@@ -164,9 +164,9 @@ impl Mask {
         let task = task.number(u32::from(answer.is_some()));
         let task = match answer {
             Some(answer) => task.tell(answer),
-            None => task.read(&self.bytes),
+            None => task.nothing(),
         };
-        let task = self.of_mask(task.read(counts.unwrap_or(&self.bytes)));
+        let task = self.of_mask(task.read_if(counts));
         // SAFETY: 1. As in `kernels/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
         // numbers of groups are right. No two work-items have the same element. 3. All is in memory of the mask's queue.
         let _event = unsafe { task.run() }?;

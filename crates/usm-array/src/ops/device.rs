@@ -77,10 +77,9 @@ pub(super) fn ask_pairs(
         _ => Dtype::C128,
     };
     let (other, dtype, one) = match other {
-        ArrayOrScalar::Array(other) if is_operand(other, queue) => (other.clone(), other.dtype(), None),
-        ArrayOrScalar::Array(other) => (other.copy_to(queue, array.kind())?, other.dtype(), None),
-        // As its kernel's code for a value has it: a pointer that the kernel does not follow.
-        ArrayOrScalar::Scalar(value) => (array.clone(), wide, Some(value.to_bytes(wide)?)),
+        ArrayOrScalar::Array(other) if is_operand(other, queue) => (Some(other.clone()), other.dtype(), None),
+        ArrayOrScalar::Array(other) => (Some(other.copy_to(queue, array.kind())?), other.dtype(), None),
+        ArrayOrScalar::Scalar(value) => (None, wide, Some(value.to_bytes(wide)?)),
     };
     let result = UsmArray::empty(queue, array.kind(), &shape, Dtype::Bool)?;
     if result.is_empty() {
@@ -88,7 +87,7 @@ pub(super) fn ask_pairs(
     }
     let a = array.broadcast_to(&shape)?;
     let none: Axes<isize> = shape.iter().map(|_| 0).collect();
-    let b = if one.is_some() { None } else { Some(other.broadcast_to(&shape)?) };
+    let b = other.map(|other| other.broadcast_to(&shape)).transpose()?;
     let loops = Loops::over(&shape, a.strides(), b.as_ref().map_or(&none[..], UsmArray::strides));
     let Some(task) = Task::new(queue, &RELATE, "relate").filter(|_| loops.is_for_kernels()) else {
         return Ok(None);
@@ -96,7 +95,7 @@ pub(super) fn ask_pairs(
     let (number, answers, [relative, absolute]) = asked.numbers();
     let task = task.write(&result).number(number).number(answers);
     let task = task.number(relative.to_bits()).number(absolute.to_bits());
-    let task = task.read(&a).number(code(array.dtype())).read(b.as_ref().unwrap_or(&a)).number(code(dtype));
+    let task = task.read(&a).number(code(array.dtype())).read_if(b.as_ref()).number(code(dtype));
     let task = task.number(u32::from(one.is_some()));
     let halves = one.unwrap_or_default();
     let (halves, _) = halves.as_chunks::<8>();

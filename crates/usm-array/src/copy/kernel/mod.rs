@@ -100,8 +100,11 @@ impl Kernels {
         }
         let launches = linear::launches(plan, work, dst, src).ok_or("elements that kernels do not take")?;
         let mut all = launches.into_iter().map(build);
-        let first = all.next().ok_or("no elements")??;
-        Ok(Launches { first, more: all.collect::<Result<_, Reason>>()? })
+        let (first, mut more) = (all.next().ok_or("no elements")??, Vec::new());
+        for built in all {
+            more.push(built?);
+        }
+        Ok(Launches { first, more })
     }
 
     fn built(&self, queue: &Queue, planned: Planned<'_>) -> Result<Built, Reason> {
