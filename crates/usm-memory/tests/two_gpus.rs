@@ -48,7 +48,7 @@ fn one_queue_copies_in_the_order_of_both_sides() {
 fn a_wait_for_the_queue_of_the_target_waits_for_the_copy() {
     let driver = Loopback::new().unwrap();
     let (queues, [first, second]) = two(&driver);
-    let between = queues[0].with_peer(queues[1].device()).unwrap();
+    let between = queues[1].with_peer(queues[0].device()).unwrap();
     for _ in 0..5 {
         second.submit_copy_from(&first).unwrap();
         queues[1].wait().unwrap();

@@ -38,10 +38,9 @@ impl<'a> Route<'a> {
             Self::Direct(write.clone())
         } else if dst.is_host_accessible() {
             Self::Direct(read.clone())
-        } else if src.memory_device() == read.device()
-            && let Some(queue) = read.with_peer(dst.memory_device())
+        } else if dst.memory_device() == write.device()
+            && let Some(queue) = write.with_peer(src.memory_device())
         {
-            // GPUs write to each other faster than they read.
             Self::Direct(queue)
         } else {
             Self::Staged { read, write }
