@@ -652,8 +652,8 @@ impl Queue {
         })
     }
 
-    /// Whether a CUDA stream that external code has, too, has no work, as the driver says. `None` for other queues, and where the driver
-    /// has no answer, such as during a capture.
+    /// Whether a CUDA stream of ours that external code has, too, has no work, as the driver says. `None` for other queues, and where the
+    /// driver has no answer, such as during a capture.
     #[must_use]
     pub fn is_shared_stream_idle(&self) -> Option<bool> {
         if !self.inner.is_known_elsewhere.load(Ordering::Acquire) {

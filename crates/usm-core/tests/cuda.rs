@@ -463,6 +463,9 @@ fn the_driver_says_whether_a_shared_stream_is_idle() {
         assert_eq!(queue.is_shared_stream_idle(), None, "refused during a capture");
     }
     queue.wait().unwrap();
+    // SAFETY: the default stream is always live.
+    let external = unsafe { Queue::from_cuda_stream(&gpus.devices[0], 1) }.unwrap();
+    assert_eq!((external.is_shared_stream_idle(), external.is_surely_idle()), (None, false));
 }
 
 #[test]

@@ -464,7 +464,8 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Whether a queue has no work, whoever submitted it; `None` where the stream has no answer for the moment, or queues are no streams.
+    /// Whether a queue has no work, whoever submitted it; `None` where its stream has no answer for the moment, is of another library, or
+    /// queues are no streams.
     ///
     /// # Safety
     /// 1. `queue` is live.

@@ -95,8 +95,12 @@ impl CudaQueue {
         current.check(call, code)
     }
 
-    /// Whether the stream has no work. `None` while it is captured, since the question would end the capture, and after an error.
+    /// Whether the stream has no work. `None` while it is captured, since the question would end the capture; after an error; and for a
+    /// stream of another library: an event of that may wait for work of other streams, too, by the rules of the default stream.
     pub(super) fn is_idle(&self) -> Option<bool> {
+        if !self.is_owned {
+            return None;
+        }
         let current = self.device.enter().ok()?;
         let mut capture = 0;
         // SAFETY: D1; Q1; the pointer is writable.
