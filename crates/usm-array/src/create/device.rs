@@ -7,7 +7,7 @@ use crate::array::UsmArray;
 use crate::device::{CREATE, Loops, Task, code, is_for_kernels};
 use crate::error::Result;
 
-fn task<'a>(array: &'a UsmArray, name: &'static str) -> Option<Task<'a>> {
+fn task<'a>(array: &'a UsmArray, name: &'static str) -> Option<Box<Task<'a>>> {
     if !is_for_kernels(array) || array.is_empty() || !array.is_c_contiguous() {
         return None;
     }

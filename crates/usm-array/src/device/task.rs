@@ -21,7 +21,7 @@ const ITEM_ELEMENTS: usize = 4;
 /// Arguments for which a task has memory from the beginning: two nests of loops, and some more.
 const ARGUMENTS: usize = 64;
 
-/// A kernel and the arguments that it has so far.
+/// A kernel and the arguments that it has so far. In a box, since each argument moves it on.
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
     queue: &'a Queue,
@@ -39,9 +39,9 @@ pub(crate) struct Task<'a> {
 
 impl<'a> Task<'a> {
     /// A kernel of a module without arguments; `None` where it cannot be built.
-    pub(crate) fn new(queue: &'a Queue, module: &'static Module, name: &'static str) -> Option<Self> {
+    pub(crate) fn new(queue: &'a Queue, module: &'static Module, name: &'static str) -> Option<Box<Self>> {
         let kernel = Kernels::global().kernel(queue, module, name).ok()?;
-        let task = Self {
+        let task = Box::new(Self {
             queue,
             kernel,
             operands: Vec::with_capacity(4),
@@ -50,12 +50,12 @@ impl<'a> Task<'a> {
             arguments: Vec::with_capacity(ARGUMENTS),
             groups: 1,
             group_items: 1,
-        };
+        });
         Some(task.up_to_items(GROUP_ITEMS))
     }
 
     /// Lets groups have as many work-items as the kernel can have, up to so many.
-    pub(crate) fn up_to_items(mut self, most: usize) -> Self {
+    pub(crate) fn up_to_items(mut self: Box<Self>, most: usize) -> Box<Self> {
         self.group_items = 1 << self.kernel.info().work_group_size.clamp(1, most).ilog2();
         self
     }
@@ -66,36 +66,31 @@ impl<'a> Task<'a> {
     }
 
     /// A pointer to the element of an array with index zero; the kernel reads elements of it.
-    #[inline]
-    pub(crate) fn read(mut self, array: &'a UsmArray) -> Self {
+    pub(crate) fn read(mut self: Box<Self>, array: &'a UsmArray) -> Box<Self> {
         self.operand(array, 0, false);
         self
     }
 
     /// As [`read`](Self::read), with a pointer to the element that lies so many behind that one.
-    #[inline]
-    pub(crate) fn read_at(mut self, array: &'a UsmArray, displacement: isize) -> Self {
+    pub(crate) fn read_at(mut self: Box<Self>, array: &'a UsmArray, displacement: isize) -> Box<Self> {
         self.operand(array, displacement, false);
         self
     }
 
     /// A pointer to the element of an array with index zero; the kernel writes, and may read, elements of it.
-    #[inline]
-    pub(crate) fn write(mut self, array: &'a UsmArray) -> Self {
+    pub(crate) fn write(mut self: Box<Self>, array: &'a UsmArray) -> Box<Self> {
         self.operand(array, 0, true);
         self
     }
 
     /// As [`write`](Self::write), with a pointer to the element that lies so many behind that one.
-    #[inline]
-    pub(crate) fn write_at(mut self, array: &'a UsmArray, displacement: isize) -> Self {
+    pub(crate) fn write_at(mut self: Box<Self>, array: &'a UsmArray, displacement: isize) -> Box<Self> {
         self.operand(array, displacement, true);
         self
     }
 
     /// A pointer to the first number of an answer, which the kernel writes, and which is waited for by [`Answer::wait`] alone.
-    #[inline]
-    pub(crate) fn tell(mut self, answer: &'a Answer) -> Self {
+    pub(crate) fn tell(mut self: Box<Self>, answer: &'a Answer) -> Box<Self> {
         let is_reached = self.is_reached;
         self.operand(&answer.0, 0, true);
         self.is_reached = is_reached;
@@ -103,8 +98,7 @@ impl<'a> Task<'a> {
     }
 
     /// As [`read`](Self::read), or a pointer that the kernel does not follow.
-    #[inline]
-    pub(crate) fn read_if(self, array: Option<&'a UsmArray>) -> Self {
+    pub(crate) fn read_if(self: Box<Self>, array: Option<&'a UsmArray>) -> Box<Self> {
         match array {
             Some(array) => self.read(array),
             None => self.nothing(),
@@ -112,12 +106,10 @@ impl<'a> Task<'a> {
     }
 
     /// A pointer that the kernel does not follow.
-    #[inline]
-    pub(crate) fn nothing(self) -> Self {
+    pub(crate) fn nothing(self: Box<Self>) -> Box<Self> {
         self.number(KernelArgument::pointer(0))
     }
 
-    // Of the task in its place: its methods that return it are short enough to be inlined, so that it is not moved.
     fn operand(&mut self, array: &'a UsmArray, displacement: isize, writes: bool) {
         self.is_reached |= array.is_host_reachable();
         let range = array.byte_range();
@@ -128,29 +120,26 @@ impl<'a> Task<'a> {
         self.operands.push(Operand { buffer: array.buffer(), range, writes });
     }
 
-    #[inline]
-    pub(crate) fn number(mut self, number: impl Into<KernelArgument>) -> Self {
+    pub(crate) fn number(mut self: Box<Self>, number: impl Into<KernelArgument>) -> Box<Self> {
         self.arguments.push(number.into());
         self
     }
 
     /// How many elements there are, and how many of them are for each group.
-    #[inline]
-    pub(crate) fn count(mut self, elements: usize) -> Self {
+    pub(crate) fn count(mut self: Box<Self>, elements: usize) -> Box<Self> {
         let per_group = (self.group_items * ITEM_ELEMENTS).max(elements.div_ceil(i32::MAX as usize));
         self.groups = elements.div_ceil(per_group).max(1);
         self.number(elements as u64).number(per_group as u64)
     }
 
     /// So many groups.
-    pub(crate) const fn groups(mut self, groups: usize) -> Self {
+    pub(crate) fn groups(mut self: Box<Self>, groups: usize) -> Box<Self> {
         self.groups = groups;
         self
     }
 
     /// How many loops there are, and their numbers.
-    #[inline]
-    pub(crate) fn loops(mut self, loops: &Loops) -> Self {
+    pub(crate) fn loops(mut self: Box<Self>, loops: &Loops) -> Box<Self> {
         self = self.number(loops.rank() as u32);
         self.arguments.extend(loops.numbers());
         self

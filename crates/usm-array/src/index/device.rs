@@ -83,8 +83,7 @@ impl Places {
     }
 
     /// The arguments of a kernel that are about the integers.
-    #[inline]
-    fn of<'a>(&'a self, task: Task<'a>) -> Task<'a> {
+    fn of<'a>(&'a self, task: Box<Task<'a>>) -> Box<Task<'a>> {
         let mode = match self.mode {
             IndexMode::Raise => 0_u32,
             IndexMode::Wrap => 1,
@@ -475,7 +474,7 @@ impl DevicePlan {
     }
 
     /// The kernel for the largest units that the elements, and those of values of the result's shape, can be moved in.
-    fn task<'a>(&'a self, name: &'static str, values: &UsmArray) -> Option<(Task<'a>, Nest)> {
+    fn task<'a>(&'a self, name: &'static str, values: &UsmArray) -> Option<(Box<Task<'a>>, Nest)> {
         let itemsize = self.array.itemsize_bytes();
         let fills = std::ptr::eq(values, &raw const self.array);
         let none: Axes<isize> = self.shape().iter().map(|_| 0).collect();

@@ -69,12 +69,12 @@ impl Mask {
         Ok(Some(Self { bytes, _unwritten: unwritten, per_group, groups }))
     }
 
-    fn task(&self, name: &'static str) -> Option<Task<'_>> {
+    fn task(&self, name: &'static str) -> Option<Box<Task<'_>>> {
         Task::new(self.bytes.queue(), &MASK, name).filter(|task| task.group_items() == ITEMS)
     }
 
     /// The arguments that are about the mask.
-    fn of_mask<'a>(&'a self, task: Task<'a>) -> Task<'a> {
+    fn of_mask<'a>(&'a self, task: Box<Task<'a>>) -> Box<Task<'a>> {
         let task = task.read(&self.bytes).number(self.bytes.size() as u64).number(self.per_group as u64);
         task.groups(self.groups)
     }
