@@ -4,7 +4,7 @@ use super::mask::Masked;
 use super::resolve::{Resolved, resolve};
 use super::{Index, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
-use crate::dtype::Casting;
+use crate::dtype::{Casting, Dtype};
 use crate::error::Result;
 
 impl UsmArray {
@@ -43,15 +43,14 @@ impl UsmArray {
     ///   of device memory
     /// - [`Error::Memory`](crate::Error::Memory): the allocation failed, memory is borrowed for writing, or the runtime failed
     pub fn get_index(&self, items: &[Index<'_>]) -> Result<Self> {
+        if let Some(masked) = self.masked(items)?
+            && let Some(result) = masked.gather()?
+        {
+            return Ok(result);
+        }
         match resolve(self, items)? {
             Resolved::View(items) => self.slice(&items),
             Resolved::Picked(picks) => {
-                if let Some(mask) = picks.only_mask()
-                    && let Some(masked) = Masked::new(self, mask)?
-                    && let Some(result) = masked.gather()?
-                {
-                    return Ok(result);
-                }
                 if let Some(plan) = picks.on_device(self)?
                     && let Some(result) = plan.gather()?
                 {
@@ -59,6 +58,16 @@ impl UsmArray {
                 }
                 picks.plan(self)?.gather(self)
             }
+        }
+    }
+
+    /// What a mask for the whole array picks, if that is for kernels.
+    fn masked(&self, items: &[Index<'_>]) -> Result<Option<Masked>> {
+        match items {
+            [Index::Array(mask)] if mask.dtype() == Dtype::Bool && mask.shape() == self.shape() => {
+                Masked::new(self, mask)
+            }
+            _ => Ok(None),
         }
     }
 
@@ -90,18 +99,18 @@ impl UsmArray {
     /// - [`Error::Memory`](crate::Error::Memory): memory is borrowed, or the runtime failed
     pub fn set_index<'a>(&self, items: &[Index<'_>], value: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
         self.check_writable()?;
-        match (resolve(self, items)?, value.into()) {
+        let value = value.into();
+        if let Some(masked) = self.masked(items)?
+            && masked.scatter(value)?.is_some()
+        {
+            return Ok(());
+        }
+        match (resolve(self, items)?, value) {
             (Resolved::View(items), ArrayOrScalar::Array(array)) => {
                 self.slice(&items)?.assign_cast(array, Casting::Unsafe)
             }
             (Resolved::View(items), ArrayOrScalar::Scalar(value)) => self.slice(&items)?.fill_scalar(value),
             (Resolved::Picked(picks), value) => {
-                if let Some(mask) = picks.only_mask()
-                    && let Some(masked) = Masked::new(self, mask)?
-                    && masked.scatter(value)?.is_some()
-                {
-                    return Ok(());
-                }
                 if let Some(plan) = picks.on_device(self)?
                     && plan.scatter(value)?.is_some()
                 {

@@ -90,13 +90,6 @@ impl<'a> IndexArray<'a> {
         })
     }
 
-    pub(super) const fn array(&self) -> Option<&'a UsmArray> {
-        match self.index {
-            Index::Array(array) => Some(array),
-            _ => None,
-        }
-    }
-
     pub(super) fn is_mask(&self) -> bool {
         self.dtype == Dtype::Bool
     }

@@ -153,14 +153,6 @@ impl<'s, 'a> Picker<'s, 'a> {
 pub(super) type Sides = (Axes<usize>, Axes<isize>);
 
 impl Picks<'_> {
-    /// The mask that alone picks all axes of the slice that it is for.
-    pub(super) fn only_mask(&self) -> Option<&UsmArray> {
-        match &self.arrays[..] {
-            [(index, axes)] if axes.len() == self.items.len() && index.is_mask() => index.array(),
-            _ => None,
-        }
-    }
-
     /// Reads the index arrays, and checks them.
     pub(super) fn plan(&self, array: &UsmArray) -> Result<Plan> {
         let layout = array.layout_from_lowest()?;
