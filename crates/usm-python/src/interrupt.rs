@@ -253,10 +253,10 @@ pub(crate) fn wait_for_queue(py: Python<'_>, queue: &Queue) -> PyResult<()> {
             return Ok(None);
         }
         let event = [queue.completion()?];
-        Ok::<_, usm_core::Error>(match wait_shortly(&event) {
-            Some(waited) => waited.map(|()| None)?,
-            None => Some(event),
-        })
+        match wait_shortly(&event) {
+            Some(waited) => waited.map(|()| None),
+            None => Ok(Some(event)),
+        }
     };
     py.detach(wait).or_raise()?.map_or(Ok(()), |event| wait_long(py, &event))
 }

@@ -105,6 +105,14 @@ impl<'a> Task<'a> {
         }
     }
 
+    /// As [`tell`](Self::tell), or a pointer that the kernel does not follow.
+    pub(crate) fn tell_if(self: Box<Self>, answer: Option<&'a Answer>) -> Box<Self> {
+        match answer {
+            Some(answer) => self.tell(answer),
+            None => self.nothing(),
+        }
+    }
+
     /// A pointer that the kernel does not follow.
     pub(crate) fn nothing(self: Box<Self>) -> Box<Self> {
         self.number(KernelArgument::pointer(0))

@@ -203,7 +203,7 @@ fn combined(
         }
         let task = task.write(&displacements).number(u32::from(number > 0)).number(-extent.min as i64);
         let task = part.places.of(task);
-        let task = if part.places.checked { task.nothing() } else { task.tell(&answer) };
+        let task = task.tell_if((!part.places.checked).then_some(&answer));
         let task = task.count(count).loops(&loops).loops(&part.axes);
         // SAFETY: 1. As in `kernels/index.cl`. 2. The loops visit the integers as often as there are displacements; each is one work-item's.
         // 3. All is in memory of the array's queue.
@@ -359,10 +359,7 @@ impl DevicePlan {
         let answer = if places.checked { None } else { Some(Answer::new(array.queue(), 1)?) };
         let task = places.of(task.write(&result).read_at(array, places.first));
         // Places that have been checked need no answer.
-        let task = match &answer {
-            Some(answer) => task.tell(answer),
-            None => task.nothing(),
-        };
+        let task = task.tell_if(answer.as_ref());
         let task = task.count(nest.loops.count()).number(nest.picked as u32).loops(&nest.loops);
         // SAFETY: 1. As in `kernels/gather.cl`. 2. The loops visit the elements of the result once, and elements of the array at places that
         // there are, which the kernel checks. 3. All is in memory of the array's queue.

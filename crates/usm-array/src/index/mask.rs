@@ -161,11 +161,7 @@ impl Mask {
         let task = task.number(stride as i64).number(what as u32).number(bytes as u32);
         let (halves, _) = one.as_chunks::<8>();
         let task = halves.iter().fold(task, |task, half| task.number(u64::from_ne_bytes(*half)));
-        let task = task.number(u32::from(answer.is_some()));
-        let task = match answer {
-            Some(answer) => task.tell(answer),
-            None => task.nothing(),
-        };
+        let task = task.number(u32::from(answer.is_some())).tell_if(answer);
         let task = self.of_mask(task.read_if(counts));
         // SAFETY: 1. As in `kernels/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
         // numbers of groups are right. No two work-items have the same element. 3. All is in memory of the mask's queue.

@@ -84,7 +84,8 @@ impl Block {
         Ok(())
     }
 
-    /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for. Takes no lock.
+    /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for. Takes no lock; may ask the
+    /// driver about a stream that others have, too.
     #[inline]
     pub(crate) fn has_no_others(&self) -> bool {
         let pending = self.pending();

@@ -85,7 +85,7 @@ impl Planned<'_> {
     }
 }
 
-/// Arguments under construction. Those that kernels could not count with are `None`.
+/// Arguments under construction. A method gives `None` for a number that kernels cannot count with.
 pub(super) struct Arguments {
     list: Vec<KernelArgument>,
     has_source: bool,

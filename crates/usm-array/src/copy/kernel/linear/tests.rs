@@ -46,6 +46,16 @@ fn simulate(launch: &Planned<'_>, pairs: &mut Pairs) {
         assert_eq!(reader.count(), u64::from(pair));
     }
     let mut moves = |to: i64, from: i64| add(pairs, (dst + to) as usize, (src + from) as usize);
+    let mut row_vector = |to: i64, from: i64, byte: i64, direction: i64, row_bytes: i64, span: [i64; 2]| {
+        assert_eq!((dst + to + byte) % 16, 0);
+        for element in (byte..byte + 16).step_by(item as usize) {
+            if (0..row_bytes).contains(&element) {
+                let from = from + element * direction;
+                assert!(span[0] <= from && from + item <= span[1]);
+                moves(to + element, from);
+            }
+        }
+    };
     let ids = 0..launch.items as u64;
     assert!(launch.items < 1 << 31);
     // The loops around, and what lies inside of a row.
@@ -62,14 +72,7 @@ fn simulate(launch: &Planned<'_>, pairs: &mut Pairs) {
                 let place = place as i64;
                 let byte = (place - place % 8) * 32 + place % 8 * 16 - (dst + to) % 128;
                 for byte in [byte, byte + 128] {
-                    assert_eq!((dst + to + byte) % 16, 0);
-                    for element in (byte..byte + 16).step_by(item as usize) {
-                        if (0..row_bytes).contains(&element) {
-                            let from = from + element * direction;
-                            assert!(span[0] <= from && from + item <= span[1]);
-                            moves(to + element, from);
-                        }
-                    }
+                    row_vector(to, from, byte, direction, row_bytes, span);
                 }
             }
         }
@@ -91,14 +94,7 @@ fn simulate(launch: &Planned<'_>, pairs: &mut Pairs) {
                 to += repeat as i64 * repeat_step;
                 let mut byte = vector as i64 * 16 - ((dst + to) & line_mask);
                 for _ in 0..(repeats - repeat).min(each) {
-                    assert_eq!((dst + to + byte) % 16, 0);
-                    for element in (byte..byte + 16).step_by(item as usize) {
-                        if (0..row_bytes).contains(&element) {
-                            let from = from + element * direction;
-                            assert!(span[0] <= from && from + item <= span[1]);
-                            moves(to + element, from);
-                        }
-                    }
+                    row_vector(to, from, byte, direction, row_bytes, span);
                     to += repeat_step;
                     byte += row_step;
                 }
