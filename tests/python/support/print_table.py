@@ -1,4 +1,4 @@
-"""Write the table of crates/usm-array/tests/printing.rs: the texts of NumPy.
+"""Write the table of crates/usm-array/tests/it/printing.rs: the texts of NumPy.
 
     python print_table.py [RANDOM_CASES] > crates/usm-array/tests/data/print_table.txt
 

@@ -1,0 +1,12 @@
+//! Tests of the stand-in, one module per topic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[macro_use]
+#[path = "../common/mod.rs"]
+mod common;
+
+mod driver;
+mod kernels;
+mod memory;
+mod misuse;
+mod streams;

@@ -1,0 +1,180 @@
+//! Arrays converted to other dtypes, memory and orders; arrays of numbers; strided bytes of the host
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use crate::common;
+use common::{places, queues};
+use usm_array::num_complex::Complex64;
+use usm_array::usm_core::UsmKind;
+use usm_array::{
+    Conversion, CopyMode, CopyOrder, CreateOptions, Dtype, Error, Layout, LayoutError, Order, Scalar,
+    UsmArray,
+};
+
+const ORDERS: [CopyOrder; 4] = [CopyOrder::C, CopyOrder::F, CopyOrder::Any, CopyOrder::Keep];
+
+#[test]
+fn what_is_as_asked_is_not_copied() {
+    for (queue, kind) in places() {
+        let array = UsmArray::from_slice(&queue, kind, &[2, 3], &[1_i16, 2, 3, 4, 5, 6]).unwrap();
+        for copy in [CopyMode::IfNeeded, CopyMode::Never] {
+            for order in [CopyOrder::C, CopyOrder::Any, CopyOrder::Keep] {
+                let wanted = Conversion {
+                    dtype: Some(Dtype::I16),
+                    kind: Some(kind),
+                    queue: Some(&queue),
+                    order,
+                    copy,
+                };
+                assert_eq!(array.converted(&wanted).unwrap().address(), array.address());
+            }
+        }
+        let always = Conversion { copy: CopyMode::Always, ..Conversion::default() };
+        let copy = array.converted(&always).unwrap();
+        assert_ne!(copy.address(), array.address());
+        assert_eq!(copy.to_vec::<i16>().unwrap(), array.to_vec::<i16>().unwrap());
+    }
+}
+
+#[test]
+fn conversions_change_what_is_asked_and_keep_the_elements() {
+    let places = places();
+    for (queue, kind) in &places {
+        let memory = UsmArray::from_slice(queue, *kind, &[4, 6], &(0..24_u8).collect::<Vec<_>>()).unwrap();
+        let layout = Layout::new(&[3, 2], Some(&[2, -12]), 13, Order::C).unwrap();
+        let array = UsmArray::from_parts(memory.buffer().clone(), Dtype::U8, layout, 0).unwrap();
+        let expected = array.to_vec::<u8>().unwrap();
+        for (to_queue, to_kind) in &places {
+            for order in ORDERS {
+                let wanted = Conversion {
+                    dtype: Some(Dtype::F32),
+                    kind: Some(*to_kind),
+                    queue: Some(to_queue),
+                    order,
+                    copy: CopyMode::IfNeeded,
+                };
+                let converted = array.converted(&wanted).unwrap();
+                assert_eq!((converted.kind(), converted.queue()), (*to_kind, to_queue));
+                let floats: Vec<f32> = expected.iter().map(|&value| value.into()).collect();
+                assert_eq!(converted.to_vec::<f32>().unwrap(), floats);
+                assert!(order.is_of(converted.layout()));
+                let strides = if order == CopyOrder::F || order == CopyOrder::Keep { [1, 3] } else { [2, 1] };
+                assert_eq!(converted.strides(), strides);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_copy_that_is_not_allowed_is_named() {
+    for (queue, kind) in places() {
+        let array = UsmArray::from_slice(&queue, kind, &[2, 2], &[1_u8, 2, 3, 4]).unwrap();
+        let never = Conversion { copy: CopyMode::Never, ..Conversion::default() };
+        let refused = |wanted: Conversion<'_>| array.converted(&wanted).unwrap_err();
+        let dtype = refused(Conversion { dtype: Some(Dtype::U16), ..never });
+        assert!(matches!(dtype, Error::CopyNeeded { found: Dtype::U8, expected: Dtype::U16 }));
+        let other = if kind == UsmKind::Host { UsmKind::Shared } else { UsmKind::Host };
+        let kinds = refused(Conversion { kind: Some(other), ..never });
+        assert!(matches!(kinds, Error::MoveNeeded { reason: "memory of another kind" }));
+        let order = refused(Conversion { order: CopyOrder::F, ..never });
+        assert!(matches!(order, Error::MoveNeeded { reason: "another order of axes" }));
+        for other in queues().iter().filter(|other| **other != queue) {
+            let queues = refused(Conversion { queue: Some(other), ..never });
+            assert!(matches!(queues, Error::MoveNeeded { reason: "memory of another queue" }));
+        }
+    }
+}
+
+#[test]
+fn numbers_have_the_dtype_of_their_highest_kind() {
+    let (yes, one, half) = (Scalar::Bool(true), Scalar::Int(1), Scalar::Float(0.5));
+    let i = Scalar::Complex(Complex64::I);
+    let large = Scalar::Int(u64::MAX.into());
+    for (queue, kind) in places() {
+        let new = CreateOptions::new(&queue, kind);
+        for (numbers, dtype) in [
+            (vec![], new.empty(&[]).unwrap().dtype()),
+            (vec![yes], Dtype::Bool),
+            (vec![yes, one], Dtype::I64),
+            (vec![one, large], Dtype::U64),
+            (vec![large, half], new.empty(&[]).unwrap().dtype()),
+            (vec![one, half, i, yes], Dtype::C128),
+        ] {
+            let array = new.numbers(&[numbers.len()], &numbers).unwrap();
+            assert_eq!(array.dtype(), dtype, "{numbers:?}");
+            let given = new.dtype(Some(Dtype::C128)).numbers(&[numbers.len()], &numbers).unwrap();
+            let cast = array.astype(Dtype::C128, CopyMode::Always).unwrap();
+            assert_eq!(given.to_bytes().unwrap(), cast.to_bytes().unwrap());
+        }
+        let columns = new.order(Order::F).numbers(&[2, 2], &[one, yes, one, Scalar::Int(7)]).unwrap();
+        assert_eq!((columns.strides(), columns.to_vec::<i64>().unwrap()), (&[1, 2][..], vec![1, 1, 1, 7]));
+    }
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_refused_and_fractions_cut_off() {
+    for queue in queues() {
+        let new = CreateOptions::new(&queue, UsmKind::Device);
+        let bytes = new.dtype(Some(Dtype::U8));
+        let reals = [1.9, -1.9, 300.0, f64::NAN, f64::INFINITY].map(Scalar::Float);
+        assert_eq!(bytes.numbers(&[5], &reals).unwrap().to_vec::<u8>().unwrap(), [1, 0, 255, 0, 255]);
+        assert!(matches!(bytes.numbers(&[1], &[Scalar::Int(256)]), Err(Error::ScalarRange { .. })));
+        let i = Scalar::Complex(Complex64::I);
+        assert!(matches!(bytes.numbers(&[1], &[i]), Err(Error::ScalarKind { .. })));
+        assert!(matches!(new.numbers(&[2], &[i]), Err(Error::LengthMismatch { .. })));
+        let both = [Scalar::Int(u64::MAX.into()), Scalar::Int(-1)];
+        assert!(matches!(new.numbers(&[2], &both), Err(Error::ScalarRange { .. })));
+    }
+}
+
+#[test]
+fn strided_bytes_are_cast_and_checked() {
+    let bytes: Vec<u8> = (0..12_i16).flat_map(i16::to_ne_bytes).collect();
+    let layout = Layout::new(&[3, 2], Some(&[-4, 2]), 8, Order::C).unwrap();
+    for (queue, kind) in places() {
+        for dtype in [Dtype::I16, Dtype::F64] {
+            let memory = UsmArray::zeros(&queue, kind, &[2, 3, 2], dtype).unwrap();
+            let array = memory.transpose().transpose();
+            array.copy_from_host_strided(&bytes, Dtype::I16, &layout).unwrap();
+            let values = array.astype(Dtype::I16, CopyMode::Always).unwrap().to_vec::<i16>().unwrap();
+            assert_eq!(values, [8, 10, 4, 6, 0, 2, 8, 10, 4, 6, 0, 2]);
+            let short = array.copy_from_host_strided(&bytes[..20], Dtype::I16, &layout).unwrap_err();
+            assert!(matches!(short, Error::OutOfBuffer { .. }));
+            let wrong = Layout::contiguous(&[4], Order::C).unwrap();
+            let refused = array.copy_from_host_strided(&bytes, Dtype::I16, &wrong).unwrap_err();
+            assert!(matches!(refused, Error::Layout(LayoutError::NotBroadcastable { .. })));
+            let frozen = array.read_only().copy_from_host_strided(&bytes, Dtype::I16, &layout);
+            assert!(matches!(frozen, Err(Error::ReadOnly)));
+        }
+    }
+}
+
+/// Every second byte belongs to another thread, which writes it all the time.
+#[test]
+fn what_lies_between_the_elements_of_a_source_may_change() {
+    use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+    const LEN: usize = 1 << 12;
+    let bytes: Vec<AtomicU8> = (0..2 * LEN).map(|i| AtomicU8::new((i / 2 % 251) as u8)).collect();
+    let expected: Vec<u8> = (0..LEN).map(|i| (i % 251) as u8).collect();
+    let layout = Layout::new(&[LEN], Some(&[2]), 0, Order::C).unwrap();
+    let stop = AtomicBool::new(false);
+    let results: Vec<Vec<u8>> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                bytes.iter().skip(1).step_by(2).for_each(|gap| gap.store(7, Ordering::Relaxed));
+            }
+        });
+        let copied = places().into_iter().map(|(queue, kind)| {
+            let array = UsmArray::zeros(&queue, kind, &[LEN], Dtype::U8).unwrap();
+            let start = bytes.as_ptr().cast::<u8>();
+            // SAFETY: 1. all bytes are readable. 2. The thread writes the gaps only.
+            unsafe { array.copy_from_host_memory(start, 2 * LEN - 1, Dtype::U8, &layout) }.unwrap();
+            array.to_vec().unwrap()
+        });
+        let results = copied.collect();
+        stop.store(true, Ordering::Relaxed);
+        results
+    });
+    assert!(results.iter().all(|result| *result == expected));
+}

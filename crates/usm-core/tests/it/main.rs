@@ -1,0 +1,42 @@
+//! Tests of the safe objects and of the backends, one module per topic. What changes the process has a program of its own
+//! beside this folder.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../bases/mod.rs"]
+mod bases;
+
+#[path = "../common/mod.rs"]
+mod common;
+
+#[path = "../host/mod.rs"]
+mod host;
+
+#[path = "../spirv/mod.rs"]
+mod spirv;
+
+mod cuda;
+#[cfg(feature = "testing")]
+mod decorators;
+mod devices;
+mod doctor;
+mod events;
+mod external;
+mod host_lifetimes;
+mod host_queues;
+mod host_reachable;
+mod host_shared;
+mod host_tasks;
+mod kernels;
+mod loopback;
+mod loopback_kernels;
+mod loopback_sweep;
+mod nvrtc;
+#[cfg(feature = "testing")]
+mod peers;
+mod protected;
+mod runtime;
+mod simulated;
+mod surface;
+#[cfg(feature = "testing")]
+mod sweep;
+mod usm;

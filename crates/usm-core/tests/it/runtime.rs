@@ -1,0 +1,157 @@
+//! Which backends there are, and the choice of a device.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use usm_core::{
+    BackendId, BackendState, Error, FilterSelector, Queue, QueueProperties, Runtime, RuntimeOptions,
+};
+
+#[test]
+fn the_host_device_is_always_there() {
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    assert_eq!(runtime.host_device().filter_string(), "host:cpu:0");
+    for selector in ["host:cpu:0", "host", "host:cpu", "cpu", "0"] {
+        assert_eq!(&runtime.select(selector).unwrap(), runtime.host_device(), "{selector}");
+    }
+    assert_eq!(&runtime.default_device(), runtime.host_device());
+    let queue = runtime.default_queue(runtime.host_device()).unwrap();
+    assert_eq!(queue, runtime.default_queue(runtime.host_device()).unwrap(), "the same at each call");
+}
+
+#[test]
+fn a_missing_backend_says_why() {
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    let status = runtime.status();
+    let sycl = status.iter().find(|status| status.backend == BackendId::Sycl).unwrap();
+    assert!(!sycl.state.is_available());
+    assert!(matches!(&sycl.state, BackendState::Missing { reason, .. } if reason.contains("switched off")));
+    let error = runtime.select("opencl:cpu").unwrap_err();
+    assert!(matches!(error, Error::BackendUnavailable { .. }) && error.to_string().contains("switched off"));
+    let error = runtime.select("host:cpu:1").unwrap_err();
+    assert!(
+        matches!(error, Error::NoSuchDevice { .. }) && error.to_string().contains("host:cpu:0"),
+        "{error}"
+    );
+}
+
+#[test]
+fn sycl_devices_come_first_and_are_selected_by_their_names() {
+    let Some(queue) = common::sycl_queue() else { return };
+    let runtime = Runtime::global();
+    let devices = runtime.devices();
+    assert_eq!(devices.last(), Some(runtime.host_device()));
+    for device in &devices {
+        assert_eq!(&runtime.select(device.filter_string()).unwrap(), device);
+        let info = device.info();
+        assert!(!info.name.is_empty() && info.global_mem_bytes > 0 && info.max_alloc_bytes > 0, "{info:?}");
+    }
+    assert_eq!(devices[0].backend_id(), BackendId::Sycl);
+    // A GPU of the CUDA driver comes before a CPU of SYCL.
+    let default = runtime.default_device();
+    assert!(
+        default.backend_id() == BackendId::Sycl
+            || default.backend_id() == BackendId::Cuda
+                && default.info().device_type == usm_core::DeviceType::Gpu
+    );
+    assert!(queue.properties().in_order);
+    let is_available =
+        |id| runtime.status().iter().any(|status| status.backend == id && status.state.is_available());
+    assert!(is_available(BackendId::Sycl) && is_available(BackendId::Host));
+}
+
+#[test]
+fn default_queues_come_from_the_source() {
+    static GIVEN: std::sync::OnceLock<Queue> = std::sync::OnceLock::new();
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    let own = runtime.default_device_queue().unwrap();
+    let given =
+        Queue::clone(GIVEN.get_or_init(|| {
+            own.context().create_queue(own.device(), QueueProperties::OUT_OF_ORDER).unwrap()
+        }));
+    assert!(own != given && !own.computes_with(&given), "not a default queue yet");
+    assert!(
+        runtime.default_queues_from(|device| GIVEN.get().filter(|queue| queue.device() == device).cloned())
+    );
+    assert!(!runtime.default_queues_from(|_| None), "the first source stays");
+    assert_eq!(runtime.default_queue(own.device()).unwrap(), given);
+    assert_eq!(runtime.default_device_queue().unwrap(), given);
+    assert_eq!(runtime.queue_in(own.context(), own.device()).unwrap(), given);
+    assert!(own.computes_with(&given) && given.computes_with(&own), "default queues of one device");
+    let other = own.context().create_queue(own.device(), QueueProperties::IN_ORDER).unwrap();
+    assert!(!other.computes_with(&given) && other.computes_with(&other.clone()));
+    // What the source does not know has a queue of the runtime.
+    let second = Runtime::new(RuntimeOptions::new().host_only());
+    assert!(
+        second.default_queues_from(|device| GIVEN.get().filter(|queue| queue.device() == device).cloned())
+    );
+    assert_ne!(second.default_device_queue().unwrap(), given);
+    assert!(!second.default_device_queue().unwrap().computes_with(&given), "another context");
+}
+
+#[test]
+#[expect(clippy::mutable_key_type, reason = "hash and equality are of the handle, which never changes")]
+fn equal_handles_have_one_hash() {
+    let runtime = Runtime::global();
+    for device in runtime.devices() {
+        let queue = runtime.default_queue(&device).unwrap();
+        let other = queue.context().create_queue(&device, QueueProperties::IN_ORDER).unwrap();
+        assert_ne!(queue.hash_value(), other.hash_value());
+        let queues = HashMap::from([(queue.clone(), 1), (other, 2)]);
+        assert_eq!(queues[&queue], 1);
+        let contexts = HashMap::from([(queue.context().clone(), 1)]);
+        assert_eq!(contexts.get(&device.default_context().unwrap()), Some(&1));
+        assert_eq!(queue.context().hash_value(), device.default_context().unwrap().hash_value());
+        let again = runtime.select(device.filter_string()).unwrap();
+        assert_eq!(HashMap::from([(device.clone(), 1)]).get(&again), Some(&1));
+        let listed = queue.context().devices().unwrap();
+        let listed = listed.iter().find(|listed| **listed == device).unwrap();
+        assert_eq!(listed.hash_value(), device.hash_value());
+        let (platform, same) = (device.platform().unwrap(), again.platform().unwrap());
+        assert_eq!((platform == same, platform.hash_value()), (true, same.hash_value()));
+    }
+}
+
+#[test]
+fn a_queue_and_a_context_keep_what_is_attached() {
+    let token = Arc::new(());
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    let device = runtime.host_device();
+    let context = usm_core::Context::new(std::slice::from_ref(device)).unwrap();
+    let queue = context.create_queue(device, QueueProperties::IN_ORDER).unwrap();
+    assert!(queue.attached::<Arc<()>>().is_none() && context.attached::<Arc<()>>().is_none());
+    queue.attach(Arc::clone(&token));
+    queue.attach(5_u8);
+    context.attach(Arc::clone(&token));
+    assert!(queue.clone().attached::<Arc<()>>().is_some_and(|kept| Arc::ptr_eq(kept, &token)));
+    assert_eq!(queue.attached::<u8>(), None, "the first one stays");
+    assert!(queue.context().attached::<Arc<()>>().is_some(), "clones of the context share it");
+    assert_eq!(Arc::strong_count(&token), 3);
+    drop((queue, context));
+    assert_eq!(Arc::strong_count(&token), 1, "it goes with the last clone");
+}
+
+#[test]
+fn errors_print_as_sentences_from_main() {
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    // `main` prints the error that it returns with `Debug`.
+    let error = runtime.select("tpu:0").unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
+    assert!(format!("{error:?}").starts_with("\"tpu:0\" is not a filter selector"), "{error:?}");
+    let boxed: Box<dyn std::error::Error> = Box::new(error);
+    assert_eq!(format!("{boxed:?}"), boxed.to_string());
+}
+
+#[test]
+fn selectors_are_texts_or_parsed() {
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    let (text, parsed) = ("host:cpu".to_owned(), "cpu".parse::<FilterSelector>().unwrap());
+    let host = runtime.host_device();
+    assert_eq!(&runtime.select(&text).unwrap(), host);
+    assert_eq!(&runtime.select(text).unwrap(), host);
+    assert_eq!(&runtime.select(&parsed).unwrap(), host);
+    assert_eq!(&runtime.select(parsed).unwrap(), host);
+    assert!(matches!(runtime.select("cpu:"), Err(Error::InvalidFilter { .. })));
+}

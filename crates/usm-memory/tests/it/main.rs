@@ -1,0 +1,25 @@
+//! Tests of buffers, transfers and pools, one module per topic. What changes the process has a program of its own beside
+//! this folder.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod buffer;
+mod drop_after_submit;
+mod kernels;
+mod owned;
+mod panics;
+mod pinned;
+mod pool;
+mod pool_order;
+mod pool_threads;
+mod rows;
+mod submitted;
+mod submitted_random;
+mod surface;
+mod sweep;
+mod threads;
+mod transfers;
+mod two_gpus;
+mod typed;
