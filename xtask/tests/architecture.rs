@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A library crate and the crates of ours it may depend on. The test backend's place is among the dev-dependencies.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("sycl-sys", &[]),
     ("cuda-loopback", &[]),
     ("sycl-loopback", &[]),
+    ("test-stacks", &[]),
     ("usm-core", &["sycl-sys"]),
     ("usm-memory", &["usm-core"]),
     ("usm-array", &["usm-memory"]),
@@ -21,10 +22,11 @@ const EDGES: [(&str, &[&str]); 9] = [
 ];
 
 /// Folders whose modules form layers, in each folder below, too.
-const LAYERED: [&str; 8] = [
+const LAYERED: [&str; 9] = [
     "crates/cuda-loopback/src",
     "crates/sycl-loopback/src",
     "crates/sycl-sys/src",
+    "crates/test-stacks/src",
     "crates/usm-array/src",
     "crates/usm-core/src",
     "crates/usm-memory/src",

@@ -20,6 +20,9 @@
 //! | `exports` | the C functions, a file per topic |
 //! | `control`, `library` | the shared library as a test sees it; where it is, and copies of it ([`Loopback`]) |
 
+#[cfg(test)]
+use test_stacks as _;
+
 mod arena;
 mod clock;
 mod codes;

@@ -19,6 +19,9 @@
 //! | `control` | the shared library as a test sees it |
 //! | `library` | where it is, and copies of it ([`Loopback`]): the file of `cuda-loopback` |
 
+#[cfg(test)]
+use test_stacks as _;
+
 mod control;
 mod devices;
 mod exports;

@@ -1,6 +1,8 @@
 //! The shared library is found beside the tests, and its copies do not share counters.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use test_stacks as _;
+
 use libloading::Library;
 use sycl_loopback::{Control, Kind, Loopback, library_path};
 

@@ -30,6 +30,9 @@
 //! }
 //! ```
 
+#[cfg(test)]
+use test_stacks as _;
+
 // The README's example is a doctest.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

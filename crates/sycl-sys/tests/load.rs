@@ -1,6 +1,8 @@
 //! Loading: the steps that change the process, each in a child process of its own, with the loopback library.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::path::{Path, PathBuf};

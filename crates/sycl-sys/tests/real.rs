@@ -3,6 +3,8 @@
 //! Without a runtime these tests say so and return; with `USM_REQUIRE_SYCL=1` they fail.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::ffi::{CStr, c_int, c_void};

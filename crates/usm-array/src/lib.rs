@@ -59,6 +59,9 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+#[cfg(test)]
+use test_stacks as _;
+
 mod abi;
 mod array;
 mod copy;

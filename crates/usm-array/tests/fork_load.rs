@@ -1,6 +1,8 @@
 //! Children that are forked while other threads copy arrays: copies on several threads work there, and nothing hangs.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 use std::{hint, thread};
 
 use usm_array::usm_core::{Queue, Runtime, RuntimeOptions, UsmKind};

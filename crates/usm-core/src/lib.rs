@@ -44,6 +44,9 @@
 //! # }
 //! ```
 
+#[cfg(test)]
+use test_stacks as _;
+
 #[macro_use]
 mod macros;
 

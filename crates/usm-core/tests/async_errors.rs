@@ -2,6 +2,8 @@
 #![cfg(feature = "sycl")]
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 use std::sync::Arc;
 
 use sycl_loopback::Loopback;

@@ -2,6 +2,8 @@
 #![cfg(feature = "cuda")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use test_stacks as _;
+
 use std::cell::Cell;
 use std::fmt::Write;
 use std::slice::from_ref;

@@ -1,6 +1,8 @@
 //! Children that are forked while other threads are in the middle of something: the host backend works there, and nothing hangs.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::thread;
 use std::time::Duration;

@@ -1,6 +1,8 @@
 //! The host backend in a forked child: no worker threads, and locks that may be closed for ever.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,8 @@
 //! Nothing stays alive: the counter returns to where it was. One test alone in its process, since the counter is global.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 mod common;
 
 use usm_core::{UsmKind, live_allocations};

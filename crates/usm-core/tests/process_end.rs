@@ -1,6 +1,8 @@
 //! The end of a process whose threads are still inside of the SYCL runtime, or whose work is under way.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::env;

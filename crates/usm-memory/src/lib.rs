@@ -57,6 +57,9 @@
 //! | `deallocate_async` | [`UsmBuffer::release_on`] |
 //! | `memory_snapshot` of PyTorch | [`snapshot()`], [`snapshot::Timeline`] |
 
+#[cfg(test)]
+use test_stacks as _;
+
 mod buffer;
 mod error;
 mod guard;

@@ -1,6 +1,8 @@
 //! Every wait that a drop makes runs inside what the program wants around it.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! Children that are forked while other threads use buffers: all of it works there, and nothing hangs.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

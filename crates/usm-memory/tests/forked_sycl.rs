@@ -2,6 +2,8 @@
 #![cfg(feature = "sycl")]
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 

@@ -1,6 +1,8 @@
 //! A wait that the user breaks off: the operation goes on, and the next one waits again. Alone in its process, which has one such hook.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,8 @@
 //! Freed exactly once, in the context it came from. One test alone in its process, since the counters are global.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! Upstream resources that fork: the child leaves the pool of the parent as it is.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! The pool of the process: whose memory comes from it, what is counted, how far its blocks reach, and what a forked child does.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::slice::from_ref;

@@ -1,6 +1,8 @@
 //! All memory of stacked resources goes back to the runtime. One test alone in its process, since the counters are global.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! Memory resources one by one and stacked, for every kind on every backend.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::slice::from_ref;

@@ -1,6 +1,8 @@
 //! Snapshots and timelines: entries, labels and sums; with the feature `svg`, drawings that agree with the data.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use test_stacks as _;
+
 mod common;
 #[cfg(feature = "svg")]
 #[path = "snapshot/svg.rs"]

@@ -1,6 +1,8 @@
 //! Tests of the stand-in, one module per topic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use test_stacks as _;
+
 #[macro_use]
 #[path = "../common/mod.rs"]
 mod common;

@@ -564,7 +564,7 @@ struct Nest {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use usm_core::testing::sycl_queue;
+    use usm_core::testing::strict_queue;
     use usm_memory::usm_core::UsmKind;
 
     use super::*;
@@ -573,11 +573,9 @@ mod tests {
     /// That the operations below are right is for the tests of `tests/indexing`; here, that it is kernels that do them.
     #[test]
     fn kernels_do_what_they_can() {
-        let Some(queue) = sycl_queue() else { return };
+        let Some(queue) = strict_queue() else { return };
         let array = UsmArray::from_slice(&queue, UsmKind::Device, &[3, 4], &[7_u16; 12]).unwrap();
-        if !is_for_kernels(&array) {
-            return; // not without `USM_STRICT_DEVICE=1`
-        }
+        assert!(is_for_kernels(&array));
         let plan = |indices: &[i64], axis| {
             let index = UsmArray::from_slice(&queue, UsmKind::Device, &[indices.len()], indices).unwrap();
             let index = Index::Array(&index);
@@ -601,11 +599,9 @@ mod tests {
 
     #[test]
     fn rows_are_moved_in_the_largest_units() {
-        let Some(queue) = sycl_queue() else { return };
+        let Some(queue) = strict_queue() else { return };
         let array = UsmArray::from_slice(&queue, UsmKind::Device, &[3, 8], &[7_u16; 24]).unwrap();
-        if !is_for_kernels(&array) {
-            return; // not without `USM_STRICT_DEVICE=1`
-        }
+        assert!(is_for_kernels(&array));
         for (columns, loops) in [(8, [1, 2]), (4, [1, 2]), (6, [3, 2]), (7, [7, 2])] {
             let part = array.slice((.., 0..columns)).unwrap();
             let index = Index::Integers { values: &[2, 0], shape: None };

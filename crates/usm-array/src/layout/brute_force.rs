@@ -6,12 +6,6 @@ use proptest::prelude::*;
 
 use super::{Layout, Order};
 
-/// Ten thousand cases, or the number in `PROPTEST_CASES`.
-pub(crate) fn campaign() -> ProptestConfig {
-    let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    if asked { ProptestConfig::default() } else { ProptestConfig::with_cases(10_000) }
-}
-
 /// The indices of a shape in row-major order.
 pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     shape.iter().fold(vec![vec![]], |prefixes, &n| {

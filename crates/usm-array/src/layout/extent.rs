@@ -83,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::Order;
-    use super::super::brute_force::{campaign, displacements, small_layouts};
+    use super::super::brute_force::{displacements, small_layouts};
     use super::*;
 
     #[test]
@@ -113,7 +113,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(campaign())]
 
         #[test]
         fn extents_equal_brute_force(layout in small_layouts()) {

@@ -15,7 +15,7 @@ use usm_array::usm_core::{Aspects, BackendId, Queue, Runtime, UsmKind};
 use usm_array::{BufferSource, Element, Layout, Order, SliceItem, UsmArray};
 pub(crate) use usm_core::testing::queues;
 
-pub(crate) use self::brute_force::{campaign, indices};
+pub(crate) use self::brute_force::indices;
 
 pub(crate) const KINDS: [UsmKind; 3] = [UsmKind::Host, UsmKind::Device, UsmKind::Shared];
 

@@ -1,6 +1,8 @@
 //! Tests of arrays, one module per topic. What changes the process has a program of its own beside this folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use test_stacks as _;
+
 #[path = "../common/mod.rs"]
 mod common;
 

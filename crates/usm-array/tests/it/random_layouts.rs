@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use common::cast::{bytes_of, convert, same};
-use common::{campaign, displacements, injective_layouts, places};
+use common::{displacements, injective_layouts, places};
 use proptest::prelude::*;
 use usm_array::{Casting, Dtype, Layout, Order, Overlap, Scalar, SliceItem, UsmArray};
 
@@ -113,7 +113,6 @@ fn check_assigned(
 }
 
 proptest! {
-    #![proptest_config(campaign())]
 
     #[test]
     fn copies_between_places((a, b) in any::<(prop::sample::Index, prop::sample::Index)>(), pair in pairs(), from in dtype(), to in dtype(), seed in any::<u32>()) {

@@ -159,9 +159,8 @@ fn host_memory_in_pieces() {
 /// A kernel sorts the elements where there is one, also one that does not reach the memory of the process.
 #[test]
 fn kernels_sort_what_goes_to_device_memory_and_comes_from_there() {
-    let is_strict = std::env::var_os("USM_STRICT_DEVICE").is_some();
     for hidden in [Aspects::empty(), Aspects::USM_SYSTEM_ALLOCATIONS] {
-        let Some((recording, queue)) = recorded(hidden).filter(|_| is_strict) else { return };
+        let Some((recording, queue)) = recorded(hidden) else { return };
         let array = UsmArray::zeros(&queue, UsmKind::Device, &[1500, 1400], Dtype::F64).unwrap();
         let bytes: Vec<u8> = (0..array.size_bytes()).map(|i| ((i * 7) >> 3) as u8).collect();
         let reaches_all = queue.device().info().has(Aspects::USM_SYSTEM_ALLOCATIONS);
@@ -181,8 +180,7 @@ fn kernels_sort_what_goes_to_device_memory_and_comes_from_there() {
 /// Where staging memory is missing, also for the second of two buffers, another executor does all of the copy.
 #[test]
 fn without_host_usm_no_kernel_packs() {
-    let is_strict = std::env::var_os("USM_STRICT_DEVICE").is_some();
-    let Some((recording, queue)) = recorded(Aspects::USM_SYSTEM_ALLOCATIONS).filter(|_| is_strict) else {
+    let Some((recording, queue)) = recorded(Aspects::USM_SYSTEM_ALLOCATIONS) else {
         return;
     };
     let array = UsmArray::zeros(&queue, UsmKind::Device, &[1500, 1400], Dtype::F64).unwrap();
@@ -200,9 +198,8 @@ fn without_host_usm_no_kernel_packs() {
 /// Memory of one device whose transfers are submitted to a queue of another: kernels may not reach it, copies of the queue do.
 #[test]
 fn kernels_stay_away_from_memory_of_another_device() {
-    let is_strict = std::env::var_os("USM_STRICT_DEVICE").is_some();
     for hidden in [Aspects::empty(), Aspects::USM_SYSTEM_ALLOCATIONS] {
-        let Some((recording, queue)) = recorded(hidden).filter(|_| is_strict) else { return };
+        let Some((recording, queue)) = recorded(hidden) else { return };
         if queue.device().info().max_sub_devices < 2 {
             eprintln!("this device has no parts");
             return;

@@ -5,7 +5,7 @@
 use crate::common;
 use std::sync::LazyLock;
 
-use common::{campaign, indices, places};
+use common::{indices, places};
 use proptest::prelude::*;
 use usm_array::{Dtype, Order, SliceItem, UsmArray};
 
@@ -268,7 +268,6 @@ fn apply(array: &UsmArray, expected: &Expected, step: Step) -> Option<(UsmArray,
 }
 
 proptest! {
-    #![proptest_config(campaign())]
 
     #[test]
     fn chains_of_views_equal_the_rearranged_elements(first in any::<prop::sample::Index>(), steps in steps()) {

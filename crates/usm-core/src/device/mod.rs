@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::backend::{Backend, RawDevice};
 use crate::fork::ForkOnce;
-use crate::{Context, DeviceInfo, FilterSelector, MemoryFigures, Platform, Result, UsmKind};
+use crate::{Context, DeviceInfo, Error, FilterSelector, MemoryFigures, Platform, Result, UsmKind};
 
 owned_handle!(
     /// Owner of a raw device.
@@ -75,7 +75,7 @@ impl Device {
     /// Whether host code of this library reaches USM of that kind and device without the help of a queue.
     ///
     /// True for host and shared USM. True for device USM only if the device is a CPU whose runtime allocates it in this process, and
-    /// `USM_STRICT_DEVICE=1` is not set. In SYCL 2020 such memory is not host-accessible: copies use the access for speed, but no
+    /// neither `USM_STRICT_DEVICE=1` is set nor the handle is a [strict](Self::strict) one. In SYCL 2020 such memory is not host-accessible: copies use the access for speed, but no
     /// user gets a slice of the memory.
     #[must_use]
     pub fn host_reachable(&self, kind: UsmKind) -> bool {
@@ -84,6 +84,20 @@ impl Device {
                 // SAFETY: the handle is live (H1).
                 unsafe { self.backend().host_reachable(self.raw(), UsmKind::Device) }
             })
+    }
+
+    /// Another handle of this root device, whose device USM host code of this library [does not reach](Self::host_reachable). Memory of
+    /// its queues is left to queues and kernels, as on a GPU: for tests on a CPU. `USM_STRICT_DEVICE=1` makes all handles so.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] for a sub-device; [`Error::Backend`] when the runtime cannot list its devices.
+    pub fn strict(&self) -> Result<Self> {
+        // A value of its own: clones share what is known about the device.
+        let fresh = self.platform()?.devices()?.into_iter().find(|device| device == self);
+        let what = "strict handles of sub-devices";
+        let strict = fresh.ok_or(Error::NotSupported { backend: self.backend_id(), what })?;
+        strict.inner.host_reaches_device.set(false);
+        Ok(strict)
     }
 
     /// Whether USM of that kind and device lies in pages of this process. Unlike with [`host_reachable`](Self::host_reachable), host

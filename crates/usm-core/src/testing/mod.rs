@@ -52,6 +52,6 @@ pub use answer::Answer;
 pub use call::{Call, Method};
 pub use delayed::{DelayedBackend, PrematureFree};
 pub use faulty::{Fault, FaultyBackend};
-pub use queues::{cuda_queue, host_queue, queues, sycl_queue};
+pub use queues::{cuda_queue, host_queue, queues, strict_queue, sycl_queue};
 pub use random::Random;
 pub use recording::{Record, RecordingBackend};

@@ -1,7 +1,7 @@
 //! The queues that tests run on: one a backend.
 #![allow(clippy::unwrap_used, reason = "a test without its queue fails")]
 
-use crate::{BackendId, Queue, Runtime};
+use crate::{BackendId, Queue, QueueProperties, Runtime, UsmKind};
 
 /// The default queue of a SYCL device, or `None` with the reason printed.
 ///
@@ -40,8 +40,20 @@ pub fn host_queue() -> Queue {
     runtime.default_queue(runtime.host_device()).unwrap()
 }
 
-/// Queues of all backends.
+/// A queue of the SYCL device whose memory is left to queues and kernels, as that of a GPU ([`Device::strict`](crate::Device::strict));
+/// `None` where there is no SYCL device, or where all its queues are so.
+#[must_use]
+pub fn strict_queue() -> Option<Queue> {
+    let device = sycl_queue()?.device().clone();
+    if !device.host_reachable(UsmKind::Device) {
+        return None;
+    }
+    let strict = device.strict().unwrap();
+    Some(device.default_context().unwrap().create_queue(&strict, QueueProperties::IN_ORDER).unwrap())
+}
+
+/// Queues of all backends, and the [strict](strict_queue) one.
 #[must_use]
 pub fn queues() -> Vec<Queue> {
-    std::iter::once(host_queue()).chain(sycl_queue()).chain(cuda_queue()).collect()
+    std::iter::once(host_queue()).chain(sycl_queue()).chain(strict_queue()).chain(cuda_queue()).collect()
 }

@@ -2,6 +2,8 @@
 //! beside this folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use test_stacks as _;
+
 #[path = "../bases/mod.rs"]
 mod bases;
 

@@ -2,6 +2,8 @@
 //! this folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use test_stacks as _;
+
 #[path = "../common/mod.rs"]
 mod common;
 

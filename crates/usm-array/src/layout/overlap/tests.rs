@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::super::Order;
-use super::super::brute_force::{campaign, displacements, small_layouts};
+use super::super::brute_force::{displacements, small_layouts};
 use super::*;
 
 fn layout(shape: &[usize], strides: &[isize], offset: isize) -> Layout {
@@ -102,7 +102,6 @@ fn addresses(of: StridedBytes<'_>) -> HashSet<i128> {
 }
 
 proptest! {
-    #![proptest_config(campaign())]
 
     #[test]
     fn overlaps_are_found_exactly(

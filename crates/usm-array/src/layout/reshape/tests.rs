@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::brute_force::{campaign, displacements, indices};
+use super::super::brute_force::{displacements, indices};
 use super::*;
 
 fn layout(shape: &[usize], strides: &[isize]) -> Layout {
@@ -125,7 +125,6 @@ fn shapes_of(size: usize) -> impl Strategy<Value = Vec<usize>> {
 }
 
 proptest! {
-    #![proptest_config(campaign())]
 
     #[test]
     fn a_view_exists_exactly_if_there_are_strides_for_it(

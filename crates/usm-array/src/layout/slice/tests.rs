@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::Order;
-use super::super::brute_force::{campaign, displacements, indices, small_layouts};
+use super::super::brute_force::{displacements, indices, small_layouts};
 use super::*;
 
 const fn range(start: Option<isize>, stop: Option<isize>, step: isize) -> SliceItem {
@@ -209,7 +209,6 @@ fn expected(layout: &Layout, items: &[SliceItem]) -> (Vec<usize>, Vec<i128>) {
 }
 
 proptest! {
-    #![proptest_config(campaign())]
 
     /// The keys that have ways of their own.
     #[test]

@@ -3,10 +3,12 @@
 
 use std::collections::HashMap;
 
+use proptest::prelude::ProptestConfig;
+
 use super::super::tests::reader::{Reader, on_grid};
 use super::*;
 use crate::dtype::Dtype;
-use crate::layout::brute_force::{campaign, displacements};
+use crate::layout::brute_force::displacements;
 use crate::layout::{Layout, Order};
 
 /// Numbers that look random, the same in each run.
@@ -218,7 +220,7 @@ const BASE: usize = 1 << 20;
 fn launches_visit_the_pairs_of_their_plan() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let dtypes = Dtype::ALL;
-    for round in 0..campaign().cases as usize / 2 {
+    for round in 0..ProptestConfig::default().cases as usize / 2 {
         let rank = 1 + round % 9;
         let longest = [2000, 60, 16, 8, 5, 4, 3, 3, 2][rank - 1];
         let mut next = 1 + random.next(3).cast_signed() / 2;

@@ -1,5 +1,6 @@
 //! Casts by kernels, and the same by host code, bit by bit
 
+use proptest::prelude::ProptestConfig;
 use usm_core::testing::sycl_queue;
 use usm_memory::usm_core::{Queue, UsmKind};
 
@@ -12,7 +13,6 @@ use crate::copy::host;
 use crate::copy::plan::CopyPlan;
 use crate::device::Kernels;
 use crate::dtype::Dtype;
-use crate::layout::brute_force::campaign;
 
 /// Patterns of bits of all kinds: any, small integers, the ends of integers, and numbers around all that is special in floating point.
 fn elements(dtype: Dtype, len: usize, numbers: &mut Numbers) -> Vec<u8> {
@@ -153,7 +153,7 @@ fn any_pair_along_any_loops() {
     let Some(queue) = sycl_queue() else { return };
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let kernels = Kernels::new();
-    for round in 0..campaign().cases as usize {
+    for round in 0..ProptestConfig::default().cases as usize {
         let [src, dst] = [(); 2].map(|()| Dtype::ALL[numbers.next(Dtype::ALL.len())]);
         let axes = super::random_axes(&mut numbers, 1 + round % 8);
         check(&queue, [src, dst], &axes, &mut numbers, &kernels);

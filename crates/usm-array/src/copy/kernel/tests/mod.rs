@@ -6,13 +6,13 @@ mod life;
 pub(super) mod reader;
 mod reference;
 
+use proptest::prelude::ProptestConfig;
 use usm_core::testing::{cuda_queue, sycl_queue};
 use usm_memory::usm_core::{Error, Event, KernelBundle, Queue, QueueProperties, Result, Runtime, UsmKind};
 
 use super::{Elements, Work};
 use crate::copy::plan::CopyPlan;
 use crate::device::{Kernels, SIZES, all_modules};
-use crate::layout::brute_force::campaign;
 use reference::{Axis, Case, Job};
 
 fn kinds(queue: &Queue) -> impl Iterator<Item = UsmKind> {
@@ -62,7 +62,7 @@ fn any_loops_of_any_rank_in_any_kind_of_memory() {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let kinds: Vec<_> = kinds(&queue).collect();
     // Half of the cases are copies, half of them fills.
-    for round in 0..campaign().cases as usize / 2 / SIZES.len() {
+    for round in 0..ProptestConfig::default().cases as usize / 2 / SIZES.len() {
         for item_bytes in SIZES {
             let axes = random_axes(&mut numbers, 1 + round % 8);
             let (dst, src) = (kinds[numbers.next(kinds.len())], kinds[numbers.next(kinds.len())]);
