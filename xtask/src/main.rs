@@ -40,6 +40,9 @@ enum Task {
     },
     /// Run every test: Rust, doctests, pytest on the installed wheel, with and without SYCL
     Test {
+        /// Only the tests of this crate; may be repeated
+        #[arg(short, long, value_name = "CRATE", conflicts_with = "device")]
+        package: Vec<String>,
         /// Test the exchange with other libraries too: dpnp, scikit-learn-intelex, JAX and more (about 4 GB on disk)
         #[arg(long)]
         peers: bool,
@@ -65,15 +68,8 @@ enum Task {
     Bench(tasks::bench::Options),
     /// Build the kernels of usm-array: OpenCL C to modules of SPIR-V and PTX, which are committed
     Kernels,
-    /// The long campaign: the property tests of usm-array, optimized, with many cases, and the ones of the wheel with 10,000
-    Verify {
-        /// Cases per property
-        #[arg(long, default_value_t = 1_000_000)]
-        cases: u32,
-        /// In place of it, ThreadSanitizer over usm-memory and Miri over the pool and the layouts
-        #[arg(long, conflicts_with = "cases")]
-        sanitize: bool,
-    },
+    /// Run the checks that take too long for each change, in named parts; writes docs/verified.md
+    Verify(tasks::verify::Options),
 }
 
 fn main() -> ExitCode {
@@ -93,8 +89,8 @@ fn run(cli: Cli) -> Outcome<()> {
         Task::Demo { sycl, .. } => tasks::demo::run(&project, sycl),
         Task::Test { device: Some(_), pack: true, .. } => tasks::device::archive(&project),
         Task::Test { device: Some(kind), .. } => tasks::device::run(&project, kind),
-        Task::Test { peers, all_peers, .. } => {
-            tasks::test::run(&project, tasks::test::Peers::asked(peers, all_peers))
+        Task::Test { peers, all_peers, package, .. } => {
+            tasks::test::run(&project, tasks::test::Peers::asked(peers, all_peers), &package)
         }
         Task::Ci => tasks::ci::run(&project),
         Task::Doctor => tasks::doctor::run(&project),
@@ -102,8 +98,7 @@ fn run(cli: Cli) -> Outcome<()> {
         Task::Docs => tasks::docs::run(&project),
         Task::Bench(options) => tasks::bench::run(&project, &options),
         Task::Kernels => tasks::kernels::run(&project),
-        Task::Verify { sanitize: true, .. } => tasks::sanitize::run(&project),
-        Task::Verify { cases, .. } => tasks::verify::run(&project, cases),
+        Task::Verify(options) => tasks::verify::run(&project, &options),
     }
 }
 

@@ -41,6 +41,16 @@ impl Steps {
         outcome
     }
 
+    /// Runs work of several steps, whose names begin with `name` in the table.
+    pub(crate) fn within<T>(&mut self, name: &str, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+        let first = self.done.len();
+        let outcome = work(self);
+        for step in self.done.iter_mut().skip(first) {
+            step.name = format!("{name}: {}", step.name);
+        }
+        outcome
+    }
+
     /// Prints the table and hands the outcome on.
     pub(crate) fn finish(&self, outcome: Outcome<()>) -> Outcome<()> {
         say(&format!("\n{}", self.table()));

@@ -3,6 +3,7 @@
 mod environment;
 mod find;
 mod probe;
+mod run;
 mod version;
 
 use std::cell::OnceCell;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use xshell::{Cmd, Shell};
 
 pub(crate) use self::find::Interpreter;
+pub(crate) use self::run::{openly, openly_for_long, quietly};
 use crate::failure::{Failure, Outcome};
 
 /// Paths of the checkout and the way to run commands in it.
@@ -43,6 +45,11 @@ impl Project {
         shell.change_dir(&root);
         let cargo = env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
         Ok(Self { shell, root, target, cargo, wanted_python, interpreter: OnceCell::new() })
+    }
+
+    /// The same checkout and Python for another thread.
+    pub(crate) fn again(&self) -> Outcome<Self> {
+        Self::open(self.wanted_python.clone())
     }
 
     /// The root of the checkout.
@@ -97,21 +104,4 @@ impl Project {
         let python = self.interpreter()?.executable();
         Ok(self.cargo().env("PYO3_PYTHON", python))
     }
-}
-
-/// Runs a command and shows its output only when it fails.
-pub(crate) fn quietly(command: Cmd<'_>) -> Outcome<String> {
-    let line = command.to_string();
-    let output = command.quiet().ignore_status().output()?;
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    if output.status.success() {
-        return Ok(stdout);
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::new(format!("this command failed ({}):\n$ {line}\n{stdout}{stderr}", output.status)))
-}
-
-/// Runs a command whose output is worth seeing while it runs.
-pub(crate) fn openly(command: Cmd<'_>) -> Outcome<()> {
-    Ok(command.run()?)
 }

@@ -28,8 +28,8 @@ pub(crate) const NUMPY: &[&str] = &["numpy"];
 /// The compiler for CUDA C, no newer than the stand-in of the driver, so that it gives PTX. Needs no GPU.
 pub(crate) const NVRTC: &[&str] = &["nvidia-cuda-nvrtc-cu12==12.4.*"];
 
-/// The test runner, its distribution over processes, and the maker of random examples.
-pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=8", "pytest-xdist>=3.6"];
+/// The test runner, its distribution over processes, and the maker of random examples. Since version 9 pytest ends a test that hangs.
+pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=9", "pytest-xdist>=3.8"];
 
 /// The checkers of the type stubs; `tests/python/test_types*.py` run them where they are installed. basedpyright is pyright with node
 /// in its wheels, so that no other registry is needed.

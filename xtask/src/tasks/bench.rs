@@ -6,7 +6,8 @@ use clap::Args;
 use xshell::Cmd;
 
 use super::device::{self, Kind};
-use super::test::{CUDA, DRIVER, STAND_IN};
+use super::test::python::CUDA;
+use super::test::rust::{DRIVER, STAND_IN};
 use crate::failure::Outcome;
 use crate::project::{Project, openly, quietly};
 use crate::python::{COMPARED, CUDA_PEERS, NUMPY, REPORT, SYCL, Venv};

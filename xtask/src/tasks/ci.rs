@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::sanitize::Extent;
-use super::test::{LIBRARIES, Peers};
-use super::{dist, docs, sanitize, test};
+use super::test::rust::LIBRARIES;
+use super::test::{Build, Peers};
+use super::{dist, docs, test, verify};
 use crate::failure::Outcome;
 use crate::project::{Project, openly};
 use crate::python::{STYLE, Venv};
@@ -49,8 +49,8 @@ fn all(project: &Project, steps: &mut Steps) -> Outcome<()> {
         openly(clippy.args(["--", "-D", "warnings"]))
     })?;
     steps.step("documentation", || docs::run(project))?;
-    test::all(project, Peers::Light, steps)?;
-    sanitize::all(project, Extent::Gate, steps)?;
+    test::all(project, Peers::Light, Build::Released, steps)?;
+    verify::miri_in_gate(project, steps)?;
     steps.step("contents of the wheel", || dist::run(project))
 }
 

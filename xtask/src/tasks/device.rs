@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::demo::EXAMPLE;
-use super::test::{DEVICE_LIBRARIES, DRIVER, STAND_IN, WHEEL_TESTS};
+use super::test::python::WHEEL_TESTS;
+use super::test::rust::{DEVICE_LIBRARIES, DRIVER, STAND_IN};
 use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly, quietly};
 use crate::python::{NUMPY, PYTEST, Venv};

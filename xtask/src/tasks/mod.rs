@@ -8,6 +8,5 @@ pub(crate) mod dist;
 pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod kernels;
-pub(crate) mod sanitize;
 pub(crate) mod test;
 pub(crate) mod verify;

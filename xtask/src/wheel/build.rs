@@ -6,6 +6,8 @@ use crate::failure::{Failure, Outcome};
 use crate::project::{Project, quietly};
 use crate::python::{MAKE, Venv};
 
+const MANIFEST: &str = "crates/usm-python/Cargo.toml";
+
 /// The example of an extension, seen from the root.
 pub(crate) const EXTENSION_MANIFEST: &str = "examples/pyext/Cargo.toml";
 
@@ -15,13 +17,19 @@ const SOURCE_DATE_EPOCH: &str = "315532800";
 
 /// Builds `target/wheels/usm-….whl`, the only file there afterwards, and returns its path.
 pub(crate) fn build(project: &Project) -> Outcome<PathBuf> {
-    maturin(project, "crates/usm-python/Cargo.toml", "wheels", &["--profile", "wheel"])
+    maturin(project, MANIFEST, "wheels", &["--profile", "wheel", "--compression-level", "9"])
+}
+
+/// Builds the same for tests: in a third of the time, with a larger and slower library.
+pub(crate) fn build_quick(project: &Project) -> Outcome<PathBuf> {
+    maturin(project, MANIFEST, "wheels-quick", &["--profile", "quick", "--compression-level", "1"])
 }
 
 /// Builds the wheel of the example of an extension, which is a workspace of its own.
 pub(crate) fn build_extension(project: &Project) -> Outcome<PathBuf> {
     let target = project.target().join("pyext").display().to_string();
-    maturin(project, EXTENSION_MANIFEST, "wheels-pyext", &["--profile", "dev", "--target-dir", &target])
+    let options = ["--profile", "dev", "--compression-level", "1", "--target-dir", &target];
+    maturin(project, EXTENSION_MANIFEST, "wheels-pyext", &options)
 }
 
 fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) -> Outcome<PathBuf> {
@@ -33,7 +41,7 @@ fn maturin(project: &Project, manifest: &str, folder: &str, options: &[&str]) ->
     shell.create_dir(&folder)?;
     let maturin = tools
         .program("maturin")
-        .args(["build", "--locked", "--compression-level", "9"])
+        .args(["build", "--locked"])
         .args(options)
         .arg("--interpreter")
         .arg(tools.executable())

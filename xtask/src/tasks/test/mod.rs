@@ -1,0 +1,170 @@
+//! `cargo xtask test`: the tests of the crates and of the wheel, with SYCL where it is needed and without it where not.
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod.rs` | the steps of the command |
+//! | `rust.rs` | Rust tests and doctests |
+//! | `python.rs` | pytest on a wheel |
+//! | `pythons.rs` | pytest on other interpreters, a part of `cargo xtask verify` |
+
+pub(in crate::tasks) mod python;
+pub(in crate::tasks) mod pythons;
+pub(in crate::tasks) mod rust;
+
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use self::python::{EXTENSION_TESTS, Tests, WHEEL_TESTS};
+use super::demo::EXAMPLE;
+use crate::failure::{Failure, Outcome};
+use crate::project::{Project, quietly};
+use crate::python::{HEAVY_PEERS, NVRTC, PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::report::Steps;
+use crate::wheel;
+
+/// The crates whose tests are those of the wheel.
+const PYTHON_CRATE: &str = "usm-python";
+
+/// Which other libraries must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Peers {
+    /// None but dpctl and NumPy
+    None,
+    /// The packages of [`PEERS`]
+    Light,
+    /// The packages of [`HEAVY_PEERS`] as well
+    All,
+}
+
+impl Peers {
+    /// The request of the flags `--peers` and `--all-peers`.
+    pub(crate) fn asked(peers: bool, all_peers: bool) -> Self {
+        match (peers, all_peers) {
+            (_, true) => Self::All,
+            (true, false) => Self::Light,
+            (false, false) => Self::None,
+        }
+    }
+
+    /// The packages to install for them.
+    fn requirements(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::None => &[],
+            Self::Light => &[PEERS],
+            Self::All => &[PEERS, HEAVY_PEERS],
+        }
+    }
+
+    /// The variables that make a missing one a failure.
+    pub(super) fn variables(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::Light => &["USM_REQUIRE_PEERS"],
+            Self::All => &["USM_REQUIRE_PEERS", "USM_REQUIRE_ALL_PEERS"],
+        }
+    }
+}
+
+/// The wheel that the tests run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// Built fast, for tests alone
+    Quick,
+    /// As it would be published
+    Released,
+}
+
+impl Build {
+    fn wheel(self, project: &Project) -> Outcome<PathBuf> {
+        match self {
+            Self::Quick => wheel::build_quick(project),
+            Self::Released => wheel::build(project),
+        }
+    }
+}
+
+/// Runs the tests of some crates, or of all, and prints the table of steps.
+pub(crate) fn run(project: &Project, peers: Peers, packages: &[String]) -> Outcome<()> {
+    let mut steps = Steps::default();
+    let outcome = match packages {
+        [] => all(project, peers, Build::Quick, &mut steps),
+        _ => some(project, peers, packages, &mut steps),
+    };
+    steps.finish(outcome)
+}
+
+/// Runs all tests as steps of a bigger command. They stop at the first step that fails.
+pub(super) fn all(project: &Project, peers: Peers, build: Build, steps: &mut Steps) -> Outcome<()> {
+    // The packages come over the network while the compiler has the cores.
+    let other = project.again()?;
+    let venvs = thread::spawn(move || prepare(&other, peers));
+    steps.step("build of the Rust tests", || rust::build(project))?;
+    steps.step("packages for Python (since the start)", || {
+        venvs.join().map_err(|_| Failure::new("the installation of packages panicked"))?
+    })?;
+    let (sycl, bare) = venvs_of(project)?;
+    steps.step("Rust tests", || rust::tests(project, &sycl, &[]))?;
+    steps.step("doctests", || rust::doctests(project, &sycl, &[]))?;
+    let wheel = steps.step("wheel", || build.wheel(project))?;
+    wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)
+}
+
+/// Runs the tests of some crates as steps.
+fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps) -> Outcome<()> {
+    steps.step("packages for Python", || prepare(project, peers))?;
+    let (sycl, bare) = venvs_of(project)?;
+    for package in packages {
+        if package == PYTHON_CRATE {
+            let wheel = steps.step("wheel", || Build::Quick.wheel(project))?;
+            wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)?;
+        } else {
+            steps.step(&format!("tests of {package}"), || rust::tests_of(project, &sycl, package))?;
+            steps.step(&format!("doctests of {package}"), || rust::doctests(project, &sycl, &[package]))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes and fills the venvs.
+fn prepare(project: &Project, peers: Peers) -> Outcome<()> {
+    let sycl = Venv::ensure(project, "venv")?;
+    sycl.require(&[&[PYTEST, TYPES, SYCL, NVRTC], peers.requirements()].concat().concat())?;
+    Venv::ensure(project, "venv-bare")?.require(PYTEST)
+}
+
+/// The venvs with SYCL and without, in this order.
+fn venvs_of(project: &Project) -> Outcome<(Venv<'_>, Venv<'_>)> {
+    Ok((Venv::ensure(project, "venv")?, Venv::ensure(project, "venv-bare")?))
+}
+
+/// Runs the tests of the wheel and of the example of an extension as steps.
+fn wheel_tests(
+    project: &Project,
+    peers: Peers,
+    wheel: &Path,
+    venvs: [&Venv<'_>; 2],
+    steps: &mut Steps,
+) -> Outcome<()> {
+    let [sycl, bare] = venvs;
+    steps.step("extension", || {
+        let extension = wheel::build_extension(project)?;
+        for venv in venvs {
+            venv.install_wheel(wheel)?;
+            venv.install_other_wheel(&extension)?;
+        }
+        Ok(())
+    })?;
+    steps.step("pytest on the stand-in of the CUDA driver", || Tests::stand_in(project, sycl).run())?;
+    for (name, folder) in [("pytest", WHEEL_TESTS), ("pytest of the extension", EXTENSION_TESTS)] {
+        steps.step(&format!("{name} with SYCL"), || Tests::with_sycl(project, sycl, folder, peers).run())?;
+        steps.step(&format!("{name} without SYCL and NumPy"), || {
+            Tests::without_sycl(project, bare, folder).run()
+        })?;
+    }
+    steps.step("example with SYCL", || quietly(example(project, sycl)).map(drop))?;
+    steps.step("example without SYCL", || quietly(python::hide_sycl(example(project, bare))).map(drop))
+}
+
+fn example<'p>(project: &Project, venv: &Venv<'p>) -> xshell::Cmd<'p> {
+    venv.python().arg(project.root().join(EXAMPLE))
+}

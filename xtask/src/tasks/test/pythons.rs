@@ -1,0 +1,75 @@
+//! pytest on each other Python that is found, with the tests that depend on the interpreter.
+
+use std::path::Path;
+
+use super::python::{Tests, WHEEL_TESTS};
+use crate::failure::Outcome;
+use crate::project::Project;
+use crate::python::{PYTEST, SYCL, Venv};
+use crate::report::{Steps, say};
+
+/// The files of [`WHEEL_TESTS`] that depend on the interpreter: its objects, its collector, its threads and signals, its end, its
+/// protocols, and one of everything else.
+const CORE_TESTS: [&str; 20] = [
+    "test_array_pickle",
+    "test_assignment",
+    "test_buffer_protocol",
+    "test_constructor",
+    "test_devices",
+    "test_dlpack",
+    "test_dlpack_c_api",
+    "test_docstrings",
+    "test_events",
+    "test_import",
+    "test_interface_export",
+    "test_lifetime",
+    "test_main",
+    "test_memory_lifecycle",
+    "test_robust_fork",
+    "test_robust_interpreters",
+    "test_robust_interrupt",
+    "test_robust_objects",
+    "test_robust_shutdown",
+    "test_threads",
+];
+
+/// pytest on [`CORE_TESTS`].
+fn core<'p>(project: &'p Project, venv: &Venv<'p>) -> Tests<'p> {
+    Tests::of(project, venv, &CORE_TESTS.map(|name| format!("{WHEEL_TESTS}/{name}.py")))
+}
+
+/// The same wheel on each other Python that is found; with SYCL, which takes gigabytes of disk, on the newest one that there are wheels
+/// for.
+pub(in crate::tasks) fn all(project: &Project, wheel: &Path, steps: &mut Steps) -> Outcome<()> {
+    let mut is_done_with_sycl = false;
+    for (series, found) in project.interpreter()?.of_other_series(project).into_iter().rev() {
+        let python = match found {
+            Ok(python) => python,
+            Err(reason) => {
+                say(&format!("    Python {series} is not tested: {reason}"));
+                continue;
+            }
+        };
+        let version = python.version();
+        steps.step(&format!("pytest on Python {version} without SYCL and NumPy"), || {
+            let venv = Venv::ensure_of(project, &format!("venv-bare-{series}"), &python)?;
+            venv.require(PYTEST)?;
+            venv.install_wheel(wheel)?;
+            core(project, &venv).hiding_sycl().run()
+        })?;
+        if is_done_with_sycl {
+            continue;
+        }
+        is_done_with_sycl = steps.step(&format!("pytest on Python {version} with SYCL"), || {
+            let venv = Venv::ensure_of(project, &format!("venv-{series}"), &python)?;
+            if !venv.require_wheels(&[PYTEST, SYCL].concat())? {
+                say(&format!("    not tested: there is no wheel of {} for Python {series}", SYCL.join(", ")));
+                return Ok(false);
+            }
+            venv.install_wheel(wheel)?;
+            core(project, &venv).env("USM_REQUIRE_SYCL", "1").run()?;
+            Ok(true)
+        })?;
+    }
+    Ok(())
+}

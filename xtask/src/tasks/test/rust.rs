@@ -1,0 +1,93 @@
+//! Rust tests and doctests, with the real SYCL device and the stand-in of the CUDA driver.
+
+use std::path::PathBuf;
+
+use xshell::Cmd;
+
+use crate::failure::Outcome;
+use crate::project::{Project, openly, quietly};
+use crate::python::Venv;
+
+/// The crates that are libraries for others and must work without their default features; with the test backends.
+pub(in crate::tasks) const LIBRARIES: &str =
+    "-p sycl-sys -p usm-core -p usm-memory -p usm-array --features usm-core/testing";
+
+/// The crates whose tests run on each device, with the test backends.
+pub(in crate::tasks) const DEVICE_LIBRARIES: &str =
+    "-p usm-core -p usm-memory -p usm-array --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+
+/// The layer over Python has no Rust tests: a test program would have to link libpython.
+const ALL_BUT_PYTHON: &str =
+    "--workspace --exclude usm-python --features usm-core/testing,usm-array/ndarray,usm-array/svg";
+
+/// The features of single crates that their tests need.
+const FEATURES: [(&str, &str); 2] = [("usm-memory", "svg"), ("usm-array", "ndarray,svg")];
+
+/// Variable with the path of a CUDA driver, and the file of the stand-in.
+pub(in crate::tasks) const DRIVER: &str = "USM_CUDA_DRIVER";
+pub(in crate::tasks) const STAND_IN: &str = "libcuda_loopback.so";
+
+/// The limit of a whole test program, for runs without nextest, in seconds: `crates/test-stacks`.
+const PROGRAM_LIMIT: (&str, &str) = ("USM_TEST_LIMIT_S", "1200");
+
+/// Builds all tests.
+pub(super) fn build(project: &Project) -> Outcome<()> {
+    openly(runner(project).args(ALL_BUT_PYTHON.split(' ')).arg("--no-run"))
+}
+
+/// Runs all tests, with these variables.
+pub(in crate::tasks) fn tests(project: &Project, venv: &Venv<'_>, variables: &[(&str, &str)]) -> Outcome<()> {
+    let tests = with_devices(project, runner(project).args(ALL_BUT_PYTHON.split(' ')), venv);
+    openly(variables.iter().fold(tests, |tests, (name, value)| tests.env(name, value)))
+}
+
+/// Runs the tests of one crate.
+pub(super) fn tests_of(project: &Project, venv: &Venv<'_>, package: &str) -> Outcome<()> {
+    // Cargo builds the stand-in for its own tests, or where another test needs it.
+    quietly(project.cargo().args(["test", "--no-run", "--locked", "--package", "cuda-loopback", "--lib"]))?;
+    let features = FEATURES.iter().filter(|(name, _)| *name == package);
+    let tests = features.fold(runner(project).args(["--package", package]), |tests, (_, features)| {
+        tests.args(["--features", features])
+    });
+    openly(with_devices(project, tests, venv))
+}
+
+/// Runs the doctests of some crates, or of all.
+pub(super) fn doctests(project: &Project, venv: &Venv<'_>, packages: &[&String]) -> Outcome<()> {
+    let doctests = project.cargo().args(["test", "--quiet", "--locked", "--doc"]);
+    let doctests = match packages {
+        [] => doctests.args(ALL_BUT_PYTHON.split(' ')),
+        _ => packages.iter().fold(doctests, |doctests, package| doctests.args(["--package", package])),
+    };
+    openly(require_sycl(doctests, venv))
+}
+
+/// nextest where it is installed, which ends a test that hangs; else `cargo test`, which ends its program.
+pub(in crate::tasks) fn runner(project: &Project) -> Cmd<'_> {
+    let program = if has_nextest(project) {
+        project.cargo().args(["nextest", "run", "--status-level", "slow"])
+    } else {
+        project.cargo().args(["test", "--quiet", "--no-fail-fast", "--lib", "--bins", "--tests"])
+    };
+    program.arg("--locked")
+}
+
+fn has_nextest(project: &Project) -> bool {
+    quietly(project.cargo().args(["nextest", "--version"])).is_ok()
+}
+
+/// Tests over all backends have a SYCL device and a CUDA device. A missing one is a failure.
+fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
+    let tests = require_sycl(tests, venv).env(DRIVER, stand_in(project)).env("USM_REQUIRE_CUDA", "1");
+    if has_nextest(project) { tests } else { tests.env(PROGRAM_LIMIT.0, PROGRAM_LIMIT.1) }
+}
+
+/// The stand-in of the CUDA driver, which is built with the tests.
+pub(super) fn stand_in(project: &Project) -> PathBuf {
+    project.target().join("debug/deps").join(STAND_IN)
+}
+
+/// A Rust test finds the runtime in the venv, and one that does not find it fails.
+pub(in crate::tasks) fn require_sycl<'p>(tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
+    tests.env("VIRTUAL_ENV", venv.dir()).env("USM_REQUIRE_SYCL", "1")
+}

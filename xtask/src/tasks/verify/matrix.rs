@@ -1,0 +1,62 @@
+//! Parts with the tests of the gate in other settings: features, devices, interpreters, peers.
+
+use super::Options;
+use crate::failure::Outcome;
+use crate::project::{Project, openly};
+use crate::python::{HEAVY_PEERS, PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::report::Steps;
+use crate::tasks::test::python::{Tests, WHEEL_TESTS};
+use crate::tasks::test::{Peers, pythons, rust};
+use crate::wheel;
+
+/// The crates whose tests differ without their default features.
+const WITHOUT_DEFAULTS: &str =
+    "-p sycl-sys -p usm-core -p usm-memory --features usm-core/testing --no-default-features";
+
+/// Takes the short cut to device memory of a CPU away, so that the path of other devices is tested.
+const STRICT: (&str, &str) = ("USM_STRICT_DEVICE", "1");
+
+/// Leaves PoCL as the only driver of OpenCL.
+const POCL: [(&str, &str); 2] = [("USM_SYCL_AUTOCONFIG", "0"), ("OCL_ICD_FILENAMES", "libpocl.so.2")];
+
+pub(super) fn features(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    steps.step("Rust tests without default features", || {
+        openly(rust::runner(project).args(WITHOUT_DEFAULTS.split(' ')))
+    })
+}
+
+pub(super) fn strict(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    on_other_device(project, &[STRICT], steps)
+}
+
+pub(super) fn pocl(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    on_other_device(project, &POCL, steps)
+}
+
+pub(super) fn pythons(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    let wheel = steps.step("wheel", || wheel::build_quick(project))?;
+    pythons::all(project, &wheel, steps)
+}
+
+pub(super) fn peers(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    steps.step("pytest with all peers", || {
+        let venv = Venv::ensure(project, "venv")?;
+        venv.require(&[PYTEST, TYPES, SYCL, PEERS, HEAVY_PEERS].concat())?;
+        venv.install_wheel(&wheel::build_quick(project)?)?;
+        Tests::with_sycl(project, &venv, WHEEL_TESTS, Peers::All).run()
+    })
+}
+
+/// The Rust tests and the ones of the wheel with these variables.
+fn on_other_device(project: &Project, variables: &[(&str, &str)], steps: &mut Steps) -> Outcome<()> {
+    let venv = Venv::ensure(project, "venv")?;
+    steps.step("Rust tests", || {
+        venv.require(&[PYTEST, TYPES, SYCL, PEERS].concat())?;
+        rust::tests(project, &venv, variables)
+    })?;
+    steps.step("pytest", || {
+        venv.install_wheel(&wheel::build_quick(project)?)?;
+        let tests = Tests::with_sycl(project, &venv, WHEEL_TESTS, Peers::Light);
+        variables.iter().fold(tests, |tests, (name, value)| tests.env(name, value)).run()
+    })
+}

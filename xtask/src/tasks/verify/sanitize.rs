@@ -1,0 +1,100 @@
+//! ThreadSanitizer and Miri over the code whose mistakes they find.
+
+use std::path::Path;
+
+use super::Options;
+use crate::failure::{Failure, Outcome};
+use crate::project::{Project, openly_for_long, quietly};
+use crate::report::{Steps, say};
+use crate::tasks::test::rust::runner;
+
+/// Tests that the sanitizer cannot run. The first one states how much is kept, which does not hold where threads run so slowly. The
+/// names of the others begin so: a child of a fork beside other threads can hang in the sanitizer's own locks.
+const NOT_THREADED: [&str; 2] = ["retention_is_kept_over_threads", "beside_"];
+
+/// The runs of Miri: a crate, its unit tests, and the number of random cases per property. The classes of sizes and the pieces of a
+/// transfer are plain arithmetic over all sizes, which takes too long there.
+const INTERPRETED: [(&str, &[&str], &str); 2] = [
+    ("usm-memory", &["--skip", "size_class::", "--skip", "pieces_cover_the_copy_and_fit"], "1"),
+    ("usm-array", &["layout", "--quiet"], "4"),
+];
+
+/// Runs of Miri, each with another order of threads.
+const SEEDS: &str = "-Zmiri-many-seeds=0..16";
+
+/// ThreadSanitizer over all tests of usm-memory.
+pub(super) fn threads(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    steps.step("ThreadSanitizer", || {
+        missing_for_threads(project)?;
+        let about = quietly(project.command("rustc").arg("-vV"))?;
+        let host = about.lines().find_map(|line| line.strip_prefix("host: "));
+        let host = host.ok_or_else(|| Failure::new("rustc -vV names no host"))?;
+        let tests = runner(project)
+            .args(["-Zbuild-std", "--target", host, "-p", "usm-memory", "--lib", "--tests"])
+            .args(["--no-default-features", "--features", "usm-core/testing"]);
+        let tests = NOT_THREADED.iter().fold(tests.arg("--"), |tests, name| tests.args(["--skip", name]));
+        // Other tests fork, too, and their children start threads.
+        let tests = tests.env("TSAN_OPTIONS", "die_after_fork=0");
+        // Options of a nightly compiler, which the stable one has too.
+        let tests = tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=thread");
+        openly_for_long(sanitized(project, tests))
+    })
+}
+
+/// The sanitizer sees only code that is compiled for it, the standard library's locks included, so that is built from its source.
+fn missing_for_threads(project: &Project) -> Outcome<()> {
+    let sysroot = quietly(project.command("rustc").args(["--print", "sysroot"]))?;
+    let source = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock");
+    let what = "ThreadSanitizer needs the source of the standard library: rustup component add rust-src";
+    if source.is_file() { Ok(()) } else { Err(Failure::new(what)) }
+}
+
+/// Miri over unit tests of usm-memory, in several orders of threads, and of the layouts of usm-array.
+pub(super) fn miri(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    steps.step("Miri", || {
+        missing_for_miri(project).map_or(Ok(()), |what| Err(Failure::new(what)))?;
+        interpret(project, &INTERPRETED, SEEDS)
+    })
+}
+
+/// Miri over unit tests of usm-memory in one order of threads, for continuous integration. Where it is not installed, this says so.
+pub(in crate::tasks) fn miri_in_gate(project: &Project, steps: &mut Steps) -> Outcome<()> {
+    steps.step("Miri", || match missing_for_miri(project) {
+        None => interpret(project, &INTERPRETED[..1], ""),
+        Some(what) => {
+            say(&format!("    NOT RUN: {what}"));
+            Ok(())
+        }
+    })
+}
+
+fn missing_for_miri(project: &Project) -> Option<String> {
+    let asked = project.command("rustup").args(["run", "nightly", "cargo", "miri", "--version"]);
+    let what =
+        "Miri comes with nightly toolchains only: rustup toolchain install nightly --component miri,rust-src";
+    quietly(asked).err().map(|_| what.to_owned())
+}
+
+fn interpret(project: &Project, runs: &[(&str, &[&str], &str)], seeds: &str) -> Outcome<()> {
+    for &(package, tests, cases) in runs {
+        // Addresses come from C as numbers; files and clocks of this machine are looked at. Layouts have one thread.
+        let seeds = if package == "usm-memory" { seeds } else { "" };
+        let flags = format!("-Zmiri-disable-isolation -Zmiri-permissive-provenance {seeds}");
+        let command = project
+            .command("rustup")
+            .args(["run", "nightly", "cargo", "miri", "test", "--locked", "-p", package])
+            .args(["--no-default-features", "--lib", "--"])
+            .args(tests)
+            .env("MIRIFLAGS", flags.trim())
+            .env("PROPTEST_CASES", cases);
+        openly_for_long(sanitized(project, command))?;
+    }
+    Ok(())
+}
+
+/// With a build folder of its own, since all is compiled in another way.
+fn sanitized<'p>(project: &Project, command: xshell::Cmd<'p>) -> xshell::Cmd<'p> {
+    let command = command.env("CARGO_TARGET_DIR", project.target().join("sanitize"));
+    // Reports name lines, also in continuous integration.
+    command.env_remove("CARGO_PROFILE_DEV_DEBUG")
+}
