@@ -1,5 +1,6 @@
 """Fixtures: every test runs on each backend and USM kind that applies."""
 
+import os
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -24,9 +25,20 @@ MEMORY_CLASSES = {
 _queues: dict[str, usm.SyclQueue] = {}
 
 
+def _is_wanted(item: pytest.Item) -> bool:
+    """Whether a test is worth running on the strict queue, too: a queue decides nothing about host and shared memory."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if parameters.get("queue") != "strict":
+        return True
+    # Elsewhere all device memory is like that.
+    is_other = requirements.NO_SYCL or requirements.REQUIRE_CUDA or os.environ.get("USM_STRICT_DEVICE") == "1"
+    kinds = {parameters.get("usm_type", "device"), parameters.get("host_accessible", "device")}
+    return not is_other and kinds == {"device"} and item.get_closest_marker("indifferent") is None
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what USM_STRICT_DEVICE does not change: tests of the host backend alone, and of host and shared memory
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is in vain on the strict queue. Marks what USM_STRICT_DEVICE does not change: tests of the host backend alone, and of host and shared memory
     where the same test comes with device memory, too."""
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
@@ -35,19 +47,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         on_host_backend |= item.get_closest_marker("lengthy") is not None and "sycl" not in parameters.values()
         if of_another_kind or (on_host_backend and "sycl_queue" not in getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.indifferent)
+    unwanted = [item for item in items if not _is_wanted(item)]
+    config.hook.pytest_deselected(items=unwanted)
+    items[:] = [item for item in items if _is_wanted(item)]
 
 
 def _queue(backend: str) -> usm.SyclQueue:
     # One queue per backend for the whole run: they are not what most tests are about.
-    device = requirements.device_of(backend)
+    is_strict = backend == "strict"
+    device = requirements.device_of("sycl" if is_strict else backend)
     if backend not in _queues:
-        _queues[backend] = usm.SyclQueue(device)
+        _queues[backend] = usm.SyclQueue(usm._usm._strict_device(device) if is_strict else device)
     return _queues[backend]
 
 
-@pytest.fixture(params=["host", "sycl"])
+@pytest.fixture(params=["host", "sycl", "strict"])
 def queue(request: pytest.FixtureRequest) -> usm.SyclQueue:
-    """A queue on each backend."""
+    """A queue on each backend, and one of the SYCL device whose device memory is left to queues, as on a GPU."""
     return _queue(request.param)
 
 

@@ -59,6 +59,8 @@ pub mod _usm {
         select_cpu_device, select_default_device, select_device_with_aspects, select_gpu_device,
     };
     #[pymodule_export]
+    use crate::sycl::_strict_device;
+    #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
     use crate::tensor::functions::{
