@@ -3,7 +3,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../examples/interface/comparison/mod.rs"]
+mod comparison;
 
+mod forms;
+mod interface;
 mod load_errors;
 mod locate;
 mod loopback;
