@@ -87,7 +87,11 @@ fn headers_with_all_of_the_table_fit() {
     assert!(comparison.fits(), "{comparison}");
     let text = comparison.to_string();
     assert!(text.contains("in the form of dpctl 0.23\nrequired, and missing there: none\n"), "{text}");
-    assert!(text.ends_with("not in the table (1): DPCTLDevice_CanCompileSPIRV"), "{text}");
+    // Vectors have more functions than the table.
+    assert!(
+        text.contains("not in the table (5): DPCTLDevice_CanCompileSPIRV, DPCTLEventVector_Create, "),
+        "{text}"
+    );
 }
 
 #[test]
@@ -99,7 +103,7 @@ fn what_changed_is_named() {
             "size_t DPCTLDevice_GetMaxComputeUnits",
             "DPCTLDevice_GetMaxComputeUnits: size_t, DPCTLSyclDeviceRef there, uint32_t, DPCTLSyclDeviceRef in the table",
         ),
-        (" size_t a5,\n  __dpctl_keep const DPCTLSpecConst * a6", " size_t a5", "size_t, char* there"),
+        (" size_t a5,\n  __dpctl_keep const DPCTLSpecConst *a6", " size_t a5", "size_t, char* there"),
         (
             "not_applicable, numa",
             "numa",
@@ -117,7 +121,7 @@ fn what_changed_is_named() {
         ),
     ] {
         let changed = headers().replace(from, to);
-        assert_ne!(changed, headers(), "{from}");
+        assert!(changed != headers(), "{from} is not there");
         let comparison = with(&changed);
         assert!(
             !comparison.fits() && comparison.to_string().contains(expected),
