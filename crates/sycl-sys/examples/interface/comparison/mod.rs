@@ -132,6 +132,7 @@ fn changed_numbers(other: &Interface, form: Option<Form>) -> Vec<String> {
                 }
             }
         }
+        // 0.22 lacks the newest aspect, and nothing else.
         for (ours, number) in constants {
             if there.iter().all(|(_, there)| *there != number) && form > Some(Form::V22) {
                 changed.push(format!("{enumeration}: {number} is {ours} in the table, and not there"));

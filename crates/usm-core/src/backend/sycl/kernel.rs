@@ -105,7 +105,7 @@ pub(super) unsafe fn info(api: &Api, raw: RawKernel, device: DPCTLSyclDeviceRef)
     Ok(KernelInfo {
         num_args,
         work_group_size,
-        preferred_work_group_size_multiple: api.DPCTLKernel_GetPreferredWorkGroupSizeMultiple.map_or(0, size),
+        preferred_work_group_size_multiple: api.DPCTLKernel_GetPreferredWorkGroupSizeMultiple.map_or(1, size),
         private_mem_bytes: api.DPCTLKernel_GetPrivateMemSize.map_or(0, size),
         max_num_sub_groups: api.DPCTLKernel_GetMaxNumSubGroups.map_or(0, count),
         max_sub_group_size: api.DPCTLKernel_GetMaxSubGroupSize.map_or(0, count),
