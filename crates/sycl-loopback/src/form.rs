@@ -1,5 +1,6 @@
 //! The forms of the library, one shared library each.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -44,26 +45,24 @@ impl Loopback {
     /// As for `in_form`, or there is no function of such a name.
     pub fn lacking(form: Form, functions: &[&str]) -> io::Result<Self> {
         let mut bytes = std::fs::read(form.library_path())?;
-        for function in functions {
-            forget(&mut bytes, function)?;
-        }
+        forget(&mut bytes, functions)?;
         Self::make(|library| std::fs::write(library, &bytes))
     }
 }
 
-/// Makes a name unrecognisable wherever it stands, the symbol table included.
-fn forget(bytes: &mut [u8], function: &str) -> io::Result<()> {
-    let name = [function.as_bytes(), &[0]].concat();
-    let mut found = false;
-    let mut from = 0;
-    // Few bytes are the first one of a name.
-    while let Some(next) = bytes.get(from..).and_then(|rest| rest.iter().position(|byte| *byte == b'D')) {
-        let at = from + next;
-        if bytes.get(at..).is_some_and(|rest| rest.starts_with(&name)) {
-            bytes[at] = b'_';
-            found = true;
+/// Makes names unrecognisable wherever they stand, the symbol table included.
+fn forget(bytes: &mut [u8], functions: &[&str]) -> io::Result<()> {
+    let names: Vec<_> = functions.iter().map(|name| [name.as_bytes(), &[0]].concat()).collect();
+    let mut missing: BTreeSet<_> = functions.iter().copied().collect();
+    for at in 0..bytes.len() {
+        // Few bytes are the first one of a name.
+        if bytes[at] != b'D' {
+            continue;
         }
-        from = at + 1;
+        if let Some(found) = names.iter().position(|name| bytes[at..].starts_with(name)) {
+            bytes[at] = b'_';
+            missing.remove(functions[found]);
+        }
     }
-    found.then_some(()).ok_or_else(|| io::Error::other(format!("there is no {function}")))
+    if missing.is_empty() { Ok(()) } else { Err(io::Error::other(format!("there is none of {missing:?}"))) }
 }

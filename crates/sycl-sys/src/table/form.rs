@@ -51,8 +51,11 @@ pub enum AffinityDomain {
 }
 
 impl Form {
-    /// The form of a library that has some functions. `Err` names the function that makes it a development version between two
-    /// forms.
+    /// The form of a library with these functions.
+    ///
+    /// # Errors
+    ///
+    /// The name of a function that makes it a development version between two forms.
     pub fn of(has: impl Fn(&str) -> bool) -> Result<Self, &'static str> {
         if ONLY_0_23.into_iter().any(&has) {
             return Ok(Self::V23);

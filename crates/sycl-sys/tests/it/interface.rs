@@ -101,9 +101,13 @@ fn what_changed_is_named() {
         (
             "uint32_t DPCTLDevice_GetMaxComputeUnits",
             "size_t DPCTLDevice_GetMaxComputeUnits",
-            "DPCTLDevice_GetMaxComputeUnits: size_t, DPCTLSyclDeviceRef there, uint32_t, DPCTLSyclDeviceRef in the table",
+            "DPCTLDevice_GetMaxComputeUnits: size_t(DPCTLSyclDeviceRef) there, uint32_t(DPCTLSyclDeviceRef) in the table",
         ),
-        (" size_t a5,\n  __dpctl_keep const DPCTLSpecConst *a6", " size_t a5", "size_t, char* there"),
+        (
+            " size_t a5,\n  __dpctl_keep const DPCTLSpecConst *a6",
+            " size_t a5",
+            "size_t, char*, size_t) there",
+        ),
         (
             "not_applicable, numa",
             "numa",

@@ -98,8 +98,7 @@ fn changed_functions(other: &Interface, form: Option<Form>) -> Vec<String> {
     let changed = of_form.filter_map(|(name, _, signature)| {
         let there = other.functions.get(*name)?.as_ref()?;
         let here = of_rust(signature);
-        (*there != here)
-            .then(|| format!("{name}: {} there, {} in the table", there.join(", "), here.join(", ")))
+        (*there != here).then(|| format!("{name}: {} there, {} in the table", in_c(there), in_c(&here)))
     });
     changed.collect()
 }
@@ -140,6 +139,13 @@ fn changed_numbers(other: &Interface, form: Option<Form>) -> Vec<String> {
         }
     }
     changed
+}
+
+/// A signature as C writes it, without names.
+fn in_c(types: &[String]) -> String {
+    let (result, arguments) =
+        types.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    format!("{result}({})", arguments.join(", "))
 }
 
 /// A name without underscores, in capitals.
