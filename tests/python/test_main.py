@@ -94,6 +94,7 @@ def test_the_doctor(queue):
         assert problem["kind"] and problem["what"] and problem["remedy"]
     if queue.backend.name not in ("host", "cuda"):
         assert found["sycl"]["library"] and any(place["in_use"] for place in found["places"])
+        assert found["sycl"]["interface"] in ("dpctl 0.22", "dpctl 0.23")
 
 
 def test_unknown_options():

@@ -79,7 +79,7 @@ def test_aspects(dpctl, required, excluded):
 
 def test_aspects_of_any_machine(queue):
     aspects = [name for name in dir(usm.SyclDevice) if name.startswith("has_aspect_")]
-    assert len(aspects) == 21
+    assert len(aspects) == 22
     for name in aspects:
         word = name.removeprefix("has_aspect_")
         if any(getattr(device, name) for device in usm.get_devices()):

@@ -59,7 +59,11 @@ enum Task {
     /// Run the checks of continuous integration: formatting, clippy, docs, `test --peers`, the wheel's checks
     Ci,
     /// Report the SYCL runtime and the devices, or the tried places
-    Doctor,
+    Doctor {
+        /// In place of it, compare our table of the C interface with another version: a folder of headers, or a library
+        #[arg(long, value_name = "PATH")]
+        interface: Option<PathBuf>,
+    },
     /// Build the wheel and check its contents
     Dist,
     /// Build the documentation, warnings are errors
@@ -93,7 +97,8 @@ fn run(cli: Cli) -> Outcome<()> {
             tasks::test::run(&project, tasks::test::Peers::asked(peers, all_peers), &package)
         }
         Task::Ci => tasks::ci::run(&project),
-        Task::Doctor => tasks::doctor::run(&project),
+        Task::Doctor { interface: Some(path) } => tasks::interface::run(&project, &path),
+        Task::Doctor { interface: None } => tasks::doctor::run(&project),
         Task::Dist => tasks::dist::run(&project),
         Task::Docs => tasks::docs::run(&project),
         Task::Bench(options) => tasks::bench::run(&project, &options),

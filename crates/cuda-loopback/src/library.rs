@@ -8,12 +8,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::control::{Control, FILE_NAME};
 
 /// The shared library that cargo built with this crate.
+pub fn library_path() -> PathBuf {
+    built(env!("CARGO_CRATE_NAME"))
+}
+
+/// The shared library that cargo built with a crate.
 ///
 /// Cargo puts it into `deps`, where it puts test executables; examples and benches lie one directory over. Both
 /// `cargo test` and `cargo nextest run` leave it there. If it is nowhere, the path of the first place is returned,
 /// which the error of opening it will then name.
-pub fn library_path() -> PathBuf {
-    let name = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", env!("CARGO_CRATE_NAME"));
+pub(crate) fn built(crate_name: &str) -> PathBuf {
+    let name = format!("{DLL_PREFIX}{crate_name}{DLL_SUFFIX}");
     let executable = std::env::current_exe().unwrap_or_default();
     let beside = executable.ancestors().skip(1).take(3).flat_map(|dir| [dir.to_owned(), dir.join("deps")]);
     // Doctests run elsewhere; OUT_DIR is `<profile>/build/<package>/out`.
@@ -40,6 +45,11 @@ impl Loopback {
     ///
     /// The library was not built, cannot be copied, or cannot be opened.
     pub fn new() -> io::Result<Self> {
+        Self::make(|library| std::fs::copy(library_path(), library).map(drop))
+    }
+
+    /// As [`new`](Self::new), for a file that a function writes.
+    pub(crate) fn make(write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", env!("CARGO_PKG_NAME"), std::process::id());
@@ -48,7 +58,7 @@ impl Loopback {
         let library = dir.join(FILE_NAME);
         // Not opened over an old file of the same process number, which may be in use.
         let _ = std::fs::remove_file(&library);
-        std::fs::copy(library_path(), &library)?;
+        write(&library)?;
         let control = Control::open(&library).map_err(io::Error::other)?;
         Ok(Self { dir, library, control })
     }

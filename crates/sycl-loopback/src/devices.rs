@@ -45,6 +45,11 @@ const ONLINE_COMPILER: u32 = 1 << 9;
 const QUEUE_PROFILING: u32 = 1 << 11;
 const USM: u32 = 1 << 12 | 1 << 13 | 1 << 14;
 
+/// From 0.23 on.
+const IPC_MEMORY: u32 = if cfg!(dpctl_023) { 1 << 22 } else { 0 };
+/// How many aspects have a number.
+pub(crate) const ASPECTS: u32 = if cfg!(dpctl_023) { 23 } else { 22 };
+
 /// Only drivers of this vendor know the sub-groups of kernels.
 pub(crate) const INTEL: &CStr = c"Intel(R) Corporation";
 
@@ -78,7 +83,7 @@ pub(crate) static DEVICES: [Device; 2] = [
         max_alloc_bytes: 128 << 20,
         max_work_group: 1024,
         // No FP64, as on many integrated GPUs.
-        aspects: 1 << 2 | FP16 | ONLINE_COMPILER | QUEUE_PROFILING | USM,
+        aspects: 1 << 2 | FP16 | ONLINE_COMPILER | QUEUE_PROFILING | USM | IPC_MEMORY,
         tiles: 2,
         sub_group_sizes: &[16, 32],
         score: 500,

@@ -17,6 +17,7 @@
 //! | `kernels` | the kernels that are known by name, and run |
 //! | `exports` | the C functions, a file per topic |
 //! | `control` | the shared library as a test sees it |
+//! | `form` | the forms of dpctl 0.22 and 0.23 ([`Form`]); the crate `sycl-023-loopback` builds the latter from these sources |
 //! | `library` | where it is, and copies of it ([`Loopback`]): the file of `cuda-loopback` |
 
 #[cfg(test)]
@@ -25,11 +26,13 @@ use test_stacks as _;
 mod control;
 mod devices;
 mod exports;
+mod form;
 mod kernels;
 #[path = "../../cuda-loopback/src/library.rs"]
 mod library;
 mod state;
 
 pub use control::Control;
+pub use form::Form;
 pub use library::{Loopback, library_path};
 pub use state::{Alignment, Kind};

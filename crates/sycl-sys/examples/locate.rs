@@ -25,7 +25,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 
     // SAFETY: 1. No other thread was started. 2. The user of the example chose the roots.
     let loaded = unsafe { sycl_sys::load(&options) }?;
-    println!("loaded {}", loaded.library.display());
+    println!("loaded {}, the C interface of {}", loaded.library.display(), loaded.api.form());
     for note in &loaded.notes {
         println!("note: {note}");
     }
@@ -65,8 +65,11 @@ fn print_device(api: &Api, device: DPCTLSyclDeviceRef) {
     let number = unsafe { (api.DPCTLDeviceMgr_GetRelativeId)(device) };
     // SAFETY: the caller passes a live device.
     let name = take_string(api, unsafe { (api.DPCTLDevice_GetName)(device) });
-    // SAFETY: the caller passes a live device.
-    let driver = take_string(api, unsafe { (api.DPCTLDevice_GetDriverVersion)(device) });
+    let driver = api.DPCTLDevice_GetDriverVersion.map_or(std::ptr::null(), |get| {
+        // SAFETY: the caller passes a live device.
+        unsafe { get(device) }
+    });
+    let driver = take_string(api, driver);
     let backend = match backend {
         DPCTLSyclBackendType::OPENCL => "opencl",
         DPCTLSyclBackendType::LEVEL_ZERO => "level_zero",

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::locate::Tried;
+use crate::table::{REQUIREMENT, SUPPORTED};
 
 /// Why the SYCL C interface could not be loaded.
 #[derive(thiserror::Error)]
@@ -27,7 +28,8 @@ pub enum LoadError {
 
     /// The file is a library, but not one that offers the interface.
     #[error(
-        "{} lacks {} of the {} symbols of the SYCL C interface of dpctl 0.22: {}",
+        "{} lacks {} of the {} functions that the SYCL C interface has in {SUPPORTED}, the supported versions \
+         (`pip install \"{REQUIREMENT}\"`): {}",
         .path.display(), .symbols.len(), crate::Api::REQUIRED.len(), .symbols.join(", ")
     )]
     MissingSymbols {
@@ -35,6 +37,19 @@ pub enum LoadError {
         path: PathBuf,
         /// All the names that are missing.
         symbols: Vec<&'static str>,
+    },
+
+    /// The file has functions of two versions, so the signatures of the others are unknown.
+    #[error(
+        "{} is a development version between {SUPPORTED}: it has {has} of the newer one, but not what came last, so its \
+         signatures are unknown; install a release (`pip install \"{REQUIREMENT}\"`)",
+        .path.display()
+    )]
+    DevelopmentVersion {
+        /// The file.
+        path: PathBuf,
+        /// The function that the older version does not have.
+        has: &'static str,
     },
 
     /// Another SYCL runtime is in the process already; loading this one would give the process two.

@@ -10,7 +10,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`types`] | handles, enumerations, the callback, as the C headers name them |
-//! | [`table`] | [`Api`], a function pointer per C symbol |
+//! | [`table`] | [`Api`], a function pointer per C symbol; [`Form`], what differs between versions of dpctl |
 //! | [`mod@locate`] | where the library may be, as data |
 //! | [`mod@load`] | [`load()`], the steps that change the process |
 //!
@@ -47,5 +47,5 @@ pub mod types;
 
 pub use error::LoadError;
 pub use load::{Loaded, is_loaded, load};
-pub use table::Api;
+pub use table::{AffinityDomain, Api, CreateFromSpirv, Form};
 pub use types::*;

@@ -5,7 +5,7 @@
 //! list does not have, and an unlisted discriminant in a Rust `enum` would be undefined behaviour.
 #![allow(non_camel_case_types)]
 
-use core::ffi::{c_int, c_uint};
+use core::ffi::{c_int, c_uint, c_void};
 use core::marker::{PhantomData, PhantomPinned};
 
 macro_rules! opaque {
@@ -61,7 +61,12 @@ opaque! {
 pub type error_handler_callback = unsafe extern "C" fn(err_code: c_int);
 
 macro_rules! enumeration {
-    ($($(#[$doc:meta])* $name:ident($repr:ty) { $($constant:ident = $value:expr, $doc_of_value:literal;)* })*) => {$(
+    ($($(#[$doc:meta])* $name:ident($repr:ty) { $($constant:ident = $value:expr, $doc_of_value:literal;)* })*) => {
+        /// Every enumeration whose numbers do not depend on the form of the library, with its constants.
+        pub const ENUMERATIONS: &[(&str, &[(&str, i64)])] =
+            &[$((stringify!($name), &[$((stringify!($constant), $value)),*])),*];
+
+        $(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(transparent)]
@@ -137,17 +142,7 @@ enumeration! {
         EMULATED = 19, "The device is emulated.";
         IS_COMPONENT = 20, "A component of a composite device.";
         IS_COMPOSITE = 21, "A composite device.";
-    }
-
-    /// The resource by which a device is partitioned into sub-devices, `sycl::info::partition_affinity_domain`.
-    DPCTLPartitionAffinityDomainType(c_uint) {
-        NOT_APPLICABLE = 0, "By nothing; no device is partitioned so.";
-        NUMA = 1, "Compute units of one NUMA node stay together.";
-        L4_CACHE = 2, "Compute units that share a level 4 cache stay together.";
-        L3_CACHE = 3, "Compute units that share a level 3 cache stay together.";
-        L2_CACHE = 4, "Compute units that share a level 2 cache stay together.";
-        L1_CACHE = 5, "Compute units that share a level 1 cache stay together.";
-        NEXT_PARTITIONABLE = 6, "The first of the above by which the device can be partitioned.";
+        EXT_ONEAPI_IPC_MEMORY = 22, "Other processes can map the device's memory. From 0.23 on.";
     }
 
     /// A use of a peer's memory by a device, `sycl::ext::oneapi::peer_access`.
@@ -213,4 +208,45 @@ pub struct MDLocalAccessor {
     pub dim1: usize,
     /// Elements along the third dimension, if there is one.
     pub dim2: usize,
+}
+
+/// The resource by which a device is partitioned into sub-devices, as the library at hand numbers it:
+/// [`Form::affinity_domain`](crate::Form::affinity_domain) makes it, since the forms number it differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct DPCTLPartitionAffinityDomainType(pub(crate) c_uint);
+
+impl DPCTLPartitionAffinityDomainType {
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> c_uint {
+        self.0
+    }
+}
+
+/// The value of a specialization constant of a SPIR-V module, from 0.23 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct DPCTLSpecConst {
+    /// The number of the constant in the module.
+    pub id: u32,
+    /// Bytes of the value.
+    pub size: usize,
+    /// The value, read during the call.
+    pub value: *const c_void,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::{DPCTLSpecConst, MDLocalAccessor};
+
+    /// The layouts of the C headers on 64-bit machines.
+    #[test]
+    fn structs_are_laid_out_as_in_c() {
+        assert_eq!(size_of::<DPCTLSpecConst>(), 24);
+        assert_eq!([offset_of!(DPCTLSpecConst, size), offset_of!(DPCTLSpecConst, value)], [8, 16]);
+        assert_eq!((size_of::<MDLocalAccessor>(), offset_of!(MDLocalAccessor, dim0)), (40, 16));
+    }
 }

@@ -8,8 +8,9 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{Tree, in_child, loopback_bytes, patch, run_child};
+use sycl_loopback::Form as Of;
 use sycl_sys::locate::{Origin, Outcome, SearchOptions};
-use sycl_sys::{LoadError, Loaded};
+use sycl_sys::{Form, LoadError, Loaded};
 
 const PACKAGE: &str = "lib/python3.11/site-packages/dpctl/libDPCTLSyclInterface.so";
 
@@ -192,4 +193,26 @@ fn the_loaders_default_is_the_last_resort() {
     let path = venv.path(PACKAGE);
     let test = "the_loaders_default_is_the_last_resort";
     run_child(test, &venv.path(""), &[("LD_LIBRARY_PATH", path.parent().unwrap().to_str().unwrap())]);
+}
+
+#[test]
+fn a_version_newer_than_all_known_ones_is_used_with_a_note() {
+    if let Some(venv) = in_child() {
+        let loaded = load(&root(&venv)).unwrap();
+        assert_eq!(loaded.api.form(), Form::V23);
+        let notes: Vec<_> = loaded.notes.iter().filter(|note| note.contains("newer")).collect();
+        assert_eq!(notes.len(), usize::from(venv.contains("0.24")), "{notes:?}");
+        for note in notes {
+            let expected = "dpctl 0.24.1 is newer than dpctl 0.23, the newest version that this release knows; it is used as dpctl 0.23";
+            assert_eq!(note, expected);
+        }
+        return;
+    }
+    for version in ["0.23.0", "0.24.1"] {
+        let tree = Tree::new();
+        tree.file(&format!("{version}/{PACKAGE}"), &std::fs::read(Of::Dpctl023.library_path()).unwrap());
+        tree.dir(&format!("{version}/lib/python3.11/site-packages/dpctl-{version}.dist-info"));
+        let test = "a_version_newer_than_all_known_ones_is_used_with_a_note";
+        run_child(test, &tree.path(version), &[]);
+    }
 }

@@ -77,6 +77,7 @@ fn sycl<'py>(py: Python<'py>, report: &DoctorReport) -> PyResult<Option<Bound<'p
     let dict = PyDict::new(py);
     dict.set_item("library", sycl.path.display().to_string())?;
     dict.set_item("version", &sycl.version)?;
+    dict.set_item("interface", &sycl.interface)?;
     dict.set_item("driver", sycl.driver.as_ref().map(|path| path.display().to_string()))?;
     Ok(Some(dict))
 }

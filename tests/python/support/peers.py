@@ -1,10 +1,19 @@
 """Fixtures for the libraries we exchange memory with, and the check that required ones are installed."""
 
+import importlib
 from types import ModuleType
 
 import pytest
 
 from . import requirements
+
+
+def dpctl_programs() -> ModuleType:
+    """The module of dpctl that builds kernels: ``dpctl.compiler`` from 0.23 on, ``dpctl.program`` before."""
+    try:
+        return importlib.import_module("dpctl.compiler")
+    except ModuleNotFoundError:
+        return requirements.module("dpctl.program", required=requirements.REQUIRE_SYCL)
 
 
 @pytest.fixture

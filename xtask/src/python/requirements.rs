@@ -1,7 +1,7 @@
 //! The packages of each venv. The first two lists are the wheel's extras, see usm-python/pyproject.toml.
 
 /// A SYCL device on any x86-64 machine: the extras `sycl-cpu` and `numpy`.
-pub(crate) const SYCL: &[&str] = &["dpctl>=0.22", "intel-opencl-rt", "numpy"];
+pub(crate) const SYCL: &[&str] = &["dpctl>=0.22,<0.24", "intel-opencl-rt", "numpy"];
 
 /// The peers that the exchange is tested with. scikit-learn-intelex works on SYCL devices with its second package only.
 pub(crate) const PEERS: &[&str] = &[

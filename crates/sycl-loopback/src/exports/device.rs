@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 
 use super::{context, elements, export};
-use crate::devices::{DEVICES, Device, matching};
+use crate::devices::{ASPECTS, DEVICES, Device, matching};
 use crate::state::{Handle, Object, State};
 
 fn info(state: &mut State, device: Handle) -> Option<&'static Device> {
@@ -68,6 +68,8 @@ export! {
 
     fn DPCTLDevice_HasAspect(state, device: Handle, aspect: u32) -> bool {
         let aspects = info(state, device)?.aspects;
+        // The real library reports an error.
+        state.expect(aspect < ASPECTS)?;
         Some(aspects.checked_shr(aspect).unwrap_or(0) & 1 == 1)
     }
 

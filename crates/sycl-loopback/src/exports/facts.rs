@@ -24,7 +24,6 @@ export! {
 
 getters! {
     DPCTLDevice_GetMaxNumSubGroups -> u32 = device: |_| 64;
-    DPCTLDevice_GetSubGroupIndependentForwardProgress -> bool = device: |_| true;
     DPCTLDevice_GetMaxReadImageArgs -> u32 = device: |_| 128;
     DPCTLDevice_GetMaxWriteImageArgs -> u32 = device: |_| 64;
     DPCTLDevice_GetImage2dMaxWidth -> usize = device: |_| 8192;
@@ -53,4 +52,9 @@ getters! {
     DPCTLDevice_GetNativeVectorWidthFloat -> u32 = device: |_| 15;
     DPCTLDevice_GetNativeVectorWidthDouble -> u32 = device: |_| 16;
     DPCTLDevice_GetNativeVectorWidthHalf -> u32 = device: |_| 17;
+}
+
+#[cfg(not(dpctl_023))]
+getters! {
+    DPCTLDevice_GetSubGroupIndependentForwardProgress -> bool = device: |_| true;
 }

@@ -10,6 +10,20 @@ use crate::state::{Bundle, Handle, Kernel, Object, State};
 /// Work items in a sub-group, of every kernel.
 const SUB_GROUP_SIZE: usize = 16;
 
+/// More specialization constants than any module of the tests has.
+#[cfg(dpctl_023)]
+const MOST_CONSTANTS: usize = 16;
+
+/// `DPCTLSpecConst`.
+#[cfg(dpctl_023)]
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct SpecConst {
+    _id: u32,
+    size: usize,
+    value: *const c_void,
+}
+
 /// A bundle of the known kernels with the given names. It works for its context and device only.
 fn build(state: &mut State, context: Handle, device: Handle, names: Option<Vec<String>>) -> Option<Handle> {
     let context = state.context(context)?;
@@ -22,6 +36,21 @@ fn build(state: &mut State, context: Handle, device: Handle, names: Option<Vec<S
     names.as_ref()?;
     let kernels = (0..KNOWN.len()).filter_map(is_named).collect();
     Some(state.create(Object::Bundle(Bundle { context: context.identity, device, kernels })))
+}
+
+fn from_spirv(
+    state: &mut State,
+    context: Handle,
+    device: Handle,
+    il: *const c_void,
+    length_bytes: usize,
+) -> Option<Handle> {
+    if il.is_null() {
+        return None;
+    }
+    // SAFETY: the header's contract: `il` has `length_bytes` bytes.
+    let module = unsafe { elements(il.cast::<u8>(), length_bytes) };
+    build(state, context, device, entry_points(&module))
 }
 
 fn find(state: &mut State, bundle: Handle, name: *const c_char) -> Option<Kernel> {
@@ -100,15 +129,25 @@ fn submit(state: &mut State, submission: &Submission) -> Option<Handle> {
 }
 
 export! {
+    #[cfg(not(dpctl_023))]
     fn DPCTLKernelBundle_CreateFromSpirv(
         state, context: Handle, device: Handle, il: *const c_void, length_bytes: usize, _options: *const c_char,
     ) -> Handle {
-        if il.is_null() {
-            return None;
-        }
-        // SAFETY: the header's contract: `il` has `length_bytes` bytes.
-        let module = unsafe { elements(il.cast::<u8>(), length_bytes) };
-        build(state, context, device, entry_points(&module))
+        from_spirv(state, context, device, il, length_bytes)
+    }
+
+    // A call with the five arguments of 0.22 leaves anything in the last two, which counts as a fault.
+    #[cfg(dpctl_023)]
+    fn DPCTLKernelBundle_CreateFromSpirv(
+        state, context: Handle, device: Handle, il: *const c_void, length_bytes: usize, _options: *const c_char,
+        constant_count: usize, constants: *const SpecConst,
+    ) -> Handle {
+        state.expect(constant_count <= MOST_CONSTANTS && (constant_count == 0) == constants.is_null())?;
+        // SAFETY: the header's contract: `constants` has `constant_count` elements.
+        let constants = unsafe { elements(constants, constant_count) };
+        let is_whole = |constant: &SpecConst| matches!(constant.size, 1 | 2 | 4 | 8) && !constant.value.is_null();
+        state.expect(constants.iter().all(is_whole))?;
+        from_spirv(state, context, device, il, length_bytes)
     }
 
     fn DPCTLKernelBundle_CreateFromOCLSource(

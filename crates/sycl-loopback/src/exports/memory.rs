@@ -69,12 +69,13 @@ fn copy(
     Some(done(state, &queue, after))
 }
 
-fn fill<T: Copy>(
+pub(super) fn fill<T: Copy>(
     state: &mut State,
     queue: Handle,
     usm: *mut c_void,
     value: T,
     count: usize,
+    after: Vec<[u64; 3]>,
 ) -> Option<Handle> {
     let queue = state.queue(queue)?;
     check(state, &queue, usm, count.checked_mul(size_of::<T>())?)?;
@@ -84,14 +85,14 @@ fn fill<T: Copy>(
         // SAFETY: the header's contract: `usm` is valid for `count` elements, of any alignment.
         unsafe { element.write_unaligned(value) };
     }
-    Some(done(state, &queue, Vec::new()))
+    Some(done(state, &queue, after))
 }
 
 macro_rules! fills {
     ($($name:ident = $ty:ty;)*) => {
         export! {$(
             fn $name(state, queue: Handle, usm: *mut c_void, value: $ty, count: usize) -> Handle {
-                fill(state, queue, usm, value, count)
+                fill(state, queue, usm, value, count, Vec::new())
             }
         )*}
     };
@@ -146,6 +147,6 @@ export! {
         }
         // SAFETY: the header's contract: `value` points to two words.
         let value = unsafe { value.cast::<[u64; 2]>().read() };
-        fill(state, queue, usm, value, count)
+        fill(state, queue, usm, value, count, Vec::new())
     }
 }

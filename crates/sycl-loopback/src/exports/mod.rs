@@ -2,6 +2,8 @@
 
 use std::ffi::{CStr, c_char};
 
+#[cfg(dpctl_023)]
+mod added;
 mod composite;
 mod context;
 mod control;

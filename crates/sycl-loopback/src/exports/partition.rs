@@ -7,10 +7,12 @@ use super::device::compute_units;
 use super::{elements, export};
 use crate::state::{Handle, Object, State};
 
+/// The number of `not_applicable`. From 0.23 on an unknown domain comes before it.
+const FIRST: u32 = if cfg!(dpctl_023) { 1 } else { 0 };
 /// `numa`.
-const NUMA: u32 = 1;
+const NUMA: u32 = FIRST + 1;
 /// `next_partitionable`.
-const NEXT_PARTITIONABLE: u32 = 6;
+const NEXT_PARTITIONABLE: u32 = FIRST + 6;
 
 /// A vector of new sub-devices; `None` if one has no compute unit, or if they have too many together.
 fn partition(state: &mut State, device: usize, counts: &[usize]) -> Option<Handle> {

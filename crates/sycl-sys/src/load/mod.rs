@@ -2,6 +2,7 @@
 
 mod driver;
 mod single;
+mod version;
 
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,7 @@ pub struct Loaded {
 /// - [`LoadError::NotFound`]: no place has a library that can be loaded; the message lists every place.
 /// - [`LoadError::MissingSymbols`]: a library was loaded, but is not an interface of the version needed. The search
 ///   ends there, since a loaded library cannot be unloaded.
+/// - [`LoadError::DevelopmentVersion`]: the same for a library whose signatures are of no known version.
 /// - [`LoadError::SecondRuntime`]: another SYCL runtime is loaded, and every library that was found needs its own.
 ///
 /// # Safety
@@ -239,7 +241,8 @@ impl Attempt {
         }
     }
 
-    fn finish(self, api: Api, already_loaded: bool) -> Loaded {
+    fn finish(mut self, api: Api, already_loaded: bool) -> Loaded {
+        self.notes.extend(version::note(api.path(), api.form()));
         Loaded {
             library: api.path().to_owned(),
             api,

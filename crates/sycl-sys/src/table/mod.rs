@@ -1,15 +1,37 @@
 //! The function table: one field per symbol, filled from one opened library.
 
+mod form;
 mod symbols;
 
-pub use symbols::Api;
+pub use form::{AffinityDomain, Form};
+pub(crate) use form::{REQUIREMENT, SUPPORTED};
+pub use symbols::{Api, CreateFromSpirv};
 
 /// Writes the struct, the lists of names and the loader from one list of symbols, so that they cannot disagree.
 macro_rules! api {
     (
         required { $($(#[$doc:meta])* $name:ident: $abi:literal fn($($arg:ident: $ty:ty),*) $(-> $ret:ty)?;)* }
+        by_form {
+            $($(#[$form_doc:meta])* $by_form:ident: $choice:ident {
+                $($form:ident: $form_abi:literal fn($($form_arg:ident: $form_ty:ty),*) $(-> $form_ret:ty)?;)*
+            })*
+        }
         optional { $($(#[$opt_doc:meta])* $opt:ident: $opt_abi:literal fn($($opt_arg:ident: $opt_ty:ty),*) $(-> $opt_ret:ty)?;)* }
     ) => {
+        $(
+            $(#[$form_doc])*
+            ///
+            /// The signature of each [form](crate::Form) of the interface.
+            #[derive(Clone, Copy, Debug)]
+            #[non_exhaustive]
+            pub enum $choice {
+                $(
+                    #[doc = concat!("The signature of `Form::", stringify!($form), "`.")]
+                    $form(unsafe extern $form_abi fn($($form_arg: $form_ty),*) $(-> $form_ret)?),
+                )*
+            }
+        )*
+
         /// The functions of the SYCL C interface, one field per C symbol.
         ///
         /// A field is called as `(api.DPCTLDevice_Create)()`. The library is never unloaded, so the functions stay
@@ -27,27 +49,41 @@ macro_rules! api {
         ///    cannot be caught on this side.
         pub struct Api {
             $($(#[$doc])* pub $name: unsafe extern $abi fn($($arg: $ty),*) $(-> $ret)?,)*
+            $($(#[$form_doc])* pub $by_form: $choice,)*
             $($(#[$opt_doc])* pub $opt: Option<unsafe extern $opt_abi fn($($opt_arg: $opt_ty),*) $(-> $opt_ret)?>,)*
+            /// Which signatures and numbers the library has.
+            pub(super) form: Form,
             /// The file the functions came from.
             pub(super) path: std::path::PathBuf,
         }
 
         impl Api {
             /// The symbols a library must have.
-            pub const REQUIRED: &'static [&'static str] = &[$(stringify!($name)),*];
+            pub const REQUIRED: &'static [&'static str] = &[$(stringify!($name),)* $(stringify!($by_form)),*];
             /// The symbols a library may have; each is an `Option` field.
             pub const OPTIONAL: &'static [&'static str] = &[$(stringify!($opt)),*];
+
+            /// Every symbol with its signature as text; a signature of one form only has that form.
+            pub const SIGNATURES: &'static [(&'static str, Option<Form>, &'static str)] = &[
+                $((stringify!($name), None, stringify!(fn($($ty),*) $(-> $ret)?)),)*
+                $($((stringify!($by_form), Some(Form::$form), stringify!(fn($($form_ty),*) $(-> $form_ret)?)),)*)*
+                $((stringify!($opt), None, stringify!(fn($($opt_ty),*) $(-> $opt_ret)?)),)*
+            ];
 
             /// Looks up every symbol in an opened library.
             ///
             /// # Safety
             ///
             /// 1. Every symbol of [`Api::REQUIRED`] and [`Api::OPTIONAL`] that `library` has is a function of the
-            ///    signature written in the list.
+            ///    signature written in the list, for those `by_form` of the signature of the library's form.
             pub(crate) unsafe fn from_library(
                 library: $crate::dl::Kept,
                 path: std::path::PathBuf,
             ) -> Result<Self, $crate::LoadError> {
+                let form = match Form::of_library(&library) {
+                    Ok(form) => form,
+                    Err(has) => return Err($crate::LoadError::DevelopmentVersion { path, has }),
+                };
                 let mut missing = Vec::new();
                 $(
                     // SAFETY: condition 1 of this function: the symbol has the type of the field.
@@ -56,14 +92,24 @@ macro_rules! api {
                         .map_err(|_| missing.push(stringify!($name)));
                 )*
                 $(
+                    let $by_form = match form {
+                        $(
+                            // SAFETY: condition 1 of this function: the symbol has the type of this form.
+                            Form::$form => unsafe { library.get::<unsafe extern $form_abi fn($($form_ty),*) $(-> $form_ret)?>(concat!(stringify!($by_form), "\0")) }
+                                .map(|symbol| $choice::$form(*symbol)),
+                        )*
+                    }
+                    .map_err(|_| missing.push(stringify!($by_form)));
+                )*
+                $(
                     // SAFETY: condition 1 of this function: the symbol has the type of the field.
                     let $opt = unsafe { library.get::<unsafe extern $opt_abi fn($($opt_ty),*) $(-> $opt_ret)?>(concat!(stringify!($opt), "\0")) }
                         .map(|symbol| *symbol)
                         .ok();
                 )*
                 // The pattern matches exactly when no symbol is missing, since each `Err` pushed its name.
-                if let ($(Ok($name),)*) = ($($name,)*) {
-                    return Ok(Self { $($name,)* $($opt,)* path });
+                if let ($(Ok($name),)* $(Ok($by_form),)*) = ($($name,)* $($by_form,)*) {
+                    return Ok(Self { $($name,)* $($by_form,)* $($opt,)* form, path });
                 }
                 Err($crate::LoadError::MissingSymbols { path, symbols: missing })
             }
@@ -83,11 +129,13 @@ impl Api {
     ///   needs another library that was not found.
     /// - [`LoadError::MissingSymbols`](crate::LoadError::MissingSymbols): it is a library, but lacks symbols of
     ///   [`Api::REQUIRED`]; all of them are listed.
+    /// - [`LoadError::DevelopmentVersion`](crate::LoadError::DevelopmentVersion): its form is neither of the known ones.
     ///
     /// # Safety
     ///
     /// 1. Running the initialisation routines of the file and of the libraries it needs is sound.
-    /// 2. Its symbols of the names in [`Api::REQUIRED`] and [`Api::OPTIONAL`] have the signatures of the fields.
+    /// 2. Its symbols of the names in [`Api::REQUIRED`] and [`Api::OPTIONAL`] have the signatures of the fields, in the form that
+    ///    its symbols show.
     /// 3. No other SYCL runtime than the one it needs is loaded in this process.
     pub unsafe fn load_from(path: &std::path::Path) -> Result<Self, crate::LoadError> {
         // SAFETY: conditions 1 and 3 of this function are the conditions of `open`.
@@ -95,6 +143,11 @@ impl Api {
             .map_err(|reason| crate::LoadError::Open { path: path.to_owned(), reason })?;
         // SAFETY: condition 2 of this function.
         unsafe { Self::from_library(library, path.to_owned()) }
+    }
+
+    /// Which signatures and numbers the library has, where versions of dpctl differ.
+    pub fn form(&self) -> Form {
+        self.form
     }
 
     /// The file the functions came from.
@@ -105,6 +158,10 @@ impl Api {
 
 impl std::fmt::Debug for Api {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Api").field("path", &self.path).finish_non_exhaustive()
+        formatter
+            .debug_struct("Api")
+            .field("form", &self.form)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }

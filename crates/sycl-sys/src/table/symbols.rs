@@ -1,5 +1,8 @@
 //! The list of symbols: C name, signature, and whether a C++ exception may leave the function.
 //!
+//! `required` are the functions without which devices, memory, queues, events or kernels do not work. `by_form` are the required
+//! ones whose signature differs between the [forms](crate::Form) of the interface. `optional` are all others.
+//!
 //! `"C-unwind"` marks functions whose implementation does not catch C++ exceptions. With the plain `"C"` ABI such an
 //! exception would be undefined behaviour; with `"C-unwind"` it ends the process in a defined way when it meets a Rust
 //! frame that cannot let it pass. Call them only with arguments that were proved valid beforehand.
@@ -10,6 +13,7 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
+use super::Form;
 use crate::types::*;
 
 super::api! {
@@ -154,12 +158,8 @@ super::api! {
         DPCTLDevice_GetName: "C" fn(device: DPCTLSyclDeviceRef) -> *const c_char;
         /// The vendor of the device.
         DPCTLDevice_GetVendor: "C" fn(device: DPCTLSyclDeviceRef) -> *const c_char;
-        /// The version of the device's driver.
-        DPCTLDevice_GetDriverVersion: "C" fn(device: DPCTLSyclDeviceRef) -> *const c_char;
         /// The number of compute units.
         DPCTLDevice_GetMaxComputeUnits: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
-        /// Bytes of global memory.
-        DPCTLDevice_GetGlobalMemSize: "C" fn(device: DPCTLSyclDeviceRef) -> u64;
         /// Bytes of local memory.
         DPCTLDevice_GetLocalMemSize: "C" fn(device: DPCTLSyclDeviceRef) -> u64;
         /// Bytes of the largest allocation.
@@ -176,8 +176,127 @@ super::api! {
         DPCTLDevice_GetPlatform: "C" fn(device: DPCTLSyclDeviceRef) -> DPCTLSyclPlatformRef;
         /// The device a sub-device was made from; NULL for a root device.
         DPCTLDevice_GetParentDevice: "C" fn(device: DPCTLSyclDeviceRef) -> DPCTLSyclDeviceRef;
-        /// The largest number of work items in each of 3 dimensions; deleted with `DPCTLSize_t_Array_Delete`, although the
-        /// header says keep: every call returns a new array.
+        /// The largest number of sub-devices that one partitioning gives; 0 for a device that cannot be partitioned.
+        DPCTLDevice_GetPartitionMaxSubDevices: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
+        /// Sub-devices of `count` compute units each; NULL if the device cannot be partitioned so.
+        DPCTLDevice_CreateSubDevicesEqually: "C-unwind" fn(device: DPCTLSyclDeviceRef, count: usize) -> DPCTLDeviceVectorRef;
+        /// A sub-device of that many compute units for each of `len` counts; NULL if the device cannot be partitioned so.
+        /// `len` is not 0: the C++ code reads the first count.
+        DPCTLDevice_CreateSubDevicesByCounts: "C-unwind" fn(device: DPCTLSyclDeviceRef, counts: *mut usize, len: usize) -> DPCTLDeviceVectorRef;
+        /// A sub-device for each part of an affinity domain; NULL if the device cannot be partitioned so.
+        DPCTLDevice_CreateSubDevicesByAffinity: "C-unwind" fn(device: DPCTLSyclDeviceRef, domain: DPCTLPartitionAffinityDomainType) -> DPCTLDeviceVectorRef;
+        /// Whether the device can use the memory of a peer in a way.
+        DPCTLDevice_CanAccessPeer: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef, access: DPCTLPeerAccessType) -> bool;
+        /// Lets the device reach the memory of a peer. Reports no failure.
+        DPCTLDevice_EnablePeerAccess: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef);
+        /// Reverts `DPCTLDevice_EnablePeerAccess`. Reports no failure.
+        DPCTLDevice_DisablePeerAccess: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef);
+
+        // Device manager. `device_identifier` is a combination of backend and device type bits.
+        /// The root devices that match.
+        DPCTLDeviceMgr_GetDevices: "C" fn(device_identifier: c_int) -> DPCTLDeviceVectorRef;
+        /// The default context of a root device; NULL for another device.
+        DPCTLDeviceMgr_GetCachedContext: "C" fn(device: DPCTLSyclDeviceRef) -> DPCTLSyclContextRef;
+        /// The number of root devices that match.
+        DPCTLDeviceMgr_GetNumDevices: "C" fn(device_identifier: c_int) -> usize;
+        /// The position among devices of the same backend and type; -1 if it is not a root device.
+        DPCTLDeviceMgr_GetRelativeId: "C" fn(device: DPCTLSyclDeviceRef) -> i64;
+        /// The position in the result of `DPCTLDeviceMgr_GetDevices`; -1 for other devices.
+        DPCTLDeviceMgr_GetPositionInDevices: "C" fn(device: DPCTLSyclDeviceRef, device_identifier: c_int) -> c_int;
+
+        // Device vector.
+        /// Makes an empty vector.
+        DPCTLDeviceVector_Create: "C" fn() -> DPCTLDeviceVectorRef;
+        /// Makes a vector of copies of the devices.
+        DPCTLDeviceVector_CreateFromArray: "C" fn(len: usize, devices: *mut DPCTLSyclDeviceRef) -> DPCTLDeviceVectorRef;
+        /// Deletes the vector and the handles in it.
+        DPCTLDeviceVector_Delete: "C-unwind" fn(vector: DPCTLDeviceVectorRef);
+        /// The number of devices.
+        DPCTLDeviceVector_Size: "C" fn(vector: DPCTLDeviceVectorRef) -> usize;
+        /// A new handle of the device at an index; NULL if out of range.
+        DPCTLDeviceVector_GetAt: "C" fn(vector: DPCTLDeviceVectorRef, index: usize) -> DPCTLSyclDeviceRef;
+
+        // Device selector.
+        /// The devices that a `backend:device_type:number` string names, which may be none; NULL for another string.
+        DPCTLFilterSelector_Create: "C" fn(filter: *const c_char) -> DPCTLSyclDeviceSelectorRef;
+        /// Only CPUs.
+        DPCTLCPUSelector_Create: "C" fn() -> DPCTLSyclDeviceSelectorRef;
+        /// Only GPUs.
+        DPCTLGPUSelector_Create: "C" fn() -> DPCTLSyclDeviceSelectorRef;
+        /// Deletes the selector.
+        DPCTLDeviceSelector_Delete: "C-unwind" fn(selector: DPCTLSyclDeviceSelectorRef);
+
+        // Platform.
+        /// Another handle of the same platform.
+        DPCTLPlatform_Copy: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLSyclPlatformRef;
+        /// Deletes the handle.
+        DPCTLPlatform_Delete: "C-unwind" fn(platform: DPCTLSyclPlatformRef);
+        /// Whether both handles are the same platform.
+        DPCTLPlatform_AreEq: "C-unwind" fn(first: DPCTLSyclPlatformRef, second: DPCTLSyclPlatformRef) -> bool;
+        /// Equal for handles of the same platform.
+        DPCTLPlatform_Hash: "C" fn(platform: DPCTLSyclPlatformRef) -> usize;
+        /// The backend of the platform.
+        DPCTLPlatform_GetBackend: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLSyclBackendType;
+        /// The name of the platform.
+        DPCTLPlatform_GetName: "C" fn(platform: DPCTLSyclPlatformRef) -> *const c_char;
+        /// The context that holds all root devices of the platform.
+        DPCTLPlatform_GetDefaultContext: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLSyclContextRef;
+        /// The root devices of these types on the platform.
+        DPCTLPlatform_GetDevices: "C" fn(platform: DPCTLSyclPlatformRef, device_type: DPCTLSyclDeviceType) -> DPCTLDeviceVectorRef;
+        /// Every platform.
+        DPCTLPlatform_GetPlatforms: "C" fn() -> DPCTLPlatformVectorRef;
+        /// Deletes the vector and the handles in it.
+        DPCTLPlatformVector_Delete: "C-unwind" fn(vector: DPCTLPlatformVectorRef);
+        /// The number of platforms.
+        DPCTLPlatformVector_Size: "C" fn(vector: DPCTLPlatformVectorRef) -> usize;
+        /// A new handle of the platform at an index; NULL if out of range.
+        DPCTLPlatformVector_GetAt: "C" fn(vector: DPCTLPlatformVectorRef, index: usize) -> DPCTLSyclPlatformRef;
+
+        // Kernels. Strings end with a zero byte; a build or look-up that fails is NULL, with its log lost.
+        /// Builds OpenCL C source for a device of the context; on the OpenCL backend only.
+        DPCTLKernelBundle_CreateFromOCLSource: "C-unwind" fn(context: DPCTLSyclContextRef, device: DPCTLSyclDeviceRef, source: *const c_char, options: *const c_char) -> DPCTLSyclKernelBundleRef;
+        /// The kernel of that name; NULL if there is none.
+        DPCTLKernelBundle_GetKernel: "C-unwind" fn(bundle: DPCTLSyclKernelBundleRef, name: *const c_char) -> DPCTLSyclKernelRef;
+        /// Whether there is a kernel of that name.
+        DPCTLKernelBundle_HasKernel: "C-unwind" fn(bundle: DPCTLSyclKernelBundleRef, name: *const c_char) -> bool;
+        /// Deletes the handle.
+        DPCTLKernelBundle_Delete: "C-unwind" fn(bundle: DPCTLSyclKernelBundleRef);
+        /// Another handle of the same bundle.
+        DPCTLKernelBundle_Copy: "C" fn(bundle: DPCTLSyclKernelBundleRef) -> DPCTLSyclKernelBundleRef;
+        /// The number of arguments.
+        DPCTLKernel_GetNumArgs: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
+        /// Deletes the handle.
+        DPCTLKernel_Delete: "C-unwind" fn(kernel: DPCTLSyclKernelRef);
+        /// Another handle of the same kernel.
+        DPCTLKernel_Copy: "C" fn(kernel: DPCTLSyclKernelRef) -> DPCTLSyclKernelRef;
+        /// The largest number of work items in a work group of this kernel.
+        DPCTLKernel_GetWorkGroupSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
+        /// Submits a kernel over a range of `dimensions` sizes, after the events.
+        DPCTLQueue_SubmitRange: "C" fn(kernel: DPCTLSyclKernelRef, queue: DPCTLSyclQueueRef, arguments: *mut *mut c_void, types: *const DPCTLKernelArgType, argument_count: usize, range: *const usize, dimensions: usize, events: *const DPCTLSyclEventRef, event_count: usize) -> DPCTLSyclEventRef;
+        /// Submits a kernel over a range in work groups of `local_range`, after the events.
+        DPCTLQueue_SubmitNDRange: "C" fn(kernel: DPCTLSyclKernelRef, queue: DPCTLSyclQueueRef, arguments: *mut *mut c_void, types: *const DPCTLKernelArgType, argument_count: usize, global_range: *const usize, local_range: *const usize, dimensions: usize, events: *const DPCTLSyclEventRef, event_count: usize) -> DPCTLSyclEventRef;
+
+        // Utilities and service.
+        /// Deletes a string that this interface returned.
+        DPCTLCString_Delete: "C-unwind" fn(string: *const c_char);
+        /// Deletes an array of sizes that this interface returned.
+        DPCTLSize_t_Array_Delete: "C-unwind" fn(array: *mut usize);
+    }
+    by_form {
+        /// Builds a SPIR-V module of `length_bytes` for a device of the context. From 0.23 on it takes specialization constants.
+        DPCTLKernelBundle_CreateFromSpirv: CreateFromSpirv {
+            V22: "C-unwind" fn(context: DPCTLSyclContextRef, device: DPCTLSyclDeviceRef, il: *const c_void, length_bytes: usize, options: *const c_char) -> DPCTLSyclKernelBundleRef;
+            V23: "C-unwind" fn(context: DPCTLSyclContextRef, device: DPCTLSyclDeviceRef, il: *const c_void, length_bytes: usize, options: *const c_char, constant_count: usize, constants: *const DPCTLSpecConst) -> DPCTLSyclKernelBundleRef;
+        }
+    }
+    optional {
+        // Facts that only inform. A library without one of them is used all the same, and the fact is unknown.
+        /// The version of the device's driver.
+        DPCTLDevice_GetDriverVersion: "C" fn(device: DPCTLSyclDeviceRef) -> *const c_char;
+        /// Bytes of global memory.
+        DPCTLDevice_GetGlobalMemSize: "C" fn(device: DPCTLSyclDeviceRef) -> u64;
+        /// The largest number of work items in each of 3 dimensions; deleted with `DPCTLSize_t_Array_Delete`. The
+        /// header of 0.22 says keep, and the one of 0.23 says give; in both each call returns a new array.
         DPCTLDevice_GetMaxWorkItemSizes3d: "C" fn(device: DPCTLSyclDeviceRef) -> *mut usize;
         /// The largest number of sub-groups in a work group.
         DPCTLDevice_GetMaxNumSubGroups: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
@@ -193,7 +312,7 @@ super::api! {
         DPCTLDevice_GetGlobalMemCacheLineSize: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> u32;
         /// Use of the cache of global memory.
         DPCTLDevice_GetGlobalMemCacheType: "C-unwind" fn(device: DPCTLSyclDeviceRef) -> DPCTLGlobalMemCacheType;
-        /// Whether sub-groups of a work-group go on independently of each other.
+        /// Whether sub-groups of a work-group go on independently of each other; not in 0.23.
         DPCTLDevice_GetSubGroupIndependentForwardProgress: "C" fn(device: DPCTLSyclDeviceRef) -> bool;
         /// The largest number of images that a kernel can read.
         DPCTLDevice_GetMaxReadImageArgs: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
@@ -237,111 +356,14 @@ super::api! {
         DPCTLDevice_GetNativeVectorWidthDouble: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
         /// Elements of a vector of `half` in the instructions of the device; 0 without support.
         DPCTLDevice_GetNativeVectorWidthHalf: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
-        /// The largest number of sub-devices that one partitioning gives; 0 for a device that cannot be partitioned.
-        DPCTLDevice_GetPartitionMaxSubDevices: "C" fn(device: DPCTLSyclDeviceRef) -> u32;
-        /// Sub-devices of `count` compute units each; NULL if the device cannot be partitioned so.
-        DPCTLDevice_CreateSubDevicesEqually: "C-unwind" fn(device: DPCTLSyclDeviceRef, count: usize) -> DPCTLDeviceVectorRef;
-        /// A sub-device of that many compute units for each of `len` counts; NULL if the device cannot be partitioned so.
-        /// `len` is not 0: the C++ code reads the first count.
-        DPCTLDevice_CreateSubDevicesByCounts: "C-unwind" fn(device: DPCTLSyclDeviceRef, counts: *mut usize, len: usize) -> DPCTLDeviceVectorRef;
-        /// A sub-device for each part of an affinity domain; NULL if the device cannot be partitioned so.
-        DPCTLDevice_CreateSubDevicesByAffinity: "C-unwind" fn(device: DPCTLSyclDeviceRef, domain: DPCTLPartitionAffinityDomainType) -> DPCTLDeviceVectorRef;
-        /// Whether the device can use the memory of a peer in a way.
-        DPCTLDevice_CanAccessPeer: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef, access: DPCTLPeerAccessType) -> bool;
-        /// Lets the device reach the memory of a peer. Reports no failure.
-        DPCTLDevice_EnablePeerAccess: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef);
-        /// Reverts `DPCTLDevice_EnablePeerAccess`. Reports no failure.
-        DPCTLDevice_DisablePeerAccess: "C" fn(device: DPCTLSyclDeviceRef, peer: DPCTLSyclDeviceRef);
-
-        // Device manager. `device_identifier` is a combination of backend and device type bits.
-        /// The root devices that match.
-        DPCTLDeviceMgr_GetDevices: "C" fn(device_identifier: c_int) -> DPCTLDeviceVectorRef;
-        /// The default context of a root device; NULL for another device.
-        DPCTLDeviceMgr_GetCachedContext: "C" fn(device: DPCTLSyclDeviceRef) -> DPCTLSyclContextRef;
-        /// The number of root devices that match.
-        DPCTLDeviceMgr_GetNumDevices: "C" fn(device_identifier: c_int) -> usize;
-        /// The position among devices of the same backend and type; -1 if it is not a root device.
-        DPCTLDeviceMgr_GetRelativeId: "C" fn(device: DPCTLSyclDeviceRef) -> i64;
-        /// The position in the result of `DPCTLDeviceMgr_GetDevices`; -1 for other devices.
-        DPCTLDeviceMgr_GetPositionInDevices: "C" fn(device: DPCTLSyclDeviceRef, device_identifier: c_int) -> c_int;
-
-        // Device vector.
-        /// Makes an empty vector.
-        DPCTLDeviceVector_Create: "C" fn() -> DPCTLDeviceVectorRef;
-        /// Makes a vector of copies of the devices.
-        DPCTLDeviceVector_CreateFromArray: "C" fn(len: usize, devices: *mut DPCTLSyclDeviceRef) -> DPCTLDeviceVectorRef;
-        /// Deletes the vector and the handles in it.
-        DPCTLDeviceVector_Delete: "C-unwind" fn(vector: DPCTLDeviceVectorRef);
-        /// The number of devices.
-        DPCTLDeviceVector_Size: "C" fn(vector: DPCTLDeviceVectorRef) -> usize;
-        /// A new handle of the device at an index; NULL if out of range.
-        DPCTLDeviceVector_GetAt: "C" fn(vector: DPCTLDeviceVectorRef, index: usize) -> DPCTLSyclDeviceRef;
-
-        // Device selector.
         /// The runtime's default preference.
         DPCTLDefaultSelector_Create: "C" fn() -> DPCTLSyclDeviceSelectorRef;
-        /// The devices that a `backend:device_type:number` string names, which may be none; NULL for another string.
-        DPCTLFilterSelector_Create: "C" fn(filter: *const c_char) -> DPCTLSyclDeviceSelectorRef;
-        /// Only CPUs.
-        DPCTLCPUSelector_Create: "C" fn() -> DPCTLSyclDeviceSelectorRef;
-        /// Only GPUs.
-        DPCTLGPUSelector_Create: "C" fn() -> DPCTLSyclDeviceSelectorRef;
-        /// Deletes the selector.
-        DPCTLDeviceSelector_Delete: "C-unwind" fn(selector: DPCTLSyclDeviceSelectorRef);
         /// How much a selector prefers a device; negative refuses it.
         DPCTLDeviceSelector_Score: "C" fn(selector: DPCTLSyclDeviceSelectorRef, device: DPCTLSyclDeviceRef) -> c_int;
-
-        // Platform.
-        /// Another handle of the same platform.
-        DPCTLPlatform_Copy: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLSyclPlatformRef;
-        /// Deletes the handle.
-        DPCTLPlatform_Delete: "C-unwind" fn(platform: DPCTLSyclPlatformRef);
-        /// Whether both handles are the same platform.
-        DPCTLPlatform_AreEq: "C-unwind" fn(first: DPCTLSyclPlatformRef, second: DPCTLSyclPlatformRef) -> bool;
-        /// Equal for handles of the same platform.
-        DPCTLPlatform_Hash: "C" fn(platform: DPCTLSyclPlatformRef) -> usize;
-        /// The backend of the platform.
-        DPCTLPlatform_GetBackend: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLSyclBackendType;
-        /// The name of the platform.
-        DPCTLPlatform_GetName: "C" fn(platform: DPCTLSyclPlatformRef) -> *const c_char;
         /// The vendor of the platform.
         DPCTLPlatform_GetVendor: "C" fn(platform: DPCTLSyclPlatformRef) -> *const c_char;
         /// The version of the platform.
         DPCTLPlatform_GetVersion: "C" fn(platform: DPCTLSyclPlatformRef) -> *const c_char;
-        /// The context that holds all root devices of the platform.
-        DPCTLPlatform_GetDefaultContext: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLSyclContextRef;
-        /// The root devices of these types on the platform.
-        DPCTLPlatform_GetDevices: "C" fn(platform: DPCTLSyclPlatformRef, device_type: DPCTLSyclDeviceType) -> DPCTLDeviceVectorRef;
-        /// Every platform.
-        DPCTLPlatform_GetPlatforms: "C" fn() -> DPCTLPlatformVectorRef;
-        /// Deletes the vector and the handles in it.
-        DPCTLPlatformVector_Delete: "C-unwind" fn(vector: DPCTLPlatformVectorRef);
-        /// The number of platforms.
-        DPCTLPlatformVector_Size: "C" fn(vector: DPCTLPlatformVectorRef) -> usize;
-        /// A new handle of the platform at an index; NULL if out of range.
-        DPCTLPlatformVector_GetAt: "C" fn(vector: DPCTLPlatformVectorRef, index: usize) -> DPCTLSyclPlatformRef;
-
-        // Kernels. Strings end with a zero byte; a build or look-up that fails is NULL, with its log lost.
-        /// Builds a SPIR-V module of `length_bytes` for a device of the context.
-        DPCTLKernelBundle_CreateFromSpirv: "C-unwind" fn(context: DPCTLSyclContextRef, device: DPCTLSyclDeviceRef, il: *const c_void, length_bytes: usize, options: *const c_char) -> DPCTLSyclKernelBundleRef;
-        /// Builds OpenCL C source for a device of the context; on the OpenCL backend only.
-        DPCTLKernelBundle_CreateFromOCLSource: "C-unwind" fn(context: DPCTLSyclContextRef, device: DPCTLSyclDeviceRef, source: *const c_char, options: *const c_char) -> DPCTLSyclKernelBundleRef;
-        /// The kernel of that name; NULL if there is none.
-        DPCTLKernelBundle_GetKernel: "C-unwind" fn(bundle: DPCTLSyclKernelBundleRef, name: *const c_char) -> DPCTLSyclKernelRef;
-        /// Whether there is a kernel of that name.
-        DPCTLKernelBundle_HasKernel: "C-unwind" fn(bundle: DPCTLSyclKernelBundleRef, name: *const c_char) -> bool;
-        /// Deletes the handle.
-        DPCTLKernelBundle_Delete: "C-unwind" fn(bundle: DPCTLSyclKernelBundleRef);
-        /// Another handle of the same bundle.
-        DPCTLKernelBundle_Copy: "C" fn(bundle: DPCTLSyclKernelBundleRef) -> DPCTLSyclKernelBundleRef;
-        /// The number of arguments.
-        DPCTLKernel_GetNumArgs: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
-        /// Deletes the handle.
-        DPCTLKernel_Delete: "C-unwind" fn(kernel: DPCTLSyclKernelRef);
-        /// Another handle of the same kernel.
-        DPCTLKernel_Copy: "C" fn(kernel: DPCTLSyclKernelRef) -> DPCTLSyclKernelRef;
-        /// The largest number of work items in a work group of this kernel.
-        DPCTLKernel_GetWorkGroupSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
         /// The preferred divisor of work-group sizes.
         DPCTLKernel_GetPreferredWorkGroupSizeMultiple: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> usize;
         /// Bytes of private memory that a work item uses at least.
@@ -354,20 +376,10 @@ super::api! {
         DPCTLKernel_GetCompileNumSubGroups: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
         /// The sub-group size that the source of the kernel requests, 0 without a request.
         DPCTLKernel_GetCompileSubGroupSize: "C-unwind" fn(kernel: DPCTLSyclKernelRef) -> u32;
-        /// Submits a kernel over a range of `dimensions` sizes, after the events.
-        DPCTLQueue_SubmitRange: "C" fn(kernel: DPCTLSyclKernelRef, queue: DPCTLSyclQueueRef, arguments: *mut *mut c_void, types: *const DPCTLKernelArgType, argument_count: usize, range: *const usize, dimensions: usize, events: *const DPCTLSyclEventRef, event_count: usize) -> DPCTLSyclEventRef;
-        /// Submits a kernel over a range in work groups of `local_range`, after the events.
-        DPCTLQueue_SubmitNDRange: "C" fn(kernel: DPCTLSyclKernelRef, queue: DPCTLSyclQueueRef, arguments: *mut *mut c_void, types: *const DPCTLKernelArgType, argument_count: usize, global_range: *const usize, local_range: *const usize, dimensions: usize, events: *const DPCTLSyclEventRef, event_count: usize) -> DPCTLSyclEventRef;
-
-        // Utilities and service.
-        /// Deletes a string that this interface returned.
-        DPCTLCString_Delete: "C-unwind" fn(string: *const c_char);
-        /// Deletes an array of sizes that this interface returned.
-        DPCTLSize_t_Array_Delete: "C-unwind" fn(array: *mut usize);
         /// The version of the DPC++ compiler that built the interface.
         DPCTLService_GetDPCPPVersion: "C" fn() -> *const c_char;
-    }
-    optional {
+
+        // Not in each supported version.
         /// The composite devices of the platform; not in old libraries.
         DPCTLPlatform_GetCompositeDevices: "C" fn(platform: DPCTLSyclPlatformRef) -> DPCTLDeviceVectorRef;
         /// The composite device that the device is a component of; NULL if it is none. Not in old libraries.

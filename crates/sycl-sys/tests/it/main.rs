@@ -5,7 +5,11 @@ use test_stacks as _;
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../examples/interface/comparison/mod.rs"]
+mod comparison;
 
+mod forms;
+mod interface;
 mod load_errors;
 mod locate;
 mod loopback;

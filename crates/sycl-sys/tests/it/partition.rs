@@ -1,10 +1,10 @@
 //! Sub-devices, peers and the facts that kernels care about, against the loopback library.
 #![allow(clippy::unwrap_used)]
 
-use sycl_loopback::{Kind, Loopback};
+use sycl_loopback::{Form, Kind, Loopback};
 use sycl_sys::{
-    Api, DPCTLDeviceVectorRef, DPCTLGlobalMemCacheType, DPCTLPartitionAffinityDomainType as Domain,
-    DPCTLPeerAccessType, DPCTLSyclDeviceRef, DPCTLSyclDeviceType,
+    AffinityDomain as Domain, Api, DPCTLDeviceVectorRef, DPCTLGlobalMemCacheType, DPCTLPeerAccessType,
+    DPCTLSyclDeviceRef, DPCTLSyclDeviceType,
 };
 
 /// Calls one function of the table.
@@ -15,9 +15,24 @@ macro_rules! call {
     };
 }
 
-/// A loopback copy with its CPU (8 compute units) and its GPU (64 in two tiles), given back at the end.
-fn with_devices(test: impl FnOnce(&Loopback, &Api, DPCTLSyclDeviceRef, DPCTLSyclDeviceRef)) {
-    let loopback = Loopback::new().unwrap();
+/// As `call`, for a function that a library may lack.
+macro_rules! told {
+    ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
+        // SAFETY: as for `call`.
+        unsafe { ($api.$name.unwrap())($($arg),*) }
+    };
+}
+
+/// For each form, a loopback copy with its CPU (8 compute units) and its GPU (64 in two tiles), given back at the end.
+fn with_devices(test: impl Fn(&Loopback, &Api, DPCTLSyclDeviceRef, DPCTLSyclDeviceRef)) {
+    for form in Form::ALL {
+        println!("{form:?}");
+        with_devices_of(form, &test);
+    }
+}
+
+fn with_devices_of(form: Form, test: impl Fn(&Loopback, &Api, DPCTLSyclDeviceRef, DPCTLSyclDeviceRef)) {
+    let loopback = Loopback::in_form(form).unwrap();
     // SAFETY: 1., 2. it is the loopback library; 3. there is no SYCL runtime in this process.
     let api = unsafe { Api::load_from(loopback.path()) }.unwrap();
     let [cpu, gpu] = [c"cpu", c"gpu"].map(|name| {
@@ -45,12 +60,13 @@ fn devices_are_partitioned_by_number_counts_and_affinity() {
         assert_eq!(call!(api, DPCTLDevice_GetPartitionMaxSubDevices, cpu), 8);
         let units = |device: &DPCTLSyclDeviceRef| call!(api, DPCTLDevice_GetMaxComputeUnits, *device);
         let mut counts = [5, 1];
+        let by = |domain| api.form().affinity_domain(domain);
         for (root, vector, expected) in [
             (cpu, call!(api, DPCTLDevice_CreateSubDevicesEqually, cpu, 3), [3, 3]),
             (cpu, call!(api, DPCTLDevice_CreateSubDevicesByCounts, cpu, counts.as_mut_ptr(), 2), [5, 1]),
             (
                 gpu,
-                call!(api, DPCTLDevice_CreateSubDevicesByAffinity, gpu, Domain::NEXT_PARTITIONABLE),
+                call!(api, DPCTLDevice_CreateSubDevicesByAffinity, gpu, by(Domain::NextPartitionable)),
                 [32, 32],
             ),
         ] {
@@ -69,7 +85,13 @@ fn devices_are_partitioned_by_number_counts_and_affinity() {
         }
         assert!(call!(api, DPCTLDevice_CreateSubDevicesEqually, cpu, 9).is_null());
         assert!(call!(api, DPCTLDevice_CreateSubDevicesEqually, cpu, 0).is_null());
-        assert!(call!(api, DPCTLDevice_CreateSubDevicesByAffinity, cpu, Domain::NUMA).is_null());
+        assert!(call!(api, DPCTLDevice_CreateSubDevicesByAffinity, cpu, by(Domain::Numa)).is_null());
+        for domain in
+            [Domain::NotApplicable, Domain::L4Cache, Domain::L3Cache, Domain::L2Cache, Domain::L1Cache]
+        {
+            let parts = call!(api, DPCTLDevice_CreateSubDevicesByAffinity, gpu, by(domain));
+            assert!(parts.is_null(), "{domain:?}");
+        }
         assert!(call!(api, DPCTLDevice_CreateSubDevicesByCounts, cpu, [4, 5].as_mut_ptr(), 2).is_null());
         assert!(call!(api, DPCTLDevice_CreateSubDevicesByCounts, cpu, [4, 0].as_mut_ptr(), 2).is_null());
         assert_eq!(loopback.faults(), 0);
@@ -108,7 +130,8 @@ fn a_context_holds_the_parts_of_one_platform() {
 #[test]
 fn peers_are_switched_on_and_off_once() {
     with_devices(|loopback, api, cpu, gpu| {
-        let tiles = take(api, call!(api, DPCTLDevice_CreateSubDevicesByAffinity, gpu, Domain::NUMA));
+        let numa = api.form().affinity_domain(Domain::Numa);
+        let tiles = take(api, call!(api, DPCTLDevice_CreateSubDevicesByAffinity, gpu, numa));
         let access =
             |a, b| call!(api, DPCTLDevice_CanAccessPeer, a, b, DPCTLPeerAccessType::ACCESS_SUPPORTED);
         assert!(access(tiles[0], tiles[1]) && access(tiles[1], tiles[0]));
@@ -130,10 +153,10 @@ fn peers_are_switched_on_and_off_once() {
 fn facts_and_platform_devices() {
     with_devices(|loopback, api, cpu, gpu| {
         let mut len = 0;
-        let sizes = call!(api, DPCTLDevice_GetSubGroupSizes, gpu, &raw mut len);
+        let sizes = told!(api, DPCTLDevice_GetSubGroupSizes, gpu, &raw mut len);
         // SAFETY: the call made an array of that length.
         assert_eq!(unsafe { std::slice::from_raw_parts(sizes, len) }, [16, 32]);
-        let items = call!(api, DPCTLDevice_GetMaxWorkItemSizes3d, cpu);
+        let items = told!(api, DPCTLDevice_GetMaxWorkItemSizes3d, cpu);
         // SAFETY: the call made an array of three.
         assert_eq!(unsafe { std::slice::from_raw_parts(items, 3) }, [8192, 8192, 64]);
         assert_eq!(loopback.live(Kind::SizeArray), 2);
@@ -142,20 +165,19 @@ fn facts_and_platform_devices() {
         assert_eq!(loopback.faults(), 0);
         call!(api, DPCTLSize_t_Array_Delete, items);
         assert_eq!(loopback.faults(), 1, "deleted twice");
-        assert_eq!(call!(api, DPCTLDevice_GetPreferredVectorWidthChar, cpu), 1);
-        assert_eq!(call!(api, DPCTLDevice_GetNativeVectorWidthHalf, cpu), 17);
-        assert_eq!(call!(api, DPCTLDevice_GetGlobalMemCacheType, cpu), DPCTLGlobalMemCacheType::READ_WRITE);
-        assert!(call!(api, DPCTLDevice_GetSubGroupIndependentForwardProgress, cpu));
+        assert_eq!(told!(api, DPCTLDevice_GetPreferredVectorWidthChar, cpu), 1);
+        assert_eq!(told!(api, DPCTLDevice_GetNativeVectorWidthHalf, cpu), 17);
+        assert_eq!(told!(api, DPCTLDevice_GetGlobalMemCacheType, cpu), DPCTLGlobalMemCacheType::READ_WRITE);
         let images = [
-            call!(api, DPCTLDevice_GetImage2dMaxWidth, gpu),
-            call!(api, DPCTLDevice_GetImage2dMaxHeight, gpu),
-            call!(api, DPCTLDevice_GetImage3dMaxWidth, gpu),
-            call!(api, DPCTLDevice_GetImage3dMaxHeight, gpu),
-            call!(api, DPCTLDevice_GetImage3dMaxDepth, gpu),
+            told!(api, DPCTLDevice_GetImage2dMaxWidth, gpu),
+            told!(api, DPCTLDevice_GetImage2dMaxHeight, gpu),
+            told!(api, DPCTLDevice_GetImage3dMaxWidth, gpu),
+            told!(api, DPCTLDevice_GetImage3dMaxHeight, gpu),
+            told!(api, DPCTLDevice_GetImage3dMaxDepth, gpu),
         ];
         assert_eq!(images, [8192, 4096, 2048, 1024, 512]);
-        assert_eq!(call!(api, DPCTLDevice_GetMaxReadImageArgs, gpu), 128);
-        assert_eq!(call!(api, DPCTLDevice_GetMaxWriteImageArgs, gpu), 64);
+        assert_eq!(told!(api, DPCTLDevice_GetMaxReadImageArgs, gpu), 128);
+        assert_eq!(told!(api, DPCTLDevice_GetMaxWriteImageArgs, gpu), 64);
         let platform = call!(api, DPCTLDevice_GetPlatform, gpu);
         let devices = take(api, call!(api, DPCTLPlatform_GetDevices, platform, DPCTLSyclDeviceType::ALL));
         assert!(devices.len() == 1 && call!(api, DPCTLDevice_AreEq, devices[0], gpu));

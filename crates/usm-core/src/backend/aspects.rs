@@ -65,6 +65,8 @@ bitflags::bitflags! {
         const IS_COMPONENT = 1 << 20;
         /// A composite device.
         const IS_COMPOSITE = 1 << 21;
+        /// Other processes can map the device's memory. Known from dpctl 0.23 on.
+        const EXT_ONEAPI_IPC_MEMORY = 1 << 22;
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn every_aspect_has_a_name_that_names_it() {
-        assert_eq!(Aspects::all().iter().count(), 22);
+        assert_eq!(Aspects::all().iter().count(), 23);
         for aspect in Aspects::all().iter() {
             assert_eq!(aspect.to_string().parse::<Aspects>().unwrap(), aspect);
         }

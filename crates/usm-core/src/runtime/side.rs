@@ -83,6 +83,7 @@ fn load(options: &RuntimeOptions) -> SyclSide {
     let library = SyclLibrary {
         path: loaded.library.clone(),
         version: backend.version(),
+        interface: backend.interface(),
         driver: loaded.driver.clone(),
         already_loaded: loaded.already_loaded,
     };

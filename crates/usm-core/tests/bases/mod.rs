@@ -1,9 +1,11 @@
-//! The backends that decorators are tested over: host, the stand-ins of the SYCL interface and of the CUDA driver, and the real SYCL
+//! The backends that decorators are tested over: host, the stand-ins of the SYCL interface in both forms and of the CUDA driver, and the real SYCL
 //! runtime where there is one.
 #![allow(clippy::unwrap_used, dead_code)]
 
 use std::sync::Arc;
 
+#[cfg(feature = "sycl")]
+use sycl_loopback::Form;
 use sycl_loopback::Loopback;
 use usm_core::backend::Backend;
 #[cfg(feature = "cuda")]
@@ -63,11 +65,14 @@ fn sycl() -> Vec<Base> {
 
     // First the real one: a loader that looks for a loaded runtime by its name would find the loopback library.
     let has_sycl = crate::common::sycl_queue().is_some();
-    let loopback = Loopback::new().unwrap();
-    // SAFETY: the loopback library; opened by its path, it is a library of its own beside any SYCL runtime.
-    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
-    let backend = Arc::new(SyclBackend::new(api));
-    let mut bases = vec![Base { name: "loopback", backend, loopback: Some(loopback), driver: None }];
+    let stand_in = |(name, form)| {
+        let loopback = Loopback::in_form(form).unwrap();
+        // SAFETY: the loopback library; opened by its path, it is a library of its own beside any SYCL runtime.
+        let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
+        Base { name, backend: Arc::new(SyclBackend::new(api)), loopback: Some(loopback), driver: None }
+    };
+    let mut bases: Vec<_> =
+        [("loopback", Form::Dpctl022), ("loopback of 0.23", Form::Dpctl023)].map(stand_in).into();
     if has_sycl {
         let backend = Arc::clone(Runtime::global().sycl_backend().unwrap());
         bases.push(Base { name: "sycl", backend, loopback: None, driver: None });

@@ -4,15 +4,23 @@
 
 use std::sync::Arc;
 
-use sycl_loopback::{Alignment, Kind, Loopback};
+use sycl_loopback::{Alignment, Form, Kind, Loopback};
 use usm_core::backend::sycl::SyclBackend;
 use usm_core::{
     AffinityDomain, Aspects, BackendId, CacheType, Context, Error, EventStatus, ImageLimits, Partition,
     QueueProperties, Runtime, UsmKind, VectorWidths,
 };
 
-fn with_runtime(test: impl FnOnce(&Loopback, &Runtime)) {
-    let loopback = Loopback::new().unwrap();
+/// Runs a test with each form of the loopback library. A failure is that of the form printed last.
+fn with_runtime(test: impl Fn(&Loopback, &Runtime)) {
+    for form in Form::ALL {
+        println!("{form:?}");
+        with_runtime_of(form, &test);
+    }
+}
+
+fn with_runtime_of(form: Form, test: impl FnOnce(&Loopback, &Runtime)) {
+    let loopback = Loopback::in_form(form).unwrap();
     // SAFETY: the loopback library, in a process without a SYCL runtime.
     let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
     let runtime = Runtime::with_backend(Arc::new(SyclBackend::new(api))).unwrap();
@@ -211,7 +219,6 @@ fn facts_are_those_of_the_device() {
         assert_eq!(info.global_cache_type, Some(CacheType::ReadWrite));
         assert_eq!((info.max_clock_mhz, info.profiling_timer_resolution_ns), (2000, 10));
         assert_eq!((info.max_sub_groups, info.max_sub_devices), (64, 64));
-        assert!(info.independent_sub_groups);
         let mut images = ImageLimits::default();
         (images.max_read_args, images.max_write_args) = (128, 64);
         (images.max_2d, images.max_3d) = ([8192, 4096], [2048, 1024, 512]);
@@ -228,7 +235,79 @@ fn facts_are_those_of_the_device() {
             half: first + 6,
         };
         assert_eq!((info.preferred_vector_widths, info.native_vector_widths), (widths(1), widths(11)));
-        let expected = "gpu, fp16, online_compiler, queue_profiling, usm_device_allocations, usm_host_allocations, usm_shared_allocations";
-        assert_eq!(info.aspects.to_string(), expected);
+        let both = "gpu, fp16, online_compiler, queue_profiling, usm_device_allocations, usm_host_allocations, usm_shared_allocations";
+        let aspects = info.aspects - Aspects::EXT_ONEAPI_IPC_MEMORY;
+        assert_eq!(aspects.to_string(), both);
+    });
+}
+
+#[test]
+fn facts_that_only_one_form_has() {
+    for (form, is_old) in [(Form::Dpctl022, true), (Form::Dpctl023, false)] {
+        with_runtime_of(form, |_, runtime| {
+            let info = runtime.default_device().info().clone();
+            assert_eq!(info.independent_sub_groups, is_old, "{form:?}");
+            assert_eq!(info.has(Aspects::EXT_ONEAPI_IPC_MEMORY), !is_old, "{form:?}");
+        });
+    }
+}
+
+/// Whether the library of a form has an optional function.
+fn is_in(form: Form, name: &str) -> bool {
+    match name {
+        "DPCTLDevice_GetSubGroupIndependentForwardProgress" => form == Form::Dpctl022,
+        "DPCTLQueue_MemsetWithEvents" => form == Form::Dpctl023,
+        _ => true,
+    }
+}
+
+/// The facts are unknown, and all else works.
+#[test]
+fn a_library_without_the_functions_that_only_inform_is_used() {
+    for form in Form::ALL {
+        // One of the two marks of 0.23 is among the optional functions.
+        let gone: Vec<_> = sycl_sys::Api::OPTIONAL.iter().filter(|name| is_in(form, name)).copied().collect();
+        let loopback = Loopback::lacking(form, &gone).unwrap();
+        // SAFETY: the loopback library, in a process without a SYCL runtime.
+        let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
+        let runtime = Runtime::with_backend(Arc::new(SyclBackend::new(api))).unwrap();
+        let gpu = runtime.default_device();
+        let info = gpu.info();
+        assert_eq!((info.name.as_str(), info.driver_version.as_str()), ("Loopback GPU", ""));
+        assert_eq!((info.max_clock_mhz, info.max_work_item_sizes, info.global_cache_type), (0, [0; 3], None));
+        assert_eq!((info.default_selector_score, &info.sub_group_sizes), (-1, &vec![]));
+        assert!(runtime.tree().unwrap().to_string().contains("Loopback GPU"));
+        assert_eq!(gpu.create_sub_devices(&Partition::ByAffinity(AffinityDomain::Numa)).unwrap().len(), 2);
+        let queue = runtime.default_queue(&gpu).unwrap();
+        let block = queue.allocate(UsmKind::Shared, 64).unwrap();
+        // SAFETY: a valid module.
+        let bundle = unsafe {
+            usm_core::KernelBundle::from_spirv(
+                queue.context(),
+                &gpu,
+                &crate::spirv::fill_module("fill_u32"),
+                "",
+            )
+        };
+        let kernel = bundle.unwrap().kernel("fill_u32").unwrap();
+        assert_eq!((kernel.info().private_mem_bytes, kernel.info().max_sub_group_size), (0, 0));
+        // SAFETY: within the block, waited for.
+        let event = unsafe { queue.submit_kernel(&kernel, &[(&block).into(), 7_u32.into()], 16, &[]) };
+        event.unwrap().wait().unwrap();
+    }
+}
+
+#[test]
+fn sub_devices_by_affinity_are_the_tiles_in_each_form() {
+    with_runtime(|_, runtime| {
+        let gpu = runtime.default_device();
+        for (domain, parts) in [(AffinityDomain::Numa, Some(2)), (AffinityDomain::NextPartitionable, Some(2))]
+            .into_iter()
+            .chain([AffinityDomain::L4Cache, AffinityDomain::L3Cache].map(|domain| (domain, None)))
+            .chain([AffinityDomain::L2Cache, AffinityDomain::L1Cache].map(|domain| (domain, None)))
+        {
+            let made = gpu.create_sub_devices(&Partition::ByAffinity(domain));
+            assert_eq!(made.ok().map(|parts| parts.len()), parts, "{domain:?}");
+        }
     });
 }

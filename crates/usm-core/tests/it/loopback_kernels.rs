@@ -7,7 +7,7 @@ use crate::spirv;
 
 use std::sync::Arc;
 
-use sycl_loopback::{Kind, Loopback};
+use sycl_loopback::{Form, Kind, Loopback};
 use usm_core::backend::Backend;
 use usm_core::backend::sycl::SyclBackend;
 use usm_core::{
@@ -15,8 +15,16 @@ use usm_core::{
     UsmKind,
 };
 
+/// Runs a test with each form of the loopback library. A failure is that of the form printed last.
 fn with_queues(test: impl Fn(&Loopback, &Queue)) {
-    let loopback = Loopback::new().unwrap();
+    for form in Form::ALL {
+        println!("{form:?}");
+        with_queues_of(form, &test);
+    }
+}
+
+fn with_queues_of(form: Form, test: impl Fn(&Loopback, &Queue)) {
+    let loopback = Loopback::in_form(form).unwrap();
     // SAFETY: the loopback library, in a process without a SYCL runtime.
     let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
     let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(api));

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use sycl_loopback::Loopback;
+use sycl_loopback::{Form, Loopback};
 use usm_core::backend::sycl::SyclBackend;
 use usm_core::backend::{Backend, RawHandle};
 use usm_core::{
@@ -170,7 +170,14 @@ fn parts(backend: &Arc<dyn Backend>) -> Result<()> {
 
 #[test]
 fn failures_of_c_functions_leave_nothing_behind() {
-    let loopback = Loopback::new().unwrap();
+    for form in Form::ALL {
+        println!("{form:?}");
+        sweep(form);
+    }
+}
+
+fn sweep(form: Form) {
+    let loopback = Loopback::in_form(form).unwrap();
     // SAFETY: the loopback library, in a process without a SYCL runtime.
     let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
     let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(api));
@@ -211,11 +218,11 @@ fn failures_of_c_functions_leave_nothing_behind() {
 
 #[test]
 fn a_device_that_cannot_be_read_is_not_left_out_in_silence() {
-    let loopback = Loopback::new().unwrap();
-    // SAFETY: as above.
-    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
-    let backend = SyclBackend::new(api);
-    for count in [1, 2] {
+    for (form, count) in Form::ALL.into_iter().flat_map(|form| [(form, 1), (form, 2)]) {
+        let loopback = Loopback::in_form(form).unwrap();
+        // SAFETY: as above.
+        let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
+        let backend = SyclBackend::new(api);
         loopback.fail_next("DPCTLDeviceVector_GetAt", count).unwrap();
         assert!(matches!(backend.root_devices(), Err(Error::Backend { call: "DeviceVector_GetAt", .. })));
         assert_eq!(loopback.leaks(), []);

@@ -59,7 +59,8 @@ def as_text() -> str:
         lines += _backend_lines(backend)
     sycl = found["sycl"]
     if sycl:
-        lines += ["", f"SYCL runtime: DPC++ {sycl['version']}", f"  CPU driver: {sycl['driver'] or 'not installed'}"]
+        lines += ["", f"SYCL runtime: DPC++ {sycl['version']}", f"  C interface: {sycl['interface']}"]
+        lines += [f"  CPU driver: {sycl['driver'] or 'not installed'}"]
     lines += ["", "Environment"]
     lines += [f"  {name}={value}" for name, value in found["environment"].items() if value is not None]
     lines += ["", "Problems"]

@@ -339,6 +339,7 @@ class _Platform(TypedDict):
 class _SyclLibrary(TypedDict):
     library: str
     version: str
+    interface: str
     driver: str | None
 
 @type_check_only
@@ -487,6 +488,8 @@ class SyclDevice:
     def has_aspect_is_component(self) -> bool: ...
     @property
     def has_aspect_is_composite(self) -> bool: ...
+    @property
+    def has_aspect_ext_oneapi_ipc_memory(self) -> bool: ...
     @property
     def max_mem_alloc_size(self) -> int: ...
     @property

@@ -86,6 +86,8 @@ class_of_facts! {
         has_aspect_is_component: bool = |info| info.has(Aspects::IS_COMPONENT);
         /// True for a composite device.
         has_aspect_is_composite: bool = |info| info.has(Aspects::IS_COMPOSITE);
+        /// True when other processes can map the device's memory.
+        has_aspect_ext_oneapi_ipc_memory: bool = |info| info.has(Aspects::EXT_ONEAPI_IPC_MEMORY);
         /// Name of the device.
         name: &str = |info| &info.name;
         /// Vendor of the device.

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use sycl_sys::{
-    Api, DPCTLPartitionAffinityDomainType, DPCTLSyclBackendType, DPCTLSyclDeviceRef, DPCTLSyclDeviceType,
+    AffinityDomain as Domain, Api, DPCTLSyclBackendType, DPCTLSyclDeviceRef, DPCTLSyclDeviceType,
 };
 
 use super::SyclBackend;
@@ -46,13 +46,14 @@ impl SyclBackend {
             }
             Partition::ByAffinity(domain) => {
                 let domain = match domain {
-                    AffinityDomain::Numa => DPCTLPartitionAffinityDomainType::NUMA,
-                    AffinityDomain::L4Cache => DPCTLPartitionAffinityDomainType::L4_CACHE,
-                    AffinityDomain::L3Cache => DPCTLPartitionAffinityDomainType::L3_CACHE,
-                    AffinityDomain::L2Cache => DPCTLPartitionAffinityDomainType::L2_CACHE,
-                    AffinityDomain::L1Cache => DPCTLPartitionAffinityDomainType::L1_CACHE,
-                    AffinityDomain::NextPartitionable => DPCTLPartitionAffinityDomainType::NEXT_PARTITIONABLE,
+                    AffinityDomain::Numa => Domain::Numa,
+                    AffinityDomain::L4Cache => Domain::L4Cache,
+                    AffinityDomain::L3Cache => Domain::L3Cache,
+                    AffinityDomain::L2Cache => Domain::L2Cache,
+                    AffinityDomain::L1Cache => Domain::L1Cache,
+                    AffinityDomain::NextPartitionable => Domain::NextPartitionable,
                 };
+                let domain = api.form().affinity_domain(domain);
                 // SAFETY: the caller's promise 1.
                 let vector = unsafe { (api.DPCTLDevice_CreateSubDevicesByAffinity)(device, domain) };
                 (vector, "Device_CreateSubDevicesByAffinity")

@@ -1,6 +1,7 @@
 //! Facts about devices and platforms through the C interface.
 
 use std::ffi::{CStr, c_char};
+use std::ptr;
 
 use sycl_sys::{
     Api, DPCTLGlobalMemCacheType, DPCTLSyclAspectType, DPCTLSyclBackendType, DPCTLSyclDeviceRef,
@@ -16,7 +17,7 @@ pub(super) const INTEL: &str = "Intel(R) Corporation";
 pub(super) const OPENCL: &str = "opencl";
 
 /// Each aspect with its name in the C interface.
-const ASPECTS: [(Aspects, DPCTLSyclAspectType); 22] = [
+const ASPECTS: [(Aspects, DPCTLSyclAspectType); 23] = [
     (Aspects::HOST, DPCTLSyclAspectType::HOST),
     (Aspects::CPU, DPCTLSyclAspectType::CPU),
     (Aspects::GPU, DPCTLSyclAspectType::GPU),
@@ -39,6 +40,7 @@ const ASPECTS: [(Aspects, DPCTLSyclAspectType); 22] = [
     (Aspects::EMULATED, DPCTLSyclAspectType::EMULATED),
     (Aspects::IS_COMPONENT, DPCTLSyclAspectType::IS_COMPONENT),
     (Aspects::IS_COMPOSITE, DPCTLSyclAspectType::IS_COMPOSITE),
+    (Aspects::EXT_ONEAPI_IPC_MEMORY, DPCTLSyclAspectType::EXT_ONEAPI_IPC_MEMORY),
 ];
 
 /// A device or platform with the functions that report its facts.
@@ -60,6 +62,21 @@ impl<T: Copy> Asked<'_, T> {
     fn unguarded<R>(&self, get: unsafe extern "C-unwind" fn(T) -> R) -> R {
         // SAFETY: F1; C++ does not throw for facts that a driver must report about its device.
         unsafe { get(self.object) }
+    }
+
+    /// A fact that only informs. It is 0 if the library has no function for it.
+    fn told<R: Default>(&self, get: Option<unsafe extern "C" fn(T) -> R>) -> R {
+        get.map_or_else(R::default, |get| self.guarded(get))
+    }
+
+    /// As [`told`](Self::told), for a function that may throw.
+    fn told_unguarded<R: Default>(&self, get: Option<unsafe extern "C-unwind" fn(T) -> R>) -> R {
+        get.map_or_else(R::default, |get| self.unguarded(get))
+    }
+
+    /// A text that only informs. It is empty if the library has no function for it.
+    fn told_text(&self, get: Option<unsafe extern "C" fn(T) -> *const c_char>) -> String {
+        get.map_or_else(String::new, |get| self.text(get))
     }
 
     fn text(&self, get: unsafe extern "C" fn(T) -> *const c_char) -> String {
@@ -108,24 +125,26 @@ pub(super) unsafe fn device(api: &Api, device: DPCTLSyclDeviceRef) -> DeviceInfo
         _ => DeviceType::Custom,
     };
     let has = |(_, aspect): &&(Aspects, DPCTLSyclAspectType)| {
-        // SAFETY: F1.
-        unsafe { (api.DPCTLDevice_HasAspect)(device, *aspect) }
+        api.form().has_aspect_number(*aspect) && {
+            // SAFETY: F1.
+            unsafe { (api.DPCTLDevice_HasAspect)(device, *aspect) }
+        }
     };
     // Negative for a sub-device.
     let number = usize::try_from(asked.guarded(api.DPCTLDeviceMgr_GetRelativeId)).ok();
     DeviceInfo {
         name: asked.text(api.DPCTLDevice_GetName),
         vendor: asked.text(api.DPCTLDevice_GetVendor),
-        driver_version: asked.text(api.DPCTLDevice_GetDriverVersion),
+        driver_version: asked.told_text(api.DPCTLDevice_GetDriverVersion),
         aspects: ASPECTS.iter().filter(has).map(|(aspect, _)| *aspect).collect(),
         max_alloc_bytes: asked.unguarded(api.DPCTLDevice_GetMaxMemAllocSize),
-        global_mem_bytes: asked.guarded(api.DPCTLDevice_GetGlobalMemSize),
-        global_cache_bytes: asked.unguarded(api.DPCTLDevice_GetGlobalMemCacheSize),
-        global_cache_line_bytes: asked.unguarded(api.DPCTLDevice_GetGlobalMemCacheLineSize),
-        global_cache_type: match asked.unguarded(api.DPCTLDevice_GetGlobalMemCacheType) {
-            DPCTLGlobalMemCacheType::NONE => Some(CacheType::Absent),
-            DPCTLGlobalMemCacheType::READ_ONLY => Some(CacheType::ReadOnly),
-            DPCTLGlobalMemCacheType::READ_WRITE => Some(CacheType::ReadWrite),
+        global_mem_bytes: asked.told(api.DPCTLDevice_GetGlobalMemSize),
+        global_cache_bytes: asked.told_unguarded(api.DPCTLDevice_GetGlobalMemCacheSize),
+        global_cache_line_bytes: asked.told_unguarded(api.DPCTLDevice_GetGlobalMemCacheLineSize),
+        global_cache_type: match api.DPCTLDevice_GetGlobalMemCacheType.map(|get| asked.unguarded(get)) {
+            Some(DPCTLGlobalMemCacheType::NONE) => Some(CacheType::Absent),
+            Some(DPCTLGlobalMemCacheType::READ_ONLY) => Some(CacheType::ReadOnly),
+            Some(DPCTLGlobalMemCacheType::READ_WRITE) => Some(CacheType::ReadWrite),
             _ => None,
         },
         local_mem_bytes: asked.guarded(api.DPCTLDevice_GetLocalMemSize),
@@ -133,55 +152,58 @@ pub(super) unsafe fn device(api: &Api, device: DPCTLSyclDeviceRef) -> DeviceInfo
         max_sub_devices: asked.guarded(api.DPCTLDevice_GetPartitionMaxSubDevices),
         max_work_group_size: asked.guarded(api.DPCTLDevice_GetMaxWorkGroupSize),
         max_work_item_sizes: {
-            let sizes = asked.guarded(api.DPCTLDevice_GetMaxWorkItemSizes3d);
+            let get = api.DPCTLDevice_GetMaxWorkItemSizes3d;
+            let sizes = get.map_or(ptr::null_mut(), |get| asked.guarded(get));
             // SAFETY: an array of three that the call just made for us, or null.
             let sizes = unsafe { take_sizes(api, sizes, 3) };
             sizes.try_into().unwrap_or_default()
         },
-        max_sub_groups: asked.guarded(api.DPCTLDevice_GetMaxNumSubGroups),
+        max_sub_groups: asked.told(api.DPCTLDevice_GetMaxNumSubGroups),
         sub_group_sizes: {
             let mut len = 0;
-            // SAFETY: F1; `len` is written during the call.
-            let sizes = unsafe { (api.DPCTLDevice_GetSubGroupSizes)(device, &raw mut len) };
+            let sizes = api.DPCTLDevice_GetSubGroupSizes.map_or(ptr::null_mut(), |get| {
+                // SAFETY: F1; `len` is written during the call.
+                unsafe { get(device, &raw mut len) }
+            });
             // SAFETY: an array of that length that the call just made for us, or null.
             unsafe { take_sizes(api, sizes, len) }
         },
-        independent_sub_groups: asked.guarded(api.DPCTLDevice_GetSubGroupIndependentForwardProgress),
+        independent_sub_groups: asked.told(api.DPCTLDevice_GetSubGroupIndependentForwardProgress),
         images: ImageLimits {
-            max_read_args: asked.guarded(api.DPCTLDevice_GetMaxReadImageArgs),
-            max_write_args: asked.guarded(api.DPCTLDevice_GetMaxWriteImageArgs),
+            max_read_args: asked.told(api.DPCTLDevice_GetMaxReadImageArgs),
+            max_write_args: asked.told(api.DPCTLDevice_GetMaxWriteImageArgs),
             max_2d: [
-                asked.guarded(api.DPCTLDevice_GetImage2dMaxWidth),
-                asked.guarded(api.DPCTLDevice_GetImage2dMaxHeight),
+                asked.told(api.DPCTLDevice_GetImage2dMaxWidth),
+                asked.told(api.DPCTLDevice_GetImage2dMaxHeight),
             ],
             max_3d: [
-                asked.guarded(api.DPCTLDevice_GetImage3dMaxWidth),
-                asked.guarded(api.DPCTLDevice_GetImage3dMaxHeight),
-                asked.guarded(api.DPCTLDevice_GetImage3dMaxDepth),
+                asked.told(api.DPCTLDevice_GetImage3dMaxWidth),
+                asked.told(api.DPCTLDevice_GetImage3dMaxHeight),
+                asked.told(api.DPCTLDevice_GetImage3dMaxDepth),
             ],
         },
         // SAFETY: F1.
         default_selector_score: unsafe { default_selector_score(api, device) },
         preferred_vector_widths: VectorWidths {
-            char: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthChar),
-            short: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthShort),
-            int: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthInt),
-            long: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthLong),
-            float: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthFloat),
-            double: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthDouble),
-            half: asked.guarded(api.DPCTLDevice_GetPreferredVectorWidthHalf),
+            char: asked.told(api.DPCTLDevice_GetPreferredVectorWidthChar),
+            short: asked.told(api.DPCTLDevice_GetPreferredVectorWidthShort),
+            int: asked.told(api.DPCTLDevice_GetPreferredVectorWidthInt),
+            long: asked.told(api.DPCTLDevice_GetPreferredVectorWidthLong),
+            float: asked.told(api.DPCTLDevice_GetPreferredVectorWidthFloat),
+            double: asked.told(api.DPCTLDevice_GetPreferredVectorWidthDouble),
+            half: asked.told(api.DPCTLDevice_GetPreferredVectorWidthHalf),
         },
         native_vector_widths: VectorWidths {
-            char: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthChar),
-            short: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthShort),
-            int: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthInt),
-            long: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthLong),
-            float: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthFloat),
-            double: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthDouble),
-            half: asked.guarded(api.DPCTLDevice_GetNativeVectorWidthHalf),
+            char: asked.told(api.DPCTLDevice_GetNativeVectorWidthChar),
+            short: asked.told(api.DPCTLDevice_GetNativeVectorWidthShort),
+            int: asked.told(api.DPCTLDevice_GetNativeVectorWidthInt),
+            long: asked.told(api.DPCTLDevice_GetNativeVectorWidthLong),
+            float: asked.told(api.DPCTLDevice_GetNativeVectorWidthFloat),
+            double: asked.told(api.DPCTLDevice_GetNativeVectorWidthDouble),
+            half: asked.told(api.DPCTLDevice_GetNativeVectorWidthHalf),
         },
-        max_clock_mhz: asked.unguarded(api.DPCTLDevice_GetMaxClockFrequency),
-        profiling_timer_resolution_ns: asked.unguarded(api.DPCTLDevice_GetProfilingTimerResolution),
+        max_clock_mhz: asked.told_unguarded(api.DPCTLDevice_GetMaxClockFrequency),
+        profiling_timer_resolution_ns: asked.told_unguarded(api.DPCTLDevice_GetProfilingTimerResolution),
         ..DeviceInfo::new(backend_name(asked.guarded(api.DPCTLDevice_GetBackend)), device_type, number)
     }
 }
@@ -191,13 +213,16 @@ pub(super) unsafe fn device(api: &Api, device: DPCTLSyclDeviceRef) -> DeviceInfo
 /// # Safety
 /// 1. `device` is live.
 unsafe fn default_selector_score(api: &Api, device: DPCTLSyclDeviceRef) -> i32 {
+    let (Some(create), Some(score)) = (api.DPCTLDefaultSelector_Create, api.DPCTLDeviceSelector_Score) else {
+        return -1;
+    };
     // SAFETY: takes nothing.
-    let selector = unsafe { (api.DPCTLDefaultSelector_Create)() };
+    let selector = unsafe { create() };
     if selector.is_null() {
         return -1;
     }
     // SAFETY: both are live: the selector as just made, the device by the caller's promise 1.
-    let score = unsafe { (api.DPCTLDeviceSelector_Score)(selector, device) };
+    let score = unsafe { score(selector, device) };
     // SAFETY: our own handle, without a later use.
     unsafe { (api.DPCTLDeviceSelector_Delete)(selector) };
     score
@@ -212,16 +237,17 @@ pub(super) unsafe fn platform(api: &Api, platform: DPCTLSyclPlatformRef) -> Plat
     let asked = Asked { api, object: platform };
     PlatformInfo {
         name: asked.text(api.DPCTLPlatform_GetName),
-        vendor: asked.text(api.DPCTLPlatform_GetVendor),
-        version: asked.text(api.DPCTLPlatform_GetVersion),
+        vendor: asked.told_text(api.DPCTLPlatform_GetVendor),
+        version: asked.told_text(api.DPCTLPlatform_GetVersion),
         ..PlatformInfo::new(backend_name(asked.guarded(api.DPCTLPlatform_GetBackend)))
     }
 }
 
 /// The version of the compiler that the interface was built with.
 pub(super) fn version(api: &Api) -> String {
+    let Some(get) = api.DPCTLService_GetDPCPPVersion else { return String::new() };
     // SAFETY: takes nothing.
-    let text = unsafe { (api.DPCTLService_GetDPCPPVersion)() };
+    let text = unsafe { get() };
     // SAFETY: a string that the call just made for us.
     unsafe { take_string(api, text) }
 }

@@ -50,7 +50,7 @@ pub(super) unsafe fn create_bundle(
             // SAFETY: the handles are live and belong together, on a backend that can: for such the call does not throw.
             // The module and the options live through the call.
             unsafe {
-                (api.DPCTLKernelBundle_CreateFromSpirv)(
+                api.DPCTLKernelBundle_CreateFromSpirv.call(
                     context,
                     device,
                     start,
@@ -105,12 +105,12 @@ pub(super) unsafe fn info(api: &Api, raw: RawKernel, device: DPCTLSyclDeviceRef)
     Ok(KernelInfo {
         num_args,
         work_group_size,
-        preferred_work_group_size_multiple: size(api.DPCTLKernel_GetPreferredWorkGroupSizeMultiple),
-        private_mem_bytes: size(api.DPCTLKernel_GetPrivateMemSize),
-        max_num_sub_groups: count(api.DPCTLKernel_GetMaxNumSubGroups),
-        max_sub_group_size: count(api.DPCTLKernel_GetMaxSubGroupSize),
-        compile_num_sub_groups: count(api.DPCTLKernel_GetCompileNumSubGroups),
-        compile_sub_group_size: count(api.DPCTLKernel_GetCompileSubGroupSize),
+        preferred_work_group_size_multiple: api.DPCTLKernel_GetPreferredWorkGroupSizeMultiple.map_or(1, size),
+        private_mem_bytes: api.DPCTLKernel_GetPrivateMemSize.map_or(0, size),
+        max_num_sub_groups: api.DPCTLKernel_GetMaxNumSubGroups.map_or(0, count),
+        max_sub_group_size: api.DPCTLKernel_GetMaxSubGroupSize.map_or(0, count),
+        compile_num_sub_groups: api.DPCTLKernel_GetCompileNumSubGroups.map_or(0, count),
+        compile_sub_group_size: api.DPCTLKernel_GetCompileSubGroupSize.map_or(0, count),
         registers: 0,
     })
 }

@@ -76,6 +76,12 @@ impl SyclBackend {
         facts::version(&self.runtime.look())
     }
 
+    /// The version of dpctl whose C interface the library has, as `dpctl 0.23`.
+    #[must_use]
+    pub fn interface(&self) -> String {
+        self.runtime.functions().form().to_string()
+    }
+
     /// The library that the functions come from.
     #[must_use]
     pub fn library(&self) -> &Path {

@@ -232,6 +232,7 @@ mod tests {
         SyclLibrary {
             path: "/v/x.so".into(),
             version: String::new(),
+            interface: "dpctl 0.22".into(),
             driver: driver.map(Into::into),
             already_loaded: false,
         }

@@ -41,6 +41,8 @@ pub struct SyclLibrary {
     pub path: PathBuf,
     /// Version of the DPC++ compiler that it was built with; empty if the library does not report it.
     pub version: String,
+    /// The version of dpctl whose C interface the library has, as `dpctl 0.23`. The functions of the library tell it.
+    pub interface: String,
     /// The OpenCL CPU driver of the same installation, if it has one.
     pub driver: Option<PathBuf>,
     /// Whether the process had loaded it before this library searched for it.

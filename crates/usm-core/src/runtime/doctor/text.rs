@@ -17,11 +17,12 @@ impl fmt::Display for DoctorReport {
             }
         }
         if let Some(sycl) = &self.sycl {
-            writeln!(f, "\nSYCL runtime\n  library  {}", sycl.path.display())?;
-            writeln!(f, "  version  DPC++ {}", sycl.version)?;
+            writeln!(f, "\nSYCL runtime\n  library    {}", sycl.path.display())?;
+            writeln!(f, "  version    DPC++ {}", sycl.version)?;
+            writeln!(f, "  interface  {}", sycl.interface)?;
             match &sycl.driver {
-                Some(driver) => writeln!(f, "  driver   {}", driver.display())?,
-                None => writeln!(f, "  driver   no OpenCL CPU driver in this installation")?,
+                Some(driver) => writeln!(f, "  driver     {}", driver.display())?,
+                None => writeln!(f, "  driver     no OpenCL CPU driver in this installation")?,
             }
         }
         if !self.places.is_empty() {
