@@ -113,12 +113,12 @@ FEW = ["usm dpctl dpnp numpy", "usm dpnp", "numpy dpctl usm dpnp", "dpnp usm"]
 if HAS_TORCH:
     FEW += ["usm torch dpnp", "torch dpnp usm"]
 ALL = [" ".join(order) for order in itertools.permutations(LIBRARIES)]
+# USM_STRICT_DEVICE=1 submits what host code does otherwise.
+CASES = list(itertools.product(ALL, "01")) if IS_VERIFYING else [(order, "0") for order in FEW] + [(FEW[0], "1")]
 
 
-@pytest.mark.indifferent
-@pytest.mark.parametrize("strict", ["0", "1"], ids=["", "strict"])
-@pytest.mark.parametrize("order", ALL if IS_VERIFYING else FEW)
-def test_each_order_of_imports(order: str, strict: str) -> None:
+def run(program: str, *arguments: str, **environment: str) -> str:
+    """What the program prints. It must end well and in time."""
     requirements.device_of("sycl")
     for name in ("dpctl", "dpnp", "numpy"):
         # Without an import, which would decide on the order of this process.
@@ -126,8 +126,8 @@ def test_each_order_of_imports(order: str, strict: str) -> None:
             requirements.missing(name, "no module of that name", required=requirements.REQUIRE_PEERS)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM % (SECONDS - 10), order],
-            env={**os.environ, "USM_STRICT_DEVICE": strict},
+            [sys.executable, "-c", program % (SECONDS - 10), *arguments],
+            env={**os.environ, **environment},
             capture_output=True,
             text=True,
             timeout=SECONDS,
@@ -135,7 +135,61 @@ def test_each_order_of_imports(order: str, strict: str) -> None:
         )
     except subprocess.TimeoutExpired as error:
         pytest.fail(f"not over after {SECONDS} s\n{error.stdout}\n{error.stderr}")
-    assert (done.returncode, done.stdout) == (0, "fine\n"), f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.indifferent
+@pytest.mark.parametrize(("order", "strict"), CASES)
+def test_each_order_of_imports(order: str, strict: str) -> None:
+    assert run(PROGRAM, order, USM_STRICT_DEVICE=strict) == "fine\n"
+
+
+THREADS = """
+import faulthandler, threading
+faulthandler.dump_traceback_later(%d)
+import usm, usm.tensor as ut
+
+a = ut.zeros((2, 1 << 14), "i8", usm_type="device")
+first, stop, wrong, turns = a.sycl_queue, threading.Event(), [], [0, 0]
+
+
+def work(index):
+    row = a[index]
+    try:
+        while not stop.is_set() or turns[index] < 100:
+            turns[index] += 1
+            row[...] = turns[index]
+            copy = ut.copy(row)
+            assert copy[-1].item() == row[0].item() == turns[index], "an operation came too early"
+    except BaseException as error:
+        wrong.append(error)
+
+
+threads = [threading.Thread(target=work, args=[index]) for index in range(2)]
+for thread in threads:
+    thread.start()
+import dpnp.tensor as dpt
+
+default = dpt.ones(1).sycl_queue
+for _ in range(100):
+    # No thread sees the queue from before any more.
+    assert a.sycl_queue is default == dpt.asarray(a).sycl_queue and first == default
+stop.set()
+for thread in threads:
+    thread.join()
+assert not wrong, wrong
+b = dpt.asarray(a)
+b += 1
+assert [row[-1].item() for row in a] == [turn + 1 for turn in turns]
+print("fine")
+"""
+
+
+@pytest.mark.indifferent
+@pytest.mark.parametrize("strict", ["0", "1"])
+def test_threads_that_work_while_dpctl_comes(strict: str) -> None:
+    assert run(THREADS, USM_STRICT_DEVICE=strict) == "fine\n"
 
 
 FAULT_OF_DPNP = """
