@@ -35,6 +35,10 @@ const NO: u8 = 1;
 const YES: u8 = 2;
 
 impl Context {
+    fn handle(&self) -> &ContextHandle {
+        &self.inner.handle
+    }
+
     /// A new context over `devices`, all of one platform.
     ///
     /// # Errors

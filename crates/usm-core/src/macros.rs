@@ -43,17 +43,18 @@ macro_rules! owned_handle {
     };
 }
 
-/// What all safe handle types do whose clones and copies are equal. The type has a field `inner: Arc<_>` with a field `handle`.
+/// What all safe handle types do whose clones and copies are equal. The type has a field `inner: Arc<_>` and a
+/// method `handle`.
 macro_rules! identity {
     ($object:ident, $raw:ident, $name:literal) => {
         impl $object {
             /// The handle, live as long as `self`.
             pub(crate) fn raw(&self) -> $crate::backend::$raw {
-                self.inner.handle.raw()
+                self.handle().raw()
             }
 
             pub(crate) fn backend(&self) -> &std::sync::Arc<dyn $crate::backend::Backend> {
-                self.inner.handle.backend()
+                self.handle().backend()
             }
 
             #[doc = concat!("The backend that implements the ", $name, ".")]

@@ -38,6 +38,10 @@ pub struct Platform {
 }
 
 impl Platform {
+    fn handle(&self) -> &PlatformHandle {
+        &self.inner.handle
+    }
+
     /// # Safety
     /// 1. `raw` is a live handle of `backend` whose reference the caller gives away.
     pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawPlatform) -> Self {

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::mem;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 #[cfg(feature = "sycl")]
 use std::thread;
 #[cfg(feature = "sycl")]
@@ -58,6 +58,9 @@ struct Inner {
     is_listed: AtomicBool,
     /// Whether a runtime returned it as a default queue.
     is_default: AtomicBool,
+    /// The queue that has [taken over](Queue::go_over_to). Invariant Q2: set under the lock of Q1, so that nothing is submitted to this
+    /// queue afterwards.
+    successor: ForkOnce<Queue>,
     attached: ForkOnce<Box<dyn Any + Send + Sync>>,
     /// The queues that [`Queue::with_peer`] returned, by the other device.
     with_peers: Mutex<Vec<(Device, Queue)>>,
@@ -86,6 +89,8 @@ impl Last {
 }
 
 /// A SYCL queue: one device within one context. Clones name the same queue.
+///
+/// A runtime's own default queue may become another one, once: see [`Runtime::default_queues_from`](crate::Runtime::default_queues_from).
 #[derive(Clone)]
 pub struct Queue {
     inner: Arc<Inner>,
@@ -124,6 +129,7 @@ impl Queue {
             is_external_stream: AtomicBool::new(false),
             is_listed: AtomicBool::new(false),
             is_default: AtomicBool::new(false),
+            successor: ForkOnce::new(),
             attached: ForkOnce::new(),
             with_peers: Mutex::default(),
         };
@@ -219,7 +225,7 @@ impl Queue {
     /// Whether the queue is [on a stream of another library](Self::from_cuda_stream), so that nothing may keep it longer than its memory.
     #[must_use]
     pub fn is_external_stream(&self) -> bool {
-        self.inner.is_external_stream.load(Ordering::Acquire)
+        self.now().is_external_stream.load(Ordering::Acquire)
     }
 
     /// The `CUstream` of the queue for code that submits to it, as long as the queue lives; `None` where queues are no streams.
@@ -228,7 +234,7 @@ impl Queue {
         let raw = self.raw();
         // SAFETY: the handle is live (H1).
         let stream = unsafe { self.backend().native_stream(raw) }?;
-        self.inner.is_known_elsewhere.store(true, Ordering::Release);
+        self.now().is_known_elsewhere.store(true, Ordering::Release);
         if !self.is_external_stream() && !self.inner.is_listed.swap(true, Ordering::Relaxed) {
             let mut known = NATIVE_STREAMS.lock();
             known.retain(|(_, queue)| queue.strong_count() > 0);
@@ -292,7 +298,7 @@ impl Queue {
     /// As [`from_cuda_stream`](Self::from_cuda_stream).
     pub unsafe fn order_after_cuda_stream(&self, stream: usize) -> Result<()> {
         // Q1.
-        let mut last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last();
         // SAFETY: the handle is live (H1); the caller's promise 1.
         unsafe { self.backend().order_after_stream(self.raw(), stream.max(LEGACY_STREAM)) }?;
         // The queue is idle only when the work of the stream is complete, of which there is no event.
@@ -304,26 +310,26 @@ impl Queue {
 
     /// The handle for code that may submit by other means than this value.
     pub(crate) fn raw_for_others(&self) -> RawQueue {
-        self.inner.is_known_elsewhere.store(true, Ordering::Release);
+        self.now().is_known_elsewhere.store(true, Ordering::Release);
         self.raw()
     }
 
     /// The queue's context.
     #[must_use]
     pub fn context(&self) -> &Context {
-        &self.inner.context
+        &self.now().context
     }
 
     /// The queue's device.
     #[must_use]
     pub fn device(&self) -> &Device {
-        &self.inner.device
+        &self.now().device
     }
 
     /// The queue's properties.
     #[must_use]
     pub fn properties(&self) -> QueueProperties {
-        self.inner.properties
+        self.now().properties
     }
 
     /// Largest alignment that a longer block provides. No program needs more, and the skipped bytes are lost.
@@ -645,6 +651,17 @@ impl Queue {
     /// # Errors
     /// [`Error::Backend`] when the barrier cannot be submitted. The method waits for events of another backend and returns their errors.
     pub fn barrier(&self, events: &[Event]) -> Result<Event> {
+        if let Some(former) = self.shared_former().filter(|_| events.is_empty()) {
+            self.submit_barrier(&[former.barrier_for_others(&[])?])?;
+        }
+        let event = self.submit_barrier(events)?;
+        if let Some(former) = self.shared_former().filter(|_| !events.is_empty()) {
+            former.barrier_for_others(std::slice::from_ref(&event))?;
+        }
+        Ok(event)
+    }
+
+    fn submit_barrier(&self, events: &[Event]) -> Result<Event> {
         let is_last = events.is_empty() || self.properties().in_order;
         self.submit_as(is_last, events, |backend, raw| {
             // SAFETY: handles are live (H1).
@@ -656,7 +673,7 @@ impl Queue {
     /// driver has no answer, such as during a capture.
     #[must_use]
     pub fn is_shared_stream_idle(&self) -> Option<bool> {
-        if !self.inner.is_known_elsewhere.load(Ordering::Acquire) {
+        if !self.is_known_elsewhere() || self.shared_former().is_some() {
             return None;
         }
         // SAFETY: the handle is live (H1).
@@ -668,10 +685,10 @@ impl Queue {
     /// values of the same queue; and while another thread submits.
     #[must_use]
     pub fn is_surely_idle(&self) -> bool {
-        if self.inner.is_known_elsewhere.load(Ordering::Acquire) {
+        if self.is_known_elsewhere() {
             return self.is_shared_stream_idle() == Some(true);
         }
-        match self.inner.last.get().try_lock() {
+        match self.now().last.get().try_lock() {
             Ok(last) => last.is_complete(),
             Err(TryLockError::Poisoned(last)) => last.into_inner().is_complete(),
             Err(TryLockError::WouldBlock) => false,
@@ -685,8 +702,8 @@ impl Queue {
     /// As [`barrier`](Self::barrier).
     pub fn completion(&self) -> Result<Event> {
         // A host task may fail, and its error is for those who wait for its own event.
-        if !self.inner.is_known_elsewhere.load(Ordering::Acquire) && !self.runs_host_tasks() {
-            let last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_known_elsewhere() && !self.runs_host_tasks() {
+            let last = self.last();
             if let Last::Event(event) = &*last {
                 return Ok(event.clone());
             }
@@ -743,7 +760,7 @@ impl Queue {
         // Dropped after the lock, like the value that it replaces.
         let _replaced;
         // Q1.
-        let mut last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last();
         let event = operation(&**backend, &raw)?;
         // SAFETY: a fresh handle of this backend.
         let event = unsafe { Event::from_raw(self.context(), event) };
@@ -755,17 +772,23 @@ impl Queue {
     /// Keeps `object`, the queue's object in a language binding, as long as this queue and its clones. The first one stays.
     pub fn attach(&self, object: impl Any + Send + Sync) {
         // A later object is dropped with its box.
-        let _ = self.inner.attached.set(Box::new(object));
+        let _ = self.now().attached.set(Box::new(object));
     }
 
     /// The first object of that type that was [attached](Self::attach).
     #[must_use]
     pub fn attached<T: Any>(&self) -> Option<&T> {
-        self.inner.attached.get()?.downcast_ref()
+        self.now().attached.get()?.downcast_ref()
     }
 
     pub(crate) fn mark_default(&self) {
-        self.inner.is_default.store(true, Ordering::Relaxed);
+        self.now().is_default.store(true, Ordering::Release);
+    }
+
+    /// Whether a runtime returned it as a default queue.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        self.now().is_default.load(Ordering::Acquire)
     }
 
     /// Whether an operation can take arrays of both queues: they are equal, or both are default queues of one device and context.
@@ -774,12 +797,102 @@ impl Queue {
     /// answer. They count as one queue here.
     #[must_use]
     pub fn computes_with(&self, other: &Self) -> bool {
-        let is_default = |queue: &Self| queue.inner.is_default.load(Ordering::Relaxed);
         self == other
-            || (is_default(self)
-                && is_default(other)
+            || (self.is_default()
+                && other.is_default()
                 && self.context() == other.context()
                 && self.device() == other.device())
+    }
+
+    /// What this value and its clones stand for: the queue itself, or the one that has taken over.
+    fn now(&self) -> &Inner {
+        self.inner.successor.get().map_or(&self.inner, |successor| &successor.inner)
+    }
+
+    fn handle(&self) -> &QueueHandle {
+        &self.now().handle
+    }
+
+    /// The newest operation, under the lock of Q1.
+    fn last(&self) -> MutexGuard<'_, Last> {
+        loop {
+            let inner = self.now();
+            let last = inner.lock();
+            // Another queue may have taken over while this thread waited for the lock (Q2).
+            if ptr::eq(inner, self.now()) {
+                return last;
+            }
+        }
+    }
+
+    /// Lets `successor` take over: from now on this value and its clones stand for it. All that was submitted to this queue comes before
+    /// all that is submitted to `successor` afterwards. Only the first one takes over, and only a queue of the same context and device.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] when that order cannot be made; then nothing changes.
+    pub(crate) fn go_over_to(&self, successor: &Self) -> Result<()> {
+        let successor = successor.inner.successor.get().unwrap_or(successor);
+        let is_fit =
+            self != successor && self.context() == successor.context() && self.device() == successor.device();
+        if !is_fit || self.inner.successor.get().is_some() {
+            return Ok(());
+        }
+        // Dropped after the lock.
+        let mut replaced = Last::Nothing;
+        // Q1: a thread that waits for the lock submits to the successor afterwards.
+        let mut last = self.inner.lock();
+        if self.inner.successor.get().is_none() {
+            let may_have_work = self.inner.is_known_elsewhere.load(Ordering::Acquire) || !last.is_complete();
+            // Nothing that the parent of a forked child submitted runs in the child.
+            if may_have_work && self.backend().check_process().is_ok() {
+                let event;
+                (event, replaced) = self.inner.own_barrier(&mut last, &[])?;
+                successor.barrier(&[event])?;
+            }
+            self.inner.successor.set(successor.clone()); // Q2
+        }
+        drop(last);
+        drop(replaced);
+        Ok(())
+    }
+
+    /// The queue that this value stood for before another one took over, if other code has that, too, and may still submit to it.
+    fn shared_former(&self) -> Option<&Inner> {
+        let is_shared = || self.inner.is_known_elsewhere.load(Ordering::Acquire);
+        (self.inner.successor.get().is_some() && is_shared()).then_some(&self.inner)
+    }
+
+    /// Whether other code may submit what a wait for this queue has to wait for.
+    fn is_known_elsewhere(&self) -> bool {
+        self.now().is_known_elsewhere.load(Ordering::Acquire) || self.shared_former().is_some()
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, Last> {
+        self.last.get().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Queue::barrier`], on the queue itself, whichever has taken over. The events are of its context. `last` is its own, under the
+    /// lock of Q1; its value before is for the caller to drop without the lock.
+    fn own_barrier(&self, last: &mut Last, events: &[Event]) -> Result<(Event, Last)> {
+        let raw: Vec<_> = events.iter().map(Event::raw).collect();
+        // SAFETY: handles are live (H1).
+        let event = unsafe { self.handle.backend().barrier(self.handle.raw(), &raw) }?;
+        // SAFETY: a fresh handle of this backend.
+        let event = unsafe { Event::from_raw(&self.context, event) };
+        let is_last = events.is_empty() || self.properties.in_order;
+        let now = if is_last { Last::Event(event.clone()) } else { Last::Unknown };
+        Ok((event, mem::replace(last, now)))
+    }
+
+    /// As [`own_barrier`](Self::own_barrier), with the lock.
+    fn barrier_for_others(&self, events: &[Event]) -> Result<Event> {
+        let _replaced;
+        let mut last = self.lock();
+        let event;
+        (event, _replaced) = self.own_barrier(&mut last, events)?;
+        Ok(event)
     }
 }
 

@@ -1,10 +1,12 @@
-"""The number of random examples of a property: 200, or 10,000 with ``USM_HYPOTHESIS=verify``."""
+"""How much a campaign tries: 200 random examples of a property and a few orders, or with ``USM_HYPOTHESIS=verify``
+10,000 examples and all orders."""
 
 import os
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = 10_000 if os.environ.get("USM_HYPOTHESIS") == "verify" else 200
+IS_VERIFYING = os.environ.get("USM_HYPOTHESIS") == "verify"
+EXAMPLES = 10_000 if IS_VERIFYING else 200
 
 # No deadlines, since other processes share the machine; no database, so that a run depends on nothing but its seed.
 campaign = settings(

@@ -35,6 +35,10 @@ pub struct Device {
 }
 
 impl Device {
+    fn handle(&self) -> &DeviceHandle {
+        &self.inner.handle
+    }
+
     /// # Safety
     /// 1. `raw` is a live handle of `backend` whose reference the caller gives away.
     pub(crate) unsafe fn from_raw(backend: Arc<dyn Backend>, raw: RawDevice) -> Self {

@@ -177,6 +177,10 @@ impl Runtime {
     /// Lets `source` choose the default queues, for instance those of another library in the process, which may differ from thread
     /// to thread. The runtime calls it at each request for a default queue; `None` selects the runtime's own one. The first
     /// source stays; the result says whether this one does.
+    ///
+    /// The source may know a queue only after the runtime has returned its own one for a device. Then its first queue of the same
+    /// context takes over: all [`Queue`] values that name the runtime's own one, also those of existing buffers, stand for the queue
+    /// of the source from then on, with its properties, its hash and its identity. Work that is under way comes first.
     pub fn default_queues_from(&self, source: DefaultQueue) -> bool {
         self.default_queues_from.set(source)
     }
@@ -188,10 +192,19 @@ impl Runtime {
     /// # Errors
     /// [`Error::Backend`] when the runtime cannot make it.
     pub fn default_queue(&self, device: &Device) -> Result<Queue> {
-        match self.chosen_default_queue(device) {
+        match self.chosen_default_queue(device)? {
             Some(queue) => Ok(queue),
             None => self.own_default_queue(device),
         }
+    }
+
+    /// Asks the source of default queues for that of a device, so that this takes over from the runtime's own one, if there is one.
+    /// A program calls this when it has noticed that the source may know more than before. Makes no queue.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] when the runtime cannot order the two queues.
+    pub fn update_default_queue(&self, device: &Device) -> Result<()> {
+        self.chosen_default_queue(device).map(drop)
     }
 
     /// The [default queue](Self::default_queue) of the [default device](Self::default_device).
@@ -206,30 +219,43 @@ impl Runtime {
                 self.default_queue.get_or_init(|| queue.clone())
             }
         };
-        Ok(self.chosen_default_queue(own.device()).unwrap_or_else(|| own.clone()))
+        Ok(self.chosen_default_queue(own.device())?.unwrap_or_else(|| own.clone()))
     }
 
-    fn chosen_default_queue(&self, device: &Device) -> Option<Queue> {
-        let queue = (self.default_queues_from.get()?)(device)?;
-        queue.mark_default();
-        Some(queue)
+    fn chosen_default_queue(&self, device: &Device) -> Result<Option<Queue>> {
+        let Some(queue) = self.default_queues_from.get().and_then(|source| source(device)) else {
+            return Ok(None);
+        };
+        if !queue.is_default() {
+            if let Some(own) = self.known_default_queue(device) {
+                own.go_over_to(&queue)?;
+            }
+            // Last: another thread that finds the mark finds the own queue gone over, too.
+            queue.mark_default();
+        }
+        Ok(Some(queue))
+    }
+
+    fn known_default_queue(&self, device: &Device) -> Option<Queue> {
+        self.default_queues.lock().iter().find(|queue| queue.device() == device).cloned()
     }
 
     fn own_default_queue(&self, device: &Device) -> Result<Queue> {
-        let known = || {
-            let queues = self.default_queues.lock();
-            queues.iter().find(|queue| queue.device() == device).cloned()
-        };
-        if let Some(queue) = known() {
+        if let Some(queue) = self.known_default_queue(device) {
             return Ok(queue);
         }
-        let _lock = self.setup_lock();
-        if let Some(queue) = known() {
+        let lock = self.setup_lock();
+        if let Some(queue) = self.known_default_queue(device) {
             return Ok(queue);
         }
         let queue = Queue::new(&device.default_context()?, device, QueueProperties::IN_ORDER)?;
         queue.mark_default();
         self.default_queues.lock().push(queue.clone());
+        drop(lock);
+        // The source may have got to know one since it was asked: its queue may have the mark, but did not find this one.
+        if let Some(chosen) = self.default_queues_from.get().and_then(|source| source(device)) {
+            queue.go_over_to(&chosen)?;
+        }
         Ok(queue)
     }
 

@@ -3,10 +3,15 @@
 
 use crate::common;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 use usm_core::{
-    BackendId, BackendState, Error, FilterSelector, Queue, QueueProperties, Runtime, RuntimeOptions,
+    BackendId, BackendState, Error, Event, FilterSelector, HostTask, Queue, QueueProperties, Runtime,
+    RuntimeOptions,
 };
 
 #[test]
@@ -64,7 +69,7 @@ fn sycl_devices_come_first_and_are_selected_by_their_names() {
 
 #[test]
 fn default_queues_come_from_the_source() {
-    static GIVEN: std::sync::OnceLock<Queue> = std::sync::OnceLock::new();
+    static GIVEN: OnceLock<Queue> = OnceLock::new();
     let runtime = Runtime::new(RuntimeOptions::new().host_only());
     let own = runtime.default_device_queue().unwrap();
     let given =
@@ -79,7 +84,8 @@ fn default_queues_come_from_the_source() {
     assert_eq!(runtime.default_queue(own.device()).unwrap(), given);
     assert_eq!(runtime.default_device_queue().unwrap(), given);
     assert_eq!(runtime.queue_in(own.context(), own.device()).unwrap(), given);
-    assert!(own.computes_with(&given) && given.computes_with(&own), "default queues of one device");
+    assert!(own.computes_with(&given) && given.computes_with(&own));
+    assert_eq!(own, given, "the first queue of the source takes over");
     let other = own.context().create_queue(own.device(), QueueProperties::IN_ORDER).unwrap();
     assert!(!other.computes_with(&given) && other.computes_with(&other.clone()));
     // What the source does not know has a queue of the runtime.
@@ -89,6 +95,117 @@ fn default_queues_come_from_the_source() {
     );
     assert_ne!(second.default_device_queue().unwrap(), given);
     assert!(!second.default_device_queue().unwrap().computes_with(&given), "another context");
+}
+
+/// A task that waits for a word of the test and then leaves its number.
+fn late(queue: &Queue, number: u8, ran: &mpsc::Sender<u8>) -> (mpsc::Sender<()>, Event) {
+    let (go, gone) = mpsc::channel();
+    let ran = ran.clone();
+    let task = HostTask::new(move |_| {
+        gone.recv().map_err(|error| error.to_string())?;
+        ran.send(number).map_err(|error| error.to_string())
+    });
+    // SAFETY: no memory, and nothing of a backend.
+    (go, unsafe { queue.host_task(&[], task, &[]) }.unwrap())
+}
+
+#[test]
+fn a_queue_takes_over_after_what_is_under_way() {
+    static GIVEN: OnceLock<Queue> = OnceLock::new();
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    let own = runtime.default_device_queue().unwrap();
+    let (sender, ran) = mpsc::channel();
+    let (go_first, first) = late(&own, 1, &sender);
+    runtime.default_queues_from(|_| GIVEN.get().cloned());
+    let given =
+        Queue::clone(GIVEN.get_or_init(|| {
+            own.context().create_queue(own.device(), QueueProperties::OUT_OF_ORDER).unwrap()
+        }));
+    assert_ne!(own, given, "nobody has asked the source");
+    runtime.update_default_queue(own.device()).unwrap();
+    assert_eq!((&own, own.hash_value(), own.properties()), (&given, given.hash_value(), given.properties()));
+    // Of both values, each operation comes after the first one; of an out-of-order queue, in no order among them.
+    let later = [late(&own, 2, &sender), late(&given, 3, &sender)];
+    for (go, event) in &later {
+        go.send(()).unwrap();
+        assert!(!event.is_complete());
+    }
+    assert!(!own.is_surely_idle() && !given.is_surely_idle());
+    thread::sleep(Duration::from_millis(20));
+    assert!(ran.try_recv().is_err(), "an operation overtook the first one");
+    go_first.send(()).unwrap();
+    own.wait().unwrap();
+    assert!(first.is_complete() && later.iter().all(|(_, event)| event.is_complete()));
+    assert_eq!(ran.recv().unwrap(), 1);
+    // A second one does not take over.
+    let other = own.context().create_queue(own.device(), QueueProperties::IN_ORDER).unwrap();
+    assert_ne!(own, other);
+}
+
+#[test]
+fn external_code_may_keep_the_queue_that_another_one_took_over_from() {
+    static GIVEN: OnceLock<Queue> = OnceLock::new();
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    let own = runtime.default_device_queue().unwrap();
+    let pointer = runtime.host_queue_pointer(&own).unwrap();
+    // SAFETY: of a live queue of the same backend.
+    let theirs = unsafe { runtime.host_queue(pointer) }.unwrap();
+    runtime.default_queues_from(|_| GIVEN.get().cloned());
+    GIVEN.get_or_init(|| own.context().create_queue(own.device(), QueueProperties::OUT_OF_ORDER).unwrap());
+    runtime.update_default_queue(own.device()).unwrap();
+    assert_ne!(own, theirs, "a value of other code stays what it was");
+    let (sender, ran) = mpsc::channel();
+    // A wait for the queue waits for their work.
+    let (go, _) = late(&theirs, 1, &sender);
+    let completion = own.completion().unwrap();
+    assert!(!own.is_surely_idle());
+    thread::sleep(Duration::from_millis(20));
+    assert!(!completion.is_complete(), "the wait does not know of their work");
+    go.send(()).unwrap();
+    completion.wait().unwrap();
+    assert_eq!(ran.try_recv(), Ok(1));
+    // Their work comes after what is ordered before all that is submitted later.
+    let (go_ours, ours) = late(&own, 2, &sender);
+    own.barrier(&[ours]).unwrap();
+    let (go_theirs, last) = late(&theirs, 3, &sender);
+    go_theirs.send(()).unwrap();
+    thread::sleep(Duration::from_millis(20));
+    assert!(ran.try_recv().is_err(), "their work did not wait");
+    go_ours.send(()).unwrap();
+    last.wait().unwrap();
+    assert_eq!([ran.try_recv(), ran.try_recv()], [Ok(2), Ok(3)]);
+}
+
+#[test]
+fn all_threads_see_one_queue_take_over() {
+    static GIVEN: OnceLock<Queue> = OnceLock::new();
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    let own = runtime.default_device_queue().unwrap();
+    runtime.default_queues_from(|_| GIVEN.get().cloned());
+    let start = Barrier::new(4);
+    let worked = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                start.wait();
+                for _ in 0..2000 {
+                    let queue = runtime.default_queue(own.device()).unwrap();
+                    // Who got the given one finds the own one gone over.
+                    assert!(GIVEN.get().is_none_or(|given| queue != *given || own == *given));
+                    own.barrier(&[]).unwrap().wait().unwrap();
+                    worked.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        start.wait();
+        while worked.load(Ordering::Relaxed) < 1000 {
+            thread::yield_now();
+        }
+        let new = own.context().create_queue(own.device(), QueueProperties::OUT_OF_ORDER).unwrap();
+        GIVEN.set(new).unwrap();
+    });
+    runtime.update_default_queue(own.device()).unwrap();
+    assert_eq!(Some(&own), GIVEN.get());
 }
 
 #[test]

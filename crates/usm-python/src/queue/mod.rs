@@ -381,8 +381,12 @@ impl SyclQueue {
         Ok(queue_of(other)?.is_some_and(|other| self.queue == other))
     }
 
-    fn __hash__(&self) -> u64 {
-        self.queue.hash_value()
+    /// The hash of the same queue in dpctl. That of a default queue from before the import of dpctl changes once, with the queue.
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
+        if self.queue.is_default() {
+            dpctl::join_default_queues(py, &self.queue)?;
+        }
+        Ok(self.queue.hash_value())
     }
 
     /// Name of the class.

@@ -15,6 +15,7 @@ use usm_array::usm_core::{BackendId, Context, Device, Queue, Runtime};
 
 use super::capsule::{self, QueueOrContext};
 use super::classes::{SyclContext, SyclDevice, SyclQueue};
+use super::runtime;
 use crate::called;
 use crate::errors::{OrRaise, type_name};
 use crate::imported;
@@ -93,8 +94,22 @@ fn given(queue: &Queue) -> Option<&Py<PyAny>> {
 /// The Python object that the program gave for a context.
 struct GivenContext(Py<PyAny>);
 
+/// Lets our own default queue of a device go over into dpctl's, once the program has imported dpctl: the device has one default queue
+/// then, whatever was imported and made first. Whoever is about to show a queue to Python, or has got one from there, calls this.
+pub(crate) fn join_default_queues(py: Python<'_>, queue: &Queue) -> PyResult<()> {
+    let is_joined = queue.is_default() && given(queue).is_some();
+    if is_joined || queue.backend_id() != BackendId::Sycl || dpctl(py)?.is_none() {
+        return Ok(());
+    }
+    let runtime = runtime::get(py)?;
+    py.detach(|| runtime.update_default_queue(queue.device())).or_raise()
+}
+
 /// A queue as a Python object: the one that the program gave, or one of the joint class; one of ours without dpctl.
 pub(crate) fn queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
+    if queue.is_default() {
+        join_default_queues(py, queue)?;
+    }
     match given(queue) {
         Some(given) => Ok(given.bind(py).clone()),
         None => own_queue_object(py, queue),
@@ -103,6 +118,9 @@ pub(crate) fn queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Boun
 
 /// As [`queue_object`], but never the one that the program gave. One of ours, too, where SYCL makes no more objects: in a forked child.
 pub(crate) fn own_queue_object<'py>(py: Python<'py>, queue: &Queue) -> PyResult<Bound<'py, PyAny>> {
+    if queue.is_default() {
+        join_default_queues(py, queue)?;
+    }
     let ours = || Bound::new(py, SyclQueue::from_queue(queue.clone()));
     let dpctl = if queue.backend_id() == BackendId::Sycl { dpctl(py)? } else { None };
     let Some(dpctl) = dpctl else { return Ok(ours()?.into_any()) };

@@ -49,6 +49,14 @@ pub(crate) fn queue_for(py: Python<'_>, place: QueueOrContext, address: usize) -
 ///
 /// Errors are `ValueError` or `TypeError` that start with `name`: the key or argument that holds the object.
 pub(crate) fn queue_or_context(name: &str, object: &Bound<'_, PyAny>) -> PyResult<QueueOrContext> {
+    let found = place_of(name, object)?;
+    if let QueueOrContext::Queue(queue) = &found {
+        dpctl::join_default_queues(object.py(), queue)?;
+    }
+    Ok(found)
+}
+
+fn place_of(name: &str, object: &Bound<'_, PyAny>) -> PyResult<QueueOrContext> {
     let py = object.py();
     if let Some(queue) = dpctl::own_queue(object)? {
         return Ok(QueueOrContext::Queue(queue));
@@ -83,7 +91,7 @@ pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyA
     let Some(argument) = argument else {
         return runtime::default_device(py).map(Target::Device);
     };
-    if let Some(queue) = dpctl::own_queue(argument)? {
+    if let Some(queue) = own_queue(argument)? {
         return Ok(Target::Existing(QueueOrContext::Queue(queue)));
     }
     if let Some(device) = device_of(py, argument)? {
@@ -94,6 +102,15 @@ pub(crate) fn target(py: Python<'_>, name: &str, argument: Option<&Bound<'_, PyA
         Some(queue) => queue_or_context(name, &queue).map(Target::Existing),
         None => queue_or_context(name, argument).map(Target::Existing),
     }
+}
+
+/// The queue that an object of our class or of the joint class stands for, or one of dpctl that has been here before.
+fn own_queue(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
+    let own = dpctl::own_queue(object)?;
+    if let Some(queue) = &own {
+        dpctl::join_default_queues(object.py(), queue)?;
+    }
+    Ok(own)
 }
 
 /// Devices as Python objects.
@@ -139,7 +156,7 @@ pub(crate) fn device_argument(
 
 /// The queue that an object of the three classes stands for; `None` for other objects.
 pub(crate) fn queue_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Queue>> {
-    if let Some(queue) = dpctl::own_queue(object)? {
+    if let Some(queue) = own_queue(object)? {
         return Ok(Some(queue));
     }
     if !dpctl::is_their_queue(object)? {
