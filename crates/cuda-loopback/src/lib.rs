@@ -14,13 +14,14 @@
 //! | `arena`, `memory` | addresses of device memory; blocks, pools, and who may access what when |
 //! | `clock`, `streams` | the order of operations; streams, delays, and what is due |
 //! | `ptx` | the language of kernels, and its interpreter |
-//! | `kernels` | launches |
+//! | `kernels`, `captures` | launches; captures of streams, and their graphs |
 //! | `state`, `handles` | the one locked state; handles from C, checked |
 //! | `operations` | the thread that runs operations, and what each does |
 //! | `exports` | the C functions, a file per topic |
 //! | `control`, `library` | the shared library as a test sees it; where it is, and copies of it ([`Loopback`]) |
 
 mod arena;
+mod captures;
 mod clock;
 mod codes;
 mod control;

@@ -18,7 +18,9 @@ use crate::backend::{
     Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
 use crate::fork::{ForkMutex, ForkOnce, PerProcess, is_forked_child};
-use crate::{Allocation, Context, Device, Error, Event, PeerAccess, QueueProperties, Result, UsmKind};
+use crate::{
+    Allocation, Context, Device, Error, Event, PeerAccess, QueueProperties, Result, UsmKind, capture,
+};
 
 owned_handle!(
     /// Owner of a raw queue.
@@ -277,6 +279,9 @@ impl Queue {
     pub unsafe fn order_cuda_stream(&self, stream: usize) -> Result<()> {
         // SAFETY: the caller's promise 1; this value ends with the call.
         let consumer = unsafe { Self::from_cuda_stream(self.device(), stream) }?;
+        if self.native_stream() == consumer.native_stream() {
+            return Ok(()); // a stream is in order
+        }
         if !self.is_surely_idle() {
             consumer.barrier(&[self.barrier(&[])?])?;
         }
@@ -300,6 +305,35 @@ impl Queue {
         drop(last);
         drop(replaced);
         Ok(())
+    }
+
+    /// Whether other code has the queue, too, and may submit to it.
+    pub(crate) fn is_known_elsewhere(&self) -> bool {
+        self.inner.is_known_elsewhere.load(Ordering::Acquire)
+    }
+
+    /// The newest operation that was submitted through this value or a clone, where that is complete after all others. Operations that
+    /// were recorded in a graph do not count.
+    #[must_use]
+    pub fn newest(&self) -> Option<Event> {
+        match &*self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner) {
+            Last::Event(event) => Some(event.clone()),
+            Last::Nothing | Last::Unknown => None,
+        }
+    }
+
+    /// The event of an operation of this queue.
+    ///
+    /// # Safety
+    /// 1. `raw` is a fresh handle of the queue's backend.
+    pub(crate) unsafe fn event(&self, raw: RawEvent) -> Event {
+        // SAFETY: the handle is live (1).
+        match unsafe { self.backend().event_capture(raw) } {
+            // SAFETY: the caller's promise 1.
+            None => unsafe { Event::from_raw(self.context(), raw) },
+            // SAFETY: the caller's promise 1.
+            Some(capture) => unsafe { Event::recorded(self, raw, capture) },
+        }
     }
 
     /// The handle for code that may submit by other means than this value.
@@ -425,6 +459,9 @@ impl Queue {
             return Err(Error::ZeroSize);
         }
         self.backend().check_process()?;
+        if self.capture()?.is_some() {
+            return Err(Error::StreamCapture { reason: capture::NO_ALLOCATION });
+        }
         let info = self.device().info();
         if !info.supports(kind) {
             return Err(Error::KindNotSupported { kind, device: device() });
@@ -656,7 +693,7 @@ impl Queue {
     /// driver has no answer, such as during a capture.
     #[must_use]
     pub fn is_shared_stream_idle(&self) -> Option<bool> {
-        if !self.inner.is_known_elsewhere.load(Ordering::Acquire) {
+        if !self.is_known_elsewhere() {
             return None;
         }
         // SAFETY: the handle is live (H1).
@@ -668,7 +705,7 @@ impl Queue {
     /// values of the same queue; and while another thread submits.
     #[must_use]
     pub fn is_surely_idle(&self) -> bool {
-        if self.inner.is_known_elsewhere.load(Ordering::Acquire) {
+        if self.is_known_elsewhere() {
             return self.is_shared_stream_idle() == Some(true);
         }
         match self.inner.last.get().try_lock() {
@@ -685,7 +722,7 @@ impl Queue {
     /// As [`barrier`](Self::barrier).
     pub fn completion(&self) -> Result<Event> {
         // A host task may fail, and its error is for those who wait for its own event.
-        if !self.inner.is_known_elsewhere.load(Ordering::Acquire) && !self.runs_host_tasks() {
+        if !self.is_known_elsewhere() && !self.runs_host_tasks() {
             let last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
             if let Last::Event(event) = &*last {
                 return Ok(event.clone());
@@ -733,7 +770,8 @@ impl Queue {
     ) -> Result<Event> {
         let backend = self.backend();
         let mut raw = Vec::with_capacity(dependencies.len());
-        for event in dependencies {
+        // What was recorded in a capture that is over is no work under way.
+        for event in dependencies.iter().filter(|event| event.capture().is_none() || !event.is_complete()) {
             if self.takes(event) {
                 raw.push(event.raw());
             } else {
@@ -746,7 +784,10 @@ impl Queue {
         let mut last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
         let event = operation(&**backend, &raw)?;
         // SAFETY: a fresh handle of this backend.
-        let event = unsafe { Event::from_raw(self.context(), event) };
+        let event = unsafe { self.event(event) };
+        if event.capture().is_some() {
+            return Ok(event);
+        }
         let now = if is_last { Last::Event(event.clone()) } else { Last::Unknown };
         _replaced = mem::replace(&mut *last, now);
         Ok(event)

@@ -58,6 +58,7 @@
 //! | `memory_snapshot` of PyTorch | [`snapshot()`], [`snapshot::Timeline`] |
 
 mod buffer;
+mod capture;
 mod error;
 mod guard;
 mod live;

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod captures;
 mod driver;
 mod kernels;
 mod memory;

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::driver::{
-    Attribute, Code, ContextHandle, Driver, EVENT_DISABLE_TIMING, EventHandle, Function, Location,
-    MemoryPool, Ordinal, POOL_RELEASE_THRESHOLD, PoolAccess, PoolProperties, STREAM_NON_BLOCKING, Stream,
+    Attribute, CAPTURE_MODE_RELAXED, Code, ContextHandle, Driver, EVENT_DISABLE_TIMING, EventHandle,
+    Function, Location, MemoryPool, Ordinal, POOL_RELEASE_THRESHOLD, PoolAccess, PoolProperties,
+    STREAM_NON_BLOCKING, Stream,
 };
 use super::pinned::PinnedBlocks;
 use super::{Entered, NAME};
@@ -113,6 +114,8 @@ impl CudaDevice {
 
     fn make_current<'a>(&'a self, driver: Entered<'a>) -> Result<Current<'a>> {
         self.check_lost(&driver)?;
+        // The drop gives the mode back, also after an error.
+        let driver = Relaxed::new(driver)?;
         let primary = match self.primary.get() {
             Some(primary) => primary,
             None => {
@@ -163,7 +166,7 @@ impl CudaDevice {
     }
 
     /// Retains the primary context and makes what this backend keeps in it.
-    fn open(&self, driver: &Entered<'_>) -> Result<Primary> {
+    fn open(&self, driver: &Driver) -> Result<Primary> {
         let mut context = ContextHandle::NULL;
         // SAFETY: D1; the pointer is writable, and the driver gave the ordinal.
         let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&raw mut context, self.ordinal) };
@@ -267,10 +270,43 @@ impl CudaDevice {
 
 /// The driver, entered for one call with the context of a device as the current one. The thread's own one comes back with the drop.
 pub(super) struct Current<'a> {
-    driver: Entered<'a>,
+    driver: Relaxed<'a>,
     device: &'a CudaDevice,
     primary: &'a Primary,
     is_pushed: bool,
+}
+
+/// The driver, with the thread in the mode for captures of streams that permits all calls but those about captured work. Otherwise a
+/// capture of any thread would forbid to ask about work, to allocate and to build kernels, and a forbidden call invalidates the capture.
+struct Relaxed<'a> {
+    driver: Entered<'a>,
+    /// The mode that the thread gets back.
+    former: c_int,
+}
+
+impl<'a> Relaxed<'a> {
+    fn new(driver: Entered<'a>) -> Result<Self> {
+        let mut former = CAPTURE_MODE_RELAXED;
+        // SAFETY: D1; the pointer is writable and leads to a mode, for which the former one comes back.
+        let code = unsafe { (driver.cuThreadExchangeStreamCaptureMode)(&raw mut former) };
+        driver.check("cuThreadExchangeStreamCaptureMode", code)?;
+        Ok(Self { driver, former })
+    }
+}
+
+impl Deref for Relaxed<'_> {
+    type Target = Driver;
+
+    fn deref(&self) -> &Driver {
+        &self.driver
+    }
+}
+
+impl Drop for Relaxed<'_> {
+    fn drop(&mut self) {
+        // SAFETY: D1; the pointer is writable and leads to the mode that the thread had.
+        let _ = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut self.former) };
+    }
 }
 
 impl Current<'_> {
@@ -298,25 +334,6 @@ impl Current<'_> {
     /// Gives the device up because of an error after which the state of its work is unknown.
     pub(super) fn lose(&self, code: Code) -> Error {
         self.device.lose(&self.driver, code)
-    }
-
-    /// Asks the driver about work, and once more in the mode of the thread that permits it where work is captured into a graph.
-    pub(super) fn ask(&self, call: impl Fn(&Driver) -> Code) -> Code {
-        const RELAXED: c_int = 2;
-        let code = call(&self.driver);
-        if code != Code::CAPTURING {
-            return code;
-        }
-        let mut mode = RELAXED;
-        // SAFETY: D1; the pointer is writable and leads to a mode, for which the former one comes back.
-        let exchanged = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
-        if exchanged != Code::SUCCESS {
-            return code;
-        }
-        let code = call(&self.driver);
-        // SAFETY: D1; as above.
-        let _ = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
-        code
     }
 
     /// An event that no operation uses.

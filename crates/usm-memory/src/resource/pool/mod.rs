@@ -29,7 +29,7 @@ use self::state::Request;
 use super::{AllocationRequest, MemoryResource};
 use crate::snapshot::{self, PooledMemory, Tag, TagId};
 use crate::usage::Usage;
-use crate::{Error, Result, UsmBuffer};
+use crate::{Error, Result, UsmBuffer, capture};
 
 /// Takes slabs from another resource, cuts them into blocks of one size each, and hands a block out again when its last buffer
 /// is gone.
@@ -197,6 +197,7 @@ impl MemoryResource for PoolResource {
     // In the caller: a buffer alone is in registers, and a `Result` in memory.
     #[inline(always)]
     fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
+        capture::check_none(request.queue)?;
         match self.allocate_at_once(request) {
             Some(buffer) => Ok(buffer),
             None => self.allocate_slowly(request),
@@ -205,6 +206,7 @@ impl MemoryResource for PoolResource {
 
     #[inline(always)]
     fn allocate_at_once(&self, request: AllocationRequest<'_>) -> Option<UsmBuffer> {
+        capture::check_none(request.queue).ok()?;
         self.inner.allocate(&self.request(request)?)
     }
 
