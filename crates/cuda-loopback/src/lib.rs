@@ -18,6 +18,7 @@
 //! | `state`, `handles` | the one locked state; handles from C, checked |
 //! | `operations` | the thread that runs operations, and what each does |
 //! | `exports` | the C functions, a file per topic |
+//! | `graphs` | captures and graphs as a test's other library makes them ([`Graphs`]) |
 //! | `control`, `library` | the shared library as a test sees it; where it is, and copies of it ([`Loopback`]) |
 
 mod arena;
@@ -27,6 +28,7 @@ mod codes;
 mod control;
 mod devices;
 mod exports;
+mod graphs;
 mod handles;
 mod host;
 mod kernels;
@@ -39,5 +41,6 @@ mod state;
 mod streams;
 
 pub use control::Control;
+pub use graphs::{Graph, Graphs};
 pub use library::{Loopback, library_path};
 pub use state::Kind;

@@ -29,7 +29,9 @@ fn blocks(driver: &Driver) -> [u64; 2] {
 }
 
 fn status(driver: &Driver, stream: Handle) -> c_int {
-    made!(driver.cuStreamIsCapturing(stream))
+    let mut status = 9;
+    assert_eq!(driver.cuStreamIsCapturing(stream, &mut status), 0);
+    status
 }
 
 fn begin(driver: &Driver, stream: Handle, mode: c_int) {

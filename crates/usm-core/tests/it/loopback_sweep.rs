@@ -48,7 +48,9 @@ fn each_file_of_the_backend_is_known() {
     let declared: BTreeSet<_> = SOURCES
         .iter()
         .flat_map(|(_, source)| source.lines())
-        .filter_map(|line| line.trim().trim_start_matches("pub(super) ").strip_prefix("mod ")?.strip_suffix(';'))
+        .filter_map(|line| {
+            line.trim().trim_start_matches("pub(super) ").strip_prefix("mod ")?.strip_suffix(';')
+        })
         .collect();
     let known: BTreeSet<_> = SOURCES.iter().map(|(name, _)| *name).filter(|name| *name != "mod").collect();
     assert_eq!(declared, known);

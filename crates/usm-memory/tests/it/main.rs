@@ -6,6 +6,7 @@
 mod common;
 
 mod buffer;
+mod captures;
 mod drop_after_submit;
 mod kernels;
 mod owned;
