@@ -1,8 +1,21 @@
-"""Work that another library submits: calls of the CUDA driver, of which our guards know nothing."""
+"""Work that another library submits, and graphs that it captures: calls of the CUDA driver, of which our guards know nothing."""
 
+import contextlib
 import ctypes
 import os
+from collections.abc import Iterator
 from typing import Any
+
+# CU_STREAM_CAPTURE_MODE_GLOBAL, which forbids most.
+GLOBAL = 0
+NON_BLOCKING = 1
+
+
+class Graph:
+    """What was captured; `nodes` and `handle` are there after the capture."""
+
+    nodes: int
+    handle: ctypes.c_void_p
 
 
 class Driver:
@@ -25,6 +38,43 @@ class Driver:
 
     def wait(self, stream: int) -> None:
         self.call("cuStreamSynchronize", ctypes.c_void_p(stream))
+
+    def new_stream(self) -> int:
+        """A stream of the library, which stays."""
+        stream = ctypes.c_void_p()
+        self.call("cuStreamCreate", ctypes.byref(stream), NON_BLOCKING)
+        assert stream.value is not None
+        return stream.value
+
+    @contextlib.contextmanager
+    def capture(self, stream: int) -> Iterator[Graph]:
+        """Captures a stream. The capture has to be valid at its end."""
+        graph = Graph()
+        self.call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), GLOBAL)
+        try:
+            yield graph
+        finally:
+            captured = ctypes.c_void_p()
+            self.call("cuStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(captured))
+        nodes, graph.handle = ctypes.c_size_t(), ctypes.c_void_p()
+        self.call("cuGraphGetNodes", captured, None, ctypes.byref(nodes))
+        graph.nodes = nodes.value
+        self.call("cuGraphInstantiateWithFlags", ctypes.byref(graph.handle), captured, ctypes.c_uint64(0))
+        self.call("cuGraphDestroy", captured)
+
+    def is_capturing(self, stream: int) -> bool:
+        """Whether a capture goes on and is valid."""
+        status = ctypes.c_int()
+        self.call("cuStreamIsCapturing", ctypes.c_void_p(stream), ctypes.byref(status))
+        return status.value == 1
+
+    def launch(self, graph: Graph, stream: int) -> None:
+        """Runs a graph and waits for it."""
+        self.call("cuGraphLaunch", graph.handle, ctypes.c_void_p(stream))
+        self.wait(stream)
+
+    def destroy(self, graph: Graph) -> None:
+        self.call("cuGraphExecDestroy", graph.handle)
 
     def close(self) -> None:
         self.call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))

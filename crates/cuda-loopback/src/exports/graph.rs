@@ -6,7 +6,7 @@ use super::{export, give, handle};
 use crate::captures::{Graph, RELAXED, UserObject, exchange_mode};
 use crate::codes::{Code, Outcome};
 use crate::operations::{start, submit};
-use crate::state::{Handle, Object, State};
+use crate::state::{Handle, Object, State, current};
 use crate::streams::Work;
 
 /// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC` and `CU_GRAPH_USER_OBJECT_MOVE`.
@@ -22,6 +22,10 @@ fn graph(state: &mut State, call: &str, of: Handle) -> Outcome<Graph> {
 
 export! {
     fn cuThreadExchangeStreamCaptureMode(call, state, mode: *mut c_int) {
+        // Stricter than the header, which leaves open whether a context is needed.
+        if current(|current| current.is_empty()).unwrap_or(true) {
+            return Err(Code::INVALID_CONTEXT.fault(format!("{call}: no context is current on this thread")));
+        }
         drop(state); // the mode is the thread's
         if mode.is_null() {
             return Err(Code::INVALID_VALUE.refusal());

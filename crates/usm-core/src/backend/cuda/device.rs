@@ -114,8 +114,6 @@ impl CudaDevice {
 
     fn make_current<'a>(&'a self, driver: Entered<'a>) -> Result<Current<'a>> {
         self.check_lost(&driver)?;
-        // The drop gives the mode back, also after an error.
-        let driver = Relaxed::new(driver)?;
         let primary = match self.primary.get() {
             Some(primary) => primary,
             None => {
@@ -132,7 +130,26 @@ impl CudaDevice {
             let code = unsafe { (driver.cuCtxPushCurrent_v2)(primary.context) };
             self.check(&driver, "cuCtxPushCurrent", code)?;
         }
-        Ok(Current { driver, device: self, primary, is_pushed })
+        match self.relax(&driver) {
+            Ok(mode) => Ok(Current { driver, device: self, primary, is_pushed, mode }),
+            Err(error) => {
+                if is_pushed {
+                    pop(&driver);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts the thread into the mode for captures of streams that permits all calls but those about captured work, and returns its former
+    /// mode. In the other modes a capture forbids to ask about work, to allocate and to build kernels, and a forbidden call invalidates
+    /// the capture.
+    fn relax(&self, driver: &Driver) -> Result<c_int> {
+        let mut mode = CAPTURE_MODE_RELAXED;
+        // SAFETY: D1; the pointer is writable and leads to a mode, for which the former one comes back.
+        let code = unsafe { (driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
+        self.check(driver, "cuThreadExchangeStreamCaptureMode", code)?;
+        Ok(mode)
     }
 
     /// The error of a lost device.
@@ -174,7 +191,11 @@ impl CudaDevice {
         self.platform.entry.wait_at_exit(Loaded::CudaContext);
         // SAFETY: D1; the context was just retained.
         self.check(driver, "cuCtxPushCurrent", unsafe { (driver.cuCtxPushCurrent_v2)(context) })?;
-        let opened = self.open_current(driver, context);
+        let opened = self.relax(driver).and_then(|mode| {
+            let opened = self.open_current(driver, context);
+            restore(driver, mode);
+            opened
+        });
         pop(driver);
         opened
     }
@@ -268,45 +289,15 @@ impl CudaDevice {
     }
 }
 
-/// The driver, entered for one call with the context of a device as the current one. The thread's own one comes back with the drop.
+/// The driver, entered for one call with the context of a device as the current one, and [relaxed](CudaDevice::relax). The thread's own context and mode
+/// come back with the drop.
 pub(super) struct Current<'a> {
-    driver: Relaxed<'a>,
+    driver: Entered<'a>,
     device: &'a CudaDevice,
     primary: &'a Primary,
     is_pushed: bool,
-}
-
-/// The driver, with the thread in the mode for captures of streams that permits all calls but those about captured work. Otherwise a
-/// capture of any thread would forbid to ask about work, to allocate and to build kernels, and a forbidden call invalidates the capture.
-struct Relaxed<'a> {
-    driver: Entered<'a>,
-    /// The mode that the thread gets back.
-    former: c_int,
-}
-
-impl<'a> Relaxed<'a> {
-    fn new(driver: Entered<'a>) -> Result<Self> {
-        let mut former = CAPTURE_MODE_RELAXED;
-        // SAFETY: D1; the pointer is writable and leads to a mode, for which the former one comes back.
-        let code = unsafe { (driver.cuThreadExchangeStreamCaptureMode)(&raw mut former) };
-        driver.check("cuThreadExchangeStreamCaptureMode", code)?;
-        Ok(Self { driver, former })
-    }
-}
-
-impl Deref for Relaxed<'_> {
-    type Target = Driver;
-
-    fn deref(&self) -> &Driver {
-        &self.driver
-    }
-}
-
-impl Drop for Relaxed<'_> {
-    fn drop(&mut self) {
-        // SAFETY: D1; the pointer is writable and leads to the mode that the thread had.
-        let _ = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut self.former) };
-    }
+    /// How the thread got on with captures of streams before.
+    mode: c_int,
 }
 
 impl Current<'_> {
@@ -374,10 +365,17 @@ impl Deref for Current<'_> {
 
 impl Drop for Current<'_> {
     fn drop(&mut self) {
+        restore(&self.driver, self.mode);
         if self.is_pushed {
             pop(&self.driver);
         }
     }
+}
+
+/// Gives the thread its former mode back.
+fn restore(driver: &Driver, mut mode: c_int) {
+    // SAFETY: D1; the pointer is writable and leads to a mode that the driver gave.
+    let _ = unsafe { (driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
 }
 
 /// Gives the thread the context back that it had before a push.
