@@ -11,8 +11,8 @@ import usm.memory as um
 import usm.program as up
 import usm.tensor as ut
 
+from support.cuda import SCALE
 from support.dlpack import CapsuleExporter
-from test_cuda_program import PTX
 
 SHAPE = (60, 52)
 SIZE = SHAPE[0] * SHAPE[1]
@@ -56,7 +56,7 @@ class Operations:
         self.filled = ut.zeros(SHAPE, dtype="i8", sycl_queue=queue)
         self.scaled = ut.zeros(SHAPE, dtype="f4", sycl_queue=queue)
         self.bytes = um.MemoryUSMDevice(64, queue=queue)
-        self.scale = up.create_program_from_ptx(queue, PTX).get_sycl_kernel("scale")
+        self.scale = up.create_program_from_ptx(queue, SCALE).get_sycl_kernel("scale")
         self.queue = queue
 
     def submit(self):

@@ -15,6 +15,7 @@
 //! | `clock`, `streams` | the order of operations; streams, delays, and what is due |
 //! | `ptx` | the language of kernels, and its interpreter |
 //! | `kernels`, `captures` | launches; captures of streams, and their graphs |
+//! | `capture_rules` | what calls do to captures |
 //! | `state`, `handles` | the one locked state; handles from C, checked |
 //! | `operations` | the thread that runs operations, and what each does |
 //! | `exports` | the C functions, a file per topic |
@@ -22,6 +23,7 @@
 //! | `control`, `library` | the shared library as a test sees it; where it is, and copies of it ([`Loopback`]) |
 
 mod arena;
+mod capture_rules;
 mod captures;
 mod clock;
 mod codes;

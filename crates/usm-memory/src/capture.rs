@@ -3,17 +3,18 @@
 //! A graph may run what was recorded at any time until it is gone, so the graph keeps the memory of its operations: no pool hands it out
 //! meanwhile, whether or not somebody still has its buffers.
 
+use std::any::Any;
+
 use usm_core::{Event, Queue};
 
-use crate::buffer::BlockRef;
 use crate::{Error, Result, waits};
 
-/// Prepares an operation in a capture: the graph keeps the blocks, work outside of the capture is waited for, and `after` permits the
+/// Prepares an operation in a capture: the graph keeps the operands, work outside of the capture is waited for, and `after` permits the
 /// operation. All runs of the graph come later than this call, and so after what was waited for.
 pub(crate) fn record(
     queue: &Queue,
     capture: u64,
-    blocks: Vec<BlockRef>,
+    operands: impl Any + Send,
     after: &mut Vec<Event>,
 ) -> Result<()> {
     // Of this queue nothing else is in the list: its operations are in order, but a launch may be on another stream.
@@ -21,7 +22,7 @@ pub(crate) fn record(
     for event in after.extract_if(.., |event| event.capture() != Some(capture)) {
         waits::for_event(&event)?;
     }
-    after.push(queue.keep_in_graph(blocks)?);
+    after.push(queue.keep_in_graph(operands)?);
     Ok(())
 }
 

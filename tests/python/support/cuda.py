@@ -1,4 +1,4 @@
-"""Work that another library submits, and graphs that it captures: calls of the CUDA driver, of which our guards know nothing."""
+"""Work that another library submits, and graphs that it captures: calls of the CUDA driver, unknown to our guards."""
 
 import contextlib
 import ctypes
@@ -9,6 +9,37 @@ from typing import Any
 # CU_STREAM_CAPTURE_MODE_GLOBAL, which forbids most.
 GLOBAL = 0
 NON_BLOCKING = 1
+# A kernel that multiplies so many numbers.
+SCALE = """
+.version 7.0
+.target sm_52
+.address_size 64
+
+.visible .entry scale(.param .u64 x, .param .f32 by, .param .u32 count)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<4>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [x];
+    ld.param.f32 %f1, [by];
+    ld.param.u32 %r1, [count];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra done;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.f32 %f2, [%rd4];
+    mul.f32 %f3, %f2, %f1;
+    st.global.f32 [%rd4], %f3;
+done:
+    ret;
+}
+"""
 
 
 class Graph:

@@ -141,7 +141,7 @@ unsafe fn submit_as(
             return Err(capture::not_recorded()); // it could not be complete when this returns
         }
         Some(captured) => {
-            let blocks = operands.iter().map(|one| one.buffer.block().clone()).collect();
+            let blocks: Vec<_> = operands.iter().map(|one| one.buffer.block().clone()).collect();
             capture::record(queue, captured, blocks, &mut after)?;
         }
     }

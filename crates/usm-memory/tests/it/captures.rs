@@ -212,8 +212,10 @@ fn what_cannot_be_recorded_leaves_the_capture_as_it_was() {
         stage.refuses("an overlapping copy", || parts[0].submit_copy_from(&parts[1]));
         stage.refuses("shared memory", || {
             let operand = Operand { buffer: &shared, range: 0..LEN, writes: true };
-            // SAFETY: nothing is submitted.
-            unsafe { submit(queue, &[operand], |start, after| queue.memset(start[0], 1, LEN, after)) }
+            // SAFETY: the operand.
+            let set = |start: &[*mut u8], after: &[Event]| unsafe { queue.memset(start[0], 1, LEN, after) };
+            // SAFETY: the operand, of the queue's context.
+            unsafe { submit(queue, &[operand], set) }
         });
         stage.refuses("an allocation", || UsmBuffer::allocate_in(&stage.pool, queue, UsmKind::Device, 64));
         stage.refuses("an allocation of the runtime", || Ok(queue.allocate(UsmKind::Device, 64)?));
@@ -256,13 +258,12 @@ fn what_was_recorded_cannot_be_asked_or_followed() {
         Operand { buffer: &b, range: 0..LEN, writes: true },
         Operand { buffer: &a, range: 0..LEN, writes: false },
     ];
-    // SAFETY: the operands, of the queue's context.
-    let recorded = unsafe {
-        submit(&stage.queue, &all, |ends, after| {
-            stage.queue.memcpy(ends[0], ends[1].cast_const(), LEN, after)
-        })
+    let copy = |ends: &[*mut u8], after: &[Event]| {
+        // SAFETY: the operands.
+        unsafe { stage.queue.memcpy(ends[0], ends[1].cast_const(), LEN, after) }
     };
-    let recorded: Event = recorded.unwrap();
+    // SAFETY: the operands, of the queue's context.
+    let recorded = unsafe { submit(&stage.queue, &all, copy) }.unwrap();
     let is_refused = |result: Result<()>| {
         let is = matches!(&result, Err(Error::Core(usm_core::Error::StreamCapture { .. })));
         assert!(is, "{result:?}");

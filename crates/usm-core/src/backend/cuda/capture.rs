@@ -25,7 +25,7 @@ use crate::{Error, Result};
 pub(super) const NOT_RECORDED: &str = "this cannot be recorded: it waits, allocates, uses host memory, or is no operation of a queue \
                                        alone; recorded are copies, casts, fills and kernels between arrays in device memory; do \
                                        this before the capture begins or after it ends";
-const OUTSIDE: &str = "what is recorded cannot come after work outside of the capture, and work outside cannot come after what is \
+pub(super) const OUTSIDE: &str = "what is recorded cannot come after work outside of the capture, and work outside cannot come after what is \
                        recorded; complete the other work before the capture begins, or do this after it ends";
 const LEGACY: &str = "the legacy default stream would wait for the captured stream; do this before the capture begins or after it ends";
 const INVALIDATED: &str =
@@ -145,21 +145,4 @@ impl Capture {
 pub(super) fn check_together(a: Option<Capture>, b: Option<Capture>) -> Result<()> {
     let [a, b] = [a, b].map(|capture| capture.map(|capture| capture.id));
     if a == b { Ok(()) } else { Err(refused(OUTSIDE)) }
-}
-
-/// Checks what an operation depends on, given the captures of the events: the rule of [`check_together`], and in a capture an event that
-/// permits the operation.
-pub(super) fn check_dependencies<'a>(
-    capture: Option<Capture>,
-    events: impl Iterator<Item = &'a super::CudaEvent>,
-) -> Result<()> {
-    let own = capture.map(|capture| capture.id);
-    let mut is_permitted = own.is_none();
-    for event in events {
-        if event.capture() != own && (event.capture().is_some() || !event.is_complete()) {
-            return Err(refused(OUTSIDE));
-        }
-        is_permitted |= event.is_permit();
-    }
-    if is_permitted { Ok(()) } else { Err(refused(NOT_RECORDED)) }
 }

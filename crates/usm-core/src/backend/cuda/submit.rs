@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::capture::{NOT_RECORDED, check_dependencies, refused};
+use super::capture::{Capture, NOT_RECORDED, OUTSIDE, refused};
 use super::context::Found;
 use super::device::Current;
 use super::driver::{Address, Code, ContextHandle};
@@ -57,6 +57,24 @@ pub(super) unsafe fn submit(
             Err(if is_over { error } else { current.lose(code) })
         }
     }
+}
+
+/// Checks what an operation depends on, given the captures of the events: those of the capture or, outside of one,
+/// of none; and in a capture an event that
+/// permits the operation.
+fn check_dependencies<'a>(
+    capture: Option<Capture>,
+    events: impl Iterator<Item = &'a CudaEvent>,
+) -> Result<()> {
+    let own = capture.map(|capture| capture.id);
+    let mut is_permitted = own.is_none();
+    for event in events {
+        if event.capture() != own && (event.capture().is_some() || !event.is_complete()) {
+            return Err(refused(OUTSIDE));
+        }
+        is_permitted |= event.is_permit();
+    }
+    if is_permitted { Ok(()) } else { Err(refused(NOT_RECORDED)) }
 }
 
 /// # Safety
