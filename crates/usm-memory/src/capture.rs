@@ -19,10 +19,28 @@ pub(crate) fn record(
 ) -> Result<()> {
     // Of this queue nothing else is in the list: its operations are in order, but a launch may be on another stream.
     after.extend(queue.newest());
-    for event in after.extract_if(.., |event| event.capture() != Some(capture)) {
+    wait_for_outside(capture, after)?;
+    after.push(queue.keep_in_graph(operands)?);
+    Ok(())
+}
+
+/// Waits for the events outside of a capture, and takes them out of the list.
+fn wait_for_outside(capture: u64, events: &mut Vec<Event>) -> Result<()> {
+    for event in events.extract_if(.., |event| event.capture() != Some(capture)) {
         waits::for_event(&event)?;
     }
-    after.push(queue.keep_in_graph(operands)?);
+    Ok(())
+}
+
+/// Lets what is submitted to a queue from now on come after the events, of any context.
+pub(crate) fn come_after(queue: &Queue, events: &mut Vec<Event>) -> Result<()> {
+    match queue.capture()? {
+        None => waits::across_contexts(queue, events)?,
+        Some(capture) => wait_for_outside(capture, events)?,
+    }
+    if !events.is_empty() {
+        barrier(queue, events)?;
+    }
     Ok(())
 }
 

@@ -63,11 +63,7 @@ impl Block {
         self.mark_published();
         let mut events = Vec::new();
         self.order(&self.addresses(), Some(queue), true, &mut events)?;
-        waits::across_contexts(queue, &mut events)?;
-        if !events.is_empty() {
-            queue.barrier(&events)?;
-        }
-        Ok(())
+        capture::come_after(queue, &mut events)
     }
 
     /// What was submitted to `queue`, of the same context, so far may use the memory until it is complete, even when all buffers

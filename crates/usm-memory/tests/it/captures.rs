@@ -182,7 +182,7 @@ fn until(is_done: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_done() {
         assert!(begin.elapsed() < Duration::from_secs(20));
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -208,7 +208,6 @@ fn what_cannot_be_recorded_leaves_the_capture_as_it_was() {
         stage.refuses("a large read", || large.to_vec());
         stage.refuses("a blocking copy", || a.copy_from(&b));
         stage.refuses("a blocking fill", || a.fill(&[1]));
-        stage.refuses("a long pattern", || a.fill(&[1; 20]));
         stage.refuses("an overlapping copy", || parts[0].submit_copy_from(&parts[1]));
         stage.refuses("shared memory", || {
             let operand = Operand { buffer: &shared, range: 0..LEN, writes: true };
@@ -371,8 +370,10 @@ fn a_capture_that_is_lost_gives_the_memory_back() {
     until(|| stage.driver.live(Kind::UserObject) == 0);
     target.submit_copy_from(&source).unwrap();
     assert_eq!(stage.value(&target), 3);
-    usm_core::release_from_graphs();
-    assert!(source.is_only_one() && target.is_only_one());
+    until(|| {
+        usm_core::release_from_graphs();
+        source.is_only_one() && target.is_only_one()
+    });
 }
 
 /// The legacy default stream would wait for a stream with the implicit order.
