@@ -279,8 +279,9 @@ impl Queue {
     pub unsafe fn order_cuda_stream(&self, stream: usize) -> Result<()> {
         // SAFETY: the caller's promise 1; this value ends with the call.
         let consumer = unsafe { Self::from_cuda_stream(self.device(), stream) }?;
-        if self.native_stream() == consumer.native_stream() {
-            return Ok(()); // a stream is in order
+        // Other code knows the stream of its own, which is in order.
+        if self.is_known_elsewhere() && self.native_stream() == consumer.native_stream() {
+            return Ok(());
         }
         if !self.is_surely_idle() {
             consumer.barrier(&[self.barrier(&[])?])?;
