@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::device::Current;
 use super::driver::{
-    Code, GRAPH_USER_OBJECT_MOVE, Graph, Stream, USER_OBJECT_NO_DESTRUCTOR_SYNC, UserObject,
+    Code, Driver, GRAPH_USER_OBJECT_MOVE, Graph, Stream, USER_OBJECT_NO_DESTRUCTOR_SYNC, UserObject,
 };
 use crate::fork::ForkMutex;
 use crate::{Error, Result};
@@ -78,12 +78,12 @@ impl Capture {
     /// The capture of a stream; `None` when it is not captured. The question changes nothing.
     ///
     /// # Safety
-    /// 1. `stream` is live, or the number of a default stream.
-    pub(super) unsafe fn of(current: &Current<'_>, stream: Stream) -> Result<Option<Self>> {
+    /// 1. `stream` is live, or the number of a default stream, which needs a current context.
+    pub(super) unsafe fn of(driver: &Driver, stream: Stream) -> Result<Option<Self>> {
         const NONE: c_int = 0;
         const ACTIVE: c_int = 1;
         let (mut status, mut id, mut graph) = (NONE, 0, Graph::NULL);
-        let (call, code) = match current.cuStreamGetCaptureInfo_v2 {
+        let (call, code) = match driver.cuStreamGetCaptureInfo_v2 {
             Some(info) => ("cuStreamGetCaptureInfo", {
                 // SAFETY: D1; a live stream (1); the first three pointers are writable, and the others may be null.
                 unsafe {
@@ -99,13 +99,13 @@ impl Capture {
             }),
             None => ("cuStreamIsCapturing", {
                 // SAFETY: D1; a live stream (1); the pointer is writable.
-                unsafe { (current.cuStreamIsCapturing)(stream, &raw mut status) }
+                unsafe { (driver.cuStreamIsCapturing)(stream, &raw mut status) }
             }),
         };
         if code == Code::CAPTURE_IMPLICIT {
             return Err(refused(LEGACY));
         }
-        current.check(call, code)?;
+        driver.check(call, code)?;
         match status {
             NONE => Ok(None),
             ACTIVE if graph != Graph::NULL => Ok(Some(Self { id, graph })),

@@ -316,8 +316,7 @@ unsafe impl Backend for CudaBackend {
     unsafe fn capture(&self, queue: RawQueue) -> Result<Option<u64>> {
         // SAFETY: O1: the handle is live.
         let queue = unsafe { CudaQueue::get(queue) };
-        let current = queue.device().enter()?;
-        Ok(queue.capture(&current)?.map(|capture| capture.id))
+        Ok(queue.capture_now()?.map(|capture| capture.id))
     }
 
     unsafe fn keep_in_graph(&self, queue: RawQueue, value: Box<dyn Any + Send>) -> Result<RawEvent> {

@@ -144,6 +144,19 @@ impl CudaQueue {
         unsafe { Capture::of(current, self.stream) }
     }
 
+    /// As [`capture`](Self::capture), without a current context where none is needed.
+    pub(super) fn capture_now(&self) -> Result<Option<Capture>> {
+        if !self.is_owned {
+            return self.capture(&self.device.enter()?);
+        }
+        if !self.is_known.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        let driver = self.device.platform.entry.enter()?;
+        // SAFETY: Q1: a stream of our own.
+        unsafe { Capture::of(&driver, self.stream) }
+    }
+
     pub(super) fn device(&self) -> &Arc<CudaDevice> {
         &self.device
     }

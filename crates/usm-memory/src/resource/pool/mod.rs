@@ -115,6 +115,11 @@ impl PoolResource {
         (class.slot_bytes() <= self.max_slot_bytes).then_some(Request { asked, class })
     }
 
+    #[inline(always)]
+    fn at_once(&self, asked: AllocationRequest<'_>) -> Option<UsmBuffer> {
+        self.inner.allocate(&self.request(asked)?)
+    }
+
     #[cold]
     fn allocate_slowly(&self, asked: AllocationRequest<'_>) -> Result<UsmBuffer> {
         let request = self.request(asked);
@@ -198,7 +203,7 @@ impl MemoryResource for PoolResource {
     #[inline(always)]
     fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
         capture::check_none(request.queue)?;
-        match self.allocate_at_once(request) {
+        match self.at_once(request) {
             Some(buffer) => Ok(buffer),
             None => self.allocate_slowly(request),
         }
@@ -207,7 +212,7 @@ impl MemoryResource for PoolResource {
     #[inline(always)]
     fn allocate_at_once(&self, request: AllocationRequest<'_>) -> Option<UsmBuffer> {
         capture::check_none(request.queue).ok()?;
-        self.inner.allocate(&self.request(request)?)
+        self.at_once(request)
     }
 
     fn upstream(&self) -> Option<&dyn MemoryResource> {
