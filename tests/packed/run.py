@@ -14,8 +14,8 @@ import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 TESTS = FOLDER / "tests" / "python"
-# A test that hangs is a failure.
-RUST_SECONDS = 300
+# A program that hangs is a failure. One has nearly all tests of a crate, so that a slow machine needs minutes for it.
+RUST_SECONDS = 1200
 
 
 def arguments() -> argparse.Namespace:

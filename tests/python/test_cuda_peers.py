@@ -147,3 +147,73 @@ def test_our_work_on_streams_of_others(torch, cupy):
                 theirs += 1
                 assert a[-1].item() == number + 1
         del theirs
+
+
+def replayed(queue, run, replay, target, source, other):
+    """Operations that `run` captures, replayed twice with new contents."""
+    with run:
+        target[...] = source.T
+        other[...] = target
+        with pytest.raises(usm.UsmError, match="captured"):
+            target.tolist()
+        with pytest.raises(usm.UsmError, match="captured"):
+            ut.zeros(3, sycl_queue=queue)
+    for value in (2, 3):
+        source[0] = value
+        queue.wait()
+        replay()
+        assert target[:, 0].tolist() == [value] * 3 and other[:, 0].tolist() == [value] * 3
+
+
+def arrays_on(queue):
+    source = ut.ones((2, 3), dtype="f4", usm_type="device", sycl_queue=queue)
+    target = ut.zeros((3, 2), dtype="f4", usm_type="device", sycl_queue=queue)
+    return target, source, ut.zeros((3, 2), dtype="f8", usm_type="device", sycl_queue=queue)
+
+
+def test_graphs_of_torch(torch):
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    queue = usm.from_cuda_stream(stream)
+    arrays = arrays_on(queue)
+    queue.wait()
+
+    def replay():
+        with torch.cuda.stream(stream):
+            graph.replay()
+
+    replayed(queue, torch.cuda.graph(graph, stream=stream), replay, *arrays)
+    # A tensor that PyTorch made and captures itself, between operations of ours.
+    theirs = torch.zeros(4, device="cuda")
+    ours = ut.asarray(theirs, sycl_queue=queue)
+    result = ut.zeros(4, dtype="f4", usm_type="device", sycl_queue=queue)
+    torch.cuda.synchronize()
+    mixed = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(mixed, stream=stream):
+        theirs += 1
+        result[...] = ours
+        theirs += 10
+    for number in range(1, 4):
+        with torch.cuda.stream(stream):
+            mixed.replay()
+        assert result.tolist() == [11 * number - 10] * 4 and ours.tolist() == [11 * number] * 4
+
+
+def test_graphs_of_cupy(cupy):
+    stream = cupy.cuda.Stream(non_blocking=True)
+    queue = usm.from_cuda_stream(stream)
+    arrays = arrays_on(queue)
+    queue.wait()
+    graphs = []
+
+    class Captured:
+        def __enter__(self):
+            stream.begin_capture()
+
+        def __exit__(self, *_):
+            graphs.append(stream.end_capture())
+
+    def replay():
+        graphs[0].launch(stream)
+        stream.synchronize()
+
+    replayed(queue, Captured(), replay, *arrays)

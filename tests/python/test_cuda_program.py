@@ -12,37 +12,8 @@ import usm.tensor as ut
 from usm import _locate
 
 from support import requirements
+from support.cuda import SCALE
 
-PTX = """
-.version 7.0
-.target sm_52
-.address_size 64
-
-.visible .entry scale(.param .u64 x, .param .f32 by, .param .u32 count)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<6>;
-    .reg .f32 %f<4>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [x];
-    ld.param.f32 %f1, [by];
-    ld.param.u32 %r1, [count];
-    mov.u32 %r2, %ctaid.x;
-    mov.u32 %r3, %ntid.x;
-    mov.u32 %r4, %tid.x;
-    mad.lo.s32 %r5, %r2, %r3, %r4;
-    setp.ge.u32 %p1, %r5, %r1;
-    @%p1 bra done;
-    cvta.to.global.u64 %rd2, %rd1;
-    mul.wide.u32 %rd3, %r5, 4;
-    add.s64 %rd4, %rd2, %rd3;
-    ld.global.f32 %f2, [%rd4];
-    mul.f32 %f3, %f2, %f1;
-    st.global.f32 [%rd4], %f3;
-done:
-    ret;
-}
-"""
 SOURCE = """
 extern "C" __global__ void scale(float *x, float by, unsigned count)
 {
@@ -63,7 +34,7 @@ def single(number):
 
 @pytest.fixture
 def scale(cuda_queue):
-    return up.create_program_from_ptx(cuda_queue, PTX).get_sycl_kernel("scale")
+    return up.create_program_from_ptx(cuda_queue, SCALE).get_sycl_kernel("scale")
 
 
 def test_ptx(cuda_queue, scale, usm_type):
@@ -101,11 +72,11 @@ def test_refused_programs(cuda_queue):
     with pytest.raises(up.SyclProgramCompilationError, match="PTX could not be built.*CUDA_ERROR"):
         up.create_program_from_ptx(cuda_queue, "no PTX")
     with pytest.raises(up.SyclProgramCompilationError, match="-O0"):
-        up.create_program_from_ptx(cuda_queue, PTX, "--nonsense")
+        up.create_program_from_ptx(cuda_queue, SCALE, "--nonsense")
     with pytest.raises(up.SyclProgramCompilationError, match="takes PTX"):
         up.create_program_from_spirv(cuda_queue, struct.pack("5I", 0x07230203, 0x10000, 0, 1, 0))
     with pytest.raises(ValueError, match='no kernel named "sale"'):
-        up.create_program_from_ptx(cuda_queue, PTX).get_sycl_kernel("sale")
+        up.create_program_from_ptx(cuda_queue, SCALE).get_sycl_kernel("sale")
 
 
 @pytest.fixture

@@ -111,8 +111,14 @@ def test_peer_access(gpus):
     for first, second in turns(gpus):
         if not first.can_access_peer(second):
             continue
+        # Another test of the process, or another library, may have enabled it.
+        was_enabled = not first.enable_peer_access(second)
+        assert first.enable_peer_access(second) is False
         for _ in range(2):
-            first.enable_peer_access(second)
+            assert first.disable_peer_access(second) is True
+            assert first.disable_peer_access(second) is False
+            assert first.enable_peer_access(second) is True
+        if not was_enabled:
             first.disable_peer_access(second)
 
 

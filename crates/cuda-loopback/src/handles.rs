@@ -114,6 +114,7 @@ impl State {
             );
             return Err(Code::INVALID_HANDLE.fault(text));
         }
+        self.check_legacy(call, stream)?;
         Ok(stream)
     }
 

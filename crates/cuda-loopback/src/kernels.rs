@@ -8,7 +8,7 @@ use crate::ptx::{Fault, GlobalMemory, Grid, Kernel};
 const MANY_THREADS: u64 = 1 << 16;
 
 /// The size of a launch, in x, y and z, and what the kernel gets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Launch {
     /// Handle of the module.
     pub(crate) module: usize,

@@ -14,21 +14,26 @@
 //! | `arena`, `memory` | addresses of device memory; blocks, pools, and who may access what when |
 //! | `clock`, `streams` | the order of operations; streams, delays, and what is due |
 //! | `ptx` | the language of kernels, and its interpreter |
-//! | `kernels` | launches |
+//! | `kernels`, `captures` | launches; captures of streams, and their graphs |
+//! | `capture_rules` | what calls do to captures |
 //! | `state`, `handles` | the one locked state; handles from C, checked |
 //! | `operations` | the thread that runs operations, and what each does |
 //! | `exports` | the C functions, a file per topic |
+//! | `graphs` | captures and graphs as a test's other library makes them ([`Graphs`]) |
 //! | `control`, `library` | the shared library as a test sees it; where it is, and copies of it ([`Loopback`]) |
 
 #[cfg(test)]
 use test_stacks as _;
 
 mod arena;
+mod capture_rules;
+mod captures;
 mod clock;
 mod codes;
 mod control;
 mod devices;
 mod exports;
+mod graphs;
 mod handles;
 mod host;
 mod kernels;
@@ -41,5 +46,6 @@ mod state;
 mod streams;
 
 pub use control::Control;
+pub use graphs::{Graph, Graphs};
 pub use library::{Loopback, library_path};
 pub use state::Kind;

@@ -11,19 +11,29 @@ use crate::host;
 use crate::kernels;
 use crate::memory::Access;
 use crate::ptx::GlobalMemory;
-use crate::state::{Object, State, changed, lock, sleep};
+use crate::state::{IS_DESTROYING, Object, State, changed, lock, sleep};
 use crate::streams::{Next, Operation, Source, Work};
 
-/// Adds work to a stream.
+/// Adds work to a stream, or to the graph of one that is captured.
 pub(crate) fn submit(state: &mut State, stream: StreamRef, work: Work) -> Outcome<Point> {
+    if let Some(status) = state.captures.of(stream.number) {
+        state.record(stream, status, work)?;
+        return Ok(Point { stream: 0, position: 0 });
+    }
+    start(state)?;
+    let point = state.streams.submit(stream.number, work);
+    changed();
+    Ok(point)
+}
+
+/// Starts the thread that runs operations, unless it runs.
+pub(crate) fn start(state: &mut State) -> Outcome {
     if !state.has_worker {
         let worker = thread::Builder::new().name("cuda-loopback".to_owned()).spawn(run_all);
         worker.map_err(|_| Code::OPERATING_SYSTEM.refusal())?;
         state.has_worker = true;
     }
-    let point = state.streams.submit(stream.number, work);
-    changed();
-    Ok(point)
+    Ok(())
 }
 
 /// So long one operation after the other runs before calls get their turn. A lock that is taken again at once goes to no other thread.
@@ -41,6 +51,15 @@ fn run_all() {
     let mut state = lock();
     let mut locked_since = Instant::now();
     loop {
+        if let Some(user) = state.to_destroy.pop() {
+            drop(state);
+            IS_DESTROYING.set(true);
+            // SAFETY: the header's contract: the function takes the value, once.
+            unsafe { (user.destroy)(std::ptr::with_exposed_provenance_mut(user.value)) };
+            IS_DESTROYING.set(false);
+            state = lock();
+            continue;
+        }
         let now = Instant::now();
         let longest = match state.streams.next(now) {
             Next::WaitForWork => None,
@@ -90,6 +109,10 @@ fn run(state: &mut State, operation: &Operation) {
         }
         Work::Record { event } => {
             record(state, *event, operation.at);
+            Ok(())
+        }
+        Work::Release { users } => {
+            state.release_users(users);
             Ok(())
         }
         Work::Wait(_) => Ok(()),
@@ -145,8 +168,15 @@ impl DeviceMemory<'_> {
     }
 
     fn copy(&mut self, to: usize, from: &Source, len_bytes: usize) -> Done {
+        let read;
         let from = match from {
             Source::Staged(bytes) => bytes.as_ptr(),
+            Source::Pageable(from) => {
+                let unreadable =
+                    || (Code::ILLEGAL_ADDRESS, format!("{from:#x} + {len_bytes} is not readable"));
+                read = host::read(*from, len_bytes).ok_or_else(unreadable)?;
+                read.as_ptr()
+            }
             Source::Address(from) => self.bytes(*from, len_bytes)?.cast_const(),
         };
         if self.is_pageable(to) {

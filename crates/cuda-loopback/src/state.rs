@@ -3,13 +3,14 @@
 //! A handle is a number that is never given out twice, dressed up as a pointer. So a handle that was destroyed is recognised for ever,
 //! and using one can do no harm.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::captures::{Captures, Graph, Nodes, UserObject};
 use crate::clock::{Clock, Point};
 use crate::codes::{Code, Outcome};
 use crate::memory::{BlockKind, Memory};
@@ -40,11 +41,17 @@ pub enum Kind {
     Managed = 6,
     /// Blocks of pinned memory.
     Pinned = 7,
+    /// Graphs, also of captures that have not ended.
+    Graph = 8,
+    /// Executable graphs.
+    GraphExec = 9,
+    /// Values that graphs keep.
+    UserObject = 10,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Context,
         Self::Stream,
         Self::Event,
@@ -53,6 +60,9 @@ impl Kind {
         Self::Device,
         Self::Managed,
         Self::Pinned,
+        Self::Graph,
+        Self::GraphExec,
+        Self::UserObject,
     ];
 }
 
@@ -68,6 +78,9 @@ pub(crate) enum Object {
     Pool,
     Module(Module),
     Function(Function),
+    Graph(Graph),
+    GraphExec(Graph),
+    User(UserObject),
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +88,8 @@ pub(crate) struct Event {
     pub(crate) device: usize,
     pub(crate) has_times: bool,
     pub(crate) recorded: Option<Record>,
+    /// The capture in which it was recorded last, and the nodes before it.
+    pub(crate) captured: Option<(u64, Nodes)>,
 }
 
 /// What an event captured.
@@ -132,6 +147,9 @@ pub(crate) struct State {
     pub(crate) contexts: BTreeMap<usize, Context>,
     pub(crate) streams: Streams,
     pub(crate) memory: Memory,
+    pub(crate) captures: Captures,
+    /// Values whose last graph is gone.
+    pub(crate) to_destroy: Vec<UserObject>,
     objects: BTreeMap<usize, Object>,
     newest: usize,
     /// Never freed, since C code has pointers to them.
@@ -149,6 +167,8 @@ static CHANGED: Condvar = Condvar::new();
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
+    /// Whether the thread runs the destructor of a user object, which must not call the driver.
+    pub(crate) static IS_DESTROYING: Cell<bool> = const { Cell::new(false) };
     /// The devices of the contexts that the thread made current, the newest last.
     static CURRENT: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
@@ -208,7 +228,11 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce(Locked) -> Outcome) -> 
     if !state.is_initialized && name != "cuInit" {
         return Code::NOT_INITIALIZED;
     }
-    let Err(refusal) = body(state) else { return Code::SUCCESS };
+    if IS_DESTROYING.get() {
+        state.fault(format!("{name}: a call of the driver by the destructor of a user object"));
+    }
+    let outcome = state.check_safe(name).and_then(|()| body(state));
+    let Err(refusal) = outcome else { return Code::SUCCESS };
     if let Some(fault) = refusal.fault {
         lock().fault(fault);
     }
@@ -230,6 +254,8 @@ impl State {
             contexts: BTreeMap::new(),
             streams: Streams::new(settings.delay, settings.seed),
             memory: Memory::default(),
+            captures: Captures::default(),
+            to_destroy: Vec::new(),
             objects: BTreeMap::new(),
             newest: 0,
             faults: Vec::new(),
@@ -272,6 +298,9 @@ impl State {
             Object::Event(_) => kind == Kind::Event,
             Object::Module(_) => kind == Kind::Module,
             Object::Pool => kind == Kind::Pool,
+            Object::Graph(_) => kind == Kind::Graph,
+            Object::GraphExec(_) => kind == Kind::GraphExec,
+            Object::User(_) => kind == Kind::UserObject,
             Object::Context(_) | Object::Function(_) => false,
         };
         match kind {
@@ -342,6 +371,14 @@ impl State {
         if let Some(context) = self.contexts.get_mut(&device) {
             context.lost.get_or_insert(code);
         }
+    }
+
+    /// Whether a graph has a kernel of a module.
+    pub(crate) fn has_graph_with(&self, module: usize) -> bool {
+        self.objects.values().any(|object| match object {
+            Object::Graph(graph) | Object::GraphExec(graph) => graph.uses_module(module),
+            _ => false,
+        })
     }
 
     /// Takes back faults, failures to come, and the loss of contexts.

@@ -7,7 +7,7 @@ use crate::clock::{Clock, Point};
 use crate::kernels::Launch;
 
 /// What an operation does when it runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Work {
     Copy {
         to: usize,
@@ -36,16 +36,22 @@ pub(crate) enum Work {
         address: usize,
         len_bytes: usize,
     },
+    /// A launch of a graph is complete, which kept these user objects.
+    Release {
+        users: Vec<usize>,
+    },
     /// Starts when an operation of another stream is complete.
     Wait(Point),
 }
 
 /// Where the bytes of a copy come from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Source {
     Address(usize),
     /// Pageable memory, which the call has read.
     Staged(Vec<u8>),
+    /// Pageable memory that a graph reads when it runs.
+    Pageable(usize),
 }
 
 /// Work at its place in the order.
@@ -136,6 +142,23 @@ impl Streams {
         };
         self.streams.insert(self.newest, stream);
         self.newest
+    }
+
+    pub(crate) fn is_legacy(&self, stream: u32) -> bool {
+        self.get(stream).is_some_and(|stream| stream.implicit == Some(Implicit::Legacy))
+    }
+
+    /// Whether the legacy default stream of a device waits for a stream.
+    pub(crate) fn is_blocking(&self, stream: u32, device: usize) -> bool {
+        let is_blocking =
+            |stream: &Stream| stream.implicit == Some(Implicit::Blocking) && stream.device == device;
+        self.get(stream).is_some_and(is_blocking)
+    }
+
+    /// A number below the given one, which is not 0.
+    pub(crate) fn pick(&mut self, count: usize) -> usize {
+        let longest = Duration::from_nanos(count as u64 - 1);
+        usize::try_from(random(&mut self.random, longest).as_nanos()).unwrap_or(0)
     }
 
     pub(crate) fn get(&self, stream: u32) -> Option<&Stream> {

@@ -263,6 +263,12 @@ pub enum Error {
         /// The driver's text for it.
         text: String,
     },
+    /// Something that cannot be done because a CUDA stream is captured into a graph. The capture goes on as it was.
+    #[error("a CUDA stream is captured into a graph: {reason}")]
+    StreamCapture {
+        /// What cannot be done, and the ways out.
+        reason: &'static str,
+    },
     /// A call of the backend failed without a reason.
     #[error("{call} of the {backend} backend failed")]
     Backend {

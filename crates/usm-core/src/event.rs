@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::backend::{Backend, EventStatus, ProfilingTimes, RawEvent, RawHandle};
 use crate::fork::is_forked_child;
-use crate::{Context, Error, Result, unclaimed};
+use crate::{Context, Error, Queue, Result, unclaimed};
 
 /// The completion of an operation. Clones name the same event.
 ///
@@ -23,14 +23,33 @@ struct Inner {
     raw: RawEvent,
     /// Set when a wait or a status request found the operation complete. Later requests do not call the runtime.
     is_complete: AtomicBool,
+    /// The capture in which the operation was recorded, and its queue, which keeps the stream.
+    recorded: Option<(Queue, u64)>,
 }
 
 impl Event {
     /// # Safety
     /// 1. `raw` is a live handle of the context's backend whose reference the caller gives away.
     pub(crate) unsafe fn from_raw(context: &Context, raw: RawEvent) -> Self {
-        let inner = Inner { context: context.clone(), raw, is_complete: AtomicBool::new(false) };
-        Self { inner: Arc::new(inner) }
+        let (context, is_complete) = (context.clone(), AtomicBool::new(false));
+        Self { inner: Arc::new(Inner { context, raw, is_complete, recorded: None }) }
+    }
+
+    /// # Safety
+    /// 1. As for [`from_raw`](Self::from_raw), of the queue's backend.
+    pub(crate) unsafe fn recorded(queue: &Queue, raw: RawEvent, capture: u64) -> Self {
+        let (context, is_complete) = (queue.context().clone(), AtomicBool::new(false));
+        let recorded = Some((queue.clone(), capture));
+        Self { inner: Arc::new(Inner { context, raw, is_complete, recorded }) }
+    }
+
+    /// The [capture](Queue::capture) in which the operation was recorded, to run when the graph is launched.
+    ///
+    /// Such an event orders other operations of the same capture. It tells nothing of the launches: it cannot be waited for, and
+    /// counts as complete once the capture is over, since nothing of it is under way.
+    #[must_use]
+    pub fn capture(&self) -> Option<u64> {
+        self.inner.recorded.as_ref().map(|(_, capture)| *capture)
     }
 
     /// The context of the queue that the operation was submitted to.
@@ -50,6 +69,7 @@ impl Event {
     /// Waits until the operation is complete. The operation no longer uses its operands then, even after an error.
     ///
     /// # Errors
+    /// [`crate::Error::StreamCapture`] when the operation was recorded in a [capture](Self::capture);
     /// [`crate::Error::Asynchronous`], [`crate::Error::Backend`]; [`crate::Error::Forked`] in a process that was forked while
     /// the operation was pending.
     pub fn wait(&self) -> Result<()> {
@@ -94,12 +114,29 @@ impl Event {
         if self.inner.is_complete.load(Ordering::Acquire) {
             return EventStatus::Complete;
         }
-        // SAFETY: the handle is live (H1).
-        let status = unsafe { self.backend().event_status(self.raw()) };
+        let status = match &self.inner.recorded {
+            Some((queue, capture)) if matches!(queue.capture(), Ok(now) if now != Some(*capture)) => {
+                EventStatus::Complete
+            }
+            // SAFETY: the handle is live (H1).
+            _ => unsafe { self.backend().event_status(self.raw()) },
+        };
         if status == EventStatus::Complete {
             self.inner.is_complete.store(true, Ordering::Release);
         }
         status
+    }
+
+    /// As [`status`](Self::status), for users: what was recorded has no status of its own.
+    ///
+    /// # Errors
+    /// [`crate::Error::StreamCapture`] when the operation was recorded in a [capture](Self::capture).
+    pub fn query(&self) -> Result<EventStatus> {
+        match self.inner.recorded {
+            // The error.
+            Some(_) => self.wait().map(|()| EventStatus::Submitted),
+            None => Ok(self.status()),
+        }
     }
 
     /// When the operation was submitted, started and completed. Waits for its completion.

@@ -53,6 +53,7 @@ mod macros;
 mod allocation;
 pub mod backend;
 pub mod bulk;
+mod capture;
 mod context;
 mod device;
 #[doc(hidden)]
@@ -82,6 +83,7 @@ pub use backend::{
     BackendId, DeviceInfo, DeviceType, EventStatus, HostTask, MemoryFigures, PointerInfo, ProfilingTimes,
     QueueProperties, TaskMemory,
 };
+pub use capture::release_from_graphs;
 pub use context::Context;
 pub use device::Device;
 pub use error::{Error, Result};

@@ -79,7 +79,8 @@ impl Platform {
         Ok(unsafe { Device::list(self.backend(), raw) })
     }
 
-    /// The context over all root devices of the platform that its devices use by default.
+    /// The context over all root devices of the platform that its devices use by default. A GPU of CUDA has a default context of its
+    /// own; this is that of the first one.
     ///
     /// # Errors
     /// [`Error::Backend`] when the runtime has none, as for a platform without devices.

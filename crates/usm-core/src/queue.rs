@@ -18,7 +18,9 @@ use crate::backend::{
     Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
 use crate::fork::{ForkMutex, ForkOnce, PerProcess, is_forked_child};
-use crate::{Allocation, Context, Device, Error, Event, PeerAccess, QueueProperties, Result, UsmKind};
+use crate::{
+    Allocation, Context, Device, Error, Event, PeerAccess, QueueProperties, Result, UsmKind, capture,
+};
 
 owned_handle!(
     /// Owner of a raw queue.
@@ -283,6 +285,10 @@ impl Queue {
     pub unsafe fn order_cuda_stream(&self, stream: usize) -> Result<()> {
         // SAFETY: the caller's promise 1; this value ends with the call.
         let consumer = unsafe { Self::from_cuda_stream(self.device(), stream) }?;
+        // Other code knows the stream of its own, which is in order.
+        if self.is_known_elsewhere() && self.native_stream() == consumer.native_stream() {
+            return Ok(());
+        }
         if !self.is_surely_idle() {
             consumer.barrier(&[self.barrier(&[])?])?;
         }
@@ -306,6 +312,30 @@ impl Queue {
         drop(last);
         drop(replaced);
         Ok(())
+    }
+
+    /// The newest operation that was submitted through this value or a clone, where that is complete after all others. Operations that
+    /// were recorded in a graph do not count.
+    #[must_use]
+    pub fn newest(&self) -> Option<Event> {
+        match &*self.last() {
+            Last::Event(event) => Some(event.clone()),
+            Last::Nothing | Last::Unknown => None,
+        }
+    }
+
+    /// The event of an operation of this queue.
+    ///
+    /// # Safety
+    /// 1. `raw` is a fresh handle of the queue's backend.
+    pub(crate) unsafe fn event(&self, raw: RawEvent) -> Event {
+        // SAFETY: the handle is live (1).
+        match unsafe { self.backend().event_capture(raw) } {
+            // SAFETY: the caller's promise 1.
+            None => unsafe { Event::from_raw(self.context(), raw) },
+            // SAFETY: the caller's promise 1.
+            Some(capture) => unsafe { Event::recorded(self, raw, capture) },
+        }
     }
 
     /// The handle for code that may submit by other means than this value.
@@ -431,6 +461,9 @@ impl Queue {
             return Err(Error::ZeroSize);
         }
         self.backend().check_process()?;
+        if self.capture()?.is_some() {
+            return Err(Error::StreamCapture { reason: capture::NO_ALLOCATION });
+        }
         let info = self.device().info();
         if !info.supports(kind) {
             return Err(Error::KindNotSupported { kind, device: device() });
@@ -750,7 +783,8 @@ impl Queue {
     ) -> Result<Event> {
         let backend = self.backend();
         let mut raw = Vec::with_capacity(dependencies.len());
-        for event in dependencies {
+        // What was recorded in a capture that is over is no work under way.
+        for event in dependencies.iter().filter(|event| event.capture().is_none() || !event.is_complete()) {
             if self.takes(event) {
                 raw.push(event.raw());
             } else {
@@ -763,7 +797,10 @@ impl Queue {
         let mut last = self.last();
         let event = operation(&**backend, &raw)?;
         // SAFETY: a fresh handle of this backend.
-        let event = unsafe { Event::from_raw(self.context(), event) };
+        let event = unsafe { self.event(event) };
+        if event.capture().is_some() {
+            return Ok(event);
+        }
         let now = if is_last { Last::Event(event.clone()) } else { Last::Unknown };
         _replaced = mem::replace(&mut *last, now);
         Ok(event)
@@ -863,7 +900,7 @@ impl Queue {
     }
 
     /// Whether other code may submit what a wait for this queue has to wait for.
-    fn is_known_elsewhere(&self) -> bool {
+    pub(crate) fn is_known_elsewhere(&self) -> bool {
         self.now().is_known_elsewhere.load(Ordering::Acquire) || self.shared_former().is_some()
     }
 }

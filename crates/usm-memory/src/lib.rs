@@ -61,6 +61,7 @@
 use test_stacks as _;
 
 mod buffer;
+mod capture;
 mod error;
 mod guard;
 mod live;

@@ -9,6 +9,7 @@ use crate::resource;
 /// [`usm_core::live_allocations`] counts the slabs of that pool instead of the buffers in them.
 #[must_use]
 pub fn live_allocations() -> LiveAllocations {
+    usm_core::release_from_graphs();
     let [slabs, pooled] = resource::live();
     let all = usm_core::live_allocations();
     // Of what other threads allocate meanwhile one number may know and another not.

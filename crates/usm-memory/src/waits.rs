@@ -55,8 +55,13 @@ pub(crate) fn wait_for(queue: &Queue) -> Result<()> {
 
 /// Waits for an operation, and returns its error.
 pub(crate) fn for_event(event: &Event) -> Result<()> {
+    // What was recorded in a capture that is over is no work under way. During the capture this is an error.
+    if event.capture().is_some() && event.is_complete() {
+        return Ok(());
+    }
     // In a forked child there is nothing to wait for, but an error.
-    if let Some(wait) = WAIT.get().filter(|_| !usm_core::fork::is_forked_child()) {
+    if let Some(wait) = WAIT.get().filter(|_| event.capture().is_none() && !usm_core::fork::is_forked_child())
+    {
         wait(event)?;
     }
     // At once after the other wait, which need not look for the error of a complete operation.

@@ -105,9 +105,12 @@ impl ToPyErr for usm_core::Error {
             E::KernelBuild { .. } | E::InvalidSpirv { .. } | E::NoNvrtc { .. } => {
                 SyclProgramCompilationError::new_err(text)
             }
-            E::Asynchronous { .. } | E::Backend { .. } | E::Forked | E::ForkedRuntime | E::ProcessEnding => {
-                UsmError::new_err(text)
-            }
+            E::Asynchronous { .. }
+            | E::Backend { .. }
+            | E::StreamCapture { .. }
+            | E::Forked
+            | E::ForkedRuntime
+            | E::ProcessEnding => UsmError::new_err(text),
             _ => PyValueError::new_err(text),
         }
     }

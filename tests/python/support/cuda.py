@@ -1,8 +1,52 @@
-"""Work that another library submits: calls of the CUDA driver, of which our guards know nothing."""
+"""Work that another library submits, and graphs that it captures: calls of the CUDA driver, unknown to our guards."""
 
+import contextlib
 import ctypes
 import os
+from collections.abc import Iterator
 from typing import Any
+
+# CU_STREAM_CAPTURE_MODE_GLOBAL, which forbids most.
+GLOBAL = 0
+NON_BLOCKING = 1
+# A kernel that multiplies so many numbers.
+SCALE = """
+.version 7.0
+.target sm_52
+.address_size 64
+
+.visible .entry scale(.param .u64 x, .param .f32 by, .param .u32 count)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<4>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [x];
+    ld.param.f32 %f1, [by];
+    ld.param.u32 %r1, [count];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra done;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.f32 %f2, [%rd4];
+    mul.f32 %f3, %f2, %f1;
+    st.global.f32 [%rd4], %f3;
+done:
+    ret;
+}
+"""
+
+
+class Graph:
+    """What was captured; `nodes` and `handle` are there after the capture."""
+
+    nodes: int
+    handle: ctypes.c_void_p
 
 
 class Driver:
@@ -25,6 +69,43 @@ class Driver:
 
     def wait(self, stream: int) -> None:
         self.call("cuStreamSynchronize", ctypes.c_void_p(stream))
+
+    def new_stream(self) -> int:
+        """A stream of the library, which stays."""
+        stream = ctypes.c_void_p()
+        self.call("cuStreamCreate", ctypes.byref(stream), NON_BLOCKING)
+        assert stream.value is not None
+        return stream.value
+
+    @contextlib.contextmanager
+    def capture(self, stream: int) -> Iterator[Graph]:
+        """Captures a stream. The capture has to be valid at its end."""
+        graph = Graph()
+        self.call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), GLOBAL)
+        try:
+            yield graph
+        finally:
+            captured = ctypes.c_void_p()
+            self.call("cuStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(captured))
+        nodes, graph.handle = ctypes.c_size_t(), ctypes.c_void_p()
+        self.call("cuGraphGetNodes", captured, None, ctypes.byref(nodes))
+        graph.nodes = nodes.value
+        self.call("cuGraphInstantiateWithFlags", ctypes.byref(graph.handle), captured, ctypes.c_uint64(0))
+        self.call("cuGraphDestroy", captured)
+
+    def is_capturing(self, stream: int) -> bool:
+        """Whether a capture goes on and is valid."""
+        status = ctypes.c_int()
+        self.call("cuStreamIsCapturing", ctypes.c_void_p(stream), ctypes.byref(status))
+        return status.value == 1
+
+    def launch(self, graph: Graph, stream: int) -> None:
+        """Runs a graph and waits for it."""
+        self.call("cuGraphLaunch", graph.handle, ctypes.c_void_p(stream))
+        self.wait(stream)
+
+    def destroy(self, graph: Graph) -> None:
+        self.call("cuGraphExecDestroy", graph.handle)
 
     def close(self) -> None:
         self.call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))

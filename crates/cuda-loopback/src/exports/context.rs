@@ -1,6 +1,5 @@
 //! Primary contexts, the current ones of each thread, and peers.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint};
 
@@ -8,11 +7,6 @@ use super::{export, give, handle};
 use crate::codes::Code;
 use crate::state::{Context, Handle, Object, current, wait};
 use crate::streams::Implicit;
-
-thread_local! {
-    /// Nothing is captured here, so a mode is only remembered.
-    static CAPTURE_MODE: Cell<c_int> = const { Cell::new(0) };
-}
 
 export! {
     fn cuDevicePrimaryCtxRetain(call, state, context: *mut Handle, device: c_int) {
@@ -54,23 +48,9 @@ export! {
         unsafe { give(context, handle(found)) }
     }
 
-    fn cuThreadExchangeStreamCaptureMode(call, state, mode: *mut c_int) {
-        const RELAXED: c_int = 2;
-        drop(state); // the mode is the thread's
-        if mode.is_null() {
-            return Err(Code::INVALID_VALUE.refusal());
-        }
-        // SAFETY: the header's contract: readable.
-        let new = unsafe { mode.read() };
-        if !(0..=RELAXED).contains(&new) {
-            return Err(Code::INVALID_VALUE.refusal());
-        }
-        // SAFETY: the header's contract: writable.
-        unsafe { give(mode, CAPTURE_MODE.replace(new)) }
-    }
-
     fn cuCtxSynchronize(call, state) {
         let device = state.current_device(call)?;
+        state.check_none_captured(call, device)?;
         let mut state = wait(state, |state| state.streams.is_idle_on(device) || state.usable(device).is_err());
         state.usable(device)?;
         state.streams.host_learns_all(device);

@@ -48,17 +48,21 @@ fn copy(
     len_bytes: usize,
     queue: StreamRef,
 ) -> Outcome {
+    let is_captured = state.captures.of(queue.number).is_some();
     let to_operand = operand(&state, call, to, len_bytes)?;
     let from = match operand(&state, call, from, len_bytes)? {
         Operand::Known => Source::Address(from),
         Operand::Pageable => {
             let unreadable =
                 || Code::INVALID_VALUE.fault(format!("{call}: {from:#x} + {len_bytes} is not readable"));
-            Source::Staged(host::read(from, len_bytes).ok_or_else(unreadable)?)
+            match is_captured {
+                true => Source::Pageable(from),
+                false => Source::Staged(host::read(from, len_bytes).ok_or_else(unreadable)?),
+            }
         }
     };
     submit(&mut state, queue, Work::Copy { to, from, len_bytes })?;
-    if to_operand == Operand::Pageable {
+    if to_operand == Operand::Pageable && !is_captured {
         drop(stream::synchronize(state, queue)?);
     }
     Ok(())

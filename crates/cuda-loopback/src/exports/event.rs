@@ -19,7 +19,7 @@ export! {
         if flags & !FLAGS != 0 || event.is_null() {
             return Err(Code::INVALID_VALUE.refusal());
         }
-        let new = Event { device, has_times: flags & DISABLE_TIMING == 0, recorded: None };
+        let new = Event { device, has_times: flags & DISABLE_TIMING == 0, recorded: None, captured: None };
         let new = state.create(Object::Event(new));
         // SAFETY: the header's contract: writable.
         unsafe { give(event, handle(new)) }
@@ -32,14 +32,21 @@ export! {
             let text = format!("{call}: an event of device {device} in a stream of device {}", stream.device);
             return Err(Code::INVALID_HANDLE.fault(text));
         }
+        if let Some(status) = state.captures.of(stream.number) {
+            let captured = state.captured_so_far(stream, status)?;
+            state.event(call, event)?.captured = Some(captured);
+            return Ok(());
+        }
         submit(&mut state, stream, Work::Record { event: event.addr() })?;
         let (at, clock) = state.streams.last(stream.number);
-        state.event(call, event)?.recorded = Some(Record { at, clock, time: None });
+        let event = state.event(call, event)?;
+        (event.recorded, event.captured) = (Some(Record { at, clock, time: None }), None);
         Ok(())
     }
 
     fn cuEventQuery(call, state, event: Handle) {
-        let Event { device, recorded, .. } = state.event(call, event)?.clone();
+        let Event { device, recorded, captured, .. } = state.event(call, event)?.clone();
+        state.check_event(call, captured.as_ref())?;
         state.usable(device)?;
         let Some(record) = recorded else { return Ok(()) };
         if !state.streams.is_complete(record.at) {
@@ -50,7 +57,8 @@ export! {
     }
 
     fn cuEventSynchronize(call, state, event: Handle) {
-        let Event { device, recorded, .. } = state.event(call, event)?.clone();
+        let Event { device, recorded, captured, .. } = state.event(call, event)?.clone();
+        state.check_event(call, captured.as_ref())?;
         state.usable(device)?;
         let Some(record) = recorded else { return Ok(()) };
         let mut state = wait(state, |state| state.is_complete_or_lost(record.at, device));
@@ -63,7 +71,8 @@ export! {
     fn cuEventElapsedTime(call, state, milliseconds: *mut f32, start: Handle, end: Handle) {
         let mut times = [None; 2];
         for (event, time) in [start, end].into_iter().zip(&mut times) {
-            let Event { device, has_times, recorded } = state.event(call, event)?.clone();
+            let Event { device, has_times, recorded, captured } = state.event(call, event)?.clone();
+            state.check_event(call, captured.as_ref())?;
             state.usable(device)?;
             let record = recorded.filter(|_| has_times);
             let record = record.ok_or_else(|| Code::INVALID_HANDLE.fault(format!("{call}: an event without a time")))?;

@@ -99,6 +99,9 @@ export! {
         if state.streams.has_pending(|work| matches!(work, Work::Launch(launch) if launch.module == number)) {
             state.fault(format!("{call}: a kernel of the module {module:p} may be running"));
         }
+        if state.has_graph_with(number) {
+            state.fault(format!("{call}: a graph has a kernel of the module {module:p}"));
+        }
         state.remove_functions(number);
         state.remove(number);
         Ok(())

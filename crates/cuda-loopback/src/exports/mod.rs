@@ -6,6 +6,7 @@ mod copy;
 mod device;
 mod driver;
 mod event;
+mod graph;
 mod launch;
 mod memory;
 mod pool;
@@ -40,6 +41,7 @@ fn is_known(name: &str) -> bool {
         device::NAMES,
         driver::NAMES,
         event::NAMES,
+        graph::NAMES,
         launch::NAMES,
         memory::NAMES,
         pool::NAMES,

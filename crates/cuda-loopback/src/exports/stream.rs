@@ -1,11 +1,11 @@
 //! Streams.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::c_uint;
 
 use super::{export, give, handle};
 use crate::codes::{Code, Outcome};
 use crate::handles::StreamRef;
-use crate::state::{Handle, Locked, Object, changed, wait};
+use crate::state::{Event, Handle, Locked, Object, changed, wait};
 use crate::streams::Implicit;
 
 /// `CU_STREAM_NON_BLOCKING`: no implicit order with the legacy default stream.
@@ -40,6 +40,7 @@ export! {
             return Err(Code::INVALID_HANDLE.fault(format!("{call}: a default stream")));
         }
         let found = state.stream(call, stream)?;
+        state.destroy_captured(call, found);
         state.remove(stream.addr());
         state.streams.destroy(found.number);
         Ok(())
@@ -47,11 +48,13 @@ export! {
 
     fn cuStreamSynchronize(call, state, stream: Handle) {
         let stream = state.stream(call, stream)?;
+        state.check_not_captured(call, stream)?;
         synchronize(state, stream).map(drop)
     }
 
     fn cuStreamQuery(call, state, stream: Handle) {
         let stream = state.stream(call, stream)?;
+        state.check_not_captured(call, stream)?;
         state.usable(stream.device)?;
         let (last, clock) = state.streams.last(stream.number);
         if !state.streams.is_complete(last) {
@@ -61,20 +64,17 @@ export! {
         Ok(())
     }
 
-    // Nothing is captured here.
-    fn cuStreamIsCapturing(call, state, stream: Handle, status: *mut c_int) {
-        state.stream(call, stream)?;
-        // SAFETY: the header's contract: writable.
-        unsafe { give(status, 0) }
-    }
-
     fn cuStreamWaitEvent(call, state, stream: Handle, event: Handle, flags: c_uint) {
         let stream = state.stream_to_use(call, stream)?;
-        let recorded = state.event(call, event)?.recorded.clone();
+        let Event { recorded, captured, .. } = state.event(call, event)?.clone();
         if flags != 0 {
             return Err(Code::INVALID_VALUE.refusal());
         }
+        if let Some(captured) = captured {
+            return state.join(call, stream, &captured);
+        }
         if let Some(record) = recorded {
+            state.check_isolation(call, stream)?;
             state.streams.order(stream.number, record.at, &record.clock);
             changed();
         }

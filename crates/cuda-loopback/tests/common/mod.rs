@@ -69,6 +69,23 @@ functions! {
     fn cuStreamSynchronize(stream: Handle);
     fn cuStreamQuery(stream: Handle);
     fn cuStreamIsCapturing(stream: Handle, status: &mut c_int);
+    fn cuStreamBeginCapture_v2(stream: Handle, mode: c_int);
+    fn cuStreamEndCapture(stream: Handle, graph: &mut Handle);
+    fn cuStreamGetCaptureInfo_v2(
+        stream: Handle, status: &mut c_int, id: &mut u64, graph: &mut Handle, nodes: *mut *const Handle, count: *mut usize,
+    );
+    fn cuThreadExchangeStreamCaptureMode(mode: &mut c_int);
+    fn cuGraphGetNodes(graph: Handle, nodes: *mut Handle, count: &mut usize);
+    fn cuGraphInstantiateWithFlags(exec: &mut Handle, graph: Handle, flags: u64);
+    fn cuGraphLaunch(exec: Handle, stream: Handle);
+    fn cuGraphExecDestroy(exec: Handle);
+    fn cuGraphDestroy(graph: Handle);
+    fn cuUserObjectCreate(
+        object: &mut Handle, value: *mut c_void, destroy: Option<unsafe extern "C" fn(*mut c_void)>, references: c_uint,
+        flags: c_uint,
+    );
+    fn cuUserObjectRelease(object: Handle, count: c_uint);
+    fn cuGraphRetainUserObject(graph: Handle, object: Handle, count: c_uint, flags: c_uint);
     fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint);
     fn cuStreamGetCtx(stream: Handle, context: &mut Handle);
     fn cuEventCreate(event: &mut Handle, flags: c_uint);

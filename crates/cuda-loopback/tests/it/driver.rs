@@ -98,7 +98,7 @@ fn calls_fail_on_request_without_an_effect() {
     assert_eq!(driver.cuMemFreeHost(first), 700, "a lost context stays lost");
     driver.loopback.reset();
     assert_eq!(driver.cuMemFreeHost(first), 0);
-    assert_eq!(Kind::ALL.map(|kind| driver.loopback.live(kind)), [1, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(Kind::ALL.map(|kind| driver.loopback.live(kind)), [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(driver.loopback.faults(), [""; 0]);
 }
 

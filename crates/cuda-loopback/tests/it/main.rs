@@ -7,6 +7,7 @@ use test_stacks as _;
 #[path = "../common/mod.rs"]
 mod common;
 
+mod captures;
 mod driver;
 mod kernels;
 mod memory;

@@ -20,6 +20,7 @@ mod raw;
 #[cfg(feature = "sycl")]
 pub mod sycl;
 
+use std::any::Any;
 use std::ffi::{CStr, c_void};
 use std::fmt::Debug;
 use std::ptr::NonNull;
@@ -495,6 +496,42 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     /// As [`queue_on_stream`](Self::queue_on_stream).
     unsafe fn order_after_stream(&self, _queue: RawQueue, _stream: usize) -> Result<()> {
         Err(Error::NotSupported { backend: self.id(), what: "queues on CUDA streams" })
+    }
+
+    // Captures of streams into graphs: a backend without them keeps these three defaults.
+
+    /// The number of the capture that the stream of a queue is in, which no other capture of the process has; `None` outside of one. The
+    /// question changes nothing.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    ///
+    /// # Errors
+    /// [`Error::StreamCapture`] when the capture is invalid, or when the stream cannot be used because of another one.
+    unsafe fn capture(&self, _queue: RawQueue) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Lets the graph that the stream of a queue is captured into keep a value: until the graph and all graphs made of it are gone, and
+    /// their launches are complete. [`release_from_graphs`](crate::release_from_graphs) drops it then.
+    ///
+    /// Returns an event that permits one operation: the backend refuses operations in a capture that do not depend on such an event.
+    ///
+    /// # Safety
+    /// 1. `queue` is live.
+    ///
+    /// # Errors
+    /// [`Error::StreamCapture`] when the graph cannot keep values, and as [`capture`](Self::capture).
+    unsafe fn keep_in_graph(&self, _queue: RawQueue, _value: Box<dyn Any + Send>) -> Result<RawEvent> {
+        Err(Error::NotSupported { backend: self.id(), what: "captures into graphs" })
+    }
+
+    /// The capture in which the operation of an event was recorded.
+    ///
+    /// # Safety
+    /// 1. `event` is live.
+    unsafe fn event_capture(&self, _event: RawEvent) -> Option<u64> {
+        None
     }
 
     // Objects of SYCL: a backend without them keeps these three defaults.

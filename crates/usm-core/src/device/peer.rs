@@ -19,7 +19,8 @@ impl Device {
     }
 
     /// Lets kernels and copies on this device reach device memory of `peer`, until access is disabled. The other direction is
-    /// separate.
+    /// separate. Returns whether this call changed anything: access that is enabled already is no error, since another library, or
+    /// another part of the program, may have enabled it.
     ///
     /// ```
     /// use usm_core::{DeviceType, HostDevice, PeerAccess, Runtime, RuntimeOptions};
@@ -28,29 +29,30 @@ impl Device {
     /// let gpus = [HostDevice::new(DeviceType::Gpu), HostDevice::new(DeviceType::Gpu)];
     /// let devices = Runtime::new(RuntimeOptions::new().host_only().host_devices(gpus)).devices();
     /// assert!(devices[0].can_access_peer(&devices[1], PeerAccess::AccessSupported));
-    /// devices[0].enable_peer_access(&devices[1])?;
-    /// assert!(devices[0].enable_peer_access(&devices[1]).is_err(), "it is enabled already");
+    /// assert!(devices[0].enable_peer_access(&devices[1])?);
+    /// assert!(!devices[0].enable_peer_access(&devices[1])?, "it was enabled already");
     /// devices[0].disable_peer_access(&devices[1])?;
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`Error::PeerAccess`] when the device cannot access that peer, or access is enabled already.
-    pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
-        self.set_peer_access(peer, true, "it is enabled already")
+    /// [`Error::PeerAccess`] when the device cannot access that peer.
+    pub fn enable_peer_access(&self, peer: &Self) -> Result<bool> {
+        self.set_peer_access(peer, true)
     }
 
     /// Disables the access that [`enable_peer_access`](Self::enable_peer_access) enabled. On CUDA, queues of this device in a context over both
-    /// devices do not copy between host memory and device memory of `peer` from then on, until the access is enabled again.
+    /// devices do not copy between host memory and device memory of `peer` from then on, until the access is enabled again. Returns
+    /// whether this call changed anything: access that is not enabled is no error.
     ///
     /// # Errors
-    /// [`Error::PeerAccess`] when it was not enabled.
-    pub fn disable_peer_access(&self, peer: &Self) -> Result<()> {
-        self.set_peer_access(peer, false, "it is not enabled")
+    /// [`Error::PeerAccess`] when the device cannot access that peer.
+    pub fn disable_peer_access(&self, peer: &Self) -> Result<bool> {
+        self.set_peer_access(peer, false)
     }
 
-    fn set_peer_access(&self, peer: &Self, enabled: bool, otherwise: &'static str) -> Result<()> {
+    fn set_peer_access(&self, peer: &Self, enabled: bool) -> Result<bool> {
         let refused = |reason| {
             Err(Error::PeerAccess { device: self.filter_string(), peer: peer.filter_string(), reason })
         };
@@ -65,9 +67,6 @@ impl Device {
             return refused("the runtime does not support it between these two");
         }
         // SAFETY: both handles are live on this backend (H1), and access is possible.
-        if unsafe { self.backend().set_peer_access(self.raw(), peer.raw(), enabled) }? {
-            return Ok(());
-        }
-        refused(otherwise)
+        unsafe { self.backend().set_peer_access(self.raw(), peer.raw(), enabled) }
     }
 }

@@ -7,6 +7,7 @@ use self::signatures::*;
 
 /// The types in the methods' signatures, which a file that uses `forward!` imports.
 pub(super) mod signatures {
+    pub(in crate::testing) use std::any::Any;
     pub(in crate::testing) use std::ffi::{CStr, c_void};
     pub(in crate::testing) use std::ptr::NonNull;
 
@@ -96,6 +97,7 @@ macro_rules! methods {
                     import_external, export_external, delete_external, create_bundle, bundle_kernel, kernel_info,
                     submit_kernel, platforms, platform_info, platform_devices, device_platform, composites,
                     parent_device, sub_devices, can_access_peer, set_peer_access, host_reachable, host_task, facts,
+                    captures,
                 );
             };
             (@ id) => {
@@ -141,6 +143,23 @@ macro_rules! methods {
                 unsafe fn order_after_stream(&self, queue: RawQueue, stream: usize) -> Result<()> {
                     // SAFETY: the caller's promises; the handle is `inner`'s own.
                     unsafe { self.inner.order_after_stream(queue, stream) }
+                }
+            };
+            // The events of a decorator with events of its own are of no capture.
+            (@ captures) => {
+                unsafe fn capture(&self, queue: RawQueue) -> Result<Option<u64>> {
+                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    unsafe { self.inner.capture(queue) }
+                }
+
+                unsafe fn keep_in_graph(&self, queue: RawQueue, value: Box<dyn Any + Send>) -> Result<RawEvent> {
+                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    unsafe { self.inner.keep_in_graph(queue, value) }
+                }
+
+                unsafe fn event_capture(&self, event: RawEvent) -> Option<u64> {
+                    // SAFETY: the caller's promise; the handle is `inner`'s own.
+                    unsafe { self.inner.event_capture(event) }
                 }
             };
             (@ host_reachable) => {

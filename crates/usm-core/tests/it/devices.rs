@@ -165,7 +165,15 @@ fn platforms_have_their_devices() {
             assert_eq!(platform.info().backend_name, device.info().backend_name);
             assert!(!platform.info().name.is_empty() && !platform.info().version.is_empty());
             assert!(!platform.info().vendor.is_empty());
-            assert_eq!(platform.default_context().unwrap(), device.default_context().unwrap());
+            let (context, of_platform) =
+                (device.default_context().unwrap(), platform.default_context().unwrap());
+            if device.backend_id() == BackendId::Cuda {
+                // Each GPU has one of its own; a platform has that of its first one.
+                assert_eq!(context.devices().unwrap(), [device]);
+                assert_eq!(of_platform, platform.devices().unwrap()[0].default_context().unwrap());
+            } else {
+                assert_eq!(of_platform, context);
+            }
         }
         let text = runtime.tree().unwrap().to_string();
         for device in runtime.devices() {

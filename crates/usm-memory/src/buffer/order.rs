@@ -7,7 +7,7 @@ use usm_core::{Event, Queue};
 
 use super::block::{Block, INHERITED, Ownership, PUBLISHED, RELEASED, SUBMITTED};
 use super::pending::{MANY, Pending, SHARED, is_over_after, same_queue};
-use crate::{Result, waits};
+use crate::{Result, capture, waits};
 
 /// Work of which only the queue is known.
 const EXTERNAL: u8 = PUBLISHED | INHERITED | RELEASED;
@@ -63,11 +63,7 @@ impl Block {
         self.mark_published();
         let mut events = Vec::new();
         self.order(&self.addresses(), Some(queue), true, &mut events)?;
-        waits::across_contexts(queue, &mut events)?;
-        if !events.is_empty() {
-            queue.barrier(&events)?;
-        }
-        Ok(())
+        capture::come_after(queue, &mut events)
     }
 
     /// What was submitted to `queue`, of the same context, so far may use the memory until it is complete, even when all buffers
@@ -218,7 +214,7 @@ impl Block {
         let own = self.queue();
         let is_ordered = queue.is_some_and(|queue| queue.properties().in_order && same_queue(queue, own));
         if pending & EXTERNAL != 0 && !is_ordered && !own.is_surely_idle() {
-            after.push(own.barrier(&[])?);
+            after.push(capture::barrier(own, &[])?);
         }
         Ok(())
     }
@@ -249,6 +245,10 @@ impl Block {
         if let Some(below) = self.below() {
             below.record(addresses, event, queue, writes, seen);
         }
+        if event.capture().is_some() {
+            // Who launches the graph is external code.
+            self.mark_published();
+        }
     }
 
     /// Lets external code come after an operation: it knows the queue of the memory, and no event.
@@ -256,7 +256,7 @@ impl Block {
         let own = self.queue();
         let is_ordered = own.properties().in_order && same_queue(own, queue);
         // All that is submitted to the queue later starts after a barrier.
-        if !is_ordered && own.barrier(std::slice::from_ref(event)).is_err() {
+        if !is_ordered && capture::barrier(own, std::slice::from_ref(event)).is_err() {
             // The error of the operation comes out of a wait for the memory.
             let _ = event.wait().or_else(|error| event.as_dependency(error));
         }

@@ -34,7 +34,9 @@ pub(super) struct Pending {
 
 impl Pending {
     pub(super) fn new(event: &Event, queue: &Queue, writes: bool, seen: u64) -> Self {
-        let queue = (!queue.is_external_stream()).then(|| queue.clone());
+        // The event of a recorded operation keeps the queue in any case, until its capture is over.
+        let is_kept = !queue.is_external_stream() || event.capture().is_some();
+        let queue = is_kept.then(|| queue.clone());
         let generation = Runtime::fork_generation();
         Self { event: event.clone(), queue, writes, number: 0, seen, generation }
     }

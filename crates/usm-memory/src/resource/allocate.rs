@@ -38,6 +38,7 @@ impl UsmBuffer {
         len_bytes: usize,
         align_bytes: Option<usize>,
     ) -> Result<Self> {
+        usm_core::release_from_graphs();
         let request = AllocationRequest::new(queue, kind, len_bytes).aligned(align_bytes.unwrap_or(1));
         if let Some(resource) = chosen(queue.device()) {
             return Self::allocate_from(&*resource, request);
@@ -95,6 +96,7 @@ impl UsmBuffer {
 
     #[inline]
     fn allocate_from(resource: &dyn MemoryResource, request: AllocationRequest<'_>) -> Result<Self> {
+        usm_core::release_from_graphs();
         // A pool gives what it was asked for.
         if let Some(pool) = resource.as_pool() {
             return pool.allocate(request);

@@ -75,6 +75,7 @@ pub struct Snapshot {
 /// ```
 #[must_use]
 pub fn snapshot() -> Snapshot {
+    usm_core::release_from_graphs();
     let facts = registry::collect();
     let now = Moment::now();
     let mut contexts: Vec<Context> = Vec::new();

@@ -1,6 +1,8 @@
 //! Copies between two buffers: in one context by its queue, between two GPUs of the CUDA driver by one that reaches both, across other
 //! contexts and backends staged through host USM.
 
+use usm_core::Event;
+
 use super::dependency::Dependency;
 use super::flight::Flight;
 use super::handle::Transfer;
@@ -8,8 +10,9 @@ use super::host::memcpy;
 use super::rows;
 use super::shape::{Copy2d, Order, Placed, Shape};
 use super::staged::{self, Route};
+use super::submit::{Operand, record};
 use crate::guard::{self, ReadGuard, WriteGuard};
-use crate::{Error, Result, UsmBuffer};
+use crate::{Error, Result, UsmBuffer, capture};
 
 impl UsmBuffer {
     /// Copies the whole of `src`, which has the same length, into this buffer. The two may be of any kinds and contexts, and may
@@ -84,12 +87,38 @@ impl UsmBuffer {
 
     fn copy_async(&self, src: &Self, placed: Placed, after: &[Dependency]) -> Result<Transfer> {
         let shape = placed.shape;
+        if self.queue().capture()?.is_some() {
+            return self.record_copy(src, placed, after);
+        }
         let Dependency { mut events, borrows } = Dependency::all(after);
         let (writing, reading) = self.guards(src, placed, &borrows, guard::Order::Events(&mut events))?;
         let after = Dependency { events, borrows };
         let ends = (writing.as_mut_ptr(), reading.as_ptr());
         let flight = Flight::new(after, Some(writing), Some(reading));
         Ok(Transfer::new(self.submit(src, shape, flight, ends)?, ()))
+    }
+
+    /// Records a copy in the graph that the stream of the queue is captured into.
+    fn record_copy(
+        &self,
+        src: &Self,
+        Placed { dst, src: from, shape }: Placed,
+        after: &[Dependency],
+    ) -> Result<Transfer> {
+        let (queue, len_bytes) = (self.queue(), shape.len_bytes());
+        let order = shape.order(self.address() + dst.start, src.address() + from.start);
+        match Route::between(self, src, order) {
+            Route::Direct(direct) if direct == *queue && shape.is_contiguous() => {}
+            _ => return Err(capture::not_recorded()),
+        }
+        let to = Operand { buffer: self, range: dst, writes: true };
+        let from = Operand { buffer: src, range: from, writes: false };
+        let copy = |ends: &[*mut u8], after: &[Event]| {
+            // SAFETY: T1: the operands, which the graph keeps; they do not overlap (`order`).
+            unsafe { queue.memcpy(ends[0], ends[1].cast_const(), len_bytes, after) }
+        };
+        // SAFETY: 1. The bytes of the operands. 2. As the route says.
+        unsafe { record(queue, &[to, from], after, copy) }
     }
 
     /// Borrows both sides of a copy, which lie within the buffers (S1).

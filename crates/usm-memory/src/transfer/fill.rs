@@ -1,12 +1,13 @@
 //! Fills with a repeated pattern.
 
-use usm_core::Error as CoreError;
 use usm_core::backend::MAX_PATTERN_BYTES;
 use usm_core::bulk;
+use usm_core::{Error as CoreError, Event};
 
 use super::dependency::Dependency;
 use super::flight::Flight;
 use super::handle::Transfer;
+use super::submit::{Operand, record};
 use crate::{Error, Result, UsmBuffer};
 
 /// Bytes written at a time by repeated copies.
@@ -67,6 +68,9 @@ impl UsmBuffer {
 
     /// As [`fill_any`](Self::fill_any), by the queue.
     pub(crate) fn fill_any_async(&self, pattern: &[u8], after: &[Dependency]) -> Result<Transfer> {
+        if self.queue().capture()?.is_some() && is_queue_pattern(pattern) {
+            return self.record_fill(pattern, after);
+        }
         let mut after = Dependency::all(after);
         let guard = self.write_range_after(0..self.len_bytes(), &after.borrows, &mut after.events)?;
         let (start, queue) = (guard.as_mut_ptr(), self.queue());
@@ -92,6 +96,18 @@ impl UsmBuffer {
             after = vec![event];
         }
         Ok(Transfer::new(flight, ()))
+    }
+
+    /// Records a fill in the graph that the stream of the queue is captured into.
+    fn record_fill(&self, pattern: &[u8], after: &[Dependency]) -> Result<Transfer> {
+        let (queue, count) = (self.queue(), self.len_bytes() / pattern.len());
+        let all = Operand { buffer: self, range: 0..self.len_bytes(), writes: true };
+        let fill = |start: &[*mut u8], after: &[Event]| {
+            // SAFETY: T1: the operand, which the graph keeps.
+            unsafe { queue.fill(start[0], pattern, count, after) }
+        };
+        // SAFETY: 1. The bytes of the operand. 2. Memory of the queue's context.
+        unsafe { record(queue, &[all], after, fill) }
     }
 }
 

@@ -56,6 +56,11 @@ impl Flight {
         }
     }
 
+    /// An operation that was recorded in a graph. Nothing of it is under way: the graph keeps the memory, and nobody waits.
+    pub(super) fn recorded(event: Event) -> Self {
+        Self::new(event.into(), None, None)
+    }
+
     /// Borrows all of a buffer for the operations, which may write it unless it is read-only. It may overlap what was borrowed before.
     pub(super) fn borrow(&mut self, buffer: &UsmBuffer) -> Result<()> {
         let mut after = self.after.borrows.clone();

@@ -1,10 +1,11 @@
 //! Kernels on buffers, as transfers under way.
 
-use usm_core::{ExecutionRange, Kernel, KernelArgument, Queue};
+use usm_core::{Event, ExecutionRange, Kernel, KernelArgument, Queue};
 
 use super::dependency::Dependency;
 use super::flight::Flight;
 use super::handle::Transfer;
+use super::submit::{Operand, record};
 use crate::{Error, Result, UsmBuffer};
 
 /// An argument of a kernel: memory that it uses, or what it gets by value.
@@ -86,18 +87,19 @@ pub unsafe fn submit_kernel(
     range: impl Into<ExecutionRange>,
     after: &[Dependency],
 ) -> Result<Transfer> {
+    if queue.capture()?.is_some() {
+        // SAFETY: the caller's promises.
+        return unsafe { record_kernel(queue, kernel, arguments, range.into(), after) };
+    }
     let mut flight = Flight::new(Dependency::all(after), None, None);
     let mut values = Vec::with_capacity(arguments.len());
     for (position, argument) in arguments.iter().enumerate() {
         values.push(match argument {
             Argument::Value(value) => *value,
             Argument::Memory { buffer, offset_bytes } => {
-                if !buffer.is_reachable_by(queue) {
-                    return Err(Error::NotReachable { position, device: queue.device().filter_string() });
-                }
-                buffer.check_range(*offset_bytes, 0)?;
+                let pointer = pointer(queue, position, buffer, *offset_bytes)?;
                 flight.borrow(buffer)?;
-                KernelArgument::pointer(buffer.as_ptr().as_ptr().expose_provenance() + offset_bytes)
+                pointer
             }
         });
     }
@@ -109,4 +111,50 @@ pub unsafe fn submit_kernel(
     // SAFETY: 1 and 3: the caller's promises. 2: F1: the flight keeps all buffers until the kernel is complete, and borrows them.
     flight.add(unsafe { queue.submit_kernel(kernel, &values, range, flight.after()) }?);
     Ok(Transfer::new(flight, ()))
+}
+
+/// A pointer into a buffer that the queue reaches.
+fn pointer(
+    queue: &Queue,
+    position: usize,
+    buffer: &UsmBuffer,
+    offset_bytes: usize,
+) -> Result<KernelArgument> {
+    if !buffer.is_reachable_by(queue) {
+        return Err(Error::NotReachable { position, device: queue.device().filter_string() });
+    }
+    buffer.check_range(offset_bytes, 0)?;
+    Ok(KernelArgument::pointer(buffer.as_ptr().as_ptr().expose_provenance() + offset_bytes))
+}
+
+/// As [`submit_kernel`], on a queue whose stream is captured.
+///
+/// # Safety
+/// Those of [`submit_kernel`].
+unsafe fn record_kernel(
+    queue: &Queue,
+    kernel: &Kernel,
+    arguments: &[Argument],
+    range: ExecutionRange,
+    after: &[Dependency],
+) -> Result<Transfer> {
+    let (mut operands, mut values) = (Vec::new(), Vec::with_capacity(arguments.len()));
+    for (position, argument) in arguments.iter().enumerate() {
+        values.push(match argument {
+            Argument::Value(value) => *value,
+            Argument::Memory { buffer, offset_bytes } => {
+                operands.push(Operand { buffer, range: 0..buffer.len_bytes(), writes: buffer.is_writable() });
+                pointer(queue, position, buffer, *offset_bytes)?
+            }
+        });
+    }
+    if matches!(range, ExecutionRange::Range(all) if all.sizes().contains(&0)) {
+        return Ok(Transfer::new(Flight::new(Dependency::all(after), None, None), ()));
+    }
+    let launch = |_: &[*mut u8], after: &[Event]| {
+        // SAFETY: 1 and 3: the caller's promises. 2: the graph keeps all buffers.
+        unsafe { queue.submit_kernel(kernel, &values, range, after) }
+    };
+    // SAFETY: 1. The kernel uses its buffers alone (the caller's promise 2). 2. Each was found reachable.
+    unsafe { record(queue, &operands, after, launch) }
 }

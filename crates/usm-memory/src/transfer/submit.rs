@@ -5,11 +5,14 @@ use std::ptr;
 
 use usm_core::{Event, Queue, Result as CoreResult, UsmKind};
 
+use super::dependency::Dependency;
+use super::flight::Flight;
+use super::handle::Transfer;
 use super::shape::{Order, Shape};
 use super::staged::{self, Route};
 use crate::buffer::next_number;
 use crate::guard::{self, OperationBorrow};
-use crate::{Error, Result, UsmBuffer, waits};
+use crate::{Error, Result, UsmBuffer, capture, waits};
 
 /// Operands of which no list is made.
 const FEW: usize = 4;
@@ -37,6 +40,10 @@ pub struct Operand<'a> {
 ///
 /// Where host code reaches an operand, the operation is complete when this returns: others may have slices of such memory.
 ///
+/// While another library [captures](Queue::capture) the stream of the queue, the operation is recorded in the graph, which keeps the
+/// memory of the operands until it is gone. Work outside of the capture is waited for. The memory counts as
+/// [published](UsmBuffer::publish) from then on, since the launches of the graph are work of others.
+///
 /// `operation` gets a pointer to the first byte of each operand, in their order, and the events to depend on, which the queue
 /// [takes](Queue::takes). It returns the event of what it submitted.
 ///
@@ -63,7 +70,7 @@ pub struct Operand<'a> {
 ///
 /// # Errors
 /// Those of [`UsmBuffer::read_range`] and [`UsmBuffer::write_range`] but errors of work on the operands, which is not waited for;
-/// [`Error::Core`] when the submission failed, and [`Error::Interrupted`] when a wait was broken off: for an operation of another context
+/// [`Error::Core`] when the submission failed, also for an operand in a capture that host code reaches, and [`Error::Interrupted`] when a wait was broken off: for an operation of another context
 /// beforehand, or for this one, which goes on then.
 pub unsafe fn submit(
     queue: &Queue,
@@ -128,7 +135,16 @@ unsafe fn submit_as(
     for operand in operands {
         operand.buffer.block().order(&addresses(operand), Some(queue), operand.writes, &mut after)?;
     }
-    waits::across_contexts(queue, &mut after)?;
+    match queue.capture()? {
+        None => waits::across_contexts(queue, &mut after)?,
+        Some(_) if operands.iter().any(|one| one.buffer.is_host_reachable()) => {
+            return Err(capture::not_recorded()); // it could not be complete when this returns
+        }
+        Some(captured) => {
+            let blocks: Vec<_> = operands.iter().map(|one| one.buffer.block().clone()).collect();
+            capture::record(queue, captured, blocks, &mut after)?;
+        }
+    }
     let event = operation(pointers, &after)?;
     // Other copies of this library know the memory of the operands, but not the operation.
     let waits =
@@ -146,6 +162,23 @@ unsafe fn submit_as(
     }
     drop(borrow);
     result.map(|()| event)
+}
+
+/// As [`submit`], for a transfer on a queue whose stream is captured.
+///
+/// # Safety
+/// Those of [`submit`].
+pub(super) unsafe fn record(
+    queue: &Queue,
+    operands: &[Operand<'_>],
+    after: &[Dependency],
+    operation: impl FnOnce(&[*mut u8], &[Event]) -> CoreResult<Event>,
+) -> Result<Transfer> {
+    let asked = Dependency::all(after).events;
+    // SAFETY: promises 1 and 2.
+    let event =
+        unsafe { submit(queue, operands, |starts, after| operation(starts, &[after, &asked].concat())) }?;
+    Ok(Transfer::new(Flight::recorded(event), ()))
 }
 
 impl UsmBuffer {
@@ -166,6 +199,9 @@ impl UsmBuffer {
         let order = Shape::contiguous(len_bytes).order(self.address(), src.address());
         match Route::between(self, src, order) {
             Route::Direct(queue) => {
+                if queue != *self.queue() {
+                    capture::check_none(self.queue())?; // the other queue would not be in the graph
+                }
                 let whole = 0..len_bytes;
                 let to = Operand { buffer: self, range: whole.clone(), writes: true };
                 let from = Operand { buffer: src, range: whole, writes: false };

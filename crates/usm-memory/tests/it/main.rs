@@ -8,6 +8,7 @@ use test_stacks as _;
 mod common;
 
 mod buffer;
+mod captures;
 mod drop_after_submit;
 mod kernels;
 mod owned;

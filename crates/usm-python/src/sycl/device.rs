@@ -322,15 +322,17 @@ class_of_facts! {
 
         /// Let this device reach device memory of `peer` until it is disabled.
         ///
-        /// Raises ValueError when it cannot, or may already.
-        fn enable_peer_access(&self, py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<()> {
+        /// Return whether this call changed anything: access that is enabled already is no error. Raises ValueError when the device
+        /// cannot access that peer.
+        fn enable_peer_access(&self, py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<bool> {
             self.device.enable_peer_access(&peer_argument(py, peer)?).or_raise()
         }
 
         /// Take enable_peer_access back.
         ///
-        /// Raises ValueError when it was not enabled.
-        fn disable_peer_access(&self, py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<()> {
+        /// Return whether this call changed anything: access that is not enabled is no error. Raises ValueError when the device
+        /// cannot access that peer.
+        fn disable_peer_access(&self, py: Python<'_>, peer: &Bound<'_, PyAny>) -> PyResult<bool> {
             self.device.disable_peer_access(&peer_argument(py, peer)?).or_raise()
         }
 

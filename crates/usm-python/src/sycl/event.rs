@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use usm_array::usm_core::{Error, Event, EventStatus, ProfilingTimes};
+use usm_array::usm_core::{self, Error, Event, EventStatus, ProfilingTimes};
 use usm_array::usm_memory::Dependency;
 
 use super::enums;
@@ -144,17 +144,22 @@ impl SyclEvent {
     }
 
     /// How far the operation is, an `event_status_type`.
+    ///
+    /// Raises UsmError for an operation that was recorded in a CUDA graph: it runs when the graph is launched.
     #[getter]
     fn execution_status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let status = py.detach(|| {
-            let found = self.events.iter().map(Event::status).find(|&status| status != EventStatus::Complete);
-            if found.is_none() {
-                // A caller that sees the completion may use the memory.
-                flight::sweep();
+        let status = py.detach(|| -> usm_core::Result<_> {
+            for event in &self.events {
+                let status = event.query()?;
+                if status != EventStatus::Complete {
+                    return Ok(status);
+                }
             }
-            found
+            // A caller that sees the completion may use the memory.
+            flight::sweep();
+            Ok(EventStatus::Complete)
         });
-        enums::event_status(py, status.unwrap_or(EventStatus::Complete))
+        enums::event_status(py, status.or_raise()?)
     }
 
     /// Backend of the operation's context, a `backend_type`; that of the default device for an event without an operation.

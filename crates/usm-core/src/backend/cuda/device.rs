@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::driver::{
-    Attribute, Code, ContextHandle, Driver, EVENT_DISABLE_TIMING, EventHandle, Function, Location,
-    MemoryPool, Ordinal, POOL_RELEASE_THRESHOLD, PoolAccess, PoolProperties, STREAM_NON_BLOCKING, Stream,
+    Attribute, CAPTURE_MODE_RELAXED, Code, ContextHandle, Driver, EVENT_DISABLE_TIMING, EventHandle,
+    Function, Location, MemoryPool, Ordinal, POOL_RELEASE_THRESHOLD, PoolAccess, PoolProperties,
+    STREAM_NON_BLOCKING, Stream,
 };
 use super::pinned::PinnedBlocks;
 use super::{Entered, NAME};
@@ -129,7 +130,26 @@ impl CudaDevice {
             let code = unsafe { (driver.cuCtxPushCurrent_v2)(primary.context) };
             self.check(&driver, "cuCtxPushCurrent", code)?;
         }
-        Ok(Current { driver, device: self, primary, is_pushed })
+        match self.relax(&driver) {
+            Ok(mode) => Ok(Current { driver, device: self, primary, is_pushed, mode }),
+            Err(error) => {
+                if is_pushed {
+                    pop(&driver);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts the thread into the mode for captures of streams that permits all calls but those about captured work, and returns its former
+    /// mode. In the other modes a capture forbids to ask about work, to allocate and to build kernels, and a forbidden call invalidates
+    /// the capture.
+    fn relax(&self, driver: &Driver) -> Result<c_int> {
+        let mut mode = CAPTURE_MODE_RELAXED;
+        // SAFETY: D1; the pointer is writable and leads to a mode, for which the former one comes back.
+        let code = unsafe { (driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
+        self.check(driver, "cuThreadExchangeStreamCaptureMode", code)?;
+        Ok(mode)
     }
 
     /// The error of a lost device.
@@ -163,7 +183,7 @@ impl CudaDevice {
     }
 
     /// Retains the primary context and makes what this backend keeps in it.
-    fn open(&self, driver: &Entered<'_>) -> Result<Primary> {
+    fn open(&self, driver: &Driver) -> Result<Primary> {
         let mut context = ContextHandle::NULL;
         // SAFETY: D1; the pointer is writable, and the driver gave the ordinal.
         let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&raw mut context, self.ordinal) };
@@ -171,7 +191,11 @@ impl CudaDevice {
         self.platform.entry.wait_at_exit(Loaded::CudaContext);
         // SAFETY: D1; the context was just retained.
         self.check(driver, "cuCtxPushCurrent", unsafe { (driver.cuCtxPushCurrent_v2)(context) })?;
-        let opened = self.open_current(driver, context);
+        let opened = self.relax(driver).and_then(|mode| {
+            let opened = self.open_current(driver, context);
+            restore(driver, mode);
+            opened
+        });
         pop(driver);
         opened
     }
@@ -265,12 +289,15 @@ impl CudaDevice {
     }
 }
 
-/// The driver, entered for one call with the context of a device as the current one. The thread's own one comes back with the drop.
+/// The driver, entered for one call with the context of a device as the current one, and [relaxed](CudaDevice::relax). The thread's own context and mode
+/// come back with the drop.
 pub(super) struct Current<'a> {
     driver: Entered<'a>,
     device: &'a CudaDevice,
     primary: &'a Primary,
     is_pushed: bool,
+    /// How the thread got on with captures of streams before.
+    mode: c_int,
 }
 
 impl Current<'_> {
@@ -298,25 +325,6 @@ impl Current<'_> {
     /// Gives the device up because of an error after which the state of its work is unknown.
     pub(super) fn lose(&self, code: Code) -> Error {
         self.device.lose(&self.driver, code)
-    }
-
-    /// Asks the driver about work, and once more in the mode of the thread that permits it where work is captured into a graph.
-    pub(super) fn ask(&self, call: impl Fn(&Driver) -> Code) -> Code {
-        const RELAXED: c_int = 2;
-        let code = call(&self.driver);
-        if code != Code::CAPTURING {
-            return code;
-        }
-        let mut mode = RELAXED;
-        // SAFETY: D1; the pointer is writable and leads to a mode, for which the former one comes back.
-        let exchanged = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
-        if exchanged != Code::SUCCESS {
-            return code;
-        }
-        let code = call(&self.driver);
-        // SAFETY: D1; as above.
-        let _ = unsafe { (self.driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
-        code
     }
 
     /// An event that no operation uses.
@@ -357,10 +365,17 @@ impl Deref for Current<'_> {
 
 impl Drop for Current<'_> {
     fn drop(&mut self) {
+        restore(&self.driver, self.mode);
         if self.is_pushed {
             pop(&self.driver);
         }
     }
+}
+
+/// Gives the thread its former mode back.
+fn restore(driver: &Driver, mut mode: c_int) {
+    // SAFETY: D1; the pointer is writable and leads to a mode that the driver gave.
+    let _ = unsafe { (driver.cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
 }
 
 /// Gives the thread the context back that it had before a push.

@@ -53,6 +53,10 @@ handles!(
     Module,
     /// `CUfunction`.
     Function,
+    /// `CUgraph`.
+    Graph,
+    /// `CUuserObject`.
+    UserObject,
 );
 
 /// Numbers of `cuda.h`, named as there without their prefixes.
@@ -64,8 +68,8 @@ impl Code {
     pub(super) const NOT_READY: Self = Self(600);
     pub(super) const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
     pub(super) const PEER_ACCESS_NOT_ENABLED: Self = Self(705);
-    /// Not while this or another thread captures work into a graph.
-    pub(super) const CAPTURING: Self = Self(900);
+    /// The legacy default stream would wait for a stream that is captured.
+    pub(super) const CAPTURE_IMPLICIT: Self = Self(906);
 
     /// Whether the driver could not compile a module.
     pub(super) fn is_of_compiler(self) -> bool {
@@ -84,8 +88,9 @@ impl Code {
 
     /// Whether a call was refused because work is captured into a graph. This says nothing about work that was submitted.
     pub(super) fn is_of_capture(self) -> bool {
+        const UNSUPPORTED: c_uint = 900;
         const WRONG_THREAD: c_uint = 908;
-        (Self::CAPTURING.0..=WRONG_THREAD).contains(&self.0)
+        (UNSUPPORTED..=WRONG_THREAD).contains(&self.0)
     }
 
     /// Whether the context is unusable from now on: the header says of these that the process must end and start again to use CUDA.
@@ -185,6 +190,12 @@ pub(super) const HOSTALLOC_PORTABLE_MAPPED: c_uint = 3;
 pub(super) const STREAM_NON_BLOCKING: c_uint = 1;
 /// `CU_EVENT_DISABLE_TIMING`.
 pub(super) const EVENT_DISABLE_TIMING: c_uint = 2;
+/// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, the one value there is.
+pub(super) const USER_OBJECT_NO_DESTRUCTOR_SYNC: c_uint = 1;
+/// `CU_GRAPH_USER_OBJECT_MOVE`: the graph takes the caller's references.
+pub(super) const GRAPH_USER_OBJECT_MOVE: c_uint = 1;
+/// `CU_STREAM_CAPTURE_MODE_RELAXED`: the thread may make calls that captures of any thread forbid by default.
+pub(super) const CAPTURE_MODE_RELAXED: c_int = 2;
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, a `u64` in bytes.
 pub(super) const POOL_RELEASE_THRESHOLD: c_int = 4;
 
@@ -391,6 +402,17 @@ functions! {
     optional:
     /// From CUDA 12.4 on. `INVALID_VALUE` behind the last parameter.
     fn cuFuncGetParamInfo(function: Function, index: usize, offset_bytes: *mut usize, len_bytes: *mut usize);
+    /// From CUDA 11.3 on, as the next three. All pointers but the first may be null; nodes and their number are not asked for.
+    fn cuStreamGetCaptureInfo_v2(
+        stream: Stream, status: *mut c_int, id: *mut u64, graph: *mut Graph,
+        nodes: *mut *const c_void, count: *mut usize,
+    );
+    fn cuUserObjectCreate(
+        object: *mut UserObject, value: *mut c_void, destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+        references: c_uint, flags: c_uint,
+    );
+    fn cuUserObjectRelease(object: UserObject, count: c_uint);
+    fn cuGraphRetainUserObject(graph: Graph, object: UserObject, count: c_uint, flags: c_uint);
 }
 
 impl Driver {

@@ -6,10 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use super::capture::refused;
 use super::device::{CudaDevice, Current};
 use super::driver::{Code, EventHandle, Stream};
 use crate::backend::{EventStatus, ProfilingTimes};
 use crate::{Error, Result};
+
+/// The text of the error of a question about an operation that was captured.
+const RECORDED: &str = "the operation was recorded in the graph, and runs when the graph is launched; wait for the stream of the \
+                        launch";
 
 /// A recorded event of the driver.
 #[derive(Debug)]
@@ -19,6 +24,8 @@ pub(super) struct CudaEvent {
     end: EventHandle,
     started: Option<Started>,
     is_complete: AtomicBool,
+    /// The capture in which it was recorded.
+    capture: Option<u64>,
 }
 
 /// The times of an operation before its end.
@@ -48,14 +55,36 @@ impl CudaEvent {
         current: &Current<'_>,
         stream: Stream,
         started: Option<Started>,
+        capture: Option<u64>,
     ) -> Result<Self> {
         let end = record(current, stream, started.is_some())?;
-        Ok(Self { device: Arc::clone(device), end, started, is_complete: AtomicBool::new(false) })
+        let is_complete = AtomicBool::new(false);
+        Ok(Self { device: Arc::clone(device), end, started, is_complete, capture })
+    }
+
+    /// The permit to record an operation whose memory the graph keeps. It stands for no event of the driver.
+    pub(super) fn permit(device: &Arc<CudaDevice>, capture: u64) -> Self {
+        let is_complete = AtomicBool::new(false);
+        let capture = Some(capture);
+        Self { device: Arc::clone(device), end: EventHandle::NULL, started: None, is_complete, capture }
+    }
+
+    pub(super) fn is_permit(&self) -> bool {
+        self.end == EventHandle::NULL
+    }
+
+    /// The capture in which the operation was recorded. The driver must not be asked about it.
+    pub(super) fn capture(&self) -> Option<u64> {
+        self.capture
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.status() == EventStatus::Complete
     }
 
     /// Lets later work of a stream start after the operation. The stream may be of another device.
     pub(super) fn order(&self, current: &Current<'_>, stream: Stream) -> Result<()> {
-        if self.is_complete.load(Ordering::Acquire) {
+        if self.is_complete.load(Ordering::Acquire) || self.is_permit() {
             return Ok(());
         }
         // SAFETY: D1; E1; the flags must be 0. The driver takes an event of another context.
@@ -77,9 +106,12 @@ impl CudaEvent {
         if self.is_complete.load(Ordering::Acquire) {
             return Ok(());
         }
+        if self.capture.is_some() {
+            return Err(refused(RECORDED));
+        }
         let current = self.device.enter_to_wait()?;
         // SAFETY: D1; E1.
-        let code = current.ask(|driver| unsafe { (driver.cuEventSynchronize)(self.end) });
+        let code = unsafe { (current.cuEventSynchronize)(self.end) };
         let waited = current.check("cuEventSynchronize", code);
         if waited.is_err() {
             // The operation must not touch its operands any more when the wait has failed.
@@ -95,8 +127,8 @@ impl CudaEvent {
             match self.query(current) {
                 Code::NOT_READY => thread::yield_now(),
                 Code::SUCCESS => return Ok(()),
-                // The event itself was captured: the operation runs with the graph, if ever.
-                code if code.is_of_capture() => return current.check("cuEventQuery", code),
+                // No capture has the event, so that the answer comes sooner or later.
+                code if code.is_of_capture() => thread::yield_now(),
                 code => return Err(current.lose(code)),
             }
         }
@@ -105,6 +137,9 @@ impl CudaEvent {
     pub(super) fn status(&self) -> EventStatus {
         if self.is_complete.load(Ordering::Acquire) {
             return EventStatus::Complete;
+        }
+        if self.capture.is_some() {
+            return EventStatus::Submitted;
         }
         let Ok(current) = self.device.enter() else { return EventStatus::Failed };
         match self.query(&current) {
@@ -123,7 +158,7 @@ impl CudaEvent {
 
     fn query(&self, current: &Current<'_>) -> Code {
         // SAFETY: D1; E1.
-        current.ask(|driver| unsafe { (driver.cuEventQuery)(self.end) })
+        unsafe { (current.cuEventQuery)(self.end) }
     }
 
     pub(super) fn times(&self) -> Result<ProfilingTimes> {
@@ -138,7 +173,9 @@ impl CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        self.device.return_event(self.end, self.started.is_some());
+        if !self.is_permit() {
+            self.device.return_event(self.end, self.started.is_some());
+        }
     }
 }
 

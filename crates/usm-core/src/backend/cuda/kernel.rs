@@ -277,6 +277,9 @@ pub(super) unsafe fn submit(
     }
     let launch = |queue: &CudaQueue, current: &Current<'_>| {
         kernel.bundle.is_used.store(true, Ordering::Relaxed);
+        if let Some(capture) = queue.capture(current)? {
+            capture.keep(current, Box::new(Arc::clone(&kernel.bundle)))?;
+        }
         // SAFETY: D1; Q1; M2; as many pointers as parameters, each to the 8 bytes of an argument, of which the call copies as many as the
         // parameter has; the kernel's behaviour is defined, and its memory stays valid until the event is complete (1).
         let code = unsafe {

@@ -19,6 +19,7 @@
 //! After an error such as an access outside of memory the driver refuses all further work in the context of the GPU until the process
 //! ends. The device is *lost* then: each operation returns [`Error::DeviceLost`], waits return, and releases do nothing.
 
+mod capture;
 mod context;
 mod device;
 mod driver;
@@ -32,10 +33,12 @@ mod ptx;
 mod queue;
 mod submit;
 
+use std::any::Any;
 use std::ffi::{CStr, OsStr};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+pub(crate) use self::capture::let_go;
 use self::context::CudaContext;
 use self::device::{CudaDevice, CudaPlatform};
 use self::driver::{Attribute, Code, Driver, Ordinal};
@@ -308,6 +311,27 @@ unsafe impl Backend for CudaBackend {
         // SAFETY: the caller's promise 2.
         let queue = unsafe { CudaQueue::on_stream(Arc::clone(context), device, stream) }?;
         Ok(CudaQueue::into_raw(Arc::new(queue)))
+    }
+
+    unsafe fn capture(&self, queue: RawQueue) -> Result<Option<u64>> {
+        // SAFETY: O1: the handle is live.
+        let queue = unsafe { CudaQueue::get(queue) };
+        Ok(queue.capture_now()?.map(|capture| capture.id))
+    }
+
+    unsafe fn keep_in_graph(&self, queue: RawQueue, value: Box<dyn Any + Send>) -> Result<RawEvent> {
+        // SAFETY: O1: the handle is live.
+        let queue = unsafe { CudaQueue::get(queue) };
+        let current = queue.device().enter()?;
+        let capture = queue.capture(&current)?;
+        let capture = capture.ok_or(Error::Backend { backend: BackendId::Cuda, call: "keep_in_graph" })?;
+        capture.keep(&current, value)?;
+        Ok(CudaEvent::into_raw(Arc::new(CudaEvent::permit(queue.device(), capture.id))))
+    }
+
+    unsafe fn event_capture(&self, event: RawEvent) -> Option<u64> {
+        // SAFETY: O1: the handle is live.
+        unsafe { CudaEvent::get(event) }.capture()
     }
 
     unsafe fn order_after_stream(&self, queue: RawQueue, stream: usize) -> Result<()> {

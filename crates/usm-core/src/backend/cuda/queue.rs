@@ -1,7 +1,9 @@
 //! Queues: streams.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::capture::{Capture, check_together};
 use super::context::CudaContext;
 use super::device::{CudaDevice, Current};
 use super::driver::{Code, ContextHandle, STREAM_NON_BLOCKING, Stream};
@@ -19,6 +21,8 @@ pub(super) struct CudaQueue {
     pub(super) stream: Stream,
     /// Whether the stream is destroyed with this value.
     is_owned: bool,
+    /// Whether other code knows the stream, and may capture it.
+    is_known: AtomicBool,
     /// The start of the times of a queue with profiling.
     pub(super) clock: Option<Arc<Clock>>,
 }
@@ -37,7 +41,15 @@ impl CudaQueue {
             current.check("cuStreamCreate", code)?;
             stream
         };
-        let mut queue = Self { context, device, properties, stream, is_owned: true, clock: None };
+        let mut queue = Self {
+            context,
+            device,
+            properties,
+            stream,
+            is_owned: true,
+            is_known: AtomicBool::new(false),
+            clock: None,
+        };
         if properties.profiling {
             queue.clock = Some(Arc::new(Clock::new(&queue.device, stream)?));
         }
@@ -63,6 +75,7 @@ impl CudaQueue {
             properties: QueueProperties::IN_ORDER,
             stream,
             is_owned: false,
+            is_known: AtomicBool::new(true),
             clock: None,
         })
     }
@@ -77,6 +90,12 @@ impl CudaQueue {
             return Ok(());
         }
         let current = self.device.enter()?;
+        // SAFETY: the caller's promise 1.
+        let other = match unsafe { Capture::of(&current, stream) } {
+            Err(Error::Driver { .. }) => None, // the calls below find the reason
+            found => found?,
+        };
+        check_together(self.capture(&current)?, other)?;
         let event = current.take_event(false)?;
         // SAFETY: D1; an event that no operation uses, and a live stream (1). The driver refuses a stream of another context.
         let mut code = unsafe { (current.cuEventRecord)(event, stream) };
@@ -116,11 +135,35 @@ impl CudaQueue {
         }
     }
 
-    pub(super) fn device(&self) -> &CudaDevice {
+    /// The capture of the stream. One that no other code knows is in none: no operation of ours lets it come after captured work.
+    pub(super) fn capture(&self, current: &Current<'_>) -> Result<Option<Capture>> {
+        if !self.is_known.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        // SAFETY: Q1.
+        unsafe { Capture::of(current, self.stream) }
+    }
+
+    /// As [`capture`](Self::capture), without a current context where none is needed.
+    pub(super) fn capture_now(&self) -> Result<Option<Capture>> {
+        if !self.is_owned {
+            return self.capture(&self.device.enter()?);
+        }
+        if !self.is_known.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        let driver = self.device.platform.entry.enter()?;
+        // SAFETY: Q1: a stream of our own.
+        unsafe { Capture::of(&driver, self.stream) }
+    }
+
+    pub(super) fn device(&self) -> &Arc<CudaDevice> {
         &self.device
     }
 
+    /// The stream for other code.
     pub(super) fn stream_address(&self) -> usize {
+        self.is_known.store(true, Ordering::Release);
         self.stream.0.expose_provenance()
     }
 }

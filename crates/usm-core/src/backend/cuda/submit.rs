@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::capture::{Capture, NOT_RECORDED, OUTSIDE, refused};
 use super::context::Found;
 use super::device::Current;
 use super::driver::{Address, Code, ContextHandle};
@@ -23,25 +24,57 @@ pub(super) unsafe fn submit(
     // SAFETY: O1: the handle is live (1).
     let queue = unsafe { CudaQueue::get(queue) };
     let current = queue.device.enter()?;
-    for &dependency in dependencies {
-        // SAFETY: O1: the handle is live (1).
-        unsafe { CudaEvent::get(dependency) }.order(&current, queue.stream)?;
+    let capture = queue.capture(&current)?;
+    let events = || {
+        dependencies.iter().map(|&dependency| {
+            // SAFETY: O1: the handle is live (1).
+            unsafe { CudaEvent::get(dependency) }
+        })
+    };
+    if capture.is_some() || events().any(|event| event.capture().is_some()) {
+        check_dependencies(capture, events())?;
     }
-    let started =
-        queue.clock.as_ref().map(|clock| Started::record(clock, &current, queue.stream)).transpose()?;
-    let submitted = operation(queue, &current)
-        .and_then(|()| CudaEvent::record(&queue.device, &current, queue.stream, started));
+    // What is complete is outside of the capture.
+    for event in events().filter(|event| capture.is_none() || event.capture().is_some()) {
+        event.order(&current, queue.stream)?;
+    }
+    let clock = queue.clock.as_ref().filter(|_| capture.is_none());
+    let started = clock.map(|clock| Started::record(clock, &current, queue.stream)).transpose()?;
+    let submitted = operation(queue, &current).and_then(|()| {
+        let capture = capture.map(|capture| capture.id);
+        CudaEvent::record(&queue.device, &current, queue.stream, started, capture)
+    });
     match submitted {
         Ok(event) => Ok(CudaEvent::into_raw(Arc::new(event))),
+        // A part may be in the graph, which keeps its memory.
+        Err(error) if capture.is_some() => Err(error),
         Err(error) => {
             // A part may have been submitted, which must not touch memory after the call has returned.
             // SAFETY: D1; Q1.
-            let code = current.ask(|driver| unsafe { (driver.cuStreamSynchronize)(queue.stream) });
+            let code = unsafe { (current.cuStreamSynchronize)(queue.stream) };
             // Nothing runs in a stream that is captured itself.
             let is_over = code == Code::SUCCESS || code.is_of_capture();
             Err(if is_over { error } else { current.lose(code) })
         }
     }
+}
+
+/// Checks what an operation depends on, given the captures of the events: those of the capture or, outside of one,
+/// of none; and in a capture an event that
+/// permits the operation.
+fn check_dependencies<'a>(
+    capture: Option<Capture>,
+    events: impl Iterator<Item = &'a CudaEvent>,
+) -> Result<()> {
+    let own = capture.map(|capture| capture.id);
+    let mut is_permitted = own.is_none();
+    for event in events {
+        if event.capture() != own && (event.capture().is_some() || !event.is_complete()) {
+            return Err(refused(OUTSIDE));
+        }
+        is_permitted |= event.is_permit();
+    }
+    if is_permitted { Ok(()) } else { Err(refused(NOT_RECORDED)) }
 }
 
 /// # Safety
@@ -59,6 +92,10 @@ pub(super) unsafe fn memcpy(
         let source = check_operand(queue, current, "memcpy source", from, len_bytes)?;
         if len_bytes == 0 {
             return Ok(());
+        }
+        if (target.is_none() || source.is_none()) && queue.capture(current)?.is_some() {
+            // The graph would use the host memory at each launch.
+            return Err(refused(NOT_RECORDED));
         }
         if let (Some(target), Some(source)) = (target, source)
             && [target.kind, source.kind] == [UsmKind::Device; 2]

@@ -29,7 +29,7 @@ use self::state::Request;
 use super::{AllocationRequest, MemoryResource};
 use crate::snapshot::{self, PooledMemory, Tag, TagId};
 use crate::usage::Usage;
-use crate::{Error, Result, UsmBuffer};
+use crate::{Error, Result, UsmBuffer, capture};
 
 /// Takes slabs from another resource, cuts them into blocks of one size each, and hands a block out again when its last buffer
 /// is gone.
@@ -115,6 +115,11 @@ impl PoolResource {
         (class.slot_bytes() <= self.max_slot_bytes).then_some(Request { asked, class })
     }
 
+    #[inline(always)]
+    fn at_once(&self, asked: AllocationRequest<'_>) -> Option<UsmBuffer> {
+        self.inner.allocate(&self.request(asked)?)
+    }
+
     #[cold]
     fn allocate_slowly(&self, asked: AllocationRequest<'_>) -> Result<UsmBuffer> {
         let request = self.request(asked);
@@ -197,7 +202,8 @@ impl MemoryResource for PoolResource {
     // In the caller: a buffer alone is in registers, and a `Result` in memory.
     #[inline(always)]
     fn allocate(&self, request: AllocationRequest<'_>) -> Result<UsmBuffer> {
-        match self.allocate_at_once(request) {
+        capture::check_none(request.queue)?;
+        match self.at_once(request) {
             Some(buffer) => Ok(buffer),
             None => self.allocate_slowly(request),
         }
@@ -205,7 +211,8 @@ impl MemoryResource for PoolResource {
 
     #[inline(always)]
     fn allocate_at_once(&self, request: AllocationRequest<'_>) -> Option<UsmBuffer> {
-        self.inner.allocate(&self.request(request)?)
+        capture::check_none(request.queue).ok()?;
+        self.at_once(request)
     }
 
     fn upstream(&self) -> Option<&dyn MemoryResource> {
