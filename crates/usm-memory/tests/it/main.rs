@@ -5,6 +5,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod abandoned;
+mod brief;
 mod buffer;
 mod drop_after_submit;
 mod kernels;
@@ -14,7 +16,9 @@ mod pinned;
 mod pool;
 mod pool_order;
 mod pool_threads;
+mod released;
 mod rows;
+mod slab_owners;
 mod submitted;
 mod submitted_random;
 mod surface;
