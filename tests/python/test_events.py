@@ -8,6 +8,7 @@ import pytest
 
 import usm
 import usm.memory as um
+import usm.tensor as ut
 
 from support import process
 from support.interface import settled
@@ -105,17 +106,106 @@ def test_an_in_order_queue_needs_no_events(queue, allocate):
     assert out == bytes([19]) * (1 << 20)
 
 
-def test_a_conflict_is_an_error_not_a_race(queue, allocate):
-    memory = allocate("device", LARGE)
-    event = queue.memset_async(memory, 1)
-    # Either still under way, which is told, or complete, which allows it.
-    try:
-        queue.memset_async(memory, 2).wait()
-    except BufferError:
-        event.wait()
-        queue.memset_async(memory, 2).wait()
-    event.wait()
-    assert memory.tobytes() == b"\2" * LARGE
+def test_operations_on_the_same_memory_run_in_their_order(any_queue, usm_type, allocate):
+    """No operation is refused because of an earlier one, and no event is asked for the order."""
+    a, b = allocate(usm_type, LARGE), allocate(usm_type, LARGE)
+    other = usm.SyclQueue(any_queue.sycl_context, any_queue.sycl_device)
+    for value in (1, 2):
+        any_queue.memset_async(a, value)
+        any_queue.memcpy_async(b, a, LARGE)
+        any_queue.memcpy_async(b, a, LARGE)
+    other.fill_async(a, b"\3\4")
+    any_queue.memcpy_async(b, a, LARGE // 2)
+    other.prefetch_async(b)
+    # A read waits, and a write by host code comes after all of it.
+    assert b.tobytes() == b"\3\4" * (LARGE // 4) + b"\2" * (LARGE // 2)
+    any_queue.memset_async(a, 5)
+    a.copy_from_host(b"\6")
+    assert a.tobytes() == b"\6" + b"\5" * (LARGE - 1)
+
+
+def test_complete_operations_hold_nothing(any_queue, usm_type, allocate):
+    memory, source = allocate(usm_type, 4096), bytes(range(256)) * 16
+    events = [any_queue.memset_async(memory, 1), any_queue.memcpy_async(memory, source, 4096)]
+    time.sleep(0.05)
+    # Nobody waits for an event, asks it or drops it.
+    assert memory.tobytes() == source
+    memory.memset(7)
+    assert memory.tobytes() == b"\7" * 4096
+    array = ut.usm_ndarray((1024,), "i4", buffer=memory)
+    any_queue.memset_async(memory, 0)
+    assert array.tolist() == [0] * 1024
+    any_queue.memset_async(array, 1, 4)
+    assert int(array[0]) == 0x01010101
+    any_queue.memset_async(memory, 0)
+    array[1] = 5
+    assert array[:3].tolist() == [0, 5, 0]
+    del events
+
+
+@pytest.mark.parametrize("usm_kind", ["host", "shared"])
+def test_new_views_wait(any_queue, allocate, usm_kind):
+    for _ in range(5):
+        memory = allocate(usm_kind, LARGE)
+        any_queue.memset_async(memory, 3)
+        any_queue.memset_async(memory, 4)
+        view = memoryview(memory)
+        assert view[0] == view[LARGE - 1] == 4
+        view.release()
+
+
+def test_memory_goes_under_its_operations(any_queue):
+    before = settled()
+    for _ in range(5):
+        a, b = (um.MemoryUSMDevice(LARGE, queue=any_queue) for _ in range(2))
+        any_queue.memset_async(a, 1)
+        any_queue.memcpy_async(b, a, LARGE)
+        any_queue.memcpy_async(b, a, LARGE)
+        del a, b
+    c = um.MemoryUSMDevice(LARGE, queue=any_queue)
+    any_queue.memset_async(c, 2)
+    assert c.tobytes() == b"\2" * LARGE
+    del c
+    any_queue.wait()
+    assert settled() == before
+
+
+def test_refused_operations_leave_nothing(any_queue, allocate):
+    memory, other = allocate("device", 64), allocate("shared", 8)
+    memory.memset(1)
+    readonly = bytes(64)
+    for refused in (
+        lambda: any_queue.memcpy_async(memory, other, 64),
+        lambda: any_queue.memcpy_async(memory, readonly, 65),
+        lambda: any_queue.memcpy_async(readonly, memory, 64),
+        lambda: any_queue.memset_async(memory, 1, 65),
+        lambda: any_queue.fill_async(memory, b"abc"),
+        lambda: any_queue.fill_async(memory, b""),
+    ):
+        with pytest.raises((ValueError, BufferError)):
+            refused()
+    memory.memset(2)
+    assert memory.tobytes() == b"\2" * 64
+
+
+def test_threads_on_one_memory(queue, allocate):
+    memory, failures = allocate("device", 1 << 16), []
+
+    def work(value):
+        try:
+            for _ in range(30):
+                queue.memset_async(memory, value)
+                queue.memcpy_async(memory, bytes([value]) * 4096, 4096)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(value,)) for value in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert memory.tobytes()[0] in (1, 2, 3)
 
 
 def test_wrong_dependencies(queue, allocate):

@@ -129,12 +129,12 @@ typedef struct {
 
 // A work-item moves a batch of elements at a time. What lies beyond the last one is the first one of the batch once more.
 #define MOVE(type, one)                                                                                             \
-    for (u32 first = LOCAL_ID; first < total; first += BATCH * ITEMS) {                                             \
+    for (u32 first = LOCAL_ID; first < allowed; first += BATCH * ITEMS) {                                           \
         i64 elements[BATCH], numbers[BATCH];                                                                        \
         type moved[BATCH];                                                                                          \
         UNROLL for (u32 k = 0; k < BATCH; k++) {                                                                    \
             u32 number = first + k * ITEMS;                                                                         \
-            number = number < total ? number : first;                                                               \
+            number = number < allowed ? number : first;                                                             \
             elements[k] = (i64)(tile + places[number]) * move.stride;                                               \
             numbers[k] = (i64)(before + number) * move.step;                                                        \
         }                                                                                                           \
@@ -157,8 +157,11 @@ typedef struct {
 
 // The places themselves, as numbers of so many bytes; or elements of the array at these places, to or from values one after the other.
 // With `tells` the last group writes how many there are.
+//
+// Another library may change a mask of its own after it was counted. Then the values are wrong, but each group stays within those that were
+// counted for it, or, where it is the only one, within the `room` of all; and all places lie within the mask. A fill has no values.
 KERNEL_OF(ITEMS) select(
-    global u8 *values, i64 step, global u8 *array, i64 stride, u32 what, u32 bytes, u64 low, u64 high, u32 tells, global u64 *answer,
+    global u8 *values, i64 step, u64 room, global u8 *array, i64 stride, u32 what, u32 bytes, u64 low, u64 high, u32 tells, global u64 *answer,
     global const u64 *counts, global const u8 *mask, u64 len, u64 per_group)
 {
     local u16 sums[ITEMS], rows[ROWS];
@@ -167,6 +170,7 @@ KERNEL_OF(ITEMS) select(
     u64 first = (u64)GROUP_ID * per_group, end = first + per_group < len ? first + per_group : len;
     Move move = { values, step, array, stride, what, low, high };
     u64 before = what == FILL || GROUP_ID == 0 ? 0 : sum_of(wide_sums, counts, GROUP_ID);
+    u64 limit = what == FILL ? len : NUM_GROUPS == 1 ? room : before + counts[GROUP_ID];
     for (u64 tile = first; tile < end; tile += TILE) {
         u32 bits = bits_of(mask, tile + LOCAL_ID * ITEM_MASK, end), total;
         u32 at = scan(sums, rows, (u32)__builtin_popcount(bits), &total);
@@ -174,8 +178,9 @@ KERNEL_OF(ITEMS) select(
             if (bits >> k & 1)
                 places[at++] = (u16)(LOCAL_ID * ITEM_MASK + k);
         BARRIER();
+        u32 allowed = total <= limit - before ? total : (u32)(limit - before);
         if (what == PLACES) {
-            for (u32 k = LOCAL_ID; k < total; k += ITEMS)
+            for (u32 k = LOCAL_ID; k < allowed; k += ITEMS)
                 store_one(values, bytes, before + k, tile + places[k]);
         } else {
             switch (bytes) {
@@ -191,8 +196,13 @@ KERNEL_OF(ITEMS) select(
                 MOVE(Halves, ((Halves)(low, high)))
             }
         }
-        before += total;
+        before += allowed;
         BARRIER();
+    }
+    if (what == PLACES && NUM_GROUPS > 1) {
+        for (u64 missing = before + LOCAL_ID; missing < limit; missing += ITEMS)
+            store_one(values, bytes, missing, 0);
+        before = limit;
     }
     if (tells && LOCAL_ID == 0 && GROUP_ID + 1 == NUM_GROUPS)
         *answer = before;

@@ -1,7 +1,7 @@
 //! Waits that happen while something is dropped, and what the program wants to do around them.
 
 use crate::fork::ForkOnce;
-use crate::{Queue, Result};
+use crate::{Event, Queue, Result};
 
 type Around = fn(&mut (dyn FnMut() + Send));
 
@@ -32,6 +32,16 @@ pub fn wait<T: Send>(mut job: impl FnMut() -> T + Send) -> T {
     around(&mut || result = Some(job()));
     // Should it not have been called: what waits is never left out.
     result.unwrap_or_else(job)
+}
+
+/// Waits in a drop until operations use nothing any more. `false` where a wait failed and its operation may go on, as one that was recorded
+/// into a CUDA graph: what the operations use must not go then.
+///
+/// A wait that fails may have brought the error of an operation, or fail for the moment: so a second one follows.
+pub fn settle<'a>(events: impl IntoIterator<Item = &'a Event, IntoIter: Clone + Send + Sync>) -> bool {
+    let events = events.into_iter();
+    let is_over = |event: &Event| event.wait().or_else(|_| event.wait()).is_ok() || event.is_complete();
+    events.clone().next().is_none() || wait(|| events.clone().all(is_over))
 }
 
 /// Waits for a queue in a drop. The first wait may bring the error of somebody's operation, or fail for the moment; so a second one

@@ -17,6 +17,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::io;
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::process;
@@ -242,12 +243,22 @@ impl<T> Default for ForkOnce<T> {
 }
 
 /// A value per process: each forked child makes its own at the first use, and leaks the value of the parent.
+///
+/// The thread that makes the value of a child is any that asks first, and another one may drop it. So threads share a `PerProcess` only if
+/// the value may move between them, as with a [`Mutex`]:
+///
+/// ```compile_fail,E0277
+/// fn share<T: Sync>() {}
+/// share::<usm_core::fork::PerProcess<std::sync::MutexGuard<'static, u8>>>(); // is `Sync`, but not `Send`
+/// ```
 pub struct PerProcess<T> {
     /// Generation of the process that `first` belongs to; 0 until the first use.
     generation: AtomicU64,
     first: ManuallyDrop<T>,
     /// The value of a child. Invariant L1: null, or a box that only the destructor of this value frees.
     later: AtomicPtr<Later<T>>,
+    /// An `AtomicPtr` is `Sync` whatever it points to; a `Mutex` is so only where the value may move between threads.
+    moves: PhantomData<Mutex<T>>,
 }
 
 struct Later<T> {
@@ -259,7 +270,7 @@ impl<T> PerProcess<T> {
     /// The value of the first process that uses it.
     pub const fn new(first: T) -> Self {
         let later = AtomicPtr::new(ptr::null_mut());
-        Self { generation: AtomicU64::new(0), first: ManuallyDrop::new(first), later }
+        Self { generation: AtomicU64::new(0), first: ManuallyDrop::new(first), later, moves: PhantomData }
     }
 }
 

@@ -1,7 +1,7 @@
 //! How guards wait for work that others have submitted, which a program may want to do in its own way.
 
 use usm_core::fork::ForkOnce;
-use usm_core::{Event, Queue};
+use usm_core::{Event, EventStatus, Queue};
 
 use crate::{Error, Result};
 
@@ -14,6 +14,8 @@ static WAIT: ForkOnce<Wait> = ForkOnce::new();
 ///
 /// This is for programs in which the user may break off a wait: `wait` then returns [`Error::Interrupted`](crate::Error::Interrupted), and no guard is given.
 /// The work goes on, and the next guard waits for it again.
+///
+/// `wait` is safe code, so its `Ok` is no proof: what is not complete then is waited for with [`Event::wait`].
 ///
 /// ```
 /// use usm_memory::{Error, wait_for_others_with};
@@ -49,7 +51,12 @@ pub(crate) fn for_others(queue: &Queue) -> Result<()> {
 pub(crate) fn wait_for(queue: &Queue) -> Result<()> {
     match WAIT.get() {
         None => Ok(queue.wait()?),
-        Some(wait) => wait(&queue.completion()?),
+        Some(wait) => {
+            let event = queue.completion()?;
+            wait(&event)?;
+            // A wait for what is complete would bring errors of other operations on the queue. They come out of waits for those.
+            if event.status() == EventStatus::Complete { Ok(()) } else { Ok(event.wait()?) }
+        }
     }
 }
 

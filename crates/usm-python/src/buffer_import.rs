@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, UsmArray};
 
-use crate::errors::{in_place_of, is_refusal, type_name, wrong_type};
+use crate::errors::{OrRaise, in_place_of, is_refusal, type_name, wrong_type};
 use crate::interrupt::{self, Pass};
 
 /// A buffer, held as long as this lives.
@@ -171,74 +171,69 @@ impl HostBytes {
         Ok(())
     }
 
-    fn bytes(&self) -> &[u8] {
-        if self.len() == 0 {
-            return &[];
-        }
-        // SAFETY: P1, P2: as many bytes as the buffer has, held as long as this. That no other thread writes them meanwhile is up to
-        // the Python program, as for every consumer of the buffer protocol.
-        unsafe { std::slice::from_raw_parts(self.start().cast_const(), self.len()) }
+    /// The first `count` bytes, which the buffer has. No reference leads to them: other threads of the Python program, and what a copy
+    /// writes, may reach the same memory.
+    fn first(&self, count: usize) -> *mut [u8] {
+        std::ptr::slice_from_raw_parts_mut(self.start(), count.min(self.len()))
     }
 
-    /// Of a buffer that said it is writable.
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        if self.len() == 0 {
-            return &mut [];
-        }
-        // SAFETY: as in `bytes`.
-        unsafe { std::slice::from_raw_parts_mut(self.start(), self.len()) }
+    /// Copies the first `count` bytes to the start of a buffer.
+    pub(crate) fn copy_to_buffer(self, py: Python<'_>, target: &UsmBuffer, count: usize) -> PyResult<()> {
+        let to = target.clone();
+        // SAFETY: 1. P1, P2. 2. That no other thread writes the bytes meanwhile is up to the Python program, as for every consumer of the
+        // buffer protocol.
+        let job = move |this: &Self| unsafe { to.copy_from_host_memory(this.first(count), 0) };
+        self.run(py, Pass::in_order(count), target.is_host_reachable(), job)?.or_raise()
     }
 
-    /// Runs `job`, which is a pass that writes `target`, on the bytes, with other Python threads running meanwhile; a long one on a
-    /// thread of its own, which keeps the bytes when Ctrl-C ends the waiting. Bytes that are a view of the target itself are copied
-    /// first: Rust's slices must not change under their reader.
-    pub(crate) fn run_job<T: Send + 'static>(
+    /// Copies as many bytes from the start of a buffer to the first ones here, which are writable.
+    pub(crate) fn copy_from_buffer(self, py: Python<'_>, source: &UsmBuffer, count: usize) -> PyResult<()> {
+        let from = source.clone();
+        // SAFETY: 1. P1, P2, of a buffer that said it is writable. 2. That no other thread uses the bytes meanwhile is up to the Python
+        // program.
+        let job = move |this: &Self| unsafe { from.copy_to_host_memory(this.first(count), 0) };
+        self.run(py, Pass::in_order(count), source.is_host_reachable(), job)?.or_raise()
+    }
+
+    /// Copies all bytes, elements in row-major order, to an array.
+    pub(crate) fn copy_to_array(self, py: Python<'_>, target: &UsmArray) -> PyResult<()> {
+        let to = target.clone();
+        // SAFETY: as for a buffer.
+        let job = move |this: &Self| unsafe { to.copy_from_host_memory_contiguous(this.first(this.len())) };
+        self.run(py, Pass::over(target), target.is_host_reachable(), job)?.or_raise()
+    }
+
+    /// Copies all elements of an array, in row-major order, to the bytes, which are writable.
+    pub(crate) fn copy_from_array(self, py: Python<'_>, source: &UsmArray) -> PyResult<()> {
+        let from = source.clone();
+        // SAFETY: as for a buffer.
+        let job = move |this: &Self| unsafe { from.copy_to_host_memory_contiguous(this.first(this.len())) };
+        self.run(py, Pass::over(source), source.is_host_reachable(), job)?.or_raise()
+    }
+
+    /// Runs a job with other Python threads running meanwhile; a long one on a thread of its own, which keeps the bytes when Ctrl-C ends
+    /// the waiting.
+    fn run<T: Send + 'static>(
         self,
         py: Python<'_>,
-        target: &UsmBuffer,
         pass: Pass,
-        job: impl FnOnce(&[u8]) -> T + Send + 'static,
+        is_near: bool,
+        job: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> PyResult<T> {
-        let (len_bytes, is_near) = (self.len(), target.is_host_reachable());
-        if self.overlaps(target) {
-            let copy = self.copied()?;
-            return Ok(py.detach(|| job(&copy)));
-        }
+        let len_bytes = self.len();
         if pass.is_long(is_near) {
-            return interrupt::run(py, len_bytes, move || job(self.bytes()));
+            return interrupt::run(py, len_bytes, move || job(&self));
         }
-        Ok(interrupt::detach_unless_small(py, len_bytes, is_near, || job(self.bytes())))
+        Ok(interrupt::detach_unless_small(py, len_bytes, is_near, || job(&self)))
     }
 
-    /// As `run_job`, for a pass that reads `source` and writes the bytes, which are writable.
-    pub(crate) fn run_job_mut<T: Send + 'static>(
-        mut self,
-        py: Python<'_>,
-        source: &UsmBuffer,
-        pass: Pass,
-        job: impl FnOnce(&mut [u8]) -> T + Send + 'static,
-    ) -> PyResult<T> {
-        let (len_bytes, is_near) = (self.len(), source.is_host_reachable());
-        if self.overlaps(source) {
-            let mut copy = self.copied()?;
-            let result = py.detach(|| job(&mut copy));
-            // SAFETY: P1, P2, of a buffer that said it is writable, and a copy of that length.
-            unsafe { std::ptr::copy_nonoverlapping(copy.as_ptr(), self.start(), len_bytes) };
-            return Ok(result);
-        }
-        if pass.is_long(is_near) {
-            return interrupt::run(py, len_bytes, move || job(self.bytes_mut()));
-        }
-        Ok(interrupt::detach_unless_small(py, len_bytes, is_near, || job(self.bytes_mut())))
-    }
-
-    /// A copy of the bytes, which may be those of USM that others write.
+    /// A copy of the bytes.
     fn copied(&self) -> PyResult<Vec<u8>> {
         let mut copy = Vec::new();
         let none = |_| PyMemoryError::new_err(format!("no host memory for a copy of {} bytes", self.len()));
         copy.try_reserve_exact(self.len()).map_err(none)?;
         copy.resize(self.len(), 0);
-        // SAFETY: P1, P2, and fresh memory of that length.
+        // SAFETY: P1, P2, and fresh memory of that length. That no other thread writes the bytes meanwhile is up to the Python program.
         unsafe { std::ptr::copy_nonoverlapping(self.start().cast_const(), copy.as_mut_ptr(), self.len()) };
         Ok(copy)
     }
@@ -246,7 +241,7 @@ impl HostBytes {
     /// Copies the first `count` bytes, which both have; the two may overlap.
     pub(crate) fn copy_from(&mut self, source: &Self, count: usize) {
         // SAFETY: P1, P2, of a buffer that said it is writable; that no other thread uses the bytes meanwhile is up to the
-        // Python program, as in `bytes`.
+        // Python program, as for every consumer of the buffer protocol.
         unsafe { std::ptr::copy(source.start().cast_const(), self.start(), count) };
     }
 
@@ -272,7 +267,7 @@ impl HostNumber {
         let letters = format.strip_prefix(['@', '=', '|', order]).unwrap_or(&format);
         let (mut letters, is_scalar) = (letters.chars(), buffer.shape().is_empty());
         let (kind, rest) = (letters.next()?, letters.next());
-        let bytes = HostBytes::of("number", buffer).ok()?.bytes().to_vec();
+        let bytes = HostBytes::of("number", buffer).ok()?.copied().ok()?;
         (is_scalar && rest.is_none()).then_some(Self { kind, bytes })
     }
 

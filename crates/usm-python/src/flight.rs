@@ -1,14 +1,16 @@
-//! Operations under way, which own what they work on, whether or not Python keeps their events.
+//! Operations under way, whether or not Python keeps their events. USM remembers them itself, and is not borrowed for them; host memory that
+//! they work on is kept here.
 //!
 //! Every lock here is taken with the interpreter detached: letting host memory go, under a flight's own one, needs the interpreter.
 
+use std::cell::Cell;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use usm_array::usm_core::fork::{ForkMutex, PerProcess};
-use usm_array::usm_core::{Context, Error as CoreError, Event, Queue};
+use usm_array::usm_core::{Error as CoreError, Event, Queue};
 use usm_array::usm_memory::{Dependency, Error, Result, Transfer};
 
 /// The transfers that were not found complete yet, in the order of their submission.
@@ -19,7 +21,7 @@ static LEN: AtomicUsize = AtomicUsize::new(0);
 type Finish = Box<dyn FnOnce() -> Result<()> + Send>;
 
 enum State {
-    /// Waits for the transfer and releases its operands.
+    /// Waits for the transfer and releases its host memory.
     Flying(Finish),
     /// What became of it, until somebody asked.
     Complete(Result<()>),
@@ -51,23 +53,31 @@ pub(crate) struct Flight {
     events: Vec<Event>,
     dependency: Dependency,
     state: ForkMutex<State>,
-    /// Held by who lets the operands go, so that others who want that wait for it.
+    /// Held by who lets the host memory go, so that others who want that wait for it.
     finish_lock: PerProcess<Mutex<()>>,
 }
 
 impl Flight {
-    /// Keeps a transfer until it is complete.
+    /// Submits a transfer, ends its borrows, and keeps its host memory until it is complete.
     pub(crate) fn launch<H: Send + 'static>(
         py: Python<'_>,
         queue: &Queue,
-        transfer: Transfer<H>,
-    ) -> Arc<Self> {
+        start: impl FnOnce() -> Result<Transfer<H>> + Send,
+    ) -> Result<Arc<Self>> {
+        let submit = || {
+            start().map(|mut transfer| {
+                // An error comes from a wait where another copy of this library knows the memory.
+                let released = transfer.release_borrows();
+                (transfer, released)
+            })
+        };
+        let (transfer, released) = py.detach(|| in_turn(submit))?;
         let (events, dependency) = (transfer.events().to_vec(), transfer.dependency());
         let finish: Finish = Box::new(move || transfer.wait().map(drop));
         let (state, finish_lock) = (ForkMutex::new(State::Flying(finish)), PerProcess::default());
         let flight = Arc::new(Self { queue: queue.clone(), events, dependency, state, finish_lock });
         py.detach(|| change(|flights| flights.push(Arc::clone(&flight))));
-        flight
+        released.map(|()| flight)
     }
 
     pub(crate) fn events(&self) -> &[Event] {
@@ -82,7 +92,7 @@ impl Flight {
         self.events.iter().all(Event::is_complete)
     }
 
-    /// Lets the operands go, which waits for the operation. Its error comes out once.
+    /// Lets the host memory go, which waits for the operation. Its error comes out once.
     pub(crate) fn finish(&self) -> Result<()> {
         let _lock = self.finish_lock();
         match self.take() {
@@ -110,6 +120,24 @@ impl Flight {
     }
 }
 
+/// Runs a submission while no other thread runs one: they would find the borrows of each other, although one comes after the other.
+///
+/// A signal handler may submit, too, where this waits for another copy of the library.
+fn in_turn<T>(submit: impl FnOnce() -> T) -> T {
+    static TURN: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()));
+    thread_local! {
+        static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+    }
+    if IS_INSIDE.get() {
+        return submit();
+    }
+    let _turn = TURN.get().lock().unwrap_or_else(PoisonError::into_inner);
+    IS_INSIDE.set(true);
+    let submitted = submit();
+    IS_INSIDE.set(false);
+    submitted
+}
+
 /// What an operation that is submitted to `queue` comes after by the order of the queue: the last operation of it, or all.
 pub(crate) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependency> {
     py.detach(|| {
@@ -120,23 +148,14 @@ pub(crate) fn earlier(py: Python<'_>, queue: &Queue, all: bool) -> Vec<Dependenc
     })
 }
 
-/// All operations that may be under way in a context.
-pub(crate) fn under_way(py: Python<'_>, context: &Context) -> Vec<Dependency> {
-    py.detach(|| {
-        let flights = FLIGHTS.lock();
-        let in_context = flights.iter().filter(|flight| flight.queue.context() == context);
-        in_context.map(|flight| flight.dependency.clone()).collect()
-    })
-}
-
-/// Releases the operands of all complete operations.
+/// Releases the host memory of all complete operations.
 pub(crate) fn sweep() {
     let mut complete = FLIGHTS.lock().clone();
     complete.retain(|flight| flight.is_complete());
     if complete.is_empty() {
         return;
     }
-    // Still in the list: whoever else sweeps waits for the same locks, and returns when the operands are gone.
+    // Still in the list: whoever else sweeps waits for the same locks, and returns when the host memory is free.
     complete.iter().for_each(|flight| flight.land());
     change(|flights| flights.retain(|flight| !complete.iter().any(|other| Arc::ptr_eq(flight, other))));
 }

@@ -1,6 +1,6 @@
 //! Carrying a plan out, by the executor that was chosen for it
 
-use std::slice;
+use std::ptr;
 
 use usm_memory::Error as MemoryError;
 use usm_memory::usm_core::{Error as CoreError, UsmKind};
@@ -110,15 +110,16 @@ unsafe fn copy_bytes(plan: &CopyPlan, itemsize: usize, run: Run<'_>) -> Result<(
         }
         Run::ToHost(dst, source) => {
             let start = dst.wrapping_offset(skipped(plan.dst_start));
-            // SAFETY: promise 1: the run has nothing but elements.
-            let bytes = unsafe { slice::from_raw_parts_mut(start, len_bytes) };
-            Ok(source.buffer().copy_to_host(bytes, source.byte_range().start)?)
+            let bytes = ptr::slice_from_raw_parts_mut(start, len_bytes);
+            // SAFETY: 1 and 2 by promise 1: the run has nothing but elements.
+            Ok(unsafe { source.buffer().copy_to_host_memory(bytes, source.byte_range().start) }?)
         }
         Run::FromHost(target, src) => {
             let start = src.wrapping_offset(skipped(plan.src_start));
-            // SAFETY: promise 2: the run has nothing but elements.
-            let bytes = unsafe { slice::from_raw_parts(start, len_bytes) };
-            Ok(target.buffer().submit_copy_from_host(bytes, target.byte_range().start)?)
+            let bytes = ptr::slice_from_raw_parts(start, len_bytes);
+            let offset_bytes = target.byte_range().start;
+            // SAFETY: 1 and 2 by promise 2: the run has nothing but elements.
+            Ok(unsafe { target.buffer().submit_copy_from_host_memory(bytes, offset_bytes) }?)
         }
     }
 }

@@ -46,14 +46,38 @@ impl UsmArray {
     /// - [`Error::OutOfHostMemory`]: no memory to sort elements out in
     /// - [`Error::Memory`]: the memory is borrowed for writing, or the runtime failed
     pub fn copy_to_host_contiguous(&self, bytes: &mut [u8]) -> Result<()> {
+        // SAFETY: 1. and 2. `bytes` is borrowed.
+        unsafe { self.copy_to_host_memory_contiguous(bytes) }
+    }
+
+    /// As [`copy_to_host_contiguous`](Self::copy_to_host_contiguous), to host memory that is not borrowed as a slice: it may be a view of
+    /// this very memory.
+    ///
+    /// # Safety
+    /// 1. The bytes are writable until this returns.
+    /// 2. Nobody else uses them meanwhile.
+    ///
+    /// # Errors
+    /// As [`copy_to_host_contiguous`](Self::copy_to_host_contiguous).
+    pub unsafe fn copy_to_host_memory_contiguous(&self, bytes: *mut [u8]) -> Result<()> {
         self.check_len_bytes(bytes.len())?;
-        self.read_as(self.dtype(), bytes)
+        // SAFETY: promises 1 and 2.
+        unsafe { self.read_to(self.dtype(), bytes) }
     }
 
     /// Copies the elements in row-major order, cast to a dtype, to bytes of the host: as many as the elements have in that dtype.
     pub(crate) fn read_as(&self, dtype: Dtype, bytes: &mut [u8]) -> Result<()> {
+        // SAFETY: 1. and 2. `bytes` is borrowed.
+        unsafe { self.read_to(dtype, bytes) }
+    }
+
+    /// # Safety
+    /// Those of [`copy_to_host_memory_contiguous`](Self::copy_to_host_memory_contiguous).
+    unsafe fn read_to(&self, dtype: Dtype, bytes: *mut [u8]) -> Result<()> {
+        let start = bytes.cast::<u8>();
         if dtype == self.dtype() && is_small_in_order(self) {
-            return Ok(self.buffer().copy_to_host(bytes, self.first_byte())?);
+            // SAFETY: promises 1 and 2.
+            return Ok(unsafe { self.buffer().copy_to_host_memory(bytes, self.first_byte()) }?);
         }
         let contiguous = Layout::contiguous(self.shape(), Order::C)?;
         check_bounds(&contiguous, dtype, bytes.len())?;
@@ -62,18 +86,19 @@ impl UsmArray {
         };
         // `bytes` may be a view of this very memory that somebody else made.
         if overlap(&addresses(self), &addresses_of(bytes)) {
-            let start = self.byte_range().start;
             if dtype == self.dtype() && self.is_c_contiguous() {
-                return Ok(self.buffer().copy_to_host(bytes, start)?);
+                // SAFETY: promises 1 and 2.
+                return Ok(unsafe { self.buffer().copy_to_host_memory(bytes, self.byte_range().start) }?);
             }
             let mut copied = zeroed_vec::<u8>(bytes.len())?;
             self.read_as(dtype, &mut copied)?;
-            bytes.copy_from_slice(&copied);
+            // SAFETY: promises 1 and 2, and memory of our own of that length.
+            unsafe { start.copy_from_nonoverlapping(copied.as_ptr(), copied.len()) };
             return Ok(());
         }
-        let (cast, to) = (Cast::new(self.dtype(), dtype), Place::Host(bytes.as_mut_ptr()));
-        // SAFETY: 1. By P1 the plan visits elements that were just checked to lie in `bytes`, which is borrowed. 2. Elements of the
-        // array. 3. They do not overlap.
+        let (cast, to) = (Cast::new(self.dtype(), dtype), Place::Host(start));
+        // SAFETY: 1. By P1 the plan visits elements that were just checked to lie in the bytes, which are ours (promises 1 and 2). 2. Elements
+        // of the array. 3. They do not overlap.
         unsafe { execute(plan, cast, to, Place::Array(self)) }
     }
 
@@ -99,13 +124,30 @@ impl UsmArray {
     /// - [`Error::OutOfHostMemory`]: no memory to put elements in their places in
     /// - [`Error::Memory`]: the memory is borrowed, or the runtime failed
     pub fn copy_from_host_contiguous(&self, bytes: &[u8]) -> Result<()> {
+        // SAFETY: 1. and 2. `bytes` is borrowed.
+        unsafe { self.copy_from_host_memory_contiguous(bytes) }
+    }
+
+    /// As [`copy_from_host_contiguous`](Self::copy_from_host_contiguous), from host memory that is not borrowed as a slice: it may be a view
+    /// of this very memory.
+    ///
+    /// # Safety
+    /// 1. The bytes are readable until this returns.
+    /// 2. Nobody else writes them meanwhile.
+    ///
+    /// # Errors
+    /// As [`copy_from_host_contiguous`](Self::copy_from_host_contiguous).
+    pub unsafe fn copy_from_host_memory_contiguous(&self, bytes: *const [u8]) -> Result<()> {
         self.check_len_bytes(bytes.len())?;
         // `bytes` may be a view of this very memory that somebody else made, which queues do not expect.
         let is_apart = || self.is_host_reachable() || !overlap(&addresses(self), &addresses_of(bytes));
         if is_small_in_order(self) && self.is_writable() && is_apart() {
-            return Ok(self.buffer().submit_copy_from_host(bytes, self.first_byte())?);
+            // SAFETY: promises 1 and 2.
+            return Ok(unsafe { self.buffer().submit_copy_from_host_memory(bytes, self.first_byte()) }?);
         }
-        self.copy_from_host_strided(bytes, self.dtype(), &Layout::contiguous(self.shape(), Order::C)?)
+        let layout = Layout::contiguous(self.shape(), Order::C)?;
+        // SAFETY: promises 1 and 2.
+        unsafe { self.copy_from_host_memory(bytes.cast(), bytes.len(), self.dtype(), &layout) }
     }
 
     /// Copies elements out of bytes of the host, where a layout of the same shape says they are, and casts them as
@@ -191,7 +233,6 @@ impl UsmArray {
     }
 }
 
-fn addresses_of(bytes: &[u8]) -> Range<usize> {
-    let range = bytes.as_ptr_range();
-    range.start.addr()..range.end.addr()
+fn addresses_of(bytes: *const [u8]) -> Range<usize> {
+    bytes.addr()..bytes.addr() + bytes.len()
 }

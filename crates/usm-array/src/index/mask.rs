@@ -150,7 +150,7 @@ impl Mask {
             Become::Scattered => task.read(values),
             Become::Filled => task.nothing(),
         };
-        let task = task.number(step as i64);
+        let task = task.number(step as i64).number(values.size() as u64);
         let task = match (what, array) {
             (_, None) => task.nothing(),
             (Become::Places | Become::Gathered, Some((elements, _))) => task.read(elements),
@@ -164,7 +164,8 @@ impl Mask {
         let task = task.number(u32::from(answer.is_some())).tell_if(answer);
         let task = self.of_mask(task.read_if(counts));
         // SAFETY: 1. As in `kernels/mask.cl`. 2. The array has an element for each byte of the mask, and there is a value for each that is true; the
-        // numbers of groups are right. No two work-items have the same element. 3. All is in memory of the mask's queue.
+        // numbers of groups are right. Should another library change the mask meanwhile, the kernel still stays within the values and the array. No
+        // two work-items have the same element. 3. All is in memory of the mask's queue.
         let _event = unsafe { task.run() }?;
         Ok(true)
     }
@@ -251,9 +252,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use usm_core::testing::{cuda_queue, sycl_queue};
-    use usm_memory::usm_core::UsmKind;
+    use usm_memory::UsmBuffer;
+    use usm_memory::usm_core::{Queue, UsmKind};
 
     use super::*;
+    use crate::layout::{Layout, Order};
 
     #[test]
     fn nobody_writes_a_mask_between_counting_and_selecting() {
@@ -266,6 +269,68 @@ mod tests {
             assert_eq!(masked.gather().unwrap().unwrap().size(), 0);
             drop(masked);
             mask.fill_bytes(&[1]).unwrap();
+        }
+    }
+
+    /// As another library does it, whose memory an imported mask is: no guard of ours holds it off.
+    fn change(queue: &Queue, memory: &UsmArray, selected: usize) {
+        let start: *mut u8 = std::ptr::with_exposed_provenance_mut(memory.address());
+        for (value, bytes) in [(0, 0..memory.size()), (1, 0..selected)] {
+            // SAFETY: bytes of the array, which lives until the wait.
+            let set = unsafe { queue.memset(start.wrapping_add(bytes.start), value, bytes.len(), &[]) };
+            set.unwrap().wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_mask_that_another_library_changes_reaches_nothing_outside() {
+        const MARK: u64 = 0xdead_beef;
+        for queue in sycl_queue().into_iter().chain(cuda_queue()) {
+            // One group and several; more elements than counted, and fewer.
+            for (size, counted, selected) in [
+                (2000, 3, 2000),
+                (2000, 1999, 1),
+                (3 * TILE, 5, 3 * TILE),
+                (3 * TILE, TILE + 1, 3 * TILE),
+                (3 * TILE, 3 * TILE, 1),
+                (3 * TILE, 2 * TILE, 0),
+            ] {
+                let empty = |size, dtype| UsmArray::empty(&queue, UsmKind::Device, &[size], dtype).unwrap();
+                let memory = empty(size, Dtype::Bool);
+                change(&queue, &memory, counted);
+                let owner = std::sync::Arc::new(memory.clone());
+                // SAFETY: 1. The owner keeps the memory. 2. It is one array. 3. The test does so on purpose.
+                let imported = unsafe { UsmBuffer::borrow(&queue, memory.address(), size, true, owner) };
+                let layout = Layout::contiguous(&[size], Order::C).unwrap();
+                let mask = UsmArray::from_parts(imported.unwrap(), Dtype::Bool, layout, 0).unwrap();
+                let elements: Vec<u64> = (0..size as u64).collect();
+                let array = UsmArray::from_slice(&queue, UsmKind::Device, &[size], &elements).unwrap();
+                let Some(masked) = Masked::new(&array, &mask).unwrap() else { continue };
+                for what in [Become::Gathered, Become::Places, Become::Scattered] {
+                    change(&queue, &memory, counted);
+                    let Some(Selected { counts, count }) = masked.mask.count().unwrap() else { continue };
+                    assert_eq!(count, counted);
+                    change(&queue, &memory, selected);
+                    // The values have memory of others behind them.
+                    let around = UsmArray::full(&queue, UsmKind::Device, &[count + TILE], MARK).unwrap();
+                    let values = around.slice(0..count.cast_signed()).unwrap();
+                    let elements = (what as u32 != Become::Places as u32).then_some((&array, 1));
+                    let selection = Selection::new(what, &values);
+                    let selection = Selection { array: elements, counts: counts.as_ref(), ..selection };
+                    assert!(masked.mask.select(&selection).unwrap());
+                    let (found, behind) = (around.to_vec::<u64>().unwrap(), vec![MARK; TILE]);
+                    assert_eq!(found[count..], behind, "{size} {counted} {selected}");
+                    if what as u32 == Become::Places as u32 && size > TILE {
+                        assert!(
+                            found[..count].iter().all(|&place| place < size as u64),
+                            "{counted} {selected}"
+                        );
+                    }
+                }
+                let written = array.to_vec::<u64>().unwrap();
+                let num_written = written.iter().filter(|&&element| element == MARK).count();
+                assert_eq!(num_written, counted.min(selected), "no value behind the last one was read");
+            }
         }
     }
 }

@@ -14,25 +14,36 @@ pub struct Fault {
     at: usize,
     method: Option<Method>,
     persistent: bool,
+    abandons: bool,
 }
 
 impl Fault {
     /// The `n`-th fallible call from now fails, and no other. 1 is the next one; 0 is none.
     #[must_use]
     pub const fn at(n: usize) -> Self {
-        Self { at: n, method: None, persistent: false }
+        Self { at: n, method: None, persistent: false, abandons: false }
     }
 
     /// The `n`-th fallible call from now fails, and all after it. 1 is the next one; 0 is none.
     #[must_use]
     pub const fn from(n: usize) -> Self {
-        Self { at: n, method: None, persistent: true }
+        Self { at: n, method: None, persistent: true, abandons: false }
     }
 
     /// The same, counting the calls of one method only. A method that is not [fallible](Method::is_fallible) never fails.
     #[must_use]
     pub const fn of(mut self, method: Method) -> Self {
         self.method = Some(method);
+        self
+    }
+
+    /// The same, but a failing wait does not wait: its operation goes on, as one that is recorded into a CUDA graph.
+    ///
+    /// # Safety
+    /// 1. The operands of such an operation stay, which promise 4 of [`Backend`] would make unnecessary.
+    #[must_use]
+    pub const unsafe fn abandoning(mut self) -> Self {
+        self.abandons = true;
         self
     }
 
@@ -126,7 +137,9 @@ impl FaultyBackend {
         match R::failure(error) {
             Some(failure) if method == Method::Wait => {
                 // Promise 4 holds for a failing wait, too.
-                drop(run());
+                if !self.state().fault.is_some_and(|fault| fault.abandons) {
+                    drop(run());
+                }
                 failure
             }
             Some(failure) => failure,
@@ -136,7 +149,8 @@ impl FaultyBackend {
 }
 
 // SAFETY: every answer but a failure is `inner`'s, which keeps all promises. A failure gives out no handle and no memory
-// (promises 1 and 2) and touches nothing, since `inner` was not called; a failing wait has waited in `inner` (promise 4).
+// (promises 1 and 2) and touches nothing, since `inner` was not called; a failing wait has waited in `inner` (promise 4),
+// unless a test has promised instead of it that the operands stay.
 // `pointer_info` always comes from `inner` (promise 3). Counting does not panic (promise 5).
 unsafe impl Backend for FaultyBackend {
     forward!(all);

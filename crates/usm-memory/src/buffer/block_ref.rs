@@ -63,6 +63,21 @@ impl BlockRef {
         self.tagged.addr().get() & READ_ONLY != 0
     }
 
+    /// Whether this is the only holder, and what the memory was leased from has no other one either: nobody else reaches the memory
+    /// through a buffer, and only who has this reference makes others. `Err` with the number of holders where there are several.
+    pub(crate) fn check_alone(&self) -> Result<(), u32> {
+        let mut block = Some(&**self);
+        while let Some(this) = block {
+            // What other holders did comes before.
+            let holders = this.holders.load(Ordering::Acquire);
+            if holders != 1 {
+                return Err(holders);
+            }
+            block = this.below();
+        }
+        Ok(())
+    }
+
     /// How many holders there are.
     pub(crate) fn num_holders(&self) -> usize {
         self.holders.load(Ordering::Relaxed) as usize

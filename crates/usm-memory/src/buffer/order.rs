@@ -24,7 +24,8 @@ impl Block {
         self.pending() & PUBLISHED != 0
     }
 
-    fn below(&self) -> Option<&Self> {
+    /// The block that the memory was leased from.
+    pub(super) fn below(&self) -> Option<&Self> {
         match self.ownership() {
             Ownership::Leased(lease) => lease.below(),
             _ => None,
@@ -80,14 +81,23 @@ impl Block {
         Ok(())
     }
 
-    /// Whether there is nothing that [`wait_for_others`](Self::wait_for_others) would wait for. Takes no lock; may ask the
-    /// driver about a stream that others have, too.
+    /// Whether neither external code nor an earlier owner surely has work on the memory. Takes no lock that others wait for; may ask the
+    /// driver.
     #[inline]
-    pub(crate) fn has_no_others(&self) -> bool {
+    pub(crate) fn has_no_external(&self) -> bool {
+        (self.pending() & EXTERNAL == 0 || self.queue().is_surely_idle())
+            && self.below().is_none_or(Self::has_no_external)
+    }
+
+    /// Whether no operation was submitted through buffers that [`wait_for_others`](Self::wait_for_others) would wait for. Looks at flags
+    /// alone.
+    #[inline]
+    pub(crate) fn has_no_submitted(&self) -> bool {
         let pending = self.pending();
-        (pending == 0 || (pending & SUBMITTED == 0 && SHARED.is_empty() && self.queue().is_surely_idle()))
+        pending & SUBMITTED == 0
+            && (pending & PUBLISHED == 0 || SHARED.is_empty())
             && !usm_core::fork::is_forked_child()
-            && self.below().is_none_or(Self::has_no_others)
+            && self.below().is_none_or(Self::has_no_submitted)
     }
 
     /// Waits for all work on a range of addresses of which host code that `writes` it, or reads it, has to see the end. An error where a

@@ -62,11 +62,6 @@ impl Pending {
         // Readers wait for writes alone.
         (self.writes || !earlier.writes) && self.follows(earlier)
     }
-
-    /// Waits, and once more where the first wait failed: it may have brought an error of the operation, or failed for the moment.
-    fn is_over(&self) -> bool {
-        self.event.wait().or_else(|_| self.event.wait()).is_ok() || self.event.is_complete()
-    }
 }
 
 /// Whether both name one queue. Asks the backend only when they are no clones of each other, as they mostly are.
@@ -91,7 +86,7 @@ impl PendingList {
         self.iter().count()
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Pending> {
+    fn iter(&self) -> impl Iterator<Item = &Pending> + Clone {
         self.few.iter().flatten().chain(&self.more)
     }
 
@@ -164,7 +159,7 @@ impl PendingList {
 
     /// Waits in a drop. `false` where that failed: operations may go on for ever.
     pub(super) fn wait_for_all(&self) -> bool {
-        self.is_empty() || drops::wait(|| self.iter().all(Pending::is_over))
+        self.is_empty() || drops::settle(self.iter().map(|operation| &operation.event))
     }
 
     fn push(&mut self, operation: Pending) {

@@ -193,7 +193,7 @@ mod tests {
         first.after_release(move || {
             counted.fetch_add(1, Ordering::Relaxed);
         });
-        assert!(first.block().is_slot() && first.block().has_no_others());
+        assert!(first.block().is_slot() && first.block().has_no_submitted());
         assert_eq!(first.block().pending(), 0);
         assert!(!is_done(&first));
         drop(first);

@@ -7,17 +7,20 @@ mod table;
 
 use std::ops::Range;
 
-use usm_core::Event;
+use usm_core::{Event, Queue};
 
 pub(crate) use self::ours::has_other_copies;
 use self::process::{BORROWS, borrows};
 pub use self::shared::BorrowFunctions;
-use crate::buffer::{Block, BlockRef};
+use crate::buffer::{Block, BlockRef, next_number};
 use crate::{Error, Result, UsmBuffer};
 
 /// Does something short with a range of a block that host code reaches, which nobody else writes meanwhile, nor reads if this one
 /// `writes`: sooner than a guard, which holds the block, enters the table and leaves it. `None` where that does not do: work of others has
 /// to be waited for, or the table is that of another copy of this library.
+///
+/// The runtime is not called under the lock of the table, for which all threads wait: what external code has under way is asked for
+/// before. What it submits later, no guard orders either.
 ///
 /// # Errors
 /// [`Error::BorrowConflict`].
@@ -27,7 +30,10 @@ pub(crate) fn briefly<T>(
     writes: bool,
     job: impl FnOnce(*mut u8) -> T,
 ) -> Result<Option<T>> {
-    let job = || block.has_no_others().then(|| job(block.pointer_at(range.start).as_ptr()));
+    if !block.has_no_external() {
+        return Ok(None);
+    }
+    let job = || block.has_no_submitted().then(|| job(block.pointer_at(range.start).as_ptr()));
     Ok(borrows().during(&addresses(block, range), writes, job)?.flatten())
 }
 
@@ -79,6 +85,8 @@ struct Borrow {
     /// Invariant G1: `range` lies within the block, and the table holds its addresses under `id` as long as this value lives.
     range: Range<usize>,
     id: u64,
+    /// From before the look at the work under way, which its operations come after.
+    seen: u64,
 }
 
 impl Borrow {
@@ -91,7 +99,7 @@ impl Borrow {
         order: Order<'_>,
     ) -> Result<Self> {
         let id = borrows().acquire(addresses(block, &range), writes, after)?;
-        Self { block: block.clone(), range, id }.settled(writes, order)
+        Self { block: block.clone(), range, id, seen: next_number() }.settled(writes, order)
     }
 
     fn settled(self, writes: bool, order: Order<'_>) -> Result<Self> {
@@ -105,6 +113,11 @@ impl Borrow {
 
     fn len_bytes(&self) -> usize {
         self.range.end - self.range.start
+    }
+
+    /// Lets the memory remember an operation that came after the work which the borrow was ordered after.
+    fn record(&self, event: &Event, queue: &Queue, writes: bool) {
+        self.block.record(&addresses(&self.block, &self.range), event, queue, writes, self.seen);
     }
 
     fn check(&self, may_follow: bool) -> Result<()> {
@@ -133,6 +146,11 @@ pub(crate) fn addresses(block: &Block, range: &Range<usize>) -> Range<usize> {
 pub struct ReadGuard(Borrow);
 
 impl ReadGuard {
+    /// Lets the memory remember an operation of the guard's holder, which reads it.
+    pub(crate) fn record(&self, event: &Event, queue: &Queue) {
+        self.0.record(event, queue, false);
+    }
+
     /// For host code, which waits for the work on the memory.
     pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {
         Borrow::new(block, range, false, &[], Order::Waited).map(Self)
@@ -187,6 +205,11 @@ impl ReadGuard {
 pub struct WriteGuard(Borrow);
 
 impl WriteGuard {
+    /// Lets the memory remember an operation of the guard's holder, which writes it.
+    pub(crate) fn record(&self, event: &Event, queue: &Queue) {
+        self.0.record(event, queue, true);
+    }
+
     /// As for reading.
     pub(crate) fn new(block: &BlockRef, range: Range<usize>) -> Result<Self> {
         Borrow::new(block, range, true, &[], Order::Waited).map(Self)
@@ -276,7 +299,7 @@ impl UsmBuffer {
     pub fn keep_unwritten(&self, range: Range<usize>) -> Result<Unwritten> {
         let range = self.in_block(range)?;
         let id = borrows().acquire(addresses(self.block(), &range), false, &[])?;
-        Ok(Unwritten(Borrow { block: self.block().clone(), range, id }))
+        Ok(Unwritten(Borrow { block: self.block().clone(), range, id, seen: next_number() }))
     }
 
     /// For operations that are ordered `after` those which hold these borrows, and after the `events` that are added.
@@ -322,8 +345,9 @@ pub(crate) fn write_and_read(
 ) -> Result<(WriteGuard, ReadGuard)> {
     let (written, read) = (addresses(dst.0, &dst.1), addresses(src.0, &src.1));
     let (write_id, read_id) = borrows().acquire_pair(written, read, after)?;
-    let writing = Borrow { block: dst.0.clone(), range: dst.1, id: write_id };
-    let reading = Borrow { block: src.0.clone(), range: src.1, id: read_id };
+    let seen = next_number();
+    let writing = Borrow { block: dst.0.clone(), range: dst.1, id: write_id, seen };
+    let reading = Borrow { block: src.0.clone(), range: src.1, id: read_id, seen };
     let (first, second) = match order {
         Order::Waited => (Order::Waited, writing.settled(true, Order::Waited)?),
         Order::Events(events) => {

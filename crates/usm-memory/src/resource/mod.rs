@@ -69,6 +69,10 @@ use crate::{Result, UsmBuffer};
 pub trait MemoryResource: Debug + Send + Sync {
     /// A writable buffer as the request says, in the context of its queue. The content is undefined.
     ///
+    /// A resource may keep a clone of what it gives: guards of the clone come after operations on the buffer. A [`PoolResource`] refuses
+    /// such memory for its slabs with [`Error::UnsuitableMemory`](crate::Error::UnsuitableMemory), and parts of memory that the resource
+    /// keeps ([`UsmBuffer::lease`]) as well: a clone knows nothing of operations on the buffers that the pool makes of a slab.
+    ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when there is no memory left; [`Error::Core`](crate::Error::Core) with the
     /// errors of [`Queue::allocate_aligned`](usm_core::Queue::allocate_aligned).

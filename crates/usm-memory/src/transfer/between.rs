@@ -150,7 +150,8 @@ impl UsmBuffer {
         if let Route::Direct(queue) = route
             && shape.len_bytes() > 0
         {
-            staged::follow(self, src, &queue, flight.last())?.into_iter().for_each(|event| flight.add(event));
+            let followed = staged::follow(self, src, &queue, flight.last())?;
+            followed.into_iter().for_each(|event| flight.add(event, self.queue()));
         }
         Ok(flight)
     }

@@ -81,7 +81,7 @@ impl UsmBuffer {
         if is_queue_pattern(pattern) {
             let count = self.len_bytes() / pattern.len();
             // SAFETY: F1: the guard's range, which `flight` keeps until the operation is complete.
-            flight.add(unsafe { queue.fill(start, pattern, count, flight.after()) }?);
+            flight.add(unsafe { queue.fill(start, pattern, count, flight.after()) }?, queue);
             return Ok(Transfer::new(flight, ()));
         }
         // Queues take short patterns only: others are copied from the host.

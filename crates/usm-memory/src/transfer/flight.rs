@@ -1,19 +1,23 @@
 //! Operations under way and all that they use, which goes when they are complete.
 
-use std::slice;
+use std::{mem, slice};
 
 use usm_core::{Event, Queue, drops};
 
 use super::dependency::Dependency;
+use crate::buffer::Block;
 use crate::guard::{self, ReadGuard, WriteGuard};
-use crate::{Result, UsmBuffer};
+use crate::{Error, Result, UsmBuffer, waits};
 
-/// Submitted operations with their USM operands. Dropping waits, and only then lets the borrows and the staging memory go.
+/// Submitted operations with their USM operands. Dropping waits, and only then lets the borrows and the staging memory go. Where the wait
+/// fails and the operations go on, both stay for ever.
 #[derive(Debug)]
 pub(super) struct Flight {
     /// Invariant F1: the event of every operation that was submitted through this value, until it was waited for. The last one
     /// is ordered after all others.
     events: Vec<Event>,
+    /// The queue of the last one.
+    queue: Option<Queue>,
     /// What the operations are ordered after.
     after: Dependency,
     /// Memory between the two sides of a copy.
@@ -40,6 +44,20 @@ impl Operand {
             Self::Read(guard) => guard.id(),
         }
     }
+
+    fn block(&self) -> &Block {
+        match self {
+            Self::Written(guard) => guard.block(),
+            Self::Read(guard) => guard.block(),
+        }
+    }
+
+    fn record(&self, event: &Event, queue: &Queue) {
+        match self {
+            Self::Written(guard) => guard.record(event, queue),
+            Self::Read(guard) => guard.record(event, queue),
+        }
+    }
 }
 
 impl Flight {
@@ -47,6 +65,7 @@ impl Flight {
     pub(super) fn new(after: Dependency, writing: Option<WriteGuard>, reading: Option<ReadGuard>) -> Self {
         Self {
             events: Vec::new(),
+            queue: None,
             after,
             staging: None,
             pattern: Vec::new(),
@@ -94,13 +113,14 @@ impl Flight {
     ) -> Result<Event> {
         // SAFETY: F1: the ranges are valid until this value is dropped (1), which waits for the event.
         let event = unsafe { queue.memcpy(dst, src, len_bytes, after) }?;
-        self.add(event.clone());
+        self.add(event.clone(), queue);
         Ok(event)
     }
 
     /// Adds an operation that was submitted after [`Self::after`] and all others, on memory that stays valid until this value is dropped.
-    pub(super) fn add(&mut self, submitted: Event) {
+    pub(super) fn add(&mut self, submitted: Event, queue: &Queue) {
         self.events.push(submitted);
+        self.queue = Some(queue.clone());
     }
 
     /// The events after which everything is complete: the last one, or what a transfer of nothing comes after.
@@ -122,19 +142,59 @@ impl Flight {
         Dependency { events: self.last().to_vec(), borrows }
     }
 
+    /// Ends the borrows of the operands, whose memory remembers the last operation instead, which is ordered after all others. Nobody else
+    /// knows the staging memory, so that stays.
+    pub(super) fn release_borrows(&mut self) -> Result<()> {
+        let mut result = Ok(());
+        if let (Some(last), Some(queue)) = (self.events.last(), &self.queue) {
+            if guard::has_other_copies() && self.blocks().any(Block::is_published) {
+                // Other copies of this library know the memory of the operands, but not the operation.
+                result = waits::for_event(last);
+                if matches!(result, Err(Error::Interrupted)) || !last.is_complete() {
+                    return result;
+                }
+            } else {
+                // Others find the event from here on, where they found the borrow (T1).
+                self.writing.iter().for_each(|guard| guard.record(last, queue));
+                self.reading.iter().for_each(|guard| guard.record(last, queue));
+                self.operands.iter().for_each(|operand| operand.record(last, queue));
+            }
+        }
+        (self.writing, self.reading) = (None, None);
+        self.operands.clear();
+        result
+    }
+
+    /// The memory of the operands.
+    fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let written = self.writing.iter().map(WriteGuard::block);
+        let read = self.reading.iter().map(ReadGuard::block);
+        written.chain(read).chain(self.operands.iter().map(Operand::block))
+    }
+
     /// Waits for all operations, also after an error. The first error comes out.
     pub(super) fn wait(&mut self) -> Result<()> {
         Event::wait_all(&self.events)?;
         self.events.clear();
         Ok(())
     }
+
+    /// Waits in a drop. `false` where that failed and operations may go on for ever: what they use must stay, and the operands do.
+    pub(super) fn settle(&mut self) -> bool {
+        // Nobody is left to tell an error.
+        let is_settled = drops::settle(&self.events);
+        self.events.clear();
+        if !is_settled {
+            let staging_memory = (self.staging.take(), mem::take(&mut self.pattern));
+            let operands = (self.writing.take(), self.reading.take(), mem::take(&mut self.operands));
+            mem::forget((staging_memory, operands));
+        }
+        is_settled
+    }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        // Nobody is left to tell the error. The operations are complete in any case, and the fields go after this.
-        if !self.events.is_empty() {
-            let _ = drops::wait(|| self.wait());
-        }
+        self.settle();
     }
 }

@@ -1,6 +1,6 @@
 //! The value that stands for a transfer under way.
 
-use std::fmt;
+use std::{fmt, mem};
 
 use usm_core::Event;
 
@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// transfer is complete.
 ///
 /// [`wait`](Self::wait) returns its result. Dropping waits too, and the error is lost. After an error the content of the
-/// destination is undefined. Forgetting the value ([`std::mem::forget`]) frees nothing and leaves the bytes borrowed for ever.
+/// destination is undefined. Should a wait fail while the operation goes on, all that it uses is kept for ever. Forgetting the value ([`std::mem::forget`]) frees nothing and leaves the bytes borrowed for ever.
 ///
 /// ```
 /// use usm_memory::UsmBuffer;
@@ -35,15 +35,14 @@ use crate::{Error, Result};
 /// ```
 #[must_use = "dropping a transfer waits for it and loses its error"]
 pub struct Transfer<H = ()> {
-    /// First of the fields, since dropping it waits for whoever uses the vector.
     flight: Flight,
-    /// Invariant X1: nothing reads or writes it before the flight is complete.
-    host: H,
+    /// Invariant X1: nothing reads, writes or drops it before the flight is complete. `None` from the end of a wait on.
+    host: Option<H>,
 }
 
 impl<H> Transfer<H> {
     pub(super) fn new(flight: Flight, host: H) -> Self {
-        Self { flight, host }
+        Self { flight, host: Some(host) }
     }
 
     /// Waits for the end and gives the host vector back.
@@ -52,7 +51,39 @@ impl<H> Transfer<H> {
     /// [`Error::Core`] when the transfer failed; the vector is gone then.
     pub fn wait(mut self) -> Result<H> {
         self.flight.wait()?;
-        Ok(self.host)
+        // There, since this is the only wait.
+        self.host.take().ok_or(Error::Interrupted)
+    }
+
+    /// Ends the borrows before the transfer is complete: the memory remembers the operation, as after [`submit`](crate::submit). Guards,
+    /// exports and later operations come after it, dependencies or not, and the memory is not released before. The transfer still keeps
+    /// the host vector.
+    ///
+    /// ```
+    /// use usm_memory::UsmBuffer;
+    /// use usm_memory::usm_core::{Runtime, UsmKind};
+    ///
+    /// # fn main() -> usm_memory::Result<()> {
+    /// # let runtime = Runtime::global();
+    /// # let queue = runtime.default_queue(runtime.host_device())?;
+    /// let buffer = UsmBuffer::allocate(&queue, UsmKind::Device, 4)?;
+    /// let mut first = buffer.fill_async(&[1], &[])?;
+    /// first.release_borrows()?;
+    /// let mut second = buffer.fill_async(&[2], &[])?; // comes after the first one
+    /// second.release_borrows()?;
+    /// assert_eq!(buffer.to_vec()?, [2; 4]); // waits
+    /// # first.wait()?;
+    /// # second.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Where another copy of this library may look at the memory, this waits, since that copy knows borrows alone.
+    ///
+    /// # Errors
+    /// Those of that wait. After [`Error::Interrupted`] the borrows stay.
+    pub fn release_borrows(&mut self) -> Result<()> {
+        self.flight.release_borrows()
     }
 
     /// Whether the transfer is complete, without waiting.
@@ -72,6 +103,14 @@ impl<H> Transfer<H> {
     #[must_use]
     pub fn dependency(&self) -> Dependency {
         self.flight.dependency()
+    }
+}
+
+impl<H> Drop for Transfer<H> {
+    fn drop(&mut self) {
+        if !self.flight.settle() {
+            mem::forget(self.host.take()); // X1
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl UsmBuffer {
         let start = guard.as_ptr();
         let mut flight = Flight::new(after, None, Some(guard));
         if self.len_bytes() > 0 {
-            flight.add(submit(start, flight.after())?);
+            flight.add(submit(start, flight.after())?, self.queue());
         }
         Ok(Transfer::new(flight, ()))
     }

@@ -1,4 +1,7 @@
-//! Blocking copies between host slices and USM of any kind.
+//! Blocking copies between host memory and USM of any kind.
+//!
+//! Raw pointers lead to the host memory, which may be a view of the very memory that a copy writes, or belong to a program in another
+//! language, whose threads look at it meanwhile. No reference to such bytes may exist. Slices come in as pointers, too.
 
 use usm_core::Queue;
 use usm_core::bulk::{self, copy_bytes};
@@ -26,19 +29,26 @@ impl WriteGuard {
     /// # Errors
     /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
     pub fn copy_from_host(&mut self, bytes: &[u8]) -> Result<()> {
+        // SAFETY: 1. and 2. `bytes` is borrowed.
+        unsafe { self.write(bytes) }
+    }
+
+    /// # Safety
+    /// 1. The bytes are readable until this returns.
+    /// 2. Nobody writes them meanwhile but through this guard.
+    unsafe fn write(&mut self, bytes: *const [u8]) -> Result<()> {
         let (dst_bytes, src_bytes) = (self.len_bytes(), bytes.len());
         if dst_bytes != src_bytes {
             return Err(Error::LengthMismatch { dst_bytes, src_bytes });
         }
+        let (to, from) = (self.as_mut_ptr(), bytes.cast::<u8>());
         if self.block().is_host_reachable() {
-            // `bytes` may be a view of this very memory that somebody else made, so let the ranges overlap.
-            // SAFETY: live memory that host code reaches (B4 or K2, G1) that the guard keeps for us.
-            unsafe { bulk::copy(self.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
+            // SAFETY: live memory that host code reaches (B4 or K2, G1) that the guard keeps for us; the ranges may overlap.
+            unsafe { bulk::copy(to, from, src_bytes) };
             return Ok(());
         }
-        let (to, from) = (self.as_mut_ptr(), bytes.as_ptr());
-        // SAFETY: the guard's range is ours, `bytes` is borrowed, and host memory is no device memory.
-        unsafe { copy_with_host(self.block(), Direction::ToDevice, to, from, bytes.len()) }
+        // SAFETY: the guard's range is ours, the bytes are readable (1, 2), and host memory is no device memory.
+        unsafe { copy_with_host(self.block(), Direction::ToDevice, to, from, src_bytes) }
     }
 
     /// Copies the whole range to `bytes`, whatever the kind of the memory.
@@ -46,7 +56,7 @@ impl WriteGuard {
     /// # Errors
     /// As [`copy_from_host`](Self::copy_from_host).
     pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: the guard's range is kept for us: nobody writes it meanwhile.
+        // SAFETY: 1. The guard's range is kept for us: nobody writes it meanwhile. 2. `bytes` is borrowed.
         unsafe { read(self.block(), self.as_mut_ptr(), self.len_bytes(), bytes) }
     }
 }
@@ -57,7 +67,7 @@ impl ReadGuard {
     /// # Errors
     /// [`Error::LengthMismatch`] unless there are as many bytes as the range has; [`Error::Core`].
     pub fn copy_to_host(&self, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: the guard's range is kept for us: nobody writes it meanwhile.
+        // SAFETY: 1. The guard's range is kept for us: nobody writes it meanwhile. 2. `bytes` is borrowed.
         unsafe { read(self.block(), self.as_ptr(), self.len_bytes(), bytes) }
     }
 }
@@ -66,18 +76,19 @@ impl ReadGuard {
 ///
 /// # Safety
 /// 1. `src` leads to `src_bytes` bytes of the block, which nobody writes meanwhile.
-unsafe fn read(block: &Block, src: *const u8, src_bytes: usize, bytes: &mut [u8]) -> Result<()> {
+/// 2. The bytes are writable until this returns, and nobody else uses them meanwhile.
+unsafe fn read(block: &Block, src: *const u8, src_bytes: usize, bytes: *mut [u8]) -> Result<()> {
     let dst_bytes = bytes.len();
     if dst_bytes != src_bytes {
         return Err(Error::LengthMismatch { dst_bytes, src_bytes });
     }
     if block.is_host_reachable() {
-        // SAFETY: G1 for the guarded range (1); the ranges may overlap.
-        unsafe { bulk::copy(bytes.as_mut_ptr(), src, src_bytes) };
+        // SAFETY: G1 for the guarded range (1), and promise 2; the ranges may overlap.
+        unsafe { bulk::copy(bytes.cast(), src, src_bytes) };
         return Ok(());
     }
-    // SAFETY: G1 for the guarded range (1); `bytes` is borrowed, and host memory is no device memory.
-    unsafe { copy_with_host(block, Direction::FromDevice, bytes.as_mut_ptr(), src, src_bytes) }
+    // SAFETY: G1 for the guarded range (1), and promise 2; host memory is no device memory.
+    unsafe { copy_with_host(block, Direction::FromDevice, bytes.cast(), src, src_bytes) }
 }
 
 impl UsmBuffer {
@@ -87,17 +98,32 @@ impl UsmBuffer {
     /// [`Error::ReadOnly`], [`Error::OutOfBounds`], [`Error::BorrowConflict`], [`Error::Core`]. The first three leave the buffer as
     /// it was.
     pub fn copy_from_host(&self, bytes: &[u8], offset_bytes: usize) -> Result<()> {
-        let range = self.span_in_block(offset_bytes, bytes.len())?;
+        // SAFETY: 1. and 2. `bytes` is borrowed.
+        unsafe { self.copy_from_host_memory(bytes, offset_bytes) }
+    }
+
+    /// As [`copy_from_host`](Self::copy_from_host), from host memory that is not borrowed as a slice: it may be a view of this very memory.
+    ///
+    /// # Safety
+    /// 1. The bytes are readable until this returns.
+    /// 2. Nobody else writes them meanwhile.
+    ///
+    /// # Errors
+    /// As [`copy_from_host`](Self::copy_from_host).
+    pub unsafe fn copy_from_host_memory(&self, bytes: *const [u8], offset_bytes: usize) -> Result<()> {
+        let (from, len_bytes) = (bytes.cast::<u8>(), bytes.len());
+        let range = self.span_in_block(offset_bytes, len_bytes)?;
         self.check_writable()?;
-        if bytes.len() <= BRIEF_BYTES && self.is_host_reachable() {
+        if len_bytes <= BRIEF_BYTES && self.is_host_reachable() {
             // SAFETY: as for a guard of the range, which is in the block; live memory that host code reaches (B4 or K2), which may be that of
-            // `bytes`.
-            let copy = |to| unsafe { copy_bytes(to, bytes.as_ptr(), bytes.len()) };
+            // the bytes (1, 2).
+            let copy = |to| unsafe { copy_bytes(to, from, len_bytes) };
             if let Some(()) = guard::briefly(self.block(), &range, true, copy)? {
                 return Ok(());
             }
         }
-        WriteGuard::new(self.block(), range)?.copy_from_host(bytes)
+        // SAFETY: promises 1 and 2.
+        unsafe { WriteGuard::new(self.block(), range)?.write(bytes) }
     }
 
     /// Fills all of `bytes` from `offset_bytes` on.
@@ -105,15 +131,32 @@ impl UsmBuffer {
     /// # Errors
     /// [`Error::OutOfBounds`], [`Error::BorrowConflict`], [`Error::Core`].
     pub fn copy_to_host(&self, bytes: &mut [u8], offset_bytes: usize) -> Result<()> {
-        let range = self.span_in_block(offset_bytes, bytes.len())?;
-        if bytes.len() <= BRIEF_BYTES && self.is_host_reachable() {
-            // SAFETY: as for a guard of the range, which is in the block; live memory that host code reaches (B4 or K2).
-            let copy = |from: *mut u8| unsafe { copy_bytes(bytes.as_mut_ptr(), from, bytes.len()) };
+        // SAFETY: 1. and 2. `bytes` is borrowed.
+        unsafe { self.copy_to_host_memory(bytes, offset_bytes) }
+    }
+
+    /// As [`copy_to_host`](Self::copy_to_host), to host memory that is not borrowed as a slice: it may be a view of this very memory.
+    ///
+    /// # Safety
+    /// 1. The bytes are writable until this returns.
+    /// 2. Nobody else uses them meanwhile.
+    ///
+    /// # Errors
+    /// As [`copy_to_host`](Self::copy_to_host).
+    pub unsafe fn copy_to_host_memory(&self, bytes: *mut [u8], offset_bytes: usize) -> Result<()> {
+        let (to, len_bytes) = (bytes.cast::<u8>(), bytes.len());
+        let range = self.span_in_block(offset_bytes, len_bytes)?;
+        if len_bytes <= BRIEF_BYTES && self.is_host_reachable() {
+            // SAFETY: as for a guard of the range, which is in the block; live memory that host code reaches (B4 or K2), which may be that of
+            // the bytes (1, 2).
+            let copy = |from: *mut u8| unsafe { copy_bytes(to, from, len_bytes) };
             if let Some(()) = guard::briefly(self.block(), &range, false, copy)? {
                 return Ok(());
             }
         }
-        ReadGuard::new(self.block(), range)?.copy_to_host(bytes)
+        let guard = ReadGuard::new(self.block(), range)?;
+        // SAFETY: 1. The guard's range is kept for us: nobody writes it meanwhile. 2. Promises 1 and 2.
+        unsafe { read(guard.block(), guard.as_ptr(), len_bytes, bytes) }
     }
 
     /// The whole content, copied.

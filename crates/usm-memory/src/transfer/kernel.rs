@@ -109,7 +109,7 @@ pub unsafe fn submit_kernel(
         return Ok(Transfer::new(flight, ()));
     }
     // SAFETY: 1 and 3: the caller's promises. 2: F1: the flight keeps all buffers until the kernel is complete, and borrows them.
-    flight.add(unsafe { queue.submit_kernel(kernel, &values, range, flight.after()) }?);
+    flight.add(unsafe { queue.submit_kernel(kernel, &values, range, flight.after()) }?, queue);
     Ok(Transfer::new(flight, ()))
 }
 

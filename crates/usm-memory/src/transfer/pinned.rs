@@ -91,6 +91,7 @@ pub(super) unsafe fn copy(
         moving: Mutex::default(),
         is_stopped: AtomicBool::new(false),
         failure: Mutex::new(None),
+        may_go_on: AtomicBool::new(false),
     });
     let threads = bulk::threads_for(len_bytes).clamp(1, THREADS);
     let shared = Arc::clone(&work);
@@ -98,7 +99,11 @@ pub(super) unsafe fn copy(
         let _moving = Moving(&work);
         bulk::share(threads, threads, move |_| shared.run());
     }
-    // No thread works any more, and the bus uses neither the ranges nor the slots.
+    // No thread works any more. The bus uses neither the ranges nor the slots after a wait, as every backend promises; memory of our own
+    // stays where it does.
+    if work.may_go_on.load(Ordering::Relaxed) {
+        mem::forget(staging);
+    }
     let failure = work.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
     failure.map_or(Ok(true), Err)
 }
@@ -229,6 +234,8 @@ struct Work {
     /// Whether a thread has failed. The others wait for no further parts then.
     is_stopped: AtomicBool,
     failure: Mutex<Option<crate::Error>>,
+    /// Whether the bus may still use slots after a failed wait.
+    may_go_on: AtomicBool,
 }
 
 // SAFETY: W1 and W2.
@@ -253,6 +260,7 @@ impl Drop for Moving<'_> {
         for event in self.0.moving().drain(..) {
             if let Err(error) = event.wait() {
                 self.0.stop(error.into());
+                self.0.may_go_on.fetch_or(!event.is_complete(), Ordering::Relaxed);
             }
         }
     }
@@ -348,7 +356,9 @@ impl Work {
         if !moving.front().is_some_and(|event| self.pieces.is_brief() || event.is_complete()) {
             return Ok(false);
         }
-        moving.pop_front().map_or(Ok(()), |event| event.wait())?;
+        // One that cannot be waited for stays, for `Moving`.
+        moving.front().map_or(Ok(()), Event::wait)?;
+        moving.pop_front();
         Ok(true)
     }
 

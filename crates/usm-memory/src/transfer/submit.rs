@@ -251,17 +251,34 @@ impl UsmBuffer {
     /// # Errors
     /// As [`copy_from_host`](Self::copy_from_host).
     pub fn submit_copy_from_host(&self, bytes: &[u8], offset_bytes: usize) -> Result<()> {
+        // SAFETY: 1. and 2. `bytes` is borrowed.
+        unsafe { self.submit_copy_from_host_memory(bytes, offset_bytes) }
+    }
+
+    /// As [`submit_copy_from_host`](Self::submit_copy_from_host), from host memory that is not borrowed as a slice: it may be a view of this
+    /// very memory.
+    ///
+    /// # Safety
+    /// 1. The bytes are readable until this returns.
+    /// 2. Nobody else writes them meanwhile.
+    ///
+    /// # Errors
+    /// As [`copy_from_host`](Self::copy_from_host).
+    pub unsafe fn submit_copy_from_host_memory(&self, bytes: *const [u8], offset_bytes: usize) -> Result<()> {
         let (queue, len_bytes) = (self.queue(), bytes.len());
         if !(1..=STAGED_BYTES).contains(&len_bytes) || self.is_host_reachable() {
-            return self.copy_from_host(bytes, offset_bytes);
+            // SAFETY: promises 1 and 2.
+            return unsafe { self.copy_from_host_memory(bytes, offset_bytes) };
         }
         self.check_range(offset_bytes, len_bytes)?;
         self.check_writable()?;
         let range = offset_bytes..offset_bytes + len_bytes;
         let Ok(staging) = Self::allocate(queue, UsmKind::Host, len_bytes) else {
-            return self.copy_from_host(bytes, offset_bytes);
+            // SAFETY: promises 1 and 2.
+            return unsafe { self.copy_from_host_memory(bytes, offset_bytes) };
         };
-        staging.copy_from_host(bytes, 0)?;
+        // SAFETY: promises 1 and 2.
+        unsafe { staging.copy_from_host_memory(bytes, 0) }?;
         let to = Operand { buffer: self, range, writes: true };
         let from = Operand { buffer: &staging, range: 0..len_bytes, writes: false };
         let copy = |ends: &[*mut u8], after: &[Event]| {

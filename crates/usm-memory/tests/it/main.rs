@@ -7,6 +7,8 @@ use test_stacks as _;
 #[path = "../common/mod.rs"]
 mod common;
 
+mod abandoned;
+mod brief;
 mod buffer;
 mod captures;
 mod drop_after_submit;
@@ -17,7 +19,9 @@ mod pinned;
 mod pool;
 mod pool_order;
 mod pool_threads;
+mod released;
 mod rows;
+mod slab_owners;
 mod submitted;
 mod submitted_random;
 mod surface;

@@ -11,7 +11,6 @@ use super::kind_argument;
 use crate::buffer_import::HostBytes;
 use crate::errors::OrRaise;
 use crate::imported;
-use crate::interrupt::Pass;
 use crate::objects::Memory;
 use crate::sycl::pickled_queue;
 
@@ -87,11 +86,7 @@ pub(crate) fn from_pickle<'py>(
     // There are no allocations of no bytes.
     let whole = py.detach(|| UsmBuffer::allocate(&queue, kind, bytes.len().max(1))).or_raise()?;
     let buffer = whole.sub_buffer(0, bytes.len()).or_raise()?;
-    let target = buffer.clone();
-    bytes
-        .run_job(py, &buffer, Pass::in_order(buffer.len_bytes()), move |bytes| {
-            target.copy_from_host(bytes, 0)
-        })?
-        .or_raise()?;
+    let len_bytes = bytes.len();
+    bytes.copy_to_buffer(py, &buffer, len_bytes)?;
     wrap(py, if readonly { buffer.read_only() } else { buffer })
 }

@@ -45,10 +45,7 @@ pub(super) fn to_host<'py>(
             buffer.len_bytes()
         ));
     }
-    let (from, pass) = (buffer.clone(), Pass::in_order(buffer.len_bytes()));
-    bytes
-        .run_job_mut(py, buffer, pass, move |bytes| from.copy_to_host(&mut bytes[..from.len_bytes()], 0))?
-        .or_raise()?;
+    bytes.copy_from_buffer(py, buffer, buffer.len_bytes())?;
     Ok(target)
 }
 
@@ -57,8 +54,8 @@ pub(super) fn from_host(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResu
     if bytes.len() > buffer.len_bytes() {
         return Err(too_long(bytes.len(), buffer.len_bytes()));
     }
-    let (to, pass) = (buffer.clone(), Pass::in_order(bytes.len()));
-    bytes.run_job(source.py(), buffer, pass, move |bytes| to.copy_from_host(bytes, 0))?.or_raise()
+    let len_bytes = bytes.len();
+    bytes.copy_to_buffer(source.py(), buffer, len_bytes)
 }
 
 pub(super) fn from_usm(buffer: &UsmBuffer, source: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -89,16 +86,12 @@ pub(crate) fn copy_bytes(dest: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>, count:
         (Some(to), None) => {
             let bytes = HostBytes::source("src", src)?;
             bytes.check_len("src", count)?;
-            let into = to.clone();
-            let job = move |bytes: &[u8]| into.copy_from_host(&bytes[..count], 0);
-            bytes.run_job(py, &to, Pass::in_order(count), job)?.or_raise()
+            bytes.copy_to_buffer(py, &to, count)
         }
         (None, Some(from)) => {
             let bytes = HostBytes::target("dest", dest)?;
             bytes.check_len("dest", count)?;
-            let out_of = from.clone();
-            let job = move |bytes: &mut [u8]| out_of.copy_to_host(&mut bytes[..count], 0);
-            bytes.run_job_mut(py, &from, Pass::in_order(count), job)?.or_raise()
+            bytes.copy_from_buffer(py, &from, count)
         }
         (None, None) => copy_host_bytes(dest, src, count),
     }

@@ -6,7 +6,7 @@ use usm_array::usm_memory::{self, Argument, Error, submit_kernel};
 
 use super::operations::come_before;
 use crate::errors::{OrRaise, SyclKernelSubmitError, ToPyErr, wrong_type};
-use crate::flight::{self, Flight};
+use crate::flight::Flight;
 use crate::number::{index_sequence, sequence};
 use crate::program::{SyclKernel, argument, described};
 use crate::sycl::event::SyclEvent;
@@ -30,18 +30,13 @@ pub(super) fn submit(
     let arguments = arguments.iter().enumerate().map(|(position, object)| argument(position, object));
     let arguments: Vec<Argument> = arguments.collect::<PyResult<_>>()?;
     let range = execution_range(global, local)?;
-    let mut after = come_before(py, queue, events)?;
+    let after = come_before(py, queue, events)?;
     let kernel = &kernel.get().kernel;
     // SAFETY: 1. The number of arguments and the memory are checked, on CUDA sizes of numbers, too. The rest of it, and 2, are up to the
     // Python program, as SECURITY.md says.
-    let start = |after: &[_]| unsafe { submit_kernel(queue, kernel, &arguments, range, after) };
-    let mut submitted = py.detach(|| start(&after));
-    if let Err(Error::BorrowConflict { .. }) = submitted {
-        after.extend(flight::under_way(py, queue.context()));
-        submitted = py.detach(|| start(&after));
-    }
-    let transfer = submitted.map_err(|error| refused(&error, &arguments))?;
-    Ok(SyclEvent::of_flight(Flight::launch(py, queue, transfer)))
+    let start = || unsafe { submit_kernel(queue, kernel, &arguments, range, &after) };
+    let launched = Flight::launch(py, queue, start);
+    launched.map(SyclEvent::of_flight).map_err(|error| refused(&error, &arguments))
 }
 
 fn execution_range(global: &Bound<'_, PyAny>, local: Option<&Bound<'_, PyAny>>) -> PyResult<ExecutionRange> {

@@ -207,8 +207,9 @@ impl SyclQueue {
 
     /// As memcpy, but return when the copy is submitted, to be done after the events `dEvents`.
     ///
-    /// The operation owns both sides until it is complete; who uses them earlier gets BufferError. Between two objects with the
-    /// buffer protocol only, the copy is done when this returns.
+    /// USM on either side remembers the copy: reads, exports and later operations come after it, on any queue, and nothing has to be
+    /// asked before. An object with the buffer protocol is kept until the copy is complete; use it only then. So is a memoryview or NumPy
+    /// array over USM, which does not wait. Between two objects with the buffer protocol only, the copy is done when this returns.
     #[pyo3(signature = (dest, src, count, dEvents=None))]
     fn memcpy_async(
         &self,
@@ -314,8 +315,8 @@ impl SyclQueue {
 
     /// As submit, but return when the kernel is submitted.
     ///
-    /// The operation owns its arguments until it is complete. Kernels take them earlier, and run later; who else uses them gets
-    /// BufferError, except for reading what is read-only.
+    /// Arrays and memory remember the kernel: reads, exports and later operations on any queue come after it, and nothing has to be asked
+    /// before. Use a memoryview or NumPy array over them only when the kernel is complete.
     #[pyo3(signature = (kernel, args, gS, lS=None, dEvents=None))]
     fn submit_async(
         &self,

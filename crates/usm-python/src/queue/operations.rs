@@ -107,8 +107,8 @@ fn submit<H: Send + 'static>(
     start: impl FnOnce(&[Dependency]) -> usm_memory::Result<Transfer<H>> + Send,
 ) -> PyResult<SyclEvent> {
     let after = come_before(py, queue, asked)?;
-    let transfer = py.detach(|| start(&after)).map_err(|error| error.to_py_err())?;
-    Ok(SyclEvent::of_flight(Flight::launch(py, queue, transfer)))
+    let launched = Flight::launch(py, queue, || start(&after));
+    launched.map(SyclEvent::of_flight).map_err(|error| error.to_py_err())
 }
 
 /// Copies the first `count` bytes; without a count all of both sides, which have as many.

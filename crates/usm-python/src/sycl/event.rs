@@ -18,8 +18,9 @@ use crate::number::sequence;
 ///
 /// The completion of an operation. Without an argument a complete one; with an event the same one.
 ///
-/// An operation owns what it works on: memory and buffers stay until it is complete, whether or not its event is kept. They
-/// are let go when an event or queue is waited for after that, or when the next operation is submitted.
+/// What an operation works on stays until it is complete, whether or not its event is kept. USM remembers the operation, and whoever reads
+/// or writes it afterwards comes later. Objects with the buffer protocol are let go when an event or queue is waited for after the
+/// completion, when the event is dropped or asked for its status, or when the next operation is submitted.
 ///
 /// >>> import usm, usm.memory
 /// >>> queue = usm.SyclQueue("host")
@@ -119,7 +120,7 @@ impl SyclEvent {
         let waited = interrupt::wait_all(py, &self.events);
         let finished = py.detach(|| {
             if !self.events.iter().all(Event::is_complete) {
-                return Ok(()); // a signal: the operation goes on, and keeps its operands
+                return Ok(()); // a signal: the operation goes on, and keeps its host memory
             }
             let finished = self.flight.as_ref().map_or(Ok(()), |flight| flight.finish());
             flight::sweep();
@@ -155,7 +156,7 @@ impl SyclEvent {
                     return Ok(status);
                 }
             }
-            // A caller that sees the completion may use the memory.
+            // A caller that sees the completion may use the host memory.
             flight::sweep();
             Ok(EventStatus::Complete)
         });

@@ -8,7 +8,7 @@ use usm_array::{Dtype, UsmArray};
 
 use crate::buffer_import::HostBytes;
 use crate::errors::{OrRaise, OrValueError};
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 use crate::memory::{kind_argument, pickle};
 use crate::objects::UsmNdarray;
 use crate::sycl::pickled_queue;
@@ -77,12 +77,7 @@ pub(crate) fn array_from_pickle(
     let dtype: Dtype = dtype.parse().or_value_error("dtype")?;
     let bytes = HostBytes::readable("data", data)?;
     let array = py.detach(|| UsmArray::empty(&queue, kind, &shape, dtype)).or_raise()?;
-    let target = array.clone();
-    bytes
-        .run_job(py, array.buffer(), Pass::over(&array), move |bytes| {
-            target.copy_from_host_contiguous(bytes)
-        })?
-        .or_raise()?;
+    bytes.copy_to_array(py, &array)?;
     // The place of each axis of the array.
     let places: Option<Vec<isize>> = (0..axes.len().cast_signed())
         .map(|axis| axes.iter().position(|&found| found == axis).map(usize::cast_signed))

@@ -1,6 +1,8 @@
 //! Host memory for a piece
 
-use usm_memory::usm_core::{Event, Queue, UsmKind};
+use std::mem;
+
+use usm_memory::usm_core::{Event, Queue, UsmKind, drops};
 use usm_memory::{UsmBuffer, WriteGuard};
 
 use crate::copy::plan::CopyPlan;
@@ -44,10 +46,11 @@ impl<'a> Staging<'a> {
 
     /// Waits for what a queue does with the buffer.
     pub(super) fn settle(&mut self) -> Result<()> {
-        match self.pending.take() {
-            Some(event) => Ok(event.wait().map_err(usm_memory::Error::from)?),
-            None => Ok(()),
+        if let Some(event) = &self.pending {
+            event.wait().map_err(usm_memory::Error::from)?;
         }
+        self.pending = None;
+        Ok(())
     }
 
     /// The first byte of a buffer for so many bytes, with which no queue works.
@@ -82,7 +85,9 @@ impl<'a> Staging<'a> {
 
 impl Drop for Staging<'_> {
     fn drop(&mut self) {
-        // After an error: the queue must not work with memory that is gone. There is nobody to tell about a second one.
-        let _ = self.settle();
+        // After an error. Memory that the queue may go on to work with stays.
+        if !drops::settle(&self.pending) {
+            mem::forget(mem::replace(&mut self.buffer, StagingBuffer::Heap(Vec::new())));
+        }
     }
 }

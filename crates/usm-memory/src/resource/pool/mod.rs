@@ -173,7 +173,14 @@ impl PoolResource {
         let slab = self.upstream.allocate(wanted)?;
         drop(reserve);
         wanted.check(&slab)?;
-        // Its buffers do not look below.
+        // Its buffers do not look below, so nobody may have the slab besides.
+        if let Err(holders) = slab.block().check_alone() {
+            return Err(Error::UnsuitableMemory {
+                what: "number of owners",
+                found: holders.to_string(),
+                wanted: "1: whoever gives memory to a pool keeps no clone, part or guard of it".to_owned(),
+            });
+        }
         slab.wait()?;
         Ok(slab)
     }

@@ -97,12 +97,7 @@ fn numpy_copy<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyA
     }
     let wanted = (PyTuple::new(py, array.shape())?, dtype::object(py, array.dtype())?);
     let result = imported::import(py, intern!(py, "numpy"))?.call_method1(intern!(py, "empty"), wanted)?;
-    let (bytes, source) = (HostBytes::writable("numpy.empty", &result)?, array.clone());
-    bytes
-        .run_job_mut(py, array.buffer(), Pass::over(array), move |bytes| {
-            source.copy_to_host_contiguous(bytes)
-        })?
-        .or_raise()?;
+    HostBytes::writable("numpy.empty", &result)?.copy_from_array(py, array)?;
     Ok(result)
 }
 
