@@ -41,8 +41,8 @@ pub mod _usm {
     #[pymodule_export]
     use crate::memory::{
         LiveMemory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
-        as_usm_memory, default_pool_stats, from_pickle, memory_stats, take_snapshot, trim_default_pool,
-        use_default_pool, use_pool,
+        as_usm_memory, current_pool, default_pool_stats, from_pickle, memory_stats, take_snapshot,
+        trim_default_pool, use_default_pool, use_pool,
     };
     #[pymodule_export]
     use crate::objects::{Memory, PyDevice, UsmNdarray};
@@ -58,6 +58,8 @@ pub mod _usm {
         get_device_cached_queue, get_devices, get_platforms, lsplatform, select_accelerator_device,
         select_cpu_device, select_default_device, select_device_with_aspects, select_gpu_device,
     };
+    #[pymodule_export]
+    use crate::sycl::pickle::{device_from_pickle, queue_from_pickle};
     #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]
