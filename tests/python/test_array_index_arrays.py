@@ -146,7 +146,7 @@ def test_masks_of_comparisons(cube):
         (0, 0, 0, [0]),
         [2**70],
         [1j],
-        bytearray(b"\0"),
+        b"\0",
         {0: 1},
     ],
     ids=repr,
@@ -411,7 +411,7 @@ def test_numbers_of_numpy_as_indices(array, numpy, usm_type):
 
 
 @pytest.mark.parametrize(
-    "key", ["ab", b"ab", {0}, {0: 1}, 1.0, (0.5,), [1.0], ((1.5, 2),), iter([0]), object(), 1j], ids=repr
+    "key", ["ab", b"ab", {0}, {0: 1}, 1.0, (0.5,), [1.0], ((1.5, 2),), iter([0]), object(), 1j], ids=lambda key: type(key).__name__
 )
 def test_what_is_no_index(array, usm_type, key):
     a = array((4, 5), "i4", buffer=usm_type)
@@ -453,5 +453,5 @@ def test_indices_of_take_and_put_may_be_sequences(array, numpy, usm_type):
     n[[0, 2]] = 7
     assert a.tolist() == n.tolist()
     for wrong in ("ab", {0}, [0.5], object(), None):
-        with pytest.raises((IndexError, TypeError), match="^indices"):
+        with pytest.raises((IndexError, TypeError), match="^ind(ices|ex array)"):
             ut.take(a, wrong, axis=0)

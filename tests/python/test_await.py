@@ -16,6 +16,15 @@ def open_files():
     return len(os.listdir("/proc/self/fd"))
 
 
+async def are_closed(before):
+    """Whether no more files are open than before: the thread that wakes lets go of one a moment after the wake."""
+    for _ in range(200):
+        if open_files() <= before:
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
 def test_operations_are_awaited(queue, allocate):
     async def main():
         memory = allocate("device", LARGE)
@@ -96,7 +105,7 @@ def test_cancelling_ends_the_waiting_and_not_the_operation(queue, allocate):
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         await last
-        assert open_files() == before
+        assert await are_closed(before)
         return bytes(memories[0].copy_to_host()[:4])
 
     async def wait(event):
@@ -113,9 +122,9 @@ def test_files_are_closed(queue, allocate):
         before = open_files()
         for value in range(200):
             await queue.memset_async(memory, value)
-        return open_files() - before
+        assert await are_closed(before)
 
-    assert asyncio.run(main()) == 0
+    asyncio.run(main())
 
 
 def test_without_a_loop_there_is_a_clear_error(queue, allocate):

@@ -124,7 +124,7 @@ pub(crate) fn queue_from_pickle<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let device = device_argument(py, "device", Some(device))?;
     if is_default {
-        return dpctl::queue_object(py, &runtime::default_queue_of(py, &device)?);
+        return dpctl::own_queue_object(py, &runtime::default_queue_of(py, &device)?);
     }
     let context = match context.map(|context| target(py, "context", Some(context))).transpose()? {
         Some(Target::Existing(QueueOrContext::Context(context))) => context,
