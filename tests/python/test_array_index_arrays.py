@@ -1,5 +1,6 @@
 """Index arrays, masks, lists and mixtures, and assignment through them, against NumPy, on every kind of memory."""
 
+import array as array_module
 import itertools
 import random
 
@@ -145,7 +146,7 @@ def test_masks_of_comparisons(cube):
         (0, 0, 0, [0]),
         [2**70],
         [1j],
-        bytearray(b"\0"),
+        b"\0",
         {0: 1},
     ],
     ids=repr,
@@ -343,3 +344,114 @@ def test_messages_name_what_is_wrong(array):
     ):
         with pytest.raises((IndexError, TypeError), match=f"^{start}"):
             act()
+
+
+class Three:
+    def __index__(self):
+        return 3
+
+
+# Objects between the brackets, each of which NumPy takes for an index, a mask or an array of them.
+KEYS = {
+    "range": range(3),
+    "a range backwards": range(3, -1, -2),
+    "an empty range": range(0),
+    "ranges": (range(2), range(2)),
+    "a range and a slice": (range(2), slice(1, 3)),
+    "tuples": ((0, 1), (1, 0)),
+    "a tuple in a tuple": ((2, 0),),
+    "an empty tuple in a tuple": ((),),
+    "nested tuples": (((0, 1), (2, 3)),),
+    "nested tuples and lists": ([[0], [1]], ((0, 1),)),
+    "an empty list": [],
+    "a list of booleans": [True, False, True, False],
+    "a tuple of booleans": ((True, False, True, False),),
+    "a list of ranges": [range(2), range(2, 4)],
+    "an array of the standard library": array_module.array("h", [3, 1]),
+    "a bytearray": bytearray([3, 1]),
+    "a view of bytes": memoryview(b"\x01\x02"),
+    "a view beside a range": (memoryview(bytearray(2)), range(2)),
+    "an object with __index__": Three(),
+    "objects with __index__": (Three(), Three()),
+    "true": True,
+    "a range beyond nothing": (slice(None), range(1, 5, 3)),
+    "one of each": (None, range(2), ..., (0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_every_kind_of_index_object(array, numpy, usm_type, name):
+    key, shape = KEYS[name], (4, 5)
+    a, n = array(shape, "i4", buffer=usm_type), numpy.arange(20, dtype="i4").reshape(shape)
+    a[...] = n
+    assert a[key].tolist() == n[key].tolist() and a[key].shape == n[key].shape
+    a[key], n[key] = -1, -1
+    assert a.tolist() == n.tolist()
+    if n[key].size:
+        values = -numpy.arange(1, n[key].size + 1, dtype="i4").reshape(n[key].shape)
+        a[key], n[key] = values, values
+        assert a.tolist() == n.tolist()
+
+
+def test_numbers_of_numpy_as_indices(array, numpy, usm_type):
+    a, n = array((4, 5), "i4", buffer=usm_type), numpy.arange(20, dtype="i4").reshape(4, 5)
+    a[...] = n
+    two, no = numpy.int8(2), numpy.bool_(False)
+    for key in (
+        two,
+        (two, numpy.uint64(3)),
+        numpy.asarray(2),
+        no,
+        (no, two),
+        [two, two],
+        (two, range(2)),
+        ((two, 0), [0, two]),
+    ):
+        assert a[key].tolist() == n[key].tolist(), key
+
+
+@pytest.mark.parametrize(
+    "key", ["ab", b"ab", {0}, {0: 1}, 1.0, (0.5,), [1.0], ((1.5, 2),), iter([0]), object(), 1j], ids=lambda key: type(key).__name__
+)
+def test_what_is_no_index(array, usm_type, key):
+    a = array((4, 5), "i4", buffer=usm_type)
+    a[...] = 7
+    with pytest.raises(IndexError, match="^index"):
+        a[key]
+    with pytest.raises(IndexError):
+        a[key] = 1
+    assert a.tolist() == [[7] * 5] * 4
+
+
+def test_sequences_beyond_an_axis_are_refused(array, usm_type):
+    a = array((4, 5), "i4", buffer=usm_type)
+    for key in (range(5), range(-5, 0), ((0, 4),), (range(2), range(3)), ((True, False),)):
+        with pytest.raises((IndexError, ValueError)):
+            a[key]
+
+
+def test_indices_of_take_and_put_may_be_sequences(array, numpy, usm_type):
+    a, n = array((4, 5), "i4", buffer=usm_type), numpy.arange(20, dtype="i4").reshape(4, 5)
+    a[...] = n
+    for indices in (
+        range(3),
+        (2, 0),
+        [3, 1],
+        [[0, 1], [2, 3]],
+        ((0,), (1,)),
+        numpy.asarray([1, 1]),
+        range(0),
+        [],
+        memoryview(b"\x01"),
+    ):
+        found = ut.take(a, indices, axis=0)
+        assert (
+            found.tolist() == numpy.take(n, numpy.asarray(indices, "i8"), axis=0).tolist()
+            and found.usm_type == usm_type
+        )
+    ut.put(a, (0, 2), 7, axis=0)
+    n[[0, 2]] = 7
+    assert a.tolist() == n.tolist()
+    for wrong in ("ab", {0}, [0.5], object(), None):
+        with pytest.raises((IndexError, TypeError), match="^ind(ices|ex array)"):
+            ut.take(a, wrong, axis=0)

@@ -239,3 +239,72 @@ def test_the_way_out_with_dpnp_computes(dpt, usm_type):
     theirs = dpt.asarray(a)
     theirs += 1
     assert a.tolist() == [2, 3]
+
+
+REFLECTED = {"lt": "gt", "le": "ge", "eq": "eq", "ne": "ne", "ge": "le", "gt": "lt"}
+
+
+@pytest.mark.parametrize("name", REFLECTED)
+def test_comparisons_with_numpy_on_the_left(array, numpy, usm_type, name):
+    a, n = made(array, usm_type, [1, 2, 3])
+    operate, reflected = getattr(operator, name), getattr(operator, REFLECTED[name])
+    for left in (
+        numpy.float64(2),
+        numpy.float32(2),
+        numpy.int8(2),
+        numpy.uint64(2),
+        numpy.complex64(2) if name in ("eq", "ne") else numpy.float16(2),
+        numpy.asarray(2),
+        numpy.asarray([3, 2, 1]),
+        numpy.asarray([[2], [1]], "f4"),
+    ):
+        found, expected = operate(left, a), reflected(a, left)
+        for one in (found, expected):
+            assert type(one) is ut.usm_ndarray and one.usm_type == usm_type and one.sycl_queue == a.sycl_queue
+        assert found.tolist() == expected.tolist() == operate(left, n).tolist()
+    assert operate(numpy.asarray(2), array((), "i4", buffer=usm_type)).shape == ()
+
+
+@pytest.mark.parametrize("name", ["and_", "or_", "xor"])
+def test_logic_with_numpy_on_the_left(array, numpy, usm_type, name):
+    a, n = made(array, usm_type, [True, False])
+    operate = getattr(operator, name)
+    for left in (numpy.bool_(True), numpy.asarray([True, True])):
+        found = operate(left, a)
+        assert type(found) is ut.usm_ndarray and found.usm_type == usm_type
+        assert found.tolist() == operate(a, left).tolist() == operate(left, n).tolist()
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"])
+def test_arithmetic_of_numpy_with_device_memory_is_refused(array, numpy, name):
+    a, n = made(array, "device", [3, 4])
+    operate = getattr(operator, name)
+    lefts = [n] if name == "matmul" else [n, numpy.float64(2), numpy.int32(2)]
+    for left in lefts:
+        for operands in ((left, a), (a, left)):
+            with pytest.raises(TypeError, match=r"usm\.tensor holds and moves arrays and has no arithmetic"):
+                operate(*operands)
+
+
+def test_functions_of_numpy_compute_on_memory_that_host_code_reaches(array, numpy, host_accessible):
+    a, n = made(array, host_accessible, [3, 4])
+    assert type(numpy.sqrt(a)) is numpy.ndarray and numpy.sqrt(a).tolist() == numpy.sqrt(n).tolist()
+    assert numpy.add.reduce(a) == 7 and numpy.add.outer(n, a).tolist() == numpy.add.outer(n, n).tolist()
+    out = numpy.zeros(2)
+    assert numpy.add(a, 1, out=out) is out and out.tolist() == [4, 5]
+    n += a
+    assert n.tolist() == [6, 8]
+    with pytest.raises(TypeError, match=r"^add: out: found a usm_ndarray.*numpy\.asarray"):
+        numpy.add(n, 1, out=a)
+    assert numpy.less(n, a).tolist() == [False, False] and type(numpy.less(n, a)) is ut.usm_ndarray
+    assert type(numpy.less(n, a, dtype=bool)) is numpy.ndarray
+
+
+def test_functions_of_numpy_with_device_memory_say_what_computes(array, numpy):
+    a, n = made(array, "device", [3, 4])
+    # Not reduce: NumPy 2.4 leaks a reference to each operand whose method raises there, of any class.
+    for call in (lambda: numpy.sqrt(a), lambda: numpy.add(a, 1, dtype="f4"), lambda: numpy.less.outer(n, a)):
+        with pytest.raises(TypeError, match="no arithmetic"):
+            call()
+    with pytest.raises(ValueError, match="shape"):
+        _ = numpy.zeros(3) < a

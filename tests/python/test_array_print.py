@@ -185,3 +185,29 @@ def test_without_numpy():
         print(a, repr(a[0]), ut.usm_ndarray_str(a[0], precision=1))
     """
     assert process.check(code) == "[[0. 0.]\n [0. 0.]] usm_ndarray([0., 0.], dtype=float32) [0. 0.]\n"
+
+
+@pytest.mark.parametrize("spec", [".2f", ">8.3g", "+.1e", "", "%"])
+def test_formats_of_one_number(queue, usm_type, numpy, spec):
+    for value, dtype in ((1.5, "f8"), (-2.25, "f4"), (7, "i8")):
+        a = ut.asarray(value, dtype, usm_type=usm_type, sycl_queue=queue)
+        expected = format(numpy.asarray(value, dtype), spec) if spec else str(a)
+        assert format(a, spec) == f"{a:{spec}}" == expected
+        assert f"{a[None][0]:{spec}}" == expected, "an element of an array"
+    whole = ut.asarray(255, "u1", usm_type=usm_type, sycl_queue=queue)
+    assert f"{whole:x} {whole:08b} {whole:d}" == "ff 11111111 255"
+    assert f"{ut.asarray(1 + 2j, usm_type=usm_type, sycl_queue=queue):.1f}" == "1.0+2.0j"
+    assert f"{ut.asarray(True, usm_type=usm_type, sycl_queue=queue):d}" == "1"
+    with pytest.raises(ValueError):
+        format(ut.asarray(1.5, usm_type=usm_type, sycl_queue=queue), "d")
+
+
+def test_formats_of_arrays_with_axes(array, usm_type):
+    for shape in ((1,), (2, 1), (0,)):
+        a = array(shape, "f8", buffer=usm_type)
+        a[...] = 1
+        assert f"{a}" == str(a) == format(a)
+        with pytest.raises(
+            TypeError, match=rf"^format: found \"\.2f\" for an array of {len(shape)} axes, allowed is an empty"
+        ):
+            format(a, ".2f")

@@ -386,3 +386,116 @@ def test_numbers_of_time_are_not_their_bytes(numpy, queue, name):
     assert ut.asarray(times.view("int64"), sycl_queue=queue).tolist() == [1]
     assert ut.asarray(numpy.uint8(7), sycl_queue=queue).tolist() == 7
     assert ut.asarray(numpy.arange(3, dtype="u1"), sycl_queue=queue).tolist() == [0, 1, 2]
+
+
+# Numbers that an element of the dtype does not hold, as Python and NumPy tell.
+MISFITS = [
+    (300.0, "u1", OverflowError),
+    (-1.0, "u1", OverflowError),
+    (300, "u1", OverflowError),
+    (1e10, "i4", OverflowError),
+    (2.0**63, "i8", OverflowError),
+    (2.0**64, "u8", OverflowError),
+    (float("inf"), "i8", OverflowError),
+    (float("-inf"), "u8", OverflowError),
+    (2**64, "u8", OverflowError),
+    (float("nan"), "i4", ValueError),
+    (1j, "f4", TypeError),
+    (1 + 0j, "i4", TypeError),
+]
+
+
+@pytest.mark.parametrize(("number", "dtype", "error"), MISFITS, ids=str)
+def test_numbers_that_do_not_fit_are_refused_everywhere(queue, usm_type, number, dtype, error):
+    place = {"usm_type": usm_type, "sycl_queue": queue}
+    for obj, where in (
+        (number, ""),
+        ([number], r"\[0\]"),
+        ([[0, 1], (1, number)], r"\[1\]\[1\]"),
+        ([[0], [ut.ones((), "i1", **place)], [number]], r"\[2\]\[0\]"),
+    ):
+        with pytest.raises(error, match=rf"^obj{where}: "):
+            ut.asarray(obj, dtype, **place)
+    a = ut.zeros((2, 2), dtype, **place)
+    indices = ut.asarray([0], **place)
+    for change in (
+        lambda value: a.__setitem__(0, value),
+        lambda value: a.__setitem__(..., [[0, 0], [0, value]]),
+        lambda value: a.__setitem__([0], [[value, 0]]),
+        lambda value: ut.put(a, indices, value, axis=0),
+        lambda value: ut.put(a, indices, [[value, 0]], axis=0),
+        lambda value: ut.put_along_axis(a, ut.zeros((1, 2), "i8", **place), value, axis=0),
+        lambda value: ut.place(a, ut.ones((2, 2), "?", **place), [value]),
+        lambda value: ut.full((2,), value, dtype, **place),
+        lambda value: ut.full((1, 2), [value, 0], dtype, **place),
+        lambda value: ut.full_like(a, value),
+        lambda value: ut.full_like(a, [value, 0]),
+    ):
+        with pytest.raises(error):
+            change(number)
+    assert a.tolist() == ut.zeros((2, 2), dtype, **place).tolist(), "a refusal changes no element"
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype", "error"), [case for case in MISFITS if abs(case[0]) < 2**63 or case[0] != case[0]], ids=str
+)
+def test_numbers_of_numpy_that_do_not_fit_are_refused_as_those_of_python(queue, numpy, number, dtype, error):
+    for scalar in (numpy.asarray(number)[()], numpy.asarray(number)):
+        for obj in (scalar, [scalar], (0, scalar)):
+            with pytest.raises(error, match="^obj"):
+                ut.asarray(obj, dtype, sycl_queue=queue)
+    if isinstance(number, float):
+        with pytest.raises(error, match="^obj"):
+            ut.asarray([numpy.float32(number)], dtype, sycl_queue=queue)
+
+
+def test_numbers_that_fit_lose_their_fraction(queue, usm_type, numpy):
+    numbers = [1.9, -1.9, 127.5, -128.9, True, 3, -0.5]
+    expected = [1, -1, 127, -128, 1, 3, 0]
+    assert ut.asarray(numbers, "i1", usm_type=usm_type, sycl_queue=queue).tolist() == expected
+    scalars = [numpy.float32(1.9), numpy.float16(-1.9), numpy.bool_(True), numpy.int64(3)]
+    assert ut.asarray(scalars, "i1", usm_type=usm_type, sycl_queue=queue).tolist() == [1, -1, 1, 3]
+    assert ut.asarray([numpy.float32(0.5), 2], sycl_queue=queue).tolist() == [0.5, 2.0]
+    assert ut.asarray([1e300, -1e300], "f4", sycl_queue=queue).tolist() == [float("inf"), float("-inf")]
+    assert ut.asarray([float("nan"), 0, 2], "?", sycl_queue=queue).tolist() == [True, False, True]
+
+
+def test_casts_of_arrays_keep_their_rule(queue, usm_type, numpy):
+    """Elements of arrays are cast as by astype: the nearest integer, 0 for NaN."""
+    reals = numpy.asarray([300.0, -5.0, numpy.nan])
+    ours = ut.asarray(reals, usm_type=usm_type, sycl_queue=queue)
+    for cast in (ut.asarray(reals, "u1", sycl_queue=queue), ut.asarray(ours, "u1"), ut.astype(ours, "u1")):
+        assert cast.tolist() == [255, 0, 0]
+    assert ut.asarray([ours, reals], "u1", usm_type=usm_type, sycl_queue=queue).tolist() == [[255, 0, 0]] * 2
+
+
+def test_ends_of_ranges_that_do_not_fit(queue):
+    for end, dtype, error in (
+        (300, "u1", OverflowError),
+        (1e10, "i4", OverflowError),
+        (float("nan"), "i4", ValueError),
+    ):
+        with pytest.raises(error):
+            ut.arange(end - 1, end + 1, dtype=dtype, sycl_queue=queue)
+        with pytest.raises(error):
+            ut.linspace(0, end, 3, dtype=dtype, sycl_queue=queue)
+
+
+def test_times_of_numpy_are_no_numbers(numpy, queue):
+    """NumPy turns those in nanoseconds into integers."""
+    a = ut.zeros(2, "i8", sycl_queue=queue)
+    for time in (
+        numpy.datetime64("2026-01-01", "ns"),
+        numpy.timedelta64(3, "ns"),
+        numpy.asarray(numpy.timedelta64(3, "ns")),
+    ):
+        for act in (
+            lambda t=time: ut.asarray(t, "i8", sycl_queue=queue),
+            lambda t=time: ut.asarray([t], "i8", sycl_queue=queue),
+            lambda t=time: ut.full(2, t, "i8", sycl_queue=queue),
+            lambda t=time: a.__setitem__(0, t),
+            lambda t=time: a < t,
+        ):
+            with pytest.raises(TypeError):
+                act()
+    assert a.tolist() == [0, 0]

@@ -4,6 +4,7 @@ import ctypes
 import gc
 import io
 import math
+import operator
 import sys
 
 import pytest
@@ -189,3 +190,36 @@ def test_only_refusals_of_a_producer_become_refusals(queue):
             producer.error = other("not a refusal")
             with pytest.raises(other, match="^not a refusal$"):
                 ut.asarray(producer, sycl_queue=queue)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u1", "f4", "?", "c8"])
+def test_bytes_are_those_of_the_elements(array, numpy, host_accessible, dtype):
+    """As of NumPy's arrays: no integer without axes is a number of bytes."""
+    n = numpy.asarray([[1, 0, 1], [0, 1, 1]], dtype)
+    a = array(n.shape, dtype, buffer=host_accessible)
+    a[...] = n
+    for ours, theirs in (
+        (a, n),
+        (a.T, n.T),
+        (a[:, ::-2], n[:, ::-2]),
+        (a[1], n[1]),
+        (a[:1, :1], n[:1, :1]),
+        (a[:0], n[:0]),
+    ):
+        assert bytes(ours) == theirs.tobytes() == bytes(bytearray(ours)) == memoryview(ours).tobytes()
+    for refused in (a, a[0], a[:1, :1]):
+        with pytest.raises(TypeError, match="is no index, allowed are integers without axes"):
+            operator.index(refused)
+
+
+def test_an_integer_without_axes_is_a_number_of_bytes(array, usm_type):
+    three = ut.asarray(3, "u1", usm_type=usm_type)
+    assert operator.index(three) == 3 and bytes(three) == bytes(3) and [5, 6, 7, 8][three] == 8
+
+
+def test_bytes_of_device_memory_say_what_works(array):
+    for a in (array((3,), "i8", buffer="device"), array((3,), "f4", buffer="device")):
+        for make in (bytes, bytearray, memoryview):
+            with pytest.raises((BufferError, TypeError), match=r"usm\.tensor\.asarray\(array, usm_type=\"host\"\)"):
+                make(a)
+        assert len(bytes(ut.asarray(a, usm_type="host"))) == a.nbytes

@@ -196,3 +196,25 @@ def test_other_strides_are_not(allocate, usm_type, dtype, shape, strides):
     with pytest.raises(ValueError) as caught:
         ut.usm_ndarray(shape, dtype, strides=strides, buffer=memory)
     assert "reach from element" in str(caught.value) and "bytes:" not in str(caught.value)
+
+
+def test_a_view_as_buffer_says_where_to_begin(queue, usm_type):
+    x = ut.asarray(list(range(8)), "c8", usm_type=usm_type, sycl_queue=queue)
+    for view, begin in ((x[4:], 4), (x[::-1], 7), (x[1:3], 1), (ut.reshape(x, (2, 4))[1], 4), (x.imag[2:], 5)):
+        with pytest.raises(ValueError, match=rf"^buffer: .*offset={begin}\b.*buffer=x\.usm_data"):
+            ut.usm_ndarray((2,), view.dtype, buffer=view)
+        # With a number the view stands for its memory, as the container specification has it.
+        assert ut.usm_ndarray((2,), "c8", buffer=view, offset=0).tolist() == [0j, 1 + 0j]
+    view = x[4:]
+    assert ut.usm_ndarray((4,), "c8", buffer=view, offset=4).tolist() == [4, 5, 6, 7]
+    assert ut.usm_ndarray((4,), "c8", buffer=view.usm_data).tolist() == [0, 1, 2, 3]
+    # These begin at 0, so that both readings are the same.
+    for view in (
+        x,
+        x[:4],
+        x[::2],
+        ut.reshape(x, (2, 4)).T,
+        x.real,
+        ut.asarray(3.0, usm_type=usm_type, sycl_queue=queue),
+    ):
+        assert ut.usm_ndarray((1,), view.dtype, buffer=view).item() == view[(0,) * view.ndim].item()

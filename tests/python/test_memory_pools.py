@@ -328,3 +328,54 @@ def test_drawings(allocate, usm_type):
     assert part in page and page.startswith("<!DOCTYPE html>") and not part.startswith("<!DOCTYPE")
     assert hex(memory._pointer) in part and "<script>&'\"" in table
     assert "<script" not in page and not re.search(r"https?://(?!www.w3.org/)", page)
+
+
+def test_the_handle_of_a_pool_that_was_lost(queue):
+    device = queue.sycl_device
+    assert um.current_pool(device) is None
+    um.use_pool(device, limit_bytes=1 << 20)
+    gc.collect()
+    with pytest.raises(um.USMAllocationError):
+        um.MemoryUSMHost(1 << 21, queue=queue)
+    found = um.current_pool(queue)
+    assert (
+        found is not None
+        and not found.closed
+        and found == um.current_pool(device)
+        and hash(found) == hash(um.current_pool(device))
+    )
+    assert found.stats()["failed_count"] == 1
+    with um.use_pool(device) as inner:
+        assert um.current_pool(device) == inner != found
+    assert um.current_pool(device) == found
+    found.close()
+    assert um.current_pool(device) is None and found.closed
+    um.MemoryUSMHost(1 << 21, queue=queue)
+
+
+def test_the_default_pool_takes_the_place_of_lost_pools_only(queue):
+    device = queue.sycl_device
+    kept = um.use_pool(device, limit_bytes=1 << 22)
+    lost = um.use_pool(device, limit_bytes=1 << 20)
+    address = um.MemoryUSMHost(100, queue=queue)
+    del lost
+    assert um.use_default_pool(False) and um.current_pool(device) != kept, "False lifts nothing"
+    with pytest.raises(um.USMAllocationError):
+        um.MemoryUSMHost(1 << 21, queue=queue)
+    assert not um.use_default_pool(True)
+    assert um.current_pool(device) == kept, "a pool whose object is there stays"
+    um.MemoryUSMHost(1 << 21, queue=queue)
+    with pytest.raises(um.USMAllocationError):
+        um.MemoryUSMHost(1 << 23, queue=queue)
+    address.copy_from_host(b"usm")
+    assert address.tobytes()[:3] == b"usm", "memory of a pool that ended stays"
+    kept.close()
+    um.use_default_pool(True)
+    assert um.current_pool(device) is None and um.MemoryUSMHost(1 << 23, queue=queue).nbytes == 1 << 23
+
+
+def test_a_pool_of_all_devices_is_that_of_each(queue):
+    with um.use_pool() as pool:
+        assert um.current_pool() == um.current_pool(queue) == um.current_pool("host") == pool
+    with pytest.raises(usm.UsmError):
+        um.current_pool("host:cpu:7")

@@ -174,3 +174,40 @@ def test_asnumpy_refuses_other_things(numpy):
     for wrong in (3, None, "text", object()):
         with pytest.raises(TypeError):
             ut.asnumpy(wrong)
+
+
+def test_advice_that_can_be_followed_without_numpy():
+    process.check(
+        """
+        import sys
+        sys.modules["numpy"] = None
+        import usm.memory, usm.tensor as ut
+
+        def text_of(attempt, error):
+            try:
+                attempt()
+            except error as found:
+                return str(found)
+            raise AssertionError(attempt)
+
+        device = ut.asarray([1, 2], "u1", usm_type="device", device="host")
+        for attempt in (lambda: bytes(device), lambda: bytearray(device), lambda: memoryview(device), device.__array__):
+            text = text_of(attempt, (BufferError, TypeError))
+            for part in ('usm.tensor.asarray(array, usm_type="host")', 'usm_type="shared"', 'pip install "usm[numpy]"'):
+                assert part in text, text
+        text_of(lambda: memoryview(device.usm_data), BufferError)
+        for attempt in (lambda: ut.asnumpy(device), lambda: ut.to_numpy(device), lambda: ut.asnumpy(ut.asarray(1)),
+                        lambda: ut.from_numpy(object())):
+            text = text_of(attempt, ModuleNotFoundError)
+            for part in ('pip install "usm[numpy]"', "array.tolist()", 'usm.tensor.asarray(array, usm_type="host")'):
+                assert part in text, text
+        try:
+            ut.asnumpy(device)
+        except ImportError as error:
+            assert error.name == "numpy" and error.__cause__ is not None
+        # Each way that the messages name.
+        assert bytes(ut.asarray(device, usm_type="host")) == bytes(ut.asarray(device, usm_type="shared")) == b"\\1\\2"
+        assert memoryview(ut.asarray(device, usm_type="host")).tolist() == device.tolist() == [1, 2]
+        assert device.usm_data.copy_to_host() == bytearray(b"\\1\\2")
+        """
+    )

@@ -6,6 +6,8 @@ import pytest
 
 import usm
 
+from support import process
+
 
 def strings(devices):
     return [device.filter_string for device in devices]
@@ -128,3 +130,55 @@ def test_exceptions_say_what_could_not_be_made():
     ):
         with pytest.raises(error, match="cuda:gpu:77|(sycl|cuda) backend is not available"):
             make("cuda:gpu:77")
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("gppu", "is not a filter selector"),
+        ("host:cpu:7", "no device matches"),
+        ("host:gpu", "no device matches"),
+        ("cuda:gpu:0", "cuda"),
+        ("host:cpu:0:0", "is not a filter selector"),
+        (",", "is not a filter selector"),
+    ],
+)
+def test_a_misspelled_default_device_is_an_error_at_its_first_use(value, found):
+    said = process.check(
+        """
+        import os, usm, usm.memory, usm.tensor as ut
+        value = os.environ["USM_DEFAULT_DEVICE"]
+        tried = [
+            usm.select_default_device, usm.SyclDevice, usm.SyclQueue, usm.SyclContext, lambda: ut.zeros(3),
+            lambda: ut.asarray([1]), lambda: usm.memory.MemoryUSMHost(3), lambda: ut.Device.create_device(),
+            lambda: ut.__array_namespace_info__().default_device(), lambda: usm.SyclEvent().backend,
+        ]
+        for attempt in tried:
+            try:
+                attempt()
+            except usm.UsmError as error:
+                text = str(error)
+                assert text.startswith(f'USM_DEFAULT_DEVICE: found "{value}"'), text
+                assert "there are: " in text and "host:cpu:0" in text, text
+            else:
+                raise AssertionError(attempt)
+        # What names its device works, and so does the doctor.
+        assert ut.zeros(3, device="host:cpu:0").tolist() == [0, 0, 0]
+        assert usm.SyclQueue("host").sycl_device.filter_string == "host:cpu:0"
+        array = ut.asarray([1, 2], device="host:cpu:0", usm_type="shared")
+        assert ut.from_dlpack(array).tolist() == [1, 2]
+        assert ut.asarray(memoryview(array), device="host").tolist() == [1, 2]
+        report = str(usm.doctor())
+        assert "USM_DEFAULT_DEVICE" in report, report
+        print(text)
+        """,
+        USM_DEFAULT_DEVICE=value,
+        USM_CUDA="0",
+    )
+    assert found in said
+
+
+def test_the_default_device_of_the_variable():
+    code = "import usm; print(usm.select_default_device().filter_string, usm.SyclQueue().sycl_device.filter_string)"
+    for value in ("host", "host:cpu:0", "gpu:7,host:cpu"):
+        assert process.check(code, USM_DEFAULT_DEVICE=value).split() == ["host:cpu:0"] * 2

@@ -1,5 +1,7 @@
 """Typed use of the package, checked by mypy and pyright and run as it is: what each expression's type is."""
 
+import asyncio
+import copy
 from typing import Any, Literal, assert_type
 
 import usm
@@ -22,6 +24,15 @@ assert_type(memory.tobytes(), bytes)
 event = queue.memset_async(memory, 1)
 assert_type(event, usm.SyclEvent)
 event.wait()
+assert_type(copy.copy(queue), usm.SyclQueue)
+assert_type(um.current_pool("host"), um.MemoryPool | None)
+
+
+async def waiting() -> None:
+    await queue.memset_async(memory, 1)
+
+
+asyncio.run(waiting())
 assert_type(um.memory_stats()["shared"]["owned_bytes"], int)
 
 
@@ -38,6 +49,9 @@ except up.SyclProgramCompilationError:
     pass  # the host backend has no kernels
 
 a = ut.zeros((2, 3), "i4", usm_type="shared", sycl_queue=queue)
+assert_type(a[range(2), (0, 1)], ut.usm_ndarray)
+assert_type(f"{a[0, 0]:.2f}", str)
+assert_type(bytes(a), bytes)
 assert_type(a, ut.usm_ndarray)
 assert_type(a.shape, tuple[int, ...])
 assert_type(a.strides, tuple[int, ...])

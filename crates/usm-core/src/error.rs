@@ -148,6 +148,27 @@ pub enum Error {
         /// Filter strings of all devices.
         available: String,
     },
+    /// A sub-device that another process cannot find.
+    #[error(
+        "{device}: another process cannot find it, since it is not known which part it is; allowed are root devices, and \
+         sub-devices that Device::create_sub_devices made"
+    )]
+    NoLocation {
+        /// Name of the device in messages.
+        device: String,
+    },
+    /// `USM_DEFAULT_DEVICE` selects no device.
+    #[error(
+        "USM_DEFAULT_DEVICE: found {found:?}: {reason}; there are: {available}; unset the variable, or name one of these"
+    )]
+    DefaultDevice {
+        /// The value of the variable.
+        found: String,
+        /// Why it selects none.
+        reason: String,
+        /// Filter strings of all devices.
+        available: String,
+    },
     /// A text that is not a filter selector.
     #[error("{found:?} is not a filter selector: {part:?} at position {position} {reason}")]
     InvalidFilter {

@@ -12,12 +12,13 @@
 //! | `device`, `info::device` | [`Device`], [`DeviceInfo`], [`DeviceType`] |
 //! | `aspect` | [`Aspects`], a set |
 //! | `create_sub_devices`, `info::partition_property` | [`Device::create_sub_devices`], [`Partition`], [`AffinityDomain`] |
+//! | a device for another process | [`Device::location`], [`Runtime::device_at`] |
 //! | peer access | [`Device::can_access_peer`], [`Device::enable_peer_access`] |
 //! | device selector | [`Runtime::default_device`], [`Runtime::select_with`], [`Runtime::select_with_aspects`] |
 //! | `filter_selector` | [`FilterSelector`] through [`Runtime::select`] |
 //! | `context` | [`Context`]; a platform's default one: [`Device::default_context`] |
 //! | `queue`, `property::queue` | [`Queue`], [`QueueProperties`] |
-//! | `event`, `info::event` | [`Event`], [`EventStatus`], [`ProfilingTimes`] |
+//! | `event`, `info::event` | [`Event`], [`EventStatus`], [`ProfilingTimes`]; as a future: [`Completion`] |
 //! | `usm::alloc`; its value *unknown* | [`UsmKind`]; `None` |
 //! | `malloc_host`, `malloc_device`, `malloc_shared` | [`Queue::allocate`] |
 //! | `aligned_alloc_host`, `…_device`, `…_shared` | [`Queue::allocate_aligned`] |
@@ -54,6 +55,7 @@ mod allocation;
 pub mod backend;
 pub mod bulk;
 mod capture;
+mod completion;
 mod context;
 mod device;
 #[doc(hidden)]
@@ -84,8 +86,9 @@ pub use backend::{
     QueueProperties, TaskMemory,
 };
 pub use capture::release_from_graphs;
+pub use completion::Completion;
 pub use context::Context;
-pub use device::Device;
+pub use device::{Device, DeviceLocation};
 pub use error::{Error, Result};
 pub use event::Event;
 pub use filter::{Filter, FilterSelector};

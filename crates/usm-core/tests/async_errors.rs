@@ -16,7 +16,7 @@ fn the_next_wait_reports_what_the_handler_got() {
     // SAFETY: the loopback library, in a process without a SYCL runtime.
     let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
     let runtime = Runtime::with_backend(Arc::new(SyclBackend::new(api))).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
     let block = queue.allocate(UsmKind::Device, 8).unwrap();
     // SAFETY: within the block, waited for.
     let event = unsafe { queue.memset(block.as_ptr().as_ptr(), 1, 8, &[]) }.unwrap();

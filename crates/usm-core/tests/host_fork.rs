@@ -4,6 +4,8 @@
 use test_stacks as _;
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use usm_core::{
@@ -25,6 +27,10 @@ fn memset(queue: &Queue, address: *mut u8, value: u8, len: usize, after: &[Event
 /// What a child can do with the objects of its parent, of which `pending` may be incomplete.
 fn in_child(runtime: &Runtime, queue: &Queue, pending: &[Event]) {
     for event in pending {
+        // Nobody would wake a future of the parent's operation.
+        let mut completion = pin!(event.completion());
+        let polled = completion.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Ok(()) | Err(Error::Forked))));
         match event.wait() {
             Ok(()) => assert!(event.is_complete()),
             Err(error) => {

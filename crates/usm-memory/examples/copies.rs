@@ -5,7 +5,7 @@ use usm_memory::usm_core::{Runtime, UsmKind};
 
 fn main() -> usm_memory::Result<()> {
     let runtime = Runtime::global();
-    let queue = runtime.default_queue(&runtime.default_device())?;
+    let queue = runtime.default_queue(&runtime.default_device()?)?;
     for from in UsmKind::ALL {
         let source = UsmBuffer::allocate(&queue, from, 5)?;
         source.copy_from_host(b"hello", 0)?;

@@ -6,7 +6,7 @@ use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{
     PyAttributeError, PyBufferError, PyException, PyIndexError, PyKeyboardInterrupt, PyMemoryError,
-    PyOverflowError, PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError,
+    PyModuleNotFoundError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use usm_array::dlpack::DlpackError;
@@ -47,13 +47,33 @@ macro_rules! value_error {
     ($($text:tt)*) => { pyo3::exceptions::PyValueError::new_err(format!($($text)*)) };
 }
 
-/// What host code does with device memory instead.
-pub(crate) const DEVICE_HINT: &str = "USM-device memory is not accessible to host code; copy it to the host with \
-                                      usm.tensor.asnumpy(array) or memory.copy_to_host()";
+/// What host code does with device memory instead: first what works without NumPy.
+pub(crate) const DEVICE_HINT: &str = "USM-device memory is not accessible to host code; copy it to memory that is with \
+                                      usm.tensor.asarray(array, usm_type=\"host\") or usm_type=\"shared\", memory with \
+                                      memory.copy_to_host(), or to NumPy with usm.tensor.asnumpy(array), which needs \
+                                      pip install \"usm[numpy]\"";
 
 /// What NumPy does with an array.
 pub(crate) const NUMPY_HINT: &str = "there is no implicit conversion to NumPy; numpy.asarray(array) views host and shared memory \
                                      by the buffer protocol, usm.tensor.asnumpy(array) copies memory of any kind";
+
+/// What works without NumPy, where it is missing.
+const NO_NUMPY: &str = "NumPy is not installed: pip install \"usm[numpy]\" installs it; without it array.tolist() gives the \
+                        elements, and memoryview(usm.tensor.asarray(array, usm_type=\"host\")) views a copy on the host";
+
+/// The exception for a missing NumPy, in words that say what works; other exceptions stay as they are.
+pub(crate) fn without_numpy(py: Python<'_>, error: PyErr) -> PyErr {
+    let is_missing = error.is_instance_of::<PyModuleNotFoundError>(py)
+        && error.value(py).getattr(intern!(py, "name")).is_ok_and(|name| name.eq("numpy").unwrap_or(false));
+    if !is_missing {
+        return error;
+    }
+    let better = PyModuleNotFoundError::new_err(NO_NUMPY);
+    // As the import system does, so that programs that look at the name go on working.
+    let named = better.value(py).setattr(intern!(py, "name"), intern!(py, "numpy"));
+    better.set_cause(py, Some(error));
+    named.err().unwrap_or(better)
+}
 
 /// An error that has a Python exception.
 pub(crate) trait ToPyErr {
@@ -92,9 +112,10 @@ impl ToPyErr for usm_core::Error {
             | E::OutOfMemory { .. }
             | E::KindNotSupported { .. }
             | E::AlignmentNotHonoured { .. } => USMAllocationError::new_err(text),
-            E::NoSuchDevice { .. } | E::BackendUnavailable { .. } | E::InvalidFilter { .. } => {
-                SyclDeviceCreationError::new_err(text)
-            }
+            E::NoSuchDevice { .. }
+            | E::DefaultDevice { .. }
+            | E::BackendUnavailable { .. }
+            | E::InvalidFilter { .. } => SyclDeviceCreationError::new_err(text),
             E::CannotPartition { .. } => SyclSubDeviceCreationError::new_err(text),
             E::DeviceNotInContext { .. } => SyclContextCreationError::new_err(text),
             E::KernelRange { .. } => SyclKernelInvalidRangeError::new_err(text),
@@ -148,7 +169,9 @@ impl ToPyErr for usm_array::Error {
     fn to_py_err(&self) -> PyErr {
         use usm_array::Error as E;
         use usm_array::IndexError as I;
-        match self {
+        // The class is that of what is wrong with the number, the text also has its place.
+        let cause = if let E::Number { source, .. } = self { source } else { self };
+        match cause {
             E::Layout(error) => error.to_py_err(),
             E::Index(
                 I::OutOfBounds { .. } | I::MaskSize { .. } | I::NotAnIndex { .. } | I::NotIntegers { .. },

@@ -41,8 +41,8 @@ pub mod _usm {
     #[pymodule_export]
     use crate::memory::{
         LiveMemory, MemoryPool, MemorySnapshot, MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared,
-        as_usm_memory, default_pool_stats, from_pickle, memory_stats, take_snapshot, trim_default_pool,
-        use_default_pool, use_pool,
+        as_usm_memory, current_pool, default_pool_stats, from_pickle, memory_stats, take_snapshot,
+        trim_default_pool, use_default_pool, use_pool,
     };
     #[pymodule_export]
     use crate::objects::{Memory, PyDevice, UsmNdarray};
@@ -60,6 +60,8 @@ pub mod _usm {
     };
     #[pymodule_export]
     use crate::sycl::_strict_device;
+    #[pymodule_export]
+    use crate::sycl::pickle::{device_from_pickle, queue_from_pickle};
     #[pymodule_export]
     use crate::sycl::{SyclContext, SyclDevice, SyclEvent, SyclPlatform, SyclQueue};
     #[pymodule_export]

@@ -11,13 +11,14 @@ use usm_array::{Dtype, Layout, Order, UsmArray};
 
 use crate::errors::OrRaise;
 
-/// usm_ndarray(shape, dtype=None, strides=None, buffer="device", offset=0, order="C", buffer_ctor_kwargs={}, array_namespace=None)
+/// usm_ndarray(shape, dtype=None, strides=None, buffer="device", offset=None, order="C", buffer_ctor_kwargs={}, array_namespace=None)
 ///
 /// An n-dimensional array over USM of any kind.
 ///
 /// `buffer` is ``"device"``, ``"shared"`` or ``"host"`` for new memory, or memory or an array whose memory is used. `strides` and
 /// `offset` are in elements and may be negative, as long as every element lies within the memory; new memory is as large as
-/// they need, and offset 0 then stands for the one that makes the lowest element the first. `buffer_ctor_kwargs` are `queue`
+/// they need, and offset 0 or None then stands for the one that makes the lowest element the first. In existing memory None stands
+/// for 0; an array as `buffer` stands for its memory, and a view that begins elsewhere needs an explicit offset. `buffer_ctor_kwargs` are `queue`
 /// and `alignment` of new memory.
 ///
 /// Raises ValueError when an element would lie outside the memory, USMAllocationError when memory cannot be allocated.

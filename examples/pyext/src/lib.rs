@@ -92,7 +92,7 @@ fn zeros(py: Python<'_>, shape: Vec<usize>, device: &str) -> PyResult<PyUsmArray
     let runtime = usm_python::runtime(py)?;
     let made = py.detach(|| -> Result<_, Error> {
         let device = match device {
-            "" => runtime.default_device(),
+            "" => runtime.default_device()?,
             text => runtime.select(text)?,
         };
         let queue = runtime.default_queue(&device)?;

@@ -2,12 +2,13 @@
 
 use std::path::{Path, absolute};
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly, quietly};
 
 /// Runs the comparison that `sycl-sys` has as an example. It fails if the table does not fit.
 pub(crate) fn run(project: &Project, path: &Path) -> Outcome<()> {
     let cargo = |verb| project.cargo().args([verb, "--quiet", "-p", "sycl-sys", "--example", "interface"]);
     quietly(cargo("build"))?;
-    openly(cargo("run").quiet().arg("--").arg(absolute(path)?))
+    let path = absolute(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    openly(cargo("run").arg("--").arg(path))
 }

@@ -6,7 +6,7 @@ use usm_memory::usm_core::{Queue, UsmKind};
 use super::UsmArray;
 use super::construct::check_bounds;
 use crate::dtype::Dtype;
-use crate::error::{Error, Result};
+use crate::error::{CreateError, Error, Result};
 use crate::layout::{Layout, Order};
 
 /// Where a new array takes its memory from.
@@ -21,7 +21,8 @@ pub enum BufferSource<'a> {
     },
     /// Memory that exists.
     Existing(UsmBuffer),
-    /// The memory of another array; offsets count from the address that one publishes.
+    /// The memory of another array; offsets count from the address that one publishes. A view that begins elsewhere needs an
+    /// explicit offset: without one, nobody knows which start is meant.
     SharedWith(&'a UsmArray),
 }
 
@@ -94,6 +95,7 @@ impl<'a> UsmArrayBuilder<'a> {
     /// - [`Error::TooManyBytes`]: more than `isize::MAX` bytes
     /// - [`Error::OutOfBuffer`]: an element would lie outside the memory
     /// - [`Error::BufferMisaligned`]: the memory is not aligned for the dtype
+    /// - [`CreateError::ViewOffset`]: the memory of a view that does not begin at the published address, and no offset
     /// - [`Error::Memory`]: the allocation failed
     pub fn build(self, source: BufferSource<'_>) -> Result<UsmArray> {
         self.over_memory(source, |buffer, origin, offset| {
@@ -161,8 +163,14 @@ impl<'a> UsmArrayBuilder<'a> {
             }
             BufferSource::Existing(buffer) => make(buffer, 0, self.offset.unwrap_or(0)),
             BufferSource::SharedWith(array) => {
-                // A sum out of range is as far outside the buffer as a sum in range can be.
-                let offset = self.offset.unwrap_or(0).saturating_add(array.origin);
+                let offset = match (self.offset, array.published_offset()) {
+                    // A sum out of range is as far outside the buffer as a sum in range can be.
+                    (Some(offset), _) => offset.saturating_add(array.origin),
+                    (None, 0) => array.origin,
+                    (None, offset) => {
+                        return Err(CreateError::ViewOffset { offset, dtype: array.dtype }.into());
+                    }
+                };
                 make(array.buffer.clone(), array.origin, offset)
             }
         }

@@ -132,8 +132,8 @@ impl UsmArray {
             1 => self.dtype.typestr().to_owned(),
             _ => self.dtype.typestr().replace('|', "<"),
         };
-        // By A1 the strides in bytes fit, as no machine counts further than 64 bits.
-        let in_bytes = |&stride: &isize| stride as i64 * itemsize_bytes as i64;
+        // By A1 the strides in bytes fit, as no machine counts further than 64 bits. Nobody uses those of axes of one index, which wrap.
+        let in_bytes = |&stride: &isize| (stride as i64).wrapping_mul(itemsize_bytes as i64);
         let strides = (!self.is_c_contiguous()).then(|| self.strides().iter().map(in_bytes).collect());
         Ok(Some(CudaArrayInterface {
             shape: self.shape().iter().map(|&size| size as i64).collect(),

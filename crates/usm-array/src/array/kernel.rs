@@ -16,7 +16,7 @@ impl UsmArray {
     ///
     /// # fn main() -> usm_array::Result<()> {
     /// let runtime = Runtime::global();
-    /// let device = runtime.default_device();
+    /// let device = runtime.default_device()?;
     /// let queue = runtime.default_queue(&device)?;
     /// let source = "kernel void ids(global int *x, int step) { x[get_global_id(0)] = get_global_id(0) * step; }";
     /// let bundle = match KernelBundle::from_opencl_source(queue.context(), &device, source, "") {

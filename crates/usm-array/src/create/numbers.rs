@@ -2,14 +2,14 @@
 
 use super::CreateOptions;
 use crate::array::UsmArray;
-use crate::dtype::{Dtype, WeakScalar, iinfo};
+use crate::dtype::{Dtype, WeakScalar};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
 impl CreateOptions<'_> {
     /// An array of numbers in row-major order, by default of [`dtype_of`](Self::dtype_of) them.
     ///
-    /// Real numbers in an array of integers are cut off as by [`astype`](UsmArray::astype); integers must fit.
+    /// Each number must fit. Real numbers in an array of integers lose their fraction, see [`Scalar::for_dtype`].
     ///
     /// ```
     /// use usm_array::{CreateOptions, Dtype, Scalar, usm_core::{Runtime, UsmKind}};
@@ -24,7 +24,7 @@ impl CreateOptions<'_> {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::ScalarKind`], [`Error::ScalarRange`]: the dtype does not hold a number
+    /// - [`Error::Number`] with the place of a number that the dtype does not hold, and the reason
     /// - [`Error::LengthMismatch`]: not as many numbers as the shape has elements
     /// - [`Error::OutOfHostMemory`]: no memory to collect the elements in
     /// - the errors of [`CreateOptions::empty`]
@@ -34,8 +34,10 @@ impl CreateOptions<'_> {
         let len_bytes = numbers.len().saturating_mul(itemsize_bytes);
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len_bytes).map_err(|_| Error::OutOfHostMemory { len_bytes })?;
-        for &number in numbers {
-            bytes.extend_from_slice(&whole(number, dtype).to_bytes(dtype)?[..itemsize_bytes]);
+        for (index, number) in numbers.iter().enumerate() {
+            let element = number.for_dtype(dtype).and_then(|number| number.to_bytes(dtype));
+            let element = element.map_err(|error| Error::Number { index, source: Box::new(error) })?;
+            bytes.extend_from_slice(&element[..itemsize_bytes]);
         }
         let array = self.dtype(Some(dtype)).empty(shape)?;
         array.copy_from_host_contiguous(&bytes)?;
@@ -57,12 +59,4 @@ impl CreateOptions<'_> {
 
 fn is_beyond_int64(number: &Scalar) -> bool {
     matches!(number, Scalar::Int(value) if *value > i64::MAX.into())
-}
-
-/// A real number without its fraction where the dtype is one of integers: the nearest that there is, 0 for NaN.
-fn whole(number: Scalar, dtype: Dtype) -> Scalar {
-    match (number, iinfo(dtype)) {
-        (Scalar::Float(value), Ok(limits)) => Scalar::Int((value as i128).clamp(limits.min, limits.max)),
-        _ => number,
-    }
 }

@@ -25,7 +25,7 @@ impl UsmArray {
         // SAFETY: promise 1.
         let (shape, dtype) = unsafe { describe_elements(prototype) }?;
         let device = match prototype.device.device_type {
-            DLDeviceType::CPU => runtime.default_device(),
+            DLDeviceType::CPU => runtime.default_device()?,
             _ => device_with_number(runtime, prototype.device)?,
         };
         let kind = kind_for(prototype.device.device_type);

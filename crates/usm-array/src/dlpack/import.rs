@@ -122,7 +122,9 @@ fn queue_of_memory(
     if let Some(queue) = options.queue.filter(|queue| knows(queue)) {
         return Ok(Some(queue.clone()));
     }
-    let usual = [options.runtime.default_device(), options.runtime.host_device().clone()];
+    let default_device = options.runtime.default_device().ok(); // any other device is as good for a look
+    let usual: Vec<Device> =
+        default_device.into_iter().chain([options.runtime.host_device().clone()]).collect();
     for device in &usual {
         let queue = default(device)?;
         if knows(&queue) {
@@ -149,7 +151,7 @@ fn queue_for_empty(
     device: Option<Device>,
     options: &DlpackImport<'_>,
 ) -> Result<(Queue, UsmKind)> {
-    let device = device.unwrap_or_else(|| options.runtime.default_device());
+    let device = device.map_or_else(|| options.runtime.default_device(), Ok)?;
     let source = options.runtime.default_queue(&device)?;
     let known = source.context().pointer_info(tensor.data.addr());
     let kind = known.map_or(options.kind, |info| info.kind);
@@ -168,7 +170,7 @@ unsafe fn copy_host_memory(valid: &ValidInterface, options: &DlpackImport<'_>) -
     }
     let queue = match options.queue {
         Some(queue) => queue.clone(),
-        None => options.runtime.default_queue(&options.runtime.default_device())?,
+        None => options.runtime.default_device_queue()?,
     };
     let array = UsmArray::empty(&queue, options.kind, valid.layout().shape(), valid.dtype())?;
     let start = std::ptr::with_exposed_provenance::<u8>(span.start_address);

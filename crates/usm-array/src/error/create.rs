@@ -72,6 +72,18 @@ pub enum CreateError {
         /// The length of the others
         expected: usize,
     },
+    /// A view in the place of memory, without a word on where the new array begins.
+    #[error(
+        "buffer: found a view that begins {offset} elements of {dtype} behind the start of its memory, and no offset; \
+         allowed are an explicit offset, such as offset={offset} for where the view begins, and memory such as \
+         buffer=x.usm_data, which begins at 0"
+    )]
+    ViewOffset {
+        /// Elements from the address that the view publishes to its element with index zero
+        offset: isize,
+        /// Element type of the view
+        dtype: Dtype,
+    },
     /// Coordinates that are not in a row.
     #[error("arrays[{argument}]: found {ndim} axes, allowed are arrays of at most one axis")]
     NotVector {

@@ -68,7 +68,15 @@ pub enum Error {
         /// Element type
         dtype: Dtype,
     },
-    /// An integer that the element type does not hold.
+    /// A number that the element type does not hold, among others.
+    #[error("numbers[{index}]: {source}")]
+    Number {
+        /// Its place, counted from 0
+        index: usize,
+        /// What is wrong with it
+        source: Box<Self>,
+    },
+    /// A number that the element type does not hold.
     #[error("{found} is out of range for elements of {dtype}")]
     ScalarRange {
         /// The value

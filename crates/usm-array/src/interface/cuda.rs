@@ -65,6 +65,8 @@ impl CudaArrayInterface {
         let itemsize_bytes = dtype.itemsize_bytes() as i64; // at most 16
         let in_elements = |(axis, &found): (usize, &i64)| match found % itemsize_bytes {
             0 => Ok(found / itemsize_bytes),
+            // Nobody steps along an axis of one index.
+            _ if self.shape.get(axis) == Some(&1) => Ok(0),
             _ => Err(InterfaceError::StrideBytes { axis, found, itemsize_bytes: dtype.itemsize_bytes() }),
         };
         // The strides of an empty array have no meaning.
@@ -94,5 +96,52 @@ impl CudaArrayInterface {
         let Some(found) = self.stream else { return Ok(None) };
         let stream = usize::try_from(found).ok().filter(|&stream| stream != 0);
         stream.map(Some).ok_or(InterfaceError::Stream { found })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_that_nobody_uses_may_be_any_number() {
+        let elements = |shape: &[i64], strides_bytes: &[i64]| {
+            let interface = CudaArrayInterface {
+                shape: shape.to_vec(),
+                typestr: "<f4".to_owned(),
+                address: 0x1000,
+                read_only: false,
+                strides_bytes: Some(strides_bytes.to_vec()),
+                version: 3,
+                stream: None,
+            };
+            interface.elements()
+        };
+        for (shape, strides, expected) in [
+            (&[1, 8][..], &[3, 4][..], &[0, 1][..]),
+            (&[1, 8], &[64, 4], &[16, 1]),
+            (&[8, 1, 1], &[-4, i64::MAX, i64::MIN + 1], &[-1, 0, 0]),
+            (&[1], &[-1], &[0]),
+        ] {
+            let found = elements(shape, strides).expect("only unused strides are odd");
+            assert_eq!(found.strides.as_deref(), Some(expected));
+            let valid = found.validate().expect("the elements are side by side");
+            assert_eq!(
+                valid.span().len_bytes,
+                4 * usize::try_from(shape.iter().product::<i64>()).expect("small")
+            );
+        }
+        for shape in [[0, 8], [8, 0]] {
+            let found = elements(&shape, &[3, 5]).expect("there is no element");
+            assert_eq!(found.strides, None);
+            assert!(found.validate().is_ok());
+        }
+        for (shape, strides, axis) in [([2, 8], [3, 4], 0), ([2, 8], [32, 5], 1), ([1, 8], [3, 5], 1)] {
+            let refused = elements(&shape, &strides);
+            assert!(
+                matches!(refused, Err(InterfaceError::StrideBytes { axis: found, .. }) if found == axis),
+                "{shape:?} {strides:?}"
+            );
+        }
     }
 }

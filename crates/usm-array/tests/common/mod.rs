@@ -41,7 +41,7 @@ pub(crate) fn recorded(hidden: Aspects) -> Option<(Arc<RecordingBackend>, Queue)
     let backend: Arc<dyn Backend> = Arc::clone(Runtime::global().sycl_backend().unwrap());
     let recording = Arc::new(RecordingBackend::new(backend).without_aspects(hidden));
     let runtime = Runtime::with_backend(recording.clone()).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
     Some((recording, queue))
 }
 

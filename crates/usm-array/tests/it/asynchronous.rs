@@ -31,7 +31,7 @@ impl Late {
         let backend = DelayedBackend::new(Arc::new(HostBackend::new()), seed).with_max_delay(calls);
         let backend = Arc::new(backend);
         let runtime = Runtime::with_backend(backend.clone()).unwrap();
-        let device = runtime.default_device();
+        let device = runtime.default_device().unwrap();
         let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
         resource::set_default_resource(&device, Arc::new(pool));
         let queue = runtime.default_queue(&device).unwrap();
@@ -49,7 +49,7 @@ impl Late {
 
 impl Drop for Late {
     fn drop(&mut self) {
-        resource::reset_default_resource(&self.runtime.default_device());
+        resource::reset_default_resource(&self.runtime.default_device().unwrap());
         self.backend.flush();
         assert!(self.backend.faults().is_empty(), "{:?}", self.backend.faults());
     }
@@ -221,7 +221,7 @@ fn memory_of_the_runtime_is_freed_after_its_operations() {
 fn a_refused_operation_leaves_nothing_behind() {
     let faulty = Arc::new(FaultyBackend::new(Arc::new(HostBackend::new())));
     let runtime = Runtime::with_backend(faulty.clone()).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
     let array = UsmArray::from_slice(&queue, UsmKind::Device, &[4, 4], &[1_i32; 16]).unwrap();
     array.wait().unwrap();
     for method in [Method::HostTask, Method::Fill, Method::Memcpy] {

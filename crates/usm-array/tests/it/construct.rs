@@ -6,7 +6,7 @@ use crate::common;
 use common::{places, queues};
 use usm_array::usm_core::UsmKind;
 use usm_array::usm_memory::UsmBuffer;
-use usm_array::{BufferSource, Dtype, Error, Layout, LayoutError, Order, UsmArray};
+use usm_array::{BufferSource, CreateError, Dtype, Error, Layout, LayoutError, Order, SliceItem, UsmArray};
 
 #[test]
 fn a_given_offset_is_honoured_in_new_memory() {
@@ -191,6 +191,27 @@ fn all_ways_to_an_array_agree() {
     assert_eq!((built.strides(), built.buffer().len_bytes()), (&[1, 2][..], 24));
     let built = UsmArray::builder(&[2, 2], Dtype::U8).strides(Some(&[2, -1])).build_boxed(new).unwrap();
     assert_eq!((built.offset(), built.buffer().len_bytes()), (1, 4));
+}
+
+#[test]
+fn a_view_that_begins_elsewhere_needs_an_offset() {
+    for queue in queues() {
+        let array = UsmArray::zeros(&queue, UsmKind::Shared, &[8], Dtype::F32).unwrap();
+        let part = |start, stop, step| array.slice(&[SliceItem::Slice { start, stop, step }]).unwrap();
+        let builder = || UsmArray::builder(&[2], Dtype::F32);
+        for (view, offset) in [(part(Some(4), None, 1), 4), (part(None, None, -1), 7)] {
+            let error = builder().build(BufferSource::SharedWith(&view)).unwrap_err();
+            assert!(
+                matches!(error, Error::Create(CreateError::ViewOffset { offset: found, .. }) if found == offset)
+            );
+            let built = builder().offset(Some(1)).build(BufferSource::SharedWith(&view)).unwrap();
+            assert_eq!(built.offset(), 1, "a number counts from the start of the memory");
+            assert!(builder().build_boxed(BufferSource::Existing(view.buffer().clone())).is_ok());
+        }
+        for view in [part(None, Some(3), 1), part(Some(0), None, 2), array.clone()] {
+            assert_eq!(builder().build(BufferSource::SharedWith(&view)).unwrap().offset(), 0);
+        }
+    }
 }
 
 #[test]

@@ -116,14 +116,25 @@ fn numbers_that_do_not_fit_are_refused_and_fractions_cut_off() {
     for queue in queues() {
         let new = CreateOptions::new(&queue, UsmKind::Device);
         let bytes = new.dtype(Some(Dtype::U8));
-        let reals = [1.9, -1.9, 300.0, f64::NAN, f64::INFINITY].map(Scalar::Float);
-        assert_eq!(bytes.numbers(&[5], &reals).unwrap().to_vec::<u8>().unwrap(), [1, 0, 255, 0, 255]);
-        assert!(matches!(bytes.numbers(&[1], &[Scalar::Int(256)]), Err(Error::ScalarRange { .. })));
+        let reals = [1.9, -0.9, 255.9].map(Scalar::Float);
+        assert_eq!(bytes.numbers(&[3], &reals).unwrap().to_vec::<u8>().unwrap(), [1, 0, 255]);
         let i = Scalar::Complex(Complex64::I);
-        assert!(matches!(bytes.numbers(&[1], &[i]), Err(Error::ScalarKind { .. })));
+        let one = Scalar::Int(1);
+        for number in [256.0, -1.0, f64::NAN, f64::INFINITY].map(Scalar::Float) {
+            let Err(Error::Number { index: 2, source }) = bytes.numbers(&[3], &[one, one, number]) else {
+                panic!("{number} was taken")
+            };
+            assert!(matches!(*source, Error::ScalarRange { dtype: Dtype::U8, .. }), "{source}");
+        }
+        for (numbers, text) in [
+            (vec![Scalar::Int(256)], "numbers[0]: 256 is out of range for elements of uint8"),
+            (vec![one, i], "numbers[1]: cannot store 0+1i in elements of uint8"),
+        ] {
+            assert_eq!(bytes.numbers(&[numbers.len()], &numbers).unwrap_err().to_string(), text);
+        }
         assert!(matches!(new.numbers(&[2], &[i]), Err(Error::LengthMismatch { .. })));
         let both = [Scalar::Int(u64::MAX.into()), Scalar::Int(-1)];
-        assert!(matches!(new.numbers(&[2], &both), Err(Error::ScalarRange { .. })));
+        assert!(matches!(new.numbers(&[2], &both), Err(Error::Number { index: 1, .. })));
     }
 }
 

@@ -20,8 +20,8 @@ fn recorded() -> Vec<(Arc<RecordingBackend>, Queue)> {
         let runtime = Runtime::with_backend(recording.clone()).unwrap();
         // Memory that is not of a pool waits for its work where it is dropped.
         let pool = PoolResource::new(Arc::new(DirectResource), PoolOptions::new());
-        resource::set_default_resource(&runtime.default_device(), Arc::new(pool));
-        let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+        resource::set_default_resource(&runtime.default_device().unwrap(), Arc::new(pool));
+        let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
         let memory = UsmArray::zeros(&queue, UsmKind::Device, &[1], Dtype::U8).unwrap();
         (!memory.is_host_reachable()).then_some((recording, queue))
     };

@@ -11,7 +11,7 @@ use usm_array::{Casting, Dtype, SliceItem, UsmArray};
 
 fn queue_over(backend: Arc<dyn Backend>) -> Queue {
     let runtime = Runtime::with_backend(backend).unwrap();
-    runtime.default_queue(&runtime.default_device()).unwrap()
+    runtime.default_queue(&runtime.default_device().unwrap()).unwrap()
 }
 
 fn recorded() -> (Arc<RecordingBackend>, Queue) {

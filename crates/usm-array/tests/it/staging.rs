@@ -16,7 +16,7 @@ use usm_array::{Casting, CopyMode, Dtype, Layout, Order, SliceItem, UsmArray};
 fn places() -> Vec<(Queue, UsmKind)> {
     let backend = RecordingBackend::new(Arc::new(HostBackend::new())).without_host_tasks();
     let runtime = Runtime::with_backend(Arc::new(backend)).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
     assert!(!queue.runs_host_tasks());
     // The stand-in of the CUDA driver interprets kernels: these sizes would take minutes there.
     let interprets = std::env::var_os("USM_CUDA_DRIVER").is_some();

@@ -81,6 +81,8 @@ pub struct DeviceInfo {
     /// The number of the device in the CUDA driver, which CUDA's libraries use. It differs from `number` where devices of another
     /// backend come first. `None` outside of the CUDA backend.
     pub cuda_ordinal: Option<i32>,
+    /// Domain, bus and device of the PCI bus, as the CUDA driver writes them. `None` outside of the CUDA backend.
+    pub pci_address: Option<String>,
     /// Versions of CUDA. `None` outside of the CUDA backend.
     pub cuda_versions: Option<CudaVersions>,
     /// The capabilities of the device.
@@ -140,6 +142,7 @@ impl DeviceInfo {
             device_type,
             number,
             cuda_ordinal: None,
+            pci_address: None,
             cuda_versions: None,
             aspects: Aspects::empty(),
             max_alloc_bytes: 0,

@@ -1,6 +1,7 @@
 //! A device: it runs operations and has the memory of device USM.
 
 mod composite;
+mod location;
 mod partition;
 mod peer;
 
@@ -8,7 +9,9 @@ use std::fmt;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use crate::backend::{Backend, RawDevice};
+pub use location::DeviceLocation;
+
+use crate::backend::{Backend, Partition, RawDevice};
 use crate::fork::ForkOnce;
 use crate::{Context, DeviceInfo, Error, FilterSelector, MemoryFigures, Platform, Result, UsmKind};
 
@@ -24,6 +27,8 @@ struct Inner {
     info: ForkOnce<DeviceInfo>,
     host_reaches_device: ForkOnce<bool>,
     parent: ForkOnce<Option<Device>>,
+    /// How the parent was partitioned into this sub-device and others, and its position among these.
+    part: ForkOnce<(Partition, usize)>,
     /// The context of a sub-device, since runtimes have no default context for it.
     own_context: ForkOnce<Context>,
 }
@@ -49,6 +54,7 @@ impl Device {
             info: ForkOnce::new(),
             host_reaches_device: ForkOnce::new(),
             parent: ForkOnce::new(),
+            part: ForkOnce::new(),
             own_context: ForkOnce::new(),
         };
         Self { inner: Arc::new(inner) }

@@ -19,7 +19,7 @@ impl Device {
     /// # fn main() -> usm_core::Result<()> {
     /// let gpu = HostDevice::new(DeviceType::Gpu).compute_units(10);
     /// let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([gpu]));
-    /// let gpu = runtime.default_device();
+    /// let gpu = runtime.default_device()?;
     ///
     /// let parts = gpu.create_sub_devices(&Partition::Equally(4))?;
     /// assert_eq!(parts.len(), 2, "two compute units are left over");
@@ -54,13 +54,14 @@ impl Device {
         // SAFETY: the handle is live (H1).
         let parts = unsafe { self.backend().sub_devices(self.raw(), partition) }
             .map_err(|_| refused("the runtime does not offer this partitioning of it"))?;
-        let wrap = |raw| {
+        let wrap = |(position, raw)| {
             // SAFETY: fresh handles of this backend.
             let part = unsafe { Self::from_raw(Arc::clone(self.backend()), raw) };
             part.inner.parent.get_or_init(|| Some(self.clone()));
+            part.inner.part.set((partition.clone(), position));
             part
         };
-        Ok(parts.into_iter().map(wrap).collect())
+        Ok(parts.into_iter().enumerate().map(wrap).collect())
     }
 }
 

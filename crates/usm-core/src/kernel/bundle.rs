@@ -79,7 +79,7 @@ struct Inner {
 ///
 /// # fn main() -> usm_core::Result<()> {
 /// let runtime = Runtime::global();
-/// let device = runtime.default_device();
+/// let device = runtime.default_device()?;
 /// let queue = runtime.default_queue(&device)?;
 /// let source = "kernel void scale(global float *x, float by) { x[get_global_id(0)] *= by; }";
 /// let bundle = match KernelBundle::from_opencl_source(queue.context(), &device, source, "") {

@@ -210,12 +210,12 @@ impl Runtime {
     /// The [default queue](Self::default_queue) of the [default device](Self::default_device).
     ///
     /// # Errors
-    /// [`Error::Backend`] when the runtime cannot make it.
+    /// [`Error::DefaultDevice`]; [`Error::Backend`] when the runtime cannot make it.
     pub fn default_device_queue(&self) -> Result<Queue> {
         let own = match self.default_queue.get() {
             Some(queue) => queue,
             None => {
-                let queue = self.own_default_queue(&self.default_device())?;
+                let queue = self.own_default_queue(&self.default_device()?)?;
                 self.default_queue.get_or_init(|| queue.clone())
             }
         };

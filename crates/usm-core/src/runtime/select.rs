@@ -12,20 +12,29 @@ impl Runtime {
     /// The device for code that requests none: a GPU before a CPU before an accelerator, like SYCL's default selector; of two equal
     /// ones that of the SYCL runtime before that of the CUDA driver; and a host device only when there is no other.
     ///
-    /// The variable `USM_DEFAULT_DEVICE` may name another one by a [`FilterSelector`]. A text that selects no device changes nothing;
-    /// the [doctor](Self::doctor) reports it.
-    #[must_use]
-    pub fn default_device(&self) -> Device {
-        if let Some(Ok(device)) = self.device_of_environment() {
-            return device;
+    /// The variable `USM_DEFAULT_DEVICE` may name another one by a [`FilterSelector`].
+    ///
+    /// # Errors
+    /// [`Error::DefaultDevice`] when the text of the variable selects no device. The [doctor](Self::doctor) reports this, too.
+    pub fn default_device(&self) -> Result<Device> {
+        match self.device_of_environment() {
+            Some(found) => found,
+            None => Ok(self.preferred(self.devices()).unwrap_or_else(|| self.host_device().clone())),
         }
-        self.preferred(self.devices()).unwrap_or_else(|| self.host_device().clone())
     }
 
     /// The device that `USM_DEFAULT_DEVICE` names, or the reason why it names none; `None` where it is not set.
     pub(super) fn device_of_environment(&self) -> Option<Result<Device>> {
         let wanted = std::env::var_os(DEFAULT_DEVICE).filter(|value| !value.is_empty())?;
-        Some(self.select(&*wanted.to_string_lossy()))
+        let found = wanted.to_string_lossy();
+        Some(self.select(&*found).map_err(|error| Error::DefaultDevice {
+            reason: match &error {
+                Error::NoSuchDevice { wanted, .. } => format!("no device matches {wanted}"),
+                other => other.to_string(),
+            },
+            found: found.into_owned(),
+            available: self.filter_strings(),
+        }))
     }
 
     /// The device that a filter selector names: a text, or a parsed [`FilterSelector`].
@@ -138,8 +147,11 @@ impl Runtime {
     }
 
     fn no_device(&self, wanted: String) -> Error {
-        let available = self.devices().iter().map(Device::filter_string).collect::<Vec<_>>().join(", ");
-        Error::NoSuchDevice { wanted, available }
+        Error::NoSuchDevice { wanted, available: self.filter_strings() }
+    }
+
+    fn filter_strings(&self) -> String {
+        self.devices().iter().map(Device::filter_string).collect::<Vec<_>>().join(", ")
     }
 }
 

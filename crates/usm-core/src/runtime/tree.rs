@@ -23,8 +23,8 @@ use crate::{Device, DeviceInfo, Platform, Result};
 pub struct DeviceTree {
     /// The platforms, in the order of [`Runtime::platforms`].
     pub platforms: Vec<PlatformBranch>,
-    /// The device for code that requests none.
-    pub default: Device,
+    /// The device for code that requests none; `None` where `USM_DEFAULT_DEVICE` selects no device.
+    pub default: Option<Device>,
 }
 
 /// A platform with its root devices.
@@ -56,7 +56,7 @@ impl Runtime {
     pub fn tree(&self) -> Result<DeviceTree> {
         let branch = |platform: Platform| Ok(PlatformBranch { devices: platform.devices()?, platform });
         let platforms = self.platforms()?.into_iter().map(branch).collect::<Result<_>>()?;
-        Ok(DeviceTree { platforms, default: self.default_device() })
+        Ok(DeviceTree { platforms, default: self.default_device().ok() })
     }
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for DeviceTree {
             for (index, device) in branch.devices.iter().enumerate() {
                 let is_last = index + 1 == branch.devices.len();
                 let (branch, stem) = if is_last { ("└──", "    ") } else { ("├──", "│   ") };
-                let default = if *device == self.default { " (default)" } else { "" };
+                let default = if self.default.as_ref() == Some(device) { " (default)" } else { "" };
                 let info = device.info();
                 writeln!(f, "{branch} {}{default}: {}", device.filter_string(), info.name)?;
                 let facts = facts(info);

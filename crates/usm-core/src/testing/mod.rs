@@ -24,7 +24,7 @@
 //! let recording = Arc::new(RecordingBackend::new(Arc::new(HostBackend::new())));
 //! let faulty = Arc::new(FaultyBackend::new(recording.clone()));
 //! let runtime = Runtime::with_backend(faulty.clone())?;
-//! let queue = runtime.default_queue(&runtime.default_device())?;
+//! let queue = runtime.default_queue(&runtime.default_device()?)?;
 //!
 //! faulty.arm(Fault::at(2).of(Method::Allocate));
 //! let first = queue.allocate(UsmKind::Shared, 64)?;

@@ -34,7 +34,7 @@ pub struct Record {
 /// # fn main() -> usm_core::Result<()> {
 /// let recording = Arc::new(RecordingBackend::new(Arc::new(HostBackend::new())));
 /// let runtime = Runtime::with_backend(recording.clone())?;
-/// let queue = runtime.default_queue(&runtime.default_device())?;
+/// let queue = runtime.default_queue(&runtime.default_device()?)?;
 /// recording.clear();
 /// queue.wait()?;
 /// assert_eq!(recording.to_string(), "\

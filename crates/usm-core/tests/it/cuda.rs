@@ -9,7 +9,8 @@ use cuda_loopback::{Graphs, Kind, Loopback};
 use usm_core::backend::Backend;
 use usm_core::backend::cuda::{CudaBackend, LoadError};
 use usm_core::{
-    Context, Device, Error, Event, EventStatus, PeerAccess, Queue, QueueProperties, Result, Runtime, UsmKind,
+    Context, Device, DeviceLocation, Error, Event, EventStatus, PeerAccess, Queue, QueueProperties, Result,
+    Runtime, UsmKind,
 };
 
 /// A driver of its own, with the devices of a backend over it.
@@ -511,4 +512,25 @@ fn a_library_that_is_no_driver_says_what_is_missing() {
     // SAFETY: the stand-in of the driver.
     let error = unsafe { CudaBackend::load(driver.path().as_os_str(), 0) }.unwrap_err();
     assert!(matches!(&error, LoadError::Unusable(text) if text.contains("cuInit")), "{error:?}");
+}
+
+#[test]
+fn devices_are_found_at_their_pci_addresses() {
+    let driver = Loopback::new().unwrap();
+    assert!(driver.set("DEVICES", 2).unwrap());
+    // SAFETY: the stand-in of the driver.
+    let backend = unsafe { CudaBackend::load(driver.path().as_os_str(), 0) }.unwrap();
+    let runtime = Runtime::with_backend(Arc::new(backend)).unwrap();
+    let devices: Vec<_> = runtime.devices_of(usm_core::BackendId::Cuda).collect();
+    let locations: Vec<_> = devices.iter().map(|device| device.location().unwrap()).collect();
+    assert_ne!(locations[0].pci_address, locations[1].pci_address);
+    for (device, location) in devices.iter().zip(&locations) {
+        assert_eq!(&runtime.device_at(location).unwrap(), *device);
+        // A process that sees other devices numbers them otherwise.
+        let renumbered = DeviceLocation { root: "cuda:gpu:7".to_owned(), ..location.clone() };
+        assert_eq!(&runtime.device_at(&renumbered).unwrap(), *device);
+    }
+    let gone = DeviceLocation { pci_address: Some("0000:ff:00.0".to_owned()), ..locations[0].clone() };
+    let error = runtime.device_at(&gone).unwrap_err().to_string();
+    assert!(error.contains("cuda:gpu:0 at the PCI address 0000:ff:00.0; there are: cuda:gpu:0"), "{error}");
 }

@@ -17,7 +17,7 @@ use usm_core::{
 };
 
 fn queue_over(backend: Arc<dyn Backend>, properties: QueueProperties) -> Queue {
-    let device = Runtime::with_backend(backend).unwrap().default_device();
+    let device = Runtime::with_backend(backend).unwrap().default_device().unwrap();
     device.default_context().unwrap().create_queue(&device, properties).unwrap()
 }
 
@@ -468,7 +468,7 @@ fn records_of_kernels_tell_their_arguments() {
 fn events_of_another_context_are_waited_for_unless_the_driver_orders_them() {
     for base in bases::all() {
         let delayed = Arc::new(DelayedBackend::new(base.backend.clone(), 8).with_max_delay(1 << 40));
-        let device = Runtime::with_backend(delayed.clone()).unwrap().default_device();
+        let device = Runtime::with_backend(delayed.clone()).unwrap().default_device().unwrap();
         let queues = [0, 1].map(|_| {
             let context = usm_core::Context::new(from_ref(&device)).unwrap();
             context.create_queue(&device, QueueProperties::OUT_OF_ORDER).unwrap()

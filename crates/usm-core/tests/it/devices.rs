@@ -3,8 +3,8 @@
 
 use crate::common;
 use usm_core::{
-    AffinityDomain, Aspects, BackendId, Context, Device, DeviceType, Error, HostDevice, Partition, Queue,
-    QueueProperties, Runtime, RuntimeOptions, UsmKind,
+    AffinityDomain, Aspects, BackendId, Context, Device, DeviceLocation, DeviceType, Error, HostDevice,
+    Partition, Queue, QueueProperties, Runtime, RuntimeOptions, UsmKind,
 };
 
 /// A CPU with 2 compute units and a GPU with 10 in two NUMA domains and 4096 bytes.
@@ -221,7 +221,7 @@ fn facts_are_plausible() {
 fn devices_are_selected_by_type_aspects_and_score() {
     let runtime = simulated();
     let name = |device: usm_core::Result<Device>| device.map(|device| device.filter_string());
-    assert_eq!(runtime.default_device().filter_string(), "host:gpu:0", "a GPU before a CPU");
+    assert_eq!(runtime.default_device().unwrap().filter_string(), "host:gpu:0", "a GPU before a CPU");
     assert_eq!(name(runtime.select_type(DeviceType::Cpu)).unwrap(), "host:cpu:0");
     let none = runtime.select_type(DeviceType::Accelerator).unwrap_err().to_string();
     assert!(none.contains("type accelerator") && none.contains("host:cpu:0, host:gpu:0"), "{none}");
@@ -283,4 +283,46 @@ fn parts_of_parts_have_an_end() {
         drop(device);
         assert!(root.create_sub_devices(&all).is_ok());
     }
+}
+
+#[test]
+fn devices_are_found_where_they_were() {
+    for root in roots() {
+        let runtime = Runtime::global();
+        if runtime.select(root.filter_string()).is_ok_and(|found| found == root) {
+            let location = root.location().unwrap();
+            assert_eq!((&location.root, location.parts.len()), (&root.filter_string(), 0));
+            assert_eq!(runtime.device_at(&location).unwrap(), root);
+        }
+    }
+    let host = HostDevice::new(DeviceType::Gpu).compute_units(8).numa_domains(2);
+    let runtime = Runtime::new(RuntimeOptions::new().host_only().host_devices([host]));
+    let root = runtime.host_device();
+    for partition in
+        [Partition::Equally(2), Partition::ByCounts(vec![1, 4]), Partition::ByAffinity(AffinityDomain::Numa)]
+    {
+        for (position, part) in root.create_sub_devices(&partition).unwrap().iter().enumerate() {
+            let location = part.location().unwrap();
+            assert_eq!(location.parts, [(partition.clone(), position)]);
+            let found = runtime.device_at(&location).unwrap();
+            assert_eq!(found.info(), part.info());
+            assert_eq!((found.parent().unwrap().as_ref(), found.location().unwrap()), (Some(root), location));
+        }
+    }
+    let part = root.create_sub_devices(&Partition::Equally(4)).unwrap().remove(1);
+    let grandchild = part.create_sub_devices(&Partition::Equally(1)).unwrap().remove(3);
+    let location = grandchild.location().unwrap();
+    assert_eq!(location.parts, [(Partition::Equally(4), 1), (Partition::Equally(1), 3)]);
+    assert_eq!(runtime.device_at(&location).unwrap().location().unwrap(), location);
+
+    let missing = |change: fn(&mut DeviceLocation)| {
+        let mut changed = location.clone();
+        change(&mut changed);
+        runtime.device_at(&changed).unwrap_err().to_string()
+    };
+    assert!(missing(|location| location.root = "host:gpu:1".to_owned()).contains("there are: host:gpu:0"));
+    assert!(missing(|location| location.parts[1].1 = 4).contains("part 4 of sub-device of host:gpu:0"));
+    assert!(missing(|location| location.parts[0].0 = Partition::Equally(9)).contains("compute units"));
+    let text = missing(|location| location.pci_address = Some("0000:17:00.0".to_owned()));
+    assert!(text.contains("host:gpu:0 at the PCI address 0000:17:00.0"), "{text}");
 }

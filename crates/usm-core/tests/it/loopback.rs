@@ -35,7 +35,7 @@ fn devices_and_their_facts() {
     with_runtime(|_, runtime| {
         let names: Vec<_> = runtime.devices().iter().map(|device| device.filter_string()).collect();
         assert_eq!(names, ["opencl:cpu:0", "opencl:gpu:0", "host:cpu:0"]);
-        assert_eq!(runtime.default_device().filter_string(), "opencl:gpu:0", "a GPU before a CPU");
+        assert_eq!(runtime.default_device().unwrap().filter_string(), "opencl:gpu:0", "a GPU before a CPU");
         let cpu = runtime.select("opencl:cpu").unwrap();
         let gpu = runtime.select("gpu").unwrap();
         assert!(cpu.info().has(Aspects::FP64) && !gpu.info().has(Aspects::FP64));
@@ -86,7 +86,7 @@ fn alignments_that_the_runtime_does_not_have_come_from_longer_blocks() {
     for limited in [Alignment::NoMoreThan(128), Alignment::UpTo(256)] {
         with_runtime(|loopback, runtime| {
             loopback.set_alignment(limited);
-            let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+            let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
             let kind_at = |address| queue.context().pointer_info(address).map(|info| info.kind);
             for kind in UsmKind::ALL {
                 for align in [64, 128, 256, 4096, 2 << 20] {
@@ -113,7 +113,7 @@ fn an_alignment_that_is_preferred_is_a_wish() {
     {
         with_runtime(|loopback, runtime| {
             loopback.set_alignment(alignment);
-            let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+            let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
             for needed in [None, Some(64), Some(128), Some(1024)] {
                 let memory = queue.allocate_preferring(UsmKind::Device, 1 << 20, needed, 2 << 20).unwrap();
                 assert!(memory.address().is_multiple_of(needed.unwrap_or(1)), "{alignment:?} {needed:?}");
@@ -132,7 +132,7 @@ fn an_alignment_that_is_preferred_is_a_wish() {
 #[test]
 fn failures_of_the_runtime_are_errors() {
     with_runtime(|loopback, runtime| {
-        let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+        let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
         for (kind, symbol) in [
             (UsmKind::Host, "DPCTLmalloc_host"),
             (UsmKind::Device, "DPCTLmalloc_device"),
@@ -157,7 +157,7 @@ fn failures_of_the_runtime_are_errors() {
 fn handles_that_are_not_sycl_objects_are_refused() {
     with_runtime(|_, runtime| {
         let backend = runtime.sycl_backend().unwrap();
-        let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+        let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
         // The loopback's handles are numbers, not addresses: just what a junk pointer is like.
         let handle = queue.to_external().unwrap();
         // SAFETY: no SYCL object, which the call detects.
@@ -169,7 +169,7 @@ fn handles_that_are_not_sycl_objects_are_refused() {
 #[test]
 fn an_operation_is_over_before_its_wait_fails() {
     with_runtime(|loopback, runtime| {
-        let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+        let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
         let block = queue.allocate(UsmKind::Shared, 8).unwrap();
         // SAFETY: within the block, waited for.
         let event = unsafe { queue.memset(block.as_ptr().as_ptr(), 7, 8, &[]) }.unwrap();
@@ -201,7 +201,7 @@ fn composite_devices_and_their_components() {
 #[test]
 fn peer_access_that_is_still_on_goes_with_the_backend() {
     with_runtime(|loopback, runtime| {
-        let gpu = runtime.default_device();
+        let gpu = runtime.default_device().unwrap();
         let tiles = gpu.create_sub_devices(&Partition::ByAffinity(AffinityDomain::Numa)).unwrap();
         tiles[0].enable_peer_access(&tiles[1]).unwrap();
         drop(tiles);
@@ -212,7 +212,7 @@ fn peer_access_that_is_still_on_goes_with_the_backend() {
 #[test]
 fn facts_are_those_of_the_device() {
     with_runtime(|_, runtime| {
-        let info = runtime.default_device().info().clone();
+        let info = runtime.default_device().unwrap().info().clone();
         assert_eq!(info.sub_group_sizes, [16, 32]);
         assert_eq!(info.max_work_item_sizes, [1024, 1024, 64]);
         assert_eq!((info.global_cache_bytes, info.global_cache_line_bytes), (1 << 20, 64));

@@ -87,7 +87,7 @@ fn copy_in_two_parts(queue: &Queue) -> Result<()> {
 /// Something of all that the backend can do, up to the first error.
 fn tour(backend: &Arc<dyn Backend>) -> Result<()> {
     let runtime = Runtime::with_backend(Arc::clone(backend))?;
-    let device = runtime.default_device();
+    let device = runtime.default_device().unwrap();
     let context = Context::new(from_ref(&device))?;
     context.devices()?;
     // Refused by the loopback library, after what is needed for it was made.
@@ -148,7 +148,7 @@ fn kernels(queue: &Queue) -> Result<()> {
 /// Platforms, sub-devices of every kind, and peers.
 fn partition(backend: &Arc<dyn Backend>) -> Result<()> {
     let runtime = Runtime::with_backend(Arc::clone(backend))?;
-    let device = runtime.default_device();
+    let device = runtime.default_device().unwrap();
     runtime.tree()?;
     device.platform()?.default_context()?;
     let mut parts = Vec::new();

@@ -33,7 +33,7 @@ fn access_is_switched_on_and_off() {
     let mut pairs = 0;
     for base in bases::all() {
         let runtime = Runtime::with_backend(base.backend.clone()).unwrap();
-        let device = runtime.default_device();
+        let device = runtime.default_device().unwrap();
         refused(device.enable_peer_access(&device), "its own memory");
         refused(device.enable_peer_access(runtime.host_device()), "different backends");
         assert!(!device.can_access_peer(&device, PeerAccess::AccessSupported));
@@ -89,7 +89,7 @@ fn a_failure_leaves_access_as_it_was() {
     let gpu = HostDevice::new(usm_core::DeviceType::Gpu).compute_units(2);
     let faulty = Arc::new(FaultyBackend::new(Arc::new(HostBackend::with_devices(&[gpu]))));
     let runtime = Runtime::with_backend(faulty.clone()).unwrap();
-    let Some([a, b]) = pair(&runtime, &runtime.default_device()) else { unreachable!() };
+    let Some([a, b]) = pair(&runtime, &runtime.default_device().unwrap()) else { unreachable!() };
     let fails = |run: fn(&Device, &Device) -> usm_core::Result<bool>| {
         faulty.arm(Fault::at(1).of(Method::SetPeerAccess));
         assert!(matches!(run(&a, &b), Err(Error::Backend { call: "set_peer_access", .. })));

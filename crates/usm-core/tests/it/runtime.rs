@@ -3,6 +3,7 @@
 
 use crate::common;
 use std::collections::HashMap;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier, OnceLock};
@@ -10,8 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use usm_core::{
-    BackendId, BackendState, Error, Event, FilterSelector, HostTask, Queue, QueueProperties, Runtime,
-    RuntimeOptions,
+    BackendId, BackendState, Error, Event, FilterSelector, HostTask, ProblemKind, Queue, QueueProperties,
+    Runtime, RuntimeOptions,
 };
 
 #[test]
@@ -21,9 +22,57 @@ fn the_host_device_is_always_there() {
     for selector in ["host:cpu:0", "host", "host:cpu", "cpu", "0"] {
         assert_eq!(&runtime.select(selector).unwrap(), runtime.host_device(), "{selector}");
     }
-    assert_eq!(&runtime.default_device(), runtime.host_device());
+    assert_eq!(&runtime.default_device().unwrap(), runtime.host_device());
     let queue = runtime.default_queue(runtime.host_device()).unwrap();
     assert_eq!(queue, runtime.default_queue(runtime.host_device()).unwrap(), "the same at each call");
+}
+
+/// Runs itself once for each value, in a process of its own: a variable is read at each request.
+#[test]
+fn a_default_device_that_is_not_there_is_an_error() {
+    const ROLE: &str = "USM_TEST_DEFAULT_DEVICE";
+    let runtime = Runtime::new(RuntimeOptions::new().host_only());
+    if let Some(expected) = std::env::var_os(ROLE) {
+        let expected = expected.into_string().unwrap();
+        if expected.is_empty() {
+            assert_eq!(&runtime.default_device().unwrap(), runtime.host_device());
+            runtime.default_device_queue().unwrap();
+            return;
+        }
+        let error = runtime.default_device().unwrap_err();
+        assert!(matches!(error, Error::DefaultDevice { .. }), "{error}");
+        for part in ["USM_DEFAULT_DEVICE", &*expected, "there are: host:cpu:0"] {
+            assert!(error.to_string().contains(part), "{error} lacks {part}");
+        }
+        assert_eq!(runtime.default_device_queue().unwrap_err().to_string(), error.to_string());
+        assert!(runtime.tree().unwrap().default.is_none());
+        let report = runtime.doctor();
+        assert!(report.problems.iter().any(|problem| problem.kind == ProblemKind::NoSuchDefault), "{report}");
+        assert!(report.devices.iter().all(|device| !device.is_default));
+        // What names a device works.
+        runtime.default_queue(runtime.host_device()).unwrap();
+        return;
+    }
+    for (value, expected) in [
+        ("", ""),
+        ("host", ""),
+        ("gpu,host:cpu", ""),
+        ("gppu", "gppu"),
+        ("host:cpu:7", "host:cpu:7"),
+        ("host:gpu", "no device matches"),
+        ("cuda:gpu", "cuda"),
+        ("opencl:cpu", "switched off"),
+        ("host:cpu:0:0", "is not a filter selector"),
+        (",", "is not a filter selector"),
+    ] {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let child =
+            child.args(["runtime::a_default_device_that_is_not_there_is_an_error", "--exact", "--nocapture"]);
+        let output = child.env(ROLE, expected).env("USM_DEFAULT_DEVICE", value).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let passed = output.status.success() && text.contains("1 passed");
+        assert!(passed, "{value:?}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]
@@ -55,7 +104,7 @@ fn sycl_devices_come_first_and_are_selected_by_their_names() {
     }
     assert_eq!(devices[0].backend_id(), BackendId::Sycl);
     // A GPU of the CUDA driver comes before a CPU of SYCL.
-    let default = runtime.default_device();
+    let default = runtime.default_device().unwrap();
     assert!(
         default.backend_id() == BackendId::Sycl
             || default.backend_id() == BackendId::Cuda

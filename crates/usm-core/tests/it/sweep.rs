@@ -191,8 +191,12 @@ const SCENARIOS: &[Scenario] = &[
     }),
     ("default queue of a new runtime", |stage| {
         let runtime = Runtime::with_backend(Arc::clone(&stage.backend))?;
-        let queue = runtime.default_queue(&runtime.default_device())?;
-        assert_eq!(queue, runtime.default_queue(&runtime.default_device())?, "the same at each call");
+        let queue = runtime.default_queue(&runtime.default_device().unwrap())?;
+        assert_eq!(
+            queue,
+            runtime.default_queue(&runtime.default_device().unwrap())?,
+            "the same at each call"
+        );
         Ok(())
     }),
     ("queue in another context", |stage| {
@@ -315,7 +319,7 @@ fn every_failure_is_an_error_that_leaves_nothing_behind() {
         let below: Arc<dyn Backend> = if is_delayed { delayed.clone() } else { base.backend.clone() };
         let recording = Arc::new(RecordingBackend::new(below));
         let faulty = Arc::new(FaultyBackend::new(recording.clone()));
-        let device = Runtime::with_backend(faulty.clone()).unwrap().default_device();
+        let device = Runtime::with_backend(faulty.clone()).unwrap().default_device().unwrap();
         let context = device.default_context().unwrap();
         let create = |properties| context.create_queue(&device, properties).unwrap();
         let stage = Stage {

@@ -46,7 +46,7 @@ impl From<&UsmBuffer> for Argument {
 ///
 /// # fn main() -> usm_memory::Result<()> {
 /// let runtime = Runtime::global();
-/// let device = runtime.default_device();
+/// let device = runtime.default_device()?;
 /// let queue = runtime.default_queue(&device)?;
 /// let source = "kernel void add(global uchar *x, uchar number) { x[get_global_id(0)] += number; }";
 /// let bundle = match KernelBundle::from_opencl_source(queue.context(), &device, source, "") {

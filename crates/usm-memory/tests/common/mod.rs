@@ -19,7 +19,7 @@ pub(crate) fn late(seed: u64) -> (Arc<DelayedBackend>, Queue) {
     let delayed = DelayedBackend::new(Arc::new(HostBackend::new()), seed).with_max_delay(1 << 40);
     let delayed = Arc::new(delayed);
     let runtime = Runtime::with_backend(delayed.clone()).unwrap();
-    (delayed, runtime.default_queue(&runtime.default_device()).unwrap())
+    (delayed, runtime.default_queue(&runtime.default_device().unwrap()).unwrap())
 }
 
 /// Another in-order queue of the same context and device.

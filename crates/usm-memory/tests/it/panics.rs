@@ -19,7 +19,7 @@ const LEN: usize = 4096;
 fn pending_work_is_waited_for_although_a_callback_panics() {
     let backend = Arc::new(DelayedBackend::new(Arc::new(HostBackend::new()), 1).with_max_delay(1 << 40));
     let runtime = Runtime::with_backend(backend.clone()).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
     for case in 0..4 {
         let memory = UsmBuffer::allocate(&queue, UsmKind::Device, LEN).unwrap();
         let buffer = match case {

@@ -35,9 +35,9 @@ fn trimming_waits_for_blocks_whose_adjacent_blocks_threads_keep() {
 fn new_buffers_know_nothing_of_what_others_knew_of_their_blocks() {
     let recording = Arc::new(RecordingBackend::new(Arc::new(HostBackend::new())));
     let runtime = Runtime::with_backend(recording.clone()).unwrap();
-    let context = Context::new(&[runtime.default_device()]).unwrap();
+    let context = Context::new(&[runtime.default_device().unwrap()]).unwrap();
     let new_queue =
-        || context.create_queue(&runtime.default_device(), QueueProperties::OUT_OF_ORDER).unwrap();
+        || context.create_queue(&runtime.default_device().unwrap(), QueueProperties::OUT_OF_ORDER).unwrap();
     let (first, second) = (new_queue(), new_queue());
     let (_, pool) = pool(PoolOptions::new());
     let published: Vec<_> = (0..127).map(|_| allocate(&pool, &first, UsmKind::Host, 64)).collect();
@@ -394,8 +394,9 @@ fn what_threads_keep_does_not_keep_every_queue() {
     const COUNT: usize = 12;
     let recording = Arc::new(RecordingBackend::new(Arc::new(HostBackend::new())));
     let runtime = Runtime::with_backend(recording.clone()).unwrap();
-    let context = Context::new(&[runtime.default_device()]).unwrap();
-    let new_queue = |_| context.create_queue(&runtime.default_device(), QueueProperties::IN_ORDER).unwrap();
+    let context = Context::new(&[runtime.default_device().unwrap()]).unwrap();
+    let new_queue =
+        |_| context.create_queue(&runtime.default_device().unwrap(), QueueProperties::IN_ORDER).unwrap();
     let queues: Vec<_> = (0..COUNT).map(new_queue).collect();
     let (_, pool) = pool(PoolOptions::new());
     let buffers: Vec<_> = queues.iter().map(|queue| allocate(&pool, queue, UsmKind::Host, 64)).collect();

@@ -139,7 +139,7 @@ fn what_an_in_order_queue_orders_needs_no_dependency() {
     let recording = Arc::new(RecordingBackend::new(Arc::new(HostBackend::new())));
     let delayed = DelayedBackend::new(recording.clone(), 2).with_max_delay(1 << 40);
     let runtime = Runtime::with_backend(Arc::new(delayed)).unwrap();
-    let device = runtime.default_device();
+    let device = runtime.default_device().unwrap();
     let context = device.default_context().unwrap();
     let create = |properties| context.create_queue(&device, properties).unwrap();
     let [first, second] = [0; 2].map(|_| create(QueueProperties::IN_ORDER));

@@ -182,7 +182,7 @@ fn random_operations_find_what_the_model_says() {
             });
         let delayed = Arc::new(delayed);
         let runtime = Runtime::with_backend(delayed.clone()).unwrap();
-        let device = runtime.default_device();
+        let device = runtime.default_device().unwrap();
         let context = device.default_context().unwrap();
         let properties =
             [QueueProperties::IN_ORDER, QueueProperties::IN_ORDER, QueueProperties::OUT_OF_ORDER];

@@ -146,7 +146,7 @@ fn outstanding(recording: &RecordingBackend) -> usize {
 }
 
 fn stage(backend: Arc<dyn Backend>) -> Stage {
-    let device = Runtime::with_backend(backend).unwrap().default_device();
+    let device = Runtime::with_backend(backend).unwrap().default_device().unwrap();
     let create =
         |properties| Context::new(from_ref(&device)).unwrap().create_queue(&device, properties).unwrap();
     let (queue, elsewhere) = (create(QueueProperties::IN_ORDER), create(QueueProperties::OUT_OF_ORDER));

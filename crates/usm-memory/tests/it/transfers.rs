@@ -281,7 +281,7 @@ fn backend_of(queue: &Queue) -> Arc<dyn usm_memory::usm_core::backend::Backend> 
 }
 
 fn queue_over(backend: Arc<dyn usm_memory::usm_core::backend::Backend>) -> Queue {
-    let device = Runtime::with_backend(backend).unwrap().default_device();
+    let device = Runtime::with_backend(backend).unwrap().default_device().unwrap();
     let context = Context::new(from_ref(&device)).unwrap();
     context.create_queue(&device, QueueProperties::OUT_OF_ORDER).unwrap()
 }

@@ -37,6 +37,12 @@ def joint_class(ours: type, theirs: type) -> type:
     def text(self: object) -> str:
         return repr(inside(self))
 
+    def reduced(self: object) -> Any:
+        return inside(self).__reduce__()
+
+    def itself(self: object, *_memo: object) -> object:
+        return self
+
     def our_class(self: object) -> type:
         return ours
 
@@ -81,6 +87,9 @@ def joint_class(ours: type, theirs: type) -> type:
         "__ne__": unequal,
         "__hash__": hash_of,
         "__repr__": text,
+        "__reduce__": reduced,
+        "__copy__": itself,
+        "__deepcopy__": itself,
         # What `isinstance` asks beside the type, which is a subclass of `theirs`.
         "__class__": property(our_class),
     }

@@ -28,7 +28,7 @@ pub(crate) fn _c_api(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
 /// fn zeros(py: Python<'_>, size: usize) -> PyResult<PyUsmArray> {
 ///     let runtime = runtime(py)?;
 ///     let made = py.detach(|| {
-///         let queue = runtime.default_queue(&runtime.default_device())?;
+///         let queue = runtime.default_queue(&runtime.default_device()?)?;
 ///         UsmArray::zeros(&queue, UsmKind::Shared, &[size], Dtype::F64)
 ///     });
 ///     made.map(PyUsmArray::from).map_err(|error| to_py_err(py, error))

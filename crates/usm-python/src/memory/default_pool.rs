@@ -5,6 +5,8 @@ use pyo3::types::PyDict;
 use usm_array::usm_memory::MemoryResource;
 use usm_array::usm_memory::resource::{process_pool, use_process_pool};
 
+use super::pool::close_lost_pools;
+
 /// use_default_pool(enabled)
 ///
 /// Say whether memory that is allocated from now on comes from the default pool, and tell how it was before. It is on unless the
@@ -12,7 +14,7 @@ use usm_array::usm_memory::resource::{process_pool, use_process_pool};
 ///
 /// The default pool keeps memory that is let go, up to 256 MiB for each device and kind, and hands it out again: it saves the time
 /// that a runtime takes, and that new pages take. It has memory in the default context of a device only, and none where use_pool()
-/// named another pool.
+/// named another pool. True also ends pools of use_pool() whose MemoryPool the program has let go, with their limits.
 ///
 /// >>> import usm.memory as um
 /// >>> was_on = um.use_default_pool(True)
@@ -22,7 +24,10 @@ use usm_array::usm_memory::resource::{process_pool, use_process_pool};
 /// >>> um.use_default_pool(was_on)
 /// True
 #[pyfunction]
-pub(crate) fn use_default_pool(enabled: bool) -> bool {
+pub(crate) fn use_default_pool(py: Python<'_>, enabled: bool) -> bool {
+    if enabled {
+        close_lost_pools(py);
+    }
     use_process_pool(enabled)
 }
 

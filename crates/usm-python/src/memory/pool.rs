@@ -1,10 +1,11 @@
 //! Pools that a program switches on, and what they count.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use usm_array::usm_core::Device;
 use usm_array::usm_memory::MemoryResource;
 use usm_array::usm_memory::resource::{
     DefaultScope, DirectResource, LimitingResource, PoolOptions, PoolResource,
@@ -12,11 +13,12 @@ use usm_array::usm_memory::resource::{
 
 use crate::sycl::{queue_argument, runtime};
 
-/// A pool that new memory comes from: what use_pool() gives.
+/// A pool that new memory comes from: what use_pool() and current_pool() give. Equal objects stand for the same pool.
 ///
 /// It is used from the start. As a context manager, or with close(), it ends: its free memory goes back to the runtime, and what
-/// is in use follows with its last object. Otherwise it lasts as long as the process. Of several pools of a device the one made
-/// last counts, in whatever order they end.
+/// is in use follows with its last object. Otherwise it lasts as long as the process, also without an object: current_pool() gives
+/// a new one, and use_default_pool(True) ends pools without objects. Of several pools of a device the one made last counts, in
+/// whatever order they end.
 ///
 /// >>> import usm.memory as um
 /// >>> with um.use_pool("host:cpu:0") as pool:
@@ -31,6 +33,13 @@ use crate::sycl::{queue_argument, runtime};
 #[pyclass(frozen, weakref, module = "usm.memory")]
 #[derive(Debug)]
 pub struct MemoryPool {
+    shared: Arc<Shared>,
+}
+
+/// What the objects of one pool share with the list of pools.
+#[derive(Debug)]
+struct Shared {
+    devices: Vec<Device>,
     /// `None` when it is closed. The lock is held for moments, never while Python runs.
     open: Mutex<Option<Open>>,
 }
@@ -38,28 +47,35 @@ pub struct MemoryPool {
 /// Dropped in this order: nothing new comes from a pool that ends.
 #[derive(Debug)]
 struct Open {
-    scope: DefaultScope,
+    _scope: DefaultScope,
     pool: Arc<PoolResource>,
+}
+
+/// The pools that are not closed, the newest last. Only threads with the interpreter touch the list.
+static POOLS: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
+
+fn pools() -> MutexGuard<'static, Vec<Arc<Shared>>> {
+    POOLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the pools that no object stands for any more.
+pub(super) fn close_lost_pools(py: Python<'_>) {
+    let lost: Vec<Arc<Shared>> = pools().extract_if(.., |shared| Arc::strong_count(shared) == 1).collect();
+    // Pending work on their memory is waited for.
+    py.detach(|| drop(lost));
 }
 
 impl MemoryPool {
     fn take(&self) -> Option<Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).take()
+        pools().retain(|shared| !Arc::ptr_eq(shared, &self.shared));
+        self.shared.open.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn pool(&self) -> PyResult<Arc<PoolResource>> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner);
         match &*open {
             Some(open) => Ok(Arc::clone(&open.pool)),
             None => Err(PyValueError::new_err("the pool is closed")),
-        }
-    }
-}
-
-impl Drop for MemoryPool {
-    fn drop(&mut self) {
-        if let Some(open) = self.take() {
-            open.scope.keep();
         }
     }
 }
@@ -69,7 +85,7 @@ impl MemoryPool {
     /// True when the pool is closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.shared.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
     /// What went through the pool, as a dict of numbers: bytes and counts of live memory (`current_`), of the most at a time
@@ -145,6 +161,14 @@ impl MemoryPool {
         py.detach(|| drop(open));
     }
 
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| Arc::ptr_eq(&other.get().shared, &self.shared))
+    }
+
+    fn __hash__(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         slf.get().pool()?;
         Ok(slf)
@@ -212,5 +236,32 @@ pub(crate) fn use_pool(
     }
     let pool = Arc::new(PoolResource::new(upstream, options));
     let scope = DefaultScope::enter(&devices, Arc::clone(&pool) as Arc<dyn MemoryResource>);
-    Ok(MemoryPool { open: Mutex::new(Some(Open { scope, pool })) })
+    let shared = Arc::new(Shared { devices, open: Mutex::new(Some(Open { _scope: scope, pool })) });
+    pools().push(Arc::clone(&shared));
+    Ok(MemoryPool { shared })
+}
+
+/// current_pool(device=None)
+///
+/// The MemoryPool that new memory of `device` comes from, which use_pool() made, or None where it made none: the memory then comes
+/// from the default pool or from the runtime. `device` is as for use_pool(), None stands for the default device.
+///
+/// >>> import usm.memory as um
+/// >>> um.current_pool("host:cpu:0") is None
+/// True
+/// >>> pool = um.use_pool("host:cpu:0", limit_bytes=1 << 20)
+/// >>> del pool
+/// >>> um.current_pool("host:cpu:0").close()
+/// >>> um.current_pool("host:cpu:0") is None
+/// True
+#[pyfunction]
+#[pyo3(signature = (device=None))]
+pub(crate) fn current_pool(
+    py: Python<'_>,
+    device: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<MemoryPool>> {
+    let queue = queue_argument(py, "device", device)?;
+    let pools = pools();
+    let found = pools.iter().rfind(|shared| shared.devices.contains(queue.device()));
+    Ok(found.map(|shared| MemoryPool { shared: Arc::clone(shared) }))
 }

@@ -19,7 +19,7 @@ use crate::number::{index, sequence};
 use crate::sycl::capsule::{self, QueueOrContext};
 use crate::sycl::event::{self, SyclEvent};
 use crate::sycl::resolve::{Target, device_argument, first_device, queue_of, target};
-use crate::sycl::{SyclQueue, dpctl, enums, listing, runtime};
+use crate::sycl::{SyclQueue, dpctl, enums, listing, pickle, runtime};
 
 fn properties(property: Option<&Bound<'_, PyAny>>) -> PyResult<QueueProperties> {
     let mut properties = QueueProperties::OUT_OF_ORDER;
@@ -388,6 +388,19 @@ impl SyclQueue {
             dpctl::join_default_queues(py, &self.queue)?;
         }
         Ok(self.queue.hash_value())
+    }
+
+    /// A pickle has the device and the properties. The default queue of a device is that again; another queue is a new one.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<pickle::Reduced<'py>> {
+        pickle::queue(py, &self.queue)
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
     }
 
     /// Name of the class.

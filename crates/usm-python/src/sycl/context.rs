@@ -6,8 +6,8 @@ use pyo3::types::{PyCapsule, PyList, PyTuple};
 use usm_array::usm_core::{Context, Device};
 
 use super::classes::SyclContext;
-use super::dpctl;
 use super::resolve::{Target, device_argument, device_objects, first_device, target};
+use super::{dpctl, pickle};
 use crate::errors::{OrRaise, SyclContextCreationError, instead};
 use crate::number::sequence;
 
@@ -69,6 +69,19 @@ impl SyclContext {
 
     fn __hash__(&self) -> u64 {
         self.context.hash_value()
+    }
+
+    /// A pickle has the devices. The default context of a device is that again; another context is a new one.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<pickle::Reduced<'py>> {
+        pickle::context(py, &self.context)
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
     }
 
     /// Name of the class.

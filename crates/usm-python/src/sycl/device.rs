@@ -9,7 +9,7 @@ use usm_array::usm_core::{Aspects, Device, DeviceType, PeerAccess};
 use super::classes::{SyclDevice, SyclPlatform};
 use super::resolve::{device_argument, device_objects, device_of};
 use super::runtime;
-use super::{dpctl, enums, listing, partition};
+use super::{dpctl, enums, listing, partition, pickle};
 use crate::errors::{OrRaise, wrong_type};
 use crate::number::word;
 
@@ -361,6 +361,19 @@ class_of_facts! {
 
         fn __hash__(&self) -> u64 {
             self.device.hash_value()
+        }
+
+        /// A pickle has the filter string, the PCI address where there is one, and the way to a sub-device.
+        fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<pickle::Reduced<'py>> {
+            pickle::device(py, &self.device)
+        }
+
+        fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+            slf
+        }
+
+        fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+            slf
         }
 
         /// Name of the class.

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use usm_array::usm_core::{self, Error, Event, EventStatus, ProfilingTimes};
 use usm_array::usm_memory::Dependency;
 
+use super::awaited::Awaited;
 use super::enums;
 use super::resolve::first_device;
 use super::runtime;
 use crate::errors::{OrRaise, wrong_type};
 use crate::flight::{self, Flight};
+use crate::imported;
 use crate::interrupt;
 use crate::number::sequence;
 
@@ -129,6 +132,30 @@ impl SyclEvent {
         waited.and(finished.or_raise())
     }
 
+    /// Wait until the operation is complete, while the running loop of asyncio runs other tasks.
+    ///
+    /// Raises UsmError when it failed. Cancelling ends the waiting, not the operation. The task goes on at most about 1 ms after
+    /// the completion.
+    ///
+    /// >>> import asyncio, usm, usm.memory
+    /// >>> async def copied(queue, data):
+    /// ...     memory = usm.memory.MemoryUSMDevice(len(data), queue=queue)
+    /// ...     await queue.memcpy_async(memory, data, len(data))
+    /// ...     return memory.tobytes()
+    /// >>> asyncio.run(copied(usm.SyclQueue("host"), b"abcd"))
+    /// b'abcd'
+    fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let wait =
+            imported::import(py, intern!(py, "usm._await"))?.call_method1(intern!(py, "wait"), (slf,))?;
+        wait.call_method0(intern!(py, "__await__"))
+    }
+
+    /// What a loop waits with.
+    fn _awaited(&self) -> PyResult<Awaited> {
+        Awaited::new(&self.events)
+    }
+
     /// Wait for an event, or for a list of events, also after an error; the first error comes out.
     #[staticmethod]
     fn wait_for(event: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -170,7 +197,7 @@ impl SyclEvent {
             Some(event) => first_device(event.context())?,
             None => {
                 let runtime = runtime::get(py)?;
-                py.detach(|| runtime.default_device())
+                py.detach(|| runtime.default_device()).or_raise()?
             }
         };
         enums::backend_type(py, device.info().backend_name)
@@ -207,6 +234,20 @@ impl SyclEvent {
     #[getter]
     fn profiling_info_end(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.times(py)?.end_ns)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "cannot pickle an event, which is the completion of an operation in this process; wait for it here",
+        ))
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
     }
 
     fn __repr__(&self) -> &'static str {

@@ -1,5 +1,6 @@
 //! Platforms, devices, contexts and events, the objects that stand for them and for queues, and the runtime they come from.
 
+mod awaited;
 pub(crate) mod capsule;
 mod classes;
 mod context;
@@ -9,6 +10,7 @@ pub(crate) mod enums;
 pub(crate) mod event;
 pub(crate) mod listing;
 mod partition;
+pub(crate) mod pickle;
 mod platform;
 pub(crate) mod resolve;
 pub(crate) mod runtime;

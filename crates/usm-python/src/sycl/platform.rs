@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use super::classes::SyclPlatform;
 use super::dpctl;
 use super::enums::{self, Selection};
-use super::listing;
 use super::resolve::{device_argument, device_objects};
+use super::{listing, pickle};
 use crate::errors::{OrRaise, SyclContextCreationError, instead};
 
 #[pymethods]
@@ -87,6 +87,19 @@ impl SyclPlatform {
 
     fn __hash__(&self) -> u64 {
         self.platform.hash_value()
+    }
+
+    /// A pickle has the first device of the platform.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<pickle::Reduced<'py>> {
+        pickle::platform(py, &self.platform)
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
     }
 
     /// Name of the class.

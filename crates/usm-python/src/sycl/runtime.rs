@@ -53,7 +53,7 @@ fn default_queue_of_peers(device: &Device) -> Option<Queue> {
 /// The device to use when nobody named one.
 pub(crate) fn default_device(py: Python<'_>) -> PyResult<Device> {
     let runtime = get(py)?;
-    let device = py.detach(|| runtime.default_device());
+    let device = py.detach(|| runtime.default_device()).or_raise()?;
     warn_of_host_device(py, runtime, device.backend_id())?;
     Ok(device)
 }

@@ -142,10 +142,13 @@ pub(super) fn numpy_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>
     if !no_axes {
         return Ok(None);
     }
+    // Times turn into integers.
+    let kind = kind(object)?.filter(|kind| "biufc".contains(*kind));
+    let Some(kind) = kind else { return Ok(None) };
     let item = object.call_method0("item")?;
     match python_number(&item)? {
         Some(scalar) => Ok(Some(scalar)),
-        None if is_complex(object)? => {
+        None if kind == 'c' => {
             let value = object.py().get_type::<PyComplex>().call1((object,))?;
             python_number(&value)
         }
@@ -168,9 +171,10 @@ pub(super) fn python_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar
     Ok(complex.map(|value| Scalar::Complex(Complex64::new(value.real(), value.imag()))))
 }
 
-fn is_complex(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(false) };
-    dtype.getattr("kind")?.eq("c")
+/// The letter for the kind of NumPy's dtype.
+fn kind(object: &Bound<'_, PyAny>) -> PyResult<Option<char>> {
+    let Some(dtype) = object.getattr_opt(intern!(object.py(), "dtype"))? else { return Ok(None) };
+    dtype.getattr(intern!(object.py(), "kind"))?.extract().map(Some)
 }
 
 fn int(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {

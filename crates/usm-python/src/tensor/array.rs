@@ -14,7 +14,7 @@ use super::construct::{self, Arguments};
 use super::flags::Flags;
 use super::functions;
 use super::operators::{self, Operator};
-use super::{arithmetic, dlpack, dtype, indexing, numbers, peer, pickle, print, transfer};
+use super::{arithmetic, dlpack, dtype, indexing, numbers, peer, pickle, print, transfer, ufunc};
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise, no_cuda};
 use crate::interface::{cuda, export};
@@ -29,7 +29,7 @@ impl UsmNdarray {
     #[new]
     #[pyo3(signature = (
         shape, dtype=None, strides=None, buffer=None, offset=None, order="C", buffer_ctor_kwargs=None, array_namespace=None
-    ), text_signature = "(shape, dtype=None, strides=None, buffer='device', offset=0, order='C', buffer_ctor_kwargs={}, array_namespace=None)")]
+    ), text_signature = "(shape, dtype=None, strides=None, buffer='device', offset=None, order='C', buffer_ctor_kwargs={}, array_namespace=None)")]
     #[expect(clippy::too_many_arguments, reason = "dpctl's constructor, argument for argument")]
     fn new(
         py: Python<'_>,
@@ -237,12 +237,26 @@ impl UsmNdarray {
         Err(PyTypeError::new_err(hint))
     }
 
+    /// What NumPy's functions make of the array, and operators whose first operand is NumPy's: comparisons and the logic of booleans
+    /// are those of this class, everything else is NumPy's, on memory that host code reaches. TypeError for other memory.
+    #[pyo3(signature = (ufunc, method, *inputs, **options))]
+    fn __array_ufunc__<'py>(
+        &self,
+        ufunc: &Bound<'py, PyAny>,
+        method: &str,
+        inputs: &Bound<'py, PyTuple>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        ufunc::apply(self.array(), ufunc, method, inputs, options)
+    }
+
     /// A capsule with the array as a DLPack tensor, for ``from_dlpack`` of any library.
     ///
     /// With `max_version` (1, 0) and more it is versioned, else as before, which cannot be read-only. `dl_device` is the device that
     /// the consumer wants, by default ``__dlpack_device__()``: ``(kDLCPU, 0)`` is the memory itself where host code can touch it, and
-    /// a copy of device memory. `copy` True copies in any case, None where it is needed, False never. `stream` is None or a queue;
-    /// work that others have submitted to the array's queue is complete when this returns.
+    /// a copy of device memory. `copy` True copies in any case, None where it is needed, False never. `stream` is None, -1 or a queue, for
+    /// CUDA memory also the number of a stream; work that others have submitted to the array's queue is complete when this returns,
+    /// or on CUDA ordered before that of the stream.
     ///
     /// Raises BufferError where a copy is needed and not allowed, or DLPack has no word for the device or for read-only.
     ///
@@ -564,6 +578,18 @@ impl UsmNdarray {
 
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
         print::text(py, self.array())
+    }
+
+    /// An array without axes in a format of Python's numbers; other arrays take only an empty format.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> f"{ut.asarray(1.5):.2f}"
+    /// '1.50'
+    fn __format__<'py>(
+        slf: &Bound<'py, Self>,
+        format_spec: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        numbers::format(slf, format_spec)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -39,11 +39,10 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
     arguments::read_shape(arguments.shape, &mut shape)?;
     let strides: Option<Vec<isize>> =
         arguments.strides.map(|strides| index_sequence("strides", strides)).transpose()?;
-    let offset: isize = arguments.offset.map_or(Ok(0), |offset| index("offset", offset))?;
+    let offset: Option<isize> = arguments.offset.map(|offset| index("offset", offset)).transpose()?;
     let order = arguments::order(arguments.order)?;
-    let builder = |dtype| {
-        UsmArray::builder(&shape, dtype).strides(strides.as_deref()).offset(Some(offset)).order(order)
-    };
+    let builder =
+        |dtype| UsmArray::builder(&shape, dtype).strides(strides.as_deref()).offset(offset).order(order);
     // First, since it is given most where calls are short.
     if let Some(Ok(memory)) = arguments.buffer.map(|buffer| buffer.cast::<Memory>()) {
         no_keywords(arguments)?;
@@ -65,8 +64,8 @@ pub(super) fn construct(py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResu
     };
     let Options { queue, align_bytes } = Options::parse(py, arguments.buffer_ctor_kwargs)?;
     let dtype = arguments::dtype(arguments.dtype, || queue.device())?;
-    // 0 is the argument's default: new memory then starts at the lowest element, as the specification wants.
-    let builder = builder(dtype).offset((offset != 0).then_some(offset)).align_bytes(align_bytes);
+    // 0 is the default of dpctl: new memory then starts at the lowest element, as the specification wants.
+    let builder = builder(dtype).offset(offset.filter(|&offset| offset != 0)).align_bytes(align_bytes);
     in_new_memory(py, builder, kind, &queue)
 }
 

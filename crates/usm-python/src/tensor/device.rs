@@ -7,6 +7,7 @@ use usm_array::usm_core::BackendId;
 use super::functions::device_queue;
 use super::peer;
 use crate::objects::PyDevice;
+use crate::sycl::dpctl::own_queue_object;
 use crate::sycl::{SyclQueue, own_device, queue_context, queue_device, queue_object, queue_of, runtime};
 
 #[pymethods]
@@ -83,6 +84,20 @@ impl PyDevice {
     /// That of the queue, to which it is equal.
     fn __hash__(&self) -> u64 {
         self.queue.hash_value()
+    }
+
+    /// A pickle has the queue.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        let (py, queue) = (slf.py(), &slf.get().queue);
+        Ok((slf.get_type().getattr(intern!(py, "create_device"))?, (own_queue_object(py, queue)?,)))
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
     }
 
     /// That of dpnp, where the program has imported it: what `isinstance` asks beside the type, so that dpnp takes it for its own.

@@ -2,10 +2,10 @@
 
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 use usm_array::{Casting, Error, Index, SliceItem, UsmArray};
 
-use super::exchange::is_numpy;
+use super::exchange::Source;
 use super::numbers;
 use super::operand::{self, Operand};
 use super::slice;
@@ -197,8 +197,12 @@ fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
     if let Ok(value) = object.cast::<PyBool>() {
         return Ok(Item::Mask(value.is_true()));
     }
-    if object.is_instance_of::<PyList>() {
-        return operand::index_array(object).map(Item::Array);
+    // A tuple here is one item of the key: NumPy takes it for an array, too.
+    if object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>()
+        || object.is_instance_of::<PyRange>()
+    {
+        return operand::index_array("index", object).map(Item::Array);
     }
     if let Some(array) = array_if_usm(object)? {
         return one_or_several(object.py(), array.into_boxed());
@@ -210,10 +214,12 @@ fn one(object: &Bound<'_, PyAny>) -> PyResult<Item> {
             other => return other.map(Item::Basic),
         }
     }
-    match is_numpy(object)? {
-        true => operand::index_array(object).map(Item::Array),
+    // Text is no array, though bytes have a buffer.
+    let has_elements = !object.is_instance_of::<PyBytes>() && Source::beside_usm(object)?.has_elements();
+    match has_elements {
+        true => operand::index_array("index", object).map(Item::Array),
         false => Err(PyIndexError::new_err(format!(
-            "index: found {}, allowed are integers, slices, ..., None, booleans, and arrays and lists of integers or booleans",
+            "index: found {}, allowed are integers, slices, ..., None, booleans, and arrays and sequences of integers or booleans",
             type_name(object)
         ))),
     }

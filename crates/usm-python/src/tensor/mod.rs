@@ -6,6 +6,7 @@
 //! | `construct.rs`, `pickle.rs`, `transfer.rs` | new arrays; arrays from pickles; arrays on other devices |
 //! | `indexing.rs`, `slice.rs` | `array[key]` and `array[key] = value` |
 //! | `operators.rs`, `operand.rs`, `arithmetic.rs` | operators, the objects beside an array, refused arithmetic |
+//! | `ufunc.rs` | NumPy's functions with an array among their operands |
 //! | `numbers.rs` | Python numbers and lists |
 //! | `flags.rs`, `device.rs`, `dtype.rs`, `print.rs` | the classes of attributes; arrays as text |
 //! | `arguments.rs` | shapes, dtypes, orders and indices as arguments |
@@ -31,6 +32,7 @@ mod pickle;
 mod print;
 mod slice;
 mod transfer;
+mod ufunc;
 
 pub(crate) use arguments::explicit_dtype;
 pub(crate) use dlpack::{dldevice_to_sycl_device, from_dlpack, sycl_device_to_dldevice};

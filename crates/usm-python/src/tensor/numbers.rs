@@ -2,11 +2,12 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyType};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyType};
 use usm_array::{Scalar, UsmArray};
 
 use crate::errors::OrRaise;
 use crate::interrupt;
+use crate::objects::UsmNdarray;
 
 /// The one element of the array.
 pub(super) fn item<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
@@ -46,13 +47,35 @@ pub(super) fn scalar<'py>(
     class.call1((element,))
 }
 
-/// The element as it is, if it is an integer.
+/// The element as it is, if it is an integer without axes. Python asks several functions for an index first, such as `bytes`, and
+/// goes on to the buffer of the object after a `TypeError`.
 pub(super) fn index<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyAny>> {
-    if !matches!(array.dtype().kind(), 'i' | 'u') {
-        let message = format!("an array of {} is no index, allowed are integers", array.dtype());
-        return Err(PyTypeError::new_err(message));
+    if !matches!(array.dtype().kind(), 'i' | 'u') || array.ndim() > 0 {
+        return Err(type_error!(
+            "an array of {} with {} axes is no index, allowed are integers without axes",
+            array.dtype(),
+            array.ndim()
+        ));
     }
     scalar(py, array, &py.get_type::<PyInt>())
+}
+
+/// The element of an array without axes in a format of Python's numbers. Without a format any array as its text.
+pub(super) fn format<'py>(
+    array: &Bound<'py, UsmNdarray>,
+    spec: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    if spec.is_empty()? {
+        return array.str().map(Bound::into_any);
+    }
+    match array.get().array().ndim() {
+        0 => py.import("builtins")?.getattr("format")?.call1((item(py, array.get().array())?, spec)),
+        ndim => Err(type_error!(
+            "format: found {:?} for an array of {ndim} axes, allowed is an empty one; numbers and arrays without axes take others",
+            spec.to_string_lossy()
+        )),
+    }
 }
 
 /// A Python number.

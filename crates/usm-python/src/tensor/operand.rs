@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyType};
+use pyo3::types::{PyList, PyRange, PyTuple, PyType};
 use usm_array::{ArrayOrScalar, Dtype, Scalar, UsmArray};
 
 use super::arguments;
@@ -63,7 +63,7 @@ impl Operand {
             return Ok(Ok(Self::Scalar(number)));
         }
         match is_numpy(object)? {
-            true => on_host(object, source).map(|array| Ok(array.into())),
+            true => on_host(object, source, None).map(|array| Ok(array.into())),
             false => Ok(Err(source)),
         }
     }
@@ -86,13 +86,9 @@ impl Operand {
     /// What is assigned to elements of a dtype: an operand, or any other object of which `asarray` makes an array.
     pub(super) fn assigned(object: &Bound<'_, PyAny>, dtype: Dtype) -> PyResult<Self> {
         match Self::from_source(object, Source::of(object)?)? {
-            // As Python and NumPy do: a real number loses its fraction, and one that has no integer is refused.
-            Ok(Self::Scalar(Scalar::Float(_))) if matches!(dtype.kind(), 'i' | 'u') => {
-                let whole = object.py().get_type::<PyInt>().call1((object,))?;
-                Self::of(&whole)?.ok_or_else(|| PyTypeError::new_err("value: int() gave no integer"))
-            }
+            Ok(Self::Scalar(value)) => value.for_dtype(dtype).map(Self::Scalar).or_raise(),
             Ok(operand) => Ok(operand),
-            Err(source) => on_host(object, source)
+            Err(source) => on_host(object, source, Some(dtype))
                 .map(Self::from)
                 .map_err(|error| renamed(object.py(), error, "value", None)),
         }
@@ -100,13 +96,16 @@ impl Operand {
 }
 
 /// As an index: an array of integers or booleans from nested lists, or from an array of NumPy; not USM.
-pub(super) fn index_array(object: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
+pub(super) fn index_array(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Box<UsmArray>> {
     let py = object.py();
     let class = py.get_type::<PyIndexError>();
-    let array = on_host(object, Source::beside_usm(object)?)
-        .map_err(|error| renamed(py, error, "index", Some(class)))?;
-    // A list of nothing picks nothing, though its dtype is that of real numbers.
-    if array.is_empty() && object.is_instance_of::<PyList>() {
+    let array = on_host(object, Source::beside_usm(object)?, None)
+        .map_err(|error| renamed(py, error, name, Some(class)))?;
+    // A sequence of nothing picks nothing, though its dtype is that of real numbers.
+    let is_sequence = object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>()
+        || object.is_instance_of::<PyRange>();
+    if array.is_empty() && is_sequence {
         return UsmArray::from_slice::<i64>(array.queue(), array.kind(), array.shape(), &[])
             .map(Box::new)
             .or_raise();

@@ -62,7 +62,7 @@ pub(super) fn drops(project: &Project, _: &Options, steps: &mut Steps) -> Outcom
         })?;
         steps.step(&format!("drops in Python, USM_STRICT_DEVICE={strict}"), || {
             let venv = with_wheel(project)?;
-            let tests = wheel_tests(project, &venv).args(&["-k", "test_dropped_queues"]).args(&NO_LIMIT);
+            let tests = wheel_tests(project, &venv).args(&["-k", "test_random_drops"]).args(&NO_LIMIT);
             tests.env(DROPS.0, DROPS.1).env("USM_STRICT_DEVICE", strict).run_for_long()
         })?;
     }

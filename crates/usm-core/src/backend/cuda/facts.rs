@@ -31,13 +31,14 @@ pub(super) fn device_info(device: &CudaDevice) -> DeviceInfo {
     });
     info.name = name(&driver, device);
     VENDOR.clone_into(&mut info.vendor);
+    let pci_address = pci(&driver, device);
     info.driver_version = format!(
-        "CUDA {}, compute capability {}.{}, PCI {}",
+        "CUDA {}, compute capability {}.{}, PCI {pci_address}",
         device.platform.version_text(),
         number(Attribute::COMPUTE_CAPABILITY_MAJOR),
         number(Attribute::COMPUTE_CAPABILITY_MINOR),
-        pci(&driver, device)
     );
+    info.pci_address = Some(pci_address).filter(|address| !address.is_empty());
     info.aspects = Aspects::GPU
         | Aspects::FP16
         | Aspects::FP64

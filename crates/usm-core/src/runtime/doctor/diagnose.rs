@@ -115,10 +115,9 @@ pub(super) fn diagnose_cuda(cuda: &CudaSide, environment: &[Variable]) -> Option
 /// A problem with the variable for the default device.
 pub(super) fn diagnose_default(chosen: Option<Result<Device>>) -> Option<Problem> {
     let error = chosen?.err()?;
-    let what = format!("{DEFAULT_DEVICE} is ignored: {error}");
     Some(problem(
         ProblemKind::NoSuchDefault,
-        what,
+        error.to_string(),
         format!("unset {DEFAULT_DEVICE}, or name a device that is there"),
     ))
 }

@@ -95,10 +95,10 @@ impl Runtime {
     #[must_use]
     pub fn doctor(&self) -> DoctorReport {
         let side = self.sycl();
-        let default = self.default_device();
+        let default = self.default_device().ok();
         let report = |device: crate::Device| ReportedDevice {
             filter_string: device.filter_string(),
-            is_default: device == default,
+            is_default: default.as_ref() == Some(&device),
             info: device.info().clone(),
         };
         let environment = environment::read(&|name| std::env::var_os(name));

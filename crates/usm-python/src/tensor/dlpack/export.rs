@@ -59,16 +59,21 @@ enum Consumer {
 }
 
 impl Consumer {
-    /// The argument `stream`: a number for memory of the CUDA backend, or a queue.
+    /// The argument `stream`: a queue, or a number. Streams with numbers are those of the CUDA driver. On other devices a number can only
+    /// say that no stream has to be waited for, which -1 does; mpi4py gives it for all devices but the CPU.
     fn parse(array: &UsmArray, stream: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(stream) = stream else { return Ok(Self::Anywhere) };
-        if array.device().backend_id() != BackendId::Cuda
-            || !stream.hasattr(intern!(stream.py(), "__index__"))?
-        {
+        if !stream.hasattr(intern!(stream.py(), "__index__"))? {
             return check_queue(stream).map(|()| Self::Anywhere);
         }
+        let is_cuda = array.device().backend_id() == BackendId::Cuda;
         match index::<i64>("stream", stream)? {
-            -1 => Ok(Self::Unordered),
+            -1 if is_cuda => Ok(Self::Unordered),
+            -1 => Ok(Self::Anywhere),
+            number if !is_cuda => Err(value_error!(
+                "stream: found {number}, allowed for memory of {} are None, -1 and a queue; other numbers are streams of CUDA",
+                array.device().filter_string()
+            )),
             number => match usize::try_from(number) {
                 Ok(stream) if stream != 0 => Ok(Self::Stream(stream)),
                 _ => Err(value_error!(

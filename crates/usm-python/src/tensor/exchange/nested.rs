@@ -4,24 +4,24 @@ use pyo3::prelude::*;
 use pyo3::types::PyRange;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{
-    Casting, Conversion, CopyMode, CreateOptions, Dtype, Layout, MAX_NDIM, Operand, Order, Scalar, UsmArray,
-    coerced_kind, default_dtypes,
+    Casting, Conversion, CopyMode, CreateOptions, Dtype, Error, Layout, MAX_NDIM, Operand, Order, Scalar,
+    UsmArray, coerced_kind, default_dtypes,
 };
 
 use super::host::HostElements;
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
-use crate::errors::{ExecutionPlacementError, OrRaise, queues_differ};
+use crate::errors::{ExecutionPlacementError, OrRaise, ToPyErr, queues_differ};
 use crate::interface::cuda;
 use crate::interrupt::{self, Pass};
 use crate::number::sequence;
 use crate::sycl::runtime;
-use crate::tensor::dlpack;
+use crate::tensor::{arguments, dlpack};
 
 /// A new array of the elements of a sequence.
 pub(super) fn array<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<UsmArray> {
     let py = object.py();
-    let mut elements = Elements::default();
+    let mut elements = Elements { is_cast: wanted.has_dtype(), ..Elements::default() };
     let shape = elements.collect(object, &mut Vec::new())?;
     let arrays: Vec<&UsmArray> = elements.arrays.iter().map(|(_, array)| &**array).collect();
     let queue = match (wanted.queue(), arrays.first()) {
@@ -70,6 +70,8 @@ struct Elements {
     /// What is wrong with the first array whose queue does not compute with that of the first one.
     misplaced: Option<String>,
     len: usize,
+    /// Whether a dtype was asked for, to which numbers of NumPy are converted as those of Python.
+    is_cast: bool,
 }
 
 impl Elements {
@@ -122,6 +124,11 @@ impl Elements {
                 Vec::new()
             }
             Source::Host(host) => {
+                if self.is_cast
+                    && let Some(number) = arguments::numpy_number(item)?
+                {
+                    return self.add(item, Source::Number(number), path);
+                }
                 let elements = host.elements(&name(path), item)?;
                 let shape = elements.shape().to_vec();
                 self.buffers.push((place, elements));
@@ -179,11 +186,11 @@ impl Elements {
         dtype: Dtype,
     ) -> PyResult<UsmArray> {
         if self.buffers.is_empty() && self.arrays.is_empty() {
-            let (queue, shape, numbers) = (queue.clone(), shape.to_vec(), self.numbers);
+            let (queue, sizes, numbers) = (queue.clone(), shape.to_vec(), self.numbers);
             let pass = Pass { len: numbers.len(), bytes: numbers.len().saturating_mul(size_of::<Scalar>()) };
             let is_near = queue.device().host_reachable(kind);
-            let make = move || CreateOptions::new(&queue, kind).dtype(Some(dtype)).numbers(&shape, &numbers);
-            return interrupt::run_at(py, pass, is_near, make)?.or_raise();
+            let make = move || CreateOptions::new(&queue, kind).dtype(Some(dtype)).numbers(&sizes, &numbers);
+            return interrupt::run_at(py, pass, is_near, make)?.map_err(|error| number_error(&error, shape));
         }
         // Many small pieces go to their places in host memory first, arrays by the queue where they are.
         let staging = runtime::host_queue(py)?;
@@ -204,10 +211,24 @@ impl Elements {
         let new = CreateOptions::new(first_queue, first_kind).dtype(Some(dtype));
         for (&place, &number) in self.number_places.iter().zip(&self.numbers) {
             let target = part(place, &[])?;
-            py.detach(|| target.assign(&new.numbers(&[], &[number])?)).or_raise()?;
+            py.detach(|| target.assign(&new.numbers(&[], &[number])?)).map_err(|error| match error {
+                Error::Number { source, .. } => number_error(&Error::Number { index: place, source }, shape),
+                error => error.to_py_err(),
+            })?;
         }
         Ok(array)
     }
+}
+
+/// The refusal of a number, which the crate below knows by its place among all of them, with its index in the argument.
+pub(super) fn number_error(error: &Error, shape: &[usize]) -> PyErr {
+    let Error::Number { index, source } = error else { return error.to_py_err() };
+    let (mut place, mut path) = (*index, vec![0; shape.len()]);
+    for (axis, &size) in shape.iter().enumerate().rev() {
+        (path[axis], place) = (place % size.max(1), place / size.max(1));
+    }
+    let text = format!("{}: {source}", name(&path));
+    Python::attach(|py| PyErr::from_type(error.to_py_err().get_type(py), text))
 }
 
 /// How messages call an item of the argument.

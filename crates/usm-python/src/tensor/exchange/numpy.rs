@@ -9,7 +9,7 @@ use super::host::HostElements;
 use super::source::numpy_array;
 use super::wanted::Wanted;
 use crate::buffer_import::HostBytes;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, without_numpy};
 use crate::imported;
 use crate::interface::import::array_of;
 use crate::interrupt::{self, Pass};
@@ -23,7 +23,7 @@ use crate::tensor::dtype;
 /// A column-major array stays one. More than 4 MiB of a CPU device are copied to host memory from the pool, whose pages are there
 /// already; then the result is a view of that, and has no ``resize``.
 ///
-/// Raises TypeError for other objects, ImportError without NumPy. ``numpy.asarray(array)`` views host and shared memory without a
+/// Raises TypeError for other objects, ModuleNotFoundError without NumPy. ``numpy.asarray(array)`` views host and shared memory without a
 /// copy.
 ///
 /// >>> import usm.tensor as ut
@@ -32,7 +32,8 @@ use crate::tensor::dtype;
 /// [[1, 3], [2, 4]]
 #[pyfunction]
 pub(crate) fn asnumpy<'py>(usm_ary: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    numpy_copy(usm_ary.py(), &*array_of(usm_ary)?)
+    let py = usm_ary.py();
+    numpy_copy(py, &*array_of(usm_ary)?).map_err(|error| without_numpy(py, error))
 }
 
 /// to_numpy(usm_ary, /)

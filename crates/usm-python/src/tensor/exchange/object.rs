@@ -3,16 +3,16 @@
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::prelude::*;
 use usm_array::usm_core::UsmKind;
-use usm_array::{CopyMode, CreateOptions, UsmArray};
+use usm_array::{CopyMode, CreateOptions, Dtype, UsmArray};
 
 use super::nested;
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
-use crate::errors::{OrRaise, in_place_of};
+use crate::errors::in_place_of;
 use crate::interface::cuda;
 use crate::objects::UsmNdarray;
 use crate::sycl::runtime;
-use crate::tensor::dlpack;
+use crate::tensor::{arguments, dlpack};
 
 /// asarray(obj, /, dtype=None, *, device=None, copy=None, usm_type=None, sycl_queue=None, order="K")
 ///
@@ -101,9 +101,16 @@ pub(in crate::tensor) fn array_from<'py>(
             let queue = wanted.queue_or_default(py)?;
             let new = CreateOptions::new(&queue, wanted.kind.unwrap_or(UsmKind::Device));
             let new = new.dtype(wanted.dtype_on(queue.device())?);
-            py.detach(|| new.numbers(&[], &[number])).map(Box::new).or_raise()
+            let made = py.detach(|| new.numbers(&[], &[number]));
+            made.map(Box::new).map_err(|error| nested::number_error(&error, &[]))
         }
         Source::Host(host) => {
+            // A number of NumPy that is to be of another dtype is a number as Python's are.
+            if wanted.has_dtype()
+                && let Some(number) = arguments::numpy_number(object)?
+            {
+                return array_from(object, Source::Number(number), wanted);
+            }
             let elements = host.elements("obj", object)?;
             wanted.check_copy_allowed("host memory")?;
             let queue = wanted.queue_or_default(py)?;
@@ -116,13 +123,16 @@ pub(in crate::tensor) fn array_from<'py>(
 }
 
 /// A copy of any object of the host, or of a sequence, in memory that is always there and that host code reaches. USM stays where it
-/// is.
+/// is. The numbers of a sequence must fit the dtype, if there is one.
 pub(in crate::tensor) fn on_host<'py>(
     object: &Bound<'py, PyAny>,
     source: Source<'_, 'py>,
+    dtype: Option<Dtype>,
 ) -> PyResult<Box<UsmArray>> {
     if let Source::Array(array) = source {
         return Ok(array.into_boxed());
     }
-    array_from(object, source, Wanted::at(runtime::host_queue(object.py())?, UsmKind::Host))
+    let dtype = dtype.filter(|_| matches!(source, Source::Sequence));
+    let wanted = Wanted::at(runtime::host_queue(object.py())?, UsmKind::Host).of_dtype(dtype);
+    array_from(object, source, wanted)
 }

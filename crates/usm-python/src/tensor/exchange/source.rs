@@ -8,7 +8,7 @@ use usm_array::Scalar;
 use super::host::HostElements;
 use crate::attribute;
 use crate::builtin::is_builtin;
-use crate::errors::type_name;
+use crate::errors::{type_name, without_numpy};
 use crate::imported;
 use crate::interface::cuda;
 use crate::interface::import::{Found, INTERFACE, array_if_usm};
@@ -108,6 +108,13 @@ impl<'a, 'py> Source<'a, 'py> {
     }
 }
 
+impl Source<'_, '_> {
+    /// Whether the object is an array or a sequence.
+    pub(in crate::tensor) fn has_elements(&self) -> bool {
+        !matches!(self, Self::Number(_) | Self::Other)
+    }
+}
+
 impl Host {
     /// The elements; `name` is what messages call the object.
     pub(super) fn elements(&self, name: &str, object: &Bound<'_, PyAny>) -> PyResult<HostElements> {
@@ -119,9 +126,10 @@ impl Host {
 }
 
 /// What `numpy.asarray` makes of an object.
-pub(super) fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(in crate::tensor) fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
-    imported::import(py, intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (object,))
+    let numpy = imported::import(py, intern!(py, "numpy")).map_err(|error| without_numpy(py, error))?;
+    numpy.call_method1(intern!(py, "asarray"), (object,))
 }
 
 /// Whether an object is an array of NumPy, or calls itself one.

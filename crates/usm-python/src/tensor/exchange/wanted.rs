@@ -13,7 +13,9 @@ use crate::tensor::arguments;
 
 /// The keyword arguments of `asarray`; by default none.
 pub(in crate::tensor) struct Wanted<'a, 'py> {
-    pub(super) dtype: Option<&'a Bound<'py, PyAny>>,
+    dtype: Option<&'a Bound<'py, PyAny>>,
+    /// In place of `dtype`, for callers that know it.
+    known_dtype: Option<Dtype>,
     pub(super) kind: Option<UsmKind>,
     pub(super) order: CopyOrder,
     pub(super) copy: CopyMode,
@@ -28,7 +30,14 @@ struct Destination {
 
 impl Default for Wanted<'_, '_> {
     fn default() -> Self {
-        Self { dtype: None, kind: None, order: CopyOrder::Keep, copy: CopyMode::IfNeeded, destination: None }
+        Self {
+            dtype: None,
+            known_dtype: None,
+            kind: None,
+            order: CopyOrder::Keep,
+            copy: CopyMode::IfNeeded,
+            destination: None,
+        }
     }
 }
 
@@ -44,6 +53,7 @@ impl<'a, 'py> Wanted<'a, 'py> {
     ) -> PyResult<Self> {
         Ok(Self {
             dtype: dtype.filter(|dtype| !dtype.is_none()),
+            known_dtype: None,
             kind: usm_type.map(|text| kind_argument("usm_type", text)).transpose()?,
             order: arguments::copy_order(order)?,
             copy: arguments::copy_mode(copy),
@@ -57,6 +67,11 @@ impl<'a, 'py> Wanted<'a, 'py> {
         Self { kind: Some(kind), destination, ..Self::default() }
     }
 
+    /// The same, of that dtype.
+    pub(in crate::tensor) fn of_dtype(self, dtype: Option<Dtype>) -> Self {
+        Self { known_dtype: dtype, ..self }
+    }
+
     /// The queue that was asked for.
     pub(super) fn queue(&self) -> Option<&Queue> {
         self.destination.as_ref().map(|destination| &destination.queue)
@@ -67,9 +82,17 @@ impl<'a, 'py> Wanted<'a, 'py> {
         self.queue().map_or_else(|| queue_argument(py, "sycl_queue", None), |queue| Ok(queue.clone()))
     }
 
+    /// Whether a dtype was asked for.
+    pub(super) fn has_dtype(&self) -> bool {
+        self.known_dtype.is_some() || self.dtype.is_some()
+    }
+
     /// The dtype that was asked for. The types of Python numbers stand for the default dtypes of the device.
     pub(super) fn dtype_on(&self, device: &Device) -> PyResult<Option<Dtype>> {
-        self.dtype.map(|dtype| arguments::dtype(Some(dtype), || device)).transpose()
+        match self.known_dtype {
+            Some(dtype) => Ok(Some(dtype)),
+            None => self.dtype.map(|dtype| arguments::dtype(Some(dtype), || device)).transpose(),
+        }
     }
 
     /// The array as it was asked for.

@@ -2,13 +2,14 @@
 
 use pyo3::prelude::*;
 use usm_array::usm_core::UsmKind;
-use usm_array::{Axes, Casting, CreateOptions, Dtype, Scalar, UsmArray, default_dtypes};
+use usm_array::{Axes, Casting, CreateOptions, Dtype, UsmArray, default_dtypes};
 
 use super::super::arguments;
 use super::super::construct::in_new_memory;
 use super::super::operand::Operand;
 use super::operands::{self, Diagonal};
 use super::{place, results};
+use crate::errors::OrRaise;
 use crate::interrupt::Pass;
 use crate::memory::kind_argument;
 use crate::number::index;
@@ -97,7 +98,8 @@ creations! {
 /// A new array of one value: a number, or an array or a sequence that broadcasts to the shape. Without a dtype that of the value:
 /// of a Python number the default one of its kind. Without a place that of an array, else as of empty.
 ///
-/// Raises OverflowError for an integer that the dtype does not hold, ValueError for an array that does not broadcast.
+/// Raises OverflowError for a number that the dtype does not hold, ValueError for NaN in integers and for an array that does not
+/// broadcast, TypeError for a complex number in real ones.
 ///
 /// >>> import usm.tensor as ut
 /// >>> ut.full(2, 7, device="host").tolist(), ut.full((1, 2), 0.5, dtype="f4", device="host").tolist()
@@ -116,10 +118,10 @@ pub(crate) fn full(
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let shape = arguments::shape(shape)?;
-    match operands::value("fill_value", fill_value, None)? {
+    let target = operands::dtype("dtype", dtype)?;
+    match operands::value("fill_value", fill_value, None, target)? {
         Operand::Scalar(value) => {
-            let target = operands::dtype("dtype", dtype)?;
-            let value = target.map_or(value, |dtype| as_python_casts(value, dtype));
+            let value = target.map_or(Ok(value), |dtype| value.for_dtype(dtype)).or_raise()?;
             let place = (device, sycl_queue, usm_type.unwrap_or("device"));
             create(py, place, dtype, order, len_of(&shape), true, move |new| new.full(&shape, value))
         }
@@ -127,7 +129,7 @@ pub(crate) fn full(
             let queue = place::named_queue(py, sycl_queue, device)?;
             let queue = queue.unwrap_or_else(|| values.queue().clone());
             let kind = place::kind(usm_type)?.unwrap_or(values.kind());
-            let dtype = operands::dtype("dtype", dtype)?.unwrap_or(values.dtype());
+            let dtype = target.unwrap_or(values.dtype());
             let order = arguments::order(order)?;
             results::array(py, len_of(&shape).saturating_mul(dtype.itemsize_bytes()), move || {
                 let new = CreateOptions::new(&queue, kind).dtype(Some(dtype)).order(order);
@@ -201,20 +203,6 @@ pub(super) fn create(
 /// How many elements an array has; a shape that fits no memory is refused later.
 fn len_of(shape: &[usize]) -> usize {
     shape.iter().fold(1, |len, &size| len.saturating_mul(size))
-}
-
-/// A number as Python's casts have it: real numbers lose their fraction to be integers, complex ones their imaginary part.
-pub(super) fn as_python_casts(value: Scalar, dtype: Dtype) -> Scalar {
-    let real = match value {
-        Scalar::Complex(value) if matches!(dtype.kind(), 'i' | 'u' | 'f') => Scalar::Float(value.re),
-        other => other,
-    };
-    match real {
-        Scalar::Float(real) if matches!(dtype.kind(), 'i' | 'u') && real.is_finite() => {
-            Scalar::Int(real as i128)
-        }
-        other => other,
-    }
 }
 
 /// A number of rows, columns or elements.

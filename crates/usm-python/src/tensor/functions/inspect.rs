@@ -8,6 +8,7 @@ use usm_array::{Dtype, MAX_NDIM, default_dtypes};
 use super::dtype_object;
 use super::dtypes::kinds;
 use super::place;
+use crate::errors::OrRaise;
 use crate::sycl::{device_object, device_objects, runtime};
 
 /// What the namespace can do and has, made by ``__array_namespace_info__``.
@@ -34,7 +35,7 @@ impl NamespaceInfo {
     /// The device used when none is named.
     fn default_device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let runtime = runtime::get(py)?;
-        device_object(py, &py.detach(|| runtime.default_device()))
+        device_object(py, &py.detach(|| runtime.default_device()).or_raise()?)
     }
 
     /// The dtypes that a device gives to what has none, by ``"real floating"``, ``"complex floating"``, ``"integral"`` and

@@ -5,7 +5,6 @@ use usm_array::{Casting, Dtype, LikeOptions, UsmArray};
 
 use super::super::arguments::copy_order;
 use super::super::operand::Operand;
-use super::create::as_python_casts;
 use super::operands;
 use super::{place, results};
 use crate::objects::UsmNdarray;
@@ -69,7 +68,8 @@ like_functions! {
 /// A new array of one value, or of an array or a sequence that broadcasts to the shape. The value does not change the dtype.
 /// The other arguments as of empty_like.
 ///
-/// Raises OverflowError for an integer that the dtype does not hold, ValueError for an array that does not broadcast.
+/// Raises OverflowError for a number that the dtype does not hold, ValueError for NaN in integers and for an array that does not
+/// broadcast, TypeError for a complex number in real ones.
 ///
 /// >>> import usm.tensor as ut
 /// >>> ut.full_like(ut.zeros(2, "u1", device="host"), 7).tolist()
@@ -88,10 +88,14 @@ pub(crate) fn full_like(
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let place = (device, sycl_queue, usm_type);
-    match operands::value("fill_value", fill_value, None)? {
+    let target = match operands::dtype("dtype", dtype)? {
+        Some(dtype) => dtype,
+        None => operands::found("x", x)?.dtype(),
+    };
+    match operands::value("fill_value", fill_value, None, Some(target))? {
         Operand::Scalar(value) => like(py, x, place, dtype, order, move |model, options| {
             let dtype: Dtype = options.dtype.unwrap_or(model.dtype());
-            model.full_like(as_python_casts(value, dtype), options)
+            model.full_like(value.for_dtype(dtype)?, options)
         }),
         Operand::Array(values) => like(py, x, place, dtype, order, move |model, options| {
             let array = model.empty_like(options)?;

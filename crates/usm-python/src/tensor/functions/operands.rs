@@ -2,13 +2,13 @@
 
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PySequence, PyString, PyTuple};
-use usm_array::{Casting, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
+use pyo3::types::{PyBytes, PyInt, PyList, PySequence, PyString, PyTuple};
+use usm_array::{Casting, Conversion, DefaultDtypes, Dtype, IndexMode, Scalar, UsmArray};
 
 use super::super::arguments;
 use super::super::exchange::{Source, Wanted, array_from};
-use super::super::operand::Operand;
-use crate::errors::{reworded, wrong_type};
+use super::super::operand::{Operand, index_array};
+use crate::errors::{OrRaise, reworded, wrong_type};
 use crate::interface::import::{Found, array_if_usm, no_usm};
 use crate::number::{index, index_sequence, item, sequence, word};
 
@@ -25,6 +25,20 @@ pub(super) fn found<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Fo
 /// As [`array`], but `None` for an object without the interface.
 pub(super) fn array_if_named<'a>(name: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Option<Found<'a>>> {
     array_if_usm(object).map_err(|error| reworded(object.py(), error, |text| format!("{name}: {text}")))
+}
+
+/// Integers for places: an array in USM, or what indexing takes for one, in memory as that of the array that they are for.
+pub(super) fn places(name: &str, object: &Bound<'_, PyAny>, beside: &UsmArray) -> PyResult<UsmArray> {
+    if let Some(found) = array_if_named(name, object)? {
+        return Ok(found.into_array());
+    }
+    if object.is_instance_of::<PyBytes>() || !Source::of(object)?.has_elements() {
+        return Err(type_error!("{name}: {}", no_usm(object)));
+    }
+    let on_host = index_array(name, object)?;
+    let there =
+        Conversion { kind: Some(beside.kind()), queue: Some(beside.queue()), ..Conversion::default() };
+    object.py().detach(|| on_host.converted(&there)).or_raise()
 }
 
 /// A tuple or list of arrays.
@@ -148,8 +162,14 @@ pub(super) fn casting(text: &str) -> PyResult<Casting> {
     word("casting", text, &words)
 }
 
-/// A number, an array, or what asarray makes of another object, in memory as that of another array if there is one.
-pub(super) fn value(name: &str, object: &Bound<'_, PyAny>, beside: Option<&UsmArray>) -> PyResult<Operand> {
+/// A number, an array, or what asarray makes of another object, in memory as that of another array if there is one. The numbers of a
+/// sequence must fit the dtype, if there is one.
+pub(super) fn value(
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    beside: Option<&UsmArray>,
+    dtype: Option<Dtype>,
+) -> PyResult<Operand> {
     let source =
         Source::of(object).map_err(|error| reworded(object.py(), error, |text| format!("{name}: {text}")))?;
     match source {
@@ -160,6 +180,7 @@ pub(super) fn value(name: &str, object: &Bound<'_, PyAny>, beside: Option<&UsmAr
     if let Some(value) = arguments::numpy_number(object)? {
         return Ok(Operand::Scalar(value));
     }
-    let wanted = beside.map(|beside| Wanted::at(beside.queue().clone(), beside.kind()));
-    array_from(object, source, wanted.unwrap_or_default()).map(Operand::from)
+    let wanted = beside.map(|beside| Wanted::at(beside.queue().clone(), beside.kind())).unwrap_or_default();
+    let dtype = dtype.filter(|_| matches!(source, Source::Sequence));
+    array_from(object, source, wanted.of_dtype(dtype)).map(Operand::from)
 }

@@ -4,15 +4,15 @@ use pyo3::prelude::*;
 use usm_array::UsmArray;
 
 use super::super::operand::{Operand, same_queue};
-use super::create::as_python_casts;
 use super::operands;
 use super::results;
+use crate::errors::OrRaise;
 use crate::objects::UsmNdarray;
 
 /// take(x, indices, /, *, axis=None, out=None, mode="raise")
 ///
-/// The elements at the places `indices` of an axis, a copy in which the axes of the integer array `indices` take the place of that
-/// axis. An array of one axis needs none named. Negative indices count from the end; of those outside of the axis `mode` makes an
+/// The elements at the places `indices` of an axis, a copy in which the axes of the integers `indices`, an array or a sequence, take
+/// the place of that axis. An array of one axis needs none named. Negative indices count from the end; of those outside of the axis `mode` makes an
 /// error (``"raise"``), their remainder (``"wrap"``), or the first or last place (``"clip"``).
 ///
 /// The result is written to `out`, an array of its shape and dtype, where there is one.
@@ -33,7 +33,7 @@ pub(crate) fn take<'py>(
     mode: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let array = operands::array("x", x)?;
-    let indices = operands::array("indices", indices)?;
+    let indices = operands::places("indices", indices, &array)?;
     let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
     same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
     let work = results::work_bytes([&array, &indices]);
@@ -64,7 +64,7 @@ pub(crate) fn put(
     mode: &str,
 ) -> PyResult<()> {
     let array = operands::array("x", x)?;
-    let indices = operands::array("indices", indices)?;
+    let indices = operands::places("indices", indices, &array)?;
     let (axis, mode) = (only_axis(&array, operands::axis("axis", axis)?)?, operands::mode(mode)?);
     let values = cast_value("vals", vals, &array)?;
     check_queues(&array, &indices, &values)?;
@@ -95,7 +95,8 @@ pub(crate) fn take_along_axis(
     axis: isize,
     mode: &str,
 ) -> PyResult<UsmNdarray> {
-    let (array, indices) = (operands::array("x", x)?, operands::array("indices", indices)?);
+    let array = operands::array("x", x)?;
+    let indices = operands::places("indices", indices, &array)?;
     let mode = operands::mode(mode)?;
     same_queue(&[("x", Some(&array)), ("indices", Some(&indices))])?;
     results::array(py, results::work_bytes([&array, &indices]), move || {
@@ -125,7 +126,8 @@ pub(crate) fn put_along_axis(
     axis: isize,
     mode: &str,
 ) -> PyResult<()> {
-    let (array, indices) = (operands::array("x", x)?, operands::array("indices", indices)?);
+    let array = operands::array("x", x)?;
+    let indices = operands::places("indices", indices, &array)?;
     let (mode, values) = (operands::mode(mode)?, cast_value("vals", vals, &array)?);
     check_queues(&array, &indices, &values)?;
     results::run(x.py(), results::work_bytes([&array, &indices]), move || {
@@ -135,8 +137,8 @@ pub(crate) fn put_along_axis(
 
 /// Values for elements of an array: a number is cast as Python casts.
 pub(super) fn cast_value(name: &str, object: &Bound<'_, PyAny>, target: &UsmArray) -> PyResult<Operand> {
-    Ok(match operands::value(name, object, Some(target))? {
-        Operand::Scalar(value) => Operand::Scalar(as_python_casts(value, target.dtype())),
+    Ok(match operands::value(name, object, Some(target), Some(target.dtype()))? {
+        Operand::Scalar(value) => Operand::Scalar(value.for_dtype(target.dtype()).or_raise()?),
         array => array,
     })
 }

@@ -1,0 +1,163 @@
+"""Pickles and copies of devices, contexts, queues and platforms."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+import sys
+
+import pytest
+
+import usm
+import usm.tensor as ut
+
+from support import process
+
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
+PROPERTIES = [None, "in_order", "enable_profiling", ["in_order", "enable_profiling"]]
+
+
+def again(thing, protocol=pickle.DEFAULT_PROTOCOL):
+    return pickle.loads(pickle.dumps(thing, protocol))
+
+
+def default_queue(device):
+    """As an object of this package: once the program has imported dpctl, the function gives dpctl's own one."""
+    return usm.SyclQueue(usm.get_device_cached_queue(device))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_devices_contexts_and_platforms(queue, protocol):
+    device = queue.sycl_device
+    for thing in (device, usm.SyclContext(device), usm.SyclPlatform(device), default_queue(device)):
+        found = again(thing, protocol)
+        assert found == thing and type(found) is type(thing)
+        assert hash(found) == hash(thing)
+
+
+@pytest.mark.parametrize("properties", PROPERTIES, ids=str)
+def test_queues_by_device_and_properties(queue, properties):
+    made = usm.SyclQueue(queue.sycl_device, property=properties)
+    found = again(made)
+    assert found != made, "a new queue"
+    assert found.sycl_device == made.sycl_device and found.sycl_context == made.sycl_context
+    assert found.is_in_order == made.is_in_order and found.has_enable_profiling == made.has_enable_profiling
+    a = ut.asarray([1, 2], sycl_queue=found)
+    assert a.tolist() == [1, 2] and a.sycl_queue == found
+
+
+def test_the_default_queue_is_that_of_the_other_process(queue):
+    default = default_queue(queue.sycl_device)
+    assert again(default) == default
+    assert again(ut.zeros(2, device=queue.sycl_device).device) == ut.zeros(2, device=queue.sycl_device).device
+
+
+def parts_of(device):
+    try:
+        return device.create_sub_devices(partition=1)
+    except usm.SyclSubDeviceCreationError:
+        return []
+
+
+def test_parts_are_found_by_their_position(queue):
+    parts = parts_of(queue.sycl_device)
+    for part in parts[:2]:
+        found = again(part)
+        assert found.parent_device == part.parent_device == queue.sycl_device
+        assert found.max_compute_units == part.max_compute_units == 1
+        queue_of_part = usm.SyclQueue(part, property="in_order")
+        found = again(queue_of_part)
+        assert found.is_in_order and found.sycl_device.parent_device == queue.sycl_device
+        assert ut.asarray([1, 2], sycl_queue=found).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_copies_are_the_same_object(queue, duplicate):
+    event = queue.submit_barrier()
+    device = queue.sycl_device
+    for thing in (
+        queue,
+        device,
+        queue.sycl_context,
+        usm.SyclPlatform(device),
+        event,
+        ut.zeros(2, sycl_queue=queue).device,
+    ):
+        assert duplicate(thing) is thing
+    nested = duplicate({"queue": queue, "array": ut.asarray([1], sycl_queue=queue)})
+    assert nested["queue"] is queue and nested["array"].sycl_queue == queue
+
+
+def test_events_belong_to_their_process(queue):
+    for event in (queue.submit_barrier(), usm.SyclEvent()):
+        with pytest.raises(TypeError, match="cannot pickle an event"):
+            pickle.dumps(event)
+
+
+def test_a_device_that_is_missing_there_is_a_clear_error(queue):
+    from usm._usm import _device_from_pickle
+
+    for arguments, part in (
+        (("host:cpu:7", None, []), "no device matches"),
+        (("cuda:gpu:0", "0000:ff:00.0", []), "PCI address 0000:ff:00.0"),
+        (("nonsense", None, []), "is not a filter selector"),
+    ):
+        with pytest.raises(usm.SyclDeviceCreationError, match="^pickle: its device is not here: ") as caught:
+            _device_from_pickle(*arguments)
+        assert part in str(caught.value)
+    with pytest.raises(usm.SyclSubDeviceCreationError):
+        _device_from_pickle(queue.sycl_device.filter_string, None, [(1 << 30, 0)])
+    for wrong in ((None, None, []), ("host", None, [1]), ("host", None, [("x", 0)]), ("host", 3, [])):
+        with pytest.raises((TypeError, ValueError)):
+            _device_from_pickle(*wrong)
+
+
+def test_pickles_go_to_processes_without_that_device(sycl_queue):
+    code = """
+        import pickle, usm
+        try:
+            pickle.loads(bytes.fromhex(DATA))
+        except usm.UsmError as error:
+            assert "its device is not here" in str(error), error
+        else:
+            raise AssertionError
+        """
+    for thing in (sycl_queue, sycl_queue.sycl_device, sycl_queue.sycl_context):
+        data = pickle.dumps(thing).hex()
+        process.check(
+            code.replace("DATA", repr(data)), USM_SYCL_ROOT="/nowhere", USM_CUDA="0", ONEAPI_DEVICE_SELECTOR="cuda:gpu"
+        )
+
+
+def _work(things):
+    queue, device, context = things
+    array = ut.asarray([1, 2, 3], sycl_queue=queue)
+    same = device == queue.sycl_device and context == queue.sycl_context and queue.is_in_order
+    return same, array.tolist(), queue
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_multiprocessing(queue, method):
+    made = usm.SyclQueue(queue.sycl_device, property="in_order")
+    paths = os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", paths)
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            same, values, there_and_back = pool.apply(_work, ((made, made.sycl_device, made.sycl_context),))
+    assert same and values == [1, 2, 3]
+    assert there_and_back.sycl_device == made.sycl_device and there_and_back.is_in_order
+    if method == "forkserver":
+        from multiprocessing import forkserver
+
+        forkserver._forkserver._stop()  # its next use is with the usual path again
+
+
+def test_beside_dpctl(dpctl):
+    """Once the program has imported dpctl, objects are of a joint class; pickles from before stay good."""
+    made = usm.SyclQueue(property="in_order")
+    assert isinstance(made, dpctl.SyclQueue)
+    for thing in (made, made.sycl_device, made.sycl_context):
+        found = again(thing)
+        assert type(found) is type(thing) and copy.copy(thing) is thing
+    assert again(made.sycl_device) == made.sycl_device and again(made).is_in_order
+    assert sys.modules["dpctl"] is dpctl
