@@ -313,7 +313,7 @@ mod tests {
                     change(&queue, &memory, selected);
                     // The values have memory of others behind them.
                     let around = UsmArray::full(&queue, UsmKind::Device, &[count + TILE], MARK).unwrap();
-                    let values = around.slice(0..count.cast_signed()).unwrap();
+                    let values = around.slice((0..count.cast_signed(),)).unwrap();
                     let elements = (what as u32 != Become::Places as u32).then_some((&array, 1));
                     let selection = Selection::new(what, &values);
                     let selection = Selection { array: elements, counts: counts.as_ref(), ..selection };
