@@ -411,7 +411,9 @@ def test_numbers_of_numpy_as_indices(array, numpy, usm_type):
 
 
 @pytest.mark.parametrize(
-    "key", ["ab", b"ab", {0}, {0: 1}, 1.0, (0.5,), [1.0], ((1.5, 2),), iter([0]), object(), 1j], ids=lambda key: type(key).__name__
+    "key",
+    ["ab", b"ab", {0}, {0: 1}, 1.0, (0.5,), [1.0], ((1.5, 2),), iter([0]), object(), 1j],
+    ids=lambda key: type(key).__name__,
 )
 def test_what_is_no_index(array, usm_type, key):
     a = array((4, 5), "i4", buffer=usm_type)

@@ -193,13 +193,13 @@ def test_advice_that_can_be_followed_without_numpy():
         device = ut.asarray([1, 2], "u1", usm_type="device", device="host")
         for attempt in (lambda: bytes(device), lambda: bytearray(device), lambda: memoryview(device), device.__array__):
             text = text_of(attempt, (BufferError, TypeError))
-            for part in ('usm.tensor.asarray(array, usm_type="host")', 'usm_type="shared"', 'pip install "usm[numpy]"'):
+            for part in ('usm.tensor.asarray(array, usm_type="host")', 'usm_type="shared"', "pip install numpy"):
                 assert part in text, text
         text_of(lambda: memoryview(device.usm_data), BufferError)
         for attempt in (lambda: ut.asnumpy(device), lambda: ut.to_numpy(device), lambda: ut.asnumpy(ut.asarray(1)),
                         lambda: ut.from_numpy(object())):
             text = text_of(attempt, ModuleNotFoundError)
-            for part in ('pip install "usm[numpy]"', "array.tolist()", 'usm.tensor.asarray(array, usm_type="host")'):
+            for part in ("pip install numpy", "array.tolist()", 'usm.tensor.asarray(array, usm_type="host")'):
                 assert part in text, text
         try:
             ut.asnumpy(device)

@@ -166,8 +166,7 @@ impl Watch {
             return Ok(number);
         }
         if !state.has_thread {
-            let thread = thread::Builder::new().name("usm-events".to_owned());
-            fork::spawn(thread, || WATCH.get().run())?;
+            fork::spawn(thread::Builder::new().name("usm-events".to_owned()), || WATCH.get().run())?;
             state.has_thread = true;
         }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);

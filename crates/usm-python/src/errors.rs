@@ -51,14 +51,14 @@ macro_rules! value_error {
 pub(crate) const DEVICE_HINT: &str = "USM-device memory is not accessible to host code; copy it to memory that is with \
                                       usm.tensor.asarray(array, usm_type=\"host\") or usm_type=\"shared\", memory with \
                                       memory.copy_to_host(), or to NumPy with usm.tensor.asnumpy(array), which needs \
-                                      pip install \"usm[numpy]\"";
+                                      pip install numpy";
 
 /// What NumPy does with an array.
 pub(crate) const NUMPY_HINT: &str = "there is no implicit conversion to NumPy; numpy.asarray(array) views host and shared memory \
                                      by the buffer protocol, usm.tensor.asnumpy(array) copies memory of any kind";
 
 /// What works without NumPy, where it is missing.
-const NO_NUMPY: &str = "NumPy is not installed: pip install \"usm[numpy]\" installs it; without it array.tolist() gives the \
+const NO_NUMPY: &str = "NumPy is not installed: pip install numpy installs it; without it array.tolist() gives the \
                         elements, and memoryview(usm.tensor.asarray(array, usm_type=\"host\")) views a copy on the host";
 
 /// The exception for a missing NumPy, in words that say what works; other exceptions stay as they are.

@@ -1,13 +1,37 @@
-//! The bytes of a value whose type is known at run time only
+//! A value whose type is known at run time only, as an element: its conversion and its bytes
 
 use num_complex::Complex32;
 
 use super::bytes_of;
-use crate::dtype::{Dtype, MAX_ITEMSIZE_BYTES, half_from_f64};
+use crate::dtype::{Dtype, MAX_ITEMSIZE_BYTES, half_from_f64, iinfo};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
 impl Scalar {
+    /// The number as Python converts it for elements of a dtype: a real number loses its fraction to be an integer. All other numbers
+    /// stay as they are.
+    ///
+    /// ```
+    /// use usm_array::{Dtype, Scalar};
+    ///
+    /// assert_eq!(Scalar::Float(-2.7).for_dtype(Dtype::I8)?, Scalar::Int(-2));
+    /// assert_eq!(Scalar::Float(-2.7).for_dtype(Dtype::F32)?, Scalar::Float(-2.7));
+    /// let error = Scalar::Float(300.0).for_dtype(Dtype::U8).unwrap_err();
+    /// assert_eq!(error.to_string(), "300.0 is out of range for elements of uint8");
+    /// # Ok::<(), usm_array::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ScalarRange`]: a real number that is no integer of the dtype, such as NaN
+    pub fn for_dtype(self, dtype: Dtype) -> Result<Self> {
+        let (Self::Float(value), Ok(limits)) = (self, iinfo(dtype)) else { return Ok(self) };
+        let whole = value as i128; // the nearest one for huge numbers, 0 for NaN
+        match !value.is_nan() && (limits.min..=limits.max).contains(&whole) {
+            true => Ok(Self::Int(whole)),
+            false => Err(Error::ScalarRange { found: self, dtype }),
+        }
+    }
+
     /// The bytes of this value as an element, in native byte order; the first `dtype.itemsize_bytes()` count.
     ///
     /// Anything becomes a boolean by being other than zero. Otherwise a value never loses its kind: no integer from a real
