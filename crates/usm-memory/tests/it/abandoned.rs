@@ -22,7 +22,7 @@ impl Late {
         let delayed = Arc::new(delayed);
         let faulty = Arc::new(FaultyBackend::new(delayed.clone()));
         let runtime = Runtime::with_backend(faulty.clone()).unwrap();
-        let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+        let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
         Self { faulty, delayed, queue }
     }
 

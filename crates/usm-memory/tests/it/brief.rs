@@ -20,7 +20,7 @@ fn the_backend_is_not_asked_under_the_lock_of_all_borrows() {
             let delayed =
                 DelayedBackend::new(Arc::new(HostBackend::new()), delay).with_max_delay(delay as usize);
             let runtime = Runtime::with_backend(Arc::new(delayed)).unwrap();
-            let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+            let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
             let memory = common::direct(&queue, UsmKind::Shared, 8);
             memory.fill(&[0]).unwrap();
             memory.publish().unwrap();

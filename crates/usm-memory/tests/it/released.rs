@@ -116,7 +116,7 @@ fn guards_and_borrowed_transfers_still_conflict() {
 fn the_error_of_one_that_nobody_asks_comes_out_of_the_memory() {
     let faulty = Arc::new(FaultyBackend::new(Arc::new(HostBackend::new())));
     let runtime = Runtime::with_backend(faulty.clone()).unwrap();
-    let queue = runtime.default_queue(&runtime.default_device()).unwrap();
+    let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
     let buffer = memory(&queue, UsmKind::Device);
     let fill = released(buffer.fill_async(&[1], &[]));
     faulty.arm(Fault::at(1).of(Method::Wait));
