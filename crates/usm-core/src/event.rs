@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::backend::{Backend, EventStatus, ProfilingTimes, RawEvent, RawHandle};
 use crate::fork::is_forked_child;
-use crate::{Context, Error, Result, unclaimed};
+use crate::{Context, Error, Result, retired, unclaimed};
 
 /// The completion of an operation. Clones name the same event.
 ///
@@ -56,6 +56,7 @@ impl Event {
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().wait(self.raw()) }?;
         self.inner.is_complete.store(true, Ordering::Release);
+        retired::sweep();
         Ok(())
     }
 

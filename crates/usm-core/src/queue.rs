@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 #[cfg(feature = "sycl")]
 use std::thread;
@@ -18,7 +18,10 @@ use crate::backend::{
     Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
 use crate::fork::{ForkMutex, ForkOnce, PerProcess, is_forked_child};
-use crate::{Allocation, Context, Device, Error, Event, PeerAccess, QueueProperties, Result, UsmKind};
+use crate::pending::{Dropped, Pending};
+use crate::{
+    Allocation, Context, Device, Error, Event, PeerAccess, QueueProperties, Result, UsmKind, retired,
+};
 
 owned_handle!(
     /// Owner of a raw queue.
@@ -27,6 +30,9 @@ owned_handle!(
 
 /// The queues of SYCL that are alive, whose work the end of the process waits for.
 static LIVE: PerProcess<Mutex<Vec<Weak<Inner>>>> = PerProcess::new(Mutex::new(Vec::new()));
+
+/// The number of the next queue.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 /// The number of CUDA's legacy default stream, whose handle is null in older libraries.
 const LEGACY_STREAM: usize = 1;
@@ -43,10 +49,15 @@ type NativeStream = (usize, usize);
 
 #[derive(Debug)]
 struct Inner {
-    handle: QueueHandle,
+    /// Invariant Q2: taken by the destructor alone.
+    handle: ManuallyDrop<QueueHandle>,
+    /// No other queue of this copy of the library has it.
+    number: u64,
     context: Context,
     device: Device,
     properties: QueueProperties,
+    /// Whether other code made the queue.
+    is_imported: bool,
     /// Whether other code has the queue, too, and may submit to it.
     is_known_elsewhere: AtomicBool,
     /// The newest operation that was submitted through this value or a clone. Invariant Q1: the lock is held from before the
@@ -71,7 +82,9 @@ enum Last {
     Nothing,
     /// The newest operation of an in-order queue, or a barrier that is the newest operation of an out-of-order queue.
     Event(Event),
-    /// Any operation of an out-of-order queue may complete last, or work of another stream that the queue waits for.
+    /// Any of these operations of an out-of-order queue may complete last.
+    OneOf(Pending),
+    /// Work of another stream that the queue waits for.
     Unknown,
 }
 
@@ -80,8 +93,41 @@ impl Last {
         match self {
             Self::Nothing => true,
             Self::Event(event) => event.is_complete(),
-            Self::Unknown => false,
+            Self::OneOf(_) | Self::Unknown => false,
         }
+    }
+}
+
+impl Inner {
+    /// The completion of all work that may be under way when the last value of the queue drops.
+    fn work_left(&self) -> Result<Vec<Event>> {
+        let last = mem::take(&mut *self.last.get().lock().unwrap_or_else(PoisonError::into_inner));
+        // Another library keeps its own queue as long as its work. A stream of CUDA lives until all of its work is complete.
+        let is_lent = self.is_known_elsewhere.load(Ordering::Acquire)
+            && !self.is_imported
+            && self.handle.backend().id() == BackendId::Sycl;
+        match last {
+            _ if self.is_external_stream.load(Ordering::Acquire) => Ok(Vec::new()), // nothing is released
+            Last::Nothing if !is_lent => Ok(Vec::new()),
+            Last::Event(event) if !is_lent => Ok(vec![event]),
+            Last::OneOf(pending) if !is_lent => Ok(pending.into_events()),
+            _ => {
+                // SAFETY: the handle is live (H1).
+                let barrier = unsafe { self.handle.backend().barrier(self.handle.raw(), &[]) }?;
+                // SAFETY: a fresh handle of this backend.
+                Ok(vec![unsafe { Event::from_raw(&self.context, barrier) }])
+            }
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let left = self.work_left();
+        let is_usable = self.handle.backend().check_process().is_ok();
+        // SAFETY: Q2: this is the destructor.
+        let handle = unsafe { ManuallyDrop::take(&mut self.handle) };
+        retired::release_after((handle, self.context.clone()), left, is_usable);
     }
 }
 
@@ -98,6 +144,7 @@ fn native_stream_of(backend: &Arc<dyn Backend>, stream: usize) -> NativeStream {
 impl Queue {
     /// The caller has checked that the context has the device, and that both have one backend.
     pub(crate) fn new(context: &Context, device: &Device, properties: QueueProperties) -> Result<Self> {
+        retired::sweep();
         let backend = context.backend();
         let properties = backend.queue_properties(properties);
         // SAFETY: both handles are live (H1) on this backend.
@@ -112,14 +159,16 @@ impl Queue {
         context: Context,
         device: Device,
         properties: QueueProperties,
-        is_known_elsewhere: bool,
+        is_imported: bool,
     ) -> Self {
         let inner = Inner {
-            handle,
+            handle: ManuallyDrop::new(handle),
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             context,
             device,
             properties,
-            is_known_elsewhere: AtomicBool::new(is_known_elsewhere),
+            is_imported,
+            is_known_elsewhere: AtomicBool::new(is_imported),
             last: PerProcess::default(),
             is_external_stream: AtomicBool::new(false),
             is_listed: AtomicBool::new(false),
@@ -154,7 +203,8 @@ impl Queue {
         let queues: Vec<_> = live.iter().filter_map(Weak::upgrade).map(|inner| Self { inner }).collect();
         drop(live);
         let busy = queues.iter().filter(|queue| !queue.is_surely_idle());
-        busy.filter_map(|queue| queue.barrier(&[]).ok()).collect()
+        let barriers = busy.filter_map(|queue| queue.barrier(&[]).ok());
+        barriers.chain(retired::under_way()).collect()
     }
 
     /// A queue from an external `sycl::queue*`. The object is copied; the producer keeps it.
@@ -193,7 +243,7 @@ impl Queue {
     /// # Errors
     /// [`Error::NoExternalHandle`] from a backend without SYCL objects.
     pub fn to_external(&self) -> Result<ExternalHandle> {
-        ExternalHandle::new(self.backend(), RawHandle::Queue(self.raw_for_others()))
+        ExternalHandle::new(self.backend(), RawHandle::Queue(self.raw_for_others()), self.clone())
     }
 
     /// A queue on a CUDA stream of another library, in the default context of the device. Both submit to the stream in one order. It is
@@ -300,6 +350,11 @@ impl Queue {
         drop(last);
         drop(replaced);
         Ok(())
+    }
+
+    /// A number that no other queue of this copy of the library has, for as long as the process.
+    pub(crate) fn number(&self) -> u64 {
+        self.inner.number
     }
 
     /// The handle for code that may submit by other means than this value.
@@ -444,6 +499,7 @@ impl Queue {
         asked_bytes: usize,
         needed_bytes: usize,
     ) -> Option<Allocation> {
+        retired::sweep();
         // SAFETY: the handle is live (H1) and the length was checked: it is not 0.
         let block = unsafe { self.backend().allocate(self.raw(), kind, len_bytes, asked_bytes) }?;
         // SAFETY: a fresh block of this queue's context, of that kind and length.
@@ -646,10 +702,11 @@ impl Queue {
     /// [`Error::Backend`] when the barrier cannot be submitted. The method waits for events of another backend and returns their errors.
     pub fn barrier(&self, events: &[Event]) -> Result<Event> {
         let is_last = events.is_empty() || self.properties().in_order;
-        self.submit_as(is_last, events, |backend, raw| {
+        let barrier = |backend: &dyn Backend, raw: &[RawEvent]| {
             // SAFETY: handles are live (H1).
             unsafe { backend.barrier(self.raw(), raw) }
-        })
+        };
+        self.submit_as(is_last, events, barrier, |_| None)
     }
 
     /// Whether a CUDA stream of ours that external code has, too, has no work, as the driver says. `None` for other queues, and where the
@@ -699,10 +756,13 @@ impl Queue {
     /// # Errors
     /// [`Error::Asynchronous`], [`Error::Backend`].
     pub fn wait(&self) -> Result<()> {
-        if self.is_shared_stream_idle() == Some(true) {
-            return Ok(()); // without an event of our own behind the work of others
-        }
-        self.completion()?.wait()
+        let waited = if self.is_shared_stream_idle() == Some(true) {
+            Ok(()) // without an event of our own behind the work of others
+        } else {
+            self.completion()?.wait()
+        };
+        retired::sweep();
+        waited
     }
 
     pub(crate) fn submit(
@@ -710,7 +770,17 @@ impl Queue {
         dependencies: &[Event],
         operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,
     ) -> Result<Event> {
-        self.submit_as(self.properties().in_order, dependencies, operation)
+        self.submit_as(self.properties().in_order, dependencies, operation, |_| None)
+    }
+
+    /// Submits an operation, and tells `note` its event before a later operation of the queue is submitted.
+    pub(crate) fn submit_noted(
+        &self,
+        dependencies: &[Event],
+        operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,
+        note: impl FnOnce(&Event) -> Option<Dropped>,
+    ) -> Result<Event> {
+        self.submit_as(self.properties().in_order, dependencies, operation, note)
     }
 
     /// Whether the event can be a dependency of this queue's operations without a wait of the host: it is of the same context, or of the
@@ -730,6 +800,7 @@ impl Queue {
         is_last: bool,
         dependencies: &[Event],
         operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,
+        note: impl FnOnce(&Event) -> Option<Dropped>,
     ) -> Result<Event> {
         let backend = self.backend();
         let mut raw = Vec::with_capacity(dependencies.len());
@@ -740,15 +811,30 @@ impl Queue {
                 event.wait()?;
             }
         }
-        // Dropped after the lock, like the value that it replaces.
-        let _replaced;
+        // Dropped after the lock, like the values that it replaces.
+        let _noted;
+        let (mut _replaced, mut _complete) = (Last::Nothing, None);
         // Q1.
         let mut last = self.inner.last.get().lock().unwrap_or_else(PoisonError::into_inner);
         let event = operation(&**backend, &raw)?;
         // SAFETY: a fresh handle of this backend.
         let event = unsafe { Event::from_raw(self.context(), event) };
-        let now = if is_last { Last::Event(event.clone()) } else { Last::Unknown };
-        _replaced = mem::replace(&mut *last, now);
+        _noted = note(&event);
+        match &mut *last {
+            Last::OneOf(pending) if !is_last => {
+                _complete = Some(pending.add(self.number(), event.clone(), false));
+            }
+            last if is_last => _replaced = mem::replace(last, Last::Event(event.clone())),
+            last => {
+                let mut pending = Pending::default();
+                _replaced = mem::take(last);
+                if let Last::Event(earlier) = &_replaced {
+                    _complete = Some(pending.add(self.number(), earlier.clone(), false));
+                }
+                _complete = Some(pending.add(self.number(), event.clone(), false));
+                *last = Last::OneOf(pending);
+            }
+        }
         Ok(event)
     }
 
@@ -822,6 +908,8 @@ pub struct ExternalHandle {
     kind: ExternalKind,
     /// Invariant E1: from `backend.export_external`, of `kind`, not deleted.
     pointer: NonNull<c_void>,
+    /// The object of ours that the handle is a copy of. Dropped after the deletion, which is not the release of the last handle then.
+    _original: Box<dyn Any + Send + Sync>,
 }
 
 // SAFETY: E1: a heap SYCL object, which any thread may use and delete (the backend's promise 1).
@@ -830,14 +918,18 @@ unsafe impl Send for ExternalHandle {}
 unsafe impl Sync for ExternalHandle {}
 
 impl ExternalHandle {
-    pub(crate) fn new(backend: &Arc<dyn Backend>, handle: RawHandle) -> Result<Self> {
+    pub(crate) fn new(
+        backend: &Arc<dyn Backend>,
+        handle: RawHandle,
+        original: impl Any + Send + Sync,
+    ) -> Result<Self> {
         let kind = match handle {
             RawHandle::Context(_) => ExternalKind::Context,
             _ => ExternalKind::Queue,
         };
         // SAFETY: callers pass the live handle (H1) of an object they borrow.
         let pointer = unsafe { backend.export_external(handle) }?;
-        Ok(Self { backend: Arc::clone(backend), kind, pointer })
+        Ok(Self { backend: Arc::clone(backend), kind, pointer, _original: Box::new(original) })
     }
 
     /// The `sycl::context*` or `sycl::queue*`.

@@ -254,6 +254,7 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Safety
     /// 1. `handle` is live and the caller owns a reference, which it uses no more.
+    /// 2. No operation that was submitted with this queue, kernel or bundle is under way.
     unsafe fn release(&self, handle: RawHandle);
 
     /// New USM of `kind`, at least `len_bytes` long, or `None` when the runtime has none. `align_bytes` is a power of two, or 0
