@@ -107,6 +107,7 @@ impl Inner {
             && !self.is_imported
             && self.handle.backend().id() == BackendId::Sycl;
         match last {
+            _ if self.handle.backend().keeps_released() => Ok(Vec::new()),
             _ if self.is_external_stream.load(Ordering::Acquire) => Ok(Vec::new()), // nothing is released
             Last::Nothing if !is_lent => Ok(Vec::new()),
             Last::Event(event) if !is_lent => Ok(vec![event]),

@@ -13,6 +13,8 @@
 //! | event | nothing: programs drop events of pending operations, and runtimes count on it; its queue is kept |
 //! | memory | nothing: who submits an operation keeps its memory |
 //!
+//! The host backend needs nothing of this: its operations have no queue.
+//!
 //! Later drops, new queues, allocations and waits look at a few of these handles each, so that a drop never waits, and no more
 //! handles are here than operations are under way. At the end of a process the handles stay, and their work counts as under way. A
 //! forked child leaves the parent's handles alone.

@@ -159,8 +159,10 @@ unsafe impl Backend for SyclBackend {
         let info = unsafe { facts::device(&self.runtime.look(), device(raw)) };
         match info.vendor.as_str() {
             _ if info.backend_name != facts::OPENCL => {}
-            facts::INTEL if info.device_type == DeviceType::Gpu => {}
-            facts::INTEL => self.idle_queues.need(),
+            facts::INTEL if matches!(info.device_type, DeviceType::Cpu | DeviceType::Accelerator) => {
+                self.idle_queues.need();
+            }
+            facts::INTEL => {}
             _ => self.frees.need(),
         }
         info
