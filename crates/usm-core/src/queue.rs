@@ -99,25 +99,28 @@ impl Last {
 }
 
 impl Inner {
-    /// The completion of all work that may be under way when the last value of the queue drops.
-    fn work_left(&self) -> Result<Vec<Event>> {
-        let last = mem::take(&mut *self.last.get().lock().unwrap_or_else(PoisonError::into_inner));
-        // Another library keeps its own queue as long as its work. A stream of CUDA lives until all of its work is complete.
-        let is_lent = self.is_known_elsewhere.load(Ordering::Acquire)
-            && !self.is_imported
-            && self.handle.backend().id() == BackendId::Sycl;
-        match last {
-            _ if self.handle.backend().keeps_released() => Ok(Vec::new()),
-            _ if self.is_external_stream.load(Ordering::Acquire) => Ok(Vec::new()), // nothing is released
-            Last::Nothing if !is_lent => Ok(Vec::new()),
-            Last::Event(event) if !is_lent => Ok(vec![event]),
-            Last::OneOf(pending) if !is_lent => Ok(pending.into_events()),
-            _ => {
-                // SAFETY: the handle is live (H1).
-                let barrier = unsafe { self.handle.backend().barrier(self.handle.raw(), &[]) }?;
+    /// The operations that may be under way when the last value of the queue drops.
+    fn work_left(&self) -> Vec<Event> {
+        let backend = self.handle.backend();
+        // A queue on an external stream destroys nothing.
+        if backend.keeps_released() || self.is_external_stream.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        // Other code may have submitted to a queue of ours. What it does with a queue of its own is its own affair, and CUDA completes
+        // all work of a destroyed stream. Where the barrier is refused, the operations of this library count.
+        let is_lent = self.is_known_elsewhere.load(Ordering::Acquire) && !self.is_imported;
+        if is_lent && backend.id() == BackendId::Sycl {
+            // SAFETY: the handle is live (H1).
+            let barrier = unsafe { backend.barrier(self.handle.raw(), &[]) };
+            if let Ok(barrier) = barrier {
                 // SAFETY: a fresh handle of this backend.
-                Ok(vec![unsafe { Event::from_raw(&self.context, barrier) }])
+                return vec![unsafe { Event::from_raw(&self.context, barrier) }];
             }
+        }
+        match mem::take(&mut *self.last.get().lock().unwrap_or_else(PoisonError::into_inner)) {
+            Last::Nothing | Last::Unknown => Vec::new(),
+            Last::Event(event) => vec![event],
+            Last::OneOf(pending) => pending.into_events(),
         }
     }
 }
@@ -125,10 +128,9 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         let left = self.work_left();
-        let is_usable = self.handle.backend().check_process().is_ok();
         // SAFETY: Q2: this is the destructor.
         let handle = unsafe { ManuallyDrop::take(&mut self.handle) };
-        retired::release_after((handle, self.context.clone()), left, is_usable);
+        retired::release_after((handle, self.context.clone()), left);
     }
 }
 

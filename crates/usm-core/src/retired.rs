@@ -6,7 +6,7 @@
 //!
 //! | handle | what its last drop leaves here |
 //! |---|---|
-//! | queue | itself, with the event of its newest operation, or of a barrier where any operation may be the newest |
+//! | queue | itself, with the events of its newest operations, or of a barrier where other code may have submitted |
 //! | kernel | itself and its bundle, with the newest event of each queue that runs it |
 //! | bundle | nothing: its kernels keep it |
 //! | context | nothing: its queues, bundles, events and memory keep it |
@@ -20,12 +20,11 @@
 //! forked child leaves the parent's handles alone.
 
 use std::collections::VecDeque;
-use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::Event;
 use crate::fork::PerProcess;
-use crate::{Event, Result};
 
 /// Handles that one call looks at.
 const LOOKS: usize = 4;
@@ -52,14 +51,8 @@ fn retired() -> MutexGuard<'static, VecDeque<Retired>> {
     RETIRED.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Drops `object`, which owns a handle, when all `events` are complete: now or in a later call of this module. Does not wait.
-///
-/// After an error nobody knows when the work is complete, so the object is leaked, unless the process cannot use the runtime: then its
-/// drop does nothing.
-pub(crate) fn release_after(object: impl Send + 'static, events: Result<Vec<Event>>, is_usable: bool) {
-    let Ok(after) = events else {
-        return if is_usable { mem::forget(object) } else { drop(object) };
-    };
+/// Drops `object`, which owns a handle, when all events of `after` are complete: now or in a later call of this module. Does not wait.
+pub(crate) fn release_after(object: impl Send + 'static, after: Vec<Event>) {
     if after.iter().all(Event::is_complete) {
         drop(after);
         drop(object);

@@ -295,7 +295,7 @@ impl Drop for KernelInner {
         // SAFETY: K1: this is the destructor.
         let handle = unsafe { ManuallyDrop::take(&mut self.handle) };
         // The bundle is dropped after the kernel.
-        retired::release_after((handle, self.bundle.clone()), Ok(uses), true);
+        retired::release_after((handle, self.bundle.clone()), uses);
     }
 }
 

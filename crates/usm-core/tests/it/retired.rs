@@ -125,9 +125,10 @@ fn a_kernel_lives_until_it_has_run() {
         let Some(kernel) = kernel(&first) else { continue };
         // More than are remembered before those that are complete are sorted out.
         let work = |queue| -> Vec<_> { (0..40).map(|_| fill_by(&kernel, queue, &blocks[0], 1)).collect() };
-        let [in_order, out_of_order] = [work(&first), work(&second)];
+        let in_order = work(&first);
         in_order.last().unwrap().wait().unwrap();
         drop((in_order, first));
+        let out_of_order = work(&second);
         drop(kernel);
         look_at_dropped_handles();
         let pending = delayed.pending();
