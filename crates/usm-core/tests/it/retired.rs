@@ -124,7 +124,9 @@ fn a_kernel_lives_until_it_has_run() {
         let blocks = [0; 4].map(|_| first.allocate(UsmKind::Shared, 64).unwrap());
         let Some(kernel) = kernel(&first) else { continue };
         // More than are remembered before those that are complete are sorted out.
-        let work = |queue| -> Vec<_> { (0..40).map(|_| fill_by(&kernel, queue, &blocks[0], 1)).collect() };
+        let work = |queue: &Queue| -> Vec<Event> {
+            (0..40).map(|_| fill_by(&kernel, queue, &blocks[0], 1)).collect()
+        };
         let in_order = work(&first);
         in_order.last().unwrap().wait().unwrap();
         drop((in_order, first));
