@@ -18,6 +18,7 @@ pub struct Control {
     fail_next: unsafe extern "C" fn(*const c_char, usize),
     raise_async: unsafe extern "C" fn(c_int) -> bool,
     limit_alignment: unsafe extern "C" fn(usize, bool),
+    hold: unsafe extern "C" fn(bool),
 }
 
 impl Control {
@@ -40,6 +41,8 @@ impl Control {
             raise_async: *unsafe { library.get("usm_loopback_raise_async") }?,
             // SAFETY: `exports::control` defines it with the signature of the field.
             limit_alignment: *unsafe { library.get("usm_loopback_limit_alignment") }?,
+            // SAFETY: `exports::control` defines it with the signature of the field.
+            hold: *unsafe { library.get("usm_loopback_hold") }?,
         })
     }
 
@@ -54,7 +57,8 @@ impl Control {
         Kind::ALL.iter().map(|&kind| (kind, self.live(kind))).filter(|(_, count)| *count > 0).collect()
     }
 
-    /// How often a handle or pointer was misused: deleted twice, used after deletion, of the wrong type, out of range.
+    /// How often a handle or pointer was misused: deleted twice, used after deletion, of the wrong type, out of range,
+    /// or deleted under a command that is [held](Self::hold).
     pub fn faults(&self) -> usize {
         // SAFETY: takes nothing, and the library is never unloaded.
         unsafe { (self.faults)() }
@@ -82,6 +86,14 @@ impl Control {
         };
         // SAFETY: takes numbers, and the library is never unloaded.
         unsafe { (self.limit_alignment)(most_bytes, refuses) };
+    }
+
+    /// Holds commands from now on: their events report them as submitted until somebody waits for the command, or for a later one of its
+    /// queue. The last handle of a queue, or a handle of a kernel or bundle, that is deleted under a held command is a fault.
+    /// `false` completes all.
+    pub fn hold(&self, holds: bool) {
+        // SAFETY: takes a truth value, and the library is never unloaded.
+        unsafe { (self.hold)(holds) };
     }
 
     /// Gives the newest queue an asynchronous error; the next `DPCTLQueue_Wait` or `DPCTLEvent_WaitAndThrow` calls its

@@ -71,6 +71,18 @@ pub(crate) struct Event {
     pub(crate) times: [u64; 3],
     /// Times of the events it started after.
     pub(crate) after: Vec<[u64; 3]>,
+    /// Its number among the commands that are held.
+    pub(crate) held: Option<usize>,
+}
+
+/// A command that has run and is not complete as far as others know.
+#[derive(Debug)]
+struct Held {
+    number: usize,
+    /// Identity of the queue.
+    queue: usize,
+    /// Handles of the kernel and its bundle, 0 for other commands.
+    kernel: [usize; 2],
 }
 
 /// Kernels built for a device of a context.
@@ -88,6 +100,8 @@ pub(crate) struct Bundle {
 pub(crate) struct Kernel {
     /// Position among the known kernels.
     pub(crate) kernel: usize,
+    /// Handle of the bundle.
+    pub(crate) bundle: usize,
     /// Identity of the context.
     pub(crate) context: usize,
     pub(crate) device: usize,
@@ -202,6 +216,9 @@ pub(crate) struct State {
     newest_queue: Option<Queue>,
     pending_error: Option<(Queue, c_int)>,
     ticks: u64,
+    /// Whether commands are held until somebody waits for them.
+    holds: bool,
+    held: Vec<Held>,
 }
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
@@ -274,7 +291,51 @@ impl State {
         let object = self.object(handle)?;
         self.expect(object.kind() == kind)?;
         self.objects.remove(&handle.addr());
-        Some(())
+        let uses = |held: &Held| match &object {
+            Object::Queue(queue) => held.queue == queue.identity && !self.has_queue(queue.identity),
+            _ => held.kernel.contains(&handle.addr()),
+        };
+        let is_used = self.held.iter().any(uses);
+        self.expect(!is_used)
+    }
+
+    fn has_queue(&self, identity: usize) -> bool {
+        let is_it = |object: &Object| matches!(object, Object::Queue(queue) if queue.identity == identity);
+        self.objects.values().any(is_it)
+    }
+
+    /// Holds commands from now on, or completes all.
+    pub(crate) fn hold(&mut self, holds: bool) {
+        self.holds = holds;
+        if !holds {
+            self.held.clear();
+        }
+    }
+
+    /// The number of a new command of a queue, if it is held. `kernel`: handles of its kernel and the bundle.
+    pub(crate) fn held(&mut self, queue: &Queue, kernel: [usize; 2]) -> Option<usize> {
+        if !self.holds {
+            return None;
+        }
+        let number = self.identity();
+        self.held.push(Held { number, queue: queue.identity, kernel });
+        Some(number)
+    }
+
+    pub(crate) fn is_held(&self, event: &Event) -> bool {
+        self.held.iter().any(|held| Some(held.number) == event.held)
+    }
+
+    /// Completes the command of an event, and the earlier ones of its queue.
+    pub(crate) fn complete(&mut self, event: &Event) {
+        if let Some(position) = self.held.iter().position(|held| Some(held.number) == event.held) {
+            let queue = self.held[position].queue;
+            let mut index = 0;
+            self.held.retain(|held| {
+                index += 1;
+                held.queue != queue || index > position + 1
+            });
+        }
     }
 
     /// A fault unless a condition holds.

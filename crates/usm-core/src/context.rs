@@ -89,7 +89,7 @@ impl Context {
     /// # Errors
     /// [`Error::NoExternalHandle`] from a backend without SYCL objects.
     pub fn to_external(&self) -> Result<ExternalHandle> {
-        ExternalHandle::new(self.backend(), RawHandle::Context(self.raw()))
+        ExternalHandle::new(self.backend(), RawHandle::Context(self.raw()), self.clone())
     }
 
     /// A number that no other live context has. All handles of the context have the same.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::backend::{Backend, EventStatus, ProfilingTimes, RawEvent, RawHandle};
 use crate::fork::is_forked_child;
-use crate::{Context, Error, Queue, Result, unclaimed};
+use crate::{Context, Error, Queue, Result, retired, unclaimed};
 
 /// The completion of an operation. Clones name the same event.
 ///
@@ -76,6 +76,7 @@ impl Event {
         // SAFETY: the handle is live (H1).
         unsafe { self.backend().wait(self.raw()) }?;
         self.inner.is_complete.store(true, Ordering::Release);
+        retired::sweep();
         Ok(())
     }
 

@@ -68,8 +68,10 @@ pub mod fork;
 mod kernel;
 mod kind;
 mod live;
+mod pending;
 mod platform;
 mod queue;
+mod retired;
 mod runtime;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 #[cfg(feature = "sycl")]
 use std::thread;
@@ -18,8 +18,9 @@ use crate::backend::{
     Backend, BackendId, ExternalKind, HostTask, MAX_PATTERN_BYTES, RawEvent, RawHandle, RawQueue, TaskMemory,
 };
 use crate::fork::{ForkMutex, ForkOnce, PerProcess, is_forked_child};
+use crate::pending::{Dropped, Pending};
 use crate::{
-    Allocation, Context, Device, Error, Event, PeerAccess, QueueProperties, Result, UsmKind, capture,
+    Allocation, Context, Device, Error, Event, PeerAccess, QueueProperties, Result, UsmKind, capture, retired,
 };
 
 owned_handle!(
@@ -29,6 +30,9 @@ owned_handle!(
 
 /// The queues of SYCL that are alive, whose work the end of the process waits for.
 static LIVE: PerProcess<Mutex<Vec<Weak<Inner>>>> = PerProcess::new(Mutex::new(Vec::new()));
+
+/// The number of the next queue.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 /// The number of CUDA's legacy default stream, whose handle is null in older libraries.
 const LEGACY_STREAM: usize = 1;
@@ -45,10 +49,15 @@ type NativeStream = (usize, usize);
 
 #[derive(Debug)]
 struct Inner {
-    handle: QueueHandle,
+    /// Invariant Q3: taken by the destructor alone.
+    handle: ManuallyDrop<QueueHandle>,
+    /// No other queue of this copy of the library has it.
+    number: u64,
     context: Context,
     device: Device,
     properties: QueueProperties,
+    /// Whether other code made the queue.
+    is_imported: bool,
     /// Whether other code has the queue, too, and may submit to it.
     is_known_elsewhere: AtomicBool,
     /// The newest operation that was submitted through this value or a clone. Invariant Q1: the lock is held from before the
@@ -76,7 +85,9 @@ enum Last {
     Nothing,
     /// The newest operation of an in-order queue, or a barrier that is the newest operation of an out-of-order queue.
     Event(Event),
-    /// Any operation of an out-of-order queue may complete last, or work of another stream that the queue waits for.
+    /// Any of these operations of an out-of-order queue may complete last.
+    OneOf(Pending),
+    /// Work of another stream that the queue waits for.
     Unknown,
 }
 
@@ -85,8 +96,70 @@ impl Last {
         match self {
             Self::Nothing => true,
             Self::Event(event) => event.is_complete(),
-            Self::Unknown => false,
+            Self::OneOf(_) | Self::Unknown => false,
         }
+    }
+
+    /// Adds a newer operation of the queue with that number. `is_last`: it completes after all others. What it replaces is for the caller
+    /// to drop without the lock.
+    fn add(&mut self, number: u64, event: &Event, is_last: bool) -> Replaced {
+        if is_last {
+            return Replaced { _last: mem::replace(self, Self::Event(event.clone())), _complete: None };
+        }
+        if let Self::OneOf(pending) = self {
+            let complete = pending.add(number, event.clone(), false);
+            return Replaced { _last: Self::Nothing, _complete: Some(complete) };
+        }
+        let earlier = mem::take(self);
+        let mut pending = Pending::default();
+        if let Self::Event(earlier) = &earlier {
+            drop(pending.add(number, earlier.clone(), false)); // nothing was there
+        }
+        let complete = pending.add(number, event.clone(), false);
+        *self = Self::OneOf(pending);
+        Replaced { _last: earlier, _complete: Some(complete) }
+    }
+}
+
+/// Events that a newer operation has replaced.
+struct Replaced {
+    _last: Last,
+    _complete: Option<Dropped>,
+}
+
+impl Inner {
+    /// The operations that may be under way when the last value of the queue drops.
+    fn work_left(&self) -> Vec<Event> {
+        let backend = self.handle.backend();
+        // A queue on an external stream destroys nothing.
+        if backend.keeps_released() || self.is_external_stream.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        // Other code may have submitted to a queue of ours. What it does with a queue of its own is its own affair, and CUDA completes
+        // all work of a destroyed stream. Where the barrier is refused, the operations of this library count.
+        let is_lent = self.is_known_elsewhere.load(Ordering::Acquire) && !self.is_imported;
+        if is_lent && backend.id() == BackendId::Sycl {
+            // SAFETY: the handle is live (H1).
+            let barrier = unsafe { backend.barrier(self.handle.raw(), &[]) };
+            if let Ok(barrier) = barrier {
+                // SAFETY: a fresh handle of this backend.
+                return vec![unsafe { Event::from_raw(&self.context, barrier) }];
+            }
+        }
+        match mem::take(&mut *self.last.get().lock().unwrap_or_else(PoisonError::into_inner)) {
+            Last::Nothing | Last::Unknown => Vec::new(),
+            Last::Event(event) => vec![event],
+            Last::OneOf(pending) => pending.into_events(),
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let left = self.work_left();
+        // SAFETY: Q3: this is the destructor.
+        let handle = unsafe { ManuallyDrop::take(&mut self.handle) };
+        retired::release_after((handle, self.context.clone()), left);
     }
 }
 
@@ -105,6 +178,7 @@ fn native_stream_of(backend: &Arc<dyn Backend>, stream: usize) -> NativeStream {
 impl Queue {
     /// The caller has checked that the context has the device, and that both have one backend.
     pub(crate) fn new(context: &Context, device: &Device, properties: QueueProperties) -> Result<Self> {
+        retired::sweep();
         let backend = context.backend();
         let properties = backend.queue_properties(properties);
         // SAFETY: both handles are live (H1) on this backend.
@@ -119,14 +193,16 @@ impl Queue {
         context: Context,
         device: Device,
         properties: QueueProperties,
-        is_known_elsewhere: bool,
+        is_imported: bool,
     ) -> Self {
         let inner = Inner {
-            handle,
+            handle: ManuallyDrop::new(handle),
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             context,
             device,
             properties,
-            is_known_elsewhere: AtomicBool::new(is_known_elsewhere),
+            is_imported,
+            is_known_elsewhere: AtomicBool::new(is_imported),
             last: PerProcess::default(),
             is_external_stream: AtomicBool::new(false),
             is_listed: AtomicBool::new(false),
@@ -162,7 +238,8 @@ impl Queue {
         let queues: Vec<_> = live.iter().filter_map(Weak::upgrade).map(|inner| Self { inner }).collect();
         drop(live);
         let busy = queues.iter().filter(|queue| !queue.is_surely_idle());
-        busy.filter_map(|queue| queue.barrier(&[]).ok()).collect()
+        let barriers = busy.filter_map(|queue| queue.barrier(&[]).ok());
+        barriers.chain(retired::under_way()).collect()
     }
 
     /// A queue from an external `sycl::queue*`. The object is copied; the producer keeps it.
@@ -201,7 +278,7 @@ impl Queue {
     /// # Errors
     /// [`Error::NoExternalHandle`] from a backend without SYCL objects.
     pub fn to_external(&self) -> Result<ExternalHandle> {
-        ExternalHandle::new(self.backend(), RawHandle::Queue(self.raw_for_others()))
+        ExternalHandle::new(self.backend(), RawHandle::Queue(self.raw_for_others()), self.clone())
     }
 
     /// A queue on a CUDA stream of another library, in the default context of the device. Both submit to the stream in one order. It is
@@ -320,7 +397,7 @@ impl Queue {
     pub fn newest(&self) -> Option<Event> {
         match &*self.last() {
             Last::Event(event) => Some(event.clone()),
-            Last::Nothing | Last::Unknown => None,
+            Last::Nothing | Last::OneOf(_) | Last::Unknown => None,
         }
     }
 
@@ -336,6 +413,11 @@ impl Queue {
             // SAFETY: the caller's promise 1.
             Some(capture) => unsafe { Event::recorded(self, raw, capture) },
         }
+    }
+
+    /// A number that no other queue of this copy of the library has, for as long as the process.
+    pub(crate) fn number(&self) -> u64 {
+        self.now().number
     }
 
     /// The handle for code that may submit by other means than this value.
@@ -483,6 +565,7 @@ impl Queue {
         asked_bytes: usize,
         needed_bytes: usize,
     ) -> Option<Allocation> {
+        retired::sweep();
         // SAFETY: the handle is live (H1) and the length was checked: it is not 0.
         let block = unsafe { self.backend().allocate(self.raw(), kind, len_bytes, asked_bytes) }?;
         // SAFETY: a fresh block of this queue's context, of that kind and length.
@@ -696,10 +779,11 @@ impl Queue {
 
     fn submit_barrier(&self, events: &[Event]) -> Result<Event> {
         let is_last = events.is_empty() || self.properties().in_order;
-        self.submit_as(is_last, events, |backend, raw| {
+        let barrier = |backend: &dyn Backend, raw: &[RawEvent]| {
             // SAFETY: handles are live (H1).
             unsafe { backend.barrier(self.raw(), raw) }
-        })
+        };
+        self.submit_as(is_last, events, barrier, |_| None)
     }
 
     /// Whether a CUDA stream of ours that external code has, too, has no work, as the driver says. `None` for other queues, and where the
@@ -749,10 +833,13 @@ impl Queue {
     /// # Errors
     /// [`Error::Asynchronous`], [`Error::Backend`].
     pub fn wait(&self) -> Result<()> {
-        if self.is_shared_stream_idle() == Some(true) {
-            return Ok(()); // without an event of our own behind the work of others
-        }
-        self.completion()?.wait()
+        let waited = if self.is_shared_stream_idle() == Some(true) {
+            Ok(()) // without an event of our own behind the work of others
+        } else {
+            self.completion()?.wait()
+        };
+        retired::sweep();
+        waited
     }
 
     pub(crate) fn submit(
@@ -760,7 +847,17 @@ impl Queue {
         dependencies: &[Event],
         operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,
     ) -> Result<Event> {
-        self.submit_as(self.properties().in_order, dependencies, operation)
+        self.submit_as(self.properties().in_order, dependencies, operation, |_| None)
+    }
+
+    /// Submits an operation, and tells `note` its event before a later operation of the queue is submitted.
+    pub(crate) fn submit_noted(
+        &self,
+        dependencies: &[Event],
+        operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,
+        note: impl FnOnce(&Event) -> Option<Dropped>,
+    ) -> Result<Event> {
+        self.submit_as(self.properties().in_order, dependencies, operation, note)
     }
 
     /// Whether the event can be a dependency of this queue's operations without a wait of the host: it is of the same context, or of the
@@ -780,6 +877,7 @@ impl Queue {
         is_last: bool,
         dependencies: &[Event],
         operation: impl FnOnce(&dyn Backend, &[RawEvent]) -> Result<RawEvent>,
+        note: impl FnOnce(&Event) -> Option<Dropped>,
     ) -> Result<Event> {
         let backend = self.backend();
         let mut raw = Vec::with_capacity(dependencies.len());
@@ -791,7 +889,8 @@ impl Queue {
                 event.wait()?;
             }
         }
-        // Dropped after the lock, like the value that it replaces.
+        // Dropped after the lock, like the values that it replaces.
+        let _noted;
         let _replaced;
         // Q1.
         let mut last = self.last();
@@ -799,10 +898,10 @@ impl Queue {
         // SAFETY: a fresh handle of this backend.
         let event = unsafe { self.event(event) };
         if event.capture().is_some() {
-            return Ok(event);
+            return Ok(event); // it runs when the graph is launched, and the graph keeps what it uses
         }
-        let now = if is_last { Last::Event(event.clone()) } else { Last::Unknown };
-        _replaced = mem::replace(&mut *last, now);
+        _noted = note(&event);
+        _replaced = last.add(self.number(), &event, is_last);
         Ok(event)
     }
 
@@ -875,7 +974,7 @@ impl Queue {
             return Ok(());
         }
         // Dropped after the lock.
-        let mut replaced = Last::Nothing;
+        let mut replaced = None;
         // Q1: a thread that waits for the lock submits to the successor afterwards.
         let mut last = self.inner.lock();
         if self.inner.successor.get().is_none() {
@@ -883,7 +982,8 @@ impl Queue {
             // Nothing that the parent of a forked child submitted runs in the child.
             if may_have_work && self.backend().check_process().is_ok() {
                 let event;
-                (event, replaced) = self.inner.own_barrier(&mut last, &[])?;
+                (event, replaced) =
+                    self.inner.own_barrier(&mut last, &[]).map(|(event, old)| (event, Some(old)))?;
                 successor.barrier(&[event])?;
             }
             self.inner.successor.set(successor.clone()); // Q2
@@ -912,15 +1012,15 @@ impl Inner {
 
     /// As [`Queue::barrier`], on the queue itself, whichever has taken over. The events are of its context. `last` is its own, under the
     /// lock of Q1; its value before is for the caller to drop without the lock.
-    fn own_barrier(&self, last: &mut Last, events: &[Event]) -> Result<(Event, Last)> {
+    fn own_barrier(&self, last: &mut Last, events: &[Event]) -> Result<(Event, Replaced)> {
         let raw: Vec<_> = events.iter().map(Event::raw).collect();
         // SAFETY: handles are live (H1).
         let event = unsafe { self.handle.backend().barrier(self.handle.raw(), &raw) }?;
         // SAFETY: a fresh handle of this backend.
         let event = unsafe { Event::from_raw(&self.context, event) };
         let is_last = events.is_empty() || self.properties.in_order;
-        let now = if is_last { Last::Event(event.clone()) } else { Last::Unknown };
-        Ok((event, mem::replace(last, now)))
+        let replaced = last.add(self.number, &event, is_last);
+        Ok((event, replaced))
     }
 
     /// As [`own_barrier`](Self::own_barrier), with the lock.
@@ -972,6 +1072,8 @@ pub struct ExternalHandle {
     kind: ExternalKind,
     /// Invariant E1: from `backend.export_external`, of `kind`, not deleted.
     pointer: NonNull<c_void>,
+    /// The object of ours that the handle is a copy of. Dropped after the deletion, which is not the release of the last handle then.
+    _original: Box<dyn Any + Send + Sync>,
 }
 
 // SAFETY: E1: a heap SYCL object, which any thread may use and delete (the backend's promise 1).
@@ -980,14 +1082,18 @@ unsafe impl Send for ExternalHandle {}
 unsafe impl Sync for ExternalHandle {}
 
 impl ExternalHandle {
-    pub(crate) fn new(backend: &Arc<dyn Backend>, handle: RawHandle) -> Result<Self> {
+    pub(crate) fn new(
+        backend: &Arc<dyn Backend>,
+        handle: RawHandle,
+        original: impl Any + Send + Sync,
+    ) -> Result<Self> {
         let kind = match handle {
             RawHandle::Context(_) => ExternalKind::Context,
             _ => ExternalKind::Queue,
         };
         // SAFETY: callers pass the live handle (H1) of an object they borrow.
         let pointer = unsafe { backend.export_external(handle) }?;
-        Ok(Self { backend: Arc::clone(backend), kind, pointer })
+        Ok(Self { backend: Arc::clone(backend), kind, pointer, _original: Box::new(original) })
     }
 
     /// The `sycl::context*` or `sycl::queue*`.

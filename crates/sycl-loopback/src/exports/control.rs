@@ -41,3 +41,9 @@ extern "C" fn usm_loopback_limit_alignment(most_bytes: usize, refuses: bool) {
 extern "C" fn usm_loopback_raise_async(code: c_int) -> bool {
     with(|state| state.raise(code))
 }
+
+/// Holds commands from now on until somebody waits for them, or completes all.
+#[unsafe(no_mangle)]
+extern "C" fn usm_loopback_hold(holds: bool) {
+    with(|state| state.hold(holds));
+}

@@ -54,12 +54,13 @@ fn from_spirv(
 }
 
 fn find(state: &mut State, bundle: Handle, name: *const c_char) -> Option<Kernel> {
-    let bundle = state.bundle(bundle)?;
+    let handle = bundle;
+    let bundle = state.bundle(handle)?;
     // SAFETY: the header's contract: `name` is a zero-terminated string.
     let name = unsafe { text(name) }?;
     let is_wanted = |&&kernel: &&usize| KNOWN.get(kernel).is_some_and(|known| known.name == name);
     let kernel = *bundle.kernels.iter().find(is_wanted)?;
-    Some(Kernel { kernel, context: bundle.context, device: bundle.device })
+    Some(Kernel { kernel, bundle: handle.addr(), context: bundle.context, device: bundle.device })
 }
 
 fn work_group_size(state: &mut State, kernel: Handle) -> Option<usize> {
@@ -125,7 +126,7 @@ fn submit(state: &mut State, submission: &Submission) -> Option<Handle> {
     }
     // SAFETY: `check` found that all memory of the kernel lies in live allocations.
     unsafe { known.run(&launch?, &arguments) };
-    Some(memory::done(state, &queue, after))
+    Some(memory::done_by(state, &queue, [submission.kernel.addr(), kernel.bundle], after))
 }
 
 export! {

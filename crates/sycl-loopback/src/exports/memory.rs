@@ -32,10 +32,16 @@ pub(super) fn check(
     state.expect(count_bytes <= available && reachable)
 }
 
-/// The event of a command that is complete, and that started after events with these times.
+/// The event of a command that has run, and that started after events with these times.
 pub(super) fn done(state: &mut State, queue: &Queue, after: Vec<[u64; 3]>) -> Handle {
+    done_by(state, queue, [0; 2], after)
+}
+
+/// [`done`] for a kernel: its handle, and that of its bundle.
+pub(super) fn done_by(state: &mut State, queue: &Queue, kernel: [usize; 2], after: Vec<[u64; 3]>) -> Handle {
     let times = if queue::records_times(queue) { [state.tick(), state.tick(), state.tick()] } else { [0; 3] };
-    state.create(Object::Event(Event { times, after }))
+    let held = state.held(queue, kernel);
+    state.create(Object::Event(Event { times, after, held }))
 }
 
 /// The times of events; a fault for each that is not live.

@@ -255,7 +255,14 @@ pub unsafe trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Safety
     /// 1. `handle` is live and the caller owns a reference, which it uses no more.
+    /// 2. No operation that was submitted with this queue, kernel or bundle is under way, unless the backend
+    ///    [needs no such promise](Self::keeps_released).
     unsafe fn release(&self, handle: RawHandle);
+
+    /// Whether operations go on without the handles that they were submitted with, of which they have none.
+    fn keeps_released(&self) -> bool {
+        false
+    }
 
     /// New USM of `kind`, at least `len_bytes` long, or `None` when the runtime has none. `align_bytes` is a power of two, or 0
     /// for the runtime's own choice, which suits every element type.

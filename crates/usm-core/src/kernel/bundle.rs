@@ -2,14 +2,17 @@
 
 use std::ffi::{CStr, CString};
 use std::fmt;
-use std::sync::Arc;
+use std::mem::{self, ManuallyDrop};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(feature = "cuda")]
 use super::nvrtc::{CudaImage, Nvrtc};
 use super::text::c_string;
 use super::{KernelInfo, spirv};
 use crate::backend::RawKernel;
-use crate::{Context, Device, Error, Result};
+use crate::fork::PerProcess;
+use crate::pending::{Dropped, Pending};
+use crate::{Context, Device, Error, Event, Queue, Result, retired};
 
 owned_handle!(
     /// Owner of a raw bundle.
@@ -159,7 +162,7 @@ impl KernelBundle {
     /// [local memory](crate::KernelArgument::local_memory), too: the kernel gets the offset of the memory in its dynamic shared memory
     /// (`.extern .shared`), a multiple of 16.
     ///
-    /// A bundle and its kernels keep the code loaded. The drop of the last of them waits for the device, if a kernel was submitted.
+    /// A bundle and its kernels keep the code loaded, and so do their operations until these are complete. No drop waits.
     ///
     /// # Safety
     /// 1. `text` is valid PTX. The driver's compiler refuses other texts with a reason, as far as it finds out.
@@ -250,8 +253,10 @@ impl KernelBundle {
         let handle = unsafe { KernelHandle::from_raw(Arc::clone(backend), raw) };
         // SAFETY: both handles are live (H1), and the bundle was built for its device.
         let info = unsafe { backend.kernel_info(raw, self.device().raw()) }?;
-        let (name, bundle) = (name.to_owned(), self.clone());
-        Ok(Kernel { inner: Arc::new(KernelInner { handle, name, info, bundle }) })
+        let (handle, name, bundle) = (ManuallyDrop::new(handle), name.to_owned(), self.clone());
+        Ok(Kernel {
+            inner: Arc::new(KernelInner { handle, name, info, bundle, uses: PerProcess::default() }),
+        })
     }
 
     /// Whether there is a kernel of that name. It is looked up as by [`kernel`](Self::kernel), at the same cost.
@@ -269,10 +274,29 @@ impl fmt::Debug for KernelBundle {
 
 #[derive(Debug)]
 struct KernelInner {
-    handle: KernelHandle,
+    /// Invariant K1: taken by the destructor alone.
+    handle: ManuallyDrop<KernelHandle>,
     name: String,
     info: KernelInfo,
     bundle: KernelBundle,
+    /// The operations that run it. A forked child has no pending ones.
+    uses: PerProcess<Mutex<Pending>>,
+}
+
+impl KernelInner {
+    fn take_uses(&self) -> Pending {
+        mem::take(&mut *self.uses.get().lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for KernelInner {
+    fn drop(&mut self) {
+        let uses = self.take_uses().into_events();
+        // SAFETY: K1: this is the destructor.
+        let handle = unsafe { ManuallyDrop::take(&mut self.handle) };
+        // The bundle is dropped after the kernel.
+        retired::release_after((handle, self.bundle.clone()), uses);
+    }
 }
 
 /// A kernel of a bundle, `sycl::kernel`. It keeps the bundle. Clones name the same kernel, which any number of threads may
@@ -303,6 +327,12 @@ impl Kernel {
 
     pub(super) fn raw(&self) -> RawKernel {
         self.inner.handle.raw()
+    }
+
+    /// Remembers an operation that runs the kernel. For each queue the calls come in the order of its operations.
+    pub(super) fn note_use(&self, queue: &Queue, event: &Event) -> Dropped {
+        let mut uses = self.inner.uses.get().lock().unwrap_or_else(PoisonError::into_inner);
+        uses.add(queue.number(), event.clone(), queue.properties().in_order)
     }
 }
 

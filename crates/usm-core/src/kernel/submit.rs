@@ -1,6 +1,7 @@
 //! Running kernels on a queue.
 
 use super::{ExecutionRange, Kernel, KernelArgument};
+use crate::backend::{Backend, RawEvent};
 use crate::{Error, Event, Queue, Result};
 
 impl Queue {
@@ -35,11 +36,12 @@ impl Queue {
     ) -> Result<Event> {
         let range = range.into();
         self.check_launch(kernel, arguments, &range)?;
-        self.submit(dependencies, |backend, raw| {
+        let launch = |backend: &dyn Backend, raw: &[RawEvent]| {
             // SAFETY: handles are live (H1) and of this backend, since the contexts are equal; range and number of arguments
             // were checked; arguments, memory and the kernel's doings are the caller's promises 1 to 3.
             unsafe { backend.submit_kernel(self.raw(), kernel.raw(), arguments, &range, raw) }
-        })
+        };
+        self.submit_noted(dependencies, launch, |event| Some(kernel.note_use(self, event)))
     }
 
     fn check_launch(

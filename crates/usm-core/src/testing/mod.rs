@@ -50,7 +50,7 @@ mod text;
 
 pub use answer::Answer;
 pub use call::{Call, Method};
-pub use delayed::{DelayedBackend, PrematureFree};
+pub use delayed::{DelayedBackend, EarlyRelease, Released};
 pub use faulty::{Fault, FaultyBackend};
 pub use queues::{cuda_queue, host_queue, queues, strict_queue, sycl_queue};
 pub use random::Random;

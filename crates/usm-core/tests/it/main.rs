@@ -37,6 +37,8 @@ mod nvrtc;
 #[cfg(feature = "testing")]
 mod peers;
 mod protected;
+#[cfg(feature = "testing")]
+mod retired;
 mod runtime;
 mod simulated;
 mod surface;

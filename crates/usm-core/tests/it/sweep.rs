@@ -302,13 +302,9 @@ fn outstanding(records: &[Record]) -> [isize; 3] {
     counts
 }
 
-/// A queue out of order keeps the event of a barrier until the next operation, which this is.
+/// A queue out of order keeps the events of its operations until a barrier, which this is.
 fn settle(stage: &Stage) {
-    let (from, mut to) = ([1_u8], [0_u8]);
-    // SAFETY: of that length; waited for.
-    let copied = unsafe { stage.out_of_order.memcpy(to.as_mut_ptr(), from.as_ptr(), 1, &[]) };
-    copied.unwrap().wait().unwrap();
-    assert_eq!(to, from);
+    stage.out_of_order.wait().unwrap();
 }
 
 #[test]

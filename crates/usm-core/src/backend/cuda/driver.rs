@@ -334,7 +334,6 @@ functions! {
     fn cuCtxGetCurrent(context: *mut ContextHandle);
     fn cuCtxPushCurrent_v2(context: ContextHandle);
     fn cuCtxPopCurrent_v2(context: *mut ContextHandle);
-    fn cuCtxSynchronize();
     fn cuCtxEnablePeerAccess(peer: ContextHandle, flags: c_uint);
     fn cuCtxDisablePeerAccess(peer: ContextHandle);
     fn cuThreadExchangeStreamCaptureMode(mode: *mut c_int);

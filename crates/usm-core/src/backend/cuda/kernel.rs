@@ -3,7 +3,6 @@
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::device::{CudaDevice, Current};
 use super::driver::{Code, Function, FunctionAttribute, JitOption, Module};
@@ -12,7 +11,7 @@ use super::submit::submit as submit_operation;
 use super::{Handle, ptx, unsupported};
 use crate::backend::entry::Loaded;
 use crate::backend::{RawEvent, RawKernel, RawQueue};
-use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Range, Result, drops};
+use crate::{Error, ExecutionRange, KernelArgument, KernelCode, KernelInfo, Range, Result};
 
 /// The most of the compiler's messages that an error has.
 const LOG_BYTES: usize = 16 << 10;
@@ -36,8 +35,6 @@ pub(super) struct CudaBundle {
     module: Module,
     /// Only for a driver that does not report the parameters of a function.
     text: Option<CString>,
-    /// Whether a kernel was submitted, which may be running.
-    is_used: AtomicBool,
 }
 
 impl CudaBundle {
@@ -73,30 +70,18 @@ impl CudaBundle {
         current.check("cuModuleLoadDataEx", loaded)?;
         let text = text.filter(|_| current.cuFuncGetParamInfo.is_none()).map(CStr::to_owned);
         drop(current);
-        Ok(Self { device, module, text, is_used: AtomicBool::new(false) })
+        Ok(Self { device, module, text })
     }
 }
 
 impl Drop for CudaBundle {
     fn drop(&mut self) {
-        let is_used = self.is_used.load(Ordering::Relaxed);
-        let unload = || {
-            // Elsewhere the module is not this process's any more; the memory of a lost device is gone.
-            let Ok(current) = self.device.enter() else { return };
-            if is_used {
-                // The driver does not promise that a kernel may run on without its module.
-                // SAFETY: D1; the context is current.
-                let code = unsafe { (current.cuCtxSynchronize)() };
-                if current.check("cuCtxSynchronize", code).is_err() {
-                    return;
-                }
-            }
-            // SAFETY: D1; M1, used no more.
-            let code = unsafe { (current.cuModuleUnload)(self.module) };
-            // The caller cannot do anything about a failure; a lost device is remembered.
-            let _ = current.check("cuModuleUnload", code);
-        };
-        if is_used { drops::wait(unload) } else { unload() }
+        // Elsewhere the module is not this process's any more; the memory of a lost device is gone.
+        let Ok(current) = self.device.enter() else { return };
+        // SAFETY: D1; M1, used no more: the kernels of the module are complete (promise 2 of `Backend::release`).
+        let code = unsafe { (current.cuModuleUnload)(self.module) };
+        // The caller cannot do anything about a failure; a lost device is remembered.
+        let _ = current.check("cuModuleUnload", code);
     }
 }
 
@@ -130,6 +115,7 @@ fn jit_options(options: &str) -> std::result::Result<(Vec<JitOption>, Vec<*mut c
 /// A function of a module.
 #[derive(Debug)]
 pub(super) struct CudaKernel {
+    /// Keeps the module.
     bundle: Arc<CudaBundle>,
     name: CString,
     /// Invariant M2: a function of the bundle's module, which lives as long as this value.
@@ -276,7 +262,6 @@ pub(super) unsafe fn submit(
         *pointer = argument.value().cast_mut().cast::<c_void>();
     }
     let launch = |queue: &CudaQueue, current: &Current<'_>| {
-        kernel.bundle.is_used.store(true, Ordering::Relaxed);
         if let Some(capture) = queue.capture(current)? {
             capture.keep(current, Box::new(Arc::clone(&kernel.bundle)))?;
         }

@@ -317,6 +317,11 @@ unsafe impl Backend for HostBackend {
         Ok((context, SimulatedDevice::into_raw(Arc::clone(&queue.device)), queue.properties))
     }
 
+    // A job has its operands and its event, and nothing of its queue.
+    fn keeps_released(&self) -> bool {
+        true
+    }
+
     unsafe fn release(&self, handle: RawHandle) {
         match handle {
             // SAFETY: O1: the caller gives the count of the handle back.

@@ -8,6 +8,7 @@ mod external;
 mod external_types;
 mod facts;
 mod fill;
+mod idle_queues;
 mod kernel;
 mod one_frees;
 pub(crate) mod one_waits;
@@ -28,10 +29,11 @@ use sycl_sys::{
 };
 
 use self::external_types::ExternalTypes;
+use self::idle_queues::{IdleQueues, Likeness};
 use self::one_frees::OneFrees;
 use super::entry::{Entry, Loaded};
 use super::{
-    Backend, BackendId, Composites, DeviceInfo, EventStatus, ExternalKind, Partition, PeerAccess,
+    Backend, BackendId, Composites, DeviceInfo, DeviceType, EventStatus, ExternalKind, Partition, PeerAccess,
     PlatformInfo, PointerInfo, ProfilingTimes, QueueProperties, RawContext, RawDevice, RawEvent, RawHandle,
     RawPlatform, RawQueue,
 };
@@ -54,6 +56,7 @@ pub struct SyclBackend {
     /// Invariant S2: live handles of our own, deleted when they leave the list.
     peers: Mutex<Vec<[RawDevice; 2]>>,
     frees: OneFrees,
+    idle_queues: IdleQueues,
     /// Leaves device USM to queues, even where host code reaches it.
     strict_device: bool,
 }
@@ -67,7 +70,8 @@ impl SyclBackend {
     pub fn new(api: Api) -> Self {
         let strict_device = env::var_os(STRICT_DEVICE).is_some_and(|value| value == "1");
         let (types, peers) = (OnceLock::new(), Mutex::default());
-        Self { runtime: Entry::new(api, Loaded::Table), types, peers, frees: OneFrees::new(), strict_device }
+        let (frees, idle_queues) = (OneFrees::new(), IdleQueues::new());
+        Self { runtime: Entry::new(api, Loaded::Table), types, peers, frees, idle_queues, strict_device }
     }
 
     /// Version of the DPC++ compiler that the library was built with; empty if the library does not report it.
@@ -86,6 +90,15 @@ impl SyclBackend {
     #[must_use]
     pub fn library(&self) -> &Path {
         self.runtime.functions().path()
+    }
+
+    /// Deletes handles that this backend owns.
+    fn delete_queues(&self, queues: Vec<RawQueue>) {
+        let Ok(api) = self.runtime.enter() else { return };
+        for raw in queues {
+            // SAFETY: our own heap copy, used no more, for which the call does not throw.
+            unsafe { (api.DPCTLQueue_Delete)(queue(raw)) };
+        }
     }
 
     fn failed(call: &'static str) -> Error {
@@ -123,6 +136,7 @@ impl Drop for SyclBackend {
         // In a forked child the handles are the parent's, and their lock may be one of its threads'.
         if !matches!(self.runtime.check(), Err(Error::ForkedRuntime)) {
             self.forget_peers();
+            self.delete_queues(self.idle_queues.take_all());
         }
     }
 }
@@ -149,8 +163,13 @@ unsafe impl Backend for SyclBackend {
     unsafe fn device_info(&self, raw: RawDevice) -> DeviceInfo {
         // SAFETY: the handle is live.
         let info = unsafe { facts::device(&self.runtime.look(), device(raw)) };
-        if info.backend_name == facts::OPENCL && info.vendor != facts::INTEL {
-            self.frees.need();
+        match info.vendor.as_str() {
+            _ if info.backend_name != facts::OPENCL => {}
+            facts::INTEL if matches!(info.device_type, DeviceType::Cpu | DeviceType::Accelerator) => {
+                self.idle_queues.need();
+            }
+            facts::INTEL => {}
+            _ => self.frees.need(),
         }
         info
     }
@@ -261,10 +280,22 @@ unsafe impl Backend for SyclBackend {
         if properties.profiling {
             bits |= DPCTLQueuePropertyType::ENABLE_PROFILING.0;
         }
+        let likeness = Likeness {
+            // SAFETY: the handle is live, for which the call does not throw.
+            context: unsafe { (api.DPCTLContext_Hash)(context(in_context)) },
+            // SAFETY: the handle is live, for which the call does not throw.
+            device: unsafe { (api.DPCTLDevice_Hash)(device(on_device)) },
+            properties: bits,
+        };
+        if let Some(idle) = self.idle_queues.take(likeness) {
+            return Ok(idle);
+        }
         // SAFETY: the handles are live; the handler is a function that does not unwind.
         let queue = unsafe { (api.DPCTLQueue_Create)(context(in_context), device(on_device), HANDLER, bits) };
         self.runtime.wait_at_exit(Loaded::Queue);
-        some(queue, "Queue_Create").map(RawQueue::new)
+        let queue = some(queue, "Queue_Create").map(RawQueue::new)?;
+        self.idle_queues.add(queue, likeness);
+        Ok(queue)
     }
 
     unsafe fn queue_parts(&self, raw: RawQueue) -> Result<(RawContext, RawDevice, QueueProperties)> {
@@ -333,8 +364,7 @@ unsafe impl Backend for SyclBackend {
             RawHandle::Device(raw) => unsafe { (api.DPCTLDevice_Delete)(device(raw)) },
             // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
             RawHandle::Context(raw) => unsafe { (api.DPCTLContext_Delete)(context(raw)) },
-            // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
-            RawHandle::Queue(raw) => unsafe { (api.DPCTLQueue_Delete)(queue(raw)) },
+            RawHandle::Queue(raw) => self.delete_queues(self.idle_queues.release(raw)),
             // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
             RawHandle::Event(raw) => unsafe { (api.DPCTLEvent_Delete)(event(raw)) },
             // SAFETY: the caller's own heap copy (promise 1), for which the call does not throw.
@@ -517,6 +547,7 @@ unsafe impl Backend for SyclBackend {
                 some(copy, "Context_Copy")
             }
             RawHandle::Queue(raw) => {
+                self.idle_queues.publish(raw);
                 // SAFETY: the handle is live.
                 let copy = unsafe { (api.DPCTLQueue_Copy)(queue(raw)) };
                 some(copy, "Queue_Copy")

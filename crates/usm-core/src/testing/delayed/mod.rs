@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use self::schedule::PrematureFree;
+pub use self::schedule::{EarlyRelease, Released};
 use self::schedule::{Operation, Schedule};
 use super::Call;
 use super::call::signatures::*;
@@ -25,6 +25,8 @@ const MAX_DELAY_CALLS: usize = 16;
 /// - An operation that has run is complete, as [`event_status`](Backend::event_status) reports. The first `wait` returns its error.
 /// - Memory freed while an operation that uses it is held back is a fault. [`faults`](Self::faults) lists it. The operation never
 ///   runs, since it could do harm.
+/// - A queue, kernel or bundle that is released while an operation that uses it is held back is a fault, too. It is kept until the
+///   operation has run.
 ///
 /// The backend does not watch host memory, USM that others allocated, and memory that a kernel reaches otherwise than by an address
 /// inside of its block, given as an argument.
@@ -56,9 +58,9 @@ impl DelayedBackend {
         self.lock().pending()
     }
 
-    /// Memory that was freed too early, in order.
+    /// What was released too early, in order.
     #[must_use]
-    pub fn faults(&self) -> Vec<PrematureFree> {
+    pub fn faults(&self) -> Vec<EarlyRelease> {
         self.lock().faults().to_vec()
     }
 
@@ -233,7 +235,6 @@ unsafe impl Backend for DelayedBackend {
         export_external,
         delete_external,
         create_bundle,
-        bundle_kernel,
         kernel_info,
         platforms,
         platform_info,
@@ -270,22 +271,30 @@ unsafe impl Backend for DelayedBackend {
         }
     }
 
+    // The call is not counted before the check, since counting would let pending operations complete.
     unsafe fn release(&self, handle: RawHandle) {
-        self.tick();
-        match handle {
-            RawHandle::Event(event) => self.lock().release_event(number(event)),
-            RawHandle::Queue(_) | RawHandle::Kernel(_) => {
-                let mut schedule = self.lock();
-                if schedule.release(handle) {
-                    // SAFETY: the caller gives its reference away, and no operation needs the queue or kernel.
-                    unsafe { self.inner.release(handle) };
-                }
+        let is_released = match handle {
+            RawHandle::Event(event) => {
+                self.lock().release_event(number(event));
+                false
             }
-            RawHandle::Platform(_) | RawHandle::Device(_) | RawHandle::Context(_) | RawHandle::Bundle(_) => {
-                // SAFETY: the caller gives its reference away; kernels stay valid without their bundle.
-                unsafe { self.inner.release(handle) }
-            }
+            handle => self.lock().release(handle),
+        };
+        if is_released {
+            // SAFETY: the caller gives its reference away, and no operation needs the handle.
+            unsafe { self.inner.release(handle) };
         }
+        self.tick();
+    }
+
+    unsafe fn bundle_kernel(&self, bundle: RawBundle, name: &CStr) -> Result<Option<RawKernel>> {
+        self.tick();
+        // SAFETY: the caller's promise is the same.
+        let kernel = unsafe { self.inner.bundle_kernel(bundle, name) }?;
+        if let Some(kernel) = kernel {
+            self.lock().add_kernel(kernel, bundle);
+        }
+        Ok(kernel)
     }
 
     unsafe fn allocate(

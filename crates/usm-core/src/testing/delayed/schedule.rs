@@ -5,21 +5,34 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use crate::backend::{HostTask, ProfilingTimes, QueueProperties, RawHandle, RawQueue};
+use crate::backend::{HostTask, ProfilingTimes, QueueProperties, RawBundle, RawHandle, RawKernel, RawQueue};
 use crate::testing::random::Random;
 use crate::testing::{Call, Method};
 use crate::{Error, KernelArgument, Result};
 
-/// Memory was freed while an operation that uses it was pending.
+/// Something was released while an operation that uses it was pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PrematureFree {
-    /// The operation. It never runs, and a wait for it returns an error.
+pub struct EarlyRelease {
+    /// The operation. If its memory was freed, it never runs, and a wait for it returns an error.
     pub operation: Method,
-    /// Address of the freed block.
-    pub block: usize,
-    /// Length of the freed block, in bytes.
-    pub len_bytes: usize,
+    /// What it uses.
+    pub released: Released,
+}
+
+/// What was released too early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Released {
+    /// Memory.
+    Block {
+        /// Its address.
+        address: usize,
+        /// Its length, in bytes.
+        len_bytes: usize,
+    },
+    /// A queue, kernel or bundle.
+    Handle(RawHandle),
 }
 
 /// Whether a call that is held back uses a block.
@@ -42,7 +55,7 @@ fn uses(call: &Call, block: &Range<usize>) -> bool {
     }
 }
 
-/// A submitted operation that has not run. It needs its queue, and its kernel if it has one.
+/// A submitted operation that has not run. It needs its queue, and its kernel if it has one, with the bundle.
 #[derive(Debug)]
 pub(super) struct Operation {
     /// Also the value of its event's handle.
@@ -69,12 +82,22 @@ struct State {
 }
 
 impl Operation {
-    fn needs(&self, handle: RawHandle) -> bool {
-        let kernel = match self.call {
-            Call::SubmitKernel { kernel, .. } => Some(RawHandle::Kernel(kernel)),
+    fn kernel(&self) -> Option<RawKernel> {
+        match self.call {
+            Call::SubmitKernel { kernel, .. } => Some(kernel),
             _ => None,
-        };
-        handle == RawHandle::Queue(self.queue) || Some(handle) == kernel
+        }
+    }
+
+    fn needs(&self, handle: RawHandle, bundles: &HashMap<RawKernel, RawBundle>) -> bool {
+        match handle {
+            RawHandle::Queue(queue) => self.queue == queue,
+            RawHandle::Kernel(kernel) => self.kernel() == Some(kernel),
+            RawHandle::Bundle(bundle) => {
+                self.kernel().and_then(|kernel| bundles.get(&kernel)) == Some(&bundle)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -90,9 +113,11 @@ pub(super) struct Schedule {
     events: HashMap<usize, State>,
     /// Lengths of live blocks in bytes, by address.
     blocks: BTreeMap<usize, usize>,
+    /// The bundles of live kernels.
+    bundles: HashMap<RawKernel, RawBundle>,
     /// Invariant D1: handles whose owner gave them back while operations were pending on them, one reference each.
     released: Vec<RawHandle>,
-    faults: Vec<PrematureFree>,
+    faults: Vec<EarlyRelease>,
 }
 
 impl Schedule {
@@ -104,6 +129,7 @@ impl Schedule {
             pending: Vec::new(),
             events: HashMap::new(),
             blocks: BTreeMap::new(),
+            bundles: HashMap::new(),
             released: Vec::new(),
             faults: Vec::new(),
         }
@@ -117,7 +143,7 @@ impl Schedule {
         self.pending.len()
     }
 
-    pub(super) fn faults(&self) -> &[PrematureFree] {
+    pub(super) fn faults(&self) -> &[EarlyRelease] {
         &self.faults
     }
 
@@ -225,26 +251,37 @@ impl Schedule {
         let block = address..address.saturating_add(len_bytes);
         for operation in self.pending.extract_if(.., |operation| uses(&operation.call, &block)) {
             let operation_is = operation.call.method();
-            self.faults.push(PrematureFree { operation: operation_is, block: address, len_bytes });
+            let released = Released::Block { address, len_bytes };
+            self.faults.push(EarlyRelease { operation: operation_is, released });
             if let Some(event) = self.events.get_mut(&operation.number) {
                 event.error = Some(error(operation_is));
             }
         }
     }
 
-    /// Whether the reference to a queue or kernel can be given back now. If not, it is kept until [`idle`](Self::idle).
+    pub(super) fn add_kernel(&mut self, kernel: RawKernel, bundle: RawBundle) {
+        self.bundles.insert(kernel, bundle);
+    }
+
+    /// Whether the reference to a queue, kernel or bundle can be given back now. If not, that is a fault, and it is kept until
+    /// [`idle`](Self::idle).
     pub(super) fn release(&mut self, handle: RawHandle) -> bool {
-        let is_used = self.pending.iter().any(|operation| operation.needs(handle));
-        if is_used {
+        let user = self.pending.iter().find(|operation| operation.needs(handle, &self.bundles));
+        let user = user.map(|operation| operation.call.method());
+        if let Some(operation) = user {
+            self.faults.push(EarlyRelease { operation, released: Released::Handle(handle) });
             self.released.push(handle);
+        } else if let RawHandle::Kernel(kernel) = handle {
+            self.bundles.remove(&kernel);
         }
-        !is_used
+        user.is_none()
     }
 
     /// Kept references (D1) that no pending operation needs any more; the caller takes them over.
     pub(super) fn idle(&mut self) -> Vec<RawHandle> {
-        let pending = &self.pending;
-        let is_idle = |handle: &mut RawHandle| !pending.iter().any(|operation| operation.needs(*handle));
+        let (pending, bundles) = (&self.pending, &self.bundles);
+        let is_idle =
+            |handle: &mut RawHandle| !pending.iter().any(|operation| operation.needs(*handle, bundles));
         self.released.extract_if(.., is_idle).collect()
     }
 }
