@@ -1,6 +1,8 @@
 //! A hook for waits that does not wait: it is safe code, so no guard may trust it. Alone in its process, which has one such hook.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::slice::from_ref;

@@ -3,6 +3,8 @@
 //! `USM_TEST_DROPS` has the number of turns on each backend. With `USM_STRICT_DEVICE=1` queues do what host code does else.
 #![allow(clippy::unwrap_used)]
 
+use test_stacks as _;
+
 mod common;
 
 use std::slice::from_ref;

@@ -42,6 +42,4 @@ mod retired;
 mod runtime;
 mod simulated;
 mod surface;
-#[cfg(feature = "testing")]
-mod sweep;
 mod usm;

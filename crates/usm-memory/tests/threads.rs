@@ -2,7 +2,10 @@
 //! One test alone in its process, since the counter of live allocations is global.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::common;
+use test_stacks as _;
+
+mod common;
+
 use std::slice::from_ref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
