@@ -245,7 +245,7 @@ fn facts_are_those_of_the_device() {
 fn facts_that_only_one_form_has() {
     for (form, is_old) in [(Form::Dpctl022, true), (Form::Dpctl023, false)] {
         with_runtime_of(form, |_, runtime| {
-            let info = runtime.default_device().info().clone();
+            let info = runtime.default_device().unwrap().info().clone();
             assert_eq!(info.independent_sub_groups, is_old, "{form:?}");
             assert_eq!(info.has(Aspects::EXT_ONEAPI_IPC_MEMORY), !is_old, "{form:?}");
         });
@@ -271,7 +271,7 @@ fn a_library_without_the_functions_that_only_inform_is_used() {
         // SAFETY: the loopback library, in a process without a SYCL runtime.
         let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
         let runtime = Runtime::with_backend(Arc::new(SyclBackend::new(api))).unwrap();
-        let gpu = runtime.default_device();
+        let gpu = runtime.default_device().unwrap();
         let info = gpu.info();
         assert_eq!((info.name.as_str(), info.driver_version.as_str()), ("Loopback GPU", ""));
         assert_eq!((info.max_clock_mhz, info.max_work_item_sizes, info.global_cache_type), (0, [0; 3], None));
@@ -300,7 +300,7 @@ fn a_library_without_the_functions_that_only_inform_is_used() {
 #[test]
 fn sub_devices_by_affinity_are_the_tiles_in_each_form() {
     with_runtime(|_, runtime| {
-        let gpu = runtime.default_device();
+        let gpu = runtime.default_device().unwrap();
         for (domain, parts) in [(AffinityDomain::Numa, Some(2)), (AffinityDomain::NextPartitionable, Some(2))]
             .into_iter()
             .chain([AffinityDomain::L4Cache, AffinityDomain::L3Cache].map(|domain| (domain, None)))

@@ -25,7 +25,8 @@ impl Runtime {
         let loaded = unsafe { sycl_sys::load(&SearchOptions::new()) }.map_err(|error| error.to_string())?;
         let api = loaded.api;
         unsafe {
-            let selector = (api.DPCTLDefaultSelector_Create)();
+            let create = api.DPCTLDefaultSelector_Create.ok_or("the library has no default selector")?;
+            let selector = create();
             let device = (api.DPCTLDevice_CreateFromSelector)(selector);
             (api.DPCTLDeviceSelector_Delete)(selector);
             if device.is_null() {
