@@ -17,7 +17,7 @@ const ORDERS: [QueueProperties; 2] = [QueueProperties::IN_ORDER, QueueProperties
 /// A context over a backend whose operations run when somebody waits for them.
 fn held(backend: &Arc<dyn Backend>) -> (Arc<DelayedBackend>, Context) {
     let delayed = Arc::new(DelayedBackend::new(Arc::clone(backend), 5).with_max_delay(1 << 40));
-    let device = Runtime::with_backend(delayed.clone()).unwrap().default_device();
+    let device = Runtime::with_backend(delayed.clone()).unwrap().default_device().unwrap();
     let context = Context::new(from_ref(&device)).unwrap();
     (delayed, context)
 }
@@ -184,7 +184,7 @@ fn an_early_release_is_found() {
 fn dropped_queues_do_not_pile_up() {
     for base in bases::all() {
         let delayed = Arc::new(DelayedBackend::new(Arc::clone(&base.backend), 7));
-        let device = Runtime::with_backend(delayed.clone()).unwrap().default_device();
+        let device = Runtime::with_backend(delayed.clone()).unwrap().default_device().unwrap();
         let context = Context::new(from_ref(&device)).unwrap();
         let mut random = Random::new(3);
         let home = queue_in(&context, QueueProperties::IN_ORDER);
@@ -212,7 +212,7 @@ fn the_interface_of_sycl_sees_no_early_deletion() {
     // SAFETY: the loopback library, opened by its path.
     let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
     let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(api));
-    let device = Runtime::with_backend(Arc::clone(&backend)).unwrap().default_device();
+    let device = Runtime::with_backend(Arc::clone(&backend)).unwrap().default_device().unwrap();
     let context = Context::new(from_ref(&device)).unwrap();
     let home = queue_in(&context, QueueProperties::IN_ORDER);
     let block = home.allocate(UsmKind::Shared, 64).unwrap();
