@@ -159,9 +159,9 @@ typedef struct {
 // With `tells` the last group writes how many there are.
 //
 // Another library may change a mask of its own after it was counted. Then the values are wrong, but each group stays within those that were
-// counted for it, or, where it is the only one, within the `room` of all; and all places lie within the mask. A fill has no values.
+// counted for it, or, where it is the only one, within the `capacity` of all; and all places lie within the mask. A fill has no values.
 KERNEL_OF(ITEMS) select(
-    global u8 *values, i64 step, u64 room, global u8 *array, i64 stride, u32 what, u32 bytes, u64 low, u64 high, u32 tells, global u64 *answer,
+    global u8 *values, i64 step, u64 capacity, global u8 *array, i64 stride, u32 what, u32 bytes, u64 low, u64 high, u32 tells, global u64 *answer,
     global const u64 *counts, global const u8 *mask, u64 len, u64 per_group)
 {
     local u16 sums[ITEMS], rows[ROWS];
@@ -170,7 +170,7 @@ KERNEL_OF(ITEMS) select(
     u64 first = (u64)GROUP_ID * per_group, end = first + per_group < len ? first + per_group : len;
     Move move = { values, step, array, stride, what, low, high };
     u64 before = what == FILL || GROUP_ID == 0 ? 0 : sum_of(wide_sums, counts, GROUP_ID);
-    u64 limit = what == FILL ? len : NUM_GROUPS == 1 ? room : before + counts[GROUP_ID];
+    u64 limit = what == FILL ? len : NUM_GROUPS == 1 ? capacity : before + counts[GROUP_ID];
     for (u64 tile = first; tile < end; tile += TILE) {
         u32 bits = bits_of(mask, tile + LOCAL_ID * ITEM_MASK, end), total;
         u32 at = scan(sums, rows, (u32)__builtin_popcount(bits), &total);

@@ -137,8 +137,8 @@ impl Inner {
         }
         // Other code may have submitted to a queue of ours. What it does with a queue of its own is its own affair, and CUDA completes
         // all work of a destroyed stream. Where the barrier is refused, the operations of this library count.
-        let is_lent = self.is_known_elsewhere.load(Ordering::Acquire) && !self.is_imported;
-        if is_lent && backend.id() == BackendId::Sycl {
+        let is_shared = self.is_known_elsewhere.load(Ordering::Acquire) && !self.is_imported;
+        if is_shared && backend.id() == BackendId::Sycl {
             // SAFETY: the handle is live (H1).
             let barrier = unsafe { backend.barrier(self.handle.raw(), &[]) };
             if let Ok(barrier) = barrier {

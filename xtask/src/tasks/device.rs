@@ -77,7 +77,7 @@ fn pack(project: &Project) -> Outcome<PathBuf> {
             shell.copy_file(library, &programs)?;
         }
     }
-    shell.copy_file(wheel::build(project)?, &folder)?;
+    shell.copy_file(wheel::build_quick(project)?, &folder)?;
     shell.copy_file(project.root().join(RUNNER), &folder)?;
     copy_parts(project, &folder, &[WHEEL_TESTS, EXAMPLE])?;
     Ok(folder)

@@ -4,7 +4,7 @@
 use crate::common;
 use std::process::Command;
 
-use usm_core::{BackendId, UsmKind};
+use usm_core::{BackendId, DeviceType, UsmKind};
 
 const ROLE: &str = "USM_TEST_REACHABLE";
 const STRICT: &str = "USM_STRICT_DEVICE";
@@ -16,10 +16,18 @@ fn device_memory_is_reachable_where_it_is_memory_of_this_process() {
             let device = queue.device();
             assert!(device.host_reachable(UsmKind::Host) && device.host_reachable(UsmKind::Shared));
             let is_cpu = device.filter_string().starts_with("opencl:cpu");
-            assert_eq!(device.host_reachable(UsmKind::Device), is_cpu && role == "loose", "{device:?}");
             if device.host_reachable(UsmKind::Device) {
+                assert!(is_cpu && role == "loose", "{device:?}");
                 touch(&queue);
             }
+        }
+        let sycl = common::sycl_queue().filter(|queue| queue.device().info().backend_name == "opencl");
+        if let Some(queue) = sycl {
+            let device = queue.device();
+            let is_cpu = device.info().device_type == DeviceType::Cpu;
+            assert_eq!(device.host_reachable(UsmKind::Device), is_cpu && role == "loose");
+            let strict = device.strict().unwrap();
+            assert!(strict == *device && !strict.host_reachable(UsmKind::Device), "the same device");
         }
         return;
     }

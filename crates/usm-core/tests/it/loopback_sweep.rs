@@ -24,7 +24,7 @@ macro_rules! sources {
 }
 
 /// The files of the backend, in the program: the tests of a GPU run where there is no checkout.
-const SOURCES: [(&str, &str); 16] = sources!(
+const SOURCES: [(&str, &str); 17] = sources!(
     "async_errors",
     "context",
     "device",
@@ -33,6 +33,7 @@ const SOURCES: [(&str, &str); 16] = sources!(
     "external_types",
     "facts",
     "fill",
+    "idle_queues",
     "kernel",
     "mod",
     "one_frees",

@@ -15,7 +15,6 @@ use usm_array::usm_core::{BackendId, Context, Device, Queue, Runtime};
 
 use super::capsule::{self, QueueOrContext};
 use super::classes::{SyclContext, SyclDevice, SyclQueue};
-use super::runtime;
 use crate::called;
 use crate::errors::{OrRaise, type_name};
 use crate::imported;
@@ -94,6 +93,14 @@ fn given(queue: &Queue) -> Option<&Py<PyAny>> {
 /// The Python object that the program gave for a context.
 struct GivenContext(Py<PyAny>);
 
+/// The runtime whose default queues go over into dpctl's.
+static RUNTIME: ForkOnce<&'static Runtime> = ForkOnce::new();
+
+/// Lets the default queues of a runtime [join](join_default_queues) those of dpctl.
+pub(super) fn join_queues_of(runtime: &'static Runtime) {
+    RUNTIME.set(runtime);
+}
+
 /// Lets our own default queue of a device go over into dpctl's, once the program has imported dpctl: the device has one default queue
 /// then, whatever was imported and made first. Whoever is about to show a queue to Python, or has got one from there, calls this.
 pub(crate) fn join_default_queues(py: Python<'_>, queue: &Queue) -> PyResult<()> {
@@ -101,7 +108,7 @@ pub(crate) fn join_default_queues(py: Python<'_>, queue: &Queue) -> PyResult<()>
     if is_joined || queue.backend_id() != BackendId::Sycl || dpctl(py)?.is_none() {
         return Ok(());
     }
-    let runtime = runtime::get(py)?;
+    let Some(runtime) = RUNTIME.get() else { return Ok(()) };
     py.detach(|| runtime.update_default_queue(queue.device())).or_raise()
 }
 

@@ -9,7 +9,7 @@ use usm_array::usm_core::fork::ForkOnce;
 use usm_array::usm_core::{BackendId, Context, Device, Problem, ProblemKind, Queue, Runtime, RuntimeOptions};
 use usm_array::usm_memory::{around_waits_in_drops, wait_for_others_with};
 
-use super::dpctl::{default_queue, known_default_queue};
+use super::dpctl::{default_queue, join_queues_of, known_default_queue};
 use crate::errors::OrRaise;
 use crate::interrupt;
 use crate::join::{is_package, join};
@@ -28,6 +28,7 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Runtime> {
                 .fold(RuntimeOptions::new(), |options, (origin, path)| options.extra_root(origin, path));
             let runtime = if is_package() { Runtime::init_global(|| options) } else { join(py, options)? };
             runtime.default_queues_from(default_queue_of_peers);
+            join_queues_of(runtime);
             Ok(runtime)
         })
         .copied()

@@ -25,6 +25,15 @@ pub(super) fn features(project: &Project, _: &Options, steps: &mut Steps) -> Out
     })
 }
 
+pub(super) fn modules(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
+    steps.step("building all modules of kernels", || {
+        let venv = Venv::ensure(project, "venv")?;
+        venv.require(SYCL)?;
+        let tests = project.cargo().args(["test", "--locked", "-p", "usm-array", "--lib", "--", "--ignored"]);
+        openly(rust::require_sycl(tests, &venv))
+    })
+}
+
 pub(super) fn strict(project: &Project, _: &Options, steps: &mut Steps) -> Outcome<()> {
     on_other_device(project, &[STRICT], steps)
 }

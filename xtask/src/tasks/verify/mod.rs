@@ -42,7 +42,7 @@ struct Part {
 }
 
 /// The parts, the shortest first.
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     Part {
         name: "miri",
         checks: "no undefined behaviour in unit tests of usm-memory and usm-array",
@@ -52,6 +52,11 @@ const PARTS: [Part; 12] = [
         name: "threads",
         checks: "no data race in usm-memory, by ThreadSanitizer",
         run: sanitize::threads,
+    },
+    Part {
+        name: "modules",
+        checks: "each module of kernels builds on the SYCL device",
+        run: matrix::modules,
     },
     Part { name: "features", checks: "the Rust tests without default features", run: matrix::features },
     Part { name: "strict", checks: "all tests with `USM_STRICT_DEVICE=1`", run: matrix::strict },

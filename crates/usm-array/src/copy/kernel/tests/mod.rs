@@ -221,6 +221,7 @@ const KERNELS: [&str; 21] = [
 
 /// Every module has been run by the tests above only if it can be chosen; this one builds all of them.
 #[test]
+#[ignore = "takes minutes: `cargo xtask verify modules`"]
 fn every_module_builds() {
     let Some(queue) = sycl_queue() else { return };
     let on_device = Kernels::new().on_device(&queue);
