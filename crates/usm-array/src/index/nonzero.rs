@@ -1,13 +1,14 @@
 //! Where elements are not zero
 
 use super::mask::Mask;
+use super::memory::fill;
 use super::plan::with_capacity;
 use super::read::HostElements;
 use crate::array::UsmArray;
 use crate::device::{INDEX, Task, code};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::{LayoutError, unravel};
+use crate::layout::LayoutError;
 
 impl UsmArray {
     /// The indices of the elements that are not zero, in row-major order: for each axis an `int64` array, in memory of the same
@@ -41,13 +42,16 @@ impl UsmArray {
             };
             return (0..self.ndim()).map(axis).collect();
         }
-        let indices = self.nonzero_indices()?;
-        let count = indices.len() / self.ndim();
-        let mut along: Vec<i64> = with_capacity(count)?;
+        let truth = HostElements::truth(self)?;
+        let bytes = truth.bytes()?;
+        let count = count(bytes);
         let axis = |axis| {
-            along.clear();
-            along.extend(indices.iter().skip(axis).step_by(self.ndim()));
-            Self::from_slice(self.queue(), self.kind(), &[count], &along)
+            let indices = Self::empty(self.queue(), self.kind(), &[count], Dtype::I64)?;
+            fill(&indices, |out| {
+                write_indices(bytes, self.shape(), axis, out.as_chunks_mut().0, 1);
+                Ok(())
+            })?;
+            Ok(indices)
         };
         (0..self.ndim()).map(axis).collect()
     }
@@ -80,8 +84,17 @@ impl UsmArray {
             }
             return Ok(indices);
         }
-        let indices = self.nonzero_indices()?;
-        Self::from_slice(self.queue(), self.kind(), &[indices.len() / self.ndim(), self.ndim()], &indices)
+        let truth = HostElements::truth(self)?;
+        let bytes = truth.bytes()?;
+        let indices = Self::empty(self.queue(), self.kind(), &[count(bytes), self.ndim()], Dtype::I64)?;
+        fill(&indices, |out| {
+            let (out, _) = out.as_chunks_mut();
+            for axis in 0..self.ndim() {
+                write_indices(bytes, self.shape(), axis, out.get_mut(axis..).unwrap_or_default(), self.ndim());
+            }
+            Ok(())
+        })?;
+        Ok(indices)
     }
 
     /// The places of the elements, if kernels find them.
@@ -105,22 +118,32 @@ impl UsmArray {
         let _event = unsafe { task.run() }?;
         Ok(())
     }
+}
 
-    /// Index after index, one number for each axis.
-    fn nonzero_indices(&self) -> Result<Vec<i64>> {
-        let truth = HostElements::truth(self)?;
-        let bytes = truth.bytes()?;
-        let mut indices = with_capacity(count(bytes).saturating_mul(self.ndim()))?;
-        let Some((&len, outer)) = self.shape().split_last().filter(|_| !self.is_empty()) else {
-            return Ok(indices);
-        };
-        for (number, row) in bytes.chunks_exact(len).enumerate() {
-            let outer = unravel(number, outer);
-            for (place, _) in row.iter().enumerate().filter(|&(_, &byte)| byte != 0) {
-                indices.extend(outer.iter().chain([&place]).map(|&place| place as i64));
+/// Writes the index along one axis of each element that is not zero, at some distance from each other. There may be more elements than
+/// places for them if another thread writes the array meanwhile; none is written behind the last place.
+fn write_indices(truth: &[u8], shape: &[usize], axis: usize, out: &mut [[u8; 8]], step: usize) {
+    let len = shape.get(axis).copied().unwrap_or(1);
+    let inner: usize = shape.iter().skip(axis + 1).product();
+    let mut next = 0;
+    // Elements side by side with one index, or along the last axis with indices that follow each other.
+    if inner == 1 {
+        for row in truth.chunks(len.max(1)) {
+            for (index, &byte) in (0_i64..).zip(row) {
+                let Some(place) = out.get_mut(next) else { return };
+                // Written also for zeros, and then written over: a jump would depend on the data.
+                *place = index.to_ne_bytes();
+                next += if byte == 0 { 0 } else { step };
             }
         }
-        Ok(indices)
+        return;
+    }
+    for (number, block) in truth.chunks(inner.max(1)).enumerate() {
+        let index = ((number % len.max(1)) as i64).to_ne_bytes();
+        let end = next + count(block) * step;
+        let places = out.iter_mut().take(end).skip(next).step_by(step);
+        places.for_each(|place| *place = index);
+        next = end;
     }
 }
 

@@ -113,10 +113,15 @@ impl<'a> IndexArray<'a> {
             ($type:ty) => {{
                 let (elements, _) = bytes.as_chunks::<{ size_of::<$type>() }>();
                 let mut steps = with_capacity(elements.len())?;
+                let place = |element| {
+                    let index = <$type>::from_ne_bytes(element);
+                    // Nearly all indices are inside, where all modes agree.
+                    let inside = usize::try_from(index).ok().filter(|&place| place < size);
+                    inside.or_else(|| mode.place(index.into(), size))
+                };
                 for (position, &element) in elements.iter().enumerate() {
-                    let index = i128::from(<$type>::from_ne_bytes(element));
-                    let place = mode.place(index, size).ok_or_else(|| refused(position, index))?;
-                    steps.push(step(place));
+                    let refused = || refused(position, <$type>::from_ne_bytes(element).into());
+                    steps.push(step(place(element).ok_or_else(refused)?));
                 }
                 Ok(steps)
             }};
