@@ -104,7 +104,7 @@ class Float(float):
 
 @pytest.mark.parametrize("dtype", [None, "?", "u1", "i4", "f4", "f8", "c16"])
 def test_numbers_of_one_type_are_as_among_others(queue, usm_type, dtype):
-    """Lists and tuples of numbers of one type of Python's own are read faster than others, and have the same elements."""
+    """Lists and tuples of one type of number are read faster than others, and have the same elements."""
     place = {"usm_type": usm_type, "sycl_queue": queue}
     for numbers in ([1.5, 0.0, -2.0, 255.0], [3, 0, 255, -1], [True, False, True, True], [2**40, 1, 2**63 - 1, 0]):
         for obj in (
