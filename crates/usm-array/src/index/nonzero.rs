@@ -193,7 +193,7 @@ fn bits(bytes: [u8; 8]) -> u8 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let word = u64::from_le_bytes(bytes);
     // The highest bit of each byte, moved to the lowest.
-    let ones = (((word & LOW) + LOW | word) & !LOW) >> 7;
+    let ones = ((((word & LOW) + LOW) | word) & !LOW) >> 7;
     // Byte `i` times 2 to the power of `56 - 7 * i` is bit `56 + i`; the other products do not get there.
     (ones.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
