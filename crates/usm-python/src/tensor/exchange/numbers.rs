@@ -34,7 +34,7 @@ impl Numbers {
             let value = |item: &Bound<'_, PyAny>| item.cast_exact::<PyFloat>().ok().map(|item| item.value());
             all(object, &shape, value)?.map(Self::Floats)
         } else if first.is_exact_instance_of::<PyInt>() {
-            all(object, &shape, |item| plain::<i64>(item))?.map(Self::Ints)
+            all(object, &shape, plain::<i64>)?.map(Self::Ints)
         } else if first.is_exact_instance_of::<PyBool>() {
             let value = |item: &Bound<'_, PyAny>| item.cast_exact::<PyBool>().ok().map(|item| item.is_true());
             all(object, &shape, value)?.map(Self::Bools)
@@ -99,20 +99,20 @@ fn first_item<'py>(object: &Bound<'py, PyAny>) -> Option<(usize, Bound<'py, PyAn
 }
 
 /// The values of all numbers of a sequence of that shape; `None` if it has another shape, or an item has no value.
-fn all<T>(
-    object: &Bound<'_, PyAny>,
+fn all<'py, T>(
+    object: &Bound<'py, PyAny>,
     shape: &[usize],
-    value: impl Fn(&Bound<'_, PyAny>) -> Option<T> + Copy,
+    value: impl Fn(&Bound<'py, PyAny>) -> Option<T> + Copy,
 ) -> PyResult<Option<Vec<T>>> {
     let mut values = Vec::new();
     Ok(collect(object, shape, &mut values, value)?.then_some(values))
 }
 
-fn collect<T>(
-    object: &Bound<'_, PyAny>,
+fn collect<'py, T>(
+    object: &Bound<'py, PyAny>,
     shape: &[usize],
     values: &mut Vec<T>,
-    value: impl Fn(&Bound<'_, PyAny>) -> Option<T> + Copy,
+    value: impl Fn(&Bound<'py, PyAny>) -> Option<T> + Copy,
 ) -> PyResult<bool> {
     match shape {
         [] => Ok(false),
