@@ -78,6 +78,11 @@ def test_iteration(array, numpy, usm_type):
     assert a.tolist()[0] == [7, 7], "rows are views"
     assert iter(rows) is rows and len(list(rows)) == 2 and not list(rows)
     assert list(a[:0]) == [] and list(reversed(a[:0])) == []
+    assert [operator.length_hint(loop(a)) for loop in (iter, reversed)] == [3, 3]
+    rows = reversed(a)
+    assert (next(rows).tolist(), operator.length_hint(rows)) == ([5, 6], 2)
+    a.flags["W"] = False
+    assert not any(row.flags.writable for row in rows)
     first, *rest = a[0]
     assert first.shape == () and len(rest) == 1
     for loop in (iter, reversed, list, len):

@@ -94,6 +94,87 @@ def test_numbers_that_no_element_holds(queue):
             ut.asarray([1j], dtype, sycl_queue=queue)
 
 
+class List(list):
+    pass
+
+
+class Float(float):
+    pass
+
+
+@pytest.mark.parametrize("dtype", [None, "?", "u1", "i4", "f4", "f8", "c16"])
+def test_numbers_of_one_type_are_as_among_others(queue, usm_type, dtype):
+    """Lists and tuples of one type of number are read faster than others, and have the same elements."""
+    place = {"usm_type": usm_type, "sycl_queue": queue}
+    for numbers in ([1.5, 0.0, -2.0, 255.0], [3, 0, 255, -1], [True, False, True, True], [2**40, 1, 2**63 - 1, 0]):
+        for obj in (
+            numbers,
+            tuple(numbers),
+            [numbers[:2], tuple(numbers[2:])],
+            ([[number] for number in numbers[:2]], [(number,) for number in numbers[2:]]),
+        ):
+            made = []
+            for one in (obj, List(obj)):
+                try:
+                    a = ut.asarray(one, dtype, **place)
+                except (OverflowError, ValueError) as error:
+                    made.append((type(error), str(error)))
+                else:
+                    made.append((a.shape, a.dtype, a.usm_type, a.sycl_queue, a.tolist()))
+            assert made[0] == made[1], obj
+            assert dtype is not None or made[0][-1] == lists(obj)
+
+
+def test_numbers_of_one_type_before_others(queue):
+    for numbers, dtype in (
+        ([1.5, 2], "float64"),
+        ([1, 2.5], "float64"),
+        ([1, True], "int64"),
+        ([True, 1], "int64"),
+        ([1, 2**63], "uint64"),
+        ([1.5, 1j], "complex128"),
+        ([1.5, Float(2.5)], "float64"),
+        ([1.5, ut.asarray(2.5, sycl_queue=queue)], "float64"),
+    ):
+        for obj in (numbers, [numbers[::-1], numbers], tuple(numbers), [[numbers[0]], List([numbers[1]])]):
+            a = ut.asarray(obj, dtype, sycl_queue=queue)
+            expected = [complex(number) for number in flattened(lists(obj))]
+            assert [complex(number) for number in flattened(a.tolist())] == expected, obj
+            assert a.dtype == ut.asarray(obj, sycl_queue=queue).dtype
+    for obj, where in (
+        ([1.0, [2.0]], r"obj\[1\]"),
+        ([[1.0, 2.0], [3.0]], r"obj\[1\]"),
+        ([[1, 2], [3, 4, 5]], r"obj\[1\]"),
+        ([[[True], [True]], [[True], []]], r"obj\[1\]\[1\]"),
+        ([[1.0], 2.0], r"obj\[1\]"),
+        ([1.0, "2"], r"obj\[1\]"),
+        ([1.0, None], r"obj\[1\]"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"^{where}: "):
+            ut.asarray(obj, sycl_queue=queue)
+    deepest = 1.0
+    for _ in range(64):
+        deepest = [deepest]
+    assert ut.asarray(deepest, sycl_queue=queue).shape == (1,) * 64
+    with pytest.raises(ValueError, match="64"):
+        ut.asarray([deepest], sycl_queue=queue)
+
+
+def test_many_numbers_name_the_one_that_does_not_fit(queue, usm_type):
+    numbers = [float(i % 200) for i in range(300_000)]
+    place = {"usm_type": usm_type, "sycl_queue": queue}
+    assert ut.asarray(numbers, "u1", **place).tolist() == numbers
+    assert ut.asarray(numbers, "f4", **place)[-3:].tolist() == numbers[-3:]
+    rows = [numbers[i : i + 1000] for i in range(0, len(numbers), 1000)]
+    assert ut.asarray(rows, order="F", **place).tolist() == rows
+    rows[299][998] = 256.0
+    with pytest.raises(OverflowError, match=r"^obj\[299\]\[998\]: "):
+        ut.asarray(rows, "u1", **place)
+    numbers[-1] = float("nan")
+    with pytest.raises(ValueError, match=r"^obj\[299999\]: "):
+        ut.asarray(numbers, "i8", **place)
+
+
 def test_ragged_sequences_name_the_item(queue):
     for obj, where in (
         ([1, [2]], r"obj\[1\]"),

@@ -1,5 +1,9 @@
 """Indexing functions against NumPy, on every kind of memory and strided layouts."""
 
+import contextlib
+import ctypes
+import threading
+
 import pytest
 
 from support import requirements
@@ -196,3 +200,54 @@ def test_an_array_without_axes_has_one_place(queue):
     assert ut.take(a, zeros).tolist() == ut.take(a, zeros, axis=0).tolist() == [7, 7]
     ut.put(a, zeros, 8)
     assert a.item() == 8
+
+
+@pytest.fixture
+def flipping():
+    """Starts a thread that writes bytes into memory again and again, without regard to the guards of this package."""
+    stop, threads = threading.Event(), []
+
+    def start(address, nbytes, *values):
+        def flip():
+            while not stop.is_set():
+                for value in values:
+                    ctypes.memset(address, value, nbytes)
+
+        threads.append(threading.Thread(target=flip))
+        threads[-1].start()
+
+    yield start
+    stop.set()
+    for thread in threads:
+        thread.join()
+
+
+def test_places_that_another_thread_changes_meanwhile(queue, host_accessible, flipping):
+    """Each place is checked as it is used: nothing beside the array is written, and a refusal writes nothing."""
+    place = {"sycl_queue": queue, "usm_type": host_accessible}
+    n = 100_000
+    whole = ut.zeros(3 * n, dtype="i8", **place)
+    array = whole[n : 2 * n]
+    indices = ut.zeros(n, dtype="i4", **place)
+    # 0 and the last place, then -1 and others that are outside.
+    flipping(indices.usm_data._pointer, 4 * n, 0, 0xFF, 0x7F, 0x80)
+    for value in range(1, 40):
+        for write in (lambda v: ut.put(array, indices, v), lambda v: array.__setitem__(indices, v)):
+            before = array.tolist() if value % 10 == 0 else None
+            try:
+                write(value)
+            except IndexError:
+                assert before is None or array.tolist() == before
+        with contextlib.suppress(IndexError):
+            assert ut.take(array, indices).shape == (n,)
+    assert ut.count_nonzero(whole[:n]) == ut.count_nonzero(whole[2 * n :]) == 0
+
+
+def test_masks_that_another_thread_changes_meanwhile(queue, host_accessible, flipping):
+    place = {"sycl_queue": queue, "usm_type": host_accessible}
+    mask = ut.zeros((250, 400), dtype="?", **place)
+    flipping(mask.usm_data._pointer, mask.nbytes, 0, 1)
+    for _ in range(60):
+        rows, columns = (ut.asnumpy(indices) for indices in ut.nonzero(mask))
+        assert rows.shape == columns.shape and rows.size <= 100_000
+        assert not rows.size or (0 <= rows.min() and rows.max() < 250 and 0 <= columns.min() and columns.max() < 400)

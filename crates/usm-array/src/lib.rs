@@ -83,7 +83,7 @@ mod view;
 
 pub use array::{ArrayOrScalar, BufferSource, UsmArray, UsmArrayBuilder};
 pub use copy::{Conversion, CopyMode};
-pub use create::{CreateOptions, Indexing, LikeOptions, Nested};
+pub use create::{CreateOptions, Indexing, LikeOptions, Nested, Numbers};
 pub use dtype::{
     Bool8, Casting, DefaultDtypes, Dtype, DtypeError, DtypeKind, Element, Finfo, Iinfo, Operand, WeakScalar,
     can_cast, default_dtypes, finfo, iinfo, isdtype, result_type,

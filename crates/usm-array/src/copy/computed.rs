@@ -11,8 +11,8 @@ use crate::dtype::Element;
 use crate::error::Result;
 use crate::view::{HostWrite, bytes_of, elements_of_mut};
 
-/// Bytes of a block: it fits into the first level of any cache.
-const BLOCK_BYTES: usize = 16 << 10;
+/// Bytes of a block: it fits into the first level of any cache. Larger ones are slower past the caches of a large processor.
+const BLOCK_BYTES: usize = 4 << 10;
 
 /// Bytes of the block of a small result, which has none to clear that it does not use.
 const SMALL_BLOCK_BYTES: usize = 1 << 10;
@@ -68,7 +68,7 @@ unsafe fn produce<T: Element>(
     let (itemsize, part_len) = (size_of::<T>(), PART_BYTES / size_of::<T>());
     let target = Target(dst);
     let bytes = len * itemsize;
-    let (parts, stream) = (len.div_ceil(part_len), bytes >= Machine::this().fill_stream_bytes());
+    let (parts, stream) = (len.div_ceil(part_len), bytes >= Machine::this().computed_stream_bytes());
     if bytes <= SMALL_BLOCK_BYTES {
         // SAFETY: the caller's promise.
         return unsafe { produce_part::<T, _, SMALL_BLOCK_BYTES>(target, 0..len, stream, &fill) };
@@ -161,9 +161,12 @@ mod tests {
 
     #[test]
     fn every_size_of_block_is_filled() {
-        for bytes in
-            [SMALL_BLOCK_BYTES, BLOCK_BYTES, PART_BYTES, Machine::this().fill_stream_bytes().min(64 << 20)]
-        {
+        for bytes in [
+            SMALL_BLOCK_BYTES,
+            BLOCK_BYTES,
+            PART_BYTES,
+            Machine::this().computed_stream_bytes().min(64 << 20),
+        ] {
             around(bytes, |i| i as u8);
             around(bytes, |i| i as i16);
             around(bytes, |i| i as f32);

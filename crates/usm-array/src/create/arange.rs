@@ -2,7 +2,7 @@
 
 use super::CreateOptions;
 use super::device;
-use super::generate::{generate_floating, generate_steps};
+use super::generate::{generate_floating, generate_steps, generate_whole};
 use super::line::Line;
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
@@ -85,11 +85,22 @@ impl CreateOptions<'_> {
         let array = self.vector(len, dtype)?;
         let step = if step.is_finite() { step } else { 0.0 }; // then there is one number at most
         let (re, im) = (Line::by_steps(start, step), Line::by_steps(0.0, 0.0));
-        if !device::points(&array, re, im)? {
-            generate_floating(&array, move |i| start + i * step, |_| 0.0)?;
+        if device::points(&array, re, im)? {
+            return Ok(array);
+        }
+        match whole_start.zip(whole_step).and_then(|(first, step)| small(first, step, len)) {
+            Some((first, step)) if dtype == Dtype::F32 => generate_whole(&array, first, step)?,
+            _ => generate_floating(&array, move |i| start + i * step, |_| 0.0)?,
         }
         Ok(array)
     }
+}
+
+/// Start and step, if so many numbers from the start on have 32 bits, as both have.
+fn small(first: i128, step: i128, len: usize) -> Option<(i32, i32)> {
+    let last = (len as i128).checked_sub(1)?.checked_mul(step)?.checked_add(first)?;
+    i32::try_from(last).ok()?;
+    Some((first.try_into().ok()?, step.try_into().ok()?))
 }
 
 /// The arguments as given.

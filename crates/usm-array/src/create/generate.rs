@@ -68,6 +68,17 @@ pub(super) fn generate_steps(array: &UsmArray, first: u64, step: u64) -> Result<
     }
 }
 
+/// As [`generate_floating`] for `float32`, by whole numbers of 32 bits, which all elements have to be before they are rounded: twice as
+/// many at a time.
+pub(super) fn generate_whole(array: &UsmArray, first: i32, step: i32) -> Result<()> {
+    in_any_order(array, move |start, part: &mut [f32]| {
+        // Their lowest bytes are right whatever the products and sums above them are.
+        let first = first.wrapping_add(step.wrapping_mul(start as i32));
+        let number = |i: usize| first.wrapping_add(step.wrapping_mul(i as i32));
+        part.iter_mut().enumerate().for_each(|(i, element)| *element = number(i) as f32);
+    })
+}
+
 /// Sets the elements of a C-contiguous array. The function computes a run of elements from a number on. Runs have no order.
 fn in_any_order<T: Element>(
     array: &UsmArray,

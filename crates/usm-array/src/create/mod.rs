@@ -36,4 +36,5 @@ mod typed;
 pub use like::LikeOptions;
 pub use meshgrid::Indexing;
 pub use nested::Nested;
+pub use numbers::Numbers;
 pub use options::CreateOptions;

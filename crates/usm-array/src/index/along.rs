@@ -1,12 +1,12 @@
 //! take_along_axis and put_along_axis: one index for each element of the result
 
 use super::device::DevicePlan;
-use super::plan::with_capacity;
 use super::read::integer_array;
 use super::{Index, IndexMode, Plan, Values};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::error::{IndexError, Result};
 use crate::layout::{Layout, Order, broadcast_shapes, normalise_axis};
+use crate::view::with_capacity;
 
 impl UsmArray {
     /// For each element of `indices` the element of this array at that place of the axis, and at the same index of the other axes;

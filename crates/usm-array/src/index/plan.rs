@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
 use crate::layout::{Layout, LayoutError, Order};
 
 /// The elements of an index, in row-major order of its result: loops over axes of the array, in the middle of which picked places
@@ -54,7 +53,11 @@ impl Plan {
     /// From the lowest to behind the highest element, counted from the lowest one of the array; `None` without elements.
     pub(super) fn span(&self) -> Option<Range<usize>> {
         let (outer, inner) = (self.outer.extent()?, self.inner.extent()?);
-        let (low, high) = (self.picked.iter().min()?, self.picked.iter().max()?);
+        let ends = |(low, high): (isize, isize), &picked| (low.min(picked), high.max(picked));
+        let (low, high) = self.picked.iter().fold((isize::MAX, isize::MIN), ends);
+        if low > high {
+            return None;
+        }
         // Elements of the array, by Q1: none is below the lowest.
         let min = outer.min + low + inner.min;
         let max = outer.max + high + inner.max;
@@ -69,12 +72,4 @@ impl Plan {
         };
         Ok([part(0..outer)?, part(outer..inner)?, part(inner..self.shape.len())?])
     }
-}
-
-/// An empty vector with capacity for `len` numbers.
-pub(super) fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
-    let mut numbers = Vec::new();
-    let failed = |_| Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) };
-    numbers.try_reserve_exact(len).map_err(failed)?;
-    Ok(numbers)
 }

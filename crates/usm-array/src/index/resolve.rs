@@ -7,6 +7,7 @@ use super::{Index, IndexMode, Plan};
 use crate::array::UsmArray;
 use crate::error::{IndexError, Result};
 use crate::layout::{Axes, Layout, LayoutError, Order, SliceItem, broadcast_shapes};
+use crate::view::with_capacity;
 
 /// The meaning of index items.
 pub(super) enum Resolved<'a> {
@@ -157,12 +158,23 @@ impl Picks<'_> {
     pub(super) fn plan(&self, array: &UsmArray) -> Result<Plan> {
         let layout = array.layout_from_lowest()?;
         let read = self.arrays.iter().map(|(index, axes)| index.picked(&layout, axes));
-        let picks: Vec<(Vec<usize>, Vec<isize>)> = read.collect::<Result<_>>()?;
+        let mut picks: Vec<(Vec<usize>, Vec<isize>)> = read.collect::<Result<_>>()?;
         let rest = layout.slice(&self.items)?;
         let shapes: Vec<&[usize]> = picks.iter().map(|(shape, _)| &shape[..]).collect();
         let shape = broadcast_shapes(&shapes)?;
-        let mut picked = super::plan::with_capacity(shape.iter().product())?;
-        picked.resize(shape.iter().product(), rest.offset());
+        let size = shape.iter().product();
+        // The displacements of one of them are the sums, if there are as many.
+        let mut picked = match picks.iter().position(|(of, _)| *of == shape) {
+            Some(first) => picks.swap_remove(first).1,
+            None => {
+                let mut zeros = with_capacity(size)?;
+                zeros.resize(size, 0);
+                zeros
+            }
+        };
+        if rest.offset() != 0 {
+            picked.iter_mut().for_each(|sum| *sum += rest.offset());
+        }
         for (of, steps) in &picks {
             if *of == shape {
                 picked.iter_mut().zip(steps).for_each(|(sum, step)| *sum += step);

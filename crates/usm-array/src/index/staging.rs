@@ -5,10 +5,9 @@ use std::ops::Range;
 use usm_memory::{ReadGuard, WriteGuard};
 
 use super::Plan;
-use super::plan::with_capacity;
 use crate::array::UsmArray;
 use crate::error::Result;
-use crate::view::zeroed_vec;
+use crate::view::{with_capacity, zeroed_vec};
 
 /// Granularity of the copied parts, in bytes. An operation of a queue costs about as much as a copy of this length.
 const CHUNK_BYTES: usize = 64 << 10;

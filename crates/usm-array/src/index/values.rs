@@ -1,12 +1,12 @@
 //! What is assigned: cast to the target's dtype, then broadcast or repeated
 
-use super::plan::with_capacity;
 use super::read::HostElements;
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
 use crate::error::Result;
 use crate::layout::{Layout, Order};
 use crate::scalar::Scalar;
+use crate::view::with_capacity;
 
 /// Values of a dtype on the host, in the shape in which they are needed.
 #[derive(Debug)]

@@ -1,12 +1,15 @@
 //! The order in which a plan is carried out: row-major in the result, single elements or runs of them
 
 use super::Plan;
-use super::plan::with_capacity;
 use crate::error::Result;
 use crate::layout::{Layout, SliceItem};
+use crate::view::with_capacity;
 
 /// An operation on elements, with displacements in the array and in the values.
 pub(super) trait Mover {
+    /// One element. As a run of one it would be a call that copies so few bytes.
+    fn one(&mut self, element: isize, value: isize);
+
     /// Elements that follow each other on both sides, as many as given.
     fn run(&mut self, element: isize, value: isize, len: usize);
 }
@@ -18,6 +21,11 @@ pub(super) struct Gather<'a, const N: usize> {
 }
 
 impl<const N: usize> Mover for Gather<'_, N> {
+    #[inline(always)]
+    fn one(&mut self, element: isize, value: isize) {
+        self.values[value.cast_unsigned()] = self.elements[element.cast_unsigned()];
+    }
+
     #[inline(always)]
     fn run(&mut self, element: isize, value: isize, len: usize) {
         let (from, to) = (element.cast_unsigned(), value.cast_unsigned());
@@ -32,6 +40,11 @@ pub(super) struct Scatter<'a, const N: usize> {
 }
 
 impl<const N: usize> Mover for Scatter<'_, N> {
+    #[inline(always)]
+    fn one(&mut self, element: isize, value: isize) {
+        self.elements[element.cast_unsigned()] = self.values[value.cast_unsigned()];
+    }
+
     #[inline(always)]
     fn run(&mut self, element: isize, value: isize, len: usize) {
         let (to, from) = (element.cast_unsigned(), value.cast_unsigned());
@@ -101,7 +114,7 @@ impl Rows {
     #[inline]
     fn walk(&self, places: impl Iterator<Item = (isize, isize)>, mover: &mut impl Mover) {
         match self {
-            Self::One => places.for_each(|(element, value)| mover.run(element, value, 1)),
+            Self::One => places.for_each(|(element, value)| mover.one(element, value)),
             // A length that the compiler knows needs no call for each run.
             Self::Run(2) => places.for_each(|(element, value)| mover.run(element, value, 2)),
             Self::Run(3) => places.for_each(|(element, value)| mover.run(element, value, 3)),
@@ -118,7 +131,7 @@ impl Rows {
                             continue;
                         }
                         for i in 0..len.cast_signed() {
-                            mover.run(element + i * steps[0], value + i * steps[1], 1);
+                            mover.one(element + i * steps[0], value + i * steps[1]);
                         }
                     }
                 }

@@ -32,6 +32,14 @@ pub(crate) fn elements_of_mut<T: Element>(bytes: &mut [u8]) -> Option<&mut [T]> 
     (before.is_empty() && after.is_empty()).then_some(elements)
 }
 
+/// An empty vector with capacity for `len` numbers.
+pub(crate) fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
+    let mut numbers = Vec::new();
+    let failed = |_| Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) };
+    numbers.try_reserve_exact(len).map_err(failed)?;
+    Ok(numbers)
+}
+
 /// A vector of elements of zero bytes. The system maps the pages of a large one at the first write, by any thread.
 pub(crate) fn zeroed_vec<T: Element>(len: usize) -> Result<Vec<T>> {
     let failed = || Error::OutOfHostMemory { len_bytes: len.saturating_mul(size_of::<T>()) };

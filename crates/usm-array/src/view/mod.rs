@@ -27,7 +27,7 @@ mod read;
 mod scalar;
 mod write;
 
-pub(crate) use bytes::{bytes_of, bytes_of_mut, elements_of, elements_of_mut, zeroed_vec};
+pub(crate) use bytes::{bytes_of, bytes_of_mut, elements_of, elements_of_mut, with_capacity, zeroed_vec};
 pub(crate) use guarded::{HostRead, HostWrite};
 pub use iter::{ElementIndex, IndexedIter, Iter};
 pub use parallel::ParIter;

@@ -23,6 +23,7 @@ impl Scalar {
     ///
     /// # Errors
     /// [`Error::ScalarRange`]: a real number that is no integer of the dtype, such as NaN
+    #[inline]
     pub fn for_dtype(self, dtype: Dtype) -> Result<Self> {
         let (Self::Float(value), Ok(limits)) = (self, iinfo(dtype)) else { return Ok(self) };
         let whole = value as i128; // the nearest one for huge numbers, 0 for NaN
@@ -40,6 +41,7 @@ impl Scalar {
     /// # Errors
     /// - [`Error::ScalarKind`]: the element type holds no values of this kind
     /// - [`Error::ScalarRange`]: an integer outside the range of the element type
+    #[inline]
     pub(crate) fn to_bytes(self, dtype: Dtype) -> Result<[u8; MAX_ITEMSIZE_BYTES]> {
         let mut bytes = [0; MAX_ITEMSIZE_BYTES];
         let mut write = |element: &[u8]| bytes[..element.len()].copy_from_slice(element);

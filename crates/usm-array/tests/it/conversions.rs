@@ -7,8 +7,8 @@ use common::{places, queues};
 use usm_array::num_complex::Complex64;
 use usm_array::usm_core::UsmKind;
 use usm_array::{
-    Conversion, CopyMode, CopyOrder, CreateOptions, Dtype, Error, Layout, LayoutError, Order, Scalar,
-    UsmArray,
+    Conversion, CopyMode, CopyOrder, CreateOptions, Dtype, Error, Layout, LayoutError, Numbers, Order,
+    Scalar, UsmArray,
 };
 
 const ORDERS: [CopyOrder; 4] = [CopyOrder::C, CopyOrder::F, CopyOrder::Any, CopyOrder::Keep];
@@ -135,6 +135,38 @@ fn numbers_that_do_not_fit_are_refused_and_fractions_cut_off() {
         assert!(matches!(new.numbers(&[2], &[i]), Err(Error::LengthMismatch { .. })));
         let both = [Scalar::Int(u64::MAX.into()), Scalar::Int(-1)];
         assert!(matches!(new.numbers(&[2], &both), Err(Error::Number { index: 1, .. })));
+    }
+}
+
+/// Numbers of one type become the elements, or get the refusal, that they have among numbers of any type.
+#[test]
+fn numbers_of_one_type_are_as_among_others() {
+    let floats = [0.0, -0.0, 1.9, -1.9, 127.5, 255.9, 256.0, -129.0, 1e300, f64::NAN, f64::INFINITY];
+    let ints = [0, 1, -1, 127, 128, 255, 256, -129, 1 << 40, i64::MAX, i64::MIN];
+    let same = |new: &CreateOptions<'_>, found: Numbers<'_>, expected: &[Scalar]| {
+        let made = [found, expected.into()].map(|numbers| new.numbers(&[expected.len()], numbers));
+        let [found, expected] = made.map(|made| match made {
+            Ok(array) => Ok((array.dtype(), array.to_bytes().unwrap())),
+            Err(error) => Err(error.to_string()),
+        });
+        assert_eq!(found, expected);
+    };
+    for (queue, kind) in places() {
+        let dtypes = Dtype::ALL.into_iter().map(Some).chain([None]);
+        for new in dtypes.map(|dtype| CreateOptions::new(&queue, kind).dtype(dtype)) {
+            for len in 0..=floats.len() {
+                same(&new, (&floats[..len]).into(), &floats.map(Scalar::Float)[..len]);
+                same(&new, (&ints[..len]).into(), &ints.map(|int| Scalar::Int(int.into()))[..len]);
+            }
+            for (float, int) in floats.iter().zip(&ints) {
+                same(&new, (&[1.0, *float]).into(), &[Scalar::Float(1.0), Scalar::Float(*float)]);
+                same(&new, (&vec![*int]).into(), &[Scalar::Int((*int).into())]);
+            }
+            same(&new, (&[true, false]).into(), &[true, false].map(Scalar::Bool));
+        }
+        let new = CreateOptions::new(&queue, kind);
+        assert!(matches!(new.numbers(&[2], &[1.5]), Err(Error::LengthMismatch { .. })));
+        assert!(matches!(new.numbers(&[2], &[true]), Err(Error::LengthMismatch { .. })));
     }
 }
 

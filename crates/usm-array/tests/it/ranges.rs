@@ -227,6 +227,38 @@ fn integers_between_real_ends() {
     }
 }
 
+/// Whole numbers of `float32` are rounded once, around 2^24 and at the ends of 32 bits, where they are computed in another way.
+#[test]
+fn whole_numbers_of_float32() {
+    const MAX: i128 = i32::MAX as i128;
+    const MIN: i128 = i32::MIN as i128;
+    for (queue, kind) in places() {
+        let new = CreateOptions::new(&queue, kind).dtype(Some(Dtype::F32));
+        for (start, len, step) in [
+            (0, 3_i128, 1),
+            (0, 70_001, 1),
+            ((1 << 24) - 500, 1001, 1),
+            (-(1 << 24) - 501, 1001, 3),
+            (MAX - 100, 101, 1),
+            (MAX - 100, 103, 1),
+            (MAX, 1, MAX),
+            (MIN, 2, MAX),
+            (MIN + 1000, 1001, -1),
+            (MIN + 1000, 1003, -1),
+            (MIN, 3, MAX),
+            (MAX, 3, MIN),
+            (5, 1 << 16, 32_768),
+            (MAX + 1, 5, -1),
+            (1 << 60, 5, 1 << 40),
+            (7, 0, 1),
+        ] {
+            let found = new.arange(int(start), int(start + len * step), int(step)).unwrap();
+            let expected: Vec<f32> = (0..len).map(|i| (start + i * step) as f64 as f32).collect();
+            assert!(found.to_vec::<f32>().unwrap() == expected, "{len} from {start} by {step}, {kind}");
+        }
+    }
+}
+
 #[test]
 fn what_has_no_numbers_is_refused() {
     let create = |error: Error| match error {

@@ -16,6 +16,7 @@ import calls
 import device_calls
 import device_copies
 import device_sides
+import elements
 import memory
 import process
 import queues
@@ -24,7 +25,7 @@ from yardstick import beside
 
 # Cases on device memory through queues run in a process of their own, which has USM_STRICT_DEVICE=1.
 # Cases that depend on who knows a queue run in a process that never imports dpctl.
-SIDES = {"python": [memory, calls, arrays, process], "queues": [queues], "alone": [alone]}
+SIDES = {"python": [memory, calls, arrays, elements, process], "queues": [queues], "alone": [alone]}
 # Cases on a CUDA device; with small operands for a smoke run.
 DEVICE = {"cuda": False, "cuda-smoke": True}
 

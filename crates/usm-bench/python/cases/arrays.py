@@ -16,6 +16,7 @@ RESULTS = {
     "zeros(n)": ("xp.zeros(n, dtype='f8', **kind)", None),
     "full(n, 1.5)": ("xp.full(n, 1.5, dtype='f8', **kind)", None),
     "arange(n)": ("xp.arange(n, dtype='f8', **kind)", None),
+    "arange(2 * n) f4": ("xp.arange(2 * n, dtype='f4', **kind)", None),
     "linspace(0, 1, n)": ("xp.linspace(0, 1, n, dtype='f8', **kind)", None),
     "asarray(host.T)": ("xp.asarray(host.T, **kind)", "xp.array(host.T, order='C')"),
     "astype(f8 to f4)": ("xp.astype(a, 'f4')", None),
@@ -31,6 +32,7 @@ def copies() -> Iterator[tuple[str, tuple[int, ...], str, str, str]]:
         yield f"a[::2] {dtype}", (64 * MIB // itemsize,), dtype, "a[::2]", dtype
     for view in ["a[::-1, ::-1]", "a[::-1]", "a[:, ::2]", "a[::2, :]", "a[1:-1, 1:-1]"]:
         yield f"{view} f8", (2048, 2048), "f8", view, "f8"
+    yield "a[..., ::2] f4", (16, 1024, 1024), "f4", "a[..., ::2]", "f4"
     for view in ["[:, ::2]", "[:, :3]", "[:, 1]"]:
         yield f"(n, 4){view} f8", (2 * MIB, 4), "f8", f"a{view}", "f8"
     matrices = [("u1", 8192, 8192), ("f4", 4096, 4096), ("f8", 4096, 2048), ("c16", 2048, 2048)]

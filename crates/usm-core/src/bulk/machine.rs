@@ -80,13 +80,19 @@ impl Machine {
         self.cached_bytes() / 2
     }
 
-    /// Results of so many bytes are stored past the caches where they have no source. A fill keeps no source in a cache, so its result may
-    /// fill nearly all of it. A large last cache takes results of half its size faster than memory does, although a copy is faster
-    /// past it.
+    /// Results of so many bytes are stored past the caches where they are computed and have no source: such a result may fill nearly all
+    /// of what a copy shares with its source.
+    #[must_use]
+    pub fn computed_stream_bytes(&self) -> usize {
+        self.cached_bytes().saturating_mul(2)
+    }
+
+    /// Results of so many bytes are stored past the caches by a fill, which computes nothing. A large last cache takes results of half its
+    /// size faster than memory does, although what is computed or copied is faster past it.
     #[must_use]
     pub fn fill_stream_bytes(&self) -> usize {
         let last = self.caches.last().map_or(0, |last| last.bytes / 2);
-        self.cached_bytes().saturating_mul(2).max(last)
+        self.computed_stream_bytes().max(last)
     }
 
     /// Bytes that an operation may touch while ordinary stores into a cache are faster than stores past all caches.
@@ -252,6 +258,7 @@ mod tests {
             Machine::with(Some(caches.collect()), cpus)
         };
         let copies = |machine: Machine| machine.copy_stream_bytes() >> 20;
+        let computed = |machine: Machine| machine.computed_stream_bytes() >> 20;
         let fills = |machine: Machine| machine.fill_stream_bytes() >> 20;
         // A last cache of a few processors, and one of many; two of them share a second cache; a last one that is smaller than all of these.
         let small = [(32 << 10, 1), (512 << 10, 1), (32 << 20, 2)];
@@ -261,6 +268,10 @@ mod tests {
         assert_eq!((copies(machine(large, 16)), fills(machine(large, 16))), (24, 150));
         assert_eq!(copies(machine([(48 << 10, 2), (2 << 20, 2), (300 << 20, 16)], 16)), 12);
         assert_eq!((copies(machine(large, 1000)), fills(machine(large, 1000))), (75, 300));
+        assert_eq!(
+            [(small, 2), (large, 2), (large, 16)].map(|(l, cpus)| computed(machine(l, cpus))),
+            [32, 12, 96]
+        );
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -281,7 +292,8 @@ mod tests {
             assert!(machine.cpus() > 0 && !machine.caches().is_empty());
             assert!(machine.caches().is_sorted_by_key(|cache| cache.level), "{machine:?}");
             assert!(machine.copy_stream_bytes() >= 4 << 10, "{machine:?}");
-            assert!(machine.copy_stream_bytes() <= machine.fill_stream_bytes(), "{machine:?}");
+            assert!(machine.copy_stream_bytes() <= machine.computed_stream_bytes(), "{machine:?}");
+            assert!(machine.computed_stream_bytes() <= machine.fill_stream_bytes(), "{machine:?}");
         }
     }
 }

@@ -13,8 +13,9 @@ use usm_array::usm_core::UsmKind;
 use super::construct::{self, Arguments};
 use super::flags::Flags;
 use super::functions;
+use super::iteration::Views;
 use super::operators::{self, Operator};
-use super::{arithmetic, dlpack, dtype, indexing, numbers, peer, pickle, print, transfer, ufunc};
+use super::{arithmetic, dlpack, dtype, indexing, iteration, numbers, peer, pickle, print, transfer, ufunc};
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise, no_cuda};
 use crate::interface::{cuda, export};
@@ -305,13 +306,13 @@ impl UsmNdarray {
     }
 
     /// Views along the first axis.
-    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        indexing::views(slf, false)
+    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<Views> {
+        iteration::views(slf, false)
     }
 
     /// Views along the first axis, the last one first.
-    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        indexing::views(slf, true)
+    fn __reversed__(slf: &Bound<'_, Self>) -> PyResult<Views> {
+        iteration::views(slf, true)
     }
 
     fn __contains__(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -128,20 +128,6 @@ fn work_bytes(array: &UsmArray, items: &[Item]) -> usize {
     view.map_or(most, |view| view.size_bytes())
 }
 
-/// An iterator of the views along the first axis.
-pub(super) fn views<'py>(array: &Bound<'py, UsmNdarray>, backwards: bool) -> PyResult<Bound<'py, PyAny>> {
-    let py = array.py();
-    let Some(&len) = array.get().array().shape().first() else {
-        return Err(PyTypeError::new_err("iteration over an array without axes"));
-    };
-    let len = len.cast_signed();
-    let indices = match backwards {
-        false => PyRange::new(py, 0, len)?,
-        true => PyRange::new_with_step(py, len - 1, -1, -1)?,
-    };
-    py.import("builtins")?.getattr("map")?.call1((array.getattr("__getitem__")?, indices))
-}
-
 fn items(key: &Bound<'_, PyAny>) -> PyResult<Vec<Item>> {
     match key.cast::<PyTuple>() {
         Ok(items) => items.iter().map(|item| one(&item)).collect(),

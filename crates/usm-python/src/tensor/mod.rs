@@ -5,6 +5,7 @@
 //! | `array.rs` | all methods of `usm_ndarray`; the files below carry them out |
 //! | `construct.rs`, `pickle.rs`, `transfer.rs` | new arrays; arrays from pickles; arrays on other devices |
 //! | `indexing.rs`, `slice.rs` | `array[key]` and `array[key] = value` |
+//! | `iteration.rs` | `for view in array` |
 //! | `operators.rs`, `operand.rs`, `arithmetic.rs` | operators, the objects beside an array, refused arithmetic |
 //! | `ufunc.rs` | NumPy's functions with an array among their operands |
 //! | `numbers.rs` | Python numbers and lists |
@@ -24,6 +25,7 @@ mod exchange;
 mod flags;
 pub(crate) mod functions;
 mod indexing;
+mod iteration;
 mod numbers;
 mod operand;
 mod operators;

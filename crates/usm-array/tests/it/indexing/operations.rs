@@ -1,7 +1,7 @@
 //! take, put, along an axis, nonzero, extract, place and where against brute force
 
 use proptest::prelude::*;
-use usm_array::usm_core::{Queue, UsmKind};
+use usm_array::usm_core::{Queue, Runtime, UsmKind};
 use usm_array::{Dtype, Index, IndexMode, Scalar, SliceItem, UsmArray, where_};
 
 use super::{config, counting, integers, place};
@@ -15,6 +15,11 @@ fn spread(place: &(Queue, UsmKind), shape: &[usize], dtype: Dtype) -> UsmArray {
     let array = whole.slice(&vec![every_other; shape.len()]).unwrap().transpose();
     array.assign(&counting(place, shape, dtype)).unwrap();
     array
+}
+
+fn queue_of_host() -> Queue {
+    let runtime = Runtime::global();
+    runtime.default_queue(runtime.host_device()).unwrap()
 }
 
 fn flat(index: &[usize], shape: &[usize]) -> usize {
@@ -266,4 +271,65 @@ fn arrays_without_axes() {
         assert_eq!(integers(&table.take_along_axis(&[5, -6], None, IndexMode::Raise).unwrap()), [5, 0]);
         assert_eq!(table.take(-1, Some(1), IndexMode::Raise).unwrap().shape(), [2]);
     }
+}
+
+/// Negative and large numbers of every integer dtype, alone and among others, at places where all of them are looked at at once.
+#[test]
+fn integers_far_outside_of_an_axis() {
+    const SIZE: i128 = 5;
+    let place = (queue_of_host(), UsmKind::Shared);
+    let array = counting(&place, &[SIZE as usize], Dtype::U8);
+    for dtype in Dtype::ALL.into_iter().filter(|dtype| matches!(dtype.kind(), 'i' | 'u')) {
+        let limits = usm_array::iinfo(dtype).unwrap();
+        let near = [-6, -5, -1, 0, 4, 5, 6, 250];
+        let numbers = [limits.min, limits.min + 1, limits.max - 1, limits.max].into_iter().chain(near);
+        for number in numbers.filter(|number| (limits.min..=limits.max).contains(number)) {
+            for before in [0, 9] {
+                let mut values = vec![Scalar::Int(2); before];
+                values.push(Scalar::Int(number));
+                let new = usm_array::CreateOptions::new(&place.0, place.1).dtype(Some(dtype));
+                let indices = new.numbers(&[values.len()], &values).unwrap();
+                for mode in MODES {
+                    let expected = match mode {
+                        IndexMode::Raise if !(-SIZE..SIZE).contains(&number) => None,
+                        IndexMode::Raise | IndexMode::Wrap => Some(number.rem_euclid(SIZE)),
+                        IndexMode::Clip => Some(number.clamp(0, SIZE - 1)),
+                    };
+                    let found = array.take(&indices, None, mode);
+                    let found = found.map(|found| integers(&found).last().map(|&last| i128::from(last)));
+                    assert_eq!(found.ok().flatten(), expected, "{number} of {dtype}, {mode:?}");
+                    let target = counting(&place, &[SIZE as usize], Dtype::U8);
+                    let put = target.put(&indices, Scalar::Int(77), mode);
+                    assert_eq!(put.is_ok(), expected.is_some(), "{number} of {dtype}, {mode:?}");
+                    if expected.is_none() {
+                        assert_eq!(integers(&target), [0, 1, 2, 3, 4], "nothing was written");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// As many indices as there are elements, with and without a refused one at the end.
+#[test]
+fn many_places() {
+    const LEN: usize = 200_003;
+    let queue = queue_of_host();
+    let order: Vec<i64> = (0..LEN as i64).map(|i| i * 7919 % LEN as i64 - LEN as i64 * (i % 2)).collect();
+    let target = UsmArray::zeros(&queue, UsmKind::Shared, &[LEN], Dtype::I64).unwrap();
+    let values: Vec<i64> = (1..=LEN as i64).collect();
+    let values = UsmArray::from_slice(&queue, UsmKind::Shared, &[LEN], &values).unwrap();
+    let mut refused = order.clone();
+    refused[LEN - 1] = LEN as i64;
+    assert!(target.put(&refused[..], &values, IndexMode::Raise).is_err());
+    assert_eq!(target.count_nonzero_total().unwrap(), 0, "nothing was written");
+    target.put(&order[..], &values, IndexMode::Raise).unwrap();
+    let mut expected = vec![0; LEN];
+    (1..).zip(&order).for_each(|(value, &index)| expected[index.rem_euclid(LEN as i64) as usize] = value);
+    assert_eq!(target.to_vec::<i64>().unwrap(), expected);
+    // The last of several values for one element.
+    let twice: Vec<i64> = (0..LEN as i64).map(|i| i / 2).collect();
+    target.put(&twice[..], &values, IndexMode::Raise).unwrap();
+    let found = target.to_vec::<i64>().unwrap();
+    assert!((0..LEN / 2).all(|i| found[i] == 2 * i as i64 + 2));
 }

@@ -135,6 +135,9 @@ fn slices() -> Vec<Case> {
         of_rows("a[::-1] f8", &[BACK], ((SIDE - 1) * row, SIDE), (row, -(row as isize))),
         of_elements("a[:, ::2] f8", square, &[all, HALF], SIDE * SIDE / 2, |from, i| at::<f64>(from, 2 * i)),
         of_rows("a[::2, :] f8", &[HALF], (0, SIDE / 2), (row, 2 * row as isize)),
+        slice("a[..., ::2] f4", &[16, 1024, 1024], Dtype::F32, &[SliceItem::Ellipsis, HALF], |to, from| {
+            elements(to, 8 << 20, move |i| at::<f32>(from, 2 * i))
+        }),
         of_rows("a[1:-1, 1:-1] f8", &[TRIM, TRIM], (row + 8, SIDE - 2), (row - 16, row as isize)),
         of_elements("(n, 4)[:, ::2] f8", four, &[all, HALF], 2 * ROWS, |from, i| at::<f64>(from, 2 * i)),
         of_elements("(n, 4)[:, :3] f8", four, &[all, three], ROWS, |from, i| {

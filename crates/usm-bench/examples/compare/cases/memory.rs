@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use usm_array::usm_core::UsmKind;
-use usm_array::{CopyMode, Dtype, SliceItem, UsmArray};
+use usm_array::{CopyMode, CreateOptions, Dtype, Scalar, SliceItem, UsmArray};
 use usm_memory::UsmBuffer;
 
 use super::copies::{filled, new};
@@ -84,6 +84,13 @@ fn result(name: &str, loops: fn(usize, usize) -> Loops, ours: Option<fn(&UsmArra
     })
 }
 
+/// Numbers of 64 MiB.
+fn arange(a: &UsmArray, dtype: Dtype) -> UsmArray {
+    let new = CreateOptions::new(a.queue(), UsmKind::Shared).dtype(Some(dtype));
+    let len = BYTES / dtype.itemsize_bytes();
+    new.arange(Scalar::Int(0), Scalar::Int(len as i128), Scalar::Int(1)).unwrap()
+}
+
 fn results() -> Vec<Case> {
     let copy = |to, from| contiguous(to, from, BYTES);
     let zeros = |a: &UsmArray| UsmArray::zeros(a.queue(), UsmKind::Shared, &[NUMBERS], Dtype::F64).unwrap();
@@ -98,11 +105,23 @@ fn results() -> Vec<Case> {
         result("asnumpy(a)", copy, None),
         result("zeros(n)", |to, _| same(to, 0.0, BYTES), Some(zeros)),
         result("full(n, 1.5)", |to, _| same(to, 1.5, BYTES), Some(full)),
-        result("arange(n)", |to, _| elements(to, NUMBERS, |i| f64::from(i as u32)), None),
+        result(
+            "arange(n)",
+            |to, _| elements(to, NUMBERS, |i| f64::from(i as u32)),
+            Some(|a| arange(a, Dtype::F64)),
+        ),
+        result(
+            "arange(2 * n) f4",
+            |to, _| elements(to, 2 * NUMBERS, |i| i as u32 as f32),
+            Some(|a| arange(a, Dtype::F32)),
+        ),
         result(
             "linspace(0, 1, n)",
             |to, _| elements(to, NUMBERS, |i| f64::from(i as u32) * (1.0 / (NUMBERS - 1) as f64)),
-            None,
+            Some(|a| {
+                let new = CreateOptions::new(a.queue(), UsmKind::Shared).dtype(Some(Dtype::F64));
+                new.linspace(Scalar::Int(0), Scalar::Int(1), NUMBERS, true).unwrap()
+            }),
         ),
         result("asarray(host.T)", |to, from| Transpose::of(4096, 2048).loops(&[32, 64], 8, to, from), None),
         result(

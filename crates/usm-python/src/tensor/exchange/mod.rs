@@ -6,11 +6,13 @@
 //! | `source.rs` | which kind of object it is, with one look at each attribute of a protocol |
 //! | `host.rs` | elements in the buffer of an object |
 //! | `nested.rs` | sequences of numbers, arrays and sequences |
+//! | `numbers.rs` | numbers of lists and tuples, of one type or of several |
 //! | `numpy.rs` | `asnumpy`, `to_numpy`, `from_numpy` |
 //! | `wanted.rs` | where the result shall be, of which dtype and in which order |
 
 mod host;
 mod nested;
+mod numbers;
 mod numpy;
 mod object;
 mod source;

@@ -4,16 +4,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyRange;
 use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::{
-    Casting, Conversion, CopyMode, CreateOptions, Dtype, Error, Layout, MAX_NDIM, Operand, Order, Scalar,
-    UsmArray, coerced_kind, default_dtypes,
+    Casting, Conversion, CopyMode, CopyOrder, CreateOptions, Dtype, Error, Layout, MAX_NDIM, Operand, Order,
+    Scalar, UsmArray, coerced_kind, default_dtypes,
 };
 
 use super::host::HostElements;
+use super::numbers::Numbers;
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
 use crate::errors::{ExecutionPlacementError, OrRaise, ToPyErr, queues_differ};
 use crate::interface::cuda;
-use crate::interrupt::{self, Pass};
+use crate::interrupt;
 use crate::number::sequence;
 use crate::sycl::runtime;
 use crate::tensor::{arguments, dlpack};
@@ -21,6 +22,13 @@ use crate::tensor::{arguments, dlpack};
 /// A new array of the elements of a sequence.
 pub(super) fn array<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) -> PyResult<UsmArray> {
     let py = object.py();
+    if let Some((shape, numbers)) = Numbers::of(object)? {
+        let queue = wanted.queue_or_default(py)?;
+        let kind = wanted.kind.unwrap_or(UsmKind::Device);
+        let dtype = wanted.dtype_on(queue.device())?;
+        let array = numbers.into_array(py, &shape, &queue, kind, dtype)?;
+        return placed(py, array, wanted.order, &queue, kind);
+    }
     let mut elements = Elements { is_cast: wanted.has_dtype(), ..Elements::default() };
     let shape = elements.collect(object, &mut Vec::new())?;
     let arrays: Vec<&UsmArray> = elements.arrays.iter().map(|(_, array)| &**array).collect();
@@ -42,8 +50,21 @@ pub(super) fn array<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) ->
         None => elements.dtype(&queue, kind),
     };
     let array = elements.into_array(py, &shape, &queue, kind, dtype)?;
-    let wanted =
-        Conversion { kind: Some(kind), queue: Some(&queue), order: wanted.order, ..Conversion::default() };
+    placed(py, array, wanted.order, &queue, kind)
+}
+
+/// The array in that order and memory.
+fn placed(
+    py: Python<'_>,
+    array: UsmArray,
+    order: CopyOrder,
+    queue: &Queue,
+    kind: UsmKind,
+) -> PyResult<UsmArray> {
+    let wanted = Conversion { kind: Some(kind), queue: Some(queue), order, ..Conversion::default() };
+    if array.is_as(&wanted) {
+        return Ok(array);
+    }
     let is_near = array.is_host_reachable() && queue.device().host_reachable(kind);
     let convert = || array.converted(&wanted);
     interrupt::detach_unless_small(py, array.size_bytes(), is_near, convert).or_raise()
@@ -186,11 +207,7 @@ impl Elements {
         dtype: Dtype,
     ) -> PyResult<UsmArray> {
         if self.buffers.is_empty() && self.arrays.is_empty() {
-            let (queue, sizes, numbers) = (queue.clone(), shape.to_vec(), self.numbers);
-            let pass = Pass { len: numbers.len(), bytes: numbers.len().saturating_mul(size_of::<Scalar>()) };
-            let is_near = queue.device().host_reachable(kind);
-            let make = move || CreateOptions::new(&queue, kind).dtype(Some(dtype)).numbers(&sizes, &numbers);
-            return interrupt::run_at(py, pass, is_near, make)?.map_err(|error| number_error(&error, shape));
+            return Numbers::Any(self.numbers).into_array(py, shape, queue, kind, Some(dtype));
         }
         // Many small pieces go to their places in host memory first, arrays by the queue where they are.
         let staging = runtime::host_queue(py)?;
