@@ -26,7 +26,7 @@ _queues: dict[str, usm.SyclQueue] = {}
 
 
 def _is_wanted(item: pytest.Item) -> bool:
-    """Whether a test is worth running on the strict queue, too: a queue decides nothing about host and shared memory."""
+    """Whether a test is worth running on the strict queue: it decides nothing about host and shared memory."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     if parameters.get("queue") != "strict":
         return True
@@ -38,7 +38,9 @@ def _is_wanted(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is in vain on the strict queue. Marks what USM_STRICT_DEVICE does not change: tests of the host backend alone, and of host and shared memory
+    """Leaves out what is in vain on the strict queue.
+
+    Marks what USM_STRICT_DEVICE does not change: tests of the host backend alone, and of host and shared memory
     where the same test comes with device memory, too."""
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}

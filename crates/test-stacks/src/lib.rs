@@ -69,10 +69,12 @@ fn handle(signal: c_int, handler: extern "C" fn(c_int)) {
 
 extern "C" fn on_time_up(_: c_int) {
     say("\nthe test program takes too long; the stacks of its threads:\n");
+    // SAFETY: has no conditions.
+    let process = unsafe { libc::getpid() };
     for thread in threads() {
         ASKED.store(thread, Ordering::SeqCst);
         // SAFETY: a thread that is gone is an error, without another effect.
-        if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, show_stack()) } != 0 {
+        if unsafe { libc::syscall(libc::SYS_tgkill, process, thread, show_stack()) } != 0 {
             continue;
         }
         let end = Instant::now() + PATIENCE;
