@@ -107,7 +107,7 @@ def test_order_says_how_missing_strides_are_read(array, usm_type, order):
 def test_memory_of_another_array_by_usm_data(array, usm_type):
     """Passing an array as the buffer is the same as passing its `usm_data`."""
     W = array((4, 2), dtype="i4", buffer=usm_type, strides=(-5, -2))
-    by_array = ut.usm_ndarray((18,), dtype="i4", buffer=W)
+    by_array = ut.usm_ndarray((18,), dtype="i4", buffer=W, offset=0)
     by_memory = ut.usm_ndarray((18,), dtype="i4", buffer=W.usm_data)
     assert by_array.__sycl_usm_array_interface__ == by_memory.__sycl_usm_array_interface__
     assert by_array._pointer == W.usm_data._pointer

@@ -1,8 +1,5 @@
 """Facts of devices and platforms, beside dpctl: every name of dpctl, or a reason why it is missing."""
 
-import copy
-import pickle
-
 import pytest
 
 import usm
@@ -173,11 +170,3 @@ def test_peers(queue):
             device.can_access_peer(wrong)
     with pytest.raises(ValueError, match="^value"):
         device.can_access_peer(device, "sideways")
-
-
-def test_nothing_is_pickled_or_copied(queue):
-    device = queue.sycl_device
-    for value in (device, device.sycl_platform, queue, queue.sycl_context):
-        for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
-            with pytest.raises(TypeError):
-                attempt(value)

@@ -1,5 +1,7 @@
 """The Python surface of dpctl 0.23 where it differs, over the installed 0.22: tuples of devices, ``dpctl.compiler``."""
 
+import os
+
 import pytest
 
 from support import process
@@ -52,4 +54,7 @@ assert memory.tobytes() == bytes([12] * 8)
 @pytest.mark.parametrize("order", ["dpctl first", "usm first"])
 def test_exchange_with_its_surface(dpctl, sycl_queue, order):
     first = "import usm\n" if order == "usm first" else ""
-    process.check(first + SURFACE + USE.format(filter=sycl_queue.sycl_device.filter_string))
+    # dpctl alone does not register the driver beside it.
+    driver = os.environ.get("OCL_ICD_FILENAMES", "")
+    program = first + SURFACE + USE.format(filter=sycl_queue.sycl_device.filter_string)
+    process.check(program, OCL_ICD_FILENAMES=driver)

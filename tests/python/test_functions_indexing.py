@@ -167,7 +167,7 @@ REFUSED = [
     (lambda a, at: ut.take(a, at([0]), out=ut.zeros_like(a)), ValueError, "out: found shape"),
     (lambda a, at: ut.take(a, at([0]), out=ut.broadcast_to(a, (1, 5))), ValueError, "out: found a read-only"),
     (lambda a, at: ut.take([1], at([0])), TypeError, "x: found list"),
-    (lambda a, at: ut.take(a, [0]), TypeError, "indices: found list"),
+    (lambda a, at: ut.take(a, {0}), TypeError, "indices: found set"),
     (lambda a, at: ut.put(a, at([0, 5]), 1), IndexError, "5"),
     (lambda a, at: ut.put(a, at([0, 1]), ut.zeros_like(a)), ValueError, "broadcast"),
     (lambda a, at: ut.put(a, at([0, 1]), object()), TypeError, "object"),
