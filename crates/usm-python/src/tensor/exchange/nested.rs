@@ -9,7 +9,7 @@ use usm_array::{
 };
 
 use super::host::HostElements;
-use super::numbers::Numbers;
+use super::numbers::{Numbers, name, number_error};
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
 use crate::errors::{ExecutionPlacementError, OrRaise, ToPyErr, queues_differ};
@@ -235,20 +235,4 @@ impl Elements {
         }
         Ok(array)
     }
-}
-
-/// The refusal of a number, which the crate below knows by its place among all of them, with its index in the argument.
-pub(super) fn number_error(error: &Error, shape: &[usize]) -> PyErr {
-    let Error::Number { index, source } = error else { return error.to_py_err() };
-    let (mut place, mut path) = (*index, vec![0; shape.len()]);
-    for (axis, &size) in shape.iter().enumerate().rev() {
-        (path[axis], place) = (place % size.max(1), place / size.max(1));
-    }
-    let text = format!("{}: {source}", name(&path));
-    Python::attach(|py| PyErr::from_type(error.to_py_err().get_type(py), text))
-}
-
-/// How messages call an item of the argument.
-fn name(path: &[usize]) -> String {
-    path.iter().fold("obj".to_owned(), |name, i| format!("{name}[{i}]"))
 }

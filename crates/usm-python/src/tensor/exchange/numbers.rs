@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 use usm_array::usm_core::{Queue, UsmKind};
-use usm_array::{CreateOptions, Dtype, MAX_NDIM, Scalar, UsmArray};
+use usm_array::{CreateOptions, Dtype, Error, MAX_NDIM, Scalar, UsmArray};
 
-use super::nested::number_error;
+use crate::errors::ToPyErr;
 use crate::interrupt::{self, Pass};
 use crate::number::plain;
 
@@ -148,4 +148,20 @@ fn every<'py>(
         }
     }
     Ok(count == len)
+}
+
+/// The refusal of a number, which the crate below knows by its place among all of them, with its index in the argument.
+pub(super) fn number_error(error: &Error, shape: &[usize]) -> PyErr {
+    let Error::Number { index, source } = error else { return error.to_py_err() };
+    let (mut place, mut path) = (*index, vec![0; shape.len()]);
+    for (axis, &size) in shape.iter().enumerate().rev() {
+        (path[axis], place) = (place % size.max(1), place / size.max(1));
+    }
+    let text = format!("{}: {source}", name(&path));
+    Python::attach(|py| PyErr::from_type(error.to_py_err().get_type(py), text))
+}
+
+/// How messages call an item of the argument.
+pub(super) fn name(path: &[usize]) -> String {
+    path.iter().fold("obj".to_owned(), |name, i| format!("{name}[{i}]"))
 }

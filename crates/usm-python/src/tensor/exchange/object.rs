@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use usm_array::usm_core::UsmKind;
 use usm_array::{CopyMode, CreateOptions, Dtype, UsmArray};
 
-use super::nested;
 use super::source::{Source, no_elements};
 use super::wanted::Wanted;
+use super::{nested, numbers};
 use crate::errors::in_place_of;
 use crate::interface::cuda;
 use crate::objects::UsmNdarray;
@@ -102,7 +102,7 @@ pub(in crate::tensor) fn array_from<'py>(
             let new = CreateOptions::new(&queue, wanted.kind.unwrap_or(UsmKind::Device));
             let new = new.dtype(wanted.dtype_on(queue.device())?);
             let made = py.detach(|| new.numbers(&[], &[number]));
-            made.map(Box::new).map_err(|error| nested::number_error(&error, &[]))
+            made.map(Box::new).map_err(|error| numbers::number_error(&error, &[]))
         }
         Source::Host(host) => {
             // A number of NumPy that is to be of another dtype is a number as Python's are.
