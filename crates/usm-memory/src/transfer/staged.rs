@@ -60,20 +60,16 @@ fn copies_at_once(dst: &UsmBuffer, src: &UsmBuffer) -> bool {
 }
 
 /// Lets the queues of both sides go on after a copy by a queue of neither: who waits for one of them waits for the copy, too.
-pub(super) fn follow(
-    dst: &UsmBuffer,
-    src: &UsmBuffer,
-    copied_by: &Queue,
-    copied: &[Event],
-) -> Result<Option<Event>> {
+pub(super) fn follow(dst: &UsmBuffer, src: &UsmBuffer, copied_by: &Queue, copied: &[Event]) -> Result<()> {
     let (to, from) = (dst.queue(), src.queue());
     if [to, from].contains(&copied_by) {
-        return Ok(None);
+        return Ok(());
     }
     if to != from {
         from.barrier(copied)?;
     }
-    Ok(Some(to.barrier(copied)?))
+    to.barrier(copied).map(drop)?;
+    Ok(())
 }
 
 /// Submits a copy.
