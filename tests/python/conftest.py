@@ -49,9 +49,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         on_host_backend |= item.get_closest_marker("lengthy") is not None and "sycl" not in parameters.values()
         if of_another_kind or (on_host_backend and "sycl_queue" not in getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.indifferent)
-    unwanted = [item for item in items if not _is_wanted(item)]
-    config.hook.pytest_deselected(items=unwanted)
-    items[:] = [item for item in items if _is_wanted(item)]
+    wanted = {item: _is_wanted(item) for item in items}
+    config.hook.pytest_deselected(items=[item for item in items if not wanted[item]])
+    items[:] = [item for item in items if wanted[item]]
 
 
 def _queue(backend: str) -> usm.SyclQueue:

@@ -23,24 +23,30 @@ struct Inner {
     raw: RawEvent,
     /// Set when a wait or a status request found the operation complete. Later requests do not call the runtime.
     is_complete: AtomicBool,
+    /// Set when a wait in a forked child has returned that the operation of its parent never runs.
+    is_told: AtomicBool,
     /// The capture in which the operation was recorded, and its queue, which keeps the stream.
     recorded: Option<(Queue, u64)>,
+}
+
+impl Inner {
+    fn new(context: Context, raw: RawEvent, recorded: Option<(Queue, u64)>) -> Self {
+        let (is_complete, is_told) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { context, raw, is_complete, is_told, recorded }
+    }
 }
 
 impl Event {
     /// # Safety
     /// 1. `raw` is a live handle of the context's backend whose reference the caller gives away.
     pub(crate) unsafe fn from_raw(context: &Context, raw: RawEvent) -> Self {
-        let (context, is_complete) = (context.clone(), AtomicBool::new(false));
-        Self { inner: Arc::new(Inner { context, raw, is_complete, recorded: None }) }
+        Self { inner: Arc::new(Inner::new(context.clone(), raw, None)) }
     }
 
     /// # Safety
     /// 1. As for [`from_raw`](Self::from_raw), of the queue's backend.
     pub(crate) unsafe fn recorded(queue: &Queue, raw: RawEvent, capture: u64) -> Self {
-        let (context, is_complete) = (queue.context().clone(), AtomicBool::new(false));
-        let recorded = Some((queue.clone(), capture));
-        Self { inner: Arc::new(Inner { context, raw, is_complete, recorded }) }
+        Self { inner: Arc::new(Inner::new(queue.context().clone(), raw, Some((queue.clone(), capture)))) }
     }
 
     /// The [capture](Queue::capture) in which the operation was recorded, to run when the graph is launched.
@@ -74,10 +80,21 @@ impl Event {
     /// the operation was pending.
     pub fn wait(&self) -> Result<()> {
         // SAFETY: the handle is live (H1).
-        unsafe { self.backend().wait(self.raw()) }?;
+        let waited = unsafe { self.backend().wait(self.raw()) };
+        if matches!(waited, Err(Error::Forked)) {
+            self.inner.is_told.store(true, Ordering::Relaxed);
+        }
+        waited?;
         self.inner.is_complete.store(true, Ordering::Release);
         retired::sweep();
         Ok(())
+    }
+
+    /// Whether a wait in this forked child has returned [`Error::Forked`]: the memory of the operation need not tell it again.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_told_forked(&self) -> bool {
+        self.inner.is_told.load(Ordering::Relaxed)
     }
 
     /// Waits until all operations are complete, even after an error.

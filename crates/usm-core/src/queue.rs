@@ -146,7 +146,7 @@ impl Inner {
                 return vec![unsafe { Event::from_raw(&self.context, barrier) }];
             }
         }
-        match mem::take(&mut *self.last.get().lock().unwrap_or_else(PoisonError::into_inner)) {
+        match mem::take(&mut *self.lock()) {
             Last::Nothing | Last::Unknown => Vec::new(),
             Last::Event(event) => vec![event],
             Last::OneOf(pending) => pending.into_events(),

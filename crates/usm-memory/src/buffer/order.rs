@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use usm_core::{Event, Queue};
+use usm_core::{Error as CoreError, Event, Queue};
 
 use super::block::{Block, INHERITED, Ownership, PUBLISHED, RELEASED, SUBMITTED};
 use super::pending::{MANY, Pending, SHARED, is_over_after, same_queue};
-use crate::{Result, capture, waits};
+use crate::{Error, Result, capture, waits};
 
 /// Work of which only the queue is known.
 const EXTERNAL: u8 = PUBLISHED | INHERITED | RELEASED;
@@ -145,8 +145,10 @@ impl Block {
         }
         let (mut result, mut complete, mut failed) = (Ok(()), Vec::with_capacity(found.len()), Vec::new());
         for (number, event) in &found {
+            let is_told = event.is_told_forked();
             match waits::for_event(event) {
                 Ok(()) => complete.push(*number),
+                Err(Error::Core(CoreError::Forked)) if is_told => complete.push(*number),
                 Err(error) if is_over_after(&error, event) => {
                     failed.push(*number);
                     result = result.and(Err(error));

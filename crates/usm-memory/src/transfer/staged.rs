@@ -68,7 +68,7 @@ pub(super) fn follow(dst: &UsmBuffer, src: &UsmBuffer, copied_by: &Queue, copied
     if to != from {
         from.barrier(copied)?;
     }
-    to.barrier(copied).map(drop)?;
+    to.barrier(copied)?;
     Ok(())
 }
 
