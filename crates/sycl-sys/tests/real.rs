@@ -5,6 +5,7 @@
 
 use test_stacks as _;
 
+#[macro_use]
 mod common;
 
 use std::ffi::{CStr, c_int, c_void};
@@ -16,22 +17,6 @@ use sycl_sys::{
     Api, DPCTLKernelArgType, DPCTLSyclBackendType, DPCTLSyclDeviceType, DPCTLSyclEventStatusType,
     DPCTLSyclUSMType, Loaded, MDLocalAccessor,
 };
-
-macro_rules! call {
-    ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
-        // SAFETY: the arguments are live handles, checked for NULL where they were made, and pointers valid for the
-        // counts given.
-        unsafe { ($api.$name)($($arg),*) }
-    };
-}
-
-/// As `call`, for a function that a library may lack.
-macro_rules! told {
-    ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
-        // SAFETY: as for `call`.
-        unsafe { ($api.$name.unwrap())($($arg),*) }
-    };
-}
 
 /// The interface library of this machine; `None`, with the reason printed, if there is none and none is required.
 fn library() -> Option<PathBuf> {

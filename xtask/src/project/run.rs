@@ -1,7 +1,8 @@
 //! Running child processes: in silence or openly, never for ever.
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,14 +17,13 @@ const LIMIT: Duration = Duration::from_secs(60 * 60);
 const CAMPAIGN_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// The time between two signs of life.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
-/// The time between two looks at a command: short at first, so that a short command is not kept.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
-/// Runs a command and shows its output only when it fails.
+/// Runs a command and shows its output only when it fails. After an hour the command is ended, which is a failure.
 pub(crate) fn quietly(command: Cmd<'_>) -> Outcome<String> {
     let line = command.to_string();
-    let output = command.quiet().ignore_status().output()?;
+    let mut command = Command::from(command);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = finish(command, &line, LIMIT)?;
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
         return Ok(stdout);
@@ -34,43 +34,45 @@ pub(crate) fn quietly(command: Cmd<'_>) -> Outcome<String> {
 
 /// Runs a command whose output is worth seeing while it runs. After an hour the command is ended, which is a failure.
 pub(crate) fn openly(command: Cmd<'_>) -> Outcome<()> {
-    run(command, LIMIT)
+    openly_within(command, LIMIT)
 }
 
 /// As [`openly`], for a campaign: a day.
 pub(crate) fn openly_for_long(command: Cmd<'_>) -> Outcome<()> {
-    run(command, CAMPAIGN_LIMIT)
+    openly_within(command, CAMPAIGN_LIMIT)
 }
 
-fn run(command: Cmd<'_>, limit: Duration) -> Outcome<()> {
+fn openly_within(command: Cmd<'_>, limit: Duration) -> Outcome<()> {
     let line = command.to_string();
-    let mut child = Command::from(command)
-        .spawn()
-        .map_err(|error| Failure::new(format!("cannot start `{line}`: {error}")))?;
-    let (start, mut pause, mut next_sign) = (Instant::now(), SHORTEST_PAUSE, SIGN_OF_LIFE);
+    let status = finish(Command::from(command), &line, limit)?.status;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failure::new(format!("this command failed ({status}):\n$ {line}")))
+    }
+}
+
+/// Waits for a command, with a sign of life each minute, and ends it at the limit.
+fn finish(mut command: Command, line: &str, limit: Duration) -> Outcome<Output> {
+    let failed = |error| Failure::new(format!("cannot run `{line}`: {error}"));
+    // Nothing asks, also not where this runs in the background of a shell.
+    let child = command.stdin(Stdio::null()).spawn().map_err(failed)?;
+    let (process, start) = (child.id(), Instant::now());
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(child.wait_with_output()));
     loop {
-        let status =
-            child.try_wait().map_err(|error| Failure::new(format!("cannot wait for `{line}`: {error}")))?;
-        match status {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(Failure::new(format!("this command failed ({status}):\n$ {line}"))),
-            None => {}
+        let left = limit.saturating_sub(start.elapsed());
+        match receiver.recv_timeout(left.min(SIGN_OF_LIFE)) {
+            Ok(output) => return output.map_err(failed),
+            Err(RecvTimeoutError::Timeout) if start.elapsed() < limit => {
+                say(&format!("    … {} min", start.elapsed().as_secs() / 60));
+            }
+            Err(_) => {
+                kill(&descendants(process));
+                let minutes = limit.as_secs() / 60;
+                return Err(Failure::new(format!("this command was ended after {minutes} min:\n$ {line}")));
+            }
         }
-        let took = start.elapsed();
-        if took > limit {
-            kill(&descendants(child.id()));
-            let _ = child.wait();
-            return Err(Failure::new(format!(
-                "this command was ended after {} min:\n$ {line}",
-                limit.as_secs() / 60
-            )));
-        }
-        if took > next_sign {
-            say(&format!("    … {} min", took.as_secs() / 60));
-            next_sign += SIGN_OF_LIFE;
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -112,18 +114,25 @@ mod tests {
     fn a_command_that_hangs_is_ended_with_its_children() {
         let shell = Shell::new().unwrap();
         let marked = "sleep 4242.42";
-        let command = shell.cmd("sh").args(["-c", &format!("{marked} & {marked}; wait")]);
-        let failure = run(command, Duration::from_millis(300)).unwrap_err().to_string();
-        assert!(failure.contains("was ended after 0 min") && failure.contains(marked), "{failure}");
-        let left = Command::new("pgrep").args(["-f", &format!("^{marked}")]).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&left.stdout), "");
+        let command = || shell.cmd("sh").args(["-c", &format!("{marked} & {marked}; wait")]);
+        let mut silent = Command::from(command());
+        silent.stdout(Stdio::piped());
+        for command in [Command::from(command()), silent] {
+            let failure = finish(command, marked, Duration::from_millis(300)).unwrap_err().to_string();
+            assert!(failure.contains("was ended after 0 min") && failure.contains(marked), "{failure}");
+            let left = Command::new("pgrep").args(["-f", &format!("^{marked}")]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&left.stdout), "");
+        }
     }
 
     #[test]
     fn the_failure_names_the_command_and_its_status() {
         let shell = Shell::new().unwrap();
-        let failure = run(shell.cmd("sh").args(["-c", "exit 7"]), LIMIT).unwrap_err().to_string();
+        let fails = || shell.cmd("sh").args(["-c", "echo why; exit 7"]);
+        let failure = openly(fails().ignore_stdout()).unwrap_err().to_string();
         assert!(failure.contains("exit status: 7") && failure.contains("exit 7"), "{failure}");
-        run(shell.cmd("true"), LIMIT).unwrap();
+        let failure = quietly(fails()).unwrap_err().to_string();
+        assert!(failure.contains("exit status: 7") && failure.ends_with("why\n"), "{failure}");
+        assert_eq!(quietly(shell.cmd("echo").arg("said")).unwrap(), "said\n");
     }
 }

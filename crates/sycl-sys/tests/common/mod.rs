@@ -1,11 +1,28 @@
 //! Helpers: temporary trees, and a test that runs itself in a child process with an environment of its own.
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(dead_code, unused_macros, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Calls one function of the table.
+macro_rules! call {
+    ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
+        // SAFETY: the tests pass live handles, checked for NULL where they were made, and pointers valid for the counts given. Where a
+        // test passes a dead handle, the loopback library recognises its number and does not follow it.
+        unsafe { ($api.$name)($($arg),*) }
+    };
+}
+
+/// As `call`, for a function that a library may lack.
+macro_rules! told {
+    ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
+        // SAFETY: as for `call`.
+        unsafe { ($api.$name.unwrap())($($arg),*) }
+    };
+}
 
 /// A directory that goes when it is dropped.
 pub(crate) struct Tree(PathBuf);

@@ -12,23 +12,6 @@ use sycl_sys::{
     DPCTLSyclUSMType, MDLocalAccessor, error_handler_callback,
 };
 
-/// Calls one function of the table. Each test passes live handles of its own loopback copy, except where a comment names another one.
-macro_rules! call {
-    ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
-        // SAFETY: the arguments are live handles and pointers valid for the counts given; where a test passes a dead
-        // handle, the loopback library recognises its number and does not follow it.
-        unsafe { ($api.$name)($($arg),*) }
-    };
-}
-
-/// As `call`, for a function that a library may lack.
-macro_rules! told {
-    ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
-        // SAFETY: as for `call`.
-        unsafe { ($api.$name.unwrap())($($arg),*) }
-    };
-}
-
 /// A copy of the loopback library in each form, with its table. A failure is that of the form printed last.
 fn loopbacks() -> impl Iterator<Item = (Loopback, Api)> {
     Form::ALL.into_iter().map(|form| {

@@ -3,6 +3,7 @@
 
 use test_stacks as _;
 
+#[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../../examples/interface/comparison/mod.rs"]

@@ -7,22 +7,6 @@ use sycl_sys::{
     DPCTLSyclDeviceRef, DPCTLSyclDeviceType,
 };
 
-/// Calls one function of the table.
-macro_rules! call {
-    ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
-        // SAFETY: the arguments are live handles and pointers valid for the counts given.
-        unsafe { ($api.$name)($($arg),*) }
-    };
-}
-
-/// As `call`, for a function that a library may lack.
-macro_rules! told {
-    ($api:expr, $name:ident $(, $arg:expr)* $(,)?) => {
-        // SAFETY: as for `call`.
-        unsafe { ($api.$name.unwrap())($($arg),*) }
-    };
-}
-
 /// For each form, a loopback copy with its CPU (8 compute units) and its GPU (64 in two tiles), given back at the end.
 fn with_devices(test: impl Fn(&Loopback, &Api, DPCTLSyclDeviceRef, DPCTLSyclDeviceRef)) {
     for form in Form::ALL {
