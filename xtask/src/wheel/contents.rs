@@ -9,10 +9,14 @@ use crate::project::{Project, quietly};
 /// The most that a wheel may weigh, in bytes.
 const MAX_WHEEL_BYTES: u64 = 3_000_000;
 
+/// The native module, and its size that no wheel may reach, in bytes.
+const MODULE: &str = "usm/_usm.abi3.so";
+const MODULE_BYTES: u64 = 9 << 20;
+
 /// Files that users rely on: the module, the types, the licences (matched by the end of the path).
 const REQUIRED: [&str; 5] = [
     "usm/__init__.py",
-    "usm/_usm.abi3.so",
+    MODULE,
     "usm/py.typed",
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",
@@ -96,7 +100,10 @@ pub(crate) fn problems(wheel: &Contents) -> Vec<String> {
     if !wheel.has("usm/_usm.pyi") {
         problems.push("there are no type stubs `usm/_usm.pyi` in it".to_owned());
     }
-    for (_, path) in &wheel.files {
+    for (bytes, path) in &wheel.files {
+        if path.ends_with(MODULE) && *bytes >= MODULE_BYTES {
+            problems.push(format!("`{path}` has {bytes} bytes; less than {MODULE_BYTES} are allowed"));
+        }
         if path.contains(".libs/") || path.contains("__pycache__") {
             problems.push(format!("`{path}` does not belong in it"));
         }
@@ -155,6 +162,7 @@ Requires-Dist: in the readme, which is not the header
     fn size_dependencies_and_unexpected_files_are_limited() {
         let cases = [
             (MAX_WHEEL_BYTES + 1, LISTING.to_owned(), "3000001 bytes"),
+            (9, LISTING.replace("400000 usm", "9437184 usm"), "9437184 bytes"),
             (9, LISTING.replace(" ; extra == 'numpy'", ""), "requires a distribution"),
             (9, LISTING.replacen("10 usm", "10 usm.libs/libsycl.so.9\n10 usm", 1), "libsycl"),
             (9, LISTING.replacen("10 usm", "1 usm/__pycache__/a.pyc\n10 usm", 1), "__pycache__"),
