@@ -118,6 +118,9 @@ DPNP = Suite(
             "test_tensor_testing.py::test_allclose_validation",
             # repeats of nothing, and no array at all
             "test_usm_ndarray_indexing.py::test_put_empty_axes",
+            # lists as indices along an axis
+            "test_usm_ndarray_indexing.py::test_put_along_axis_validation",
+            "test_usm_ndarray_indexing.py::test_take_along_axis_validation",
             "test_usm_ndarray_manipulation.py::test_broadcast_arrays_no_args",
         ],
         OTHER_ERROR: [
@@ -145,6 +148,8 @@ DPNP = Suite(
             "test_usm_ndarray_ctor.py::TestCopyScalar::test_copy_scalar_with_*-shape2]",
             "test_usm_ndarray_ctor.py::TestCopyScalar::test_copy_scalar_with_*-shape3]",
             "test_usm_ndarray_ctor.py::test_index_noninteger",
+            # an imaginary part is not dropped from a number
+            "test_usm_ndarray_ctor.py::test_full_dtype_inference",
             # ranges
             "test_usm_ndarray_ctor.py::test_arange_bool",
             "test_usm_ndarray_ctor.py::test_arange_mixed_types",

@@ -34,10 +34,10 @@ fn every(step: isize) -> SliceItem {
 }
 
 /// 9 MiB in 3 axes: several pieces.
-const SHAPE: [usize; 3] = [24, 384, 256];
+const SHAPE: [usize; 3] = [24, 384, 128];
 
-fn counting(queue: &Queue, kind: UsmKind) -> (UsmArray, Vec<u32>) {
-    let numbers: Vec<u32> = (0..SHAPE.iter().product::<usize>() as u32).collect();
+fn counting(queue: &Queue, kind: UsmKind) -> (UsmArray, Vec<u64>) {
+    let numbers: Vec<u64> = (0..SHAPE.iter().product::<usize>() as u64).collect();
     (UsmArray::from_slice(queue, kind, &SHAPE, &numbers).unwrap(), numbers)
 }
 
@@ -60,7 +60,7 @@ const CASES: [Case; 5] = [
     (
         "backwards",
         |a| a.slice(&[every(-1), every(-1), every(-1)]).unwrap(),
-        |i, j, k| [23 - i, 383 - j, 255 - k],
+        |i, j, k| [23 - i, 383 - j, 127 - k],
     ),
 ];
 
@@ -84,18 +84,18 @@ fn reading_in_pieces() {
     let arrays: Vec<_> = places().into_iter().map(|(queue, kind)| counting(&queue, kind)).collect();
     for (name, view, index) in CASES {
         // As element `i` of the whole array is `i`.
-        let expected: Vec<u32> =
-            places_of(&view(&arrays[0].0), index).into_iter().map(|place| place as u32).collect();
+        let expected: Vec<u64> =
+            places_of(&view(&arrays[0].0), index).into_iter().map(|place| place as u64).collect();
         for (array, _) in &arrays {
             let (view, kind) = (view(array), array.kind());
-            assert!(view.to_vec::<u32>().unwrap() == expected, "{name}, {kind}");
-            assert!(view.copy().unwrap().to_vec::<u32>().unwrap() == expected, "{name}, {kind}");
+            assert!(view.to_vec::<u64>().unwrap() == expected, "{name}, {kind}");
+            assert!(view.copy().unwrap().to_vec::<u64>().unwrap() == expected, "{name}, {kind}");
         }
     }
 }
 
 /// The elements of the whole array, those at the given places with new values.
-fn with(numbers: &[u32], places: &[usize], values: impl Iterator<Item = u32>) -> Vec<u32> {
+fn with(numbers: &[u64], places: &[usize], values: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut all = numbers.to_vec();
     places.iter().zip(values).for_each(|(&place, value)| all[place] = value);
     all
@@ -107,8 +107,8 @@ fn writing_in_pieces_leaves_the_gaps_alone() {
     for (name, view, index) in CASES {
         let (first, numbers) = &arrays[0];
         let places = places_of(&view(first), index);
-        let values: Vec<u32> = (0..places.len() as u32).map(|i| i ^ 0x5a5a_0000).collect();
-        let nines = vec![9_u16; places.len()];
+        let values: Vec<u64> = (0..places.len() as u64).map(|i| i ^ 0x5a5a_0000_0000).collect();
+        let nines = vec![9_u32; places.len()];
         let copied = with(numbers, &places, values.iter().copied());
         let [cast, filled] = [9, 3].map(|value| with(numbers, &places, places.iter().map(|_| value)));
         for (array, _) in &arrays {
@@ -116,14 +116,14 @@ fn writing_in_pieces_leaves_the_gaps_alone() {
             let view = view(&whole);
             let source = UsmArray::from_slice(queue, UsmKind::Host, view.shape(), &values).unwrap();
             view.assign(&source).unwrap();
-            assert!(whole.to_vec::<u32>().unwrap() == copied, "{name}, {kind}");
+            assert!(whole.to_vec::<u64>().unwrap() == copied, "{name}, {kind}");
 
             // From the same kind, cast on the way, and a value everywhere.
             let small = UsmArray::from_slice(queue, kind, view.shape(), &nines).unwrap();
             view.assign_cast(&small, Casting::Unsafe).unwrap();
-            assert!(whole.to_vec::<u32>().unwrap() == cast, "{name}, {kind}");
-            view.fill(3_u32).unwrap();
-            assert!(whole.to_vec::<u32>().unwrap() == filled, "{name}, {kind}");
+            assert!(whole.to_vec::<u64>().unwrap() == cast, "{name}, {kind}");
+            view.fill(3_u64).unwrap();
+            assert!(whole.to_vec::<u64>().unwrap() == filled, "{name}, {kind}");
         }
     }
 }
@@ -137,7 +137,7 @@ fn host_memory_in_pieces() {
     for (name, view, index) in CASES.into_iter().filter(|(name, ..)| !name.contains("plane")) {
         let (first, numbers) = &arrays[0];
         let (first, places) = (view(first), places_of(&view(first), index));
-        let values: Vec<u32> = (0..places.len() as u32).map(|i| i ^ 0x5a5a_0000).collect();
+        let values: Vec<u64> = (0..places.len() as u64).map(|i| i ^ 0x5a5a_0000_0000).collect();
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
         for (order, step) in orders {
             let axes = order.map(|axis| first.shape()[axis as usize]);
@@ -149,8 +149,8 @@ fn host_memory_in_pieces() {
             let expected = with(numbers, &places, moved);
             for (array, _) in &arrays {
                 let whole = array.copy().unwrap();
-                view(&whole).copy_from_host_strided(&bytes, Dtype::U32, &layout).unwrap();
-                assert!(whole.to_vec::<u32>().unwrap() == expected, "{name}, {order:?}, {step}");
+                view(&whole).copy_from_host_strided(&bytes, Dtype::U64, &layout).unwrap();
+                assert!(whole.to_vec::<u64>().unwrap() == expected, "{name}, {order:?}, {step}");
             }
         }
     }
@@ -257,12 +257,12 @@ fn overlapping_in_pieces_is_as_if_copied_first() {
                 array.assign(&original).unwrap();
                 let target = array.slice(&[part(&to), every(1), every(2)]).unwrap();
                 let source = array.slice(&[part(&from), every(1), mirrored]).unwrap();
-                let values = source.to_vec::<u32>().unwrap();
-                let before = array.to_vec::<u32>().unwrap();
+                let values = source.to_vec::<u64>().unwrap();
+                let before = array.to_vec::<u64>().unwrap();
                 target.assign(&source).unwrap();
-                assert!(target.to_vec::<u32>().unwrap() == values, "{to:?} from {from:?}, {kind}");
-                let after = array.to_vec::<u32>().unwrap();
-                let odd = |all: &[u32]| all.iter().skip(1).step_by(2).copied().collect::<Vec<_>>();
+                assert!(target.to_vec::<u64>().unwrap() == values, "{to:?} from {from:?}, {kind}");
+                let after = array.to_vec::<u64>().unwrap();
+                let odd = |all: &[u64]| all.iter().skip(1).step_by(2).copied().collect::<Vec<_>>();
                 assert!(odd(&after) == odd(&before), "the columns between, {kind}");
             }
         }
@@ -272,7 +272,7 @@ fn overlapping_in_pieces_is_as_if_copied_first() {
 #[test]
 fn results_of_any_size_on_threads() {
     let places = places();
-    for len in [(1 << 20) - 1, (4 << 20) + 3, (9 << 20) + 1] {
+    for len in [(1 << 20) - 1, (4 << 20) + 3] {
         let bytes: Vec<u8> = (0..2 * len).map(|i| (i % 251) as u8).collect();
         let expected: Vec<u8> = bytes.iter().copied().step_by(2).collect();
         let expected_wide: Vec<u16> = bytes.iter().copied().map(u16::from).collect();

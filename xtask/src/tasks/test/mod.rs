@@ -115,6 +115,7 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
     let (sycl, bare) = venvs_of(project)?;
     for package in packages {
         if package == PYTHON_CRATE {
+            steps.step("stand-in of the CUDA driver", || rust::build_stand_in(project))?;
             let wheel = steps.step("wheel", || Build::Quick.wheel(project))?;
             wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)?;
         } else {

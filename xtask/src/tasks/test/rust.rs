@@ -43,8 +43,7 @@ pub(in crate::tasks) fn tests(project: &Project, venv: &Venv<'_>, variables: &[(
 
 /// Runs the tests of one crate.
 pub(super) fn tests_of(project: &Project, venv: &Venv<'_>, package: &str) -> Outcome<()> {
-    // Cargo builds the stand-in for its own tests, or where another test needs it.
-    quietly(project.cargo().args(["test", "--no-run", "--locked", "--package", "cuda-loopback", "--lib"]))?;
+    build_stand_in(project)?;
     let features = FEATURES.iter().filter(|(name, _)| *name == package);
     let tests = features.fold(runner(project).args(["--package", package]), |tests, (_, features)| {
         tests.args(["--features", features])
@@ -80,6 +79,11 @@ fn has_nextest(project: &Project) -> bool {
 fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
     let tests = require_sycl(tests, venv).env(DRIVER, stand_in(project)).env("USM_REQUIRE_CUDA", "1");
     if has_nextest(project) { tests } else { tests.env(PROGRAM_LIMIT.0, PROGRAM_LIMIT.1) }
+}
+
+/// Builds the stand-in of the CUDA driver alone: Cargo builds it for its own tests, or where another test needs it.
+pub(super) fn build_stand_in(project: &Project) -> Outcome<()> {
+    quietly(project.cargo().args(["test", "--no-run", "--locked", "--package", "cuda-loopback", "--lib"])).map(drop)
 }
 
 /// The stand-in of the CUDA driver, which is built with the tests.
