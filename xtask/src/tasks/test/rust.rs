@@ -83,7 +83,8 @@ fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'
 
 /// Builds the stand-in of the CUDA driver alone: Cargo builds it for its own tests, or where another test needs it.
 pub(super) fn build_stand_in(project: &Project) -> Outcome<()> {
-    quietly(project.cargo().args(["test", "--no-run", "--locked", "--package", "cuda-loopback", "--lib"])).map(drop)
+    quietly(project.cargo().args(["test", "--no-run", "--locked", "--package", "cuda-loopback", "--lib"]))
+        .map(drop)
 }
 
 /// The stand-in of the CUDA driver, which is built with the tests.
