@@ -118,10 +118,10 @@ DPNP = Suite(
             "test_tensor_testing.py::test_allclose_validation",
             # repeats of nothing, and no array at all
             "test_usm_ndarray_indexing.py::test_put_empty_axes",
+            "test_usm_ndarray_manipulation.py::test_broadcast_arrays_no_args",
             # lists as indices along an axis
             "test_usm_ndarray_indexing.py::test_put_along_axis_validation",
             "test_usm_ndarray_indexing.py::test_take_along_axis_validation",
-            "test_usm_ndarray_manipulation.py::test_broadcast_arrays_no_args",
         ],
         OTHER_ERROR: [
             "test_usm_ndarray_ctor.py::test_ctor_buffer_kwarg",

@@ -272,7 +272,7 @@ fn overlapping_in_pieces_is_as_if_copied_first() {
 #[test]
 fn results_of_any_size_on_threads() {
     let places = places();
-    for len in [(1 << 20) - 1, (4 << 20) + 3] {
+    for len in [(1 << 20) - 1, (4 << 20) + 3, (9 << 20) + 1] {
         let bytes: Vec<u8> = (0..2 * len).map(|i| (i % 251) as u8).collect();
         let expected: Vec<u8> = bytes.iter().copied().step_by(2).collect();
         let expected_wide: Vec<u16> = bytes.iter().copied().map(u16::from).collect();
