@@ -2,7 +2,7 @@
 
 use std::hint;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -118,22 +118,30 @@ pub(crate) fn run<T: Send + 'static>(
     if !is_long(work_bytes) {
         return Ok(py.detach(job));
     }
-    // Says whether the job is complete, or nobody waits for it any more.
     let state = Arc::new(AtomicU8::new(UNDER_WAY));
-    let theirs = Arc::clone(&state);
-    let job = move || {
-        let result = job();
-        if theirs.swap(COMPLETE, Ordering::AcqRel) == BROKEN_OFF {
-            LEFT_ALONE.get().fetch_sub(1, Ordering::Release);
-        }
-        result
-    };
+    let end = End(Arc::clone(&state));
+    let (result, job) = Errand::of(move || {
+        let _end = end;
+        job()
+    });
     let process = Runtime::fork_generation();
     match elsewhere(job) {
-        Ok(result) => received(py, result).inspect_err(|_| leave_alone(&state, process))?.ok_or_else(|| {
-            UsmError::new_err("an operation completed without a result; this is a bug of usm")
-        }),
-        Err(job) => Ok(py.detach(job)),
+        Ok(ended) => wait_for_end(py, ended).inspect_err(|_| leave_alone(&state, process))?,
+        Err(job) => py.detach(job),
+    }
+    result
+        .take()
+        .ok_or_else(|| UsmError::new_err("an operation completed without a result; this is a bug of usm"))
+}
+
+/// Says at the end of a job, by a panic, too, that it is complete, unless nobody waits for it any more.
+struct End(Arc<AtomicU8>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if self.0.swap(COMPLETE, Ordering::AcqRel) == BROKEN_OFF {
+            LEFT_ALONE.get().fetch_sub(1, Ordering::Release);
+        }
     }
 }
 
@@ -168,34 +176,67 @@ pub(crate) fn check_now_and_then(py: Python<'_>, i: usize) -> PyResult<()> {
     if i % STEPS == STEPS - 1 { py.check_signals() } else { Ok(()) }
 }
 
-/// Runs a job on another thread; gives it back when there is none, or the end of the interpreter waits for such threads already: daemon
-/// threads could start one after the other.
-fn elsewhere<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
-    job: F,
-) -> Result<Receiver<Unclaimed<T>>, F> {
+/// A job without its types, so that one copy of the code of its thread serves all jobs.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The place of the result of a job. An error in it may be that of another operation, and is for the next wait when nobody takes it.
+struct Errand<T>(Arc<Mutex<Option<Unclaimed<T>>>>);
+
+impl<T: Send + 'static> Errand<T> {
+    fn of(job: impl FnOnce() -> T + Send + 'static) -> (Self, Job) {
+        let place = Arc::new(Mutex::new(None));
+        let theirs = Arc::clone(&place);
+        let job = move || {
+            let result = Unclaimed::of(job);
+            *theirs.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        };
+        (Self(place), Box::new(job))
+    }
+
+    /// The result; `None` before the end of the job, and after a panic in it.
+    fn take(&self) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map(Unclaimed::claim)
+    }
+}
+
+/// Counts a thread of [`elsewhere`] until it ends, by a panic, too.
+struct Running;
+
+impl Running {
+    fn start() -> Self {
+        RUNNING.get().fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.get().fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Runs a job on another thread, whose end disconnects the channel. Gives the job back when there is no thread, or the end of the
+/// interpreter waits for such threads already: daemon threads could start one after the other.
+fn elsewhere(job: Job) -> Result<Receiver<()>, Job> {
     if called::is_left_behind() {
         return Err(job);
     }
-    let (done, result) = mpsc::channel();
+    let (at_end, ended) = mpsc::channel();
     // A thread that cannot be started drops what it was to run.
     let shared = Arc::new(Mutex::new(Some(job)));
-    let take = |job: &Mutex<Option<F>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let take = |job: &Mutex<Option<Job>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
     let theirs = Arc::clone(&shared);
+    let running = Running::start();
     let run = move || {
-        let job = take(&theirs);
-        if let Some(job) = job {
-            // An error in it may be that of another operation, and is for the next wait when nobody waits here any more.
-            drop(done.send(Unclaimed::of(job)));
+        let _running = running;
+        let _at_end: Sender<()> = at_end;
+        if let Some(job) = take(&theirs) {
+            job();
         }
-        RUNNING.get().fetch_sub(1, Ordering::Release);
     };
-    RUNNING.get().fetch_add(1, Ordering::Relaxed);
     match fork::spawn(thread::Builder::new().name("usm-wait".to_owned()), run) {
-        Ok(_) => Ok(result),
-        Err(_) => {
-            RUNNING.get().fetch_sub(1, Ordering::Release);
-            take(&shared).map_or(Ok(result), Err)
-        }
+        Ok(_) => Ok(ended),
+        Err(_) => take(&shared).map_or(Ok(ended), Err),
     }
 }
 
@@ -217,16 +258,15 @@ fn finish(py: Python<'_>) -> PyResult<()> {
     called::wait_while(py, || RUNNING.get().load(Ordering::Acquire) > 0)
 }
 
-/// What another thread sends, with Python's signal handlers running meanwhile; `None` when it sends nothing.
-fn received<T: Send>(py: Python<'_>, mut result: Receiver<Unclaimed<T>>) -> PyResult<Option<T>> {
+/// Waits for the end of a job on another thread, with Python's signal handlers running meanwhile.
+fn wait_for_end(py: Python<'_>, mut ended: Receiver<()>) -> PyResult<()> {
     let process = Runtime::fork_generation();
     loop {
-        let (outcome, back) = py.detach(move || (result.recv_timeout(SIGNALS), result));
-        result = back;
+        let (outcome, back) = py.detach(move || (ended.recv_timeout(SIGNALS), ended));
+        ended = back;
         match outcome {
-            Ok(value) => return Ok(Some(value.claim())),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         if !Runtime::is_fork_generation(process) {
             // A signal handler has forked, and this is the child, in which that thread is missing.
@@ -268,14 +308,14 @@ fn wait_shortly(events: &[Event]) -> Option<usm_core::Result<()>> {
 
 /// Waits for events that may take long.
 fn wait_long(py: Python<'_>, events: &[Event]) -> PyResult<()> {
-    let wait = || Event::wait_all(events);
     // A wait of the runtime cannot be ended, and nothing else gets the errors: another thread does it.
     let theirs = events.to_vec();
-    let result = match elsewhere(move || Event::wait_all(&theirs)) {
-        Ok(result) => received(py, result)?,
-        Err(_) => None,
-    };
-    result.unwrap_or_else(|| py.detach(wait)).or_raise()
+    let (result, job) = Errand::of(move || Event::wait_all(&theirs));
+    match elsewhere(job) {
+        Ok(ended) => wait_for_end(py, ended)?,
+        Err(job) => py.detach(job),
+    }
+    result.take().unwrap_or_else(|| py.detach(|| Event::wait_all(events))).or_raise()
 }
 
 /// How guards wait for work that others have submitted: `wait_for_others_with`.
@@ -285,16 +325,18 @@ pub(crate) fn wait_in_guard(event: &Event) -> usm_memory::Result<()> {
         return if event.status() == EventStatus::Complete { Ok(()) } else { Ok(event.wait()?) };
     }
     let theirs = event.clone();
-    let Ok(result) = elsewhere(move || theirs.wait()) else { return Ok(event.wait()?) };
-    // Guards are taken by threads that have given the interpreter up, which signal handlers need.
-    match Python::try_attach(|py| received(py, result)) {
-        Some(Ok(Some(result))) => Ok(result?),
-        Some(Err(error)) => {
-            errors::set_raised(error);
-            Err(usm_memory::Error::Interrupted)
+    let (result, job) = Errand::of(move || theirs.wait());
+    match elsewhere(job) {
+        // Guards are taken by threads that have given the interpreter up, which signal handlers need.
+        Ok(ended) => {
+            if let Some(Err(error)) = Python::try_attach(|py| wait_for_end(py, ended)) {
+                errors::set_raised(error);
+                return Err(usm_memory::Error::Interrupted);
+            }
         }
-        _ => Ok(event.wait()?),
+        Err(job) => job(),
     }
+    Ok(result.take().unwrap_or_else(|| event.wait())?)
 }
 
 fn ends_soon(is_over: impl Fn() -> bool) -> bool {
