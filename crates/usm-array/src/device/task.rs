@@ -203,7 +203,7 @@ pub(crate) fn is_operand(array: &UsmArray, queue: &Queue) -> bool {
     let alignment = array.itemsize_bytes().min(8);
     !queue.runs_host_tasks()
         && array.buffer().is_reachable_by(queue)
-        && (array.buffer().address() + array.first_byte()).is_multiple_of(alignment)
+        && array.address().is_multiple_of(alignment)
 }
 
 /// A dtype as kernels take it: the bytes of a part, its kind, and the number of parts.

@@ -484,10 +484,9 @@ impl DevicePlan {
         let step = index.innermost().map_or(0, |axis| axis.steps[1]);
         loops.push(Loop { count: self.places.count(), steps: [self.places.stride, step] });
         loops.surround(&self.outer.0, &self.outer.1, &strides[..outer]);
-        let first = (self.array.address() + self.array.first_byte())
-            .wrapping_add_signed(self.places.first * itemsize.cast_signed());
+        let first = self.array.address().wrapping_add_signed(self.places.first * itemsize.cast_signed());
         let is_aligned = |unit: usize| {
-            let value = if fills { 0 } else { values.address() + values.first_byte() };
+            let value = if fills { 0 } else { values.address() };
             first.is_multiple_of(unit) && value.is_multiple_of(unit)
         };
         for unit in [16, 8, 4, 2, 1].into_iter().filter(|&unit| is_aligned(unit)) {

@@ -57,7 +57,7 @@ impl Mask {
             return Ok(None);
         }
         let is_dense = array.dtype() == Dtype::Bool && array.is_c_contiguous();
-        let (bytes, unwritten) = match is_dense && (array.address() + array.first_byte()).is_multiple_of(16) {
+        let (bytes, unwritten) = match is_dense && array.address().is_multiple_of(16) {
             true => (array.clone(), Some(array.buffer().keep_unwritten(array.byte_range())?)),
             false => match truth(array)? {
                 Some(truth) => (truth, None),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use usm_array::usm_core::{Queue, Runtime, UsmKind};
-use usm_array::{Dtype, Index, IndexMode, Scalar, SliceItem, UsmArray, where_};
+use usm_array::{Bool8, Dtype, Index, IndexMode, Scalar, SliceItem, UsmArray, where_};
 
 use super::{config, counting, integers, place};
 use crate::common::indices;
@@ -332,4 +332,40 @@ fn many_places() {
     target.put(&twice[..], &values, IndexMode::Raise).unwrap();
     let found = target.to_vec::<i64>().unwrap();
     assert!((0..LEN / 2).all(|i| found[i] == 2 * i as i64 + 2));
+}
+
+/// Kernels move rows in units of up to 16 bytes where the addresses allow it. An access of a GPU to a unit at another address loses the
+/// device for the process.
+#[test]
+fn units_are_aligned_at_any_offset_of_a_view() {
+    let bytes: Vec<u8> = (0..4 * 40).collect();
+    let row = |row: usize, from: usize| bytes[row * 40 + from..][..16].to_vec();
+    for place @ (queue, kind) in super::PLACES.iter() {
+        let whole = UsmArray::from_slice(queue, *kind, &[4, 40], &bytes).unwrap();
+        let rows = UsmArray::from_slice(queue, *kind, &[3], &[2_i64, 0, 3]).unwrap();
+        for from in 0..20 {
+            let columns = from as isize..from as isize + 16;
+            let view = whole.slice((.., columns.clone())).unwrap();
+            let picked = view.get_index(&[(&rows).into()]).unwrap();
+            assert_eq!(
+                picked.to_vec::<u8>().unwrap(),
+                [row(2, from), row(0, from), row(3, from)].concat(),
+                "{place:?}"
+            );
+            for to in [0, from, 19 - from] {
+                let target = UsmArray::zeros(queue, *kind, &[4, 40], Dtype::U8).unwrap();
+                let part = target.slice((.., to as isize..to as isize + 16)).unwrap();
+                part.set_index(&[(&rows).into()], &view.slice((0..3, ..)).unwrap()).unwrap();
+                let written = part.to_vec::<u8>().unwrap();
+                let expected = [row(1, from), vec![0; 16], row(0, from), row(2, from)].concat();
+                assert_eq!(written, expected, "{place:?}");
+            }
+            let mask: Vec<Bool8> = (0..40).map(|i| Bool8::from_byte(u8::from(i % 3 == 1))).collect();
+            let mask = UsmArray::from_slice(queue, *kind, &[40], &mask).unwrap();
+            let mask = mask.slice((columns.clone(),)).unwrap();
+            let found = whole.slice((1, columns)).unwrap().get_index(&[(&mask).into()]).unwrap();
+            let expected: Vec<u8> = (from..from + 16).filter(|i| i % 3 == 1).map(|i| 40 + i as u8).collect();
+            assert_eq!(found.to_vec::<u8>().unwrap(), expected, "{place:?}");
+        }
+    }
 }
