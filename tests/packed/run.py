@@ -16,22 +16,30 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 TESTS = FOLDER / "tests" / "python"
 # A program that hangs is a failure. One has nearly all tests of a crate, so that a slow machine needs minutes for it.
 RUST_SECONDS = 1200
+# The seed of a random order of the tests, for `conftest.py`, too.
+SHUFFLE = "USM_TEST_SHUFFLE"
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 8), help="processes at once")
     parser.add_argument("--only", choices=("rust", "python"), help="one of the two suites")
+    parser.add_argument("--shuffle", type=int, metavar="SEED", help="run the tests in a random order")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, behind --")
     return parser.parse_args()
 
 
 def run_one(program: pathlib.Path, folder: str, environment: dict[str, str]) -> tuple[pathlib.Path, int, str]:
     """A test program, its exit status, and what it printed."""
+    # Some tests count all memory of the process: one after the other.
+    command = [program, "--test-threads", "1"]
+    if SHUFFLE in environment:
+        # The harness of a stable toolchain takes this option only with the variable.
+        environment = environment | {"RUSTC_BOOTSTRAP": "1"}
+        command += ["-Z", "unstable-options", "--shuffle-seed", environment[SHUFFLE]]
     try:
         done = subprocess.run(
-            # Some tests count all memory of the process: one after the other.
-            [program, "--test-threads", "1"],
+            command,
             cwd=folder,
             env=environment,
             capture_output=True,
@@ -82,6 +90,8 @@ def main() -> int:
     options = arguments()
     # JAX would take three quarters of a GPU's memory, which other processes of the tests need.
     environment = os.environ | {"USM_REQUIRE_CUDA": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    if options.shuffle is not None:
+        environment[SHUFFLE] = str(options.shuffle)
     failed = []
     if options.only != "python":
         failed += rust(options.processes, environment)

@@ -1,6 +1,7 @@
 """Fixtures: every test runs on each backend and USM kind that applies."""
 
 import os
+import random
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -38,7 +39,7 @@ def _is_wanted(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is in vain on the strict queue.
+    """Leaves out what is in vain on the strict queue, and shuffles the rest where that is asked for.
 
     Marks what USM_STRICT_DEVICE does not change: tests of the host backend alone, and of host and shared memory
     where the same test comes with device memory, too."""
@@ -52,6 +53,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = {item: _is_wanted(item) for item in items}
     config.hook.pytest_deselected(items=[item for item in items if not wanted[item]])
     items[:] = [item for item in items if wanted[item]]
+    if seed := os.environ.get("USM_TEST_SHUFFLE"):
+        # All processes of a run need the same order.
+        random.Random(int(seed)).shuffle(items)
 
 
 def _queue(backend: str) -> usm.SyclQueue:

@@ -69,7 +69,7 @@ def pending(queue, memories, rounds):
 def test_other_tasks_run_meanwhile(queue, allocate):
     memories = [allocate("device", LARGE) for _ in range(2)]
 
-    async def main():
+    async def main(count_of_copies):
         steps, goes_on = 0, True
 
         async def count():
@@ -79,14 +79,15 @@ def test_other_tasks_run_meanwhile(queue, allocate):
                 await asyncio.sleep(0)
 
         counting = asyncio.ensure_future(count())
-        last = pending(queue, memories, 20)
+        last = pending(queue, memories, count_of_copies)
         await last
         assert last.execution_status is usm.event_status_type.complete
         goes_on = False
         await counting
         return steps
 
-    assert asyncio.run(main()) > 10
+    # A fast device may be done with few copies before the first step.
+    assert any(asyncio.run(main(20 << more)) > 10 for more in range(8))
 
 
 def test_cancelling_ends_the_waiting_and_not_the_operation(queue, allocate):

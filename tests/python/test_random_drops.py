@@ -15,6 +15,9 @@ SECONDS = 60 + TURNS // 20
 KERNEL = """
 from usm import program
 SOURCE = "kernel void add(global float *x, long by) { x[get_global_id(0)] += by; }"
+if QUEUE.backend is usm.backend_type.cuda:
+    SOURCE = '''extern "C" __global__ void add(float *x, long long by)
+    { x[blockIdx.x * (long long)blockDim.x + threadIdx.x] += by; }'''
 KERNEL = program.create_program_from_source(QUEUE, SOURCE).get_sycl_kernel("add")
 DEVICE, CONTEXT = QUEUE.sycl_device, QUEUE.sycl_context
 """

@@ -7,10 +7,14 @@ use std::sync::Arc;
 #[cfg(feature = "sycl")]
 use sycl_loopback::Form;
 use sycl_loopback::Loopback;
+#[cfg(feature = "sycl")]
+use usm_core::Runtime;
 use usm_core::backend::Backend;
 #[cfg(feature = "cuda")]
 use usm_core::backend::cuda::CudaBackend;
 use usm_core::backend::host::HostBackend;
+#[cfg(feature = "sycl")]
+use usm_core::backend::sycl::SyclBackend;
 use usm_core::{DeviceType, HostDevice};
 
 /// A backend to decorate.
@@ -67,24 +71,28 @@ fn sycl() -> Vec<Base> {
 
 #[cfg(feature = "sycl")]
 fn sycl() -> Vec<Base> {
-    use usm_core::Runtime;
-    use usm_core::backend::sycl::SyclBackend;
-
-    // First the real one: a loader that looks for a loaded runtime by its name would find the loopback library.
-    let has_sycl = crate::common::sycl_queue().is_some();
-    let stand_in = |(name, form)| {
-        let loopback = Loopback::in_form(form).unwrap();
-        // SAFETY: the loopback library; opened by its path, it is a library of its own beside any SYCL runtime.
-        let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
-        Base { name, backend: Arc::new(SyclBackend::new(api)), loopback: Some(loopback), driver: None }
+    let base = |(name, form)| {
+        let (loopback, backend) = stand_in(|| Loopback::in_form(form));
+        Base { name, backend: Arc::new(backend), loopback: Some(loopback), driver: None }
     };
     let mut bases: Vec<_> =
-        [("loopback", Form::Dpctl022), ("loopback of 0.23", Form::Dpctl023)].map(stand_in).into();
-    if has_sycl {
+        [("loopback", Form::Dpctl022), ("loopback of 0.23", Form::Dpctl023)].map(base).into();
+    if crate::common::sycl_queue().is_some() {
         let backend = Arc::clone(Runtime::global().sycl_backend().unwrap());
         bases.push(Base { name: "sycl", backend, loopback: None, driver: None });
     }
     bases
+}
+
+/// A stand-in of the SYCL interface, and the backend over it. The process looks for the real library first: whoever looks for a loaded one
+/// by its name would find the stand-in later.
+#[cfg(feature = "sycl")]
+pub(crate) fn stand_in(make: impl FnOnce() -> std::io::Result<Loopback>) -> (Loopback, SyclBackend) {
+    let _ = crate::common::sycl_queue();
+    let loopback = make().unwrap();
+    // SAFETY: the loopback library; opened by its path, it is a library of its own beside any SYCL runtime.
+    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
+    (loopback, SyclBackend::new(api))
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -2,10 +2,10 @@
 #![cfg(feature = "sycl")]
 #![allow(clippy::unwrap_used)]
 
+use crate::bases;
 use std::sync::Arc;
 
 use sycl_loopback::{Alignment, Form, Kind, Loopback};
-use usm_core::backend::sycl::SyclBackend;
 use usm_core::{
     AffinityDomain, Aspects, BackendId, CacheType, Context, Error, EventStatus, ImageLimits, Partition,
     QueueProperties, Runtime, UsmKind, VectorWidths,
@@ -20,10 +20,8 @@ fn with_runtime(test: impl Fn(&Loopback, &Runtime)) {
 }
 
 fn with_runtime_of(form: Form, test: impl FnOnce(&Loopback, &Runtime)) {
-    let loopback = Loopback::in_form(form).unwrap();
-    // SAFETY: the loopback library, in a process without a SYCL runtime.
-    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
-    let runtime = Runtime::with_backend(Arc::new(SyclBackend::new(api))).unwrap();
+    let (loopback, backend) = bases::stand_in(|| Loopback::in_form(form));
+    let runtime = Runtime::with_backend(Arc::new(backend)).unwrap();
     test(&loopback, &runtime);
     drop(runtime);
     assert_eq!(loopback.leaks(), []);
@@ -267,10 +265,8 @@ fn a_library_without_the_functions_that_only_inform_is_used() {
     for form in Form::ALL {
         // One of the two marks of 0.23 is among the optional functions.
         let gone: Vec<_> = sycl_sys::Api::OPTIONAL.iter().filter(|name| is_in(form, name)).copied().collect();
-        let loopback = Loopback::lacking(form, &gone).unwrap();
-        // SAFETY: the loopback library, in a process without a SYCL runtime.
-        let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
-        let runtime = Runtime::with_backend(Arc::new(SyclBackend::new(api))).unwrap();
+        let (_loopback, backend) = bases::stand_in(|| Loopback::lacking(form, &gone));
+        let runtime = Runtime::with_backend(Arc::new(backend)).unwrap();
         let gpu = runtime.default_device().unwrap();
         let info = gpu.info();
         assert_eq!((info.name.as_str(), info.driver_version.as_str()), ("Loopback GPU", ""));

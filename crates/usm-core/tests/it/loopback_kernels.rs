@@ -2,6 +2,7 @@
 #![cfg(feature = "sycl")]
 #![allow(clippy::unwrap_used)]
 
+use crate::bases;
 use crate::common;
 use crate::spirv;
 
@@ -9,7 +10,6 @@ use std::sync::Arc;
 
 use sycl_loopback::{Form, Kind, Loopback};
 use usm_core::backend::Backend;
-use usm_core::backend::sycl::SyclBackend;
 use usm_core::{
     BackendId, Context, Error, Event, KernelArgument, KernelBundle, NdRange, Queue, QueueProperties, Runtime,
     UsmKind,
@@ -24,10 +24,8 @@ fn with_queues(test: impl Fn(&Loopback, &Queue)) {
 }
 
 fn with_queues_of(form: Form, test: impl Fn(&Loopback, &Queue)) {
-    let loopback = Loopback::in_form(form).unwrap();
-    // SAFETY: the loopback library, in a process without a SYCL runtime.
-    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
-    let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(api));
+    let (loopback, backend) = bases::stand_in(|| Loopback::in_form(form));
+    let backend: Arc<dyn Backend> = Arc::new(backend);
     let devices = Runtime::with_backend(backend).unwrap().devices();
     for device in devices.iter().filter(|device| device.backend_id() == BackendId::Sycl) {
         let context = Context::new(std::slice::from_ref(device)).unwrap();

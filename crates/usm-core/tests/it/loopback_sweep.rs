@@ -2,6 +2,7 @@
 #![cfg(feature = "sycl")]
 #![allow(clippy::unwrap_used)]
 
+use crate::bases;
 use crate::common;
 use crate::spirv;
 
@@ -10,7 +11,6 @@ use std::slice::from_ref;
 use std::sync::Arc;
 
 use sycl_loopback::{Form, Loopback};
-use usm_core::backend::sycl::SyclBackend;
 use usm_core::backend::{Backend, RawHandle};
 use usm_core::{
     AffinityDomain, BackendId, Context, Error, KernelBundle, NdRange, Partition, Queue, QueueProperties,
@@ -217,10 +217,8 @@ fn failures_of_c_functions_leave_nothing_behind() {
 }
 
 fn sweep(form: Form) {
-    let loopback = Loopback::in_form(form).unwrap();
-    // SAFETY: the loopback library, in a process without a SYCL runtime.
-    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
-    let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(api));
+    let (loopback, backend) = bases::stand_in(|| Loopback::in_form(form));
+    let backend: Arc<dyn Backend> = Arc::new(backend);
     let names = called();
     assert!(names.len() > 40 && names.contains("DPCTLQueue_GetDevice"), "{names:?}");
     let mut refused = BTreeSet::new();
@@ -259,10 +257,7 @@ fn sweep(form: Form) {
 #[test]
 fn a_device_that_cannot_be_read_is_not_left_out_in_silence() {
     for (form, count) in Form::ALL.into_iter().flat_map(|form| [(form, 1), (form, 2)]) {
-        let loopback = Loopback::in_form(form).unwrap();
-        // SAFETY: as above.
-        let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
-        let backend = SyclBackend::new(api);
+        let (loopback, backend) = bases::stand_in(|| Loopback::in_form(form));
         loopback.fail_next("DPCTLDeviceVector_GetAt", count).unwrap();
         assert!(matches!(backend.root_devices(), Err(Error::Backend { call: "DeviceVector_GetAt", .. })));
         assert_eq!(loopback.leaks(), []);

@@ -206,12 +206,8 @@ fn dropped_queues_do_not_pile_up() {
 #[cfg(feature = "sycl")]
 #[test]
 fn the_interface_of_sycl_sees_no_early_deletion() {
-    use usm_core::backend::sycl::SyclBackend;
-
-    let loopback = sycl_loopback::Loopback::new().unwrap();
-    // SAFETY: the loopback library, opened by its path.
-    let api = unsafe { sycl_sys::Api::load_from(loopback.path()) }.unwrap();
-    let backend: Arc<dyn Backend> = Arc::new(SyclBackend::new(api));
+    let (loopback, backend) = bases::stand_in(sycl_loopback::Loopback::new);
+    let backend: Arc<dyn Backend> = Arc::new(backend);
     let device = Runtime::with_backend(Arc::clone(&backend)).unwrap().default_device().unwrap();
     let context = Context::new(from_ref(&device)).unwrap();
     let home = queue_in(&context, QueueProperties::IN_ORDER);

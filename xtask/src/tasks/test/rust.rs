@@ -78,7 +78,11 @@ fn has_nextest(project: &Project) -> bool {
 /// Tests over all backends have a SYCL device and a CUDA device. A missing one is a failure.
 fn with_devices<'p>(project: &Project, tests: Cmd<'p>, venv: &Venv<'_>) -> Cmd<'p> {
     let tests = require_sycl(tests, venv).env(DRIVER, stand_in(project)).env("USM_REQUIRE_CUDA", "1");
-    if has_nextest(project) { tests } else { tests.env(PROGRAM_LIMIT.0, PROGRAM_LIMIT.1) }
+    if has_nextest(project) {
+        return tests;
+    }
+    // Some tests count all memory of their process: one after the other there.
+    tests.env(PROGRAM_LIMIT.0, PROGRAM_LIMIT.1).env("RUST_TEST_THREADS", "1")
 }
 
 /// Builds the stand-in of the CUDA driver alone. Its unit tests would not do: they are a program and leave out the library.
