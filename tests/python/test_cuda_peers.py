@@ -10,6 +10,7 @@ import usm
 import usm.tensor as ut
 
 from support import requirements
+from support.peers import keep_to_the_first_gpu
 
 REQUIRED = requirements.REQUIRE_CUDA and requirements.REQUIRE_PEERS
 
@@ -45,7 +46,11 @@ def cuda(cuda_queue):
 
 @pytest.fixture
 def jax(cuda_queue):
-    return peer("jax", lambda jax: bool(jax.devices("cuda")))
+    def has_gpu(jax):
+        keep_to_the_first_gpu(jax)
+        return bool(jax.devices("cuda"))
+
+    return peer("jax", has_gpu)
 
 
 @pytest.fixture

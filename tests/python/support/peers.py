@@ -33,9 +33,15 @@ def tvm_ffi() -> ModuleType:
     return requirements.module("tvm_ffi", required=requirements.REQUIRE_PEERS)
 
 
+def keep_to_the_first_gpu(jax: ModuleType) -> None:
+    """To be called before JAX looks for its devices: it makes the last one current, for CuPy and PyTorch, too."""
+    jax.config.update("jax_cuda_visible_devices", "0")
+
+
 @pytest.fixture
 def jax() -> ModuleType:
     found = requirements.module("jax", required=requirements.REQUIRE_PEERS)
+    keep_to_the_first_gpu(found)
     # Elsewhere its arrays are in memory of a GPU, which is no USM.
     found.config.update("jax_default_device", found.devices("cpu")[0])
     return found
