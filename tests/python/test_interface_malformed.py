@@ -162,13 +162,14 @@ def test_elements_far_outside_the_memory(source, refused, shape, strides, offset
     refused(changed(source, shape=shape, strides=strides, offset=offset), *SPAN)
 
 
-@pytest.mark.parametrize(("shape", "strides", "offset"), [((4097,), None, 0), ((2,), (4096,), 0), ((1,), None, 4096)])
+# A byte alone beside the memory may be one of another allocation, which is right. Across the border there is none.
+@pytest.mark.parametrize(("shape", "strides", "offset"), [((4097,), None, 0), ((2,), (4096,), 0), ((2,), None, 4095)])
 def test_one_byte_past_the_end(allocate, usm_type, refused, shape, strides, offset):
     memory = allocate(usm_type, 4096)
     refused(changed(memory, shape=shape, strides=strides, offset=offset), *SPAN)
 
 
-@pytest.mark.parametrize(("shape", "strides", "offset"), [((2,), (-1,), 0), ((1,), None, -1)])
+@pytest.mark.parametrize(("shape", "strides", "offset"), [((2,), (-1,), 0), ((2,), None, -1)])
 def test_one_byte_before_the_start(allocate, usm_type, refused, shape, strides, offset):
     memory = allocate(usm_type, 4096)
     refused(changed(memory, shape=shape, strides=strides, offset=offset), *SPAN)
