@@ -270,18 +270,29 @@ fn overlapping_in_pieces_is_as_if_copied_first() {
 }
 
 #[test]
-fn results_of_any_size_on_threads() {
-    let places = places();
-    for len in [(1 << 20) - 1, (4 << 20) + 3, (9 << 20) + 1] {
-        let bytes: Vec<u8> = (0..2 * len).map(|i| (i % 251) as u8).collect();
-        let expected: Vec<u8> = bytes.iter().copied().step_by(2).collect();
-        let expected_wide: Vec<u16> = bytes.iter().copied().map(u16::from).collect();
-        for (queue, kind) in &places {
-            let array = UsmArray::from_slice(queue, *kind, &[2 * len], &bytes).unwrap();
-            let half = array.slice(&[every(2)]).unwrap();
-            assert!(half.copy().unwrap().to_vec::<u8>().unwrap() == expected, "{len}, {kind}");
-            let wide = array.astype(Dtype::U16, CopyMode::Always).unwrap();
-            assert!(wide.to_vec::<u16>().unwrap() == expected_wide, "{len}, {kind}");
-        }
+fn results_of_1_mib_on_threads() {
+    results_on_threads((1 << 20) - 1);
+}
+
+#[test]
+fn results_of_4_mib_on_threads() {
+    results_on_threads((4 << 20) + 3);
+}
+
+#[test]
+fn results_of_9_mib_on_threads() {
+    results_on_threads((9 << 20) + 1);
+}
+
+fn results_on_threads(len: usize) {
+    let bytes: Vec<u8> = (0..2 * len).map(|i| (i % 251) as u8).collect();
+    let expected: Vec<u8> = bytes.iter().copied().step_by(2).collect();
+    let expected_wide: Vec<u16> = bytes.iter().copied().map(u16::from).collect();
+    for (queue, kind) in places() {
+        let array = UsmArray::from_slice(&queue, kind, &[2 * len], &bytes).unwrap();
+        let half = array.slice(&[every(2)]).unwrap();
+        assert!(half.copy().unwrap().to_vec::<u8>().unwrap() == expected, "{len}, {kind}");
+        let wide = array.astype(Dtype::U16, CopyMode::Always).unwrap();
+        assert!(wide.to_vec::<u16>().unwrap() == expected_wide, "{len}, {kind}");
     }
 }
