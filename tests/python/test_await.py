@@ -58,10 +58,10 @@ def test_many_tasks_wait_at_the_same_time(queue, allocate):
     assert asyncio.run(main()) == list(range(50))
 
 
-def pending(queue, memories, rounds):
-    """Work of about a second at most, one operation after the other."""
+def pending(queue, memories, count_of_copies):
+    """The last event of a fill and copies of 64 MiB, one operation after the other."""
     events = [queue.memset_async(memories[0], 1)]
-    for i in range(rounds):
+    for i in range(count_of_copies):
         events.append(queue.memcpy_async(memories[(i + 1) % 2], memories[i % 2], LARGE, [events[-1]]))
     return events[-1]
 

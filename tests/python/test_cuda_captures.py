@@ -167,7 +167,7 @@ def test_an_event_of_a_capture(driver, queue):
 
 def test_exports_in_a_capture(driver, queue):
     a = ut.ones(10, usm_type="device", sycl_queue=queue)
-    queue.wait()  # the capsule is read in the order of another stream than the one that it is made for
+    queue.wait()  # `from_dlpack` reads in the order of another stream than the capsule's
     with driver.capture(queue.native_stream) as graph:
         stream = queue.native_stream
         capsule = a.__dlpack__(stream=stream, max_version=(1, 0))

@@ -162,7 +162,6 @@ def test_elements_far_outside_the_memory(source, refused, shape, strides, offset
     refused(changed(source, shape=shape, strides=strides, offset=offset), *SPAN)
 
 
-# A byte alone beside the memory may be one of another allocation, which is right. Across the border there is none.
 @pytest.mark.parametrize(("shape", "strides", "offset"), [((4097,), None, 0), ((2,), (4096,), 0), ((2,), None, 4095)])
 def test_one_byte_past_the_end(allocate, usm_type, refused, shape, strides, offset):
     memory = allocate(usm_type, 4096)
@@ -173,6 +172,25 @@ def test_one_byte_past_the_end(allocate, usm_type, refused, shape, strides, offs
 def test_one_byte_before_the_start(allocate, usm_type, refused, shape, strides, offset):
     memory = allocate(usm_type, 4096)
     refused(changed(memory, shape=shape, strides=strides, offset=offset), *SPAN)
+
+
+@pytest.fixture
+def is_allocated(request, queue):
+    """Whether the CUDA driver knows a byte as one of an allocation. Other runtimes are not asked."""
+    if queue.native_stream is None:
+        return lambda address: False
+    return request.getfixturevalue("driver").is_allocated
+
+
+@pytest.mark.parametrize("offset", [-1, 4096])
+def test_a_byte_alone_beside_the_memory(allocate, is_allocated, usm_type, refused, offset):
+    memory = allocate(usm_type, 4096)
+    # The driver puts allocations side by side, and a byte of another one is accepted. Each turn frees a neighbour.
+    for _ in range(1000):
+        if not is_allocated(memory._pointer + offset):
+            break
+        memory = allocate(usm_type, 4096)
+    refused(changed(memory, shape=(1,), strides=None, offset=offset), *SPAN)
 
 
 def test_the_last_byte_is_inside(allocate, usm_type):

@@ -9,6 +9,8 @@ from typing import Any
 # CU_STREAM_CAPTURE_MODE_GLOBAL, which forbids most.
 GLOBAL = 0
 NON_BLOCKING = 1
+# CU_POINTER_ATTRIBUTE_MEMORY_TYPE, which the driver leaves at 0 for an address that it does not know.
+MEMORY_TYPE = 2
 # A kernel that multiplies so many numbers.
 SCALE = """
 .version 7.0
@@ -61,6 +63,14 @@ class Driver:
 
     def call(self, name: str, *arguments: Any) -> None:
         assert getattr(self.library, name)(*arguments) == 0, name
+
+    def is_allocated(self, address: int) -> bool:
+        """Whether the driver knows the byte as one of an allocation."""
+        kind = ctypes.c_uint()
+        attribute, value = ctypes.c_int(MEMORY_TYPE), ctypes.c_void_p(ctypes.addressof(kind))
+        pointers = ctypes.byref(attribute), ctypes.byref(value)
+        self.call("cuPointerGetAttributes", 1, *pointers, ctypes.c_uint64(address))
+        return kind.value != 0
 
     def copy(self, target: int, source: int, len_bytes: int, stream: int) -> None:
         """Submits a copy between two addresses to a stream."""

@@ -34,7 +34,7 @@ def tvm_ffi() -> ModuleType:
 
 
 def keep_to_the_first_gpu(jax: ModuleType) -> None:
-    """To be called before JAX looks for its devices: it makes the last one current, for CuPy and PyTorch, too."""
+    """Call it before JAX looks for its GPUs. JAX makes the last one that it sees current, for CuPy and PyTorch, too."""
     jax.config.update("jax_cuda_visible_devices", "0")
 
 
