@@ -185,7 +185,7 @@ def is_allocated(request, queue):
 @pytest.mark.parametrize("offset", [-1, 4096])
 def test_a_byte_alone_beside_the_memory(allocate, is_allocated, usm_type, refused, offset):
     memory = allocate(usm_type, 4096)
-    # The driver puts allocations side by side, and a byte of another one is accepted. Each turn frees a neighbour.
+    # The driver puts allocations side by side, and a byte of another one is accepted. Each turn frees an adjacent one.
     for _ in range(1000):
         if not is_allocated(memory._pointer + offset):
             break

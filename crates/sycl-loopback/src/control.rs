@@ -15,7 +15,7 @@ pub(crate) const FILE_NAME: &str = "libDPCTLSyclInterface.so";
 pub struct Control {
     live: unsafe extern "C" fn(c_int) -> usize,
     faults: unsafe extern "C" fn() -> usize,
-    fail_next: unsafe extern "C" fn(*const c_char, usize),
+    fail_next: unsafe extern "C" fn(*const c_char, usize) -> usize,
     raise_async: unsafe extern "C" fn(c_int) -> bool,
     limit_alignment: unsafe extern "C" fn(usize, bool),
     hold: unsafe extern "C" fn(bool),
@@ -65,16 +65,15 @@ impl Control {
     }
 
     /// Makes the `count`-th call from now (1 = the next) of a C function fail the way it fails in C: NULL, false, 0
-    /// or -1. 0 takes it back.
+    /// or -1. 0 takes it back. Returns the number of calls that were left until the failure of the last request; 0 if it has come.
     ///
     /// # Errors
     ///
     /// The name contains a zero byte.
-    pub fn fail_next(&self, symbol: &str, count: usize) -> Result<(), std::ffi::NulError> {
+    pub fn fail_next(&self, symbol: &str, count: usize) -> Result<usize, std::ffi::NulError> {
         let symbol = CString::new(symbol)?;
         // SAFETY: a zero-terminated string, read during the call.
-        unsafe { (self.fail_next)(symbol.as_ptr(), count) };
-        Ok(())
+        Ok(unsafe { (self.fail_next)(symbol.as_ptr(), count) })
     }
 
     /// Which alignments allocations have from now on.

@@ -418,9 +418,9 @@ impl State {
         }
     }
 
-    /// Makes the `count`-th call from now of a function fail; 0 takes it back.
-    pub(crate) fn fail_next(&mut self, name: &str, count: usize) {
-        self.failures.insert(name.to_owned(), count);
+    /// Makes the `count`-th call from now of a function fail; 0 takes it back. Returns the calls that the last request was away.
+    pub(crate) fn fail_next(&mut self, name: &str, count: usize) -> usize {
+        self.failures.insert(name.to_owned(), count).unwrap_or_default()
     }
 
     fn fails(&mut self, name: &str) -> bool {

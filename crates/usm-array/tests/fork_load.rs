@@ -14,8 +14,8 @@ fn count() -> usize {
     forks::number(50)
 }
 
-/// Enough for several threads.
-const LEN: usize = 5 << 20;
+/// Enough for several threads, in large elements, since unoptimised loops take so long for each.
+const LEN: usize = 5 << 16;
 
 fn queue() -> Queue {
     let runtime = Runtime::init_global(|| RuntimeOptions::new().host_only());
@@ -25,14 +25,14 @@ fn queue() -> Queue {
 /// Copies on several threads. Looks at some elements only, since unoptimised loops over all of them take longest.
 fn copies(source: &UsmArray) -> bool {
     let copy = source.copy().unwrap();
-    let mut ends = [1; 2];
+    let mut ends = [1_u8; 2];
     copy.buffer().copy_to_host(&mut ends[..1], 0).unwrap();
-    copy.buffer().copy_to_host(&mut ends[1..], LEN - 1).unwrap();
+    copy.buffer().copy_to_host(&mut ends[1..], copy.size_bytes() - 1).unwrap();
     ends == [0; 2] && num_threads() > 0
 }
 
 fn zeros(kind: UsmKind) -> UsmArray {
-    UsmArray::zeros(&queue(), kind, &[LEN], Dtype::U8).unwrap()
+    UsmArray::zeros(&queue(), kind, &[LEN], Dtype::C128).unwrap()
 }
 
 #[test]

@@ -56,9 +56,11 @@ pub(crate) fn bytes_of_mut<T: Plain>(elements: &mut [T]) -> &mut [u8] {
 pub(crate) fn zeroed<T: Plain>(len: usize) -> Result<Vec<T>> {
     let mut elements = Vec::new();
     reserve(&mut elements, len)?;
-    // SAFETY: zero bytes are a valid element (`Plain`, 1).
-    let zero: T = unsafe { std::mem::zeroed() };
-    elements.resize(len, zero); // within the capacity reserved
+    let start: *mut T = elements.as_mut_ptr();
+    // SAFETY: within the capacity reserved.
+    unsafe { start.write_bytes(0, len) };
+    // SAFETY: within the capacity reserved, and zero bytes are valid elements (`Plain`, 1).
+    unsafe { elements.set_len(len) };
     Ok(elements)
 }
 

@@ -17,12 +17,12 @@ extern "C" fn usm_loopback_faults() -> usize {
     with(|state| state.faults())
 }
 
-/// Makes the `count`-th call from now of a C function fail; 0 takes it back.
+/// Makes the `count`-th call from now of a C function fail; 0 takes it back. Returns the calls that the last request was away.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn usm_loopback_fail_next(symbol: *const c_char, count: usize) {
+unsafe extern "C" fn usm_loopback_fail_next(symbol: *const c_char, count: usize) -> usize {
     // SAFETY: the contract of this function: `symbol` is a zero-terminated string.
     let symbol = unsafe { CStr::from_ptr(symbol) }.to_string_lossy();
-    with(|state| state.fail_next(&symbol, count));
+    with(|state| state.fail_next(&symbol, count))
 }
 
 /// Limits the alignments of allocations from now on: refuses larger ones, or ignores them; 0 takes it back.

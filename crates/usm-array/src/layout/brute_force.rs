@@ -16,13 +16,11 @@ pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
 /// Where each element is, offset included, in row-major order, by the formula of the container
 /// specification.
 pub(crate) fn displacements(layout: &Layout) -> Vec<i128> {
-    indices(layout.shape())
-        .iter()
-        .map(|index| {
-            let sum: i128 = index.iter().zip(layout.strides()).map(|(&i, &s)| i as i128 * s as i128).sum();
-            layout.offset() as i128 + sum
-        })
-        .collect()
+    let axes = layout.shape().iter().zip(layout.strides());
+    axes.fold(vec![layout.offset() as i128], |places, (&n, &stride)| {
+        let along = |place| (0..n).map(move |i| place + i as i128 * stride as i128);
+        places.into_iter().flat_map(along).collect()
+    })
 }
 
 /// Fails unless each index of a view reaches the element of the source at the index from `back`, computed in wide integers.

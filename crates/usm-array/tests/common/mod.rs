@@ -45,6 +45,11 @@ pub(crate) fn recorded(hidden: Aspects) -> Option<(Arc<RecordingBackend>, Queue)
     Some((recording, queue))
 }
 
+/// Whether the device is of the stand-in of the CUDA driver, whose interpreter takes minutes where a GPU takes seconds.
+pub(crate) fn is_interpreted(queue: &Queue) -> bool {
+    queue.backend_id() == BackendId::Cuda && std::env::var_os("USM_CUDA_DRIVER").is_some()
+}
+
 /// An array with a layout over the given elements.
 pub(crate) fn strided<T: Element>(queue: &Queue, kind: UsmKind, layout: &Layout, memory: &[T]) -> UsmArray {
     let base = UsmArray::from_slice(queue, kind, &[memory.len()], memory).unwrap();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common;
-use common::{displacements, indices, layouts, places, strided};
+use common::{displacements, indices, is_interpreted, layouts, places, strided};
 use proptest::prelude::*;
 use usm_array::half::f16;
 use usm_array::num_complex::Complex;
@@ -170,9 +170,10 @@ proptest! {
 
 #[test]
 fn large_arrays_along_each_axis() {
-    let shape = [3, 411, 257];
-    let values: Vec<u16> = (0..shape.iter().product::<usize>()).map(|i| (i * 40503 % 65521) as u16).collect();
     for (queue, kind) in places() {
+        let shape = if is_interpreted(&queue) { [3, 137, 257] } else { [3, 411, 257] };
+        let values: Vec<u16> =
+            (0..shape.iter().product::<usize>()).map(|i| (i * 40503 % 65521) as u16).collect();
         let array = UsmArray::from_slice(&queue, kind, &shape, &values).unwrap();
         for axis in 0..3 {
             let mut expected = vec![(0_u64, u16::MAX); values.len() / shape[axis]];

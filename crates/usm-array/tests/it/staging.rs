@@ -5,12 +5,12 @@
 use crate::common;
 use std::sync::Arc;
 
-use common::recorded;
+use common::{is_interpreted, recorded};
 use usm_array::usm_core::backend::host::HostBackend;
 use usm_array::usm_core::testing::{Method, RecordingBackend};
-use usm_array::usm_core::{Aspects, BackendId, Context, Partition, Queue, QueueProperties, Runtime, UsmKind};
+use usm_array::usm_core::{Aspects, Context, Partition, Queue, QueueProperties, Runtime, UsmKind};
 use usm_array::usm_memory::resource::{DefaultScope, DirectResource, LimitingResource};
-use usm_array::{Casting, CopyMode, Dtype, Layout, Order, SliceItem, UsmArray};
+use usm_array::{Casting, CopyMode, Dtype, Element, Layout, Order, SliceItem, UsmArray};
 
 /// Also protected memory that only copies of a queue reach, as that of a GPU without kernels.
 fn places() -> Vec<(Queue, UsmKind)> {
@@ -19,9 +19,7 @@ fn places() -> Vec<(Queue, UsmKind)> {
     let queue = runtime.default_queue(&runtime.default_device().unwrap()).unwrap();
     assert!(!queue.runs_host_tasks());
     // The stand-in of the CUDA driver interprets kernels: these sizes would take minutes there.
-    let interprets = std::env::var_os("USM_CUDA_DRIVER").is_some();
-    let is_fast = |(queue, _): &(Queue, UsmKind)| !interprets || queue.backend_id() != BackendId::Cuda;
-    let places = common::places().into_iter().filter(is_fast);
+    let places = common::places().into_iter().filter(|(queue, _)| !is_interpreted(queue));
     let mut places: Vec<_> = places.chain([(queue, UsmKind::Device)]).collect();
     // Device memory as that of a GPU, whose kernels do not reach the memory of the process: with `USM_STRICT_DEVICE=1`.
     let of_gpu = recorded(Aspects::USM_SYSTEM_ALLOCATIONS).map(|(_, queue)| (queue, UsmKind::Device));
@@ -271,28 +269,29 @@ fn overlapping_in_pieces_is_as_if_copied_first() {
 
 #[test]
 fn results_of_1_mib_on_threads() {
-    results_on_threads((1 << 20) - 1);
+    results_on_threads::<u8, u16>((1 << 20) - 1);
 }
 
 #[test]
 fn results_of_4_mib_on_threads() {
-    results_on_threads((4 << 20) + 3);
+    results_on_threads::<u32, u64>((1 << 20) + 3);
 }
 
 #[test]
 fn results_of_9_mib_on_threads() {
-    results_on_threads((9 << 20) + 1);
+    results_on_threads::<u32, u64>((9 << 18) + 1);
 }
 
-fn results_on_threads(len: usize) {
-    let bytes: Vec<u8> = (0..2 * len).map(|i| (i % 251) as u8).collect();
-    let expected: Vec<u8> = bytes.iter().copied().step_by(2).collect();
-    let expected_wide: Vec<u16> = bytes.iter().copied().map(u16::from).collect();
+/// So many elements, every other one of a row, and twice as many, cast to the wide type.
+fn results_on_threads<T: Element + From<u8>, Wide: Element + From<T>>(len: usize) {
+    let numbers: Vec<T> = (0..2 * len).map(|i| T::from((i % 251) as u8)).collect();
+    let expected: Vec<T> = numbers.iter().copied().step_by(2).collect();
+    let expected_wide: Vec<Wide> = numbers.iter().copied().map(Wide::from).collect();
     for (queue, kind) in places() {
-        let array = UsmArray::from_slice(&queue, kind, &[2 * len], &bytes).unwrap();
+        let array = UsmArray::from_slice(&queue, kind, &[2 * len], &numbers).unwrap();
         let half = array.slice(&[every(2)]).unwrap();
-        assert!(half.copy().unwrap().to_vec::<u8>().unwrap() == expected, "{len}, {kind}");
-        let wide = array.astype(Dtype::U16, CopyMode::Always).unwrap();
-        assert!(wide.to_vec::<u16>().unwrap() == expected_wide, "{len}, {kind}");
+        assert!(half.copy().unwrap().to_vec::<T>().unwrap() == expected, "{len}, {kind}");
+        let wide = array.astype(Wide::DTYPE, CopyMode::Always).unwrap();
+        assert!(wide.to_vec::<Wide>().unwrap() == expected_wide, "{len}, {kind}");
     }
 }

@@ -104,7 +104,7 @@ pub(super) fn all(project: &Project, peers: Peers, build: Build, steps: &mut Ste
     })?;
     let (sycl, bare) = venvs_of(project)?;
     steps.step("Rust tests", || rust::tests(project, &sycl, &[]))?;
-    steps.step("doctests", || rust::doctests(project, &sycl, &[]))?;
+    steps.step("doctests", || rust::doctests(project, &sycl, None))?;
     let wheel = steps.step("wheel", || build.wheel(project))?;
     wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)
 }
@@ -120,7 +120,8 @@ fn some(project: &Project, peers: Peers, packages: &[String], steps: &mut Steps)
             wheel_tests(project, peers, &wheel, [&sycl, &bare], steps)?;
         } else {
             steps.step(&format!("tests of {package}"), || rust::tests_of(project, &sycl, package))?;
-            steps.step(&format!("doctests of {package}"), || rust::doctests(project, &sycl, &[package]))?;
+            steps
+                .step(&format!("doctests of {package}"), || rust::doctests(project, &sycl, Some(package)))?;
         }
     }
     Ok(())

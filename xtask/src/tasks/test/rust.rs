@@ -44,19 +44,23 @@ pub(in crate::tasks) fn tests(project: &Project, venv: &Venv<'_>, variables: &[(
 /// Runs the tests of one crate.
 pub(super) fn tests_of(project: &Project, venv: &Venv<'_>, package: &str) -> Outcome<()> {
     build_stand_in(project)?;
-    let features = FEATURES.iter().filter(|(name, _)| *name == package);
-    let tests = features.fold(runner(project).args(["--package", package]), |tests, (_, features)| {
-        tests.args(["--features", features])
-    });
-    openly(with_devices(project, tests, venv))
+    openly(with_devices(project, of_package(runner(project), package), venv))
 }
 
-/// Runs the doctests of some crates, or of all.
-pub(super) fn doctests(project: &Project, venv: &Venv<'_>, packages: &[&String]) -> Outcome<()> {
+/// A command about one crate, with its features: two commands with other ones would build it twice.
+fn of_package<'p>(command: Cmd<'p>, package: &str) -> Cmd<'p> {
+    let features = FEATURES.iter().filter(|(name, _)| *name == package);
+    features.fold(command.args(["--package", package]), |command, (_, features)| {
+        command.args(["--features", features])
+    })
+}
+
+/// Runs the doctests of one crate, or of all.
+pub(super) fn doctests(project: &Project, venv: &Venv<'_>, package: Option<&str>) -> Outcome<()> {
     let doctests = project.cargo().args(["test", "--quiet", "--locked", "--doc"]);
-    let doctests = match packages {
-        [] => doctests.args(ALL_BUT_PYTHON.split(' ')),
-        _ => packages.iter().fold(doctests, |doctests, package| doctests.args(["--package", package])),
+    let doctests = match package {
+        None => doctests.args(ALL_BUT_PYTHON.split(' ')),
+        Some(package) => of_package(doctests, package),
     };
     openly(require_sycl(doctests, venv))
 }

@@ -8,15 +8,13 @@ use crate::dtype::Dtype;
 use crate::layout::brute_force::displacements;
 use crate::layout::{Layout, Order};
 
-/// What `cast` makes of one element.
-fn cast_one(cast: Cast, element: &[u8]) -> Vec<u8> {
-    let mut result = vec![0; cast.dst.itemsize_bytes()];
+/// Writes what `cast` makes of one element.
+fn cast_one(cast: Cast, to: &mut [u8], from: &[u8]) {
     match cast.run() {
-        None => result.copy_from_slice(element),
+        None => to.copy_from_slice(from),
         // SAFETY: one element on both sides.
-        Some(run) => unsafe { run(element.as_ptr(), result.as_mut_ptr(), 1) },
+        Some(run) => unsafe { run(from.as_ptr(), to.as_mut_ptr(), 1) },
     }
-    result
 }
 
 /// A layout that starts at the lowest element.
@@ -39,8 +37,7 @@ fn check(dst: &Layout, src: &Layout, cast: Cast, stream: bool, skew_bytes: usize
     let mut expected = found.clone();
     for (to, from) in displacements(&dst).into_iter().zip(displacements(&src)) {
         let (to, from) = (skew_bytes + to as usize * to_bytes, skew_bytes + from as usize * from_bytes);
-        let element = cast_one(cast, &source[from..from + from_bytes]);
-        expected[to..to + to_bytes].copy_from_slice(&element);
+        cast_one(cast, &mut expected[to..to + to_bytes], &source[from..from + from_bytes]);
     }
     let Some(plan) = CopyPlan::new(&dst, &src) else { return };
     for part in plan.parts(parts, 1, &|plan| threads::axis_to_cut(plan, cast)) {

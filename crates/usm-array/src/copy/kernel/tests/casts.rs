@@ -124,6 +124,7 @@ fn all_pairs_as_by_host_code() {
             }
         }
     }
+    any_pair_along_any_loops(&queue, &mut numbers, &kernels);
 }
 
 /// Casts that transpose, around the edges of tiles. Rows are aligned nowhere for all pairs of dtypes, and in turn on both sides, on one
@@ -148,14 +149,11 @@ fn all_pairs_transposed() {
     }
 }
 
-#[test]
-fn any_pair_along_any_loops() {
-    let Some(queue) = sycl_queue() else { return };
-    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    let kernels = Kernels::new();
+/// In the process that has built the kernels.
+fn any_pair_along_any_loops(queue: &Queue, numbers: &mut Numbers, kernels: &Kernels) {
     for round in 0..ProptestConfig::default().cases as usize {
         let [src, dst] = [(); 2].map(|()| Dtype::ALL[numbers.next(Dtype::ALL.len())]);
-        let axes = super::random_axes(&mut numbers, 1 + round % 8);
-        check(&queue, [src, dst], &axes, &mut numbers, &kernels);
+        let axes = super::random_axes(numbers, 1 + round % 8);
+        check(queue, [src, dst], &axes, numbers, kernels);
     }
 }
