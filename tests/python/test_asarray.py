@@ -175,6 +175,11 @@ def test_many_numbers_name_the_one_that_does_not_fit(queue, usm_type):
         ut.asarray(numbers, "i8", **place)
 
 
+def test_a_range_of_more_numbers_than_there_is_memory_for(queue):
+    with pytest.raises(MemoryError, match=f"no host memory for the {1 << 61} numbers of a range"):
+        ut.asarray(range(1 << 61), sycl_queue=queue)
+
+
 def test_ragged_sequences_name_the_item(queue):
     for obj, where in (
         ([1, [2]], r"obj\[1\]"),

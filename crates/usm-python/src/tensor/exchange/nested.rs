@@ -1,5 +1,6 @@
 //! Sequences of numbers, arrays and sequences, to any depth.
 
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyRange;
 use usm_array::usm_core::{Queue, UsmKind};
@@ -71,7 +72,9 @@ fn placed(
 }
 
 fn numbers_of<'py>(range: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let mut numbers = Vec::new();
+    let (len, mut numbers) = (range.len()?, Vec::new());
+    let none = |_| PyMemoryError::new_err(format!("obj: no host memory for the {len} numbers of a range"));
+    numbers.try_reserve_exact(len).map_err(none)?;
     for number in range.try_iter()? {
         interrupt::check_now_and_then(range.py(), numbers.len())?;
         numbers.push(number?);
