@@ -2,6 +2,7 @@
 
 import array as array_module
 import itertools
+import re
 
 import pytest
 
@@ -175,9 +176,17 @@ def test_many_numbers_name_the_one_that_does_not_fit(queue, usm_type):
         ut.asarray(numbers, "i8", **place)
 
 
-def test_a_range_of_more_numbers_than_there_is_memory_for(queue):
-    with pytest.raises(MemoryError, match=f"no host memory for the {1 << 61} numbers of a range"):
-        ut.asarray(range(1 << 61), sycl_queue=queue)
+@pytest.mark.parametrize("count", [1 << 61, 1 << 70])
+def test_a_range_of_more_numbers_than_there_is_memory_for(queue, count):
+    numbers, array = range(count), ut.zeros(3, sycl_queue=queue)
+    reason = re.escape(f"no host memory for the numbers of {numbers}")
+    with pytest.raises(MemoryError, match=reason):
+        ut.asarray(numbers, sycl_queue=queue)
+    with pytest.raises(MemoryError, match=reason):
+        array[numbers]
+    with pytest.raises(MemoryError, match=reason):
+        array[...] = numbers
+    assert array.tolist() == [0.0] * 3
 
 
 def test_ragged_sequences_name_the_item(queue):

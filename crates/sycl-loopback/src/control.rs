@@ -65,7 +65,7 @@ impl Control {
     }
 
     /// Makes the `count`-th call from now (1 = the next) of a C function fail the way it fails in C: NULL, false, 0
-    /// or -1. 0 takes it back. Returns the number of calls that were left until the failure of the last request; 0 if it has come.
+    /// or -1. 0 takes it back. Returns how many calls the failure asked for before was away: 0 if it has come.
     ///
     /// # Errors
     ///

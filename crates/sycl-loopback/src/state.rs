@@ -418,7 +418,7 @@ impl State {
         }
     }
 
-    /// Makes the `count`-th call from now of a function fail; 0 takes it back. Returns the calls that the last request was away.
+    /// Makes the `count`-th call from now of a function fail; 0 takes it back. Returns how many calls the failure asked for before was away.
     pub(crate) fn fail_next(&mut self, name: &str, count: usize) -> usize {
         self.failures.insert(name.to_owned(), count).unwrap_or_default()
     }

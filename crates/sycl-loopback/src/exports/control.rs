@@ -17,7 +17,7 @@ extern "C" fn usm_loopback_faults() -> usize {
     with(|state| state.faults())
 }
 
-/// Makes the `count`-th call from now of a C function fail; 0 takes it back. Returns the calls that the last request was away.
+/// Makes the `count`-th call from now of a C function fail; 0 takes it back. Returns how many calls the failure asked for before was away.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn usm_loopback_fail_next(symbol: *const c_char, count: usize) -> usize {
     // SAFETY: the contract of this function: `symbol` is a zero-terminated string.

@@ -274,7 +274,7 @@ fn results_of_1_mib_on_threads() {
 
 #[test]
 fn results_of_4_mib_on_threads() {
-    results_on_threads::<u32, u64>((1 << 20) + 3);
+    results_on_threads::<u8, u16>((4 << 20) + 3);
 }
 
 #[test]

@@ -72,9 +72,9 @@ fn placed(
 }
 
 fn numbers_of<'py>(range: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let (len, mut numbers) = (range.len()?, Vec::new());
-    let none = |_| PyMemoryError::new_err(format!("obj: no host memory for the {len} numbers of a range"));
-    numbers.try_reserve_exact(len).map_err(none)?;
+    let none = || PyMemoryError::new_err(format!("obj: no host memory for the numbers of {range}"));
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(range.len().map_err(|_| none())?).map_err(|_| none())?;
     for number in range.try_iter()? {
         interrupt::check_now_and_then(range.py(), numbers.len())?;
         numbers.push(number?);
