@@ -457,3 +457,13 @@ def test_indices_of_take_and_put_may_be_sequences(array, numpy, usm_type):
     for wrong in ("ab", {0}, [0.5], object(), None):
         with pytest.raises((IndexError, TypeError), match="^ind(ices|ex array)"):
             ut.take(a, wrong, axis=0)
+
+
+def test_index_arrays_that_do_not_broadcast(queue):
+    array = ut.zeros((4, 4), sycl_queue=queue)
+    mask = ut.asarray([True, True, True, False], sycl_queue=queue)
+    for index in (([0, 1], [0, 1, 2]), (mask, [0, 1])):
+        with pytest.raises(IndexError, match="^index arrays: shape"):
+            array[index]
+        with pytest.raises(IndexError, match="^index arrays: shape"):
+            array[index] = 1

@@ -562,6 +562,12 @@ def test_casts_of_arrays_keep_their_rule(queue, usm_type, numpy):
     for cast in (ut.asarray(reals, "u1", sycl_queue=queue), ut.asarray(ours, "u1"), ut.astype(ours, "u1")):
         assert cast.tolist() == [255, 0, 0]
     assert ut.asarray([ours, reals], "u1", usm_type=usm_type, sycl_queue=queue).tolist() == [[255, 0, 0]] * 2
+    assert ut.asarray([numpy.asarray([1, 300])], "u1", sycl_queue=queue).tolist() == [[1, 44]], "as in NumPy"
+
+
+def test_integers_that_no_float_holds_are_named(queue):
+    with pytest.raises(OverflowError, match=r"^obj\[1\]\[0\]: "):
+        ut.asarray([[1.0], [10**400]], "f8", sycl_queue=queue)
 
 
 def test_ends_of_ranges_that_do_not_fit(queue):

@@ -174,7 +174,11 @@ impl ToPyErr for usm_array::Error {
         match cause {
             E::Layout(error) => error.to_py_err(),
             E::Index(
-                I::OutOfBounds { .. } | I::MaskSize { .. } | I::NotAnIndex { .. } | I::NotIntegers { .. },
+                I::OutOfBounds { .. }
+                | I::MaskSize { .. }
+                | I::ArrayShapes { .. }
+                | I::NotAnIndex { .. }
+                | I::NotIntegers { .. },
             ) => PyIndexError::new_err(self.to_string()),
             E::Memory(error) => error.to_py_err(),
             E::Manipulate(ManipulateError::QueuesDiffer { name, first, found, expected }) => {

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::dtype::Dtype;
-use crate::layout::allowed_indices;
+use crate::layout::{LayoutError, allowed_indices};
 
 /// An index that does not fit its array. The operation has read and written no element.
 #[derive(Clone, PartialEq, Eq, Error)]
@@ -40,6 +40,12 @@ pub enum IndexError {
     NotAnIndex {
         /// Its dtype
         found: Dtype,
+    },
+    /// Index arrays that do not broadcast to one shape.
+    #[error("index arrays: {source}")]
+    ArrayShapes {
+        /// Their shapes
+        source: LayoutError,
     },
     /// Something else where only integers are an index.
     #[error("indices: found {found}, allowed are integers and arrays of them")]

@@ -34,10 +34,10 @@ impl UsmArray {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Index`](crate::Error::Index): an integer outside its axis, a mask of another size than its axes, or an index
-    ///   array of real numbers
+    /// - [`Error::Index`](crate::Error::Index): an integer outside its axis, a mask of another size than its axes, an index
+    ///   array of real numbers, or index arrays that do not broadcast
     /// - [`Error::Layout`](crate::Error::Layout): too many items, or several ellipses; basic items as for
-    ///   [`Layout::slice`](crate::Layout::slice); index arrays that do not broadcast
+    ///   [`Layout::slice`](crate::Layout::slice)
     /// - [`Error::TooManyBytes`](crate::Error::TooManyBytes): a result of more than `isize::MAX` bytes
     /// - [`Error::OutOfHostMemory`](crate::Error::OutOfHostMemory): no host memory for the places of elements, or for a copy
     ///   of device memory

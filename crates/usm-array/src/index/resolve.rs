@@ -161,7 +161,7 @@ impl Picks<'_> {
         let mut picks: Vec<(Vec<usize>, Vec<isize>)> = read.collect::<Result<_>>()?;
         let rest = layout.slice(&self.items)?;
         let shapes: Vec<&[usize]> = picks.iter().map(|(shape, _)| &shape[..]).collect();
-        let shape = broadcast_shapes(&shapes)?;
+        let shape = broadcast_shapes(&shapes).map_err(|source| IndexError::ArrayShapes { source })?;
         let size = shape.iter().product();
         // The displacements of one of them are the sums, if there are as many.
         let mut picked = match picks.iter().position(|(of, _)| *of == shape) {

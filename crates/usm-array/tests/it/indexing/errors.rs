@@ -64,7 +64,7 @@ fn messages_have_the_numbers() {
         refused(
             &array,
             &[(&[0, 1]).into(), (&[0, 1, 2]).into()],
-            "shape [3] of argument 1 does not broadcast with [2], the shape of those before, in axis -1; allowed is the \
+            "index arrays: shape [3] of argument 1 does not broadcast with [2], the shape of those before, in axis -1; allowed is the \
              same size or a size of 1",
         );
         refused(

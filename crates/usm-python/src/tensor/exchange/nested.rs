@@ -1,6 +1,6 @@
 //! Sequences of numbers, arrays and sequences, to any depth.
 
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyMemoryError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::PyRange;
 use usm_array::usm_core::{Queue, UsmKind};
@@ -16,7 +16,7 @@ use super::wanted::Wanted;
 use crate::errors::{ExecutionPlacementError, OrRaise, ToPyErr, queues_differ};
 use crate::interface::cuda;
 use crate::interrupt;
-use crate::number::sequence;
+use crate::number::{push, sequence};
 use crate::sycl::runtime;
 use crate::tensor::{arguments, dlpack};
 
@@ -82,6 +82,14 @@ fn numbers_of<'py>(range: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>
     Ok(numbers)
 }
 
+/// The error of an integer that not even a float holds, with its index.
+fn beyond_floats(py: Python<'_>, error: PyErr, path: &[usize]) -> PyErr {
+    match error.get_type(py).is(py.get_type::<PyOverflowError>()) {
+        true => PyOverflowError::new_err(format!("{}: {}", name(path), error.value(py))),
+        false => error,
+    }
+}
+
 /// The elements in row-major order: each with its place, counted in elements.
 #[derive(Default)]
 struct Elements {
@@ -112,7 +120,8 @@ impl Elements {
         for (i, item) in items.iter().enumerate() {
             interrupt::check_now_and_then(object.py(), self.len)?;
             path.push(i);
-            let shape = match Source::of(item)? {
+            let source = Source::of(item).map_err(|error| beyond_floats(item.py(), error, path))?;
+            let shape = match source {
                 Source::Sequence => self.collect(item, path)?,
                 source => self.add(item, source, path)?,
             };
@@ -143,8 +152,8 @@ impl Elements {
         let place = self.len;
         let shape = match source {
             Source::Number(number) => {
-                self.numbers.push(number);
-                self.number_places.push(place);
+                push(&mut self.numbers, number)?;
+                push(&mut self.number_places, place)?;
                 Vec::new()
             }
             Source::Host(host) => {
@@ -155,14 +164,14 @@ impl Elements {
                 }
                 let elements = host.elements(&name(path), item)?;
                 let shape = elements.shape().to_vec();
-                self.buffers.push((place, elements));
+                push(&mut self.buffers, (place, elements))?;
                 shape
             }
-            Source::Array(array) => self.add_array(array.into_boxed(), path),
-            Source::Cuda(dict) => self.add_array(Box::new(cuda::import(item, &dict)?), path),
+            Source::Array(array) => self.add_array(array.into_boxed(), path)?,
+            Source::Cuda(dict) => self.add_array(Box::new(cuda::import(item, &dict)?), path)?,
             Source::Dlpack(method) => {
                 let array = dlpack::import(item, method, None, UsmKind::Device, CopyMode::IfNeeded)?;
-                self.add_array(Box::new(array), path)
+                self.add_array(Box::new(array), path)?
             }
             Source::Sequence | Source::Other => return Err(no_elements(&name(path), item)),
         };
@@ -170,7 +179,7 @@ impl Elements {
         Ok(shape)
     }
 
-    fn add_array(&mut self, array: Box<UsmArray>, path: &[usize]) -> Vec<usize> {
+    fn add_array(&mut self, array: Box<UsmArray>, path: &[usize]) -> PyResult<Vec<usize>> {
         let shape = array.shape().to_vec();
         match self.arrays.first() {
             None => self.first_array = name(path),
@@ -180,8 +189,8 @@ impl Elements {
             }
             Some(_) => {}
         }
-        self.arrays.push((self.len, array));
-        shape
+        push(&mut self.arrays, (self.len, array))?;
+        Ok(shape)
     }
 
     /// The dtype that holds all elements.

@@ -7,7 +7,7 @@ use usm_array::{CreateOptions, Dtype, Error, MAX_NDIM, Scalar, UsmArray};
 
 use crate::errors::ToPyErr;
 use crate::interrupt::{self, Pass};
-use crate::number::plain;
+use crate::number::{plain, push};
 
 /// Numbers of any types, or all of one type as nearly always: then they need a quarter of the memory.
 pub(super) enum Numbers {
@@ -118,7 +118,7 @@ fn collect<'py, T>(
         [] => Ok(false),
         &[len] => every(object, len, |item| {
             interrupt::check_now_and_then(item.py(), values.len())?;
-            Ok(value(item).map(|value| values.push(value)).is_some())
+            value(item).map(|value| push(values, value)).transpose().map(|added| added.is_some())
         }),
         &[len, ref inner @ ..] => every(object, len, |item| collect(item, inner, values, value)),
     }
