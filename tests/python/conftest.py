@@ -16,7 +16,7 @@ from support import requirements
 from support.cuda import Driver
 
 # Hooks: every test is checked for leaks; fixtures of other libraries.
-pytest_plugins = ["support.leaks", "support.peers"]
+pytest_plugins = ["support.computing", "support.leaks", "support.peers"]
 
 MEMORY_CLASSES = {
     "host": usm.memory.MemoryUSMHost,

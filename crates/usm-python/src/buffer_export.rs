@@ -27,12 +27,44 @@ pub(crate) unsafe fn fill(
     view: *mut ffi::Py_buffer,
     flags: c_int,
 ) -> PyResult<()> {
+    let is_allowed = array.is_host_accessible();
+    // SAFETY: the caller's promise 1.
+    unsafe { fill_if(is_allowed, owner, array, view, flags) }
+}
+
+/// As [`fill`], also for device memory that host code reaches.
+///
+/// # Safety
+/// 1. `view` is null or a view to fill.
+pub(crate) unsafe fn fill_reachable(
+    owner: &Bound<'_, PyAny>,
+    array: &UsmArray,
+    view: *mut ffi::Py_buffer,
+    flags: c_int,
+) -> PyResult<()> {
+    let is_allowed = array.is_host_reachable();
+    // SAFETY: the caller's promise 1.
+    unsafe { fill_if(is_allowed, owner, array, view, flags) }
+}
+
+/// # Safety
+/// 1. `view` is null or a view to fill.
+unsafe fn fill_if(
+    is_allowed: bool,
+    owner: &Bound<'_, PyAny>,
+    array: &UsmArray,
+    view: *mut ffi::Py_buffer,
+    flags: c_int,
+) -> PyResult<()> {
     if view.is_null() {
         return Err(PyBufferError::new_err("there is no view to fill"));
     }
     // What Python finds when this fails.
     // SAFETY: the caller's promise 1.
     unsafe { (*view).obj = ptr::null_mut() };
+    if !is_allowed {
+        return Err(PyBufferError::new_err(DEVICE_HINT));
+    }
     let details = details(array, flags)?;
     // The consumer reads at once: work that others have pending on the memory must be complete.
     owner.py().detach(|| array.buffer().read_range(array.byte_range())).or_raise()?;
@@ -64,9 +96,6 @@ pub(crate) unsafe fn fill(
 fn details(array: &UsmArray, flags: c_int) -> PyResult<Details> {
     let wants = |flag: c_int| flags & flag == flag;
     let refuse = |message: &str| Err(PyBufferError::new_err(message.to_owned()));
-    if !array.is_host_accessible() {
-        return refuse(DEVICE_HINT);
-    }
     if wants(ffi::PyBUF_WRITABLE) && !array.is_writable() {
         return refuse("the memory is read-only");
     }

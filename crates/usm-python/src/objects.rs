@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use usm_array::usm_core::Queue;
-use usm_array::usm_core::fork::ForkOnce;
+use usm_array::usm_core::fork::{ForkMutex, ForkOnce};
+use usm_array::usm_core::{Queue, UsmKind};
 use usm_array::usm_memory::UsmBuffer;
 use usm_array::{Dtype, Layout, Order, UsmArray};
 
@@ -74,6 +74,8 @@ pub(crate) struct Attributes {
     shape: ForkOnce<Py<PyTuple>>,
     strides: ForkOnce<Py<PyTuple>>,
     device: ForkOnce<Py<PyDevice>>,
+    /// Refers to the memory of the array, and never to the array.
+    provided: ForkMutex<Option<Py<PyAny>>>,
 }
 
 impl Attributes {
@@ -87,14 +89,23 @@ impl Attributes {
         self.strides.get_or_try_init(make).map(|strides| strides.bind(py).clone())
     }
 
+    pub(crate) fn provided<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        self.provided.lock().as_ref().map(|provided| provided.bind(py).clone())
+    }
+
+    pub(crate) fn provide(&self, provided: Bound<'_, PyAny>) {
+        let before = self.provided.lock().replace(provided.unbind());
+        drop(before); // may run code of Python, which comes back here
+    }
+
     pub(crate) fn device<'py>(&self, py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py, PyDevice>> {
-        let make = || Py::new(py, PyDevice::of(array.queue()));
+        let make = || Py::new(py, PyDevice::of(array));
         self.device.get_or_try_init(make).map(|device| device.bind(py).clone())
     }
 }
 
-/// Where an array is, as the array API understands it: a queue. Devices are equal when their queues are. A device is equal to the
-/// SyclDevice whose default queue it stands for, too, so that ``x.device`` is in ``__array_namespace_info__().devices()``.
+/// Where an array is, as the array API understands it: a queue, and the kind of the array's memory, which new arrays with ``device=`` get.
+/// Devices are equal when their queues are. A device is equal to the SyclDevice whose default queue it stands for, too, so that ``x.device`` is in ``__array_namespace_info__().devices()``.
 ///
 /// There is no constructor; arrays have a device, and `create_device` makes one.
 ///
@@ -106,11 +117,13 @@ impl Attributes {
 #[derive(Debug)]
 pub struct PyDevice {
     pub(crate) queue: Queue,
+    /// Of the memory of the array that it was asked of.
+    pub(crate) kind: UsmKind,
 }
 
 impl PyDevice {
-    pub(crate) fn of(queue: &Queue) -> Self {
-        Self { queue: queue.clone() }
+    pub(crate) fn of(array: &UsmArray) -> Self {
+        Self { queue: array.queue().clone(), kind: array.kind() }
     }
 }
 

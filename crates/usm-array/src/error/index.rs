@@ -25,8 +25,10 @@ pub enum IndexError {
         /// The size of the axis
         size: usize,
     },
-    /// A mask of another size than the axis it is for.
-    #[error("mask has size {found} where axis {axis} of the array has size {size}, allowed is the same size")]
+    /// A mask of another size than the axis it is for, and not of size 0.
+    #[error(
+        "mask has size {found} where axis {axis} of the array has size {size}, allowed are the same size and 0"
+    )]
     MaskSize {
         /// The axis of the array, counted from 0
         axis: usize,

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::given::{Value, copied, operand, overlap, value_for};
 use super::mask::Mask;
 use super::read::IndexArray;
-use super::resolve::{Picks, Sides};
+use super::resolve::{Picks, Sides, common_shape};
 use super::{Index, IndexMode};
 use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
@@ -250,7 +250,7 @@ impl Picks<'_> {
         let view = array.slice(&self.items)?;
         let (outer, inner) = self.around(view.layout());
         let shapes: Vec<&[usize]> = parts.iter().map(|part| &part.shape[..]).collect();
-        let picked_shape = broadcast_shapes(&shapes)?[..].into();
+        let picked_shape = common_shape(&shapes)?[..].into();
         DevicePlan::new(view, outer, parts, picked_shape, inner)
     }
 }

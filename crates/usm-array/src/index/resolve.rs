@@ -118,12 +118,23 @@ impl<'s, 'a> Picker<'s, 'a> {
     fn mask(&mut self, array: IndexArray<'a>) -> Result<()> {
         let axes = self.axis..self.axis + array.shape.len();
         let sizes = self.shape[axes.clone()].iter().zip(&array.shape);
+        let mut is_whole = true;
         for (axis, (&size, &found)) in axes.clone().zip(sizes) {
-            if size != found {
+            is_whole &= size == found;
+            if size != found && found != 0 {
                 return Err(IndexError::MaskSize { axis, found, size }.into());
             }
         }
-        self.pick_by(array, axes.len());
+        if is_whole {
+            self.pick_by(array, axes.len());
+            return Ok(());
+        }
+        // As in NumPy, a mask without elements picks nothing of axes of any size.
+        for _ in axes {
+            if let Some(nothing) = IndexArray::new(&Index::Integers { values: &[], shape: None })? {
+                self.pick_by(nothing, 1);
+            }
+        }
         Ok(())
     }
 
@@ -150,6 +161,11 @@ impl<'s, 'a> Picker<'s, 'a> {
     }
 }
 
+/// The shape that index arrays broadcast to.
+pub(super) fn common_shape(shapes: &[&[usize]]) -> Result<Vec<usize>> {
+    Ok(broadcast_shapes(shapes).map_err(|source| IndexError::ArrayShapes { source })?)
+}
+
 /// Sizes and strides of some axes.
 pub(super) type Sides = (Axes<usize>, Axes<isize>);
 
@@ -161,7 +177,7 @@ impl Picks<'_> {
         let mut picks: Vec<(Vec<usize>, Vec<isize>)> = read.collect::<Result<_>>()?;
         let rest = layout.slice(&self.items)?;
         let shapes: Vec<&[usize]> = picks.iter().map(|(shape, _)| &shape[..]).collect();
-        let shape = broadcast_shapes(&shapes).map_err(|source| IndexError::ArrayShapes { source })?;
+        let shape = common_shape(&shapes)?;
         let size = shape.iter().product();
         // The displacements of one of them are the sums, if there are as many.
         let mut picked = match picks.iter().position(|(of, _)| *of == shape) {

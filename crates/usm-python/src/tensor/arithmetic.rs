@@ -1,59 +1,200 @@
-//! Arithmetic, which is left to the libraries that use the same memory: a refusal that names them.
+//! Operators with arithmetic, which call the functions that providers compute: Python code in `usm.compute`.
 
 use pyo3::prelude::*;
-use usm_array::UsmArray;
-use usm_array::usm_core::{BackendId, DeviceType};
+use pyo3::types::PyDict;
+use usm_array::usm_core::fork::ForkOnce;
 
+use super::exchange::is_numpy;
+use crate::called;
+use crate::imported;
+use crate::interface::import::array_if_usm;
 use crate::objects::UsmNdarray;
 
-/// `NotImplemented` where the other operand has the operator, and may compute with this memory; else a refusal. `reflected` is the
-/// method that Python asks it for.
-pub(super) fn binary<'py>(
-    array: &UsmArray,
-    operator: &str,
-    other: &Bound<'py, PyAny>,
-    reflected: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = other.py();
-    // Numbers know no arrays; lists and texts have some of the methods, for other purposes.
-    let is_builtin = other.get_type().module()? == "builtins";
-    if !is_builtin && !other.is_instance_of::<UsmNdarray>() && other.hasattr(reflected)? {
-        return Ok(py.NotImplemented().into_bound(py));
+/// An operator of two operands.
+#[derive(Clone, Copy)]
+pub(super) enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    FloorDivide,
+    Remainder,
+    Power,
+    Matmul,
+    LeftShift,
+    RightShift,
+    BitwiseAnd,
+    BitwiseOr,
+    BitwiseXor,
+}
+
+/// An operator of one operand.
+#[derive(Clone, Copy)]
+pub(super) enum Unary {
+    Negative,
+    Positive,
+    Abs,
+    Invert,
+}
+
+impl Binary {
+    /// The function of `usm.tensor`, and the method that Python asks the second operand for.
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Add => ("add", "__radd__"),
+            Self::Subtract => ("subtract", "__rsub__"),
+            Self::Multiply => ("multiply", "__rmul__"),
+            Self::Divide => ("divide", "__rtruediv__"),
+            Self::FloorDivide => ("floor_divide", "__rfloordiv__"),
+            Self::Remainder => ("remainder", "__rmod__"),
+            Self::Power => ("pow", "__rpow__"),
+            Self::Matmul => ("matmul", "__rmatmul__"),
+            Self::LeftShift => ("bitwise_left_shift", "__rlshift__"),
+            Self::RightShift => ("bitwise_right_shift", "__rrshift__"),
+            Self::BitwiseAnd => ("bitwise_and", "__rand__"),
+            Self::BitwiseOr => ("bitwise_or", "__ror__"),
+            Self::BitwiseXor => ("bitwise_xor", "__rxor__"),
+        }
     }
-    Err(refused(array, operator))
+
+    fn function(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        static FUNCTIONS: [ForkOnce<Py<PyAny>>; 13] = [const { ForkOnce::new() }; 13];
+        function(py, &FUNCTIONS[self as usize], self.names().0)
+    }
+
+    /// `array operator other`, or `NotImplemented` where the other operand may know how to compute with this memory.
+    pub(super) fn apply<'py>(
+        self,
+        array: &Bound<'py, UsmNdarray>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match is_operand(other, self.names().1)? {
+            true => call(array.py(), &self.function(array.py())?, (array, other)),
+            false => Ok(array.py().NotImplemented().into_bound(array.py())),
+        }
+    }
+
+    /// `other operator array`, for an object without an operator for arrays.
+    pub(super) fn reflected<'py>(
+        self,
+        array: &Bound<'py, UsmNdarray>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match is_operand(other, "")? {
+            true => call(array.py(), &self.function(array.py())?, (other, array)),
+            false => Ok(array.py().NotImplemented().into_bound(array.py())),
+        }
+    }
+
+    /// The function with all its arguments.
+    pub(super) fn call<'py>(
+        self,
+        x1: &Bound<'py, PyAny>,
+        x2: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        order: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        call_with(&self.function(x1.py())?, (x1, x2), out, order)
+    }
+
+    /// `array operator= other`, in the memory of the array.
+    pub(super) fn assign(self, array: &Bound<'_, UsmNdarray>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = array.py();
+        if matches!(self, Self::Matmul) {
+            // Its operands may not overlap the result.
+            let result = call(py, &self.function(py)?, (array, other))?;
+            return array.set_item(py.Ellipsis(), result);
+        }
+        let out = PyDict::new(py);
+        out.set_item(intern!(py, "out"), array)?;
+        called::python(py, || self.function(py)?.call((array, other), Some(&out))).map(drop)
+    }
 }
 
-/// Why there is no result, and which libraries give one.
-pub(super) fn refused(array: &UsmArray, operator: &str) -> PyErr {
-    type_error!("{operator}: usm.tensor holds and moves arrays and has no arithmetic; {}", libraries(array))
-}
-
-/// The libraries that compute on the memory of an array `a` where it is.
-fn libraries(array: &UsmArray) -> &'static str {
-    let device = array.device();
-    let is_sycl = device.backend_id() == BackendId::Sycl;
-    let is_gpu = device.info().device_type == DeviceType::Gpu;
-    if device.backend_id() == BackendId::Cuda {
-        return match array.is_host_accessible() {
-            true => "cupy.asarray(a) and numpy.asarray(a) compute on this memory without a copy",
-            false => "cupy.asarray(a) and torch.from_dlpack(a) compute on this memory without a copy",
+impl Unary {
+    fn function(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        static FUNCTIONS: [ForkOnce<Py<PyAny>>; 4] = [const { ForkOnce::new() }; 4];
+        let name = match self {
+            Self::Negative => "negative",
+            Self::Positive => "positive",
+            Self::Abs => "abs",
+            Self::Invert => "bitwise_invert",
         };
+        function(py, &FUNCTIONS[self as usize], name)
     }
-    match (array.is_host_accessible(), is_sycl, is_gpu) {
-        (true, false, _) => "numpy.asarray(a) and torch.from_dlpack(a) compute on this memory without a copy",
-        (true, true, false) => {
-            "dpnp.tensor.asarray(a), numpy.asarray(a) and torch.from_numpy(numpy.asarray(a)) compute on this memory without a copy"
-        }
-        (true, true, true) => {
-            "dpnp.tensor.asarray(a), torch.from_dlpack(a) and numpy.asarray(a) compute on this memory without a copy"
-        }
-        (false, true, false) => "dpnp.tensor.asarray(a) computes on this memory without a copy",
-        (false, true, true) => {
-            "dpnp.tensor.asarray(a) and torch.from_dlpack(a) compute on this memory without a copy"
-        }
-        (false, false, _) => {
-            "no library computes on device memory of the host backend: usm.tensor.asnumpy(a) copies it, and numpy.asarray(a) \
-             computes without a copy on an array made with usm_type=\"shared\""
-        }
+
+    pub(super) fn apply<'py>(self, array: &Bound<'py, UsmNdarray>) -> PyResult<Bound<'py, PyAny>> {
+        call(array.py(), &self.function(array.py())?, (array,))
     }
+
+    /// The function with all its arguments.
+    pub(super) fn call<'py>(
+        self,
+        x: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        order: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        call_with(&self.function(x.py())?, (x,), out, order)
+    }
+}
+
+fn call_with<'py>(
+    function: &Bound<'py, PyAny>,
+    operands: impl pyo3::call::PyCallArgs<'py>,
+    out: Option<&Bound<'py, PyAny>>,
+    order: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let keywords = PyDict::new(function.py());
+    keywords.set_item(intern!(function.py(), "out"), out)?;
+    keywords.set_item(intern!(function.py(), "order"), order)?;
+    called::python(function.py(), || function.call(operands, Some(&keywords)))
+}
+
+fn call<'py>(
+    py: Python<'py>,
+    function: &Bound<'py, PyAny>,
+    operands: impl pyo3::call::PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    called::python(py, || function.call1(operands))
+}
+
+/// A function of the table of `usm.compute`, found once.
+fn function<'py>(py: Python<'py>, found: &ForkOnce<Py<PyAny>>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let find = || {
+        let functions = imported::import(py, intern!(py, "usm.compute._functions"))?;
+        functions.call_method1(intern!(py, "function"), ("", name)).map(Bound::unbind)
+    };
+    Ok(found.get_or_try_init(find)?.bind(py).clone())
+}
+
+/// Whether the functions take an object: numbers, arrays of ours and of NumPy, and objects with the interface that have no such method
+/// themselves.
+fn is_operand(object: &Bound<'_, PyAny>, reflected: &str) -> PyResult<bool> {
+    if object.is_exact_instance_of::<UsmNdarray>() {
+        return Ok(true);
+    }
+    let class = object.get_type();
+    let module = class.module()?;
+    if module == "builtins" {
+        return Ok(super::arguments::python_number(object)?.is_some());
+    }
+    if module == "numpy" || is_numpy(object)? {
+        return Ok(true);
+    }
+    if !reflected.is_empty() && object.hasattr(reflected)? {
+        return Ok(false);
+    }
+    Ok(array_if_usm(object)?.is_some())
+}
+
+/// What NumPy's protocols give for a call of one of its functions with an array among its operands: the function of that name of
+/// `usm.compute._protocols`.
+pub(super) fn protocol<'py>(
+    py: Python<'py>,
+    name: &str,
+    operands: impl pyo3::call::PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let protocols = imported::import(py, intern!(py, "usm.compute._protocols"))?;
+    let function = protocols.getattr(name)?;
+    call(py, &function, operands)
 }

@@ -7,23 +7,28 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple};
-use usm_array::UsmArray;
 use usm_array::usm_core::UsmKind;
+use usm_array::{UsmArray, default_dtypes};
 
+use super::arguments::explicit_dtype;
+use super::arithmetic::{self, Binary, Unary};
 use super::construct::{self, Arguments};
 use super::flags::Flags;
 use super::functions;
 use super::iteration::Views;
 use super::operators::{self, Operator};
-use super::{arithmetic, dlpack, dtype, indexing, iteration, numbers, peer, pickle, print, transfer, ufunc};
+use super::{dlpack, dtype, indexing, iteration, numbers, peer, pickle, print, transfer};
 use crate::buffer_export;
 use crate::errors::{DEVICE_HINT, NUMPY_HINT, OrRaise, no_cuda};
 use crate::interface::{cuda, export};
-use crate::interrupt::{self, Pass};
+use crate::interrupt::Pass;
 use crate::memory;
 use crate::number::word;
 use crate::objects::{PyDevice, UsmNdarray};
 use crate::sycl::{queue_context, queue_device, queue_object};
+
+/// Versions of the array API standard. The newest has all that the others have.
+const API_VERSIONS: [&str; 5] = ["2021.12", "2022.12", "2023.12", "2024.12", "2025.12"];
 
 #[pymethods]
 impl UsmNdarray {
@@ -199,7 +204,7 @@ impl UsmNdarray {
         api_version: Option<&str>,
     ) -> PyResult<Bound<'py, PyModule>> {
         if let Some(version) = api_version {
-            word("api_version", version, &[("2024.12", ()), ("2025.12", ())])?;
+            word("api_version", version, &API_VERSIONS.map(|version| (version, ())))?;
         }
         py.import("usm.tensor")
     }
@@ -238,17 +243,46 @@ impl UsmNdarray {
         Err(PyTypeError::new_err(hint))
     }
 
-    /// What NumPy's functions make of the array, and operators whose first operand is NumPy's: comparisons and the logic of booleans
-    /// are those of this class, everything else is NumPy's, on memory that host code reaches. TypeError for other memory.
+    /// NumPy's functions of elements with an array among their operands, and operators whose first operand is NumPy's: the provider for
+    /// the memory computes them, and the results are arrays of this class.
     #[pyo3(signature = (ufunc, method, *inputs, **options))]
     fn __array_ufunc__<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         ufunc: &Bound<'py, PyAny>,
         method: &str,
         inputs: &Bound<'py, PyTuple>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        ufunc::apply(self.array(), ufunc, method, inputs, options)
+        arithmetic::protocol(slf.py(), "array_ufunc", (slf, ufunc, method, inputs, options))
+    }
+
+    /// NumPy's other functions with an array among their arguments: the same as for `__array_ufunc__`.
+    fn __array_function__<'py>(
+        slf: &Bound<'py, Self>,
+        func: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::protocol(slf.py(), "array_function", (slf, func, types, args, kwargs))
+    }
+
+    /// Before NumPy's arrays, for libraries that ask.
+    #[classattr]
+    #[pyo3(name = "__array_priority__")]
+    const ARRAY_PRIORITY: f64 = 2000.0;
+
+    /// What a provider of arithmetic keeps with the array: its own array over the same memory.
+    #[getter]
+    #[pyo3(name = "_provided")]
+    fn provided<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        self.attributes().provided(py)
+    }
+
+    #[setter]
+    #[pyo3(name = "_provided")]
+    fn set_provided(&self, provided: Bound<'_, PyAny>) {
+        self.attributes().provide(provided);
     }
 
     /// A capsule with the array as a DLPack tensor, for ``from_dlpack`` of any library.
@@ -320,157 +354,209 @@ impl UsmNdarray {
     }
 
     fn __richcmp__<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         other: &Bound<'py, PyAny>,
         relation: CompareOp,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Operator::from(relation).apply(self.array(), other)
+        Operator::from(relation).apply(slf, other)
     }
 
-    fn __and__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::AND.apply(self.array(), other)
+    fn __and__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::AND.apply(slf, other)
     }
 
-    fn __rand__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::AND.apply(self.array(), other)
+    fn __rand__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::AND.apply(slf, other)
     }
 
-    fn __iand__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Operator::AND.assign(self.array(), other)
+    fn __iand__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Operator::AND.assign(slf, other)
     }
 
-    fn __or__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::OR.apply(self.array(), other)
+    fn __or__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::OR.apply(slf, other)
     }
 
-    fn __ror__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::OR.apply(self.array(), other)
+    fn __ror__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::OR.apply(slf, other)
     }
 
-    fn __ior__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Operator::OR.assign(self.array(), other)
+    fn __ior__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Operator::OR.assign(slf, other)
     }
 
-    fn __xor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::XOR.apply(self.array(), other)
+    fn __xor__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::XOR.apply(slf, other)
     }
 
-    fn __rxor__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        Operator::XOR.apply(self.array(), other)
+    fn __rxor__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Operator::XOR.apply(slf, other)
     }
 
-    fn __ixor__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Operator::XOR.assign(self.array(), other)
+    fn __ixor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Operator::XOR.assign(slf, other)
     }
 
-    fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {
-        let array = self.array().clone();
-        let result = interrupt::run(py, array.size_bytes(), move || array.bitwise_invert())?;
-        result.or_raise().map(Self::from_array)
+    fn __invert__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        functions::logic::bitwise_invert(slf.as_any(), None, "K")
     }
 
-    fn __add__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "+", other, "__radd__")
+    fn __add__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Add.apply(slf, other)
     }
 
-    fn __radd__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "+"))
+    fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Add.reflected(slf, other)
     }
 
-    fn __sub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "-", other, "__rsub__")
+    fn __iadd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Binary::Add.assign(slf, other)
     }
 
-    fn __rsub__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "-"))
+    fn __sub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Subtract.apply(slf, other)
     }
 
-    fn __mul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "*", other, "__rmul__")
+    fn __rsub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Subtract.reflected(slf, other)
     }
 
-    fn __rmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "*"))
+    fn __isub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Binary::Subtract.assign(slf, other)
     }
 
-    fn __truediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "/", other, "__rtruediv__")
+    fn __mul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Multiply.apply(slf, other)
     }
 
-    fn __rtruediv__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "/"))
+    fn __rmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Multiply.reflected(slf, other)
     }
 
-    fn __floordiv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "//", other, "__rfloordiv__")
+    fn __imul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Binary::Multiply.assign(slf, other)
     }
 
-    fn __rfloordiv__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "//"))
+    fn __truediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Divide.apply(slf, other)
     }
 
-    fn __mod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "%", other, "__rmod__")
+    fn __rtruediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Divide.reflected(slf, other)
     }
 
-    fn __rmod__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "%"))
+    fn __itruediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Binary::Divide.assign(slf, other)
     }
 
-    fn __matmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "@", other, "__rmatmul__")
+    fn __floordiv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::FloorDivide.apply(slf, other)
     }
 
-    fn __rmatmul__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "@"))
+    fn __rfloordiv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::FloorDivide.reflected(slf, other)
     }
 
-    fn __lshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "<<", other, "__rlshift__")
+    fn __ifloordiv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Binary::FloorDivide.assign(slf, other)
     }
 
-    fn __rlshift__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "<<"))
+    fn __mod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Remainder.apply(slf, other)
     }
 
-    fn __rshift__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), ">>", other, "__rrshift__")
+    fn __rmod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Remainder.reflected(slf, other)
     }
 
-    fn __rrshift__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), ">>"))
+    fn __imod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Binary::Remainder.assign(slf, other)
     }
 
-    fn __divmod__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "divmod", other, "__rdivmod__")
+    fn __matmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Matmul.apply(slf, other)
     }
 
-    fn __rdivmod__(&self, _other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "divmod"))
+    fn __rmatmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Matmul.reflected(slf, other)
+    }
+
+    fn __imatmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Binary::Matmul.assign(slf, other)
+    }
+
+    fn __lshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::LeftShift.apply(slf, other)
+    }
+
+    fn __rlshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::LeftShift.reflected(slf, other)
+    }
+
+    fn __ilshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Binary::LeftShift.assign(slf, other)
+    }
+
+    fn __rshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::RightShift.apply(slf, other)
+    }
+
+    fn __rrshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Binary::RightShift.reflected(slf, other)
+    }
+
+    fn __irshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Binary::RightShift.assign(slf, other)
+    }
+
+    fn __divmod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        Ok((Binary::FloorDivide.apply(slf, other)?, Binary::Remainder.apply(slf, other)?))
+    }
+
+    fn __rdivmod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        Ok((Binary::FloorDivide.reflected(slf, other)?, Binary::Remainder.reflected(slf, other)?))
     }
 
     fn __pow__<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         other: &Bound<'py, PyAny>,
         _modulo: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        arithmetic::binary(self.array(), "**", other, "__rpow__")
+        Binary::Power.apply(slf, other)
     }
 
-    fn __rpow__(&self, _other: &Bound<'_, PyAny>, _modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "**"))
+    fn __rpow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        _modulo: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Binary::Power.reflected(slf, other)
     }
 
-    fn __neg__(&self) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "-"))
+    fn __ipow__(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+        _modulo: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        Binary::Power.assign(slf, other)
     }
 
-    fn __pos__(&self) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "+"))
+    fn __neg__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Unary::Negative.apply(slf)
     }
 
-    fn __abs__(&self) -> PyResult<()> {
-        Err(arithmetic::refused(self.array(), "abs"))
+    fn __pos__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Unary::Positive.apply(slf)
+    }
+
+    fn __abs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Unary::Abs.apply(slf)
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
@@ -493,13 +579,29 @@ impl UsmNdarray {
         numbers::scalar(py, self.array(), &py.get_type::<PyFloat>())
     }
 
-    /// The one element of the array as a Python number. Raises ValueError for an array of none or several.
+    /// The one element of the array as a Python number, or the element of an index: one integer that counts the elements in row-major
+    /// order, or an integer for each axis. Raises ValueError without an index for an array of none or several elements.
     ///
     /// >>> import usm.tensor as ut
-    /// >>> ut.zeros((1, 1), dtype="c8").item()
-    /// 0j
-    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        numbers::item(py, self.array())
+    /// >>> ut.zeros((1, 1), dtype="c8").item(), ut.arange(6).reshape(2, 3).item(1, 2), ut.arange(6).reshape(2, 3).item(4)
+    /// (0j, 5, 4)
+    #[pyo3(signature = (*index))]
+    fn item<'py>(&self, py: Python<'py>, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        numbers::item_at(py, self.array(), index)
+    }
+
+    /// The same memory as elements of another dtype, as a view. Items of another size change the last axis, whose elements must lie side
+    /// by side.
+    ///
+    /// Raises ValueError where the last axis does not hold whole elements of the dtype, or they are not aligned for it.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.ones(2, dtype="f4").view("u4").tolist()
+    /// [1065353216, 1065353216]
+    #[pyo3(signature = (dtype))]
+    fn view(&self, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let dtype = explicit_dtype(dtype, &|| default_dtypes(self.array().device()))?;
+        self.array().reinterpret(dtype).or_raise().map(Self::from_array)
     }
 
     /// The elements as nested lists of Python numbers.

@@ -2,10 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use usm_array::usm_core::BackendId;
+use usm_array::usm_core::{BackendId, UsmKind};
 
-use super::functions::device_queue;
+use super::functions::{device_queue, kind_beside};
 use super::peer;
+use crate::memory::kind_argument;
 use crate::objects::PyDevice;
 use crate::sycl::dpctl::own_queue_object;
 use crate::sycl::{SyclQueue, own_device, queue_context, queue_device, queue_object, queue_of, runtime};
@@ -23,13 +24,24 @@ impl PyDevice {
     #[classmethod]
     #[pyo3(signature = (device=None))]
     fn create_device(class: &Bound<'_, PyType>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        device_queue(class.py(), "device", device).map(|queue| Self { queue })
+        let kind = device.map_or(UsmKind::Device, kind_beside);
+        device_queue(class.py(), "device", device).map(|queue| Self { queue, kind })
     }
 
     /// The queue used for what is computed and copied there.
     #[getter]
     fn sycl_queue<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         queue_object(py, &self.queue)
+    }
+
+    /// The kind of the memory of the array whose device it is; new arrays with ``device=`` are in memory of this kind.
+    ///
+    /// >>> import usm.tensor as ut
+    /// >>> ut.zeros(2, device=ut.zeros(3, usm_type="host").device).usm_type
+    /// 'host'
+    #[getter]
+    fn usm_type(&self) -> &'static str {
+        self.kind.as_str()
     }
 
     /// The context of the queue.
@@ -86,10 +98,20 @@ impl PyDevice {
         self.queue.hash_value()
     }
 
-    /// A pickle has the queue.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
-        let (py, queue) = (slf.py(), &slf.get().queue);
-        Ok((slf.get_type().getattr(intern!(py, "create_device"))?, (own_queue_object(py, queue)?,)))
+    /// How pickles are read.
+    #[classmethod]
+    fn _from_pickle(class: &Bound<'_, PyType>, queue: &Bound<'_, PyAny>, usm_type: &str) -> PyResult<Self> {
+        let kind = kind_argument("usm_type", usm_type)?;
+        device_queue(class.py(), "queue", Some(queue)).map(|queue| Self { queue, kind })
+    }
+
+    /// A pickle has the queue and the kind.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, &'static str))> {
+        let (py, device) = (slf.py(), slf.get());
+        let make = slf.get_type().getattr(intern!(py, "_from_pickle"))?;
+        Ok((make, (own_queue_object(py, &device.queue)?, device.kind.as_str())))
     }
 
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

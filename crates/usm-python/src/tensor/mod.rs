@@ -6,8 +6,8 @@
 //! | `construct.rs`, `pickle.rs`, `transfer.rs` | new arrays; arrays from pickles; arrays on other devices |
 //! | `indexing.rs`, `slice.rs` | `array[key]` and `array[key] = value` |
 //! | `iteration.rs` | `for view in array` |
-//! | `operators.rs`, `operand.rs`, `arithmetic.rs` | operators, the objects beside an array, refused arithmetic |
-//! | `ufunc.rs` | NumPy's functions with an array among their operands |
+//! | `operators.rs`, `operand.rs` | comparisons and the logic of booleans, the objects beside an array |
+//! | `arithmetic.rs`, `compute.rs` | operators that providers compute, and what providers need of arrays |
 //! | `numbers.rs` | Python numbers and lists |
 //! | `flags.rs`, `device.rs`, `dtype.rs`, `print.rs` | the classes of attributes; arrays as text |
 //! | `arguments.rs` | shapes, dtypes, orders and indices as arguments |
@@ -17,6 +17,7 @@
 mod arguments;
 mod arithmetic;
 mod array;
+pub(crate) mod compute;
 mod construct;
 mod device;
 mod dlpack;
@@ -34,7 +35,6 @@ mod pickle;
 mod print;
 mod slice;
 mod transfer;
-mod ufunc;
 
 pub(crate) use arguments::explicit_dtype;
 pub(crate) use dlpack::{dldevice_to_sycl_device, from_dlpack, sycl_device_to_dldevice};

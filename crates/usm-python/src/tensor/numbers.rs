@@ -1,12 +1,14 @@
 //! Elements as Python numbers: the one of an array without axes, or all in nested lists.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyType};
-use usm_array::{Scalar, UsmArray};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+
+use usm_array::{Scalar, SliceItem, UsmArray};
 
 use crate::errors::OrRaise;
 use crate::interrupt;
+use crate::number::index_sequence;
 use crate::objects::UsmNdarray;
 
 /// The one element of the array.
@@ -15,6 +17,40 @@ pub(super) fn item<'py>(py: Python<'py>, array: &UsmArray) -> PyResult<Bound<'py
     let value =
         if array.is_host_reachable() { array.item() } else { py.detach(|| array.item()) }.or_raise()?;
     to_python(py, value)
+}
+
+/// The element of an index: nothing, an integer among all elements in row-major order, or a tuple or integers for the axes.
+pub(super) fn item_at<'py>(
+    py: Python<'py>,
+    array: &UsmArray,
+    index: &Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if index.is_empty() {
+        return item(py, array);
+    }
+    let mut axes: Vec<isize> = match index.len() {
+        1 if index.get_item(0)?.is_instance_of::<PyTuple>() => index_sequence("index", &index.get_item(0)?)?,
+        _ => index_sequence("index", index.as_any())?,
+    };
+    if let (&[place], true) = (&axes[..], array.ndim() != 1) {
+        let size = array.size();
+        let from_end = if place < 0 { size.checked_add_signed(place) } else { usize::try_from(place).ok() };
+        let mut place = from_end.filter(|&place| place < size).ok_or_else(|| {
+            PyIndexError::new_err(format!("index: found {place} for an array of {size} elements"))
+        })?;
+        axes = vec![0; array.ndim()];
+        for (axis, &size) in axes.iter_mut().zip(array.shape()).rev() {
+            (*axis, place) = ((place % size).cast_signed(), place / size);
+        }
+    }
+    if axes.len() != array.ndim() {
+        let (found, ndim) = (axes.len(), array.ndim());
+        return Err(PyIndexError::new_err(format!(
+            "index: found {found} integers for {ndim} axes, allowed is one for each, or one for all elements"
+        )));
+    }
+    let items: Vec<SliceItem> = axes.into_iter().map(SliceItem::Index).collect();
+    item(py, &array.slice(&items).or_raise()?)
 }
 
 /// Whether the one element is true.
@@ -79,7 +115,7 @@ pub(super) fn format<'py>(
 }
 
 /// A Python number.
-fn to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
+pub(super) fn to_python(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value {
         Scalar::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
         Scalar::Int(value) => match i64::try_from(value) {

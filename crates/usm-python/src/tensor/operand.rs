@@ -48,6 +48,14 @@ impl Operand {
         }
     }
 
+    /// Whether it is a boolean, or an array of them.
+    pub(super) fn is_boolean(&self) -> bool {
+        match self {
+            Self::Scalar(value) => matches!(value, Scalar::Bool(_)),
+            Self::Array(array) => array.dtype() == Dtype::Bool,
+        }
+    }
+
     /// A number, an object with the interface, or an array of NumPy, of which a copy is made; for anything else the source again.
     fn from_source<'a, 'py>(
         object: &Bound<'py, PyAny>,

@@ -2,8 +2,9 @@
 
 use pyo3::class::basic::CompareOp;
 use pyo3::prelude::*;
-use usm_array::{ArrayOrScalar, Result, UsmArray, coerced_kind};
+use usm_array::{ArrayOrScalar, Dtype, Result, UsmArray, coerced_kind};
 
+use super::arithmetic::Binary;
 use super::operand::Operand;
 use crate::errors::{OrRaise, type_name};
 use crate::interrupt;
@@ -17,6 +18,8 @@ pub(super) struct Operator {
     function: Function,
     /// Gives the same for the operands in the other order.
     reflected: Function,
+    /// The operator of a provider for elements that are no booleans.
+    of_integers: Option<Binary>,
 }
 
 impl From<CompareOp> for Operator {
@@ -29,29 +32,35 @@ impl From<CompareOp> for Operator {
             CompareOp::Gt => (|a, b| a.greater(b), |a, b| a.less(b)),
             CompareOp::Ge => (|a, b| a.greater_equal(b), |a, b| a.less_equal(b)),
         };
-        Self { function, reflected }
+        Self { function, reflected, of_integers: None }
     }
 }
 
 impl Operator {
-    pub(super) const AND: Self = Self::symmetric(|a, b| a.bitwise_and(b));
-    pub(super) const OR: Self = Self::symmetric(|a, b| a.bitwise_or(b));
-    pub(super) const XOR: Self = Self::symmetric(|a, b| a.bitwise_xor(b));
+    pub(super) const AND: Self = Self::symmetric(|a, b| a.bitwise_and(b), Binary::BitwiseAnd);
+    pub(super) const OR: Self = Self::symmetric(|a, b| a.bitwise_or(b), Binary::BitwiseOr);
+    pub(super) const XOR: Self = Self::symmetric(|a, b| a.bitwise_xor(b), Binary::BitwiseXor);
 
-    const fn symmetric(function: Function) -> Self {
-        Self { function, reflected: function }
+    const fn symmetric(function: Function, of_integers: Binary) -> Self {
+        Self { function, reflected: function, of_integers: Some(of_integers) }
     }
 
     /// A new array, or `NotImplemented` for an object that is neither number nor array.
     pub(super) fn apply<'py>(
         self,
-        array: &UsmArray,
+        slf: &Bound<'py, UsmNdarray>,
         other: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = other.py();
-        let Some(other) = Operand::beside(array, other)? else {
+        let (py, array) = (other.py(), slf.get().array());
+        let Some(operand) = Operand::beside(array, other)? else {
             return Ok(py.NotImplemented().into_bound(py));
         };
+        if let Some(operator) = self.of_integers
+            && !(array.dtype() == Dtype::Bool && operand.is_boolean())
+        {
+            return operator.apply(slf, other);
+        }
+        let other = operand;
         let (array, bytes) = (array.clone(), work_bytes(array, &other));
         let result = interrupt::run(py, bytes, move || match &other {
             // The result is in memory of the first operand's kind: the one that is furthest from the host comes first.
@@ -64,10 +73,19 @@ impl Operator {
     }
 
     /// The result in the memory of the array.
-    pub(super) fn assign(self, array: &UsmArray, other: &Bound<'_, PyAny>) -> PyResult<()> {
+    pub(super) fn assign(self, slf: &Bound<'_, UsmNdarray>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        let array = slf.get().array();
         let Some(operand) = Operand::beside(array, other)? else {
-            return Err(type_error!("found {}, allowed are booleans and arrays of them", type_name(other)));
+            return Err(type_error!(
+                "found {}, allowed are integers, booleans and arrays of them",
+                type_name(other)
+            ));
         };
+        if let Some(operator) = self.of_integers
+            && !(array.dtype() == Dtype::Bool && operand.is_boolean())
+        {
+            return operator.assign(slf, other);
+        }
         let (array, bytes) = (array.clone(), work_bytes(array, &operand));
         let job = move || array.assign(&(self.function)(&array, (&operand).into())?);
         interrupt::run(other.py(), bytes, job)?.or_raise()

@@ -1,8 +1,12 @@
-"""Strided arrays over USM.
+"""Strided arrays over USM: a namespace of the Python array API standard 2025.12.
 
 Strides and offsets count elements. Slicing, transposing and new axes give views
-of the same memory. NumPy is optional: only functions that return its arrays need
-it. Where it is installed, dtypes are NumPy's, otherwise :class:`DType`; it is
+of the same memory. Creation, manipulation, indexing, comparisons, ``sum``,
+``min``, ``max``, ``all``, ``any`` and casts are part of this package. All other
+functions are computed by the library that computes on the memory of the
+operands without a copy: see :mod:`usm.compute`.
+
+Where NumPy is installed, dtypes are NumPy's, otherwise :class:`DType`; it is
 imported when the first of them is used.
 """
 
@@ -109,8 +113,12 @@ from .._usm import (
     zeros_like,
 )
 from ._errors import AxisError
+from ._methods import METHODS
 
 USMArray = usm_ndarray
+for _method in METHODS:
+    setattr(usm_ndarray, _method.__name__, _method)
+del _method
 
 __array_api_version__ = "2025.12"
 newaxis = None
@@ -124,42 +132,74 @@ __all__ = [
     "USMArray",
     "__array_api_version__",
     "__array_namespace_info__",
+    "abs",
+    "acos",
+    "acosh",
+    "add",
     "all",
     "allclose",
+    "angle",
     "any",
     "arange",
+    "argmax",
+    "argmin",
+    "argsort",
     "asarray",
+    "asin",
+    "asinh",
     "asnumpy",
     "astype",
+    "atan",
+    "atan2",
+    "atanh",
     "bitwise_and",
     "bitwise_invert",
+    "bitwise_left_shift",
     "bitwise_or",
+    "bitwise_right_shift",
     "bitwise_xor",
     "bool",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
     "can_cast",
+    "cbrt",
+    "ceil",
+    "clip",
     "complex128",
     "complex64",
     "concat",
     "conj",
     "copy",
+    "copysign",
+    "cos",
+    "cosh",
     "count_nonzero",
+    "cumulative_logsumexp",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "divide",
     "dldevice_to_sycl_device",
     "dtype",
     "e",
     "empty",
     "empty_like",
     "equal",
+    "exp",
+    "exp2",
     "expand_dims",
+    "expm1",
     "extract",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float16",
     "float32",
     "float64",
+    "floor",
+    "floor_divide",
     "from_dlpack",
     "from_numpy",
     "full",
@@ -169,6 +209,7 @@ __all__ = [
     "get_print_options",
     "greater",
     "greater_equal",
+    "hypot",
     "iinfo",
     "imag",
     "inf",
@@ -179,22 +220,37 @@ __all__ = [
     "isclose",
     "isdtype",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logsumexp",
+    "matmul",
     "matrix_transpose",
     "max",
+    "maximum",
+    "mean",
     "meshgrid",
     "min",
+    "minimum",
     "moveaxis",
+    "multiply",
     "nan",
+    "negative",
     "newaxis",
+    "nextafter",
     "nonzero",
     "not_equal",
     "ones",
@@ -202,89 +258,96 @@ __all__ = [
     "permute_dims",
     "pi",
     "place",
+    "positive",
+    "pow",
     "print_options",
+    "prod",
+    "proj",
     "put",
     "put_along_axis",
     "real",
+    "reciprocal",
+    "reduce_hypot",
+    "remainder",
     "repeat",
     "reshape",
     "result_type",
     "roll",
+    "round",
+    "rsqrt",
+    "searchsorted",
     "set_print_options",
+    "sign",
     "signbit",
+    "sin",
+    "sinh",
+    "sort",
+    "sqrt",
+    "square",
     "squeeze",
     "stack",
+    "std",
+    "subtract",
     "sum",
     "swapaxes",
     "sycl_device_to_dldevice",
     "take",
     "take_along_axis",
+    "tan",
+    "tanh",
+    "tensordot",
     "tile",
     "to_numpy",
+    "top_k",
     "tril",
     "triu",
+    "trunc",
     "uint16",
     "uint32",
     "uint64",
     "uint8",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "unstack",
+    "use_provider",
     "usm_ndarray",
     "usm_ndarray_repr",
     "usm_ndarray_str",
     "validate_usm_type",
+    "var",
+    "vecdot",
     "where",
     "zeros",
     "zeros_like",
 ]
 
-# These modules, and what they need, take as long to import as all of this package.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from ._dlpack import DLDeviceType
-    from ._print import print_options
-
-# Made when they are first used, since NumPy is imported for them.
-bool: Any
-complex64: Any
-complex128: Any
-dtype: Any
-float16: Any
-float32: Any
-float64: Any
-int8: Any
-int16: Any
-int32: Any
-int64: Any
-uint8: Any
-uint16: Any
-uint32: Any
-uint64: Any
+# Made at their first use: dtypes import NumPy, and the other modules take as long to import as all of this package.
+_DTYPES = frozenset(
+    """
+    bool complex64 complex128 dtype float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64
+    """.split()
+)
+_HOMES = {"DLDeviceType": "usm.tensor._dlpack", "print_options": "usm.tensor._print", "use_provider": "usm.compute"}
 
 
-def __getattr__(name: str) -> Any:
-    found: Any
-    if name == "DLDeviceType":
-        with importing:
-            from . import _dlpack
-
-        found = _dlpack.DLDeviceType
-    elif name == "print_options":
-        with importing:
-            from . import _print
-
-        found = _print.print_options
-    elif name in __all__:
-        # Every other public name exists.
+def __getattr__(name: str):  # type: ignore[no-untyped-def]
+    # `__init__.pyi` declares all names that are found here.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _DTYPES:
         found = _dtype(name)
     else:
         with importing:
-            from ._elsewhere import where_to_find
+            from importlib import import_module
 
-        computes = where_to_find(name)
-        hint = f"; this package holds and moves arrays, and others compute: {computes}" if computes else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+            if name in ("linalg", "fft"):
+                found = import_module(f"{__name__}.{name}")
+            elif name in _HOMES:
+                found = getattr(import_module(_HOMES[name]), name)
+            else:
+                found = import_module("usm.compute._functions").function("", name)
     globals()[name] = found
     return found
 

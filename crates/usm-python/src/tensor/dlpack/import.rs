@@ -17,6 +17,7 @@ use crate::interrupt;
 use crate::objects::UsmNdarray;
 use crate::sycl::{queue_argument, queue_object, runtime};
 use crate::tensor::arguments::copy_mode;
+use crate::tensor::functions::kind_beside;
 
 /// from_dlpack(x, /, *, device=None, copy=None)
 ///
@@ -50,7 +51,10 @@ pub(crate) fn from_dlpack<'py>(
     if let Ok(ours) = x.cast::<UsmNdarray>() {
         return of_ours(py, ours.get().array(), &wanted, copy).map(UsmNdarray::from_array);
     }
-    let kind = if matches!(wanted, Wanted::HostCode) { UsmKind::Host } else { UsmKind::Device };
+    let kind = match wanted {
+        Wanted::HostCode => UsmKind::Host,
+        _ => device.map_or(UsmKind::Device, kind_beside),
+    };
     if matches!(wanted, Wanted::Anywhere)
         && let Some(array) = of_exchange(x, UsmKind::Device, copy)?
     {

@@ -21,5 +21,5 @@ mod wanted;
 pub(crate) use numpy::{asnumpy, from_numpy, to_numpy};
 pub(crate) use object::asarray;
 pub(super) use object::{array_from, on_host};
-pub(super) use source::{Source, is_numpy, numpy_array};
+pub(super) use source::{Source, is_numpy};
 pub(super) use wanted::Wanted;

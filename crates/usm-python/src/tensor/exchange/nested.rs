@@ -25,7 +25,7 @@ pub(super) fn array<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) ->
     let py = object.py();
     if let Some((shape, numbers)) = Numbers::of(object)? {
         let queue = wanted.queue_or_default(py)?;
-        let kind = wanted.kind.unwrap_or(UsmKind::Device);
+        let kind = wanted.kind_or_default();
         let dtype = wanted.dtype_on(queue.device())?;
         let array = numbers.into_array(py, &shape, &queue, kind, dtype)?;
         return placed(py, array, wanted.order, &queue, kind);
@@ -45,7 +45,7 @@ pub(super) fn array<'py>(object: &Bound<'py, PyAny>, wanted: Wanted<'_, 'py>) ->
         },
     };
     let kind = wanted.kind.or_else(|| coerced_kind(arrays.iter().map(|array| array.kind())));
-    let kind = kind.unwrap_or(UsmKind::Device);
+    let kind = kind.unwrap_or(wanted.kind_or_default());
     let dtype = match wanted.dtype_on(queue.device())? {
         Some(dtype) => dtype,
         None => elements.dtype(&queue, kind),

@@ -49,7 +49,7 @@ pub(crate) fn to_numpy<'py>(usm_ary: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
     asnumpy(usm_ary)
 }
 
-/// from_numpy(np_ary, /, *, device=None, usm_type="device", sycl_queue=None)
+/// from_numpy(np_ary, /, *, device=None, usm_type=None, sycl_queue=None)
 ///
 /// A new array with the shape, dtype, elements and order of a NumPy array, or of anything that ``numpy.asarray`` takes.
 ///
@@ -60,21 +60,21 @@ pub(crate) fn to_numpy<'py>(usm_ary: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
 /// >>> array.shape, array.strides, array.usm_type
 /// ((2, 3), (1, 2), 'shared')
 #[pyfunction]
-#[pyo3(signature = (np_ary, /, *, device=None, usm_type="device", sycl_queue=None))]
+#[pyo3(signature = (np_ary, /, *, device=None, usm_type=None, sycl_queue=None))]
 pub(crate) fn from_numpy<'py>(
     np_ary: &Bound<'py, PyAny>,
     device: Option<&Bound<'py, PyAny>>,
-    usm_type: &str,
+    usm_type: Option<&str>,
     sycl_queue: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let py = np_ary.py();
-    let wanted = Wanted::parse(py, None, device, None, Some(usm_type), sycl_queue, "K")?;
+    let wanted = Wanted::parse(py, None, device, None, usm_type, sycl_queue, "K")?;
     let elements = match HostElements::of("np_ary", np_ary) {
         Ok(elements) => elements,
         Err(_) => HostElements::of("np_ary", &numpy_array(np_ary)?)?,
     };
     let (queue, dtype) = (wanted.queue_or_default(py)?, elements.dtype);
-    let kind = wanted.kind.unwrap_or(UsmKind::Device);
+    let kind = wanted.kind_or_default();
     elements.into_array(py, &queue, kind, dtype, CopyOrder::Keep).map(UsmNdarray::from_array)
 }
 

@@ -85,7 +85,7 @@ pub(in crate::tensor) fn array_from<'py>(
             nested::array(object, wanted).map(Box::new)
         }
         Source::Dlpack(method) => {
-            let kind = wanted.kind.unwrap_or(UsmKind::Device);
+            let kind = wanted.kind_or_default();
             let array = dlpack::import(object, method, wanted.queue(), kind, wanted.copy);
             // Here it is an argument that does not allow the copy.
             let refused = in_place_of::<PyBufferError>(py, PyValueError::new_err);
@@ -99,7 +99,7 @@ pub(in crate::tensor) fn array_from<'py>(
         Source::Number(number) => {
             wanted.check_copy_allowed("a number")?;
             let queue = wanted.queue_or_default(py)?;
-            let new = CreateOptions::new(&queue, wanted.kind.unwrap_or(UsmKind::Device));
+            let new = CreateOptions::new(&queue, wanted.kind_or_default());
             let new = new.dtype(wanted.dtype_on(queue.device())?);
             let made = py.detach(|| new.numbers(&[], &[number]));
             made.map(Box::new).map_err(|error| numbers::number_error(&error, &[]))
@@ -115,7 +115,7 @@ pub(in crate::tensor) fn array_from<'py>(
             wanted.check_copy_allowed("host memory")?;
             let queue = wanted.queue_or_default(py)?;
             let dtype = wanted.dtype_on(queue.device())?.unwrap_or(elements.dtype);
-            let kind = wanted.kind.unwrap_or(UsmKind::Device);
+            let kind = wanted.kind_or_default();
             elements.into_array(py, &queue, kind, dtype, wanted.order).map(Box::new)
         }
         Source::Other => Err(no_elements("obj", object)),

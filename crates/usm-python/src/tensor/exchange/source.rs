@@ -126,7 +126,7 @@ impl Host {
 }
 
 /// What `numpy.asarray` makes of an object.
-pub(in crate::tensor) fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
     let numpy = imported::import(py, intern!(py, "numpy")).map_err(|error| without_numpy(py, error))?;
     numpy.call_method1(intern!(py, "asarray"), (object,))

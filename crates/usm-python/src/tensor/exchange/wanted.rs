@@ -10,6 +10,7 @@ use crate::interrupt::{self, Pass};
 use crate::memory::kind_argument;
 use crate::sycl::{Target, queue_argument, target};
 use crate::tensor::arguments;
+use crate::tensor::functions::kind_beside;
 
 /// The keyword arguments of `asarray`; by default none.
 pub(in crate::tensor) struct Wanted<'a, 'py> {
@@ -19,6 +20,8 @@ pub(in crate::tensor) struct Wanted<'a, 'py> {
     pub(super) kind: Option<UsmKind>,
     pub(super) order: CopyOrder,
     pub(super) copy: CopyMode,
+    /// The kind of new memory where none is asked for.
+    new_kind: UsmKind,
     destination: Option<Destination>,
 }
 
@@ -36,6 +39,7 @@ impl Default for Wanted<'_, '_> {
             kind: None,
             order: CopyOrder::Keep,
             copy: CopyMode::IfNeeded,
+            new_kind: UsmKind::Device,
             destination: None,
         }
     }
@@ -57,6 +61,7 @@ impl<'a, 'py> Wanted<'a, 'py> {
             kind: usm_type.map(|text| kind_argument("usm_type", text)).transpose()?,
             order: arguments::copy_order(order)?,
             copy: arguments::copy_mode(copy),
+            new_kind: device.map_or(UsmKind::Device, kind_beside),
             destination: destination(py, device, sycl_queue)?,
         })
     }
@@ -80,6 +85,11 @@ impl<'a, 'py> Wanted<'a, 'py> {
     /// The queue for elements that are on none.
     pub(super) fn queue_or_default(&self, py: Python<'py>) -> PyResult<Queue> {
         self.queue().map_or_else(|| queue_argument(py, "sycl_queue", None), |queue| Ok(queue.clone()))
+    }
+
+    /// The kind for elements that are in no USM.
+    pub(super) fn kind_or_default(&self) -> UsmKind {
+        self.kind.unwrap_or(self.new_kind)
     }
 
     /// Whether a dtype was asked for.

@@ -11,11 +11,10 @@ use super::operands::{self, Diagonal};
 use super::{place, results};
 use crate::errors::OrRaise;
 use crate::interrupt::Pass;
-use crate::memory::kind_argument;
 use crate::number::index;
 use crate::objects::UsmNdarray;
 
-/// empty(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+/// empty(shape, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None)
 ///
 /// A new array whose elements have no particular value.
 ///
@@ -28,20 +27,20 @@ use crate::objects::UsmNdarray;
 /// >>> ut.empty((2, 3), dtype="i4", usm_type="shared", device="host").nbytes
 /// 24
 #[pyfunction]
-#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
+#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None))]
 pub(crate) fn empty(
     py: Python<'_>,
     shape: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
     device: Option<&Bound<'_, PyAny>>,
-    usm_type: &str,
+    usm_type: Option<&str>,
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let mut sizes = Axes::new();
     arguments::read_shape(shape, &mut sizes)?;
     let order = arguments::order(order)?;
-    let kind = kind_argument("usm_type", usm_type)?;
+    let kind = place::new_kind(usm_type, device)?;
     let queue = place::queue(py, sycl_queue, device)?;
     let dtype = match dtype {
         Some(dtype) => arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device()))?,
@@ -56,14 +55,14 @@ macro_rules! creations {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[pyfunction]
-        #[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None))]
+        #[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None))]
         pub(crate) fn $name(
             py: Python<'_>,
             shape: &Bound<'_, PyAny>,
             dtype: Option<&Bound<'_, PyAny>>,
             order: &str,
             device: Option<&Bound<'_, PyAny>>,
-            usm_type: &str,
+            usm_type: Option<&str>,
             sycl_queue: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<UsmNdarray> {
             let shape = arguments::shape(shape)?;
@@ -74,7 +73,7 @@ macro_rules! creations {
 }
 
 creations! {
-    /// zeros(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+    /// zeros(shape, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None)
     ///
     /// A new array of zeros. Arguments as of empty.
     ///
@@ -83,7 +82,7 @@ creations! {
     /// [0, 0, 0]
     zeros;
 
-    /// ones(shape, dtype=None, order="C", *, device=None, usm_type="device", sycl_queue=None)
+    /// ones(shape, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None)
     ///
     /// A new array of ones. Arguments as of empty.
     ///
@@ -122,7 +121,7 @@ pub(crate) fn full(
     match operands::value("fill_value", fill_value, None, target)? {
         Operand::Scalar(value) => {
             let value = target.map_or(Ok(value), |dtype| value.for_dtype(dtype)).or_raise()?;
-            let place = (device, sycl_queue, usm_type.unwrap_or("device"));
+            let place = (device, sycl_queue, usm_type);
             create(py, place, dtype, order, len_of(&shape), true, move |new| new.full(&shape, value))
         }
         Operand::Array(values) => {
@@ -141,7 +140,7 @@ pub(crate) fn full(
     }
 }
 
-/// eye(n_rows, n_cols=None, /, *, k=0, dtype=None, order="C", device=None, usm_type="device", sycl_queue=None)
+/// eye(n_rows, n_cols=None, /, *, k=0, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None)
 ///
 /// A matrix of zeros with ones on the diagonal that is `k` elements to the right of the main one, or to the left if negative;
 /// square without `n_cols`. The other arguments as of empty.
@@ -151,8 +150,8 @@ pub(crate) fn full(
 /// [[0, 1, 0], [0, 0, 1]]
 #[pyfunction]
 #[pyo3(signature = (
-    n_rows, n_cols=None, /, *, k=Diagonal::MAIN, dtype=None, order="C", device=None, usm_type="device", sycl_queue=None
-), text_signature = "(n_rows, n_cols=None, /, *, k=0, dtype=None, order='C', device=None, usm_type='device', sycl_queue=None)")]
+    n_rows, n_cols=None, /, *, k=Diagonal::MAIN, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None
+), text_signature = "(n_rows, n_cols=None, /, *, k=0, dtype=None, order='C', device=None, usm_type=None, sycl_queue=None)")]
 #[expect(clippy::too_many_arguments, reason = "dpctl's arguments")]
 pub(crate) fn eye(
     py: Python<'_>,
@@ -162,7 +161,7 @@ pub(crate) fn eye(
     dtype: Option<&Bound<'_, PyAny>>,
     order: &str,
     device: Option<&Bound<'_, PyAny>>,
-    usm_type: &str,
+    usm_type: Option<&str>,
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let rows = size("n_rows", n_rows)?;
@@ -174,7 +173,8 @@ pub(crate) fn eye(
 }
 
 /// `device`, `sycl_queue` and `usm_type`.
-pub(super) type Placement<'a, 'py> = (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, &'a str);
+pub(super) type Placement<'a, 'py> =
+    (Option<&'a Bound<'py, PyAny>>, Option<&'a Bound<'py, PyAny>>, Option<&'a str>);
 
 /// An array of about `len` elements to be written, with the arguments that all functions have. `is_fill`: where only devices reach the
 /// array, a queue fills it.
@@ -188,7 +188,7 @@ pub(super) fn create(
     function: impl FnOnce(CreateOptions<'_>) -> usm_array::Result<UsmArray> + Send + 'static,
 ) -> PyResult<UsmNdarray> {
     let order = arguments::order(order)?;
-    let kind: UsmKind = kind_argument("usm_type", usm_type)?;
+    let kind: UsmKind = place::new_kind(usm_type, device)?;
     let queue = place::queue(py, sycl_queue, device)?;
     let dtype = dtype
         .map(|dtype| arguments::explicit_dtype(dtype, &|| default_dtypes(queue.device())))

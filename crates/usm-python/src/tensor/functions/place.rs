@@ -5,6 +5,7 @@ use usm_array::usm_core::{Queue, UsmKind};
 
 use crate::errors::OrRaise;
 use crate::memory::kind_argument;
+use crate::objects::PyDevice;
 use crate::sycl::{own_device, queue_argument};
 
 /// The queue that `sycl_queue` or `device` name, or the default one.
@@ -51,6 +52,19 @@ pub(in crate::tensor) fn device_queue(
         ));
     }
     queue_argument(py, name, Some(device))
+}
+
+/// The kind of new memory: by its word, else that of the array whose device is named, else device memory.
+pub(super) fn new_kind(usm_type: Option<&str>, device: Option<&Bound<'_, PyAny>>) -> PyResult<UsmKind> {
+    match usm_type {
+        Some(text) => kind_argument("usm_type", text),
+        None => Ok(device.map_or(UsmKind::Device, kind_beside)),
+    }
+}
+
+/// The kind of the memory of the array that a Device was asked of.
+pub(in crate::tensor) fn kind_beside(device: &Bound<'_, PyAny>) -> UsmKind {
+    device.cast::<PyDevice>().map_or(UsmKind::Device, |device| device.get().kind)
 }
 
 /// A kind of memory by its word, or `None`.

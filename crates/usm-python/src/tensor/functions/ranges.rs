@@ -7,7 +7,7 @@ use super::create::{create, size};
 use super::operands;
 use crate::objects::UsmNdarray;
 
-/// arange(start, /, stop=None, step=1, *, dtype=None, device=None, usm_type="device", sycl_queue=None)
+/// arange(start, /, stop=None, step=1, *, dtype=None, device=None, usm_type=None, sycl_queue=None)
 ///
 /// The numbers `start + i * step` from `start` to before `stop`; with one argument those from 0 to before it. Without a dtype
 /// integers, if all three are, else real numbers. The other arguments as of empty.
@@ -18,8 +18,8 @@ use crate::objects::UsmNdarray;
 /// >>> ut.arange(3, device="host").tolist(), ut.arange(5, 0, -2, dtype="f4", device="host").tolist()
 /// ([0, 1, 2], [5.0, 3.0, 1.0])
 #[pyfunction]
-#[pyo3(signature = (start, /, stop=None, step=None, *, dtype=None, device=None, usm_type="device", sycl_queue=None),
-    text_signature = "(start, /, stop=None, step=1, *, dtype=None, device=None, usm_type='device', sycl_queue=None)")]
+#[pyo3(signature = (start, /, stop=None, step=None, *, dtype=None, device=None, usm_type=None, sycl_queue=None),
+    text_signature = "(start, /, stop=None, step=1, *, dtype=None, device=None, usm_type=None, sycl_queue=None)")]
 #[expect(clippy::too_many_arguments, reason = "dpctl's arguments")]
 pub(crate) fn arange(
     py: Python<'_>,
@@ -28,7 +28,7 @@ pub(crate) fn arange(
     step: Option<&Bound<'_, PyAny>>,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&Bound<'_, PyAny>>,
-    usm_type: &str,
+    usm_type: Option<&str>,
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let first = operands::number("start", start)?;
@@ -43,7 +43,7 @@ pub(crate) fn arange(
     })
 }
 
-/// linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True, usm_type="device", sycl_queue=None)
+/// linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True, usm_type=None, sycl_queue=None)
 ///
 /// `num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint` and would be the next one
 /// without: by default real numbers, or complex ones if one of the ends is. The other arguments as of empty.
@@ -54,7 +54,7 @@ pub(crate) fn arange(
 /// >>> ut.linspace(0, 1, 5, device="host").tolist()
 /// [0.0, 0.25, 0.5, 0.75, 1.0]
 #[pyfunction]
-#[pyo3(signature = (start, stop, /, num, *, dtype=None, device=None, endpoint=true, usm_type="device", sycl_queue=None))]
+#[pyo3(signature = (start, stop, /, num, *, dtype=None, device=None, endpoint=true, usm_type=None, sycl_queue=None))]
 #[expect(clippy::too_many_arguments, reason = "dpctl's arguments")]
 pub(crate) fn linspace(
     py: Python<'_>,
@@ -64,7 +64,7 @@ pub(crate) fn linspace(
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&Bound<'_, PyAny>>,
     endpoint: bool,
-    usm_type: &str,
+    usm_type: Option<&str>,
     sycl_queue: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<UsmNdarray> {
     let (start, stop) = (operands::number("start", start)?, operands::number("stop", stop)?);

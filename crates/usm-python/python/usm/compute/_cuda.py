@@ -1,0 +1,242 @@
+"""CuPy and PyTorch as providers for memory of NVIDIA GPUs.
+
+Both work on the stream of the array's queue meanwhile, so that their work comes in the order of the queue and nobody
+waits. Their functions are taken in the form that the package ``array-api-compat`` gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from threading import local
+from typing import Any
+
+from .._usm import _new, _publish, _span, asarray, astype, copy, from_dlpack, usm_ndarray
+from ._choice import Missing
+from ._library import LibraryProvider, Plain
+
+__all__ = ["CupyProvider", "TorchProvider"]
+
+
+def _namespace(name: str) -> Any:
+    try:
+        return import_module(f"array_api_compat.{name}")
+    except ModuleNotFoundError as error:
+        if error.name not in ("array_api_compat", f"array_api_compat.{name}"):
+            raise
+        raise Missing(
+            f'{name} computes on this memory through array-api-compat, which is not installed: pip install "usm[{name}]"'
+        ) from error
+
+
+class _CudaProvider(LibraryProvider):
+    """What both have in common."""
+
+    def __init__(self, memory: str) -> None:
+        super().__init__(memory)
+        self.namespace = _namespace(self.name)
+        self.streams: dict[tuple[int, int], Any] = {}
+
+    def stream(self, pointer: int, ordinal: int) -> Any:
+        """The library's object for a stream, a context manager."""
+        raise NotImplementedError
+
+    def order(self, operands: tuple[Any, ...]) -> Any:
+        for operand in operands:
+            if type(operand) is usm_ndarray:
+                break
+        key = (operand.sycl_queue.native_stream, operand.__dlpack_device__()[1])
+        stream = self.streams.get(key)
+        if stream is None:
+            stream = self.streams[key] = self.stream(*key)
+        return stream
+
+    def find(self, part: str, name: str) -> Callable[..., Any] | None:
+        home = getattr(self.namespace, part) if part else self.namespace
+        found: Callable[..., Any] | None = getattr(home, name, None)
+        return found
+
+    def adapt(self, part: str, name: str) -> Plain | None:
+        return _ADAPTED.get((part, name), lambda _: None)(self.namespace)
+
+    def beside(self, array: usm_ndarray, operands: tuple[Any, ...]) -> usm_ndarray:
+        """A result in memory of the kind that follows from the operands."""
+        if self.memory == "cuda":
+            return array
+        there = _new(operands, array.shape, array.dtype)
+        there[...] = array
+        return there
+
+    def frequencies(self, name: str, n: int, d: float, dtype: Any, place: usm_ndarray) -> usm_ndarray:
+        with self.order((place,)):
+            value = self.on_device(lambda **where: getattr(self.namespace.fft, name)(n, d=d, **where), place)
+            ours = self.ours(value, (place,))
+        return ours if dtype is None else astype(ours, dtype)
+
+    def on_device(self, make: Callable[..., Any], place: usm_ndarray) -> Any:
+        """Makes an array of the library on the device of `place`."""
+        return make()
+
+
+class CupyProvider(_CudaProvider):
+    """Computes with CuPy."""
+
+    name = "cupy"
+
+    def __init__(self, memory: str) -> None:
+        import cupy
+
+        self.module = self.cupy = cupy
+        super().__init__(memory)
+
+    def stream(self, pointer: int, ordinal: int) -> Any:
+        return _CupyStream(self.cupy, pointer, ordinal)
+
+    def view(self, array: usm_ndarray) -> Any:
+        _publish(array)
+        kept = array._provided
+        if isinstance(kept, self.cupy.ndarray):
+            return kept
+        if array.size == 0:
+            return self.cupy.empty(array.shape, array.dtype)
+        memory, offset = _span(array)
+        ordinal, itemsize = array.__dlpack_device__()[1], array.itemsize
+        cuda = self.cupy.cuda
+        block = cuda.UnownedMemory(memory._pointer, memory.nbytes, memory, ordinal)
+        pointer = cuda.MemoryPointer(block, offset * itemsize)
+        strides = tuple(stride * itemsize for stride in array.strides)
+        theirs = self.cupy.ndarray(array.shape, array.dtype, pointer, strides=strides)
+        array._provided = theirs
+        return theirs
+
+    def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
+        if not isinstance(value, self.cupy.ndarray):
+            return value
+        array = asarray(value)
+        array._provided = value
+        return self.beside(array, operands)
+
+
+class _CupyStream(local):
+    """CuPy's current device and stream for the lines of a ``with`` statement, in each thread."""
+
+    def __init__(self, cupy: Any, pointer: int, ordinal: int) -> None:
+        self.runtime = cupy.cuda.runtime
+        self.ordinal, self.device = ordinal, cupy.cuda.Device(ordinal)
+        self.stream = cupy.cuda.ExternalStream(pointer, ordinal)
+        self.switched: list[bool] = []
+
+    def __enter__(self) -> None:
+        is_other = self.runtime.getDevice() != self.ordinal
+        if is_other:
+            self.device.__enter__()
+        self.switched.append(is_other)
+        self.stream.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.stream.__exit__(*error)
+        if self.switched.pop():
+            self.device.__exit__(*error)
+
+
+class TorchProvider(_CudaProvider):
+    """Computes with PyTorch."""
+
+    name = "torch"
+
+    def __init__(self, memory: str) -> None:
+        import torch
+
+        self.module = self.torch = torch
+        super().__init__(memory)
+
+    def stream(self, pointer: int, ordinal: int) -> Any:
+        return _TorchStream(self.torch, pointer, ordinal)
+
+    def view(self, array: usm_ndarray) -> Any:
+        _publish(array)
+        kept = array._provided
+        if isinstance(kept, self.torch.Tensor):
+            return kept
+        if any(stride < 0 for stride in array.strides):
+            return self.torch.from_dlpack(copy(array))  # PyTorch has no negative strides
+        # The capsule keeps the memory, and not the array.
+        theirs = self.torch.from_dlpack(array)
+        array._provided = theirs
+        return theirs
+
+    def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
+        if not isinstance(value, self.torch.Tensor):
+            return value
+        value = value.detach()
+        try:
+            interface = value.__cuda_array_interface__
+        except (TypeError, AttributeError):  # a dtype without a typestr
+            array = from_dlpack(value)
+        else:
+            pointer = self.torch.cuda.current_stream().cuda_stream
+            array = asarray(_Described(value, interface | {"version": 3, "stream": pointer or 1}))
+        array._provided = value
+        return self.beside(array, operands)
+
+    def on_device(self, make: Callable[..., Any], place: usm_ndarray) -> Any:
+        return make(device=f"cuda:{place.__dlpack_device__()[1]}")
+
+
+class _TorchStream(local):
+    """PyTorch's current device and stream for the lines of a ``with`` statement, in each thread."""
+
+    def __init__(self, torch: Any, pointer: int, ordinal: int) -> None:
+        self.make = torch.cuda.stream
+        self.stream = torch.cuda.ExternalStream(pointer, device=ordinal)
+        self.entered: list[Any] = []
+
+    def __enter__(self) -> None:
+        self.entered.append(self.make(self.stream))
+        self.entered[-1].__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.entered.pop().__exit__(*error)
+
+
+class _Described:
+    """A tensor of PyTorch, whose interface does not name the stream itself."""
+
+    __slots__ = ("__cuda_array_interface__", "tensor")
+
+    def __init__(self, tensor: Any, interface: dict[str, Any]) -> None:
+        self.tensor, self.__cuda_array_interface__ = tensor, interface
+
+
+def _eig(namespace: Any) -> Plain:
+    def eig(x: Any) -> Any:
+        found = namespace.linalg.eig(x)
+        return type(found)(*(_complex(namespace, part) for part in found))
+
+    return eig
+
+
+def _complex(namespace: Any, x: Any) -> Any:
+    return namespace.astype(x, namespace.result_type(x.dtype, namespace.complex64), copy=False)
+
+
+def _diff(namespace: Any) -> Plain:
+    def diff(x: Any, prepend: Any, append: Any, *, axis: int, n: int) -> Any:
+        given = {name: value for name, value in (("prepend", prepend), ("append", append)) if value is not None}
+        return namespace.diff(x, axis=axis, n=n, **given)
+
+    return diff
+
+
+#: Functions whose operands the table gives in another way, or that differ from the standard.
+_ADAPTED: dict[tuple[str, str], Callable[[Any], Plain]] = {
+    ("", "diff"): _diff,
+    ("", "searchsorted"): lambda namespace: lambda x1, x2, sorter, *, side: namespace.searchsorted(
+        x1, x2, side=side, sorter=sorter
+    ),
+    ("", "clip"): lambda namespace: lambda x, low, high: namespace.clip(x, low, high),
+    ("linalg", "eig"): _eig,
+    ("linalg", "eigvals"): lambda namespace: lambda x: _complex(namespace, namespace.linalg.eigvals(x)),
+    ("linalg", "matrix_rank"): lambda namespace: lambda x, rtol: namespace.linalg.matrix_rank(x, rtol=rtol),
+    ("linalg", "pinv"): lambda namespace: lambda x, rtol: namespace.linalg.pinv(x, rtol=rtol),
+}

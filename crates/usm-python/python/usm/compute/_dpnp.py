@@ -1,0 +1,168 @@
+"""dpnp as the provider for memory of SYCL devices.
+
+An operand becomes an array of dpnp over the same memory, which is kept with it. A result keeps the memory of dpnp, and
+the array of dpnp is kept with it, too, so that a chain of operations makes no array twice.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import dpctl.memory
+import dpnp
+import dpnp.tensor as dpt
+
+from .._locate import importing
+from .._usm import _publish, _span, asarray, usm_ndarray
+from ._library import LibraryProvider, Plain
+
+__all__ = ["DpnpProvider"]
+
+
+class DpnpProvider(LibraryProvider):
+    """Computes with ``dpnp.tensor``, and with ``dpnp.linalg`` and ``dpnp.fft``."""
+
+    name = "dpnp"
+    module = dpnp
+
+    def __init__(self, memory: str) -> None:
+        super().__init__(memory)
+        self._prepared: dict[Plain, Plain] = {}
+
+    def view(self, array: usm_ndarray) -> Any:
+        _publish(array)
+        kept = array._provided
+        if isinstance(kept, dpt.usm_ndarray):
+            return kept
+        memory, offset = _span(array)
+        theirs = dpt.usm_ndarray(
+            array.shape,
+            dtype=array.dtype,
+            buffer=dpctl.memory.as_usm_memory(memory),
+            strides=array.strides,
+            offset=offset,
+        )
+        if not array.flags.writable:
+            theirs.flags["W"] = False
+        array._provided = theirs
+        return theirs
+
+    def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
+        if isinstance(value, dpnp.ndarray):
+            value = value.get_array()
+        if not isinstance(value, dpt.usm_ndarray):
+            return value
+        array = asarray(value)
+        array._provided = value
+        return array
+
+    def wrapped(self, value: Any) -> Any:
+        """As an argument of functions of ``dpnp`` itself."""
+        return dpnp.asarray(value, copy=False) if isinstance(value, dpt.usm_ndarray) else value
+
+    def find(self, part: str, name: str) -> Callable[..., Any] | None:
+        if not part:
+            found: Callable[..., Any] | None = getattr(dpt, name, None)
+            return found if found is not None else self._of_dpnp(getattr(dpnp, name, None))
+        return self._of_dpnp(getattr(getattr(dpnp, part), name, None))
+
+    def _of_dpnp(self, theirs: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        if theirs is None:
+            return None
+        return lambda *operands, **keywords: theirs(*map(self.wrapped, operands), **keywords)
+
+    def order(self, operands: tuple[Any, ...]) -> Any:
+        return _Alone(operands) if _thread._count() else _NOTHING
+
+    def prepared(self, theirs: Plain) -> Plain:
+        return self._prepared.setdefault(theirs, _FirstAlone(theirs))
+
+    def adapt(self, part: str, name: str) -> Plain | None:
+        return _ADAPTED.get((part, name))
+
+    def frequencies(self, name: str, n: int, d: float, dtype: Any, place: usm_ndarray) -> usm_ndarray:
+        value = getattr(dpnp.fft, name)(n, d, sycl_queue=place.sycl_queue, usm_type=place.usm_type)
+        return self.ours(value if dtype is None else value.astype(dtype), (place,))
+
+
+class _Alone:
+    """A call of dpnp in a program with several threads: one at a time, and complete before the next.
+
+    dpnp releases its operands in tasks of the SYCL runtime that need the interpreter, and submits operations with the
+    interpreter held. Where a third thread submits an operation after such a task, the runtime waits for the task with
+    its own lock held. Then dpnp waits for the lock, and the task for the interpreter: for ever.
+    """
+
+    __slots__ = ("queue",)
+
+    def __init__(self, operands: tuple[Any, ...]) -> None:
+        self.queue = next(operand for operand in operands if type(operand) is usm_ndarray).sycl_queue
+
+    def __enter__(self) -> None:
+        _alone.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            self.queue.wait()
+        finally:
+            _alone.release()
+
+
+_alone = _thread.RLock()
+_NOTHING = nullcontext()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_alone.acquire, after_in_parent=_alone.release, after_in_child=_alone.release)
+
+
+class _FirstAlone:
+    """A function whose first call no other thread joins.
+
+    An extension module of dpnp makes a static object in its first call, and gives the interpreter up meanwhile. Another
+    thread that calls the module then waits for the object with the interpreter held: for ever.
+    """
+
+    __slots__ = ("is_known", "theirs")
+
+    def __init__(self, theirs: Plain) -> None:
+        self.theirs, self.is_known = theirs, False
+
+    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+        if self.is_known:
+            return self.theirs(*operands, **keywords)
+        with importing:
+            value = self.theirs(*operands, **keywords)
+        self.is_known = True
+        return value
+
+
+def _complex(x: Any) -> Any:
+    return dpnp.astype(x, dpnp.result_type(x.dtype, dpnp.complex64), copy=False)
+
+
+def _eig(x: Any) -> Any:
+    found = dpnp.linalg.eig(dpnp.asarray(x, copy=False))
+    return type(found)(*(_complex(part) for part in found))
+
+
+def _searchsorted(x1: Any, x2: Any, sorter: Any, *, side: str) -> Any:
+    if not isinstance(x2, dpt.usm_ndarray):
+        x2 = dpt.asarray(x2, dtype=x1.dtype, sycl_queue=x1.sycl_queue, usm_type=x1.usm_type)
+    return dpt.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+def _diff(x: Any, prepend: Any, append: Any, *, axis: int, n: int) -> Any:
+    return dpt.diff(x, axis=axis, n=n, prepend=prepend, append=append)
+
+
+_ADAPTED: dict[tuple[str, str], Plain] = {
+    ("", "searchsorted"): _searchsorted,
+    ("", "diff"): _diff,
+    ("linalg", "matrix_rank"): lambda x, rtol: dpnp.linalg.matrix_rank(dpnp.asarray(x, copy=False), rtol=rtol),
+    ("linalg", "pinv"): lambda x, rtol: dpnp.linalg.pinv(dpnp.asarray(x, copy=False), rtol=rtol),
+    ("linalg", "eig"): _eig,
+    ("linalg", "eigvals"): lambda x: _complex(dpnp.linalg.eigvals(dpnp.asarray(x, copy=False))),
+}

@@ -1,0 +1,131 @@
+"""Providers with a namespace of the array API standard: operands become their arrays, and their results ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from .._usm import usm_ndarray
+from ._provider import Computed, Provider, results
+from ._table import Function
+
+__all__ = ["LibraryProvider", "Plain"]
+
+#: A function on arrays of the library: all operands of the table's row by position, its other parameters by keyword.
+Plain = Callable[..., Any]
+
+
+def _is_apart(out: usm_ndarray, operand: Any) -> bool:
+    """Whether an operand lies exactly where `out` does, or nowhere near."""
+    if type(operand) is not usm_ndarray or operand is out:
+        return True
+    if (operand._pointer, operand.shape, operand.strides) == (out._pointer, out.shape, out.strides):
+        return True
+    (begin, end), (first, last) = out._byte_bounds, operand._byte_bounds
+    return end <= first or last <= begin
+
+
+class LibraryProvider(Provider):
+    """What dpnp, CuPy and PyTorch have in common."""
+
+    #: The package, for functions of NumPy of the same name.
+    module: Any
+
+    def view(self, array: usm_ndarray) -> Any:
+        """An array of the library over the memory of ours."""
+        raise NotImplementedError
+
+    def ours(self, value: Any, operands: tuple[Any, ...]) -> Any:
+        """An array of ours over the memory of the library's; other objects as they are."""
+        raise NotImplementedError
+
+    def find(self, part: str, name: str) -> Plain | None:
+        """The library's function."""
+        raise NotImplementedError
+
+    def adapt(self, part: str, name: str) -> Plain | None:
+        """A function in place of the library's, where that differs from the standard."""
+        return None
+
+    def wrapped(self, value: Any) -> Any:
+        """A view as an argument of functions of `module`."""
+        return value
+
+    def prepared(self, theirs: Plain) -> Plain:
+        """A function of the library as it may be called from any thread."""
+        return theirs
+
+    def order(self, operands: tuple[Any, ...]) -> AbstractContextManager[Any]:
+        """The library works in the order of the operands' queue meanwhile."""
+        return nullcontext()
+
+    def make(self, row: Function) -> Computed:
+        theirs = self.adapt(row.part, row.name)
+        if theirs is None:
+            theirs = self.find(row.part, row.name)
+        if theirs is None:
+            raise NotImplementedError(
+                f"{row.name}: {self.name}, which computes on this memory, has no such function; "
+                f"usm.tensor.asarray(x, usm_type=\"host\") copies the array to memory where NumPy computes"
+            )
+        return self._computed(self.prepared(theirs), row.kind in ("unary", "binary"))
+
+    def _computed(self, theirs: Plain, has_out: bool) -> Computed:
+        def compute(operands: tuple[Any, ...], keywords: dict[str, Any] | None, out: Any) -> Any:
+            with self.order(operands):
+                views = [self.view(operand) if type(operand) is usm_ndarray else operand for operand in operands]
+                if out is not None and has_out and all(_is_apart(out, operand) for operand in operands):
+                    return self.into(out, theirs, views, keywords)
+                value = results(theirs(*views, **(keywords or {})), lambda value: self.ours(value, operands))
+            if out is None:
+                return value
+            return assigned(out, value)
+
+        return compute
+
+    def into(self, out: usm_ndarray, theirs: Plain, views: list[Any], keywords: dict[str, Any] | None) -> usm_ndarray:
+        """The result in the memory of `out`."""
+        theirs(*views, **(keywords or {}), out=self.view(out))
+        return out
+
+    # Functions of NumPy that users call.
+
+    def ufunc(self, ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any], out: Any) -> Any:
+        theirs = getattr(self.module, ufunc.__name__, None)
+        if theirs is None or method != "__call__" or keywords or (out and len(out) > 1):
+            return NotImplemented
+        with self.order(operands):
+            views = [
+                self.wrapped(self.view(operand)) if type(operand) is usm_ndarray else operand for operand in operands
+            ]
+            value = results(self.prepared(theirs)(*views), lambda value: self.ours(value, operands))
+        return assigned(out[0], value) if out else value
+
+    def foreign(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
+        home = function.__module__.removeprefix("numpy").removeprefix(".")
+        module = getattr(self.module, home, None) if home in ("linalg", "fft") else self.module
+        theirs = getattr(module, function.__name__, None)
+        if theirs is None:
+            return NotImplemented
+
+        def view(value: Any) -> Any:
+            if type(value) is usm_ndarray:
+                return self.wrapped(self.view(value))
+            if type(value) in (list, tuple):
+                return type(value)(view(item) for item in value)
+            return value
+
+        out = keywords.pop("out", None)
+        with self.order((like,)):
+            value = self.prepared(theirs)(*view(arguments), **{name: view(value) for name, value in keywords.items()})
+            value = results(value, lambda value: self.ours(value, (like,)))
+        return value if out is None else assigned(out, value)
+
+
+def assigned(out: usm_ndarray, value: usm_ndarray) -> usm_ndarray:
+    """`out` with the elements of a result of the same shape."""
+    if out.shape != value.shape:
+        raise ValueError(f"out: found shape {out.shape}, allowed is {value.shape}, that of the result")
+    out[...] = value
+    return out

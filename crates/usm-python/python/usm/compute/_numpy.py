@@ -1,0 +1,453 @@
+"""NumPy as the provider for memory that host code reaches.
+
+Elementwise functions, reductions, cumulative functions and matrix products are computed into USM, with the ``out=`` of
+NumPy. Results of the other functions, those of kind ``"copied"`` in the table, are copied into USM once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._usm import _host_memory, _new, asarray, asnumpy, usm_ndarray
+from ._provider import Computed, Provider, results
+from ._table import Function
+
+__all__ = ["NumpyProvider"]
+
+if not hasattr(np, "cumulative_sum"):
+    raise ImportError(f'NumPy {np.__version__} is too old to compute; pip install -U "numpy>=2.1" installs one that can')
+
+#: Functions of NumPy with other names than in the table.
+_NAMES = {"round": np.rint, "logsumexp": np.logaddexp.reduce, "reduce_hypot": np.hypot.reduce}
+_SCALARS = {bool: np.dtype(bool), int: int, float: float, complex: complex}
+
+
+def _view(array: usm_ndarray) -> Any:
+    return np.asarray(array)
+
+
+def _device_view(array: usm_ndarray) -> Any:
+    return np.asarray(_host_memory(array))
+
+
+class NumpyProvider(Provider):
+    """Computes where the operands are, or on copies of protected memory."""
+
+    name = "numpy"
+
+    def __init__(self, memory: str) -> None:
+        super().__init__(memory)
+        self.is_copy = memory == "protected"
+        if self.is_copy:
+            self.view: Callable[[usm_ndarray], Any] = asnumpy
+        else:
+            self.view = _device_view if memory == "sycl-cpu" else _view
+
+    # How results get into USM.
+
+    def new(self, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+        """New memory beside the operands, and NumPy's view of it."""
+        if self.is_copy:
+            return None, np.empty(shape, dtype)
+        ours = _new(operands, shape, dtype)
+        return ours, self.view(ours)
+
+    def target(self, out: usm_ndarray) -> Any:
+        """NumPy's view of `out`, to be written."""
+        return self.view(out)
+
+    def done(self, operands: tuple[Any, ...], ours: Any, theirs: Any, out: Any = None) -> Any:
+        """The array of ours, with the elements of NumPy's."""
+        if not self.is_copy:
+            return ours if out is None else out
+        if out is None:
+            return self.given(operands, theirs)
+        out[...] = theirs
+        return out
+
+    def given(self, operands: tuple[Any, ...], value: Any) -> Any:
+        """A result of NumPy as ours: arrays and scalars are copied."""
+        if isinstance(value, (np.ndarray, np.generic)):
+            ours = _new(operands, value.shape, value.dtype)
+            ours[...] = np.asarray(value)
+            return ours
+        return value
+
+    def views(self, operands: tuple[Any, ...]) -> list[Any]:
+        view = self.view
+        return [view(operand) if type(operand) is usm_ndarray else operand for operand in operands]
+
+    # The kinds of functions.
+
+    def make(self, row: Function) -> Computed:
+        special = _SPECIAL.get((row.part, row.name))
+        if special is not None:
+            return self._copied(special)
+        home = getattr(np, row.part) if row.part and row.kind == "copied" else np
+        theirs = _NAMES.get(row.name) or getattr(home, row.name, None)
+        if row.kind in ("unary", "binary") and isinstance(theirs, np.ufunc):
+            return self._elementwise(theirs, keeps_exact=row.name in ("round", "ceil", "floor", "trunc"))
+        if row.kind in _KINDS:
+            return _KINDS[row.kind](self, row.name, theirs)
+        return self._copied(theirs)
+
+    def _elementwise(self, ufunc: Any, keeps_exact: bool = False) -> Computed:
+        types: dict[Any, Any] = {}
+
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            views, key, shape, mixed = [], [], None, False
+            for operand in operands:
+                if type(operand) is usm_ndarray:
+                    operand = self.view(operand)
+                    key.append(operand.dtype)
+                    if shape is None:
+                        shape = operand.shape
+                    elif shape != operand.shape:
+                        mixed = True
+                else:
+                    key.append(type(operand))
+                views.append(operand)
+            if out is not None:
+                target = self.target(out)
+                ufunc(*views, out=target)
+                return self.done(operands, None, target, out)
+            if mixed:
+                shape = np.broadcast(*views).shape
+            dtype = types.get(tuple(key))
+            if dtype is None:
+                dtype = types[tuple(key)] = _result_dtype(ufunc, key)
+            ours, target = self.new(operands, shape, dtype)
+            ufunc(*views, out=target)
+            return self.done(operands, ours, target)
+
+        if not keeps_exact:
+            return compute
+
+        def of_integers(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            """Integers are integers already."""
+            if operands[0].dtype.kind not in "biu":
+                return compute(operands, keywords, out)
+            if out is None:
+                return operands[0].copy()
+            out[...] = operands[0]
+            return out
+
+        return of_integers
+
+    def _reduction(self, name: str, theirs: Any) -> Computed:
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            x = self.view(operands[0])
+            axis, keepdims = keywords["axis"], keywords["keepdims"]
+            if "dtype" in keywords:
+                keywords["dtype"] = dtype = _accumulated(x.dtype, keywords["dtype"], name)
+            else:
+                dtype = _mean_dtype(x.dtype, name)
+            if out is not None:
+                target = self.target(out)
+                theirs(x, **keywords, out=target)
+                return self.done(operands, None, target, out)
+            ours, target = self.new(operands, _reduced(x.shape, axis, keepdims), dtype)
+            theirs(x, **keywords, out=target)
+            return self.done(operands, ours, target)
+
+        return compute
+
+    def _search(self, name: str, theirs: Any) -> Computed:
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            x = self.view(operands[0])
+            if out is not None:
+                target = self.target(out)
+                theirs(x, **keywords, out=target)
+                return self.done(operands, None, target, out)
+            shape = _reduced(x.shape, keywords["axis"], keywords["keepdims"])
+            ours, target = self.new(operands, shape, np.dtype(np.intp))
+            theirs(x, **keywords, out=target)
+            return self.done(operands, ours, target)
+
+        return compute
+
+    def _cumulative(self, name: str, theirs: Any) -> Computed:
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            x, axis = self.view(operands[0]), keywords["axis"]
+            if axis is None:
+                if x.ndim > 1:
+                    raise ValueError(f"{name}: found {x.ndim} axes, and which one to go along is not given; pass axis=")
+                axis, x = 0, np.atleast_1d(x)
+            first = keywords["include_initial"]
+            dtype = _accumulated(x.dtype, keywords["dtype"], name)
+            shape = list(x.shape)
+            shape[axis] += 1 if first else 0
+            ours, target = (None, self.target(out)) if out is not None else self.new(operands, tuple(shape), dtype)
+            if name == "cumulative_logsumexp":
+                begin = [slice(None)] * x.ndim
+                if first:
+                    begin[axis] = slice(None, 1)
+                    target[tuple(begin)] = -np.inf
+                    begin[axis] = slice(1, None)
+                np.logaddexp.accumulate(x, axis=axis, dtype=dtype, out=target[tuple(begin)])
+            else:
+                theirs(x, axis=axis, dtype=dtype, out=target, include_initial=first)
+            return self.done(operands, ours, target, out)
+
+        return compute
+
+    def _clip(self, name: str, theirs: Any) -> Computed:
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            x, low, high = self.views(operands)
+            low, high = _bound(low, x.dtype), _bound(high, x.dtype)
+            shape = np.broadcast(*(operand for operand in (x, low, high) if operand is not None)).shape
+            ours, target = (None, self.target(out)) if out is not None else self.new(operands, shape, x.dtype)
+            if low is None and high is None:
+                target[...] = x
+            else:
+                np.clip(x, low, high, out=target)
+            return self.done(operands, ours, target, out)
+
+        return compute
+
+    def _matmul(self, name: str, theirs: Any) -> Computed:
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            x1, x2 = (np.asarray(view) for view in self.views(operands))
+            if out is not None:
+                target = self.target(out)
+                np.matmul(x1, x2, out=target)
+                return self.done(operands, None, target, out)
+            ours, target = self.new(operands, _matmul_shape(x1, x2), _result_dtype(np.matmul, [x1.dtype, x2.dtype]))
+            np.matmul(x1, x2, out=target)
+            return self.done(operands, ours, target)
+
+        return compute
+
+    def _vecdot(self, name: str, theirs: Any) -> Computed:
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            x1, x2 = (np.asarray(view) for view in self.views(operands))
+            axis = keywords["axis"]
+            sides = [np.moveaxis(x, axis, -1) for x in (x1, x2)]
+            shape = np.broadcast_shapes(sides[0].shape[:-1], sides[1].shape[:-1])
+            ours, target = self.new(operands, shape, _result_dtype(np.vecdot, [x1.dtype, x2.dtype]))
+            np.vecdot(*sides, out=target)
+            return self.done(operands, ours, target)
+
+        return compute
+
+    def _sort(self, name: str, theirs: Any) -> Computed:
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            x, axis = self.view(operands[0]), keywords["axis"]
+            ours, target = self.new(operands, x.shape, x.dtype)
+            target[...] = np.flip(x, axis) if keywords["descending"] else x
+            target.sort(axis=axis, stable=keywords["stable"])
+            if keywords["descending"]:
+                target[...] = np.flip(target, axis).copy()
+            return self.done(operands, ours, target)
+
+        return compute
+
+    def _copied(self, theirs: Any) -> Computed:
+        def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
+            value = theirs(*self.views(operands), **(keywords or {}))
+            value = results(value, lambda value: self.given(operands, value))
+            if out is None:
+                return value
+            out[...] = value
+            return out
+
+        return compute
+
+    def frequencies(self, name: str, n: int, d: float, dtype: Any, place: usm_ndarray) -> usm_ndarray:
+        value = getattr(np.fft, name)(n, d)
+        ours = asarray(value, dtype=dtype, usm_type=place.usm_type, sycl_queue=place.sycl_queue)
+        return ours
+
+    # Functions of NumPy that users call.
+
+    def ufunc(self, ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any], out: Any) -> Any:
+        if method == "__call__" and ufunc.nout == 1 and ufunc.signature is None and not keywords:
+            key = ("", ufunc)
+            computed = self.functions.get(key)  # type: ignore[call-overload]
+            if computed is None:
+                computed = self._elementwise(ufunc)
+                self.functions[key] = computed  # type: ignore[index]
+            return computed(operands, None, out[0] if out else None)
+        if method == "at":
+            views = self.views(operands)
+            ufunc.at(*views, **keywords)
+            if self.is_copy:
+                operands[0][...] = views[0]
+            return None
+        views = self.views(operands)
+        if out:
+            targets = tuple(self.target(target) if type(target) is usm_ndarray else target for target in out)
+            keywords = keywords | {"out": targets}
+        value = getattr(ufunc, method)(*views, **keywords)
+        if out:
+            if self.is_copy:
+                for target, theirs in zip(out, targets, strict=True):
+                    if type(target) is usm_ndarray:
+                        target[...] = theirs
+            given = [target for target in out if target is not None]
+            if len(given) == len(out):
+                return given[0] if len(given) == 1 else tuple(given)
+        return results(value, lambda value: self.given(operands, value))
+
+    def foreign(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
+        written: list[tuple[usm_ndarray, Any]] = []
+
+        def theirs(value: Any) -> Any:
+            if type(value) is usm_ndarray:
+                view = self.view(value)
+                if self.is_copy and value is keywords.get("out"):
+                    written.append((value, view))
+                return view
+            if type(value) in (list, tuple):
+                return type(value)(theirs(item) for item in value)
+            return value
+
+        converted = {name: theirs(value) for name, value in keywords.items()}
+        value = function(*theirs(arguments), **converted)
+        for ours, view in written:
+            ours[...] = view
+        if type(keywords.get("out")) is usm_ndarray:
+            return keywords["out"]
+        return results(value, lambda value: self.given((like,), value))
+
+
+def _result_dtype(ufunc: Any, key: list[Any]) -> Any:
+    """The dtype of the result for operands of dtypes, or of Python's numbers, which are weak."""
+    return ufunc.resolve_dtypes((*(_SCALARS.get(dtype, dtype) for dtype in key), None))[-1]
+
+
+def _accumulated(found: Any, asked: Any, name: str) -> Any:
+    """The dtype of sums and products: small integers become those of 64 bits."""
+    if asked is not None:
+        return np.dtype(asked)
+    if name in ("logsumexp", "reduce_hypot", "cumulative_logsumexp"):
+        return found if found.kind == "f" else np.dtype(float)
+    if found.kind in "bi":
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if found.kind == "u" else found
+
+
+def _mean_dtype(found: Any, name: str) -> Any:
+    if found.kind == "c" and name != "mean":
+        return np.dtype(f"f{found.itemsize // 2}")
+    return found if found.kind in "fc" else np.dtype(float)
+
+
+def _reduced(shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
+    if axis is None:
+        return (1,) * len(shape) if keepdims else ()
+    axes = np.lib.array_utils.normalize_axis_tuple(axis, len(shape))
+    if keepdims:
+        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def _bound(bound: Any, dtype: Any) -> Any:
+    """A bound in the dtype of the array."""
+    if bound is None:
+        return None
+    if isinstance(bound, np.ndarray):
+        return bound.astype(dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        # NaN has no order: NumPy's comparison says what becomes of it.
+        bound = int(np.clip(bound, limits.min, limits.max)) if bound == bound else bound
+    return np.asarray(bound, dtype)
+
+
+def _matmul_shape(x1: Any, x2: Any) -> tuple[int, ...]:
+    if x1.ndim == 0 or x2.ndim == 0:
+        raise ValueError("matmul: found an array without axes, allowed are arrays of one axis and more")
+    outer: tuple[int, ...] = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    rows = x1.shape[-2:-1] if x1.ndim > 1 else ()
+    columns = x2.shape[-1:] if x2.ndim > 1 else ()
+    return (*outer, *rows, *columns)
+
+
+def _complex(value: Any) -> Any:
+    return value.astype(np.result_type(value.dtype, np.complex64), copy=False)
+
+
+def _eig(x: Any) -> Any:
+    found = np.linalg.eig(x)
+    return type(found)(*(_complex(part) for part in found))
+
+
+def _argsort(x: Any, axis: int, descending: bool, stable: bool) -> Any:
+    if not descending:
+        return np.argsort(x, axis=axis, stable=stable)
+    order = np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=stable), axis)
+    return x.shape[axis] - 1 - order if x.ndim else order
+
+
+def _top_k(x: Any, k: int, axis: Any, mode: str) -> Any:
+    if axis is None:
+        axis, x = -1, x.ravel()
+    order = np.take(_argsort(x, axis, mode == "largest", True), np.arange(k), axis=axis)
+    return np.take_along_axis(x, order, axis), order
+
+
+def _searchsorted(x1: Any, x2: Any, sorter: Any, side: str) -> Any:
+    return np.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+def _diff(x: Any, prepend: Any, append: Any, axis: int, n: int) -> Any:
+    given = {name: value for name, value in (("prepend", prepend), ("append", append)) if value is not None}
+    return np.diff(x, n=n, axis=axis, **given)
+
+
+def _unique(name: str) -> Callable[[Any], Any]:
+    """NumPy's own functions of these names need not sort."""
+    theirs = getattr(np, name)
+
+    def unique(x: Any) -> Any:
+        values, first, inverse, counts = np.unique(
+            x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+        )
+        if name == "unique_values":
+            return values
+        inverse = inverse.reshape(x.shape)
+        parts = {"unique_all": (values, first, inverse, counts), "unique_counts": (values, counts)}
+        return type(theirs(x))(*parts.get(name, (values, inverse)))
+
+    return unique
+
+
+def _proj(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.where(np.isinf(x), np.inf, x).astype(x.dtype)
+    return np.where(np.isinf(x), np.copysign(np.inf, 1) + 1j * np.copysign(0.0, x.imag), x).astype(x.dtype)
+
+
+def _shift(name: str) -> Callable[..., Any]:
+    return lambda x, axes: getattr(np.fft, name)(x, axes)
+
+
+_SPECIAL: dict[tuple[str, str], Callable[..., Any]] = {
+    ("", "argsort"): _argsort,
+    ("", "top_k"): _top_k,
+    ("", "searchsorted"): _searchsorted,
+    ("", "diff"): _diff,
+    ("", "angle"): np.angle,
+    ("", "proj"): _proj,
+    ("", "rsqrt"): lambda x: np.reciprocal(np.sqrt(x)),
+    **{("", name): _unique(name) for name in ("unique_all", "unique_counts", "unique_inverse", "unique_values")},
+    ("linalg", "eig"): _eig,
+    ("linalg", "eigvals"): lambda x: _complex(np.linalg.eigvals(x)),
+    ("linalg", "matrix_rank"): lambda x, rtol: np.linalg.matrix_rank(x, rtol=rtol),
+    ("linalg", "pinv"): lambda x, rtol: np.linalg.pinv(x, rtol=rtol),
+    ("fft", "fftshift"): _shift("fftshift"),
+    ("fft", "ifftshift"): _shift("ifftshift"),
+}
+_KINDS: dict[str, Callable[[NumpyProvider, str, Any], Computed]] = {
+    "reduction": NumpyProvider._reduction,
+    "search": NumpyProvider._search,
+    "cumulative": NumpyProvider._cumulative,
+    "clip": NumpyProvider._clip,
+    "matmul": NumpyProvider._matmul,
+    "vecdot": NumpyProvider._vecdot,
+    "sort": NumpyProvider._sort,
+}

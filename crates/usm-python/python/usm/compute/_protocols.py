@@ -1,0 +1,288 @@
+"""NumPy's protocols: its functions with an array of ours among their operands (NEP 13 and NEP 18)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import usm.tensor as ut
+
+from .._usm import _place, usm_ndarray
+from ._choice import provider_for
+from ._functions import function
+from ._table import FUNCTIONS
+
+__all__ = ["array_function", "array_ufunc"]
+
+#: Functions of ours for ufuncs of other names.
+_NAMES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "bitwise_count": "",
+    "conjugate": "conj",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "power": "pow",
+    "right_shift": "bitwise_right_shift",
+    "rint": "round",
+    "true_divide": "divide",
+}
+#: Ufuncs that this package computes itself. They have no `out`.
+_NATIVE = frozenset(
+    """
+    bitwise_and bitwise_or bitwise_xor bitwise_invert conj equal greater greater_equal isfinite isinf isnan less
+    less_equal logical_and logical_not logical_or logical_xor not_equal signbit
+    """.split()
+)
+_HINT = (
+    "usm.tensor.asnumpy(x) copies an array to NumPy, and numpy.asarray(x) is an array of NumPy over host and shared memory"
+)
+
+
+def array_ufunc(
+    array: usm_ndarray, ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any] | None
+) -> Any:
+    """``usm_ndarray.__array_ufunc__``."""
+    keywords = dict(keywords or {})
+    out = keywords.pop("out", None)
+    if out is not None and len(out) > 1 and all(target is None for target in out):
+        out = None
+    if any(_is_foreign(operand) for operand in inputs):
+        return NotImplemented
+    name = _NAMES.get(ufunc.__name__, ufunc.__name__)
+    plain = method == "__call__" and not keywords and getattr(np, ufunc.__name__, None) is ufunc
+    if plain and (out is None or (len(out) == 1 and type(out[0]) is usm_ndarray)):
+        target = None if out is None else out[0]
+        if name in FUNCTIONS and ufunc.nout == 1:
+            return function("", name)(*inputs, out=target)
+        if name in _NATIVE:
+            _, operands = _place(inputs, target)
+            value = _native(name, operands)
+            if target is None:
+                return value
+            target[...] = value
+            return target
+        if name == "divmod" and out is None:
+            return divmod(*inputs)
+    targets = [target for target in out or () if type(target) is usm_ndarray]
+    given = tuple(operand for operand in inputs if type(operand) is usm_ndarray) + tuple(targets)
+    memory, _ = _place(given, targets[0] if targets else None)
+    # Arguments of methods such as `reduceat`, and lists, are NumPy's to read.
+    provider = provider_for(memory)
+    if out is not None and not targets and not _reaches(memory):
+        raise TypeError(f"{name}: out: found an array of NumPy, allowed are arrays in the memory of the operands; {_HINT}")
+    value = provider.ufunc(ufunc, method, inputs, keywords, out)
+    if value is NotImplemented:
+        what = name if method == "__call__" else f"{name}.{method}"
+        raise TypeError(f"{what}: {provider.name}, which computes on this memory, has no such function; {_HINT}")
+    return value
+
+
+def _native(name: str, operands: tuple[Any, ...]) -> Any:
+    if len(operands) == 2 and not isinstance(operands[0], usm_ndarray):
+        # Functions of ours take a number as the second operand.
+        reflected = {"less": "greater", "greater": "less", "less_equal": "greater_equal", "greater_equal": "less_equal"}
+        return getattr(ut, reflected.get(name, name))(operands[1], operands[0])
+    return getattr(ut, name)(*operands)
+
+
+def _reaches(memory: str) -> bool:
+    """Whether host code reads the memory itself."""
+    return memory in ("host", "sycl-shared", "cuda-shared", "protected", "sycl-cpu")
+
+
+def _is_foreign(operand: Any) -> bool:
+    """Whether an operand is of a library with operators of its own, other than NumPy."""
+    kind = type(operand)
+    return (
+        kind is not usm_ndarray
+        and kind.__module__ not in ("builtins", "numpy")
+        and hasattr(operand, "__array_ufunc__")
+        and not isinstance(operand, (np.ndarray, np.generic))
+    )
+
+
+def _first(value: Any) -> usm_ndarray | None:
+    """The first array of ours in arguments."""
+    if type(value) is usm_ndarray:
+        return value
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (tuple, list)):
+        return None
+    for item in value:
+        found = _first(item)
+        if found is not None:
+            return found
+    return None
+
+
+def array_function(
+    array: usm_ndarray, func: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """``usm_ndarray.__array_function__``."""
+    if not all(issubclass(kind, (usm_ndarray, np.ndarray, np.generic)) for kind in types):
+        return NotImplemented
+    replaced = _REPLACED.get(func)
+    if replaced is not None:
+        return replaced(array, *arguments, **keywords)
+    like = _first((arguments, keywords))
+    if like is None:
+        raise TypeError(f"{func.__name__}: no counterpart for like=; {_HINT}")
+    memory, _ = _place((like,), None)
+    provider = provider_for(memory)
+    value = provider.foreign(func, arguments, dict(keywords), like)
+    if value is NotImplemented:
+        raise TypeError(
+            f"numpy.{func.__name__}: {provider.name}, which computes on this memory, has no such function; {_HINT}"
+        )
+    return value
+
+
+def _where(array: usm_ndarray, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Creation beside an array."""
+    keywords.pop("like", None)
+    keywords.pop("device", None)
+    keywords.pop("subok", None)
+    return {"usm_type": array.usm_type, "sycl_queue": array.sycl_queue} | keywords
+
+
+def _creation(name: str) -> Callable[..., Any]:
+    def create(array: usm_ndarray, *arguments: Any, **keywords: Any) -> Any:
+        return getattr(ut, name)(*arguments, **_where(array, keywords))
+
+    return create
+
+
+def _like(name: str) -> Callable[..., Any]:
+    def create(
+        array: usm_ndarray, prototype: Any, *values: Any, dtype: Any = None, order: str = "K", shape: Any = None, **_: Any
+    ) -> Any:
+        dtype = prototype.dtype if dtype is None else dtype
+        if shape is not None:
+            kind = {"usm_type": prototype.usm_type, "sycl_queue": prototype.sycl_queue, "dtype": dtype}
+            return getattr(ut, name.removesuffix("_like"))(shape, *values, **kind)
+        return getattr(ut, name)(prototype, *values, dtype=dtype, order=order)
+
+    return create
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def call(array: usm_ndarray, x: Any, *arguments: Any, **keywords: Any) -> Any:
+        return getattr(x, name)(*arguments, **keywords)
+
+    return call
+
+
+def _same(name: str) -> Callable[..., Any]:
+    def call(array: usm_ndarray, *arguments: Any, **keywords: Any) -> Any:
+        keywords = {key: value for key, value in keywords.items() if value is not np._NoValue}
+        return getattr(ut, name)(*arguments, **keywords)
+
+    return call
+
+
+def _concatenate(array: usm_ndarray, arrays: Any, axis: int | None = 0, out: Any = None, **keywords: Any) -> Any:
+    value = ut.concat([_beside(array, item) for item in arrays], axis=axis)
+    dtype = keywords.get("dtype")
+    if dtype is not None:
+        value = ut.astype(value, dtype)
+    if out is None:
+        return value
+    out[...] = value
+    return out
+
+
+def _stack(array: usm_ndarray, arrays: Any, axis: int = 0, out: Any = None, **keywords: Any) -> Any:
+    value = ut.stack([_beside(array, item) for item in arrays], axis=axis)
+    if out is None:
+        return value
+    out[...] = value
+    return out
+
+
+def _beside(array: usm_ndarray, item: Any) -> Any:
+    """An array of ours of an argument that may be NumPy's."""
+    if isinstance(item, usm_ndarray):
+        return item
+    return ut.asarray(item, usm_type=array.usm_type, sycl_queue=array.sycl_queue)
+
+
+def _take(array: usm_ndarray, x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    return ut.take(x, indices, axis=axis, out=out, mode=mode)
+
+
+def _transpose(array: usm_ndarray, x: Any, axes: Any = None) -> Any:
+    return x.T if axes is None else ut.permute_dims(x, tuple(axes))
+
+
+def _where_(array: usm_ndarray, condition: Any, *choices: Any) -> Any:
+    return ut.where(condition, *choices) if choices else ut.nonzero(condition)
+
+
+def _shape(array: usm_ndarray, x: Any) -> tuple[int, ...]:
+    return x.shape
+
+
+def _size(array: usm_ndarray, x: Any, axis: int | None = None) -> int:
+    return x.size if axis is None else x.shape[axis]
+
+
+def _broadcast_to(array: usm_ndarray, x: Any, shape: Any, subok: bool = False) -> Any:
+    return ut.broadcast_to(x, (shape,) if isinstance(shape, int) else shape)
+
+
+def _copy(array: usm_ndarray, x: Any, order: str = "K", subok: bool = False) -> Any:
+    return ut.copy(x, order=order)
+
+
+def _reshape(array: usm_ndarray, x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+    return ut.reshape(x, shape, order=order, copy=copy)
+
+
+#: Functions of NumPy that this package has itself, or whose results are views.
+_REPLACED: dict[Any, Callable[..., Any]] = {
+    **{
+        getattr(np, name): _creation(name)
+        for name in ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros")
+        if hasattr(np, name)
+    },
+    np.array: lambda array, obj, **keywords: ut.asarray(obj, copy=True, **_where(array, keywords)),
+    np.asanyarray: _creation("asarray"),
+    **{getattr(np, name): _like(name) for name in ("empty_like", "full_like", "ones_like", "zeros_like")},
+    **{getattr(np, name): _method(name) for name in ("all", "any", "max", "min", "sum", "nonzero", "squeeze", "ravel")},
+    np.amax: _method("max"),
+    np.amin: _method("min"),
+    **{
+        getattr(np, name): _same(name)
+        for name in (
+            *("allclose", "broadcast_arrays", "count_nonzero", "expand_dims", "flip", "isclose", "meshgrid", "moveaxis"),
+            *("put_along_axis", "roll", "swapaxes", "take_along_axis", "tile", "tril", "triu", "place", "put", "extract"),
+            *("result_type", "can_cast"),
+        )
+    },
+    np.broadcast_to: _broadcast_to,
+    np.concatenate: _concatenate,
+    np.copy: _copy,
+    np.ndim: lambda array, x: x.ndim,
+    np.permute_dims: _transpose,
+    np.reshape: _reshape,
+    np.shape: _shape,
+    np.size: _size,
+    np.stack: _stack,
+    np.take: _take,
+    np.transpose: _transpose,
+    np.where: _where_,
+    np.real: lambda array, x: x.real,
+    np.imag: lambda array, x: x.imag,
+}

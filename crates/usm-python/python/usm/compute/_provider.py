@@ -1,0 +1,62 @@
+"""What all providers have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._usm import usm_ndarray
+from ._table import Function
+
+__all__ = ["Computed", "Provider", "results"]
+
+#: Computes a function: the operands as ``_usm._place`` gives them, keywords or None, and `out`.
+Computed = Callable[[tuple[Any, ...], "dict[str, Any] | None", Any], Any]
+
+
+class _Functions(dict[Function, Computed]):
+    """The functions of a provider, made at their first use."""
+
+    def __init__(self, make: Callable[[Function], Computed]) -> None:
+        self._make = make
+
+    def __missing__(self, row: Function) -> Computed:
+        made = self[row] = self._make(row)
+        return made
+
+
+class Provider:
+    """A library that computes on some memory."""
+
+    #: The name of its package.
+    name: str
+
+    def __init__(self, memory: str) -> None:
+        self.memory = memory
+        self.functions = _Functions(self.make)
+
+    def make(self, row: Function) -> Computed:
+        """The function of a row of the table."""
+        raise NotImplementedError
+
+    def frequencies(self, name: str, n: int, d: float, dtype: Any, place: usm_ndarray) -> usm_ndarray:
+        """``fftfreq`` or ``rfftfreq`` in memory as that of `place`."""
+        raise NotImplementedError
+
+    def ufunc(self, ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any], out: Any) -> Any:
+        """A function of NumPy that is a ``ufunc``, or NotImplemented."""
+        raise NotImplementedError
+
+    def foreign(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
+        """A function of NumPy on arguments with arrays in them, or NotImplemented."""
+        raise NotImplementedError
+
+
+def results(value: Any, ours: Callable[[Any], Any]) -> Any:
+    """A result with each array in it converted. Named tuples keep their type."""
+    if isinstance(value, tuple):
+        items = [results(item, ours) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, list):
+        return [results(item, ours) for item in value]
+    return ours(value)

@@ -1,0 +1,263 @@
+//! What the providers of arithmetic, which are Python code in `usm.compute`, need of arrays: where to compute, memory for results, and
+//! the memory of operands for other libraries.
+
+use std::ffi::c_int;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple};
+use usm_array::usm_core::{BackendId, DeviceType, UsmKind};
+use usm_array::{Axes, Conversion, DefaultDtypes, UsmArray, coerced_kind};
+
+use super::operand::{Operand, same_queue};
+use super::{arguments, construct, numbers};
+use crate::buffer_export;
+use crate::errors::OrRaise;
+use crate::interface::import::{array_if_usm, no_usm};
+use crate::memory;
+use crate::objects::UsmNdarray;
+
+/// How errors call the operands of a function with so many of them.
+fn name(position: usize, count: usize) -> String {
+    if count == 1 { "x".to_owned() } else { format!("x{}", position + 1) }
+}
+
+/// _place(operands, out)
+///
+/// Where to compute with arrays and numbers: what memory the result is in, as a word, and the operands, each of them a
+/// usm_ndarray or a number of Python. Other objects with the interface become arrays without a copy, arrays of NumPy are
+/// copied to the memory of the first of them, or of `out`.
+///
+/// Raises ExecutionPlacementError for operands on queues that do not compute together, ValueError for a read-only `out`.
+///
+/// >>> import usm.tensor as ut
+/// >>> from usm._usm import _place
+/// >>> _place((ut.zeros(2, device="host", usm_type="host"), 1), None)[0]
+/// 'host'
+#[pyfunction]
+#[pyo3(name = "_place")]
+pub(crate) fn place<'py>(
+    operands: &Bound<'py, PyTuple>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Bound<'py, PyString>, Bound<'py, PyTuple>)> {
+    let py = operands.py();
+    let out = out.map(|out| out.cast::<UsmNdarray>().map_err(|_| type_error!("out: {}", no_usm(out)))).transpose()?;
+    let operands = match operands.iter_borrowed().all(|operand| is_plain(&operand)) {
+        true => operands.clone(),
+        false => converted(operands, out.map(|out| out.get().array()))?,
+    };
+    let mut first: Option<Bound<'py, UsmNdarray>> = None;
+    let (mut kind, mut is_reachable) = (None, true);
+    for (i, operand) in operands.iter_borrowed().enumerate() {
+        let Ok(operand) = operand.cast_exact::<UsmNdarray>() else { continue };
+        let array = operand.get().array();
+        kind = coerced_kind(kind.into_iter().chain([array.kind()]));
+        is_reachable &= array.is_host_reachable();
+        match &first {
+            None => first = Some((*operand).clone()),
+            Some(first) if array.queue() != first.get().array().queue() => {
+                let names = (name(0, 2), name(i, operands.len()));
+                same_queue(&[(&names.0, Some(first.get().array())), (&names.1, Some(array))])?;
+            }
+            Some(_) => {}
+        }
+    }
+    let Some(first) = first else {
+        let found = operands.get_item(0)?;
+        return Err(type_error!("{}: {}", name(0, operands.len()), no_usm(&found)));
+    };
+    let array = first.get().array();
+    if let Some(out) = out {
+        let out = out.get().array();
+        same_queue(&[("x", Some(array)), ("out", Some(out))])?;
+        if !out.is_writable() {
+            return Err(PyValueError::new_err("out: found a read-only array, allowed are writable ones"));
+        }
+        kind = coerced_kind(kind.into_iter().chain([out.kind()]));
+        is_reachable &= out.is_host_reachable();
+    }
+    let device = array.device();
+    let word = match (device.backend_id(), kind) {
+        (BackendId::Host, Some(UsmKind::Device)) => intern!(py, "protected"),
+        (BackendId::Cuda, Some(UsmKind::Device)) => intern!(py, "cuda"),
+        (BackendId::Cuda, _) => intern!(py, "cuda-shared"),
+        (BackendId::Sycl, Some(UsmKind::Device)) => match device.info().device_type {
+            DeviceType::Cpu if is_reachable => intern!(py, "sycl-cpu"),
+            _ => intern!(py, "sycl"),
+        },
+        (BackendId::Sycl, _) => intern!(py, "sycl-shared"),
+        _ => intern!(py, "host"),
+    };
+    Ok((word.clone(), operands))
+}
+
+/// Whether an operand stays as it is: numbers of Python and arrays, none of them of a subclass.
+fn is_plain(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<UsmNdarray>() || is_number(object)
+}
+
+fn is_number(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyBool>()
+        || object.is_exact_instance_of::<PyComplex>()
+}
+
+fn converted<'py>(operands: &Bound<'py, PyTuple>, out: Option<&UsmArray>) -> PyResult<Bound<'py, PyTuple>> {
+    let py = operands.py();
+    let mut found: Vec<Option<Bound<'py, PyAny>>> = Vec::new();
+    let mut beside: Option<UsmArray> = None;
+    // Arrays in USM first: they say where the others go.
+    for operand in operands {
+        found.push(match is_number(&operand) {
+            true => Some(operand),
+            false => match array_if_usm(&operand)? {
+                Some(array) => {
+                    let array = UsmNdarray::from_array(array.into_boxed());
+                    beside.get_or_insert_with(|| array.array().clone());
+                    let is_ours = operand.is_exact_instance_of::<UsmNdarray>();
+                    Some(if is_ours { operand } else { Bound::new(py, array)?.into_any() })
+                }
+                None => None,
+            },
+        });
+    }
+    let beside = beside.or_else(|| out.cloned());
+    let mut all = Vec::with_capacity(found.len());
+    for (i, (operand, found)) in operands.iter().zip(found).enumerate() {
+        let refused = || type_error!("{}: {}", name(i, operands.len()), no_usm(&operand));
+        all.push(match found {
+            Some(found) => found,
+            None => match (Operand::of(&operand)?, &beside) {
+                (Some(Operand::Scalar(number)), _) => numbers::to_python(py, number)?,
+                (Some(Operand::Array(array)), Some(beside)) => {
+                    let there = Conversion {
+                        kind: Some(beside.kind()),
+                        queue: Some(beside.queue()),
+                        ..Conversion::default()
+                    };
+                    let array = py.detach(|| array.converted(&there)).or_raise()?;
+                    Bound::new(py, UsmNdarray::from_array(array))?.into_any()
+                }
+                _ => return Err(refused()),
+            },
+        });
+    }
+    PyTuple::new(py, all)
+}
+
+/// _new(operands, shape, dtype)
+///
+/// A new array for the result of operands as `_place` gives them: on the queue of the first array, and in memory of the kind that
+/// follows from all.
+///
+/// >>> import usm.tensor as ut
+/// >>> from usm._usm import _new
+/// >>> _new((1, ut.zeros(2, usm_type="host")), (3,), "f4").usm_type
+/// 'host'
+#[pyfunction]
+#[pyo3(name = "_new")]
+pub(crate) fn new(
+    operands: &Bound<'_, PyTuple>,
+    shape: &Bound<'_, PyAny>,
+    dtype: &Bound<'_, PyAny>,
+) -> PyResult<UsmNdarray> {
+    let py = operands.py();
+    let (mut first, mut kind) = (None, None);
+    for operand in operands.iter_borrowed() {
+        if let Ok(operand) = operand.cast_exact::<UsmNdarray>() {
+            kind = coerced_kind(kind.into_iter().chain([operand.get().array().kind()]));
+            first = first.or_else(|| Some(operand.to_owned()));
+        }
+    }
+    let (Some(first), Some(kind)) = (first, kind) else {
+        return Err(type_error!("operands: found no usm_ndarray, allowed is one and more"));
+    };
+    let mut sizes = Axes::new();
+    arguments::read_shape(shape, &mut sizes)?;
+    let dtype = arguments::explicit_dtype(dtype, &|| DefaultDtypes::WITH_FP64)?;
+    let queue = first.get().array().queue();
+    construct::in_new_memory(py, UsmArray::builder(&sizes, dtype), kind, queue).map(UsmNdarray::from_array)
+}
+
+/// Memory of a device that host code reaches, for NumPy: that of a CPU.
+#[pyclass(frozen, name = "_HostMemory", module = "usm._usm")]
+#[derive(Debug)]
+pub(crate) struct HostMemory(UsmNdarray);
+
+#[pymethods]
+impl HostMemory {
+    /// # Safety
+    /// Python calls it with a view to fill.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        // SAFETY: the view is Python's to fill.
+        unsafe { buffer_export::fill_reachable(slf.as_any(), slf.get().0.array(), view, flags) }
+    }
+
+    /// # Safety
+    /// Python calls it with a view that `__getbuffer__` filled.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: the view is one that `fill` filled.
+        unsafe { buffer_export::release(view) };
+    }
+}
+
+/// _host_memory(array)
+///
+/// An object with the buffer protocol over the memory of an array, also over device memory where host code reaches that: of a CPU.
+///
+/// Raises ValueError for other device memory.
+///
+/// >>> import usm.tensor as ut
+/// >>> from usm._usm import _host_memory
+/// >>> memoryview(_host_memory(ut.zeros(2, usm_type="host"))).nbytes
+/// 16
+#[pyfunction]
+#[pyo3(name = "_host_memory")]
+pub(crate) fn host_memory(array: &Bound<'_, UsmNdarray>) -> PyResult<HostMemory> {
+    let array = array.get().array();
+    if !array.is_host_reachable() {
+        return Err(PyValueError::new_err("array: found device memory that host code does not reach"));
+    }
+    Ok(HostMemory(UsmNdarray::from_array(array.clone())))
+}
+
+/// _span(array)
+///
+/// The memory from the lowest to the highest element of an array, as a memory object, and the elements from its begin to the element
+/// with index zero.
+///
+/// >>> import usm.tensor as ut
+/// >>> from usm._usm import _span
+/// >>> _span(ut.zeros(4)[::-1])[1]
+/// 3
+#[pyfunction]
+#[pyo3(name = "_span")]
+pub(crate) fn span<'py>(array: &Bound<'py, UsmNdarray>) -> PyResult<(Bound<'py, PyAny>, usize)> {
+    let (py, array) = (array.py(), array.get().array());
+    let start = array.buffer().address() + array.byte_range().start;
+    let offset = (array.address() - start) / array.itemsize_bytes();
+    Ok((memory::wrap(py, memory::span_of(array)?)?, offset))
+}
+
+/// _publish(array)
+///
+/// Makes memory that another library knows already ready for its next operation, in the order of the array's queue on CUDA, else after
+/// all work on it. From then on operations of ours come after those of the other library on that queue.
+///
+/// >>> import usm.tensor as ut
+/// >>> from usm._usm import _publish
+/// >>> _publish(ut.zeros(2))
+#[pyfunction]
+#[pyo3(name = "_publish")]
+pub(crate) fn publish(array: &Bound<'_, UsmNdarray>) -> PyResult<()> {
+    let (py, array) = (array.py(), array.get().array());
+    if array.device().backend_id() == BackendId::Cuda {
+        return array.buffer().publish_in_order().or_raise();
+    }
+    if !array.is_host_reachable() {
+        py.detach(|| array.wait()).or_raise()?;
+    }
+    array.buffer().publish().or_raise()
+}

@@ -1,0 +1,33 @@
+"""Arrays on which a provider of arithmetic is installed."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import usm
+import usm.compute
+import usm.tensor as ut
+from usm._usm import _place
+
+from support import requirements
+
+Make = Callable[..., tuple[ut.usm_ndarray, Any]]
+
+
+@pytest.fixture
+def made(queue: usm.SyclQueue, usm_type: str, numpy: ModuleType) -> Make:
+    """`made(values, dtype)`: an array of that kind on `queue`, and one of NumPy with the same elements."""
+    array = ut.zeros(1, usm_type=usm_type, sycl_queue=queue)
+    memory, _ = _place((array,), None)
+    try:
+        usm.compute._choice.provider_for(memory)
+    except usm.compute.Missing as error:
+        requirements.missing("a provider", str(error), required=requirements.REQUIRE_PEERS)
+
+    def make(values: Any, dtype: Any = None) -> tuple[ut.usm_ndarray, Any]:
+        model = numpy.asarray(values, dtype)
+        return ut.asarray(model, usm_type=usm_type, sycl_queue=queue), model
+
+    return make

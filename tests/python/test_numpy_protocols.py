@@ -1,0 +1,135 @@
+"""NumPy's functions on arrays of ours: ``__array_ufunc__`` and ``__array_function__``."""
+
+import operator
+
+import pytest
+
+import usm.tensor as ut
+
+from test_compute import same
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+OPERATORS = [
+    *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow),
+]
+
+
+@pytest.mark.parametrize("operate", OPERATORS, ids=lambda operate: operate.__name__)
+def test_numpy_on_the_left(made, numpy, operate):
+    a, n = made([[1.0, 2], [3, 4]])
+    for left in (n, n[:1], numpy.float64(2), numpy.float32(2), numpy.int64(3), numpy.asarray(2.0), numpy.bool_(True)):
+        for found, other in ((operate(left, a), operate(a, left)),):
+            assert type(found) is type(other) is ut.usm_ndarray
+            assert found.usm_type == other.usm_type == a.usm_type
+        expected = operate(left.item() if numpy.ndim(left) == 0 else left, n)
+        same(found, numpy.asarray(expected, found.dtype), a, exact=False)
+    same(n @ a, n @ n, a, exact=False)
+
+
+def test_functions_of_elements(made, numpy):
+    a, n = made([[0.25, 0.5], [0.75, 1.0]])
+    for name in ("sin", "absolute", "arccos", "negative", "sqrt", "exp", "rint", "floor", "isnan", "isfinite"):
+        same(getattr(numpy, name)(a), getattr(numpy, name)(n), a, exact=False)
+    for name in ("add", "power", "arctan2", "true_divide", "maximum", "less", "not_equal", "logical_and", "hypot"):
+        function = getattr(numpy, name)
+        same(function(a, 0.5), function(n, 0.5), a, exact=False)
+        same(function(0.5, a), function(0.5, n), a, exact=False)
+        same(function(a, a[::-1]), function(n, n[::-1]), a, exact=False)
+    out, _ = made([[0.0, 0], [0, 0]])
+    assert numpy.add(a, a, out=out) is out and out.tolist() == (n + n).tolist()
+    assert numpy.add(n, 1, out=out) is out and out.tolist() == (n + 1).tolist()
+    truth, _ = made([[False, True], [True, False]])
+    assert numpy.less(a, 0.6, out=truth) is truth and truth.tolist() == (n < 0.6).tolist()
+    for found, expected in zip(numpy.divmod(a, 0.5), numpy.divmod(n, 0.5), strict=True):
+        same(found, expected, a)
+
+
+def test_methods_of_ufuncs(made, numpy, host_accessible, queue):
+    a, n = made([1.0, 2, 3])
+    if a.usm_type == "device":
+        a = ut.asarray(a, usm_type=host_accessible)
+    same(numpy.add.reduce(a), numpy.asarray(n.sum()), a)
+    same(numpy.add.accumulate(a), n.cumsum(), a)
+    same(numpy.multiply.outer(a, n), numpy.multiply.outer(n, n), a)
+    numpy.add.at(a, [0, 0], 1)
+    assert a.tolist() == [3, 2, 3]
+    theirs = numpy.zeros(3)
+    assert numpy.add(a, 1, out=theirs) is theirs and theirs.tolist() == [4, 3, 4]
+    theirs += a
+    assert theirs.tolist() == [7, 5, 7]
+
+
+def test_functions_of_arrays(made, numpy):
+    a, n = made([[1.0, 2, 3], [4, 5, 6]])
+    pairs = [
+        (lambda x: numpy.concatenate([x, x]), None),
+        (lambda x: numpy.concatenate([x, n], axis=1), None),
+        (lambda x: numpy.stack([x, x], axis=1), None),
+        (lambda x: numpy.sum(x, axis=0), None),
+        (lambda x: numpy.mean(x, axis=1), None),
+        (lambda x: numpy.std(x), None),
+        (lambda x: numpy.max(x, axis=0, keepdims=True), None),
+        (lambda x: numpy.reshape(x, (3, 2)), None),
+        (lambda x: numpy.transpose(x), None),
+        (lambda x: numpy.transpose(x, (1, 0)), None),
+        (lambda x: numpy.where(x > 2, x, 0), None),
+        (lambda x: numpy.zeros_like(x), None),
+        (lambda x: numpy.ones_like(x, shape=(2,), dtype="float32"), None),
+        (lambda x: numpy.full_like(x, 7), None),
+        (lambda x: numpy.broadcast_to(x, (2, 2, 3)), None),
+        (lambda x: numpy.expand_dims(x, 0), None),
+        (lambda x: numpy.squeeze(x[:1]), None),
+        (lambda x: numpy.take(x, [0, 2], axis=1), None),
+        (lambda x: numpy.dot(x, x.T), None),
+        (lambda x: numpy.linalg.norm(x), None),
+        (lambda x: numpy.sort(x, axis=0), None),
+        (lambda x: numpy.roll(x, 1, axis=1), None),
+        (lambda x: numpy.tile(x, (2, 1)), None),
+        (lambda x: numpy.cumsum(x, axis=1), None),
+        (lambda x: numpy.copy(x), None),
+    ]
+    for function, _ in pairs:
+        same(function(a), numpy.asarray(function(n)), a, exact=False)
+    assert (numpy.shape(a), numpy.ndim(a), numpy.size(a), numpy.size(a, 1)) == ((2, 3), 2, 6, 3)
+    for creation in (
+        lambda: numpy.asarray(0, like=a),
+        lambda: numpy.zeros(3, like=a),
+        lambda: numpy.arange(3, like=a),
+        lambda: numpy.array([1, 2], like=a),
+        lambda: numpy.full(2, 1, like=a),
+    ):
+        found = creation()
+        assert type(found) is ut.usm_ndarray and found.usm_type == a.usm_type and found.sycl_queue == a.sycl_queue
+
+
+def test_views_share_the_memory(made, numpy):
+    a, n = made([[1.0, 2], [3, 4]])
+    for view in (numpy.transpose(a), numpy.reshape(a, (4,)), numpy.expand_dims(a, 0), numpy.broadcast_to(a, (2, 2, 2))):
+        view_address = view._pointer
+        assert view_address == a._pointer
+
+
+def test_functions_without_a_counterpart_are_named(queue, numpy):
+    a = ut.ones(3, sycl_queue=queue)
+    if usm_memory(a) == "sycl":
+        with pytest.raises((TypeError, ImportError)):
+            numpy.busday_count(a, a)
+
+
+def usm_memory(a):
+    from usm._usm import _place
+
+    return _place((a,), None)[0]
+
+
+def test_foreign_classes_are_asked(made, numpy):
+    class Theirs:
+        def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
+            return "theirs"
+
+        def __array_function__(self, func, types, args, kwargs):
+            return "theirs"
+
+    a, _ = made([1.0, 2])
+    assert numpy.add(a, Theirs()) == "theirs" and numpy.concatenate([a, Theirs()]) == "theirs"
