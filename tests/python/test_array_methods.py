@@ -1,10 +1,9 @@
 """Methods of arrays that every user of NumPy types."""
 
 import pytest
+from test_compute import same
 
 import usm.tensor as ut
-
-from test_compute import same
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 

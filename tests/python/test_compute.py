@@ -108,7 +108,14 @@ def test_in_place_keeps_dtype_and_memory(made):
 
 
 def test_matrices(made):
-    shapes = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 1, 2, 3), (2, 3, 1))]
+    shapes = [
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 2)),
+        ((2, 3), (3, 4)),
+        ((5, 2, 3), (3, 4)),
+        ((5, 1, 2, 3), (2, 3, 1)),
+    ]
     for first, second in shapes:
         a, n = made([float(i) for i in range(_size(first))])
         b, m = made([float(i) for i in range(_size(second))])
@@ -128,10 +135,10 @@ def _size(shape):
     return size
 
 
-UNARY_REAL = [
-    *("abs acos asin atan atanh ceil cos cosh exp expm1 floor log10 log1p negative positive reciprocal round sign sin sinh".split()),
-    *("sqrt square tan tanh trunc exp2 cbrt rsqrt log log2 asinh".split()),
-]
+UNARY_REAL = """
+abs acos asin atan atanh ceil cos cosh exp expm1 floor log10 log1p negative positive reciprocal round sign sin sinh
+sqrt square tan tanh trunc exp2 cbrt rsqrt log log2 asinh
+""".split()
 
 
 @pytest.mark.parametrize("name", UNARY_REAL)
@@ -209,7 +216,14 @@ def test_sorting_and_sets(made, numpy):
 def test_linear_algebra(made, numpy, name):
     a, n = made([[4.0, 1, 0], [1, 3, 1], [0, 1, 2]])
     function, theirs = getattr(ut.linalg, name), getattr(numpy.linalg, name)
-    arguments = {"matrix_power": (3,), "solve": (a,), "cross": (a[::-1],), "matmul": (a,), "tensordot": (a,), "vecdot": (a,)}
+    arguments = {
+        "matrix_power": (3,),
+        "solve": (a,),
+        "cross": (a[::-1],),
+        "matmul": (a,),
+        "tensordot": (a,),
+        "vecdot": (a,),
+    }
     x, y = (a[0], n[0]) if name == "outer" else (a, n)
     extra = (a[1],) if name == "outer" else arguments.get(name, ())
     found = function(x, *extra)
@@ -405,7 +419,7 @@ def test_errors_of_the_provider_come_through(made):
     a, _ = made([[1.0, 2], [3, 4], [5, 6]])
     with pytest.raises(ValueError):
         _ = a + made([1.0, 2, 3, 4])[0]
-    with pytest.raises(Exception):  # noqa: B017, PT011: each library has its own
+    with pytest.raises((ValueError, RuntimeError)):
         ut.linalg.inv(a)
     assert (a + 1).tolist()[0] == [2, 3]
 
@@ -429,7 +443,7 @@ def test_threads_compute(made):
         try:
             for _ in range(20):
                 assert (a * k + k).tolist() == (n * k + k).tolist()
-        except Exception as error:  # noqa: BLE001: told below
+        except Exception as error:  # told below
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]

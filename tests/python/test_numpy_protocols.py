@@ -3,10 +3,9 @@
 import operator
 
 import pytest
+from test_compute import same
 
 import usm.tensor as ut
-
-from test_compute import same
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 

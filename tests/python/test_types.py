@@ -42,6 +42,15 @@ writable: bool = ut.empty(3, usm_type="host", device=a.device).flags.writable
 offset: int = a.__sycl_usm_array_interface__["offset"]
 reason: str | None = usm.backends()[0]["reason"]
 version: str = usm.__version__
+c: ut.usm_ndarray = 2 * (b + 1) @ b.T - ut.sin(a) / 3.0
+c += 1
+total: float = float(ut.sum(c).item().real)
+kind: str = c.dtype.kind
+values, counts = ut.unique_counts(c.ravel())
+inverse: ut.usm_ndarray = ut.linalg.inv(c)
+spectrum: ut.usm_ndarray = ut.fft.fft(c, norm="ortho")
+with ut.use_provider("numpy"):
+    mean: ut.usm_ndarray = c.mean(axis=0)
 """
 
 MISUSE = [
@@ -55,6 +64,10 @@ MISUSE = [
     "usm.SyclDevice().name = 'x'",
     "ut.asarray(object())",
     "usm.SyclQueue().wait(1)",
+    "ut.zeroes(3)",
+    "ut.zeros(3) + 'a'",
+    "ut.std(ut.zeros(3), ddof=1)",
+    'ut.fft.fft(ut.zeros(3), norm="none")',
 ]
 
 

@@ -113,11 +113,7 @@ def providers() -> dict[str, list[str]]:
     >>> isinstance(usm.compute.providers(), dict)
     True
     """
-    return {
-        name: [_WORDS[memory] for memory in known.memory]
-        for name, known in _KNOWN.items()
-        if _is_installed(name)
-    }
+    return {name: [_WORDS[memory] for memory in known.memory] for name, known in _KNOWN.items() if _is_installed(name)}
 
 
 class use_provider:

@@ -25,7 +25,8 @@ def _namespace(name: str) -> Any:
         if error.name not in ("array_api_compat", f"array_api_compat.{name}"):
             raise
         raise Missing(
-            f'{name} computes on this memory through array-api-compat, which is not installed: pip install "usm[{name}]"'
+            f"{name} computes on this memory through array-api-compat, which is not installed: "
+            f'pip install "usm[{name}]"'
         ) from error
 
 
@@ -84,9 +85,7 @@ class CupyProvider(_CudaProvider):
     name = "cupy"
 
     def __init__(self, memory: str) -> None:
-        import cupy
-
-        self.module = self.cupy = cupy
+        self.module = self.cupy = import_module("cupy")
         super().__init__(memory)
 
     def stream(self, pointer: int, ordinal: int) -> Any:
@@ -145,9 +144,7 @@ class TorchProvider(_CudaProvider):
     name = "torch"
 
     def __init__(self, memory: str) -> None:
-        import torch
-
-        self.module = self.torch = torch
+        self.module = self.torch = import_module("torch")
         super().__init__(memory)
 
     def stream(self, pointer: int, ordinal: int) -> Any:
@@ -231,8 +228,8 @@ def _diff(namespace: Any) -> Plain:
 #: Functions whose operands the table gives in another way, or that differ from the standard.
 _ADAPTED: dict[tuple[str, str], Callable[[Any], Plain]] = {
     ("", "diff"): _diff,
-    ("", "searchsorted"): lambda namespace: lambda x1, x2, sorter, *, side: namespace.searchsorted(
-        x1, x2, side=side, sorter=sorter
+    ("", "searchsorted"): lambda namespace: (
+        lambda x1, x2, sorter, *, side: namespace.searchsorted(x1, x2, side=side, sorter=sorter)
     ),
     ("", "clip"): lambda namespace: lambda x, low, high: namespace.clip(x, low, high),
     ("linalg", "eig"): _eig,

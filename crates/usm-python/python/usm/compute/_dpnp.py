@@ -10,17 +10,19 @@ import _thread
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib import import_module
 from typing import Any
-
-import dpctl.memory
-import dpnp
-import dpnp.tensor as dpt
 
 from .._locate import importing
 from .._usm import _publish, _span, asarray, usm_ndarray
 from ._library import LibraryProvider, Plain
 
 __all__ = ["DpnpProvider"]
+
+#: Without types, so that type checkers need none of them.
+dpnp: Any = import_module("dpnp")
+dpt: Any = import_module("dpnp.tensor")
+dpctl_memory: Any = import_module("dpctl.memory")
 
 
 class DpnpProvider(LibraryProvider):
@@ -42,7 +44,7 @@ class DpnpProvider(LibraryProvider):
         theirs = dpt.usm_ndarray(
             array.shape,
             dtype=array.dtype,
-            buffer=dpctl.memory.as_usm_memory(memory),
+            buffer=dpctl_memory.as_usm_memory(memory),
             strides=array.strides,
             offset=offset,
         )
@@ -86,7 +88,8 @@ class DpnpProvider(LibraryProvider):
 
     def frequencies(self, name: str, n: int, d: float, dtype: Any, place: usm_ndarray) -> usm_ndarray:
         value = getattr(dpnp.fft, name)(n, d, sycl_queue=place.sycl_queue, usm_type=place.usm_type)
-        return self.ours(value if dtype is None else value.astype(dtype), (place,))
+        found: usm_ndarray = self.ours(value if dtype is None else value.astype(dtype), (place,))
+        return found
 
 
 class _Alone:

@@ -31,7 +31,7 @@ def _with_none(row: Function, operands: tuple[Any, ...], keywords: dict[str, Any
     return provider_for(memory).functions[row](operands, keywords, out)
 
 
-def _ordered(row: Function, operands: tuple[Any, ...], out: Any, order: str) -> Any:
+def _ordered(row: Function, operands: tuple[Any, ...], out: Any, order: Any) -> Any:
     """A result in an order of memory that was asked for."""
     value = call(row, operands, {}, out)
     return value if out is not None else copy(value, order=order)
@@ -52,7 +52,7 @@ def function(part: str, name: str) -> Callable[..., Any]:
 
 
 def _make(row: Function) -> Callable[..., Any]:
-    """Compiles ``def name(parameters): return call(row, operands, keywords, out)``, so that Python itself reads arguments."""
+    """Compiles ``def name(parameters): return call(row, …)``: Python itself reads the arguments."""
     names = [parameter.split("=")[0].strip() for parameter in row.parameters.split(",")]
     slash = names.index("/")
     first, rest = names[:slash], [name for name in names[slash + 1 :] if name not in ("*", "out", "order")]
@@ -80,4 +80,5 @@ def _make(row: Function) -> Callable[..., Any]:
     module = "usm.tensor" + (row.part and f".{row.part}")
     made.__module__, made.__qualname__ = module, row.name
     made.__doc__ = f"{row.name}({row.parameters})\n\n{row.text}\n"
-    return made
+    compiled: Callable[..., Any] = made
+    return compiled

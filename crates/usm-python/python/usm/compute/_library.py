@@ -67,7 +67,7 @@ class LibraryProvider(Provider):
         if theirs is None:
             raise NotImplementedError(
                 f"{row.name}: {self.name}, which computes on this memory, has no such function; "
-                f"usm.tensor.asarray(x, usm_type=\"host\") copies the array to memory where NumPy computes"
+                f'usm.tensor.asarray(x, usm_type="host") copies the array to memory where NumPy computes'
             )
         return self._computed(self.prepared(theirs), row.kind in ("unary", "binary"))
 

@@ -7,18 +7,21 @@ NumPy. Results of the other functions, those of kind ``"copied"`` in the table, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
-
-import numpy as np
 
 from .._usm import _host_memory, _new, asarray, asnumpy, usm_ndarray
 from ._provider import Computed, Provider, results
 from ._table import Function
 
-__all__ = ["NumpyProvider"]
+__all__ = ["NumpyProvider", "np"]
 
+#: Without types, so that type checkers need no NumPy.
+np: Any = import_module("numpy")
 if not hasattr(np, "cumulative_sum"):
-    raise ImportError(f'NumPy {np.__version__} is too old to compute; pip install -U "numpy>=2.1" installs one that can')
+    raise ImportError(
+        f'NumPy {np.__version__} is too old to compute; pip install -U "numpy>=2.1" installs one that can'
+    )
 
 #: Functions of NumPy with other names than in the table.
 _NAMES = {"round": np.rint, "logsumexp": np.logaddexp.reduce, "reduce_hypot": np.hypot.reduce}
@@ -98,7 +101,10 @@ class NumpyProvider(Provider):
         types: dict[Any, Any] = {}
 
         def compute(operands: tuple[Any, ...], keywords: Any, out: Any) -> Any:
-            views, key, shape, mixed = [], [], None, False
+            views: list[Any] = []
+            key: list[Any] = []
+            shape: Any = None
+            mixed = False
             for operand in operands:
                 if type(operand) is usm_ndarray:
                     operand = self.view(operand)
@@ -293,7 +299,7 @@ class NumpyProvider(Provider):
         return results(value, lambda value: self.given(operands, value))
 
     def foreign(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], like: usm_ndarray) -> Any:
-        written: list[tuple[usm_ndarray, Any]] = []
+        written: list[tuple[Any, Any]] = []
 
         def theirs(value: Any) -> Any:
             if type(value) is usm_ndarray:

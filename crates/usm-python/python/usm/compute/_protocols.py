@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import usm.tensor as ut
 
 from .._usm import _place, usm_ndarray
 from ._choice import provider_for
 from ._functions import function
+from ._numpy import np
 from ._table import FUNCTIONS
 
 __all__ = ["array_function", "array_ufunc"]
@@ -43,7 +42,8 @@ _NATIVE = frozenset(
     """.split()
 )
 _HINT = (
-    "usm.tensor.asnumpy(x) copies an array to NumPy, and numpy.asarray(x) is an array of NumPy over host and shared memory"
+    "usm.tensor.asnumpy(x) copies an array to NumPy, and numpy.asarray(x) is an array of NumPy over host and shared "
+    "memory"
 )
 
 
@@ -71,14 +71,16 @@ def array_ufunc(
             target[...] = value
             return target
         if name == "divmod" and out is None:
-            return divmod(*inputs)
+            return divmod(inputs[0], inputs[1])
     targets = [target for target in out or () if type(target) is usm_ndarray]
     given = tuple(operand for operand in inputs if type(operand) is usm_ndarray) + tuple(targets)
     memory, _ = _place(given, targets[0] if targets else None)
     # Arguments of methods such as `reduceat`, and lists, are NumPy's to read.
     provider = provider_for(memory)
     if out is not None and not targets and not _reaches(memory):
-        raise TypeError(f"{name}: out: found an array of NumPy, allowed are arrays in the memory of the operands; {_HINT}")
+        raise TypeError(
+            f"{name}: out: found an array of NumPy, allowed are arrays in the memory of the operands; {_HINT}"
+        )
     value = provider.ufunc(ufunc, method, inputs, keywords, out)
     if value is NotImplemented:
         what = name if method == "__call__" else f"{name}.{method}"
@@ -164,7 +166,13 @@ def _creation(name: str) -> Callable[..., Any]:
 
 def _like(name: str) -> Callable[..., Any]:
     def create(
-        array: usm_ndarray, prototype: Any, *values: Any, dtype: Any = None, order: str = "K", shape: Any = None, **_: Any
+        array: usm_ndarray,
+        prototype: Any,
+        *values: Any,
+        dtype: Any = None,
+        order: str = "K",
+        shape: Any = None,
+        **_: Any,
     ) -> Any:
         dtype = prototype.dtype if dtype is None else dtype
         if shape is not None:
@@ -216,7 +224,7 @@ def _beside(array: usm_ndarray, item: Any) -> Any:
     return ut.asarray(item, usm_type=array.usm_type, sycl_queue=array.sycl_queue)
 
 
-def _take(array: usm_ndarray, x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+def _take(array: usm_ndarray, x: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     if axis is None:
         x, axis = x.reshape(-1), 0
     return ut.take(x, indices, axis=axis, out=out, mode=mode)
@@ -230,11 +238,11 @@ def _where_(array: usm_ndarray, condition: Any, *choices: Any) -> Any:
     return ut.where(condition, *choices) if choices else ut.nonzero(condition)
 
 
-def _shape(array: usm_ndarray, x: Any) -> tuple[int, ...]:
+def _shape(array: usm_ndarray, x: Any) -> Any:
     return x.shape
 
 
-def _size(array: usm_ndarray, x: Any, axis: int | None = None) -> int:
+def _size(array: usm_ndarray, x: Any, axis: int | None = None) -> Any:
     return x.size if axis is None else x.shape[axis]
 
 
@@ -242,11 +250,11 @@ def _broadcast_to(array: usm_ndarray, x: Any, shape: Any, subok: bool = False) -
     return ut.broadcast_to(x, (shape,) if isinstance(shape, int) else shape)
 
 
-def _copy(array: usm_ndarray, x: Any, order: str = "K", subok: bool = False) -> Any:
+def _copy(array: usm_ndarray, x: Any, order: Any = "K", subok: bool = False) -> Any:
     return ut.copy(x, order=order)
 
 
-def _reshape(array: usm_ndarray, x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+def _reshape(array: usm_ndarray, x: Any, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
     return ut.reshape(x, shape, order=order, copy=copy)
 
 
@@ -266,8 +274,28 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
     **{
         getattr(np, name): _same(name)
         for name in (
-            *("allclose", "broadcast_arrays", "count_nonzero", "expand_dims", "flip", "isclose", "meshgrid", "moveaxis"),
-            *("put_along_axis", "roll", "swapaxes", "take_along_axis", "tile", "tril", "triu", "place", "put", "extract"),
+            *(
+                "allclose",
+                "broadcast_arrays",
+                "count_nonzero",
+                "expand_dims",
+                "flip",
+                "isclose",
+                "meshgrid",
+                "moveaxis",
+            ),
+            *(
+                "put_along_axis",
+                "roll",
+                "swapaxes",
+                "take_along_axis",
+                "tile",
+                "tril",
+                "triu",
+                "place",
+                "put",
+                "extract",
+            ),
             *("result_type", "can_cast"),
         )
     },

@@ -102,15 +102,15 @@ reduction logsumexp(x, /, *, axis=None, dtype=None, keepdims=False, out=None)
 reduction reduce_hypot(x, /, *, axis=None, dtype=None, keepdims=False, out=None)
     Square roots of sums of squares along axes.
 search argmax(x, /, *, axis=None, keepdims=False, out=None)
-    Indices of the greatest elements along an axis, or in all elements in row-major order. Of equal ones the first counts.
+    Indices of the greatest elements along an axis, or in all elements in row-major order: of equal ones the first.
 search argmin(x, /, *, axis=None, keepdims=False, out=None)
-    Indices of the least elements along an axis, or in all elements in row-major order. Of equal ones the first counts.
+    Indices of the least elements along an axis, or in all elements in row-major order: of equal ones the first.
 cumulative cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=None)
     Sums of all elements up to each one along an axis. With `include_initial` a 0 comes first.
 cumulative cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=None)
     Products of all elements up to each one along an axis. With `include_initial` a 1 comes first.
 cumulative cumulative_logsumexp(x, /, *, axis=None, dtype=None, include_initial=False, out=None)
-    Logarithms of sums of exponentials up to each element along an axis. With `include_initial` minus infinity comes first.
+    Logarithms of sums of exponentials up to each element along an axis, after minus infinity with `include_initial`.
 clip clip(x, /, min=None, max=None, *, out=None) : min max
     The elements limited to a range. The result has the dtype of `x`.
 matmul matmul(x1, x2, /, *, out=None)

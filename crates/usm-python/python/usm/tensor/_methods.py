@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 __all__ = ["METHODS"]
 
 
-def _computed(name: str) -> Callable[..., Any]:
+def _computed(name: str) -> Callable[..., usm_ndarray]:
     from ..compute._functions import function
 
     return function("", name)
 
 
 def astype(
-    self: usm_ndarray, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True, device: Any = None
+    self: usm_ndarray, dtype: Any, order: Any = "K", casting: Any = "unsafe", copy: bool = True, device: Any = None
 ) -> usm_ndarray:
     """The elements cast to another dtype, as :func:`usm.tensor.astype`."""
     return _usm.astype(self, dtype, order=order, casting=casting, copy=copy, device=device)
 
 
-def ravel(self: usm_ndarray, order: str = "C") -> usm_ndarray:
+def ravel(self: usm_ndarray, order: Any = "C") -> usm_ndarray:
     """The elements along one axis: a view where there is one, else a copy."""
     return self.reshape(-1, order=order)
 
 
-def flatten(self: usm_ndarray, order: str = "C") -> usm_ndarray:
+def flatten(self: usm_ndarray, order: Any = "C") -> usm_ndarray:
     """A copy of the elements along one axis."""
     return self.reshape(-1, order=order, copy=True)
 
@@ -45,7 +45,7 @@ def fill(self: usm_ndarray, value: complex) -> None:
     self[...] = value
 
 
-def tobytes(self: usm_ndarray, order: str = "C") -> bytes:
+def tobytes(self: usm_ndarray, order: Any = "C") -> bytes:
     """The bytes of the elements in row-major order, or in column-major order with ``"F"``."""
     if order not in ("C", "F"):
         raise ValueError(f"order: found {order!r}, allowed are 'C' and 'F'")
@@ -69,11 +69,12 @@ def squeeze(self: usm_ndarray, axis: Any = None) -> usm_ndarray:
     return _usm.squeeze(self, axis)
 
 
-def take(self: usm_ndarray, indices: Any, axis: int | None = None, out: Any = None, mode: str = "wrap") -> usm_ndarray:
+def take(self: usm_ndarray, indices: Any, axis: int | None = None, out: Any = None, mode: Any = "wrap") -> usm_ndarray:
     """Elements by their indices along an axis, as :func:`usm.tensor.take`."""
     if axis is None and self.ndim != 1:
         self, axis = self.reshape(-1), 0
-    return _usm.take(self, indices, axis=axis, out=out, mode=mode)
+    found: usm_ndarray = _usm.take(self, indices, axis=axis, out=out, mode=mode)
+    return found
 
 
 def nonzero(self: usm_ndarray) -> tuple[usm_ndarray, ...]:
@@ -110,21 +111,27 @@ def clip(self: usm_ndarray, min: Any = None, max: Any = None, *, out: Any = None
 def round(self: usm_ndarray, decimals: int = 0, *, out: Any = None) -> usm_ndarray:
     """The nearest integers; halfway cases go to the even one."""
     if decimals != 0:
-        raise ValueError(f"decimals: found {decimals!r}, allowed is 0; (x * 10**n).round() / 10**n rounds to n decimals")
+        raise ValueError(
+            f"decimals: found {decimals!r}, allowed is 0; (x * 10**n).round() / 10**n rounds to n decimals"
+        )
     return _computed("round")(self, out=out)
 
 
 def conj(self: usm_ndarray) -> usm_ndarray:
     """The conjugates of complex numbers; other numbers as they are."""
-    return _usm.conj(self)
+    found: usm_ndarray = _usm.conj(self)
+    return found
 
 
 def sum(self: usm_ndarray, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> usm_ndarray:
     """The sums along axes, as :func:`usm.tensor.sum`."""
-    return _usm.sum(self, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+    found: usm_ndarray = _usm.sum(self, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+    return found
 
 
-def prod(self: usm_ndarray, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> usm_ndarray:
+def prod(
+    self: usm_ndarray, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> usm_ndarray:
     """The products along axes, as :func:`usm.tensor.prod`."""
     return _computed("prod")(self, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
 
@@ -171,7 +178,7 @@ def _mean_like(name: str, what: str) -> Callable[..., usm_ndarray]:
 
 def _native(name: str, what: str) -> Callable[..., usm_ndarray]:
     """Reductions of this package."""
-    function = getattr(_usm, name)
+    function: Callable[..., usm_ndarray] = getattr(_usm, name)
 
     def extreme(self: usm_ndarray, axis: Any = None, out: Any = None, keepdims: bool = False) -> usm_ndarray:
         return function(self, axis=axis, out=out, keepdims=keepdims)
@@ -181,7 +188,8 @@ def _native(name: str, what: str) -> Callable[..., usm_ndarray]:
         if out is None:
             return result
         out[...] = result
-        return out
+        found: usm_ndarray = out
+        return found
 
     method = truth if name in ("all", "any") else extreme
     method.__name__, method.__qualname__, method.__doc__ = name, name, what
