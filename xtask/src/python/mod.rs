@@ -5,6 +5,7 @@ mod requirements;
 mod venv;
 
 pub(crate) use requirements::{
-    COMPARED, CUDA_PEERS, HEAVY_PEERS, KERNELS, MAKE, NUMPY, NVRTC, PEERS, PYTEST, REPORT, STYLE, SYCL, TYPES,
+    ARRAY_API_SUITE, COMPARED, CUDA_PEERS, HEAVY_PEERS, KERNELS, MAKE, NUMPY, NVRTC, PEERS, PYTEST, REPORT,
+    STYLE, SYCL, TYPES,
 };
 pub(crate) use venv::Venv;

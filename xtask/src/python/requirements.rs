@@ -1,7 +1,7 @@
 //! The packages of each venv. The first two lists are the wheel's extras, see usm-python/pyproject.toml.
 
 /// A SYCL device on any x86-64 machine: the extras `sycl-cpu` and `numpy`.
-pub(crate) const SYCL: &[&str] = &["dpctl>=0.22,<0.24", "intel-opencl-rt", "numpy"];
+pub(crate) const SYCL: &[&str] = &["dpctl>=0.22,<0.24", "intel-opencl-rt", "numpy>=2.1"];
 
 /// The peers that the exchange is tested with. scikit-learn-intelex works on SYCL devices with its second package only.
 pub(crate) const PEERS: &[&str] = &[
@@ -20,16 +20,19 @@ pub(crate) const COMPARED: &[&str] = &["dpnp>=0.20"];
 pub(crate) const HEAVY_PEERS: &[&str] = &["torch>=2.9"];
 
 /// The libraries that compute on NVIDIA GPUs.
-pub(crate) const CUDA_PEERS: &[&str] = &["cupy-cuda13x>=14", "torch>=2.9"];
+pub(crate) const CUDA_PEERS: &[&str] = &["cupy-cuda13x>=14", "torch>=2.9", "array-api-compat>=1.12"];
 
 /// What most tests of arrays compare with.
-pub(crate) const NUMPY: &[&str] = &["numpy"];
+pub(crate) const NUMPY: &[&str] = &["numpy>=2.1"];
 
 /// The compiler for CUDA C, no newer than the stand-in of the driver, so that it gives PTX. Needs no GPU.
 pub(crate) const NVRTC: &[&str] = &["nvidia-cuda-nvrtc-cu12==12.4.*"];
 
 /// The test runner, its distribution over processes, and the maker of random examples. Since version 9 pytest ends a test that hangs.
 pub(crate) const PYTEST: &[&str] = &["hypothesis>=6.100", "pytest>=9", "pytest-xdist>=3.8"];
+
+/// What the array API's own suite needs beside pytest and hypothesis.
+pub(crate) const ARRAY_API_SUITE: &[&str] = &["ndindex>=1.8"];
 
 /// The checkers of the type stubs; `tests/python/test_types*.py` run them where they are installed. basedpyright is pyright with node
 /// in its wheels, so that no other registry is needed.

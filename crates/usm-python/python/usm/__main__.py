@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import usm
+import usm.compute
 
 _INSTALL_HINT = "pip install dpctl intel-opencl-rt"
 
@@ -23,6 +24,7 @@ def report() -> dict[str, Any]:
         "python": sys.version.split()[0],
         "backends": [{**backend, "devices": [str(d) for d in backend["devices"]]} for backend in usm.backends()],
         **{key: found[key] for key in ("platforms", "sycl", "places", "environment", "problems")},
+        "providers": usm.compute.providers(),
         "devices": [_describe(device, default) for device in devices],
     }
 
@@ -61,6 +63,10 @@ def as_text() -> str:
     if sycl:
         lines += ["", f"SYCL runtime: DPC++ {sycl['version']}", f"  C interface: {sycl['interface']}"]
         lines += [f"  CPU driver: {sycl['driver'] or 'not installed'}"]
+    lines += ["", "Arithmetic"]
+    lines += [f"  {name:<6} {', '.join(memory)}" for name, memory in usm.compute.providers().items()]
+    if not usm.compute.providers():
+        lines += ['  no library that computes is installed; pip install "usm[numpy]" for host and shared memory']
     lines += ["", "Environment"]
     lines += [f"  {name}={value}" for name, value in found["environment"].items() if value is not None]
     lines += ["", "Problems"]

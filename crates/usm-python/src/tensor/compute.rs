@@ -42,7 +42,9 @@ pub(crate) fn place<'py>(
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyString>, Bound<'py, PyTuple>)> {
     let py = operands.py();
-    let out = out.map(|out| out.cast::<UsmNdarray>().map_err(|_| type_error!("out: {}", no_usm(out)))).transpose()?;
+    let out = out
+        .map(|out| out.cast::<UsmNdarray>().map_err(|_| type_error!("out: {}", no_usm(out))))
+        .transpose()?;
     let operands = match operands.iter_borrowed().all(|operand| is_plain(&operand)) {
         true => operands.clone(),
         false => converted(operands, out.map(|out| out.get().array()))?,

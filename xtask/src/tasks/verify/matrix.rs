@@ -1,9 +1,9 @@
 //! Parts with the tests of the gate in other settings: features, devices, interpreters, peers.
 
 use super::Options;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::project::{Project, openly};
-use crate::python::{HEAVY_PEERS, PEERS, PYTEST, SYCL, TYPES, Venv};
+use crate::python::{ARRAY_API_SUITE, HEAVY_PEERS, PEERS, PYTEST, SYCL, TYPES, Venv};
 use crate::report::Steps;
 use crate::tasks::test::python::{Tests, WHEEL_TESTS};
 use crate::tasks::test::{Peers, pythons, rust};
@@ -53,6 +53,29 @@ pub(super) fn peers(project: &Project, _: &Options, steps: &mut Steps) -> Outcom
         venv.require(&[PYTEST, TYPES, SYCL, PEERS, HEAVY_PEERS].concat())?;
         venv.install_wheel(&wheel::build_quick(project)?)?;
         Tests::with_sycl(project, &venv, WHEEL_TESTS, Peers::All).run()
+    })
+}
+
+/// Writes the figures to `docs/array-api.md`. No registry has the suite.
+pub(super) fn array_api(project: &Project, options: &Options, steps: &mut Steps) -> Outcome<()> {
+    let Some(clone) = &options.array_api else {
+        return Err(Failure::new(
+            "array-api: found no --array-api CLONE, allowed is the folder of a clone with its submodule: \
+             git clone --recurse-submodules https://github.com/data-apis/array-api-tests",
+        ));
+    };
+    steps.step("array-api-tests", || {
+        let venv = Venv::ensure(project, "venv")?;
+        venv.require(&[PYTEST, SYCL, PEERS, ARRAY_API_SUITE].concat())?;
+        venv.install_wheel(&wheel::build_quick(project)?)?;
+        let report = project.root().join("docs/array-api.md");
+        openly(
+            venv.python()
+                .arg(project.root().join("tests/array_api/run.py"))
+                .arg(clone)
+                .arg("--report")
+                .arg(report),
+        )
     })
 }
 

@@ -13,6 +13,8 @@ mod matrix;
 mod record;
 mod sanitize;
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use self::record::Record;
@@ -32,6 +34,9 @@ pub(crate) struct Options {
     /// Random cases per property, in the part `properties`
     #[arg(long, default_value_t = 1_000_000)]
     cases: u32,
+    /// A clone of array-api-tests with its submodule, for the part `array-api`
+    #[arg(long, value_name = "CLONE")]
+    array_api: Option<PathBuf>,
 }
 
 /// A check that can run alone.
@@ -42,7 +47,7 @@ struct Part {
 }
 
 /// The parts, the shortest first.
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 14] = [
     Part {
         name: "miri",
         checks: "no undefined behaviour in unit tests of usm-memory and usm-array",
@@ -65,6 +70,11 @@ const PARTS: [Part; 13] = [
         name: "peers",
         checks: "the tests of the wheel with all peers, PyTorch included",
         run: matrix::peers,
+    },
+    Part {
+        name: "array-api",
+        checks: "the array API's own suite on each provider's memory, from the clone that `--array-api` names",
+        run: matrix::array_api,
     },
     Part {
         name: "pocl",
@@ -104,7 +114,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
         PARTS.iter().for_each(|part| say(&format!("{:12} {}", part.name, part.checks)));
         return Ok(());
     }
-    let wanted = chosen(&options.parts)?;
+    let wanted = chosen(&options.parts, options.array_api.is_some())?;
     let mut steps = Steps::default();
     let outcome = wanted.iter().try_for_each(|part| {
         let record = Record::start(project, part.name)?;
@@ -114,9 +124,10 @@ pub(crate) fn run(project: &Project, options: &Options) -> Outcome<()> {
     steps.finish(outcome)
 }
 
-fn chosen(names: &[String]) -> Outcome<Vec<&'static Part>> {
+/// The named parts. Without names all of them, but only the array API's suite where its clone is named, and else not that one.
+fn chosen(names: &[String], has_clone: bool) -> Outcome<Vec<&'static Part>> {
     if names.is_empty() {
-        return Ok(PARTS.iter().collect());
+        return Ok(PARTS.iter().filter(|part| (part.name == "array-api") == has_clone).collect());
     }
     let find = |name: &String| {
         let known = || PARTS.map(|part| part.name).join(", ");
@@ -134,10 +145,12 @@ mod tests {
 
     #[test]
     fn parts_are_chosen_by_name() {
-        assert_eq!(chosen(&[]).unwrap().len(), PARTS.len());
-        let names: Vec<_> = chosen(&["miri".to_owned()]).unwrap().iter().map(|part| part.name).collect();
+        assert_eq!(chosen(&[], false).unwrap().len(), PARTS.len() - 1);
+        assert_eq!(chosen(&[], true).unwrap().len(), 1);
+        let names: Vec<_> =
+            chosen(&["miri".to_owned()], false).unwrap().iter().map(|part| part.name).collect();
         assert_eq!(names, ["miri"]);
-        let failure = chosen(&["tests".to_owned()]).map(|_| ()).unwrap_err().to_string();
+        let failure = chosen(&["tests".to_owned()], false).map(|_| ()).unwrap_err().to_string();
         assert!(failure.contains("`tests`") && failure.contains("miri, threads"), "{failure}");
     }
 }

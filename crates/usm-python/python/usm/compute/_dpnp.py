@@ -75,7 +75,13 @@ class DpnpProvider(LibraryProvider):
     def _of_dpnp(self, theirs: Callable[..., Any] | None) -> Callable[..., Any] | None:
         if theirs is None:
             return None
-        return lambda *operands, **keywords: theirs(*map(self.wrapped, operands), **keywords)
+
+        def of_dpnp(*operands: Any, **keywords: Any) -> Any:
+            # Solvers keep the interpreter while oneMKL waits for earlier work, which needs it on an in-order queue.
+            next(operand for operand in operands if isinstance(operand, dpt.usm_ndarray)).sycl_queue.wait()
+            return theirs(*map(self.wrapped, operands), **keywords)
+
+        return of_dpnp
 
     def order(self, operands: tuple[Any, ...]) -> Any:
         return _Alone(operands) if _thread._count() else _NOTHING
@@ -146,8 +152,14 @@ def _complex(x: Any) -> Any:
     return dpnp.astype(x, dpnp.result_type(x.dtype, dpnp.complex64), copy=False)
 
 
+def _waited(x: Any) -> Any:
+    """An argument of a solver."""
+    x.sycl_queue.wait()
+    return dpnp.asarray(x, copy=False)
+
+
 def _eig(x: Any) -> Any:
-    found = dpnp.linalg.eig(dpnp.asarray(x, copy=False))
+    found = dpnp.linalg.eig(_waited(x))
     return type(found)(*(_complex(part) for part in found))
 
 
@@ -164,8 +176,8 @@ def _diff(x: Any, prepend: Any, append: Any, *, axis: int, n: int) -> Any:
 _ADAPTED: dict[tuple[str, str], Plain] = {
     ("", "searchsorted"): _searchsorted,
     ("", "diff"): _diff,
-    ("linalg", "matrix_rank"): lambda x, rtol: dpnp.linalg.matrix_rank(dpnp.asarray(x, copy=False), rtol=rtol),
-    ("linalg", "pinv"): lambda x, rtol: dpnp.linalg.pinv(dpnp.asarray(x, copy=False), rtol=rtol),
+    ("linalg", "matrix_rank"): lambda x, rtol: dpnp.linalg.matrix_rank(_waited(x), rtol=rtol),
+    ("linalg", "pinv"): lambda x, rtol: dpnp.linalg.pinv(_waited(x), rtol=rtol),
     ("linalg", "eig"): _eig,
-    ("linalg", "eigvals"): lambda x: _complex(dpnp.linalg.eigvals(dpnp.asarray(x, copy=False))),
+    ("linalg", "eigvals"): lambda x: _complex(dpnp.linalg.eigvals(_waited(x))),
 }
