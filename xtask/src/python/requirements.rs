@@ -7,6 +7,9 @@ pub(crate) const SYCL: &[&str] = &["dpctl>=0.22,<0.24", "intel-opencl-rt", "nump
 pub(crate) const PEERS: &[&str] = &[
     "dpnp>=0.20",
     "array-api-strict>=2.6",
+    "array-api-compat>=1.12",
+    "array-api-extra>=0.9",
+    "einops>=0.8",
     "apache-tvm-ffi>=0.1.10",
     "jax>=0.7",
     "scikit-learn-intelex>=2026",
