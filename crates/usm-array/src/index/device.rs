@@ -14,7 +14,7 @@ use crate::array::{ArrayOrScalar, UsmArray};
 use crate::copy::CopyMode;
 use crate::device::{Answer, CREATE, INDEX, Loop, Loops, Task, code, is_for_kernels, is_operand, sized};
 use crate::dtype::Dtype;
-use crate::error::Result;
+use crate::error::{IndexError, Result};
 use crate::layout::{Axes, Layout, Order, SliceItem, broadcast_shapes};
 use crate::ops::truth;
 
@@ -250,7 +250,8 @@ impl Picks<'_> {
         let view = array.slice(&self.items)?;
         let (outer, inner) = self.around(view.layout());
         let shapes: Vec<&[usize]> = parts.iter().map(|part| &part.shape[..]).collect();
-        let picked_shape = broadcast_shapes(&shapes)?[..].into();
+        let picked_shape = broadcast_shapes(&shapes).map_err(|source| IndexError::ArrayShapes { source })?;
+        let picked_shape = picked_shape[..].into();
         DevicePlan::new(view, outer, parts, picked_shape, inner)
     }
 }
