@@ -9,6 +9,7 @@ pub(crate) const PEERS: &[&str] = &[
     "array-api-strict>=2.6",
     "apache-tvm-ffi>=0.1.10",
     "jax>=0.7",
+    "ml_dtypes>=0.5",
     "scikit-learn-intelex>=2026",
     "scikit-learn-intelex-gpu>=2026",
 ];

@@ -131,6 +131,7 @@ __all__ = [
     "asarray",
     "asnumpy",
     "astype",
+    "bfloat16",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_or",
@@ -160,6 +161,10 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
     "from_dlpack",
     "from_numpy",
     "full",
@@ -246,6 +251,7 @@ if TYPE_CHECKING:
     from ._print import print_options
 
 # Made when they are first used, since NumPy is imported for them.
+bfloat16: Any
 bool: Any
 complex64: Any
 complex128: Any
@@ -253,6 +259,10 @@ dtype: Any
 float16: Any
 float32: Any
 float64: Any
+float8_e4m3fn: Any
+float8_e4m3fnuz: Any
+float8_e5m2: Any
+float8_e5m2fnuz: Any
 int8: Any
 int16: Any
 int32: Any
