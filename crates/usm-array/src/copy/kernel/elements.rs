@@ -49,6 +49,11 @@ impl Elements {
         self.pair.is_none()
     }
 
+    /// Whether they are cast from or to a narrow dtype.
+    pub(super) const fn is_narrow(self) -> bool {
+        matches!(self.pair, Some(pair) if pair & 0xff >= FROM_NARROW)
+    }
+
     /// Of one dtype, with so many bytes.
     pub(crate) const fn of_size(item_bytes: usize) -> Self {
         Self { from_bytes: item_bytes, item_bytes, pair: None }
