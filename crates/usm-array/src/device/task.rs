@@ -206,8 +206,8 @@ pub(crate) fn is_operand(array: &UsmArray, queue: &Queue) -> bool {
         && array.address().is_multiple_of(alignment)
 }
 
-/// A dtype as kernels take it: the bytes of a part, its kind, and the number of parts. Narrow floating-point numbers are bits here: who
-/// computes with them has cast them to `float32` before.
+/// A dtype as kernels take it: the bytes of a part, its kind, and the number of parts. Narrow floating-point numbers are bits here:
+/// operations that compute with them cast them to `float32` first.
 pub(crate) fn code(dtype: Dtype) -> u32 {
     let (kind, parts) = match dtype.class() {
         Class::Signed => (0, 1),

@@ -168,7 +168,7 @@ pub(super) fn reduce(
     }
     let (array, dtype) = (&computed(array)?, dtype.computed());
     let result = UsmArray::empty(array.queue(), array.kind(), reduced.shape(), dtype)?;
-    // The axes of the copy lie in another order, perhaps, but in one that is right.
+    // Of a copy the order of the axes is right, too; it only suits the strides of the array.
     Ok(reduce_to(array, reduced, fold, &result, dtype)?.then_some(result))
 }
 

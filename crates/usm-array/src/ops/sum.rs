@@ -52,7 +52,7 @@ impl UsmArray {
         // Integers that wrap around in 64 bits wrap around in fewer in the same way.
         let item = if is_whole(self.dtype()) && is_whole(dtype) { self.dtype() } else { dtype };
         if item.is_narrow() {
-            // Rounded to it first, and in the end.
+            // The elements are rounded to it first, as of other dtypes, and the sum in the end.
             let elements =
                 self.astype(item, CopyMode::IfNeeded)?.astype(item.computed(), CopyMode::IfNeeded)?;
             return elements.sum(axes, keepdims, None)?.astype(dtype, CopyMode::IfNeeded);
