@@ -170,6 +170,12 @@ def test_what_has_no_name_for_them_names_dlpack(dtype, queue, host_accessible):
         memoryview(a)
 
 
+def test_the_interface_of_cuda_names_dlpack(dtype, cuda_queue):
+    a = ut.ones(3, dtype, sycl_queue=cuda_queue)
+    with pytest.raises(AttributeError, match=f"__cuda_array_interface__.*{dtype}.*DLPack"):
+        _ = a.__cuda_array_interface__
+
+
 def test_dlpack_carries_them(dtype, queue, usm_type):
     a = ut.asarray([[1, 2.5, -3], [0.25, 4, 0]], dtype, sycl_queue=queue, usm_type=usm_type)
     for view in (a, a.T, a[:, ::-2], a[:0]):
